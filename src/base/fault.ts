@@ -1,0 +1,143 @@
+/**
+ * The one table of codes, shared by faults (thrown, or carried by a failed outcome) and notes (data).
+ * The text says what the code means; a message adds what was found and where.
+ *
+ * @example
+ * console.log(codes.TRUNCATED) // 'the input ended inside the payload'
+ */
+export const codes = {
+  // Misuse: thrown at once, before any byte flows.
+  BAD_OPTION: 'an option has a value that cannot be used',
+  BAD_CHUNK: 'a chunk is neither bytes, nor text, nor a Chunk',
+  BAD_SCHEMA: 'the schema cannot be compiled or answers asynchronously',
+
+  // What a payload can fail with.
+  EMPTY: 'the input is empty or blank',
+  NO_MATCH: 'no payload was found in the input',
+  TRUNCATED: 'the input ended inside the payload',
+  INVALID_JSON: 'the payload is not JSON and could not be repaired',
+  ROOT_NOT_OBJECT: 'the payload is JSON, but its root is not an object',
+  SCHEMA_FAILED: 'the payload is JSON, but the schema rejects it',
+  NORMALIZE_FAILED: 'a normalizer threw on every candidate',
+  MAX_DEPTH: 'the payload is nested deeper than allowed',
+  PROTO_KEY: 'the payload has a key that reaches for a prototype',
+
+  // Worth telling about a payload or a frame.
+  OUTPUT_REPAIRED_GENERIC: 'the payload was repaired by deterministic rules',
+  REPAIR_SKIPPED: 'the payload is larger than the repair limit, so repair was not tried',
+  AMBIGUOUS: 'more than one candidate inside one frame passes; the first was taken',
+  TAG_UNCLOSED: 'the value is complete, but its closing tag is missing',
+  THINK_UNCLOSED: 'the payload stands in a think block that was never closed',
+  FRAME_TOO_LONG: 'a frame outgrew maxFrame and was let go as text',
+  INVALID_UTF8: 'bytes that are not UTF-8 were replaced by U+FFFD',
+  PRECISION_LOSS: 'a number does not survive as a JavaScript number',
+  DUPLICATE_KEY: 'an object has the same key twice; the last one wins',
+
+  // Worth telling about a run.
+  RAW_LINE: 'a line was not understood and is kept as raw',
+  LOW_CONFIDENCE_PARSE: 'the classification is a guess',
+  UNKNOWN_TYPE: 'a record of a type this parser does not know is kept as raw',
+  UNKNOWN_FIELD: 'a record has a field this parser does not know',
+  PTY_STREAM_MISMATCH: 'the PTY has a record that stdout lacks',
+  LATE_DUPLICATE_POSSIBLE: 'the dedupe window overflowed, so a late twin may be emitted again',
+  COMPLETION_CONFLICT: 'the evidence on how the run ended disagrees',
+  ENGINE_PICKED: 'auto chose the engine by the shape of the records',
+  ENGINE_ERROR: 'the engine reported an error',
+  PIPE_HELD_OPEN: 'the process ended, but something still holds its pipe',
+  ARTIFACT_REJECTED: 'a path leaves the run directory or cannot be used',
+  ARTIFACT_MISSING: 'the engine claims a file that is not there',
+} as const satisfies Record<string, string>
+
+/** A code of the table. */
+export type Code = keyof typeof codes
+
+/**
+ * A thing worth telling. Data, never thrown.
+ *
+ * @example
+ * outcome.notes.map((note) => note.code) // ['OUTPUT_REPAIRED_GENERIC']
+ */
+export interface Note {
+  readonly code: Code
+  readonly message: string
+  /** Byte offset in the channel where it starts, if the note has a place. */
+  readonly at?: number
+  /** For OUTPUT_REPAIRED_GENERIC: the ledger of what was changed, in order. */
+  readonly changes?: readonly string[]
+}
+
+/** One rule of a schema that a value breaks. */
+export interface SchemaError {
+  /** Where in the value, as a JSON pointer: `/issues/0/line`, or `` for the root. */
+  readonly path: string
+  /** Which rule: `required`, `minimum`, … */
+  readonly rule: string
+  /** What the rule wanted and what was found, in a few words. */
+  readonly message: string
+}
+
+/** What a Fault may carry beside its code and message. */
+export interface FaultDetails {
+  readonly cause?: unknown
+  readonly errors?: readonly SchemaError[]
+  /** The parsed value that failed, where there is one (NORMALIZE_FAILED). */
+  readonly value?: unknown
+  /** Where in the channel it happened. */
+  readonly at?: number
+}
+
+const MAX_MESSAGE = 500
+const brand = Symbol.for('agent-sluice.Fault')
+
+/**
+ * The only error this package throws. `code` is stable; the message is for people and bounded.
+ *
+ * @example
+ * try { parse(text) } catch (error) { if (Fault.is(error)) console.warn(error.code) }
+ */
+export class Fault extends Error {
+  override readonly name = 'Fault'
+  readonly code: Code
+  readonly errors?: readonly SchemaError[]
+  readonly value?: unknown
+  readonly at?: number
+
+  constructor(code: Code, message: string = codes[code], details: FaultDetails = {}) {
+    super(clip(message, MAX_MESSAGE), 'cause' in details ? { cause: details.cause } : undefined)
+    this.code = code
+    if (details.errors) this.errors = details.errors
+    if ('value' in details) this.value = details.value
+    if (details.at !== undefined) this.at = details.at
+    Object.defineProperty(this, brand, { value: true })
+  }
+
+  /**
+   * True for a Fault of any copy of this package: the ESM and the CommonJS build each have their own
+   * class, so `instanceof` is not enough.
+   */
+  static is(error: unknown): error is Fault {
+    return typeof error === 'object' && error !== null && brand in error
+  }
+}
+
+/**
+ * Makes untrusted text fit for a message: at most `max` characters, control characters as `\u001b`,
+ * so that it can neither flood nor steer a terminal or a log.
+ *
+ * @example
+ * quote('a\u001b[2Jb') // '"a\\u001b[2Jb"'
+ */
+export function quote(text: string, max = 40): string {
+  const clipped = clip(text, max)
+  return `"${clipped.replace(unsafe, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)}"`
+}
+
+// C0, DEL, C1, line separators, bidirectional overrides and lone surrogates.
+const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]|\p{Cs}/gu
+
+/** Cuts text to `max` characters and marks the cut. Never leaves half a surrogate pair behind. */
+export function clip(text: string, max: number): string {
+  if (text.length <= max) return text
+  const end = /[\ud800-\udbff]/.test(text[max - 2] ?? '') ? max - 2 : max - 1
+  return `${text.slice(0, end)}…`
+}

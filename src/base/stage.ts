@@ -1,0 +1,43 @@
+/**
+ * What a floor writes to. `write` may be called any number of times, then `end` once.
+ *
+ * @example
+ * const print: Sink<string> = { write: (line) => console.log(line), end() {} }
+ */
+export interface Sink<T> {
+  write(value: T): void
+  end(): void
+}
+
+/**
+ * A floor: given the sink below, it makes the sink above. All of its state lives in the closure that
+ * one call makes, so a stage can be used for many inputs at once.
+ *
+ * @example
+ * const double: Stage<number, number> = (next) => ({ write: (n) => next.write(2 * n), end: () => next.end() })
+ */
+export type Stage<In, Out> = (next: Sink<Out>) => Sink<In>
+
+/**
+ * Puts one floor on top of another. Nothing is queued between them: a write above is a call below.
+ *
+ * @example
+ * const stage = join(frameStage(), outcomeStage({ schema }))
+ */
+export function join<In, Mid, Out>(upper: Stage<In, Mid>, lower: Stage<Mid, Out>): Stage<In, Out> {
+  return (next) => upper(lower(next))
+}
+
+/**
+ * Runs a stage over an array, without streams. For tests, and for inputs that are already in memory.
+ *
+ * @example
+ * drive(double, [1, 2, 3]) // [2, 4, 6]
+ */
+export function drive<In, Out>(stage: Stage<In, Out>, inputs: Iterable<In>): Out[] {
+  const outputs: Out[] = []
+  const sink = stage({ write: (value) => void outputs.push(value), end() {} })
+  for (const input of inputs) sink.write(input)
+  sink.end()
+  return outputs
+}

@@ -1,0 +1,81 @@
+import { Fault, quote } from '../base/fault.ts'
+import type { Intake } from '../base/flow.ts'
+
+/** The byte channels of a process. */
+export type Channel = 'stdout' | 'stderr' | 'pty'
+
+/** Bytes of one channel, as they were read. */
+export interface BytesChunk {
+  readonly channel: Channel
+  readonly bytes: Uint8Array
+}
+
+/** How the process ended. The last chunk of a run, if it is known. */
+export interface ExitChunk {
+  readonly channel: 'exit'
+  readonly code: number | null
+  readonly signal: string | null
+}
+
+/**
+ * What enters at the door. A bare Buffer, Uint8Array or string counts as a stdout chunk.
+ *
+ * @example
+ * stream.write({ channel: 'pty', bytes: Buffer.from('{"a":1}\r\n') })
+ */
+export type Chunk = BytesChunk | ExitChunk
+
+/**
+ * The door for bytes: takes a Buffer, a Uint8Array, a string or a Chunk, and portions it by bytes. A string
+ * that ends in half a surrogate pair keeps that half back for the next one.
+ */
+export function chunkIntake(): Intake<Chunk> {
+  let half = ''
+  const stdout = (bytes: Uint8Array): Chunk => ({ channel: 'stdout', bytes })
+  return {
+    take(written) {
+      if (typeof written === 'string') {
+        const text = half + written
+        half = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : ''
+        return stdout(Buffer.from(half ? text.slice(0, -1) : text))
+      }
+      if (written instanceof Uint8Array) return stdout(written)
+      if (isChunk(written)) return written
+      throw new Fault(
+        'BAD_CHUNK',
+        `expected bytes, text or {channel, bytes}, but got ${describe(written)}; write Buffers or Chunks to this stream`,
+      )
+    },
+    size: (chunk) => (chunk.channel === 'exit' ? 1 : chunk.bytes.length),
+    portion(chunk, from, to) {
+      return chunk.channel === 'exit'
+        ? chunk
+        : { channel: chunk.channel, bytes: chunk.bytes.subarray(from, to) }
+    },
+    rest: () => (half ? stdout(Buffer.from(half)) : undefined),
+  }
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff
+}
+
+function isChunk(value: unknown): value is Chunk {
+  if (typeof value !== 'object' || value === null || !('channel' in value)) return false
+  switch (value.channel) {
+    case 'exit':
+      return true
+    case 'stdout':
+    case 'stderr':
+    case 'pty':
+      return 'bytes' in value && value.bytes instanceof Uint8Array
+    default:
+      return false
+  }
+}
+
+function describe(value: unknown): string {
+  if (value === null) return 'null'
+  if (typeof value !== 'object') return `a ${typeof value}`
+  return `an object with the keys ${quote(Object.keys(value).slice(0, 5).join(', '))}`
+}

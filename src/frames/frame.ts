@@ -1,0 +1,31 @@
+import type { Note } from '../base/fault.ts'
+import type { Channel } from './chunk.ts'
+
+export type FrameKind = 'line' | 'tag' | 'fence' | 'object' | 'text'
+
+/**
+ * A piece cut from one channel. The frames of a channel tile it: every byte lies in exactly one
+ * frame's `[from, to)`, in order.
+ *
+ * @example
+ * // <json>{"a":1}</json>
+ * { kind: 'tag', channel: 'stdout', from: 0, to: 20, text: '{"a":1}', label: 'json' }
+ */
+export interface Frame {
+  readonly kind: FrameKind
+  readonly channel: Channel
+  /** First byte, as an offset in the channel's original bytes; delimiters included. */
+  readonly from: number
+  /** One past the last byte. */
+  readonly to: number
+  /** What stands between the delimiters, decoded, escape sequences removed. Empty for text ranges. */
+  readonly text: string
+  /** The tag's name, or the fence's info string. */
+  readonly label?: string
+  /** The input ended inside this frame. */
+  readonly open?: true
+  /** For text: only blanks. */
+  readonly blank?: boolean
+  /** What was noticed while cutting: FRAME_TOO_LONG, INVALID_UTF8, THINK_UNCLOSED. */
+  readonly notes?: readonly Note[]
+}

@@ -1,0 +1,44 @@
+import type { Fault, Note } from '../base/fault.ts'
+import type { Frame } from '../frames/frame.ts'
+
+/** How much help a value needed: `none`, or rules that never add meaning. */
+export type RepairLevel = 'none' | 'deterministic_generic'
+
+/** The start of an input in which no payload was found, kept so that it can be shown as a comment. */
+export interface Comment {
+  readonly text: string
+  readonly truncated: boolean
+  readonly from: number
+  readonly to: number
+}
+
+/** A value that passed the schema. */
+export interface Good<T> {
+  readonly ok: true
+  readonly value: T
+  readonly repair_level: RepairLevel
+  readonly notes: readonly Note[]
+  readonly frame: Frame
+  /** With `partial`: the paths (JSON pointers) that the input did not finish. */
+  readonly incomplete?: readonly string[]
+}
+
+/** A payload that could not be used, and why. */
+export interface Bad {
+  readonly ok: false
+  readonly fault: Fault
+  readonly repair_level: 'none'
+  readonly notes: readonly Note[]
+  readonly frame: Frame
+  /** With NO_MATCH: what was there instead. */
+  readonly comment?: Comment
+}
+
+/**
+ * What became of one payload.
+ *
+ * @example
+ * if (outcome.ok) use(outcome.value)
+ * else console.warn(outcome.fault.code)
+ */
+export type Outcome<T> = Good<T> | Bad

@@ -1,0 +1,28 @@
+import { defineConfig, type Options } from 'tsup'
+
+const doors = { index: 'src/index.ts' }
+
+const shared: Options = {
+  target: 'node20.19',
+  platform: 'node',
+  removeNodeProtocol: false,
+  outDir: 'dist',
+}
+
+// Splitting stays off for CommonJS: with it, tsup runs an old transform over `?.` and `??`.
+export default defineConfig([
+  {
+    ...shared,
+    entry: { ...doors, 'cli/main': 'src/cli/main.ts' },
+    format: 'esm',
+    splitting: true,
+    dts: { entry: doors, compilerOptions: { ignoreDeprecations: '6.0' } },
+  },
+  {
+    ...shared,
+    entry: doors,
+    format: 'cjs',
+    splitting: false,
+    dts: { entry: doors, compilerOptions: { ignoreDeprecations: '6.0' } },
+  },
+])
