@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
+import type { Chunk } from '../../src/frames/chunk.ts'
 import { valueStage, values } from '../../src/values/values.ts'
 import { brief, outcomes } from './chunked.ts'
 
@@ -201,14 +202,15 @@ describe('notes', () => {
 describe('channels', () => {
   const bytes = (text: string) => Buffer.from(text)
   test('reads stdout, not stderr, and needs no exit', () => {
-    const seen = drive(valueStage({ tag: 'json' }), [
+    const chunks: Chunk[] = [
       { channel: 'stderr', bytes: bytes('<json>{"a":0}</json>') },
       { channel: 'stdout', bytes: bytes('<json>{"a"') },
       { channel: 'stderr', bytes: bytes('<json>{"a":0}</json>') },
       { channel: 'pty', bytes: bytes('<json>{"a":1}</json>') },
       { channel: 'stdout', bytes: bytes(':1}</json>') },
       { channel: 'exit', code: 0, signal: null },
-    ])
+    ]
+    const seen = drive(valueStage({ tag: 'json' }), chunks)
     expect(seen).toMatchObject([{ ok: true, value: { a: 1 } }])
   })
 })
