@@ -53,7 +53,8 @@ function wholeIntake<In>(): Intake<In> {
 /** As many items may wait for the reader before the flow stops feeding its stage. */
 const MAX_WAITING = 64
 const MIN_PORTION = 512
-const MAX_PORTION = 1 << 20
+/** What one portion can at worst queue: quiet input lets portions grow, and then every byte may be an item. */
+const MAX_PORTION = 16 * 1024
 /** After so many milliseconds without a pause, timers and sockets get their turn. */
 const MAX_BUSY_MS = 15
 
@@ -62,7 +63,7 @@ class StageTransform<In, Out> extends Transform {
   readonly #sink: Sink<In>
   readonly #sources = new Set<Readable>()
   /** Units per portion: grows while portions yield few items, shrinks when they yield many. */
-  #portion = MIN_PORTION * 16
+  #portion = MIN_PORTION
   #pushed = 0
   /** The chunk in work, until every portion of it is fed. */
   #work: { input: In; at: number; size: number; done: TransformCallback } | undefined
@@ -136,7 +137,9 @@ class StageTransform<In, Out> extends Transform {
         work.done()
         return
       }
-      if (this.readableLength >= MAX_WAITING) {
+      // Not `>=`: Node asks for more while the item that it is about to hand out still counts, and asks
+      // only once. An answer of nothing at exactly MAX_WAITING would be waited for for ever.
+      if (this.readableLength > MAX_WAITING) {
         this.#paused = true
         return
       }
