@@ -5,11 +5,12 @@ import { frameStage } from '../../src/frames/frames.ts'
 import type { CutFrame, CutOptions } from './reference.ts'
 
 /** The real scanner over the given cuts of one channel. */
-export function scan(pieces: readonly Uint8Array[], options: CutOptions = {}): CutFrame[] {
-  return drive(
-    frameStage(options),
-    pieces.map((bytes): Chunk => ({ channel: 'stdout', bytes })),
-  )
+export function scan(pieces: Iterable<Uint8Array>, options: CutOptions = {}): CutFrame[] {
+  return drive(frameStage(options), chunks(pieces))
+}
+
+function* chunks(pieces: Iterable<Uint8Array>): Generator<Chunk> {
+  for (const bytes of pieces) yield { channel: 'stdout', bytes }
 }
 
 export function toBytes(input: string | Buffer): Buffer {
