@@ -213,6 +213,9 @@ class FlowReader<Out> implements NodeJS.AsyncIterator<Out> {
       this.#stream.on('error', () => {})
       this.#stream.destroy()
     }
+    // Whoever still waits for an item is told that none will come.
+    this.#failure ??= null
+    this.#wake?.()
     return { done: true, value: undefined }
   }
 

@@ -303,6 +303,18 @@ describe('leaving early', () => {
     await expect(late).rejects.toMatchObject({ code: 'ERR_STREAM_PREMATURE_CLOSE' })
   })
 
+  test('a next() that still waits is answered when the reader leaves', async () => {
+    const numbers = counted()
+    const reader = numbers[Symbol.asyncIterator]()
+    const waiting = [reader.next(), reader.next()]
+    await nextTurn()
+    await reader.return?.()
+    expect(await Promise.all(waiting)).toEqual([
+      { done: true, value: undefined },
+      { done: true, value: undefined },
+    ])
+  })
+
   test('an abort ends the loop with one AbortError and destroys the source', async () => {
     const abort = new AbortController()
     const source = new PassThrough()
