@@ -48,9 +48,8 @@ function passSequence(bytes: Buffer, esc: number, second: number): number {
   if (']PX^_'.includes(char)) return passString(bytes, esc + 2)
   let at = esc + 1
   while (isBetween(bytes[at], 0x20, 0x2f) && at < esc + 1 + MAX_SEQUENCE) at++
-  if (at >= bytes.length) return at
-  // Not a sequence after all: only the ESC goes.
-  return isBetween(bytes[at], 0x30, 0x7e) ? at + 1 : esc + 1
+  // A byte that does not fit is looked at anew.
+  return isBetween(bytes[at], 0x30, 0x7e) ? at + 1 : at
 }
 
 //  C2 9B 3 1 m     C2 9D 0 ; t i t l e BEL     C2 84

@@ -21,23 +21,26 @@ export type CutFrame = Frame & { readonly first?: true }
  */
 export function referenceFrames(original: Buffer, options: CutOptions = {}): CutFrame[] {
   const cleaned = clean(original)
-  const cuts = new Reference(cleaned.bytes, options).cuts()
-  const tiles = tile(cleaned, original.length, cuts)
-  return options.text === false ? tiles.filter((frame) => frame.kind !== 'text') : tiles
+  const cuts = new Reference(cleaned, original.length, options).cuts()
+  const tiles = tile(cleaned, original.length, cuts, options.maxFrame ?? MAX_FRAME)
+  // A note is worth telling even to those who want no text.
+  return options.text === false ? tiles.filter((frame) => frame.kind !== 'text' || frame.notes) : tiles
 }
 
-/** A frame in clean offsets. Pieces of a frame that was too long are cuts of kind text. */
+/** A frame in clean offsets; `from` and `to` of kind text are those of a whole that was too long. */
 interface Cut {
   readonly kind: FrameKind
   readonly from: number
   readonly to: number
   readonly text?: Buffer
+  /** Where the text begins to be looked at for bad bytes, if not at `from`: an info string is none of it. */
+  readonly body?: number
+  /** For what was too long: where it ends in the original. */
+  readonly end?: number
   readonly label?: string
   readonly open?: boolean
   readonly first?: boolean
   readonly notes?: readonly Note['code'][]
-  /** A later piece of what was too long: escapes before it are its own. */
-  readonly continues?: boolean
 }
 
 const NUL = 0x00
@@ -47,13 +50,17 @@ const CR = 0x0d
 const SPACE = 0x20
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
+const MAX_FRAME = 16 * 1024 * 1024
 const REPAIR_CAP = 65_536
 const MAX_PREFIX = 64
 const MAX_TOKEN = 4096
 
 class Reference {
   readonly #bytes: Buffer
+  readonly #origin: readonly number[]
   readonly #end: number
+  /** Bytes of the original, escapes included. */
+  readonly #size: number
   readonly #tags: readonly string[]
   readonly #fences: boolean
   readonly #lines: boolean
@@ -74,15 +81,17 @@ class Reference {
   /** A tag block without payload never ended, and was read again as prose; that is done once. */
   #tagReread = false
 
-  constructor(bytes: Buffer, options: CutOptions) {
+  constructor({ bytes, origin }: Clean, size: number, options: CutOptions) {
     this.#bytes = bytes
+    this.#origin = origin
     this.#end = bytes.length
+    this.#size = size
     this.#tags = options.tags ?? ['json']
     this.#fences = options.fences ?? true
     this.#lines = options.lines ?? true
     this.#objects = options.objects ?? true
     this.#think = options.think ?? true
-    this.#maxFrame = options.maxFrame ?? 16 * 1024 * 1024
+    this.#maxFrame = options.maxFrame ?? MAX_FRAME
     this.#needsPayload = options.needsPayload ?? false
     this.#loose = options.loose ?? false
     this.#document = options.document ?? false
@@ -119,22 +128,18 @@ class Reference {
     const opener = `<${name}>`
     const closer = `</${name}>`
     const inside = from + opener.length
-    const limit = from + this.#maxFrame
+    const limit = this.#limit(from)
     if (this.#needsPayload) {
       const decision = this.#payloadFollows(inside, limit)
       if (decision === 'no') return inside
-      if (decision === 'end') return this.#end
-      if (decision === 'limit') return this.#skipTag(from, name)
+      if (decision === 'unknown') return this.#outgrown(from) ? this.#skipTag(from, name) : this.#end
     }
 
     let inString = false
     /** First closer inside a string, of the block and of this line. */
     let firstInString = -1
     let lineInString = -1
-    for (let at = inside; at < this.#end; at++) {
-      if (at >= limit) {
-        return firstInString >= 0 ? this.#endTag(from, firstInString, name) : this.#skipTag(from, name)
-      }
+    for (let at = inside; at < limit; at++) {
       if (this.#has(at, closer) && at + closer.length <= limit) {
         if (!inString) return this.#closeTag(from, at, name)
         if (firstInString < 0) firstInString = at
@@ -152,6 +157,7 @@ class Reference {
     }
 
     if (firstInString >= 0) return this.#endTag(from, firstInString, name)
+    if (this.#outgrown(from)) return this.#skipTag(from, name)
     if (this.#isBrace(this.#pastBlanks(inside))) {
       this.#cut({
         kind: 'tag',
@@ -189,27 +195,26 @@ class Reference {
     return !this.#needsPayload || this.#payloadFollows(inside, this.#end) === 'yes'
   }
 
-  #payloadFollows(inside: number, limit: number): 'yes' | 'no' | 'limit' | 'end' {
+  #payloadFollows(inside: number, limit: number): 'yes' | 'no' | 'unknown' {
     const at = this.#pastBlanks(inside)
-    if (at >= limit && limit < this.#end) return 'limit'
-    if (at >= this.#end) return 'end'
+    if (at >= limit) return 'unknown'
     if (this.#isBrace(at) || this.#has(at, '<')) return 'yes'
     if (!this.#has(at, '`') && !this.#has(at, '~')) return 'no'
     const run = this.#runLength(at)
-    if (run < 3 && at + run >= limit && limit < this.#end) return 'limit'
-    return run < 3 ? 'no' : at + 3 > limit ? 'limit' : 'yes'
+    if (at + Math.min(run, 3) < limit) return run < 3 ? 'no' : 'yes'
+    return run >= 3 && at + 3 === limit ? 'yes' : 'unknown'
   }
 
   /** Too long: over at the next closer, or before the next opener, wherever they stand. */
   #skipTag(from: number, name: string): number {
-    const limit = from + this.#maxFrame
+    const limit = this.#limit(from)
     const opener = `<${name}>`
     const closer = `</${name}>`
     for (let at = from + 1; at < this.#end; at++) {
       if (this.#has(at, closer) && at + closer.length > limit) return this.#tooLong(from, at + closer.length)
-      if (this.#has(at, opener) && at + opener.length > limit) return this.#tooLong(from, at)
+      if (this.#has(at, opener) && at + opener.length >= limit) return this.#tooLongBefore(from, at)
     }
-    return this.#tooLong(from, this.#end)
+    return this.#tooLongToTheEnd(from)
   }
 
   // Think.
@@ -229,13 +234,13 @@ class Reference {
 
   #thinkBlock(from: number, name: string): number {
     const closer = `</${name}>`
-    const limit = from + this.#maxFrame
+    const limit = this.#limit(from)
     const found = this.#find(closer, from)
     const to = found < 0 ? this.#end : found + closer.length
     const wasFirst = from === this.#first
     if (wasFirst) this.#first = found < 0 ? -1 : this.#pastBlanksAndBoms(to)
-    if (to > limit) return this.#tooLong(from, to)
-    if (found >= 0) return to
+    if (found >= 0 && to <= limit) return to
+    if (this.#outgrown(from)) return found < 0 ? this.#tooLongToTheEnd(from) : this.#tooLong(from, to)
     this.#thinkUnclosed = true
     return from + `<${name}>`.length
   }
@@ -251,24 +256,28 @@ class Reference {
   #fencePrefix(fence: number): { quotes: number; indent: number } | undefined {
     let at = this.#lineStart(fence)
     if (fence - at > MAX_PREFIX) return undefined
+    if (this.#isBom(at)) at += 3
     let quotes = 0
-    let listWidth = 0
+    /** Columns since the last `>`. */
+    let indent = 0
     for (;;) {
       const spaces = this.#countSpaces(at, fence)
+      if (at + spaces === fence) return spaces > 3 ? undefined : { quotes, indent: indent + spaces }
       if (spaces > 3) return undefined
       at += spaces
-      if (at === fence) return { quotes, indent: listWidth + spaces }
       if (this.#has(at, '>')) {
         quotes++
+        indent = 0
         at++
         if (at < fence && this.#bytes[at] === SPACE) at++
         continue
       }
       const marker = this.#listMarker(at)
-      if (marker === 0 || at + marker >= fence) return undefined
-      if (this.#bytes[at + marker] !== SPACE && this.#bytes[at + marker] !== TAB) return undefined
-      at += marker + 1
-      listWidth += marker + 1
+      let past = at + marker
+      while (past < fence && (this.#bytes[past] === SPACE || this.#bytes[past] === TAB)) past++
+      if (marker === 0 || past === at + marker) return undefined
+      indent += spaces + past - at
+      at = past
     }
   }
 
@@ -280,35 +289,38 @@ class Reference {
     return digits >= 1 && digits <= 9 && closes ? digits + 1 : 0
   }
 
-  /** Whether the fence at `at` can be told to be one by looking only at bytes before `limit`. */
-  #isFenceLine(at: number, limit: number): boolean {
-    if (!this.#isFenceStart(at) || at + 3 > limit) return false
-    if (this.#has(at, '~')) return true
+  /** A fence opens if its line ends within maxFrame, and there is no backtick in the info of backticks. */
+  #isFenceLine(at: number): boolean {
+    if (!this.#isFenceStart(at)) return false
     const lineEnd = this.#lineEnd(at)
-    if (lineEnd >= limit && limit < this.#end) return false
-    return !this.#slice(at + this.#runLength(at), lineEnd).includes('`')
+    if (lineEnd >= this.#limit(at) && (lineEnd < this.#end || this.#outgrown(at))) return false
+    return this.#has(at, '~') || !this.#slice(at + this.#runLength(at), lineEnd).includes('`')
   }
 
   #fence(from: number): number {
     const { quotes, indent } = this.#fencePrefix(from)!
     const char = this.#bytes[from]!
     const run = this.#runLength(from)
-    const limit = from + this.#maxFrame
+    const limit = this.#limit(from)
     const lineEnd = this.#lineEnd(from)
-    const info = this.#slice(from + run, lineEnd)
-    if (this.#has(from, '`')) {
-      const tick = info.indexOf('`')
-      if (tick >= 0 && from + run + tick < limit) return from + run
-    }
-    const label = trimBlanks(info).toString()
+    if (!this.#isFenceLine(from)) return from + run
+    const label = this.#slice(from + run, lineEnd)
+      .toString()
+      .trim()
     const body: Buffer[] = []
+    let bodyEnd = lineEnd + 1
 
-    const finish = (to: number, seen: number, open: boolean): number => {
-      // `seen` is one past the last byte that had to be looked at to know the end.
-      if (seen > limit) return this.#tooLong(from, to)
+    const finish = (to: number, seen: number, open = false, outside = false): number => {
+      // `seen` is one past the last byte that had to be looked at; the end of input counts as a byte.
+      const byTheEnd = seen > this.#end
+      if (seen > limit && (!byTheEnd || this.#outgrown(from))) {
+        if (open) return this.#tooLongToTheEnd(from)
+        return outside ? this.#tooLongBefore(from, to) : this.#tooLong(from, to)
+      }
       const joined = Buffer.concat(body)
-      const text = joined.at(-1) === LF ? joined.subarray(0, -1) : joined
-      this.#cut({ kind: 'fence', from, to, text, ...(label && { label }), open })
+      const ended = this.#bytes[bodyEnd - 1] === LF && joined.length > 0
+      const text = ended ? joined.subarray(0, -1) : joined
+      this.#cut({ kind: 'fence', from, to, text, body: lineEnd, ...(label && { label }), open })
       return to
     }
 
@@ -317,12 +329,13 @@ class Reference {
       const end = this.#lineEnd(at)
       const next = Math.min(end + 1, this.#end)
       const content = this.#pastQuotes(at, end, quotes)
-      if (content === undefined) return finish(at, this.#quoteDecidedAt(at, end), false)
-      if (this.#isFenceCloser(content, end, char, run, indent)) return finish(next, next, false)
+      if (content === undefined) return finish(at, this.#quoteDecidedAt(at, end), false, true)
+      if (this.#isFenceCloser(content, end, char, run, indent)) return finish(next, end + 1)
       body.push(this.#slice(content + Math.min(indent, this.#countSpaces(content, end)), next))
       at = next
+      bodyEnd = next
     }
-    return finish(this.#end, this.#end, true)
+    return finish(this.#end, this.#end + 1, true)
   }
 
   /** Past at most `quotes` markers; `undefined` if there is not even the first. */
@@ -339,7 +352,7 @@ class Reference {
 
   /** One past the byte that shows that a line has no `>`: its first that is no space, or its fourth space. */
   #quoteDecidedAt(from: number, end: number): number {
-    return Math.min(from + Math.min(this.#countSpaces(from, end), 3) + 1, this.#end)
+    return from + Math.min(this.#countSpaces(from, end), 3) + 1
   }
 
   #isFenceCloser(from: number, end: number, char: number, run: number, indent: number): boolean {
@@ -368,7 +381,8 @@ class Reference {
     const lineEnd = this.#lineEnd(from)
     const ended = lineEnd < this.#end
     const to = ended ? lineEnd + 1 : this.#end
-    if (to > from + this.#maxFrame) return this.#tooLong(from, to)
+    if (!ended && this.#outgrown(from)) return this.#tooLongToTheEnd(from)
+    if (to > this.#limit(from)) return this.#tooLong(from, to)
 
     const good = this.#endsInCloser(from, lineEnd)
     if (!good && (ended || this.#objects)) {
@@ -390,23 +404,19 @@ class Reference {
 
   #object(from: number): number {
     const isFirst = this.#document !== false && from === this.#first
-    const limit = from + this.#maxFrame
+    const limit = this.#limit(from)
     const gate = this.#gate(from, limit, isFirst)
-    if (gate === 'limit') return this.#tooLong(from, limit)
-    if (gate === 'end') return this.#end
+    if (gate === 'unknown') return this.#outgrown(from) ? this.#tooLongObject(from) : this.#end
     if (typeof gate === 'number') return gate
 
     let depth = 0
     let inString = false
     /** A line ended inside a string: probably this is no JSON at all. */
     let torn = false
-    for (let at = from; at < this.#end; at++) {
-      const bound = torn ? Math.min(limit, from + REPAIR_CAP) : limit
-      if (at >= limit) return this.#tooLong(from, limit)
-      if (at >= bound) return at
-      const tag = this.#tagAt(at)
-      if (tag !== undefined && at + tag.length + 2 <= bound && (!inString || torn)) return at
-      if (this.#fences && this.#isFenceLine(at, bound)) return at
+    for (let at = from; at < limit; at++) {
+      if (torn && this.#origin[at]! >= this.#origin[from]! + REPAIR_CAP) return at
+      if (this.#tagAt(at) !== undefined && (!inString || torn)) return at
+      if (this.#fences && this.#isFenceLine(at)) return at
       if (inString && at > from && this.#isLineStart(at)) return at
 
       const byte = this.#bytes[at]
@@ -418,6 +428,7 @@ class Reference {
         return at + 1
       }
     }
+    if (this.#outgrown(from)) return this.#tooLongObject(from)
     this.#cut({
       kind: 'object',
       from,
@@ -430,10 +441,9 @@ class Reference {
   }
 
   /** May the brace at `from` open? If not, where the byte stands that says so. */
-  #gate(from: number, limit: number, isFirst: boolean): 'open' | 'limit' | 'end' | number {
+  #gate(from: number, limit: number, isFirst: boolean): 'open' | 'unknown' | number {
     const at = this.#pastBlanks(from + 1)
-    if (at >= limit && limit < this.#end) return 'limit'
-    if (at >= this.#end) return 'end'
+    if (at >= limit) return 'unknown'
     const byte = String.fromCharCode(this.#bytes[at]!)
     if (this.#has(from, '[')) {
       return (isFirst ? '{[]"\'-0123456789tfn' : '{').includes(byte) ? 'open' : at
@@ -443,8 +453,7 @@ class Reference {
     const name = this.#pastIdentifier(at)
     if (name === at) return at
     const colon = this.#pastBlanks(name)
-    if (colon >= limit && limit < this.#end) return 'limit'
-    if (colon >= this.#end) return 'end'
+    if (colon >= limit) return 'unknown'
     return this.#has(colon, ':') ? 'open' : at
   }
 
@@ -459,7 +468,7 @@ class Reference {
   #scalar(from: number): number {
     this.#first = -1
     const to = this.#has(from, '"') ? this.#pastString(from) : this.#pastToken(from)
-    const whole = to > from && to <= from + this.#maxFrame && this.#pastBlanks(to) === this.#end
+    const whole = to > from && this.#end <= this.#limit(from) && this.#pastBlanks(to) === this.#end
     if (!whole) return from
     this.#cut({ kind: 'object', from, to, text: this.#slice(from, to), first: true })
     return this.#end
@@ -484,13 +493,41 @@ class Reference {
     this.#cuts.push(this.#thinkUnclosed ? { ...cut, notes: ['THINK_UNCLOSED'] } : cut)
   }
 
-  /** Lets `[from, to)` go as text in pieces of maxFrame; the first carries the note. */
+  /** Lets `[from, to)` go as text, in pieces. */
   #tooLong(from: number, to: number): number {
-    for (let at = from; at < to; at += this.#maxFrame) {
-      const piece = { kind: 'text', from: at, to: Math.min(to, at + this.#maxFrame) } as const
-      this.#cuts.push(at === from ? { ...piece, notes: ['FRAME_TOO_LONG'] } : { ...piece, continues: true })
-    }
+    this.#cuts.push({ kind: 'text', from, to, notes: ['FRAME_TOO_LONG'] })
     return to
+  }
+
+  /** The same when it ends because something begins at `next`: escapes before that are part of it. */
+  #tooLongBefore(from: number, next: number): number {
+    this.#cuts.push({ kind: 'text', from, to: next, end: this.#origin[next]!, notes: ['FRAME_TOO_LONG'] })
+    return next
+  }
+
+  /** The same when its end never came: escapes at the very end are part of it. */
+  #tooLongToTheEnd(from: number): number {
+    this.#cuts.push({ kind: 'text', from, to: this.#end, end: this.#size, notes: ['FRAME_TOO_LONG'] })
+    return this.#end
+  }
+
+  /** The same for an object, of which exactly maxFrame goes. */
+  #tooLongObject(from: number): number {
+    const end = this.#origin[from]! + this.#maxFrame
+    this.#cuts.push({ kind: 'text', from, to: this.#limit(from), end, notes: ['FRAME_TOO_LONG'] })
+    return this.#limit(from)
+  }
+
+  /** One past the last clean byte that may be looked at for a frame from `from`; maxFrame counts escapes. */
+  #limit(from: number): number {
+    let at = from
+    while (at < this.#end && this.#origin[at]! < this.#origin[from]! + this.#maxFrame) at++
+    return at
+  }
+
+  /** Whether a frame from `from` that has not ended is too long: all of maxFrame is there. */
+  #outgrown(from: number): boolean {
+    return this.#size >= this.#origin[from]! + this.#maxFrame
   }
 
   // Looking at bytes.
@@ -559,7 +596,7 @@ class Reference {
   #pastBlanksAndBoms(from: number): number {
     let at = from
     for (;;) {
-      if (this.#isBlank(at)) at++
+      if (this.#isBlank(at) || this.#bytes[at] === NUL) at++
       else if (this.#isBom(at)) at += 3
       else return at
     }
@@ -580,7 +617,7 @@ class Reference {
 }
 
 /** Cuts become frames in original offsets, and what lies between them becomes text. */
-function tile(cleaned: Clean, size: number, cuts: readonly Cut[]): CutFrame[] {
+function tile(cleaned: Clean, size: number, cuts: readonly Cut[], maxFrame: number): CutFrame[] {
   const frames: CutFrame[] = []
   let covered = 0
   let scanned = 0
@@ -588,18 +625,32 @@ function tile(cleaned: Clean, size: number, cuts: readonly Cut[]): CutFrame[] {
     if (to > covered) frames.push(textFrame(cleaned, covered, to, scanned, cleanTo))
   }
   for (const cut of cuts) {
-    const start = cut.continues ? covered : cleaned.origin[cut.from]!
-    text(start, cut.from)
-    const to = cleaned.origin[cut.to - 1]! + 1
-    const notes = (cut.notes ?? []).map((code) => ({ code, message: '' }))
-    if (cut.kind === 'text') {
-      const piece = textFrame(cleaned, start, to, cut.from, cut.to)
-      frames.push(notes.length ? { ...piece, notes } : piece)
-    } else frames.push(payloadFrame(cleaned, cut, start, to, notes))
+    const from = cleaned.origin[cut.from]!
+    const to = cut.end ?? cleaned.origin[cut.to - 1]! + 1
+    text(from, cut.from)
+    if (cut.kind === 'text') frames.push(...pieces(from, to, maxFrame))
+    else frames.push(payloadFrame(cleaned, cut, from, to))
     covered = to
     scanned = cut.to
   }
   text(size, cleaned.bytes.length)
+  return frames
+}
+
+/** What was too long, cut at multiples of maxFrame from its start; the first piece says so. */
+function pieces(from: number, to: number, maxFrame: number): CutFrame[] {
+  const frames: CutFrame[] = []
+  for (let at = from; at < to; at += maxFrame) {
+    const piece = {
+      kind: 'text',
+      channel: 'stdout',
+      from: at,
+      to: Math.min(to, at + maxFrame),
+      text: '',
+      blank: false,
+    } as const
+    frames.push(at === from ? { ...piece, notes: [{ code: 'FRAME_TOO_LONG', message: '' }] } : piece)
+  }
   return frames
 }
 
@@ -608,10 +659,11 @@ function textFrame(cleaned: Clean, from: number, to: number, cleanFrom: number, 
   return { kind: 'text', channel: 'stdout', from, to, text: '', blank }
 }
 
-function payloadFrame(cleaned: Clean, cut: Cut, from: number, to: number, notes: readonly Note[]): CutFrame {
-  const bad = firstInvalid(cleaned.bytes.subarray(cut.from, cut.to))
-  const all: Note[] = [...notes]
-  if (bad >= 0) all.push({ code: 'INVALID_UTF8', message: '', at: cleaned.origin[cut.from + bad]! })
+function payloadFrame(cleaned: Clean, cut: Cut, from: number, to: number): CutFrame {
+  const all = (cut.notes ?? []).map((code): Note => ({ code, message: '' }))
+  const body = cut.body ?? cut.from
+  const bad = body + firstInvalid(cleaned.bytes.subarray(body, cut.to))
+  if (bad >= body) all.push({ code: 'INVALID_UTF8', message: '', at: cleaned.origin[bad]! })
   return {
     kind: cut.kind,
     channel: 'stdout',
