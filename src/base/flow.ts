@@ -68,6 +68,8 @@ class StageTransform<In, Out> extends Transform {
   /** The chunk in work, until every portion of it is fed. */
   #work: { input: In; at: number; size: number; done: TransformCallback } | undefined
   #paused = false
+  /** The reader has asked and nothing was pushed since: Node will not ask again, so the flow must not pause. */
+  #asked = false
 
   constructor(stage: Stage<In, Out>, intake: Intake<In>) {
     super({ objectMode: true, readableHighWaterMark: MAX_WAITING, writableHighWaterMark: 4 })
@@ -75,6 +77,7 @@ class StageTransform<In, Out> extends Transform {
     this.#sink = stage({
       write: (value) => {
         this.#pushed++
+        this.#asked = false
         this.push(value)
       },
       end() {},
@@ -107,6 +110,7 @@ class StageTransform<In, Out> extends Transform {
   }
 
   override _read(size: number): void {
+    this.#asked = true
     if (!this.#work) super._read(size)
     else if (this.#paused) {
       this.#paused = false
@@ -137,9 +141,7 @@ class StageTransform<In, Out> extends Transform {
         work.done()
         return
       }
-      // Not `>=`: Node asks for more while the item that it is about to hand out still counts, and asks
-      // only once. An answer of nothing at exactly MAX_WAITING would be waited for for ever.
-      if (this.readableLength > MAX_WAITING) {
+      if (this.readableLength >= MAX_WAITING && !this.#asked) {
         this.#paused = true
         return
       }
