@@ -161,7 +161,7 @@ const switches: readonly CutOptions[] = [
 export const cutOptions: fc.Arbitrary<CutOptions> = fc
   .record({
     base: fc.constantFrom(...switches),
-    maxFrame: fc.oneof(fc.constant(undefined), fc.integer({ min: 16, max: 64 })),
+    maxFrame: fc.oneof(fc.constant(undefined), fc.integer({ min: 1, max: 64 })),
   })
   .map(({ base, maxFrame }) => (maxFrame === undefined ? base : { ...base, maxFrame }))
 

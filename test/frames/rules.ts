@@ -243,6 +243,26 @@ export const tagRules: readonly Rule[] = [
       ['tag result-1', '<result-1></out></result-1>', '</out>'],
     ],
   },
+  {
+    says: 'a block without payload that never ends is read again once, not each one in it',
+    options: prose,
+    expect: [['text', '<json>x\n"<json>y\n {"a":1}']],
+  },
+  {
+    says: 'with needsPayload, a block that ends in a string is cut only from an opener that would open',
+    options: tags,
+    expect: [
+      ['tag json', '<json>{"b":"odd <json> tags}</json>', '{"b":"odd <json> tags}'],
+      ['text', '\n<json>{"b":"par'],
+      ['tag json', '<json>{"b":"full"}</json>', '{"b":"full"}'],
+      ['blank', '\n'],
+    ],
+  },
+  {
+    says: 'what one name ended or restarted says nothing about another',
+    options: { ...tagsOnly, tags: ['a', 'b'] },
+    expect: [['tag a', '<a>{<b>"</b></a>"}</a>', '{<b>"</b></a>"}']],
+  },
 ]
 
 export const thinkRules: readonly Rule[] = [
@@ -410,6 +430,24 @@ export const fenceRules: readonly Rule[] = [
         `${T}sh\n<json>{"a":1}</json>\n{"b":2}\n<think>`,
         '<json>{"a":1}</json>\n{"b":2}\n<think>',
       ],
+    ],
+  },
+  {
+    says: 'a BOM may stand before a fence',
+    options: fencesOnly,
+    expect: [
+      ['blank', '\ufeff'],
+      ['fence json', `${T}json\n{}\n${T}\n`, '{}'],
+    ],
+  },
+  {
+    says: 'what stands before a list mark counts as indent, what stands before a quote mark does not',
+    options: fencesOnly,
+    expect: [
+      ['text', '  - '],
+      ['fence', `${T}\n     x\n    ${T}\n`, ' x'],
+      ['text', '- > '],
+      ['fence', `${T}\n  >   x\n  > ${T}\n`, '  x'],
     ],
   },
 ]
@@ -600,6 +638,52 @@ export const limitRules: readonly Rule[] = [
       ['text', '"b":2}'],
     ],
   },
+  {
+    says: 'what has not ended when all of maxFrame is there is too long, also at the end of input',
+    options: { ...linesOnly, maxFrame: 7 },
+    expect: [['text !FRAME_TOO_LONG', '{"a":1}']],
+  },
+  {
+    says: 'maxFrame counts the original bytes, escapes included',
+    options: { ...linesOnly, maxFrame: 10 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '{"a"\x1b[1m:1'],
+      ['text', '}\n'],
+      ['line', '{"a":123}\n', '{"a":123}'],
+    ],
+  },
+  {
+    says: 'escapes behind the end of what was too long are not part of it',
+    options: { ...linesOnly, maxFrame: 8 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '{"a":"12'],
+      ['text', '3"}\n'],
+      ['blank', '\x1b[0m'],
+      ['line', '{"a":1}\n', '{"a":1}'],
+    ],
+  },
+  {
+    says: 'a closer across the limit of a tag block is still its closer',
+    options: { ...tagsOnly, maxFrame: 19 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '<json>{"a":1}</json'],
+      ['text', '>'],
+      ['tag json', '<json>{"a"}</json>', '{"a"}'],
+    ],
+  },
+  {
+    says: 'an opener across the limit of a tag block is judged anew',
+    options: { ...tagsOnly, maxFrame: 19 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '<json>{"a":"123'],
+      ['tag json', '<json>{"a"}</json>', '{"a"}'],
+    ],
+  },
+  {
+    says: 'a fence whose first line is longer than maxFrame is none',
+    options: { ...fencesOnly, maxFrame: 8 },
+    expect: [['text', `${T}json5\n{}\n`]],
+  },
 ]
 
 export const escapeRules: readonly Rule[] = [
@@ -731,6 +815,15 @@ export const documentRules: readonly Rule[] = [
     options: document,
     expect: [
       ['text', '<think>x</think>\n'],
+      ['object first', '{}'],
+    ],
+  },
+  {
+    says: 'a think block that was too long and closed is passed over, too',
+    options: { ...document, maxFrame: 16 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '<think>123456789'],
+      ['text', '0</think>'],
       ['object first', '{}'],
     ],
   },
