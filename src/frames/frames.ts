@@ -1,8 +1,8 @@
 import { Fault } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import { escapeRemover } from './ansi.ts'
 import { type Channel, type Chunk, chunkIntake } from './chunk.ts'
+import { feed } from './feed.ts'
 import type { Frame } from './frame.ts'
 import { prose } from './prose.ts'
 import { Scan } from './scan.ts'
@@ -81,37 +81,7 @@ export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chun
 
 function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>): Sink<Uint8Array> {
   const scan = new Scan(channel, next, options)
-  const lookOutside = prose(scan, options)
-  const remover = escapeRemover({
-    keep: (bytes) => scan.tape.append(bytes),
-    drop: (count) => scan.tape.remove(count),
-  })
-
-  function run(): void {
-    while (scan.inside ? scan.inside.look() : lookOutside()) {
-      // Each turn moves the scan on.
-    }
-  }
-
-  return {
-    write(bytes) {
-      remover.write(
-        Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-      )
-      run()
-      scan.settle()
-    },
-    end() {
-      remover.end()
-      scan.ended = true
-      run()
-      while (scan.inside) {
-        scan.inside.finish()
-        run()
-      }
-      scan.close()
-    },
-  }
+  return feed(scan, prose(scan, options))
 }
 
 function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
