@@ -91,6 +91,8 @@ export function documentMachine(scan: Scan, options: DocumentOptions): DocumentM
       stage: (block ? 'before' : 'gate') as Stage,
       at: from + (block ? opener.length : 1),
       levels: [] as Level[],
+      /** The array that was closed just now, in case its bracket was one too many. */
+      closed: undefined as Level | undefined,
       /** The place of the items has been found: from here on nothing is taken for prose any more. */
       found: false,
       /** Whether it is one beyond doubt: in a tag, or the first thing of the input. */
@@ -192,7 +194,7 @@ export function documentMachine(scan: Scan, options: DocumentOptions): DocumentM
     // In an array nearly every element has the same place, so it is found once.
     const same = steps.every((step) => step === EVERY || !isIndex(step))
     const every = array && same ? placeOf(selections, depth, undefined) : undefined
-    doc.levels.push({ array, path, selections, index: 0, every })
+    doc.levels.push({ array, path, selections, index: 0, every, thousand: -1, stem: '' })
     doc.at++
     doc.stage = array ? 'value' : 'key'
     if (array && selections.some((one) => one.length === depth + 1 && one[depth] === EVERY)) found()
@@ -229,7 +231,7 @@ export function documentMachine(scan: Scan, options: DocumentOptions): DocumentM
   }
 
   function pathIn(level: Level): string {
-    return `${level.path}/${level.array ? level.index : escaped(doc.name)}`
+    return level.array ? indexPath(level) : `${level.path}/${escaped(doc.name)}`
   }
 
   function expectItem(level: Level, byte: number): Step {
@@ -311,6 +313,8 @@ export function documentMachine(scan: Scan, options: DocumentOptions): DocumentM
   function expectKey(): Step {
     const byte = nextByte()
     if (byte === undefined) return 'wait'
+    const { closed } = doc
+    doc.closed = undefined
     doc.name = undefined
     doc.keyFrom = doc.at
     doc.keyQuoted = byte === QUOTE
@@ -330,8 +334,11 @@ export function documentMachine(scan: Scan, options: DocumentOptions): DocumentM
     }
     if (notJson()) return leave(doc.at)
     if (byte === COMMA) doc.at++
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) doc.stage = 'value'
-    else doc.stage = byte === COLON ? 'colon' : 'in key'
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (closed) doc.levels.push(closed)
+      if (closed) closed.index++
+      doc.stage = 'value'
+    } else doc.stage = byte === COLON ? 'colon' : 'in key'
     return 'on'
   }
 
@@ -403,6 +410,7 @@ export function documentMachine(scan: Scan, options: DocumentOptions): DocumentM
     if (index !== doc.levels.length - 1 && notJson()) return leave(doc.at)
     doc.at++
     if (index < 0) return 'on'
+    doc.closed = array && doc.levels[index - 1]?.array === false ? doc.levels[index] : undefined
     doc.levels.length = index
     if (index === 0) return leave(doc.at)
     doc.stage = 'comma'
@@ -495,7 +503,29 @@ interface Level {
   index: number
   /** What every element is, if none has a place of its own. */
   readonly every: Place | undefined
+  /** The path of the elements so far as it is the same for a thousand of them. */
+  stem: string
+  thousand: number
 }
+
+/**
+ * The path of the element at hand. Put together from pieces: what turns numbers into strings keeps thousands
+ * of the last ones alive, and then V8 makes its young generation as large as it gets, three times the rest.
+ */
+function indexPath(level: Level): string {
+  const { index } = level
+  const low = index % 1000
+  const thousand = (index - low) / 1000
+  if (thousand !== level.thousand) {
+    level.thousand = thousand
+    level.stem = thousand === 0 ? `${level.path}/` : `${level.path}/${thousand}`
+  }
+  return level.stem + ((thousand === 0 ? FIRST[low] : LATER[low]) as string)
+}
+
+/** 0, 1, … 999 as they stand alone, and as they stand behind a thousand. */
+const FIRST = Array.from({ length: 1000 }, (_, i) => String(i))
+const LATER = FIRST.map((digits) => digits.padStart(3, '0'))
 
 /** Longer names are not read. */
 const MAX_NAME = 4096

@@ -95,7 +95,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
     },
     documentCut(path, from, end) {
       sink.found()
-      const to = scan.tape.origin(end - 1) + 1
+      const to = scan.tape.origin(end)
       next.write(badOf({ kind: 'object', channel, from, to, text: '', path, open: true }, CUT, label))
     },
   }

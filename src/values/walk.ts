@@ -260,7 +260,8 @@ export class Walk {
         case C_CLOSE:
           return this.#endAt(this.to, i + base)
         case C_OPEN:
-          if (this.#expects === 'comma') return this.#endAt(this.to, i + base)
+          // Behind a plain value a comma is missing; behind anything else, this is the value.
+          if (this.#expects === 'comma' && !this.odd) return this.#endAt(this.to, i + base)
           this.#open[0] = byte
           this.#depth = 1
           this.#expects = byte === OPEN_BRACE ? 'first key' : 'first value'
