@@ -37,19 +37,27 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     out({ channel, from: first.from, ...frame, ...(blanks && { blanks }), ...(notes && { notes }) })
   }
 
-  const asText = (line: Line, torn = false) => {
-    const open = torn || (line.open && line.note === undefined && opensDocument(line.text))
+  const asText = (line: Line) => {
     const frame = { kind: 'text' as const, to: line.to, text: line.text }
     if (line.text === '' && line.note === undefined) emit(line, { ...frame, blank: true })
-    else emit(line, open ? { ...frame, open } : frame)
+    else if (line.open && line.note === undefined && opensDocument(line.text))
+      emit(line, { ...frame, open: true })
+    else emit(line, frame)
   }
 
-  const release = (torn = false) => {
+  /** The input ended inside a document: one frame, so that the engine can see what it was. */
+  const cutOff = () => {
+    const held = gathering
+    gathering = undefined
+    if (!held) return
+    const text = held.lines.map((line) => line.text).join('\n')
+    emit(held.lines[0]!, { kind: 'text', to: held.lines.at(-1)!.to, text, open: true })
+  }
+
+  const release = () => {
     const failed = gathering
     gathering = undefined
-    failed?.lines.forEach((line, index) => {
-      asText(line, torn && index === 0)
-    })
+    for (const line of failed?.lines ?? []) asText(line)
   }
 
   /** A line outside of any document or block. */
@@ -130,7 +138,8 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     }
     held.size += text.length
     if (end === 'inside') {
-      held.parts.push(text)
+      // Inside a string the line end is the terminal's; outside it is the document's, or may as well be.
+      held.parts.push(held.state.inString ? text : `${text}\n`)
       if (held.size > maxFrame) release()
       return
     }
@@ -138,7 +147,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     //         ^ end: what follows is a line of its own
     held.parts.push(text.slice(0, end))
     const joined = held.parts.join('')
-    const value = parse(joined)
+    const value = parse(joined) ?? parse(joined.replaceAll('\n', ''))
     if (value === undefined) {
       release()
       return
@@ -176,7 +185,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     end() {
       for (const held of block?.lines ?? []) asText(held)
       block = undefined
-      release(true)
+      cutOff()
       if (blanks) asText({ from: blanks.from, to: blanks.to, text: '', open: false })
       blanks = undefined
     },

@@ -109,10 +109,11 @@ export function eventStage(
         else floor.warn('PTY_STREAM_MISMATCH', 'the PTY has a record that stdout lacks')
         if (how === 'late') counts.noise('late', 'LATE_DUPLICATE_POSSIBLE', 0.3)
       }
-      if (shape === undefined || (how !== 'first' && frame.value === undefined)) floor.unread(frame)
-      else floor.frame(reader!.read, frame)
+      const told = shape !== undefined && (how === 'first' || frame.value !== undefined)
+      const understood = told && floor.frame(reader!.read, frame)
+      if (!told) floor.unread(frame)
       for (const note of frame.notes ?? []) counts.noise(note.code, note.code, 0.7, note.message)
-      if (frame.open && shape !== undefined && shape !== 'text') {
+      if (frame.open && told && shape !== 'text' && understood !== 'kept') {
         floor.sawTruncation()
         floor.warn('TRUNCATED', 'the input ended inside a record')
       }
@@ -157,8 +158,7 @@ export function eventStage(
         for (const name of ['stdout', 'stderr', 'pty'] as const) channels.get(name)?.end()
         once.end()
         if (!engine && 'pick' in profile) choose(profile.fallback)
-        write.about(undefined)
-        reader!.end?.(floor.say)
+        floor.last(reader!.end)
         floor.end()
         counts.end()
         const { data, conflict } = judge({

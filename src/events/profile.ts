@@ -92,8 +92,8 @@ export interface Say {
   confidence(value: number): void
   /** Speak about these bytes, not about the frame in hand. For what was kept until later. */
   about(range: { readonly channel: Channel; readonly from: number; readonly to: number }): void
-  /** Keep the frame (or the given text) as raw, without a warning. */
-  raw(text?: string): void
+  /** Give back a frame that was kept: it is raw after all. */
+  giveBack(frame: EngineFrame): void
 }
 
 export interface Speaker {

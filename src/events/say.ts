@@ -24,11 +24,12 @@ interface SpeechOptions {
 /** Turns what an engine says into events, and gathers the evidence for the end. */
 export function speech(options: SpeechOptions) {
   const { writer, tally, doneMarker, maxFrame } = options
-  let frame: EngineFrame | undefined
   let confidence = SURE
   /** What was said about this frame, so that a silent one is kept as raw. */
   let spoke = false
   let drifted = false
+  /** The kept frame the engine speaks about. */
+  let kept: EngineFrame | undefined
   let unknown = false
   let nameless = 0
   const evidence = {
@@ -207,52 +208,67 @@ export function speech(options: SpeechOptions) {
     fields(record, known) {
       for (const key in record) {
         if (!Object.hasOwn(record, key) || knows(known, key)) continue
-        drifted = true
         tally.field(key)
+        // Of a frame that was kept, the raw record comes here; else when the engine has spoken.
+        if (kept && !drifted) raw(kept.text, SURE)
+        drifted = true
       }
     },
     confidence(value) {
       confidence = value
     },
     about(range) {
-      writer.about({ channel: range.channel, from: range.from, to: range.to }, true)
+      writer.about(range, true)
+      kept = 'text' in range ? (range as EngineFrame) : undefined
+      drifted = false
     },
-    raw: (text = frame?.text ?? '') => raw(text),
+    giveBack(kept) {
+      writer.about(kept, true)
+      unread(kept)
+    },
+  }
+
+  /** A frame nobody reads: raw, and the first of its kind is told. */
+  const unread = (given: EngineFrame) => {
+    const before = confidence
+    confidence = given.blank ? SURE : 0.3
+    raw(given.text)
+    const kind = given.value === undefined ? 'line' : 'record'
+    const { channel } = given
+    const message = `a ${kind} on ${channel} was not understood and is kept as raw`
+    if (!given.blank && !unknown) tally.noise(`${channel} ${kind}`, 'RAW_LINE', 0.3, message)
+    confidence = before
   }
 
   return {
     say,
     /** Lets the engine speak about one frame, and keeps what it did not understand. */
-    frame(read: (frame: EngineFrame, say: Say) => boolean | 'kept', given: EngineFrame) {
-      frame = given
+    frame(read: (frame: EngineFrame, say: Say) => boolean | 'kept', given: EngineFrame): boolean | 'kept' {
       writer.about(given)
       spoke = drifted = unknown = false
+      kept = undefined
       confidence = given.mended ? 0.8 : SURE
       const understood = read(given, say)
-      if (understood === false) this.unread(given)
+      if (understood === false) unread(given)
       else if (understood === true && (!spoke || drifted)) raw(given.text, SURE)
+      unknown = false
+      return understood
     },
-    /** A frame nobody reads: raw, and the first of its kind is told. */
+    /** A frame that is not shown to the engine. */
     unread(given: EngineFrame) {
-      const told = frame === given && unknown
-      if (frame !== given) writer.about(given)
-      frame = given
-      confidence = 0.3
-      raw(given.text)
-      const kind = given.value === undefined ? 'line' : 'record'
-      if (!told && !given.blank) {
-        tally.noise(
-          `${given.channel} ${kind}`,
-          'RAW_LINE',
-          0.3,
-          `a ${kind} on ${given.channel} was not understood and is kept as raw`,
-        )
-      }
+      writer.about(given)
+      unread(given)
     },
     warn: diagnose,
+    /** Lets the engine speak about what it kept. */
+    last(end: ((say: Say) => void) | undefined) {
+      writer.about(undefined)
+      confidence = SURE
+      unknown = false
+      end?.(say)
+    },
     /** What is still open when the input is over. */
     end() {
-      frame = undefined
       confidence = SURE
       for (const id of [...open.keys()]) closeOpen(id, { incomplete: true })
       writer.about(undefined)
