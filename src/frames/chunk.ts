@@ -17,6 +17,8 @@ export interface ExitChunk {
   readonly channel: 'exit'
   readonly code: number | null
   readonly signal: string | null
+  /** Channels that were let go while something still held them open. */
+  readonly held?: readonly Channel[] | undefined
 }
 
 /**
