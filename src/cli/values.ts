@@ -66,8 +66,8 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
         for await (const outcome of outcomes) {
           tally.add(outcome)
           if (await print(recordOf(outcome))) continue
-        left = true
-        return
+          left = true
+          return
         }
       },
     )
