@@ -61,12 +61,14 @@ class StageTransform<In, Out> extends Transform {
   readonly #intake: Intake<In>
   readonly #sink: Sink<In>
   readonly #sources = new Set<Readable>()
-  /** Units per portion: grows while portions yield few items, shrinks when they yield many. */
-  #portion = MIN_PORTION * 16
+  /** Units per portion: small at the start of a chunk, grows while portions yield few items, shrinks when many. */
+  #portion = MIN_PORTION
   #pushed = 0
   /** The chunk in work, until every portion of it is fed. */
   #work: { input: In; at: number; size: number; done: TransformCallback } | undefined
   #paused = false
+  /** The reader has asked and nothing was pushed since: Node will not ask again, so the flow must not pause. */
+  #asked = false
 
   constructor(stage: Stage<In, Out>, intake: Intake<In>) {
     super({ objectMode: true, readableHighWaterMark: MAX_WAITING, writableHighWaterMark: 4 })
@@ -74,6 +76,7 @@ class StageTransform<In, Out> extends Transform {
     this.#sink = stage({
       write: (value) => {
         this.#pushed++
+        this.#asked = false
         this.push(value)
       },
       end() {},
@@ -86,6 +89,7 @@ class StageTransform<In, Out> extends Transform {
     try {
       const input = this.#intake.take(written)
       this.#work = { input, at: 0, size: this.#intake.size(input), done }
+      this.#portion = MIN_PORTION
     } catch (error) {
       done(error as Error)
       return
@@ -106,11 +110,12 @@ class StageTransform<In, Out> extends Transform {
   }
 
   override _read(size: number): void {
+    this.#asked = true
     if (!this.#work) super._read(size)
     else if (this.#paused) {
       this.#paused = false
-      // Node calls this before it takes the item out of its queue, and will not call again before a push:
-      // a portion without items would end the chunk against a queue that still looks full, and stay there.
+      // Later: the item that Node takes now is still in its queue. A portion without items would end the
+      // chunk against a queue that looks full, and Node, still waiting for a push, would never ask again.
       process.nextTick(() => this.#feed())
     }
   }
@@ -138,8 +143,7 @@ class StageTransform<In, Out> extends Transform {
         work.done()
         return
       }
-      // More, not as many: when Node asks for the next chunk, the item it takes is still in the queue.
-      if (this.readableLength > MAX_WAITING) {
+      if (this.readableLength >= MAX_WAITING && !this.#asked) {
         this.#paused = true
         return
       }
@@ -159,7 +163,7 @@ class StageTransform<In, Out> extends Transform {
         return
       }
       if (this.#pushed > MAX_WAITING) this.#portion = Math.max(MIN_PORTION, this.#portion >> 2)
-      else if (this.#pushed < MAX_WAITING / 4) this.#portion = Math.min(MAX_PORTION, this.#portion << 1)
+      else if (this.#pushed < MAX_WAITING / 4) this.#portion = Math.min(MAX_PORTION, this.#portion << 2)
       work.at = to
     }
   }
