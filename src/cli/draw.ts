@@ -29,7 +29,7 @@ export function drawing({ color, width }: DrawOptions): (record: Chat) => string
   const paint = (code: number, text: string) => (color ? `\u001b[${code}m${text}\u001b[0m` : text)
   const dim = (text: string) => paint(2, text)
   const line = (mark: string, text: string, style = (s: string) => s) =>
-    `${mark} ${style(fitTo(oneLine(text), Math.max(10, width() - 3)))}\n`
+    `${mark} ${style(fitTo(oneLine(text), Math.max(10, width() - 2)))}\n`
   /** The message whose pieces were shown, and what of it. */
   let streaming: { id: string; text: string } | undefined
   let hidden = 0
@@ -150,5 +150,7 @@ function summary(input: unknown): string {
     const value = (input as Record<string, unknown>)[key]
     if (typeof value === 'string') return value
   }
-  return JSON.stringify(input).slice(0, 500)
+  const { changes } = input as { changes?: unknown }
+  const paths = Array.isArray(changes) ? changes.map((change) => String(change?.path)) : []
+  return paths.length > 0 ? paths.join(' ') : JSON.stringify(input).slice(0, 500)
 }
