@@ -72,7 +72,8 @@ export function drawing({ color, width }: DrawOptions): (record: Chat) => string
     const exit = evidence.exit_code === null ? '' : `, exit ${evidence.exit_code}`
     const result = data.result ? `, result ${data.result.status}` : ''
     const lines = hidden > 0 ? `, ${hidden} raw ${hidden === 1 ? 'line' : 'lines'} not shown` : ''
-    return line(mark, `${words} (${data.reason_code}${why === '' ? '' : `: ${why}`}${exit}${result}${lines})`)
+    // Never cut to the width: how it ended is what one looks for.
+    return `${mark} ${words} (${oneLine(`${data.reason_code}${why === '' ? '' : `: ${why}`}${exit}${result}${lines}`)})\n`
   }
 
   return (record) => {
