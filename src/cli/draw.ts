@@ -133,7 +133,7 @@ export function safe(text: string): string {
 }
 
 function oneLine(text: string): string {
-  return safe(text.slice(0, 2000)).replaceAll('\n', ' ')
+  return safe(text.slice(0, 2000)).replaceAll('\n', ' ').trimEnd()
 }
 
 function firstLine(output: unknown): string {

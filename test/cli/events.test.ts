@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Chat } from '../../src/chat/chat.ts'
-import { engines } from '../../src/engines/index.ts'
+import { engines } from '../../src/engines/engines.ts'
 import type { Event } from '../../src/events/event.ts'
 import { validChat, validEvents } from '../engines/valid.ts'
 
