@@ -1,9 +1,12 @@
 import { codes } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
+import { isDeeper } from '../values/depth.ts'
 import { type Balance, balance, scan } from './balance.ts'
 import type { Line } from './lines.ts'
 import type { Cut, EngineFrame } from './profile.ts'
 
+/** A record nested deeper than this would overflow whoever prints it. */
+const MAX_DEPTH = 512
 /** Blank lines before a frame are kept up to this many characters; the range covers all of them. */
 const MAX_BLANKS = 4096
 /** Log text glued to a torn line is looked for in so many characters at its end. */
@@ -68,6 +71,10 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
   const plain = (line: Line) => {
     const shape = options.cut()[channel]
     if (line.note === 'FRAME_TOO_LONG' || shape === undefined || shape === 'text') return plainText(line)
+    if (line.text.length > 2 * MAX_DEPTH && isDeeper(line.text, MAX_DEPTH)) {
+      asText({ ...line, note: 'MAX_DEPTH' })
+      return
+    }
     const value = parseLine(line.text)
     if (value !== undefined) {
       emit(line, { kind: 'line', to: line.to, text: line.text, value })
@@ -234,6 +241,7 @@ function parseLine(text: string): unknown {
 }
 
 function parse(text: string): unknown {
+  if (text.length > 2 * MAX_DEPTH && isDeeper(text, MAX_DEPTH)) return undefined
   try {
     return JSON.parse(text)
   } catch {
