@@ -35,10 +35,6 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
   let block: { label: string; lines: Line[]; size: number } | undefined
 
   const emit = (first: Line, frame: Omit<EngineFrame, 'channel' | 'from'>) => {
-    if (first.note === undefined && first.blanks === undefined) {
-      out({ channel, from: first.from, ...frame })
-      return
-    }
     const notes = first.note ? [{ code: first.note, message: codes[first.note], at: first.from }] : undefined
     const { blanks } = first
     out({ channel, from: first.from, ...frame, ...(blanks && { blanks }), ...(notes && { notes }) })
@@ -77,7 +73,11 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     }
     const value = parseLine(line.text)
     if (value !== undefined) {
-      emit(line, { kind: 'line', to: line.to, text: line.text, value })
+      const { from, to, text } = line
+      // Nearly every line of a run comes through here.
+      if (line.note === undefined && line.blanks === undefined)
+        out({ kind: 'line', channel, from, to, text, value })
+      else emit(line, { kind: 'line', to, text, value })
       return
     }
     if ((shape === 'documents' || channel === 'pty') && opensDocument(line.text)) {
