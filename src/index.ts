@@ -11,7 +11,9 @@ export {
   chat,
   chatStage,
 } from './chat/chat.ts'
-export { auto, claude, codex, engines, gemini, iflow, opencode, qwen, text } from './engines/index.ts'
+export { auto } from './engines/auto.ts'
+export { engines } from './engines/engines.ts'
+export { claude, codex, gemini, iflow, opencode, qwen, text } from './engines/index.ts'
 export type { FsDiff } from './events/artifacts.ts'
 export {
   type CompletionData,
