@@ -197,20 +197,26 @@ describe('Line: hostile input ends in under 2 seconds', () => {
   test.for(cases)('200,000 × %s', { timeout: 20_000 }, ([, piece, options]) => {
     const bytes = Buffer.from(piece.repeat(200_000))
     const chunks = inSizes(bytes, [65_536])
-    const started = performance.now()
+    const started = process.cpuUsage()
     const frames = scan(chunks, options)
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(cpuMilliseconds(started)).toBeLessThan(2000)
     expect(tilingFault(frames, bytes.length)).toBe(undefined)
   })
 
   test('nesting of depth 1,000,000, closed again', () => {
     const bytes = Buffer.from(`${'{"a":'.repeat(1_000_000)}1${'}'.repeat(1_000_000)}`)
-    const started = performance.now()
+    const started = process.cpuUsage()
     const frames = scan([bytes], { lines: false })
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(cpuMilliseconds(started)).toBeLessThan(2000)
     expect(frames.map((frame) => [frame.kind, frame.from, frame.to])).toEqual([['object', 0, bytes.length]])
   })
 })
+
+/** Time of this process, not of the clock: other work on the machine must not fail a test. */
+function cpuMilliseconds(started: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(started)
+  return (user + system) / 1000
+}
 
 function repeat(text: string, times: number): Buffer[] {
   return Array.from({ length: times }, () => Buffer.from(text))
