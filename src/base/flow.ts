@@ -136,7 +136,9 @@ class StageTransform<In, Out> extends Transform {
         work.done()
         return
       }
-      if (this.readableLength >= MAX_WAITING) {
+      // More than, not as many as: Node asks for more while the last of MAX_WAITING items is still being
+      // taken, and it does not ask again before something was pushed.
+      if (this.readableLength > MAX_WAITING) {
         this.#paused = true
         return
       }
