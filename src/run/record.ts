@@ -165,7 +165,8 @@ export function recordAttempt(options: RecordOptions): Recording {
       })
       yield {
         profile: options.engine,
-        opens: { ...options.reading, run_id, attempt, fsDiff: () => diff },
+        opens: { ...options.reading, run_id, attempt },
+        fsDiff: () => diff,
         time: started,
       }
       const first: Chunk = { channel: channels[0]!, bytes: Buffer.alloc(0), channels }

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { auto, engines } from '../engines/index.ts'
+import { auto } from '../engines/auto.ts'
+import { engines } from '../engines/index.ts'
 import type { EventOptions } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import type { Channel, Chunk } from '../frames/chunk.ts'
@@ -85,11 +86,10 @@ export function opening(
     profile: engine ?? engineNamed(meta.engine) ?? auto,
     opens: {
       ...rest,
-      // Asked for at the exit only: a run that is still going on has none yet.
-      fsDiff: () => readFsDiff(attempt.fsDiff ?? join(dir, fileNames(attempt.number).fsDiff)),
       run_id: rest.run_id ?? meta.run_id ?? runIdOf(dir),
       attempt: attempt.number,
     },
+    fsDiff: () => readFsDiff(attempt.fsDiff ?? join(dir, fileNames(attempt.number).fsDiff)),
     time: startOf(attempt, meta),
   }
 }

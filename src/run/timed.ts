@@ -4,6 +4,7 @@ import type { Event } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { type Chunk, chunkIntake } from '../frames/chunk.ts'
+import type { FsDiff } from './fs-diff.ts'
 
 /** A chunk and when it was read, in milliseconds since 1970. */
 export interface TimedChunk {
@@ -15,6 +16,8 @@ export interface TimedChunk {
 export interface Opening {
   readonly opens: EventOptions
   readonly profile: Profile | Picker
+  /** What changed in the working directory; asked for at the exit, when it is known. */
+  readonly fsDiff: () => FsDiff | undefined
   /** When the attempt started, in milliseconds since 1970. */
   readonly time: number
   /** The logs were replaced while they were followed: what was read of this attempt does not count any more. */
