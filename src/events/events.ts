@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
+import { realpathSync } from 'node:fs'
+import { join, sep } from 'node:path'
 import { Fault } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
 import { type Channel, type Chunk, chunkIntake, type ExitChunk } from '../frames/chunk.ts'
+import { artifacts, type FsDiff } from './artifacts.ts'
 import { cutter } from './cut.ts'
 import { judge } from './end.ts'
 import type { Event } from './event.ts'
@@ -27,6 +30,12 @@ export interface EventOptions {
   readonly doneMarker?: string | undefined
   /** Bytes of a line, a document or a message that may be held; a longer one is kept in pieces. @default 16 MiB */
   readonly maxFrame?: number | undefined
+  /** The run directory: absolute paths the engine reports are shown relative to it, others are refused. @default none */
+  readonly dir?: string | undefined
+  /** What the last payload of the run must be; then `lifecycle.run.result` says whether it is. @default none */
+  readonly schema?: Record<string, unknown> | undefined
+  /** What the run changed in its directory, or a function that is asked at the end. @default none */
+  readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
 
 /**
@@ -40,17 +49,26 @@ export function events(
   profile: Profile | Picker,
   options: EventOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Event> {
-  return flow(eventStage(profile, options), { signal: options.signal, intake: chunkIntake })
+  const inside = options.dir === undefined ? undefined : linkCheck(options.dir)
+  return flow(eventStage(profile, { ...options, inside }), { signal: options.signal, intake: chunkIntake })
 }
 
 /** Frames that may wait until `auto` has seen what it needs. */
 const MAX_UNPICKED = 1024
 const MAX_UNPICKED_TEXT = 1 << 18
 
-/** The floor of `events()`. The hash can be handed in. */
+/** What the floor is handed, because it knows no files and no crypto of its own. */
+export interface StageParts {
+  /** At least 128 bits of a cryptographic hash. */
+  readonly hash?: ((text: string) => string) | undefined
+  /** False if the path is a link that leads out of the run directory. */
+  readonly inside?: ((path: string) => boolean) | undefined
+}
+
+/** The floor of `events()`. */
 export function eventStage(
   profile: Profile | Picker,
-  options: EventOptions & { readonly hash?: (text: string) => string } = {},
+  options: EventOptions & StageParts = {},
 ): Stage<Chunk, Event> {
   const {
     run_id = 'run',
@@ -71,7 +89,15 @@ export function eventStage(
       doneMarker,
       maxFrame,
       payloads,
-      artifact: () => {},
+      artifact: (change, path) => files.claim(change, path),
+    })
+    const { dir, fsDiff } = options
+    const files = artifacts({
+      writer: write,
+      warn: floor.warn,
+      dir,
+      fsDiff,
+      inside: options.inside ?? (() => true),
     })
     let exit: ExitChunk | undefined
     let engine: Profile | undefined
@@ -162,6 +188,9 @@ export function eventStage(
         floor.end()
         counts.end()
         for (const note of exit?.notes ?? []) floor.warn(note.code, note.message)
+        files.end()
+        if (exit?.held)
+          floor.warn('PIPE_HELD_OPEN', `the process ended, but something still holds ${exit.held.join(', ')}`)
         const { data, conflict } = judge({
           ...floor.evidence(),
           exit_code: exit?.code ?? null,
@@ -176,6 +205,18 @@ export function eventStage(
 }
 
 type Passed = 'first' | 'pty-only' | 'late'
+
+/** Follows links: a path that is not there cannot lead anywhere. */
+function linkCheck(dir: string): (path: string) => boolean {
+  return (path) => {
+    try {
+      const root = realpathSync(dir)
+      return `${realpathSync(join(dir, path))}${sep}`.startsWith(`${root}${sep}`)
+    } catch {
+      return true
+    }
+  }
+}
 
 function digest(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)

@@ -9,6 +9,9 @@ export interface Range {
   readonly to: number
 }
 
+/** Places that are remembered because they were spoken about again. */
+const MAX_PLACES = 65_536
+
 interface WriterOptions {
   readonly run_id: string
   readonly attempt: number
@@ -30,9 +33,10 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   let voice: Voice = { name: '', parser: '' }
   /** What the events are about right now; without one, they are about the end of the run. */
   let range: Range | undefined
-  /** Set when `range` was spoken about before, so that the event ids differ. */
-  let again = ''
+  /** What is spoken about was spoken about before: its index goes on. */
+  let again = true
   let index = 0
+  const indexes = new Map<string, number>()
   let lastTime = Number.NaN
   let lastStamp = ''
 
@@ -45,10 +49,17 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
     return lastStamp
   }
 
+  const nextIndex = (place: string): number => {
+    const next = indexes.get(place) ?? 0
+    if (indexes.size > MAX_PLACES) indexes.clear()
+    indexes.set(place, next + 1)
+    return next
+  }
+
   return {
     write<T extends EventType>(type: T, data: EventData[T], confidence: number): void {
       const place = range ? `${range.channel}:${range.from}-${range.to}` : 'end'
-      const event_id = `${run_id}:${attempt}:${place}:${again}${index++}`
+      const event_id = `${run_id}:${attempt}:${place}:${again ? `+${nextIndex(place)}` : index++}`
       const event = {
         protocol_version: 'rasp/1.0' as const,
         run_id,
@@ -75,7 +86,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
     /** The events that follow are about this range; `again` if it was spoken about before. */
     about(place: Range | undefined, repeated = false): void {
       range = place
-      again = repeated ? '+' : ''
+      again = repeated || place === undefined
       index = 0
     },
     place: () => range,

@@ -19,6 +19,8 @@ export interface ExitChunk {
   readonly signal: string | null
   /** What was noticed around the process: that it was ended by a timeout, that its pipe is still held. */
   readonly notes?: readonly Note[] | undefined
+  /** Channels that were let go while something still held them open. */
+  readonly held?: readonly Channel[] | undefined
 }
 
 /**

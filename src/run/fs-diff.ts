@@ -7,6 +7,8 @@ export interface FsDiff {
   readonly created: readonly string[]
   readonly modified: readonly string[]
   readonly deleted: readonly string[]
+  /** Those of them that are links and lead out of the working directory. */
+  readonly outside?: readonly string[]
   /** There were more files than `maxFiles`; the lists hold only what is certain. */
   readonly truncated?: true
 }
@@ -86,6 +88,21 @@ export function compare(before: Snapshot, after: Snapshot): FsDiff {
     deleted: deleted.sort(),
     ...(before.whole && after.whole ? {} : { truncated: true as const }),
   }
+}
+
+/** Adds which of the paths are links that lead out of the directory: later nobody could tell any more. */
+export function withOutside(root: string, diff: FsDiff): FsDiff {
+  const top = fs.realpathSync(root)
+  const outside = [...diff.created, ...diff.modified].filter((path) => {
+    try {
+      const real = fs.realpathSync(join(root, path))
+      return real !== top && !real.startsWith(top + sep)
+    } catch {
+      // A link to nowhere may lead out as soon as there is something.
+      return true
+    }
+  })
+  return outside.length > 0 ? { ...diff, outside } : diff
 }
 
 function fingerprint(path: string): string | undefined {

@@ -9,7 +9,14 @@ import { openLines } from '../sinks/line-file.ts'
 import { startOf } from '../sinks/lock.ts'
 import { fileNames } from './audit.ts'
 import { chunkLine } from './chunk-log.ts'
-import { compare, type FsDiff, type Snapshot, type SnapshotOptions, snapshot } from './fs-diff.ts'
+import {
+  compare,
+  type FsDiff,
+  type Snapshot,
+  type SnapshotOptions,
+  snapshot,
+  withOutside,
+} from './fs-diff.ts'
 import { type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
 import { type Exit, type Started, startOnPipes, startOnPty } from './process.ts'
 import { Tail } from './tail.ts'
@@ -18,7 +25,7 @@ import { Waker } from './waker.ts'
 import { watchdog } from './watchdog.ts'
 
 export interface RecordOptions {
-  readonly reading: Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'run_id'>
+  readonly reading: Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'run_id' | 'dir'>
   readonly run_id: string
   readonly attempt: number
   readonly command: string
@@ -165,7 +172,7 @@ export function recordAttempt(options: RecordOptions): Recording {
       })
       yield {
         profile: options.engine,
-        opens: { ...options.reading, run_id, attempt },
+        opens: { ...options.reading, run_id, attempt, dir: cwd },
         fsDiff: () => diff,
         time: started,
       }
@@ -198,7 +205,7 @@ export function recordAttempt(options: RecordOptions): Recording {
       const { code, signal, held } = await over
       if (failure !== undefined) throw failure
       if (before) {
-        diff = compare(before, await look())
+        diff = withOutside(cwd, compare(before, await look()))
         writeWhole(path('fsDiff'), `${JSON.stringify(diff)}\n`)
       }
       const notes = [...(meta.reason === null ? [] : [stopNotes[meta.reason]]), held ? heldNote : undefined]

@@ -13,7 +13,7 @@ import { type Meta, readJson, readMeta } from './meta.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 
 /** What a reader of recorded attempts may want otherwise than it was recorded. */
-export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff'> {
+export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {
   /** @default the engine that `meta.N.json` names, else auto */
   readonly engine?: Profile | Picker | undefined
 }
@@ -88,6 +88,7 @@ export function opening(
       ...rest,
       run_id: rest.run_id ?? meta.run_id ?? runIdOf(dir),
       attempt: attempt.number,
+      dir: meta.cwd,
     },
     fsDiff: () => readFsDiff(attempt.fsDiff ?? join(dir, fileNames(attempt.number).fsDiff)),
     time: startOf(attempt, meta),
@@ -146,7 +147,8 @@ function readFsDiff(path: string | undefined): FsDiff | undefined {
     const paths = found[key]
     return Array.isArray(paths) ? paths.filter((item) => typeof item === 'string') : []
   }
-  return { created: list('created'), modified: list('modified'), deleted: list('deleted') }
+  const [created, modified, deleted] = [list('created'), list('modified'), list('deleted')]
+  return { created, modified, deleted, outside: list('outside') }
 }
 
 function firstRunId(path: string): string | undefined {

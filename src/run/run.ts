@@ -17,7 +17,7 @@ import { recordAttempt } from './record.ts'
 import { resumeInto } from './resume.ts'
 import { timedEvents, timedIntake } from './timed.ts'
 
-export interface RunOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff'> {
+export interface RunOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {
   /** The program, looked up on PATH. No shell is involved. */
   readonly command: string
   /** @default [] */
@@ -96,7 +96,7 @@ export function run(options: RunOptions): Run {
   const audit = resolve(options.audit ?? '.audit')
   const { cwd = process.cwd(), env = process.env, input = 'ignore', fsDiff = {} } = options
   const { timeout, idleTimeout, killGrace = 5000, pipeGrace = 2000 } = options
-  const { window, doneMarker, maxFrame } = options
+  const { window, doneMarker, maxFrame, schema } = options
   if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
   if (signal?.aborted) throw signal.reason
   for (const [name, value] of Object.entries({ timeout, idleTimeout, killGrace, pipeGrace })) {
@@ -114,7 +114,7 @@ export function run(options: RunOptions): Run {
     options.run_id ?? book.last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id ?? randomUUID()
   const attempt = 1 + Math.max(0, ...attempts.map((found) => found.number))
   const recording = recordAttempt({
-    reading: { window, doneMarker, maxFrame },
+    reading: { window, doneMarker, maxFrame, schema },
     run_id,
     attempt,
     command,

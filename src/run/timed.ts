@@ -40,7 +40,10 @@ export const timedEvents: Stage<TimedChunk | Opening, Event> = (next) => {
       }
       if (!item.restarted) inner?.end()
       now = item.time
-      const stage = eventStage(item.profile, { ...item.opens, clock: () => now })
+      const { profile, opens, fsDiff } = item
+      // Links were judged when the diff was made; judging them now could say something else.
+      const inside = (path: string) => !fsDiff()?.outside?.includes(path)
+      const stage = eventStage(profile, { ...opens, clock: () => now, fsDiff, inside })
       // The end of one attempt is not the end of the flow.
       inner = stage({ write: (event) => next.write(event), end() {} })
     },
