@@ -1,31 +1,64 @@
-import type { Command } from 'commander'
+import { Command } from 'commander'
 import { type Chat, type ChatEnd, chat } from '../chat/chat.ts'
 import { drawing } from './draw.ts'
-import { put } from './put.ts'
-import { addRunInput, exitCodeOf, type RunInputOptions, runEvents } from './run-input.ts'
+import { harmless, output } from './print.ts'
+import { addRunInput, exitOf, type RunFlags, runEvents, runExits } from './run-input.ts'
 
-/** `sluice chat`: a conversation; drawn on a terminal, FCMP records in a pipe. */
-export function addChatCommand(program: Command): void {
-  const command = program.command('chat').description('the output of an agent as a conversation')
-  addRunInput(command)
-    .option('--json', 'FCMP records (NDJSON), also on a terminal')
-    .action(async (file: string | undefined, options: RunInputOptions & { readonly json?: true }) => {
-      const { stdout } = process
-      const drawn = stdout.isTTY && !options.json
-      const color = drawn && stdout.hasColors() && !process.env['NO_COLOR']
-      const show = drawn ? drawing({ color, width: () => stdout.columns || 80 }) : asJson
-      const events = await runEvents(file, options, command)
-      const records = chat()
-      events.on('error', (error) => records.destroy(error))
-      let end: ChatEnd | undefined
-      for await (const record of events.pipe(records)) {
-        if ('state' in record.data && record.data.state !== undefined) end = record.data as ChatEnd
-        if (!(await put(show(record)))) return
-      }
-      process.exitCode = exitCodeOf(end, end?.result)
-    })
+interface ChatFlags extends RunFlags {
+  readonly json?: boolean
+}
+
+const examples = `
+On a terminal the conversation is drawn; in a pipe, or with --json, it is FCMP records as NDJSON.
+
+${runExits}
+
+Examples:
+  $ codex exec --json "fix the test" | sluice chat
+  $ sluice chat --stdout stdout.log --stderr stderr.log --pty pty-output.log --exit 0 --json`
+
+/** `sluice chat`: the output of a run as a conversation. */
+export function chatCommand(exit: (code: number) => void): Command {
+  return addRunInput(new Command('chat'))
+    .summary('the output of an agent as a conversation')
+    .description('Reads the output of an agent and shows the conversation.')
+    .option('--json', 'print FCMP records, also on a terminal')
+    .addHelpText('after', examples)
+    .action(async (file: string | undefined, flags: ChatFlags) => exit(await showChat(file, flags)))
+}
+
+async function showChat(file: string | undefined, flags: ChatFlags): Promise<number> {
+  const show = flags.json || !process.stdout.isTTY ? asJson : drawing(terminal())
+  const events = await runEvents(file, flags)
+  const records = chat()
+  events.on('error', (error) => records.destroy(error))
+  const write = output()
+  let end: ChatEnd | undefined
+  for await (const record of events.pipe(records)) {
+    end = endOf(record) ?? end
+    if (!(await write(show(record)))) return 0
+  }
+  return exitOf(end, end?.result)
+}
+
+function terminal() {
+  const { stdout, env } = process
+  return { color: stdout.hasColors() && !env['NO_COLOR'], width: () => stdout.columns || 80 }
 }
 
 function asJson(record: Chat): string {
-  return `${JSON.stringify(record)}\n`
+  return `${harmless(JSON.stringify(record))}\n`
+}
+
+function endOf({ type, data }: Chat): ChatEnd | undefined {
+  switch (type) {
+    case 'conversation.completed':
+    case 'conversation.failed':
+    case 'user.input.required':
+      return data
+    case 'diagnostic.warning':
+      return data.state === undefined ? undefined : (data as ChatEnd)
+    default:
+      return undefined
+  }
 }

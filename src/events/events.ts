@@ -5,12 +5,13 @@ import { Fault } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
 import { type Channel, type Chunk, chunkIntake, type ExitChunk } from '../frames/chunk.ts'
+import type { Schema } from '../values/schema.ts'
 import { artifacts, type FsDiff } from './artifacts.ts'
 import { cutter } from './cut.ts'
 import { judge } from './end.ts'
 import type { Event } from './event.ts'
 import { lines } from './lines.ts'
-import { payloads } from './payload.ts'
+import { payloadFinder } from './payload.ts'
 import type { EngineFrame, Picker, Profile, Reader } from './profile.ts'
 import { speech } from './say.ts'
 import { tally } from './tally.ts'
@@ -33,7 +34,7 @@ export interface EventOptions {
   /** The run directory: absolute paths the engine reports are shown relative to it, others are refused. @default none */
   readonly dir?: string | undefined
   /** What the last payload of the run must be; then `lifecycle.run.result` says whether it is. @default none */
-  readonly schema?: Record<string, unknown> | undefined
+  readonly schema?: Schema | undefined
   /** What the run changed in its directory, or a function that is asked at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
@@ -79,16 +80,19 @@ export function eventStage(
   } = options
   const { doneMarker = '__SKILL_DONE__', hash = digest } = options
   positive({ attempt, window, maxFrame })
+  // A schema that cannot be used is misuse: it throws here, not when the first byte comes.
+  payloadFinder({ schema: options.schema, maxFrame })
 
   return (next) => {
     const write = writer({ run_id, attempt, clock }, next)
     const counts = tally(write)
+    const payload = payloadFinder({ schema: options.schema, maxFrame })
     const floor = speech({
       writer: write,
       tally: counts,
       doneMarker,
       maxFrame,
-      payloads,
+      payloads: payload.find,
       artifact: (change, path) => files.claim(change, path),
     })
     const { dir, fsDiff } = options
@@ -196,6 +200,8 @@ export function eventStage(
           exit_code: exit?.code ?? null,
           signal: exit?.signal ?? null,
         })
+        const result = payload.result(data.state !== 'interrupted')
+        if (result) write.write('lifecycle.run.result', result, 0.95)
         if (conflict) floor.warn('COMPLETION_CONFLICT', conflict)
         write.write('lifecycle.completion.state', data, 0.95)
         next.end()

@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { Code } from '../base/fault.ts'
+import { escapeRemover } from '../frames/ansi.ts'
+import { CR, ESC, LF } from '../frames/bytes.ts'
 
-const LF = 10
-const CR = 13
-const ESC = 0x1b
 /** Of a line that outgrew the limit, so many bytes are decoded for its raw record. */
 const HEAD = 8192
 
@@ -106,8 +105,7 @@ export function lines(
 
 /** Decodes a line and takes out escape sequences, leading NULs and a BOM. */
 function clean(bytes: Buffer): string {
-  let text = bytes.toString('utf8')
-  if (bytes.includes(ESC)) text = withoutEscapes(text)
+  let text = (bytes.includes(ESC) ? withoutEscapes(bytes) : bytes).toString('utf8')
   const first = text.charCodeAt(0)
   if (first === 0 || first === 0xfeff) {
     let at = 1
@@ -117,48 +115,14 @@ function clean(bytes: Buffer): string {
   return text
 }
 
-/** A control string (OSC, DCS, …) longer than this is not one. */
-const MAX_CONTROL_STRING = 4096
-
 /**
- * Removes escape sequences from one line. They never cross an LF, so no state is carried between lines.
- * The six characters `\u001b` inside JSON are no escape sequence and stay.
+ * No sequence crosses an LF, so each line is cleaned by itself. A line without ESC is left alone: C1 controls
+ * in it are text that a CLI did not escape in its JSON, and taking them out would tear the record.
  */
-export function withoutEscapes(text: string): string {
-  let kept = ''
-  let from = 0
-  for (let at = text.indexOf('\u001b'); at >= 0; at = text.indexOf('\u001b', from)) {
-    kept += text.slice(from, at)
-    from = skipEscape(text, at)
-  }
-  return kept + text.slice(from)
-}
-
-/** The position after the sequence that starts at `at`. */
-function skipEscape(text: string, at: number): number {
-  const kind = text[at + 1]
-  if (kind === undefined) return at + 1
-  if (kind === '[') {
-    //  ESC [ 3 1 ; 1 m
-    //       ^^^^^^^^ parameters, then one final byte
-    let end = at + 2
-    for (; end < text.length; end++) {
-      const unit = text.charCodeAt(end)
-      if (unit < 0x20 || unit > 0x3f) break
-    }
-    const final = text.charCodeAt(end)
-    return final >= 0x40 && final <= 0x7e ? end + 1 : end
-  }
-  if (kind === ']' || kind === 'P' || kind === 'X' || kind === '^' || kind === '_') {
-    const limit = Math.min(text.length, at + MAX_CONTROL_STRING)
-    for (let end = at + 2; end < limit; end++) {
-      if (text[end] === '\u0007') return end + 1
-      // ESC ends it: as ESC \ it is the terminator, else it begins the next sequence.
-      if (text[end] === '\u001b') return text[end + 1] === '\\' ? end + 2 : end
-    }
-    return limit === text.length ? limit : at + 2
-  }
-  let end = at + 1
-  while (end < text.length && text.charCodeAt(end) >= 0x20 && text.charCodeAt(end) <= 0x2f) end++
-  return Math.min(end + 1, text.length)
+function withoutEscapes(bytes: Buffer): Buffer {
+  const kept: Buffer[] = []
+  const remover = escapeRemover({ keep: (part) => void kept.push(part), drop() {} })
+  remover.write(bytes)
+  remover.end()
+  return Buffer.concat(kept)
 }

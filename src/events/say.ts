@@ -1,6 +1,6 @@
 import { type Code, clip, codes } from '../base/fault.ts'
 import type { Evidence, Severity } from './event.ts'
-import type { Payload } from './payload.ts'
+import type { Found } from './payload.ts'
 import { type Call, type EngineFrame, isRecord, type Say, type Speaker } from './profile.ts'
 import type { tally } from './tally.ts'
 import type { Range, Writer } from './write.ts'
@@ -17,7 +17,7 @@ interface SpeechOptions {
   readonly doneMarker: string
   readonly maxFrame: number
   /** Finds the payloads of a finished message. */
-  readonly payloads: (text: string, enveloped: boolean) => readonly Payload[]
+  readonly payloads: (text: string, enveloped: boolean) => Found
   readonly artifact: (change: 'created' | 'modified' | 'deleted', path: string) => void
 }
 
@@ -69,10 +69,10 @@ export function speech(options: SpeechOptions) {
   }
 
   const final = (id: string, text: string, more: Speaker) => {
-    const found = options.payloads(text, more.enveloped === true)
-    const last = found.at(-1)
+    const { payloads, fault } = options.payloads(text, more.enveloped === true)
+    const last = payloads.at(-1)
     if (
-      found.some(
+      payloads.some(
         ({ value }) => isRecord(value) && Object.hasOwn(value, doneMarker) && value[doneMarker] === true,
       )
     ) {
@@ -93,6 +93,7 @@ export function speech(options: SpeechOptions) {
       confidence,
     )
     guessed(text)
+    if (fault) diagnose(fault, `the last payload of the message ${id}: ${codes[fault]}`)
     confidence = before
   }
 
