@@ -181,7 +181,7 @@ test('a signal reaches the whole group', async () => {
   const { cwd, audit } = workspace()
   const live = run({
     command: 'sh',
-    args: ['-c', 'sleep 60 & echo $!; wait'],
+    args: ['-c', 'trap "" INT; sleep 60 & echo $!; wait'],
     engine: codex,
     cwd,
     audit,
