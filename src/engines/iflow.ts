@@ -16,17 +16,17 @@ export const iflow: Profile = {
     let info: EngineFrame | undefined
     return {
       read(frame, say) {
-        if (frame.label === 'Execution Info') {
-          // The model can print one too; the engine's is the last, and stderr is not the model's.
-          if (info && info.channel === 'stderr' && frame.channel !== 'stderr') return answer.keep(frame, say)
+        if (frame.label !== undefined && frame.channel === 'stderr') {
           if (info) say.giveBack(info)
           info = frame
           return 'kept'
         }
-        if (readLine(frame, say)) return true
+        if (frame.label === undefined && readLine(frame, say)) return true
         return frame.channel === 'stderr' ? false : answer.keep(frame, say)
       },
       end(say) {
+        // The model can print such a block too: it counts only if stderr has none, and then the last one does.
+        info ??= answer.takeLast((frame) => frame.label !== undefined)
         answer.speak(say)
         if (info) readInfo(info, say)
       },

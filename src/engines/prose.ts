@@ -28,7 +28,7 @@ export function prose() {
       const first = frames[0]
       if (!first) return
       const text = frames
-        .map((frame, index) => (index === 0 ? '' : `\n${frame.blanks ?? ''}`) + frame.text)
+        .map((frame, index) => (index === 0 ? '' : `\n${frame.blanks ?? ''}`) + shown(frame))
         .join('')
       say.about({ channel: first.channel, from: first.from, to: frames.at(-1)!.to })
       say.confidence(first.channel === 'stdout' ? 0.6 : 0.3)
@@ -40,10 +40,20 @@ export function prose() {
       for (const frame of frames) say.giveBack(frame)
       this.forget()
     },
+    /** Takes out the last frame that fits: it was no part of the answer. */
+    takeLast(fits: (frame: EngineFrame) => boolean): EngineFrame | undefined {
+      const at = frames.findLastIndex(fits)
+      return at < 0 ? undefined : frames.splice(at, 1)[0]
+    },
     forget() {
       frames = []
       size = 0
     },
     frames: (): readonly EngineFrame[] => frames,
   }
+}
+
+/** A block as it stood in the text. */
+function shown({ label, text }: EngineFrame): string {
+  return label === undefined ? text : `<${label}>\n${text}\n</${label}>`
 }

@@ -85,6 +85,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
     },
     /** The events that follow are about this range; `again` if it was spoken about before. */
     about(place: Range | undefined, repeated = false): void {
+      if (place !== undefined && place === range && !repeated) return
       range = place
       again = repeated || place === undefined
       index = 0
