@@ -61,13 +61,16 @@ function drawRuns() {
   const focused = document.activeElement && document.activeElement.dataset.id
   $('runs').replaceChildren(...shown.map((run) => {
     const cut = run.id.lastIndexOf('/') + 1
+    const folder = run.id.slice(0, Math.max(0, cut - 1))
     const tries = run.attempts > 1 ? ' · ' + run.attempts + ' attempts' : ''
     return make('li', {}, make('a', { href: '#' + encodeURIComponent(run.id), 'aria-current': run.id === current ? 'page' : undefined, 'data-id': run.id },
       make('span', { class: 'dot ' + run.state }),
-      make('span', { class: 'name', title: run.id }, make('i', {}, run.id.slice(0, cut)), make('b', {}, run.id.slice(cut))),
-      make('span', { class: 'when' }, run.started_at ? shortDate(run.started_at) : ''),
-      make('span', { class: 'about' }, (run.engine || 'unknown engine') + ' · ' + stateNames[run.state] + tries)))
+      make('span', { class: 'name', title: run.id }, run.id.slice(cut)),
+      make('span', { class: 'about' }, (folder && folder !== run.engine ? folder + ' · ' : '') + (run.engine || 'unknown engine') + ' · ' + stateNames[run.state] + tries),
+      make('span', { class: 'when' }, run.started_at ? shortDate(run.started_at) : '')))
   }))
+  const here = $('runs').querySelector('[aria-current]')
+  if (here && !focused) here.scrollIntoView({ block: 'nearest' })
   if (focused) for (const link of $('runs').querySelectorAll('a')) if (link.dataset.id === focused) link.focus()
 }
 

@@ -1,5 +1,5 @@
 /** How the page looks: ink on paper, and gold for what is chosen. */
-export const style = String.raw`
+export const style = `
 :root {
   --paper: #fbfaf7; --sheet: #ffffff; --ink: #22242a; --soft: #5d6068; --faint: #8a8c92; --rule: #e7e4dc;
   --gold: #9a6b12; --gild: #f6e7bf; --gild-edge: #d9a531; --good: #2f7d4f; --bad: #b3392f; --wait: #2e6aa8; --code: #f4f2ec;
@@ -20,7 +20,7 @@ export const style = String.raw`
 [hidden] { display: none !important; }
 html, body { height: 100%; margin: 0; }
 body {
-  display: grid; grid-template-columns: 264px minmax(0, 1.15fr) minmax(0, 1fr); background: var(--paper); color: var(--ink); font: var(--text);
+  display: grid; grid-template-columns: 276px minmax(0, 1.15fr) minmax(0, 1fr); background: var(--paper); color: var(--ink); font: var(--text);
 }
 button, input { font: inherit; color: inherit; }
 h1, h2, p, ul, dl, dd { margin: 0; padding: 0; }
@@ -42,10 +42,8 @@ kbd { font: var(--mono); font-size: 11px; padding: 1px 5px; border: 1px solid va
 #runs { list-style: none; overflow-y: auto; padding: 0 8px 16px; flex: 1; scrollbar-width: thin; }
 #runs a { display: grid; grid-template-columns: 10px minmax(0, 1fr) auto; gap: 0 9px; align-items: baseline; padding: 7px 10px; border-radius: 7px; color: inherit; text-decoration: none; }
 #runs a:hover { background: color-mix(in srgb, var(--ink) 5%, transparent); }
-#runs a[aria-current] { background: var(--gild); }
-#runs .name { font-size: 13.5px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-#runs .name b { font-weight: 600; }
-#runs .name i { color: var(--faint); font-style: normal; }
+#runs a[aria-current] { background: color-mix(in srgb, var(--gild) 75%, transparent); }
+#runs .name { grid-column: 2 / 4; font-size: 13.5px; font-weight: 550; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 #runs .about { grid-column: 2; font-size: 11.5px; color: var(--soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 #runs .when { font-size: 11.5px; color: var(--faint); font-variant-numeric: tabular-nums; }
 #none { padding: 0 18px; font-size: 13px; color: var(--soft); }
@@ -75,7 +73,7 @@ article { position: relative; display: grid; grid-template-columns: 40px minmax(
 article > .seq { font: var(--mono); font-size: 11px; line-height: 24px; color: var(--faint); text-align: right; padding-right: 14px; opacity: 0; user-select: none; }
 article:hover > .seq, article.chosen > .seq, article:focus > .seq { opacity: 1; }
 article:focus { outline: none; } article:focus-visible { outline: 2px solid var(--gild-edge); outline-offset: -2px; }
-article.chosen { background: var(--gild); }
+article.chosen { background: color-mix(in srgb, var(--gild) 62%, transparent); }
 article.chosen::before { content: ""; position: absolute; inset: 6px auto 6px 0; width: 3px; border-radius: 2px; background: var(--gild-edge); }
 .body { min-width: 0; overflow-wrap: anywhere; }
 .said { white-space: pre-wrap; max-width: 74ch; }

@@ -18,12 +18,16 @@ export function sendRaw(
   const attempts = listAttempts(dir).filter((attempt) => attempt.logs[channel] !== undefined)
   const attempt = wanted === undefined ? attempts.at(-1) : attempts.find((found) => found.number === wanted)
   const path = attempt?.logs[channel]
-  if (path === undefined) return say(response, 404, 'there is no such stream')
+  if (path === undefined) {
+    say(response, 404, 'there is no such stream')
+    return
+  }
   let fd: number
   try {
     fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
   } catch {
-    return say(response, 404, 'the stream cannot be read')
+    say(response, 404, 'the stream cannot be read')
+    return
   }
   const total = fs.fstatSync(fd).size
   const from = numberIn(query, 'from') ?? 0
@@ -32,7 +36,8 @@ export function sendRaw(
   if (bad || from > total || to < from) {
     fs.closeSync(fd)
     response.setHeader('x-total-bytes', total)
-    return say(response, bad ? 400 : 416, `give from and to within 0 and ${total}`)
+    say(response, bad ? 400 : 416, `give from and to within 0 and ${total}`)
+    return
   }
   response.writeHead(200, {
     'content-type': 'application/octet-stream',

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import type { CompletionData, EndState } from '../events/event.ts'
 import { type Attempt, channels, listAttempts } from '../run/audit.ts'
-import { readMeta } from '../run/meta.ts'
+import { type Meta, readMeta } from '../run/meta.ts'
 import { readBlock } from '../run/recorded.ts'
 import { EVENTS_FILE, LOCK_FILE } from '../sinks/journal.ts'
 import { isLocked, isSameProcess } from '../sinks/lock.ts'
@@ -97,8 +97,8 @@ function infoOf(root: string, dir: string, attempts: readonly Attempt[]): RunInf
     reason_code: running ? null : (tail?.completion?.reason_code ?? null),
     exit_code: running ? null : (last?.exit_code ?? null),
     signal: running ? null : (last?.signal ?? null),
-    started_at: first?.started_at ?? tail?.ts ?? null,
-    ended_at: running ? null : (last?.ended_at ?? null),
+    started_at: first?.started_at ?? realTime(tail?.ts) ?? null,
+    ended_at: running ? null : (last?.ended_at ?? endOf(last)),
     argv: last?.argv ?? [],
     streams: attempts.flatMap((attempt) =>
       channels.flatMap((stream) => {
@@ -107,6 +107,16 @@ function infoOf(root: string, dir: string, attempts: readonly Attempt[]): RunInf
       }),
     ),
   }
+}
+
+/** A fixed clock at 0 is no time to show. */
+function realTime(ts: string | undefined): string | undefined {
+  return ts !== undefined && Date.parse(ts) > 0 ? ts : undefined
+}
+
+function endOf(meta: Partial<Meta> | undefined): string | null {
+  if (meta?.started_at === undefined || typeof meta.duration_ms !== 'number') return null
+  return new Date(Date.parse(meta.started_at) + meta.duration_ms).toISOString()
 }
 
 /** True while the run is being recorded, by us or by somebody else. */
