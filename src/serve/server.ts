@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
@@ -65,6 +66,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const { heartbeat = 15_000, maxStall = 30_000, maxClients = 2000 } = options
   const root = realDir(options.dir)
   const shut = new AbortController()
+  // Every client listens to it.
+  setMaxListeners(0, shut.signal)
   const feeds = new Map<
     string,
     { feed: Feed; derived: Derived | undefined; over: () => boolean; users: number }
