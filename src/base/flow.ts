@@ -109,7 +109,9 @@ class StageTransform<In, Out> extends Transform {
     if (!this.#work) super._read(size)
     else if (this.#paused) {
       this.#paused = false
-      this.#feed()
+      // Node calls this before it takes the item out of its queue, and will not call again before a push:
+      // a portion without items would end the chunk against a queue that still looks full, and stay there.
+      process.nextTick(() => this.#feed())
     }
   }
 
@@ -136,8 +138,7 @@ class StageTransform<In, Out> extends Transform {
         work.done()
         return
       }
-      // More than, not as many as: Node asks for more while the last of MAX_WAITING items is still being
-      // taken, and it does not ask again before something was pushed.
+      // More, not as many: when Node asks for the next chunk, the item it takes is still in the queue.
       if (this.readableLength > MAX_WAITING) {
         this.#paused = true
         return
