@@ -67,6 +67,8 @@ class StageTransform<In, Out> extends Transform {
   /** The chunk in work, until every portion of it is fed. */
   #work: { input: In; at: number; size: number; done: TransformCallback } | undefined
   #paused = false
+  /** The reader has asked and nothing was pushed since: Node will not ask again, so the flow must not pause. */
+  #asked = false
 
   constructor(stage: Stage<In, Out>, intake: Intake<In>) {
     super({ objectMode: true, readableHighWaterMark: MAX_WAITING, writableHighWaterMark: 4 })
@@ -74,6 +76,7 @@ class StageTransform<In, Out> extends Transform {
     this.#sink = stage({
       write: (value) => {
         this.#pushed++
+        this.#asked = false
         this.push(value)
       },
       end() {},
@@ -106,12 +109,11 @@ class StageTransform<In, Out> extends Transform {
   }
 
   override _read(size: number): void {
+    this.#asked = true
     if (!this.#work) super._read(size)
     else if (this.#paused) {
       this.#paused = false
-      // Node calls this before it takes the item out of its queue, and will not call again before a push:
-      // a portion without items would end the chunk against a queue that still looks full, and stay there.
-      process.nextTick(() => this.#feed())
+      this.#feed()
     }
   }
 
@@ -138,8 +140,7 @@ class StageTransform<In, Out> extends Transform {
         work.done()
         return
       }
-      // More, not as many: when Node asks for the next chunk, the item it takes is still in the queue.
-      if (this.readableLength > MAX_WAITING) {
+      if (this.readableLength >= MAX_WAITING && !this.#asked) {
         this.#paused = true
         return
       }

@@ -167,12 +167,8 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
     }
     const to = position - base
     const floor = block.body - base
-    for (
-      let at = view.indexOf(QUOTE, block.counted - base);
-      at >= 0 && at < to;
-      at = view.indexOf(QUOTE, at + 1)
-    ) {
-      if (!isProtected(view, at, floor)) block.inString = !block.inString
+    for (let at = block.counted - base; at < to; at++) {
+      if (view[at] === QUOTE && !isProtected(view, at, floor)) block.inString = !block.inString
     }
     block.counted = position
   }

@@ -85,7 +85,7 @@ export function skipBlanks(text: string, from: number): number {
   return i
 }
 
-export function isBlank(unit: number): boolean {
+function isBlank(unit: number): boolean {
   return unit === 32 || unit === 10 || unit === 13 || unit === 9 || unit === BOM
 }
 

@@ -9,7 +9,7 @@ import type { Head } from './head.ts'
 import { climb, climbStrictly, type Miss, type Pass } from './ladder.ts'
 import { mend } from './mend.ts'
 import type { Outcome } from './outcome.ts'
-import { closeCut } from './partial.ts'
+import { isBeginning } from './partial.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './verdict.ts'
 
 export interface JudgeOptions {
@@ -115,12 +115,12 @@ function isLostPayload({ code, message }: Note): boolean {
 
 /** Is the text the beginning of a JSON text? Raw line breaks in its strings are forgiven. */
 function isCutJson(text: string): boolean {
-  return closeCut(controlsEscaped(text).text) !== undefined
+  return isBeginning(controlsEscaped(text).text)
 }
 
 /** The same for a text that is the whole input: an object may also be almost JSON. */
 function isCutDocument(text: string, maxRepair: number): boolean {
   if (isCutJson(text)) return true
   const mended = text[0] === '{' && text.length <= maxRepair ? mend(text, true) : undefined
-  return mended !== undefined && closeCut(mended.text) !== undefined
+  return mended !== undefined && isBeginning(mended.text)
 }

@@ -12,20 +12,47 @@ export interface Closed {
 
 /**
  * Closes a cut JSON text, or gives `undefined` if it is not the beginning of one. Nothing half is handed
- * out as finished: a number that the end touches (`12` may be `123`), a cut literal, a key without a value
- * and half an escape are dropped; a cut string is kept, and listed.
+ * out as finished: a number that the end touches (`12` may be `123`) and a cut string are kept and listed as
+ * incomplete; a cut literal, half a number like `1.`, a key without a value and half an escape are dropped.
  *
  * @example
- * closeCut('{"a":[1,2') // { text: '{"a":[1]}', incomplete: ['', '/a', '/a/1'] }
+ * closeCut('{"a":[1,2') // { text: '{"a":[1,2]}', incomplete: ['', '/a', '/a/1'] }
  */
 export function closeCut(text: string): Closed | undefined {
+  const cut = scanCut(text)
+  if (!cut) return undefined
+  const closers = cut.open.map(({ array }) => (array ? ']' : '}')).reverse()
+  return { text: text.slice(0, cut.kept) + cut.tail + closers.join(''), incomplete: paths(text, cut) }
+}
+
+/**
+ * Is the text the beginning of a JSON object or array (or all of one)?
+ *
+ * @example
+ * isBeginning('{"a":[1,') // true
+ * isBeginning('{cmd') // false
+ */
+export function isBeginning(text: string): boolean {
+  return scanCut(text) !== undefined
+}
+
+/** What is known where a cut text stops. */
+interface Cut {
+  /** The brackets that are open, from the root. */
+  readonly open: readonly Level[]
+  /** One past the last finished value or opening bracket: what is kept of the text. */
+  readonly kept: number
+  /** What is added to the kept part before the brackets are closed: the quote of a cut string. */
+  readonly tail: string
+  /** The entry under way (a key whose value is missing or cut) is listed too. */
+  readonly cutEntry: boolean
+}
+
+function scanCut(text: string): Cut | undefined {
   const open: Level[] = []
   let state: State = 'value'
-  /** One past the last finished value or opening bracket: what is kept of the text. */
   let kept = 0
-  /** What is added to the kept part before the brackets are closed: the quote of a cut string. */
   let tail = ''
-  /** The entry under way (a key whose value is missing or cut) is listed too. */
   let cutEntry = false
   let at = 0
 
@@ -64,6 +91,7 @@ export function closeCut(text: string): Closed | undefined {
           const end = scanNumber(text, at)
           if (end < 0) return undefined
           if (end === text.length) {
+            if (isDigit(text.charCodeAt(end - 1))) kept = end
             cutEntry = true
             break scan
           }
@@ -129,9 +157,7 @@ export function closeCut(text: string): Closed | undefined {
     cutEntry = true
   }
   if (open.length === 0 && tail === '' && state !== 'end') return undefined
-  let closed = text.slice(0, kept) + tail
-  for (let i = open.length - 1; i >= 0; i--) closed += open[i]!.array ? ']' : '}'
-  return { text: closed, incomplete: paths(text, open, cutEntry) }
+  return { open, kept, tail, cutEntry }
 }
 
 type State = 'first value' | 'value' | 'first key' | 'key' | 'colon' | 'comma' | 'end'
@@ -148,7 +174,7 @@ function after(open: readonly Level[]): State {
   return open.length === 0 ? 'end' : 'comma'
 }
 
-function paths(text: string, open: readonly Level[], cutEntry: boolean): string[] {
+function paths(text: string, { open, cutEntry }: Cut): string[] {
   const incomplete: string[] = []
   let path = ''
   for (const [i, level] of open.entries()) {

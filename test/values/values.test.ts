@@ -248,6 +248,15 @@ describe('as a flow', () => {
     flow.destroy()
   })
 
+  test('does not stand still when its queue was full as the reader asked', async () => {
+    const chunks = Array.from({ length: 300 }, () => ['words\n', '<json>{"a":1}</json>'])
+    let seen = 0
+    for await (const outcome of Readable.from(chunks.flat()).pipe(values({ tag: 'json' }))) {
+      if (outcome.ok) seen++
+    }
+    expect(seen).toBe(300)
+  })
+
   test('a schema that answers later fails the stream, once', async () => {
     const later = {
       '~standard': { version: 1, vendor: 'test', validate: async () => ({ value: 1 }) },
