@@ -1,22 +1,22 @@
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import type { CompletionData, Event } from '../events/event.ts'
 import { isEvent } from '../events/event.ts'
-import type { Picker, Profile } from '../events/profile.ts'
 import { replay } from '../run/replay.ts'
 import { resume } from '../run/resume.ts'
-import { engineOption } from './engine.ts'
 import { exits } from './exits.ts'
+import { engineOption, profileNamed } from './run-input.ts'
 import { show } from './show.ts'
 import { verdict } from './verdict.ts'
 
 interface Flags {
-  readonly engine?: Profile | Picker
+  readonly engine?: string
   readonly attempt?: number
   readonly speed: 'full' | 'real'
   readonly follow?: boolean
   readonly resume?: boolean
   readonly runId?: string
   readonly json?: boolean
+  readonly draw?: boolean
 }
 
 const examples = `
@@ -40,7 +40,7 @@ export function replayCommand(exit: (code: number) => void): Command {
     )
     .argument('<dir>', 'the audit directory, or one log')
     .addOption(engineOption())
-    .option('--attempt <n>', 'only this attempt', Number)
+    .option('--attempt <n>', 'only this attempt', attemptNumber)
     .addOption(
       new Option('--speed <speed>', 'real keeps the recorded pauses')
         .choices(['full', 'real'])
@@ -50,8 +50,14 @@ export function replayCommand(exit: (code: number) => void): Command {
     .option('--resume', 'complete events.jsonl after a crash, then replay')
     .option('--run-id <id>', 'the id in every record')
     .option('--json', 'print the events as NDJSON, also on a terminal')
+    .option('--draw', 'draw the conversation, also in a pipe')
     .addHelpText('after', examples)
     .action(async (dir: string, flags: Flags) => exit(await replayAndShow(dir, flags)))
+}
+
+function attemptNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give the number of an attempt, from 1 on.')
 }
 
 async function replayAndShow(dir: string, flags: Flags): Promise<number> {
@@ -62,7 +68,7 @@ async function replayAndShow(dir: string, flags: Flags): Promise<number> {
     console.error(`sluice: ${what}`)
   }
   const events = replay(dir, {
-    engine: flags.engine,
+    engine: flags.engine === undefined ? undefined : profileNamed(flags.engine),
     attempt: flags.attempt,
     speed: flags.speed,
     follow: flags.follow,

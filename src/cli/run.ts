@@ -1,15 +1,14 @@
 import { relative } from 'node:path'
 import { Command, Option } from 'commander'
-import type { Picker, Profile } from '../events/profile.ts'
 import { type Run, type RunOptions, run } from '../run/run.ts'
 import { duration } from './duration.ts'
-import { engineOption } from './engine.ts'
 import { exits } from './exits.ts'
+import { engineOption, profileNamed } from './run-input.ts'
 import { show } from './show.ts'
 import { verdict } from './verdict.ts'
 
 interface Flags {
-  readonly engine?: Profile | Picker
+  readonly engine?: string
   readonly audit: string
   readonly pty?: boolean
   readonly cwd?: string
@@ -19,6 +18,7 @@ interface Flags {
   readonly fsync: NonNullable<RunOptions['fsync']>
   readonly fsDiff: boolean
   readonly json?: boolean
+  readonly draw?: boolean
 }
 
 const examples = `
@@ -54,6 +54,7 @@ export function runCommand(exit: (code: number) => void): Command {
     )
     .option('--no-fs-diff', 'do not compare the working directory before and after')
     .option('--json', 'print the events as NDJSON, also on a terminal')
+    .option('--draw', 'draw the conversation, also in a pipe')
     .addHelpText('after', examples)
     .action(async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)))
 }
@@ -63,7 +64,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   const agent = run({
     command,
     args,
-    engine: flags.engine,
+    engine: profileNamed(flags.engine ?? 'auto'),
     audit: flags.audit,
     pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows },
     cwd: flags.cwd,

@@ -10,11 +10,12 @@ import { harmless, output } from './print.ts'
  */
 export async function show(
   events: AsyncIterable<Event>,
-  options: { readonly json?: boolean | undefined },
+  options: { readonly json?: boolean | undefined; readonly draw?: boolean | undefined },
 ): Promise<boolean> {
   const { isTTY } = process.stdout
   const write = output()
-  const text = isTTY && !options.json ? drawn() : (event: Event) => plain(jsonLine(event), isTTY)
+  const text =
+    options.draw || (isTTY && !options.json) ? drawn() : (event: Event) => plain(jsonLine(event), isTTY)
   for await (const event of events) {
     if (!(await write(text(event)))) return false
   }
@@ -28,7 +29,10 @@ function plain(line: string, isTTY: boolean): string {
 /** An event as the lines it adds to the conversation. */
 function drawn(): (event: Event) => string {
   const { stdout, env } = process
-  const draw = drawing({ color: stdout.hasColors() && !env['NO_COLOR'], width: () => stdout.columns || 80 })
+  const draw = drawing({
+    color: stdout.isTTY === true && stdout.hasColors() && !env['NO_COLOR'],
+    width: () => stdout.columns || 80,
+  })
   let lines = ''
   const sink = chatStage()({
     write(record) {
