@@ -60,12 +60,14 @@ function drawRuns() {
   $('runs').dataset.key = key
   const focused = document.activeElement && document.activeElement.dataset.id
   $('runs').replaceChildren(...shown.map((run) => {
-    const cut = run.id.lastIndexOf('/') + 1
-    const folder = run.id.slice(0, Math.max(0, cut - 1))
+    // An audit folder is known by the folder it stands in.
+    const place = run.id.replace(/(.)\/\.audit$/, '$1')
+    const cut = place.lastIndexOf('/') + 1
+    const folder = place.slice(0, Math.max(0, cut - 1))
     const tries = run.attempts > 1 ? ' · ' + run.attempts + ' attempts' : ''
     return make('li', {}, make('a', { href: '#' + encodeURIComponent(run.id), 'aria-current': run.id === current ? 'page' : undefined, 'data-id': run.id },
       make('span', { class: 'dot ' + run.state }),
-      make('span', { class: 'name', title: run.id }, run.id.slice(cut)),
+      make('span', { class: 'name', title: run.id }, place.slice(cut)),
       make('span', { class: 'about' }, (folder && folder !== run.engine ? folder + ' · ' : '') + (run.engine || 'unknown engine') + ' · ' + stateNames[run.state] + tries),
       make('span', { class: 'when' }, run.started_at ? shortDate(run.started_at) : '')))
   }))
@@ -353,6 +355,7 @@ function summary(value) {
   if (typeof value === 'string') return value.split('\n')[0].slice(0, 300)
   if (typeof value === 'object' && !Array.isArray(value)) {
     const first = value.command ?? value.cmd ?? value.path ?? value.file_path ?? value.query ?? value.pattern
+    if (Array.isArray(value.changes)) return value.changes.map((change) => change && change.path).filter(Boolean).join(', ').slice(0, 300)
     if (first !== undefined) return summary(Array.isArray(first) ? first.join(' ') : first)
   }
   return JSON.stringify(value).slice(0, 300)
@@ -370,20 +373,24 @@ function prose(text) {
   let plain = []
   let code = null
   const flushPlain = () => {
-    const joined = plain.join('\n')
+    let joined = plain.join('\n')
     plain = []
-    if (joined.trim() === '' && out.length === 0) return
+    // A block of code has room of its own around it.
+    if (out.length > 0) joined = joined.replace(/^\n{1,9}/, '')
+    if (code !== null) joined = joined.replace(/\n{1,9}$/, '')
+    if (joined === '') return
     const bits = joined.length < 20000 ? joined.split(/(${'`'}[^${'`'}\n]{1,200}${'`'})/) : [joined]
     for (const bit of bits) out.push(bit.length > 2 && bit.startsWith('${'`'}') && bit.endsWith('${'`'}') ? make('code', {}, bit.slice(1, -1)) : bit)
   }
   for (const line of parts) {
     const fence = /^ {0,3}${'```'}/.test(line)
-    if (fence && code === null) { flushPlain(); code = [] }
+    if (fence && code === null) { code = []; flushPlain() }
     else if (fence) { out.push(make('pre', {}, code.join('\n'))); code = null }
     else if (code !== null) code.push(line)
     else plain.push(line)
   }
   if (code !== null) out.push(make('pre', {}, code.join('\n')))
+  code = null
   flushPlain()
   return out
 }

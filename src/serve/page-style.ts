@@ -20,7 +20,7 @@ export const style = `
 [hidden] { display: none !important; }
 html, body { height: 100%; margin: 0; }
 body {
-  display: grid; grid-template-columns: 276px minmax(0, 1.15fr) minmax(0, 1fr); background: var(--paper); color: var(--ink); font: var(--text);
+  display: grid; grid-template-columns: 284px minmax(0, 1.15fr) minmax(0, 1fr); background: var(--paper); color: var(--ink); font: var(--text);
 }
 button, input { font: inherit; color: inherit; }
 h1, h2, p, ul, dl, dd { margin: 0; padding: 0; }
