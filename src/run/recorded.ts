@@ -96,13 +96,13 @@ export function opening(
 }
 
 /** The engine of that name, if there is one. */
-export function engineNamed(name: string | undefined): Profile | undefined {
+function engineNamed(name: string | undefined): Profile | undefined {
   if (name === undefined || !Object.hasOwn(engines, name)) return undefined
   return engines[name as keyof typeof engines]
 }
 
 /** The id of the run in this directory: what its events say, else the name of the directory. */
-export function runIdOf(dir: string): string {
+function runIdOf(dir: string): string {
   const known = firstRunId(join(dir, EVENTS_FILE))
   if (known !== undefined) return known
   const path = resolve(dir)

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import type { Channel } from '../frames/chunk.ts'
 import { listAttempts } from '../run/audit.ts'
+import { refuse } from './refuse.ts'
 
 /**
  * Answers with the bytes `[from, to)` of a raw log, as they are: never as something a browser would show or run. `attempt`
@@ -19,14 +20,14 @@ export function sendRaw(
   const attempt = wanted === undefined ? attempts.at(-1) : attempts.find((found) => found.number === wanted)
   const path = attempt?.logs[channel]
   if (path === undefined) {
-    say(response, 404, 'there is no such stream')
+    refuse(response, 404, 'there is no such stream')
     return
   }
   let fd: number
   try {
     fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
   } catch {
-    say(response, 404, 'the stream cannot be read')
+    refuse(response, 404, 'the stream cannot be read')
     return
   }
   const total = fs.fstatSync(fd).size
@@ -36,7 +37,7 @@ export function sendRaw(
   if (bad || from > total || to < from) {
     fs.closeSync(fd)
     response.setHeader('x-total-bytes', total)
-    say(response, bad ? 400 : 416, `give from and to within 0 and ${total}`)
+    refuse(response, bad ? 400 : 416, `give from and to within 0 and ${total}`)
     return
   }
   response.writeHead(200, {
@@ -59,8 +60,4 @@ function numberIn(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null) return undefined
   return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
-}
-
-function say(response: ServerResponse, status: number, why: string): void {
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${why}\n`)
 }

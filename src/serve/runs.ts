@@ -8,7 +8,7 @@ import { EVENTS_FILE, LOCK_FILE } from '../sinks/journal.ts'
 import { isLocked, isSameProcess } from '../sinks/lock.ts'
 
 /** A run as `GET /runs` tells it. */
-export interface RunInfo {
+interface RunInfo {
   /** Its place under the served directory. */
   readonly id: string
   /** The id in its records, once there are any. */

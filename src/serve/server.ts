@@ -12,6 +12,7 @@ import { Feed } from './feed.ts'
 import { memo } from './memo.ts'
 import { pageFiles } from './page.ts'
 import { sendRaw } from './raw.ts'
+import { refuse } from './refuse.ts'
 import { type FoundRun, findRuns, isRunning } from './runs.ts'
 import { stream } from './stream.ts'
 
@@ -240,8 +241,4 @@ function sendJson(response: ServerResponse, value: unknown): void {
   response
     .writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
     .end(`${JSON.stringify(value)}\n`)
-}
-
-export function refuse(response: ServerResponse, status: number, why: string): void {
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${why}\n`)
 }

@@ -12,7 +12,7 @@ export function jsonl(): Flow<Buffer> {
   return flow(jsonlStage)
 }
 
-export const jsonlStage: Stage<unknown, Buffer> = (next) => ({
+const jsonlStage: Stage<unknown, Buffer> = (next) => ({
   write: (record) => next.write(Buffer.from(jsonLine(record))),
   end: () => next.end(),
 })

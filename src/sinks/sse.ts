@@ -50,7 +50,7 @@ export function sse(options: SseOptions = {}): Flow<string> {
 /** A comment: no event for the reader, but bytes on the line. */
 export const HEARTBEAT = ':\n\n'
 
-export const sseStage: Stage<Event | Chat, string> = (next) => ({
+const sseStage: Stage<Event | Chat, string> = (next) => ({
   write: (record) => next.write(sseRecord(record)),
   end: () => next.end(),
 })
