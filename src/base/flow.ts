@@ -61,8 +61,8 @@ class StageTransform<In, Out> extends Transform {
   readonly #intake: Intake<In>
   readonly #sink: Sink<In>
   readonly #sources = new Set<Readable>()
-  /** Units per portion: grows while portions yield few items, shrinks when they yield many. */
-  #portion = MIN_PORTION * 16
+  /** Units per portion: small at the start of a chunk, grows while portions yield few items, shrinks when many. */
+  #portion = MIN_PORTION
   #pushed = 0
   /** The chunk in work, until every portion of it is fed. */
   #work: { input: In; at: number; size: number; done: TransformCallback } | undefined
@@ -89,6 +89,7 @@ class StageTransform<In, Out> extends Transform {
     try {
       const input = this.#intake.take(written)
       this.#work = { input, at: 0, size: this.#intake.size(input), done }
+      this.#portion = MIN_PORTION
     } catch (error) {
       done(error as Error)
       return
@@ -113,7 +114,9 @@ class StageTransform<In, Out> extends Transform {
     if (!this.#work) super._read(size)
     else if (this.#paused) {
       this.#paused = false
-      this.#feed()
+      // Later: the item that Node takes now is still in its queue. A portion without items would end the
+      // chunk against a queue that looks full, and Node, still waiting for a push, would never ask again.
+      process.nextTick(() => this.#feed())
     }
   }
 
@@ -160,7 +163,7 @@ class StageTransform<In, Out> extends Transform {
         return
       }
       if (this.#pushed > MAX_WAITING) this.#portion = Math.max(MIN_PORTION, this.#portion >> 2)
-      else if (this.#pushed < MAX_WAITING / 4) this.#portion = Math.min(MAX_PORTION, this.#portion << 1)
+      else if (this.#pushed < MAX_WAITING / 4) this.#portion = Math.min(MAX_PORTION, this.#portion << 2)
       work.at = to
     }
   }

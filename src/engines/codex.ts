@@ -129,13 +129,13 @@ function readItem(phase: string, item: Item, say: Say): boolean {
 }
 
 function readCall(phase: string, item: Item, name: string, input: unknown, output: unknown, say: Say): void {
-  const call = { id: text(item['id']) ?? '', name, input }
-  if (phase === 'item.started') say.started(call)
+  const id = text(item['id']) ?? ''
+  if (phase === 'item.started') say.started({ id, name, input })
   if (phase !== 'item.completed') return
   const exit_code = typeof item['exit_code'] === 'number' ? item['exit_code'] : undefined
   const error = item['error'] ? errorText(item['error']) : undefined
   const bad = item['status'] === 'failed' || item['status'] === 'declined' || (exit_code ?? 0) !== 0
-  const ended = { ...call, output: output ?? undefined, exit_code, error }
+  const ended = { id, name, input, output: output ?? undefined, exit_code, error }
   if (bad || error !== undefined) say.failed(ended)
   else say.completed(ended)
 }

@@ -32,6 +32,10 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
   let block: { label: string; lines: Line[]; size: number } | undefined
 
   const emit = (first: Line, frame: Omit<EngineFrame, 'channel' | 'from'>) => {
+    if (first.note === undefined && first.blanks === undefined) {
+      out({ channel, from: first.from, ...frame })
+      return
+    }
     const notes = first.note ? [{ code: first.note, message: codes[first.note], at: first.from }] : undefined
     const { blanks } = first
     out({ channel, from: first.from, ...frame, ...(blanks && { blanks }), ...(notes && { notes }) })

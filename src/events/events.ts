@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash as hashOnce } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { Fault } from '../base/fault.ts'
@@ -61,7 +61,7 @@ const MAX_UNPICKED_TEXT = 1 << 18
 /** What the floor is handed, because it knows no files and no crypto of its own. */
 export interface StageParts {
   /** At least 128 bits of a cryptographic hash. */
-  readonly hash?: ((text: string) => string) | undefined
+  readonly hash?: ((text: string | Uint8Array) => string) | undefined
   /** False if the path is a link that leads out of the run directory. */
   readonly inside?: ((path: string) => boolean) | undefined
 }
@@ -154,10 +154,8 @@ export function eventStage(
 
     const open = (channel: Channel) => {
       const cut = cutter({ channel, cut: () => (engine ?? profile).cut, maxFrame }, once.admit)
-      const split = lines(maxFrame, (line) => {
-        if (channel === 'pty' && !cut.holding && line.text !== '' && once.hasTwin(line.text)) return
-        cut.line(line)
-      })
+      const seen = (bytes: Buffer) => !cut.holding && once.hasTwin(bytes)
+      const split = lines(maxFrame, cut.line, channel === 'pty' ? seen : undefined)
       const made = {
         write: split.write,
         end() {
@@ -224,8 +222,8 @@ function linkCheck(dir: string): (path: string) => boolean {
   }
 }
 
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
+function digest(text: string | Uint8Array): string {
+  return hashOnce('sha256', text, 'binary').slice(0, 16)
 }
 
 function positive(numbers: Record<string, number>): void {

@@ -21,11 +21,13 @@ export interface Line {
 
 /**
  * Cuts the bytes of one channel into lines. LF is the only line end. Held across chunks: the bytes of one
- * unfinished line, at most `maxFrame`; a longer one is let go in pieces of `maxFrame`, as text.
+ * unfinished line, at most `maxFrame`; a longer one is let go in pieces of `maxFrame`, as text. A line that
+ * `known` knows by its bytes is passed over, and never decoded.
  */
 export function lines(
   maxFrame: number,
   out: (line: Line) => void,
+  known?: (bytes: Buffer) => boolean,
 ): { write(bytes: Uint8Array): void; end(): void } {
   /** The unfinished line, in one buffer that doubles: pieces of one byte would cost more than they hold. */
   let held = Buffer.alloc(0)
@@ -39,6 +41,10 @@ export function lines(
     let end = bytes.length
     if (!open && bytes[end - 1] === LF) end--
     if (bytes[end - 1] === CR) end--
+    if (known && !skipping && !open && end > 0 && known(bytes.subarray(0, end))) {
+      from = to
+      return
+    }
     const slice = bytes.subarray(0, skipping ? Math.min(end, HEAD) : end)
     const text = clean(slice)
     const note = skipping

@@ -1,5 +1,5 @@
 import { type Code, clip, codes } from '../base/fault.ts'
-import type { Evidence, Severity } from './event.ts'
+import type { Evidence, Severity, ToolData } from './event.ts'
 import type { Found } from './payload.ts'
 import { type Call, type EngineFrame, isRecord, type Say, type Speaker } from './profile.ts'
 import type { tally } from './tally.ts'
@@ -108,25 +108,17 @@ export function speech(options: SpeechOptions) {
   }
 
   const call = (type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', of: Call) => {
-    const ending = type !== 'tool.call.started'
-    if (ending && !calls.delete(of.id))
-      call('tool.call.started', { id: of.id, name: of.name, input: of.input, parent: of.parent })
-    if (!ending && calls.size < MAX_OPEN) calls.add(of.id)
-    else if (!ending) return
-    if (ending) calls.delete(of.id)
-    write(
-      type,
-      {
-        call_id: of.id,
-        name: of.name,
-        ...(of.input !== undefined && { input: of.input }),
-        ...(of.output !== undefined && { output: of.output }),
-        ...(of.exit_code !== undefined && { exit_code: of.exit_code }),
-        ...(of.error !== undefined && { error: of.error }),
-        ...(of.parent !== undefined && { parent_call_id: of.parent }),
-      },
-      confidence,
-    )
+    if (type === 'tool.call.started') {
+      if (calls.size >= MAX_OPEN) calls.clear()
+      calls.add(of.id)
+    } else if (!calls.delete(of.id)) {
+      write(
+        'tool.call.started',
+        toolData({ id: of.id, name: of.name, input: of.input, parent: of.parent }),
+        confidence,
+      )
+    }
+    write(type, toolData(of), confidence)
   }
 
   const say: Say = {
@@ -279,6 +271,17 @@ export function speech(options: SpeechOptions) {
       evidence.truncated = true
     },
   }
+}
+
+/** Built key by key: a call is the most frequent record, and spreads of conditions are slow. */
+function toolData(of: Call): ToolData {
+  const data: { -readonly [K in keyof ToolData]: ToolData[K] } = { call_id: of.id, name: of.name }
+  if (of.input !== undefined) data.input = of.input
+  if (of.output !== undefined) data.output = of.output
+  if (of.exit_code !== undefined) data.exit_code = of.exit_code
+  if (of.error !== undefined) data.error = of.error
+  if (of.parent !== undefined) data.parent_call_id = of.parent
+  return data
 }
 
 const knownSets = new Map<string, ReadonlySet<string>>()

@@ -3,7 +3,7 @@ import type { EngineFrame } from './profile.ts'
 
 interface UniqueOptions {
   /** A digest of at least 128 bits of a cryptographic hash. */
-  readonly hash: (text: string) => string
+  readonly hash: (text: string | Uint8Array) => string
   /** Records that may wait for their twin, per channel. */
   readonly window: number
   /** Characters of PTY records that may wait. */
@@ -74,17 +74,22 @@ export function unique(options: UniqueOptions) {
   }
 
   /** Stops waiting. Of equal records it is always the oldest that leaves, so it is the head of its queue. */
-  const leave = (id: number): EngineFrame => {
+  const leave = (id: number): Waiting => {
     const place = records.has(id) ? records : lines
-    const { key, frame } = place.get(id)!
+    const waited = place.get(id)!
     place.delete(id)
-    heldSize -= frame.text.length
-    const queue = waitingByKey.get(key)!
-    if (++queue.head === queue.ids.length) waitingByKey.delete(key)
-    return frame
+    heldSize -= waited.frame.text.length
+    const queue = waitingByKey.get(waited.key)!
+    if (++queue.head === queue.ids.length) waitingByKey.delete(waited.key)
+    return waited
   }
 
-  const letGo = (id: number, late: boolean) => pass(leave(id), late ? 'late' : 'pty-only')
+  /** Emits a record from the PTY. If its twin comes after all, that one is silent. */
+  const letGo = (id: number, late: boolean) => {
+    const { key, frame } = leave(id)
+    remember('pty', key)
+    pass(frame, late ? 'late' : 'pty-only')
+  }
 
   /** Records that wait before `id` will not find a twin any more: both channels keep their order. */
   const settleBefore = (id: number) => {
@@ -155,9 +160,9 @@ export function unique(options: UniqueOptions) {
       seen[channel] = true
       announced = false
     },
-    /** True if this PTY line has a twin: both are settled, and the line need not be parsed. */
-    hasTwin(text: string): boolean {
-      return seen.stdout && cancel(hash(text))
+    /** True if this PTY line has a twin: both are settled, and the line need not even be decoded. */
+    hasTwin(line: Uint8Array): boolean {
+      return seen.stdout && emitted.stdout.size + emitted.stderr.size > 0 && cancel(hash(line))
     },
     admit(frame: EngineFrame) {
       if (frame.blank) {

@@ -56,7 +56,7 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
   let wake = () => {}
   const tapped = new Readable({
     objectMode: true,
-    highWaterMark: 8,
+    highWaterMark: 4,
     read: () => wake(),
     destroy(error, done) {
       clearTimeout(timer)

@@ -16,30 +16,35 @@ test('goes on when every chunk is one item and the queue is just full', async ()
   expect(seen).toBe(count)
 })
 
-test('goes on when a full queue meets portions that give nothing', async () => {
-  const rows = 400_000
-  const source = Readable.from(
-    [Buffer.alloc(rows)].concat(Array.from({ length: 50 }, () => Buffer.alloc(27_000))),
-    { highWaterMark: 2 },
-  )
-  // One item for every 1,000 bytes: some portions have many, some none.
-  let at = 0
-  const stage = flow<Uint8Array, number>(
-    (next) => ({
-      write(bytes) {
-        for (let i = 0; i < bytes.length; i++) if (++at % 1000 === 0) next.write(at)
-      },
-      end: () => next.end(),
-    }),
-    {
-      intake: () => ({
-        take: (written) => written as Uint8Array,
-        size: (bytes) => bytes.length,
-        portion: (bytes, from, to) => bytes.subarray(from, to),
+test.each([
+  [2884, 39, 10_962],
+  [1000, 60, 27_000],
+  [700, 20, 40_000],
+])(
+  'goes on when a full queue meets portions without items: one in %i bytes, %i chunks of %i',
+  async (every, chunks, size) => {
+    const source = Readable.from(
+      Array.from({ length: chunks }, () => Buffer.alloc(size)),
+      { highWaterMark: 2 },
+    )
+    let at = 0
+    const stage = flow<Uint8Array, number>(
+      (next) => ({
+        write(bytes) {
+          for (let i = 0; i < bytes.length; i++) if (++at % every === 0) next.write(at)
+        },
+        end: () => next.end(),
       }),
-    },
-  )
-  let seen = 0
-  for await (const _ of source.pipe(stage)) seen++
-  expect(seen).toBe(Math.floor((rows + 50 * 27_000) / 1000))
-})
+      {
+        intake: () => ({
+          take: (written) => written as Uint8Array,
+          size: (bytes) => bytes.length,
+          portion: (bytes, from, to) => bytes.subarray(from, to),
+        }),
+      },
+    )
+    let seen = 0
+    for await (const _ of source.pipe(stage)) seen++
+    expect(seen).toBe(Math.floor((chunks * size) / every))
+  },
+)
