@@ -53,7 +53,8 @@ function wholeIntake<In>(): Intake<In> {
 /** As many items may wait for the reader before the flow stops feeding its stage. */
 const MAX_WAITING = 64
 const MIN_PORTION = 512
-const MAX_PORTION = 1 << 20
+/** What one portion can at worst queue: quiet input lets portions grow, and then every byte may be an item. */
+const MAX_PORTION = 16 * 1024
 /** After so many milliseconds without a pause, timers and sockets get their turn. */
 const MAX_BUSY_MS = 15
 
@@ -217,6 +218,9 @@ class FlowReader<Out> implements NodeJS.AsyncIterator<Out> {
       this.#stream.on('error', () => {})
       this.#stream.destroy()
     }
+    // Whoever still waits for an item is told that none will come.
+    this.#failure ??= null
+    this.#wake?.()
     return { done: true, value: undefined }
   }
 
