@@ -515,11 +515,16 @@ const raw = (() => {
   let ticket = 0
   let tailing = 0
 
+  /** The bytes, or null if the server cannot be reached now. */
   async function load(start, end) {
     const query = '?attempt=' + stream.attempt + '&from=' + Math.max(0, start) + '&to=' + end
-    const response = await fetch('/runs/' + encodeURIComponent(current) + '/raw/' + stream.stream + query)
-    all = Number(response.headers.get('x-total-bytes'))
-    return response.ok ? new Uint8Array(await response.arrayBuffer()) : new Uint8Array(0)
+    try {
+      const response = await fetch('/runs/' + encodeURIComponent(current) + '/raw/' + stream.stream + query)
+      all = Number(response.headers.get('x-total-bytes'))
+      return response.ok ? new Uint8Array(await response.arrayBuffer()) : new Uint8Array(0)
+    } catch {
+      return null
+    }
   }
 
   /** Shows [start, end), widened to whole lines where they are near. */
@@ -527,7 +532,7 @@ const raw = (() => {
     const mine = ++ticket
     if (!current || !stream) return false
     const got = await load(Math.max(0, start), end)
-    if (mine !== ticket) return false
+    if (mine !== ticket || !got) return false
     from = Math.max(0, start)
     bytes = got
     if (from > 0) {
@@ -621,8 +626,7 @@ const raw = (() => {
       tailing = setTimeout(async () => {
         tailing = 0
         if (chosen || !stream) return
-        await load(0, 0)
-        if (await show(all - WINDOW * 2, all)) $('bytes').scrollTop = $('bytes').scrollHeight
+        if ((await load(0, 0)) && (await show(all - WINDOW * 2, all))) $('bytes').scrollTop = $('bytes').scrollHeight
       }, bytes.length ? 500 : 0)
     },
   }

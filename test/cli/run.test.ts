@@ -99,7 +99,7 @@ test('leaves with 2 for bad usage, and says what to do', async () => {
     [['run', '--engine', 'cudex', '--', 'true'], 'cudex'],
     [['run', '--timeout', 'soon', '--', 'true'], '90s, 5m or 1h'],
     [['run', '--audit', audit, '--', 'no-such-agent-here'], 'no such command'],
-    [['run', '--audit', audit, '--cwd', join(cwd, 'nowhere'), '--', 'true'], 'does not exist'],
+    [['run', '--audit', `${audit}-2`, '--cwd', join(cwd, 'nowhere'), '--', 'true'], 'does not exist'],
     [['replay', join(cwd, 'nowhere')], 'cannot be read'],
     [['replay', cwd], 'no stdout.N.log'],
     [['replay', '--attempt', '0', cwd], 'from 1 on'],

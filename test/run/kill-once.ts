@@ -68,9 +68,10 @@ export async function killOnce(moment: {
     { stdio: ['ignore', 'pipe', 'ignore'] },
   )
   const closed = once(recorder, 'close')
+  // Characters may be split between two reads.
   let printed = ''
-  recorder.stdout.on('data', (bytes) => {
-    printed += bytes
+  recorder.stdout.setEncoding('utf8').on('data', (text) => {
+    printed += text
   })
   if (moment.from === 'output') await Promise.race([once(recorder.stdout, 'data'), closed])
   await Promise.race([delay(moment.ms), closed])

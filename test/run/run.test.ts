@@ -167,14 +167,10 @@ test('silence ends it, but a word in time does not', async () => {
 
 test('one that does not heed SIGTERM is killed after the grace', async () => {
   const { cwd, audit } = workspace()
-  const { end } = await ran({
-    ...agent(cwd, "process.on('SIGTERM', () => {}); say(lines[0]); await sleep(60000)"),
-    cwd,
-    audit,
-    timeout: 400,
-    killGrace: 200,
-  })
-  expect(end).toMatchObject({ reason: 'timeout', signal: 'SIGKILL' })
+  const program = agent(cwd, "process.on('SIGTERM', () => {}); say(lines[0]); await sleep(60000)")
+  const live = run({ ...program, engine: codex, cwd, audit, fsDiff: false, killGrace: 200 })
+  for await (const _event of live) live.kill('SIGTERM')
+  expect(await live.end).toMatchObject({ reason: 'interrupted', signal: 'SIGKILL' })
 })
 
 test('a signal reaches the whole group', async () => {
