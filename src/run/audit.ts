@@ -11,6 +11,8 @@ export interface Attempt {
   readonly chunks?: string
   readonly meta?: string
   readonly fsDiff?: string
+  /** It is a single log: what else stands beside it does not belong to it. */
+  readonly alone?: true
 }
 
 export const channels = ['stdout', 'stderr', 'pty'] as const satisfies readonly Channel[]
@@ -60,16 +62,6 @@ export function listAttempts(dir: string): Attempt[] {
     .map(([number, files]) => ({ number, ...files }))
     .filter((attempt) => channels.some((channel) => attempt.logs[channel] !== undefined))
     .sort((a, b) => a.number - b.number)
-}
-
-/** The attempts, or NOT_AN_AUDIT. */
-export function requireAttempts(dir: string): Attempt[] {
-  const attempts = listAttempts(dir)
-  if (attempts.length > 0) return attempts
-  throw new Fault(
-    'NOT_AN_AUDIT',
-    `${quote(dir, 200)} has no stdout.N.log, stderr.N.log or pty-output.N.log; give the audit directory itself`,
-  )
 }
 
 function entriesOf(dir: string): fs.Dirent[] {

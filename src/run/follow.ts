@@ -7,7 +7,7 @@ import type { Event, EventOf } from '../events/event.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { LOCK_FILE } from '../sinks/journal.ts'
 import { isLocked, isSameProcess } from '../sinks/lock.ts'
-import { type Attempt, channels, fileNames, listAttempts } from './audit.ts'
+import { type Attempt, channels, fileNames } from './audit.ts'
 import { parseChunkLine } from './chunk-log.ts'
 import { type Meta, readMeta } from './meta.ts'
 import { exitOf, opening, type RecordedOptions, readBlock, startOf } from './recorded.ts'
@@ -17,6 +17,8 @@ import { Waker } from './waker.ts'
 
 export interface FollowOptions extends RecordedOptions {
   readonly attempt?: number | undefined
+  /** The attempts that are there now. */
+  readonly list: () => readonly Attempt[]
   /** Following ends when this is destroyed. */
   readonly until: { readonly destroyed: boolean; once(event: 'close', then: () => void): unknown }
 }
@@ -29,15 +31,13 @@ const POLL_MS = 100
  * holds the directory any more; without a `meta.N.json` that tells, only the reader ends it.
  */
 export async function* follow(dir: string, options: FollowOptions): AsyncGenerator<TimedChunk | Opening> {
-  const { attempt: wanted, until, ...reading } = options
+  const { attempt: wanted, list, until, ...reading } = options
   const waker = new Waker(POLL_MS)
   waker.watch(dir)
   until.once('close', waker.wake)
   try {
     for (let number = wanted ?? 0; !until.destroyed; ) {
-      const attempt = listAttempts(dir).find((found) =>
-        wanted ? found.number === number : found.number >= number,
-      )
+      const attempt = list().find((found) => (wanted ? found.number === number : found.number >= number))
       if (attempt) {
         yield* followAttempt(dir, attempt, reading, until, waker)
         if (wanted) return
@@ -60,7 +60,7 @@ async function* followAttempt(
   const files = fileNames(attempt.number)
   for (const path of Object.values(attempt.logs)) waker.watch(path)
   for (let restarted = false; !until.destroyed; restarted = true) {
-    const meta = () => readMeta(attempt.meta ?? join(dir, files.meta)) ?? {}
+    const meta = () => (attempt.alone ? {} : (readMeta(attempt.meta ?? join(dir, files.meta)) ?? {}))
     const started = startOf(attempt, meta())
     const present = channels.filter((channel) => attempt.logs[channel] !== undefined)
     yield { ...opening(dir, attempt, meta(), options), ...(restarted ? { restarted } : {}) }
@@ -128,6 +128,9 @@ function tailLogs(attempt: Attempt): Reader {
   }
 }
 
+/** A read that says it was longer was not one of ours. */
+const MAX_READ = 1 << 20
+
 /** The chunks as they are noted: their bytes stand in the logs before the note is written. */
 function tailChunks(attempt: Attempt, path: string): Reader {
   const tail = new Tail(path)
@@ -148,7 +151,11 @@ function tailChunks(attempt: Attempt, path: string): Reader {
       if (!log) return undefined
       const fd = logs.get(read.channel) ?? fs.openSync(log, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
       logs.set(read.channel, fd)
-      return { channel: read.channel, bytes: readBlock(fd, read.from, read.length), ms: read.ms }
+      return {
+        channel: read.channel,
+        bytes: readBlock(fd, read.from, Math.min(read.length, MAX_READ)),
+        ms: read.ms,
+      }
     },
     close() {
       tail.close()

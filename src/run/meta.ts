@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
-import type { Note } from '../base/fault.ts'
+import { codes, type Note } from '../base/fault.ts'
 
 /** Why a process was ended, if it did not end by itself. */
 export type StopReason =
@@ -57,6 +57,13 @@ export function writeWhole(path: string, text: string): void {
   }
 }
 
+function isNote(value: unknown): value is Note {
+  if (typeof value !== 'object' || value === null || !('code' in value && 'message' in value)) return false
+  return (
+    typeof value.code === 'string' && Object.hasOwn(codes, value.code) && typeof value.message === 'string'
+  )
+}
+
 /** Metas are small; what is larger is not one. */
 const MAX_JSON = 4 << 20
 
@@ -103,7 +110,7 @@ export function readMeta(path: string | undefined): Partial<Meta> | undefined {
     ...(Array.isArray(found['recorders'])
       ? { recorders: found['recorders'].filter(Number.isSafeInteger) }
       : {}),
-    ...(Array.isArray(found['notes']) ? { notes: found['notes'] as Note[] } : {}),
+    ...(Array.isArray(found['notes']) ? { notes: found['notes'].filter(isNote) } : {}),
     exit_code: code !== null && code < 0 ? null : code,
     signal:
       typeof found['signal'] === 'string'
@@ -111,7 +118,8 @@ export function readMeta(path: string | undefined): Partial<Meta> | undefined {
         : code !== null && code < 0
           ? signalName(-code)
           : null,
-    complete: found['complete'] === true,
+    // Only ours say it; what another recorder left is not ours to complete.
+    ...(typeof found['complete'] === 'boolean' ? { complete: found['complete'] } : {}),
   }
 }
 

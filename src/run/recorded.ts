@@ -90,7 +90,9 @@ export function opening(
       attempt: attempt.number,
       dir: meta.cwd,
     },
-    fsDiff: () => readFsDiff(attempt.fsDiff ?? join(dir, fileNames(attempt.number).fsDiff)),
+    // It may not be there yet: a run that goes on has none.
+    fsDiff: () =>
+      attempt.alone ? undefined : readFsDiff(attempt.fsDiff ?? join(dir, fileNames(attempt.number).fsDiff)),
     time: startOf(attempt, meta),
   }
 }

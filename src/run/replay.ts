@@ -5,7 +5,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Event } from '../events/event.ts'
 import { codeOf } from '../sinks/disk-fault.ts'
-import { type Attempt, requireAttempts } from './audit.ts'
+import { type Attempt, listAttempts } from './audit.ts'
 import { feed } from './feed.ts'
 import { follow, onceOver } from './follow.ts'
 import { type RecordedOptions, readAttempt } from './recorded.ts'
@@ -35,15 +35,18 @@ export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
   const { attempt, speed = 'full', follow: following = false, signal, ...reading } = options
   const stage = following ? onceOver(timedEvents) : timedEvents
   const made = flow(stage, { signal, intake: timedIntake })
+  const { dir, list } = find(path)
   const items = following
-    ? follow(path, { ...reading, attempt, until: made })
+    ? follow(dir, { ...reading, attempt, list, until: made })
     : recorded(path, attempt, reading)
   void feed(speed === 'real' && !following ? paced(items, made) : items, made)
   return made
 }
 
 async function* recorded(path: string, wanted: number | undefined, options: RecordedOptions) {
-  const { dir, attempts } = find(path)
+  const { dir, list } = find(path)
+  const attempts = list()
+  if (attempts.length === 0) throw noLogs(path)
   const chosen = wanted === undefined ? attempts : attempts.filter((attempt) => attempt.number === wanted)
   if (chosen.length === 0) throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} has no attempt ${wanted}`)
   for (const attempt of chosen) yield* readAttempt(dir, attempt, options)
@@ -68,15 +71,23 @@ async function* paced(items: AsyncIterable<TimedChunk | Opening>, until: { destr
   }
 }
 
-function find(path: string): { dir: string; attempts: Attempt[] } {
+/** Where the attempts are: in a directory, or a single log that counts as one. */
+function find(path: string): { dir: string; list: () => Attempt[] } {
   let isFile = false
   try {
     isFile = fs.statSync(path).isFile()
   } catch (error) {
     throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
   }
-  if (!isFile) return { dir: path, attempts: requireAttempts(path) }
+  if (!isFile) return { dir: path, list: () => listAttempts(path) }
   const name = basename(path)
   const channel = name.startsWith('stderr') ? 'stderr' : name.startsWith('pty') ? 'pty' : 'stdout'
-  return { dir: dirname(path), attempts: [{ number: 1, logs: { [channel]: path } }] }
+  return { dir: dirname(path), list: () => [{ number: 1, logs: { [channel]: path }, alone: true }] }
+}
+
+function noLogs(path: string): Fault {
+  return new Fault(
+    'NOT_AN_AUDIT',
+    `${quote(path, 200)} has no stdout.N.log, stderr.N.log or pty-output.N.log; give the audit directory itself`,
+  )
 }

@@ -54,9 +54,23 @@ test('reads a single log', async () => {
   expect(types(await all(join(dir, 'run.log'), { engine: codex }))).toContain('agent.message.final')
 })
 
+test('a single log is followed as it grows', async () => {
+  const dir = fresh()
+  const log = join(dir, 'run.log')
+  writeFileSync(log, message('one'))
+  // What stands beside it is not its own.
+  writeFileSync(join(dir, 'fs-diff.1.json'), '{"created":["x"]}')
+  const { flow, until } = following(log)
+  await until((events) => texts(events).length === 1)
+  appendFileSync(log, message('two'))
+  expect(texts(await until((events) => texts(events).length === 2))).toEqual(['one', 'two'])
+  flow.destroy()
+})
+
 test('says what is wrong with a path that holds no run', async () => {
   await expect(all(fresh())).rejects.toMatchObject({ code: 'NOT_AN_AUDIT' })
-  await expect(all(join(fresh(), 'nowhere'))).rejects.toMatchObject({ code: 'NOT_AN_AUDIT' })
+  expect(() => replay(join(fresh(), 'nowhere'))).toThrow(expect.objectContaining({ code: 'NOT_AN_AUDIT' }))
+  expect(() => replay(join(fresh(), 'nowhere'), { follow: true })).toThrow('cannot be read')
 })
 
 test('a chunk log that lies is left where it stops being true', async () => {
@@ -113,9 +127,9 @@ test('follows from one attempt into the next', async () => {
   expect(followed).toEqual(await all(audit))
 })
 
-/** Follows a directory that has only a stdout log, and hands out events as they come. */
-function following(dir: string) {
-  const flow = replay(dir, { engine: codex, follow: true })
+/** Follows a directory or a log, and hands out events as they come. */
+function following(path: string) {
+  const flow = replay(path, { engine: codex, follow: true })
   const events: Event[] = []
   const until = async (done: (events: Event[]) => boolean) => {
     while (!done(events)) {

@@ -3,6 +3,7 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -372,6 +373,29 @@ test('beats while a live run is silent, and refuses more clients than it may hav
   await reader.cancel()
   lock.release()
 })
+
+test.runIf(existsSync('/proc/self/fd'))(
+  'a storm of clients that come and go leaves nothing open',
+  async () => {
+    const dir = root()
+    const lock = takeLock(join(putRun(dir, 'r', 300), 'journal.lock'))
+    const { url, clients } = await serving(dir)
+    const descriptors = () => readdirSync('/proc/self/fd').length
+    const visit = async () => {
+      const response = await fetch(`${url}runs/r/events`, { headers: { 'last-event-id': 'r:100' } })
+      const reader = response.body!.getReader()
+      await reader.read()
+      await reader.cancel()
+    }
+    await visit()
+    await expect.poll(clients).toBe(0)
+    const before = descriptors()
+    for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 40 }, visit))
+    await expect.poll(clients).toBe(0)
+    await expect.poll(descriptors, { timeout: 10_000 }).toBeLessThanOrEqual(before + 5)
+    lock.release()
+  },
+)
 
 test('says what is wrong with a directory or a port', async () => {
   await expect(serving(join(root(), 'nowhere'))).rejects.toMatchObject({ code: 'BAD_OPTION' })
