@@ -16,6 +16,8 @@ import type { Opening, TimedChunk } from './timed.ts'
 export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {
   /** @default the engine that `meta.N.json` names, else auto */
   readonly engine?: Profile | Picker | undefined
+  /** An engine of your own that `meta.N.json` may name beside the ones of this package. @default none */
+  readonly custom?: Profile | Picker | undefined
 }
 
 const BLOCK = 64 * 1024
@@ -81,9 +83,10 @@ export function opening(
   meta: Partial<Meta>,
   options: RecordedOptions,
 ): Opening {
-  const { engine, ...rest } = options
+  const { engine, custom, ...rest } = options
+  const named = custom && custom.name === meta.engine ? custom : engineNamed(meta.engine)
   return {
-    profile: engine ?? engineNamed(meta.engine) ?? auto,
+    profile: engine ?? named ?? auto,
     opens: {
       ...rest,
       run_id: rest.run_id ?? meta.run_id ?? runIdOf(dir),

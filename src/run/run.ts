@@ -97,6 +97,7 @@ export function run(options: RunOptions): Run {
   const { cwd = process.cwd(), env = process.env, input = 'ignore', fsDiff = {} } = options
   const { timeout, idleTimeout, killGrace = 5000, pipeGrace = 2000 } = options
   const { window, doneMarker, maxFrame, schema } = options
+  const reading = { window, doneMarker, maxFrame, schema }
   if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
   if (signal?.aborted) throw signal.reason
   for (const [name, value] of Object.entries({ timeout, idleTimeout, killGrace, pipeGrace })) {
@@ -114,7 +115,7 @@ export function run(options: RunOptions): Run {
     options.run_id ?? book.last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id ?? randomUUID()
   const attempt = 1 + Math.max(0, ...attempts.map((found) => found.number))
   const recording = recordAttempt({
-    reading: { window, doneMarker, maxFrame, schema },
+    reading,
     run_id,
     attempt,
     command,
@@ -132,7 +133,7 @@ export function run(options: RunOptions): Run {
     fsDiff,
   })
   async function* source() {
-    await resumeInto(audit, book, { wait: false })
+    await resumeInto(audit, book, { ...reading, custom: engine, wait: false })
     yield* recording.chunks
   }
 

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
+import type { Profile } from '../../src/events/profile.ts'
 import { replay } from '../../src/run/replay.ts'
 import { run } from '../../src/run/run.ts'
 import { isSameProcess } from '../../src/sinks/lock.ts'
@@ -12,9 +13,9 @@ import { agent, codesOf, codexLines, ran, types, workspace } from './agent.ts'
 const read = (dir: string, name: string) => readFileSync(join(dir, name), 'utf8')
 const meta = (dir: string, attempt = 1) => JSON.parse(read(dir, `meta.${attempt}.json`))
 
-async function replayed(dir: string): Promise<string> {
+async function replayed(dir: string, custom?: Profile): Promise<string> {
   let text = ''
-  for await (const event of replay(dir)) text += `${JSON.stringify(event)}\n`
+  for await (const event of replay(dir, { custom })) text += `${JSON.stringify(event)}\n`
   return text
 }
 
@@ -245,6 +246,18 @@ test('leaving the flow ends the process and frees the directory; a resume comple
   await ran({ ...agent(cwd, 'say(lines[0])'), cwd, audit })
   expect(meta(audit).complete).toBe(true)
   expect(await replayed(audit)).toBe(read(audit, 'events.jsonl'))
+})
+
+test('an attempt of an engine of your own is completed with that engine', async () => {
+  const { cwd, audit } = workspace()
+  const mine = { ...codex, name: 'mine' }
+  const program = agent(cwd, 'say(lines[0]); say(lines[2]); await sleep(60000)')
+  const live = run({ ...program, engine: mine, cwd, audit, fsDiff: false })
+  for await (const _event of live) break
+  await expect(live.end).rejects.toThrow()
+  await ran({ ...agent(cwd, 'say(lines[0])'), engine: mine, cwd, audit })
+  expect(await replayed(audit, mine)).toBe(read(audit, 'events.jsonl'))
+  expect(read(audit, 'events.jsonl')).toContain('"engine":"mine"')
 })
 
 test('a command that is not there is a fault, and leaves no attempt behind', async () => {
