@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { type Chat, type ChatEnd, chat } from '../chat/chat.ts'
 import { drawing } from './draw.ts'
-import { harmless, output } from './print.ts'
+import { output, printer } from './print.ts'
 import { addRunInput, exitOf, type RunFlags, runEvents, runExits } from './run-input.ts'
 
 interface ChatFlags extends RunFlags {
@@ -28,26 +28,25 @@ export function chatCommand(exit: (code: number) => void): Command {
 }
 
 async function showChat(file: string | undefined, flags: ChatFlags): Promise<number> {
-  const show = flags.json || !process.stdout.isTTY ? asJson : drawing(terminal())
+  const show = flags.json || !process.stdout.isTTY ? printer() : painter()
   const events = await runEvents(file, flags)
   const records = chat()
   events.on('error', (error) => records.destroy(error))
-  const write = output()
   let end: ChatEnd | undefined
   for await (const record of events.pipe(records)) {
     end = endOf(record) ?? end
-    if (!(await write(show(record)))) return 0
+    if (!(await show(record))) return 0
   }
   return exitOf(end, end?.result)
 }
 
-function terminal() {
+/** Draws on the terminal. */
+function painter(): (record: Chat) => Promise<boolean> {
   const { stdout, env } = process
-  return { color: stdout.hasColors() && !env['NO_COLOR'], width: () => stdout.columns || 80 }
-}
-
-function asJson(record: Chat): string {
-  return `${harmless(JSON.stringify(record))}\n`
+  const color = stdout.hasColors() && !env['NO_COLOR']
+  const draw = drawing({ color, width: () => stdout.columns || 80 })
+  const write = output()
+  return (record) => write(draw(record))
 }
 
 function endOf({ type, data }: Chat): ChatEnd | undefined {

@@ -29,7 +29,7 @@ export function drawing({ color, width }: DrawOptions): (record: Chat) => string
   const paint = (code: number, text: string) => (color ? `\u001b[${code}m${text}\u001b[0m` : text)
   const dim = (text: string) => paint(2, text)
   const line = (mark: string, text: string, style = (s: string) => s) =>
-    `${mark} ${style(fitTo(oneLine(text), Math.max(10, width() - 3)))}\n`
+    `${mark} ${style(fitTo(oneLine(text), Math.max(10, width() - 2)))}\n`
   /** The message whose pieces were shown, and what of it. */
   let streaming: { id: string; text: string } | undefined
   let hidden = 0
@@ -72,7 +72,8 @@ export function drawing({ color, width }: DrawOptions): (record: Chat) => string
     const exit = evidence.exit_code === null ? '' : `, exit ${evidence.exit_code}`
     const result = data.result ? `, result ${data.result.status}` : ''
     const lines = hidden > 0 ? `, ${hidden} raw ${hidden === 1 ? 'line' : 'lines'} not shown` : ''
-    return line(mark, `${words} (${data.reason_code}${why === '' ? '' : `: ${why}`}${exit}${result}${lines})`)
+    // Never cut to the width: how it ended is what one looks for.
+    return `${mark} ${words} (${oneLine(`${data.reason_code}${why === '' ? '' : `: ${why}`}${exit}${result}${lines}`)})\n`
   }
 
   return (record) => {
@@ -132,7 +133,7 @@ export function safe(text: string): string {
 }
 
 function oneLine(text: string): string {
-  return safe(text.slice(0, 2000)).replaceAll('\n', ' ')
+  return safe(text.slice(0, 2000)).replaceAll('\n', ' ').trimEnd()
 }
 
 function firstLine(output: unknown): string {
@@ -150,5 +151,7 @@ function summary(input: unknown): string {
     const value = (input as Record<string, unknown>)[key]
     if (typeof value === 'string') return value
   }
-  return JSON.stringify(input).slice(0, 500)
+  const { changes } = input as { changes?: unknown }
+  const paths = Array.isArray(changes) ? changes.map((change) => String(change?.path)) : []
+  return paths.length > 0 ? paths.join(' ') : JSON.stringify(input).slice(0, 500)
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { auto } from '../engines/auto.ts'
-import { engines } from '../engines/index.ts'
+import { engines } from '../engines/engines.ts'
 import { output } from './print.ts'
 
 /** `sluice engines`: the profiles and what they understand. */

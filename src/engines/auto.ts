@@ -1,5 +1,5 @@
 import type { Picker } from '../events/profile.ts'
-import { engines } from './index.ts'
+import { engines } from './engines.ts'
 import { text } from './text.ts'
 
 /**

@@ -10,7 +10,7 @@ export const claude: Profile = {
   parser: 'claude_ndjson',
   cut: { stdout: 'documents', pty: 'documents' },
   about: 'claude -p --output-format stream-json, json or text; read from its published types, not run',
-  shape: (frame) => isDialect(first(frame)),
+  shape: (frame) => isDialect(first(frame)) && !isQwen(first(frame)),
   open: openDialect,
 }
 
@@ -18,6 +18,11 @@ const types = new Set(['system', 'assistant', 'user', 'result', 'stream_event'])
 
 export function isDialect(value: unknown): value is Message {
   return isRecord(value) && types.has(text(value['type']) ?? '') && typeof value['session_id'] === 'string'
+}
+
+/** Qwen Code names itself, and spells its permission mode in another way. */
+export function isQwen(value: unknown): boolean {
+  return isDialect(value) && ('qwen_code_version' in value || 'permission_mode' in value)
 }
 
 /** Claude Code and Qwen Code speak one dialect. */

@@ -1,5 +1,5 @@
 import type { Profile } from '../events/profile.ts'
-import { first, isDialect, openDialect } from './claude.ts'
+import { first, isQwen, openDialect } from './claude.ts'
 
 /** Qwen Code (`qwen -o stream-json | json | text`). The dialect is Claude Code's. */
 export const qwen: Profile = {
@@ -7,9 +7,6 @@ export const qwen: Profile = {
   parser: 'qwen_ndjson',
   cut: { stdout: 'documents', pty: 'documents' },
   about: 'qwen -o stream-json (also with partials), json or text; 0.24',
-  shape(frame) {
-    const init = first(frame)
-    return isDialect(init) && ('qwen_code_version' in init || 'permission_mode' in init)
-  },
+  shape: (frame) => isQwen(first(frame)),
   open: openDialect,
 }

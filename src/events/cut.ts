@@ -1,9 +1,12 @@
 import { codes } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
+import { isDeeper } from '../values/depth.ts'
 import { type Balance, balance, scan } from './balance.ts'
 import type { Line } from './lines.ts'
 import type { Cut, EngineFrame } from './profile.ts'
 
+/** A record nested deeper than this would overflow whoever prints it. */
+const MAX_DEPTH = 512
 /** Blank lines before a frame are kept up to this many characters; the range covers all of them. */
 const MAX_BLANKS = 4096
 /** Log text glued to a torn line is looked for in so many characters at its end. */
@@ -32,10 +35,6 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
   let block: { label: string; lines: Line[]; size: number } | undefined
 
   const emit = (first: Line, frame: Omit<EngineFrame, 'channel' | 'from'>) => {
-    if (first.note === undefined && first.blanks === undefined) {
-      out({ channel, from: first.from, ...frame })
-      return
-    }
     const notes = first.note ? [{ code: first.note, message: codes[first.note], at: first.from }] : undefined
     const { blanks } = first
     out({ channel, from: first.from, ...frame, ...(blanks && { blanks }), ...(notes && { notes }) })
@@ -68,9 +67,17 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
   const plain = (line: Line) => {
     const shape = options.cut()[channel]
     if (line.note === 'FRAME_TOO_LONG' || shape === undefined || shape === 'text') return plainText(line)
+    if (line.text.length > 2 * MAX_DEPTH && isDeeper(line.text, MAX_DEPTH)) {
+      asText({ ...line, note: 'MAX_DEPTH' })
+      return
+    }
     const value = parseLine(line.text)
     if (value !== undefined) {
-      emit(line, { kind: 'line', to: line.to, text: line.text, value })
+      const { from, to, text } = line
+      // Nearly every line of a run comes through here.
+      if (line.note === undefined && line.blanks === undefined)
+        out({ kind: 'line', channel, from, to, text, value })
+      else emit(line, { kind: 'line', to, text, value })
       return
     }
     if ((shape === 'documents' || channel === 'pty') && opensDocument(line.text)) {
@@ -234,6 +241,7 @@ function parseLine(text: string): unknown {
 }
 
 function parse(text: string): unknown {
+  if (text.length > 2 * MAX_DEPTH && isDeeper(text, MAX_DEPTH)) return undefined
   try {
     return JSON.parse(text)
   } catch {

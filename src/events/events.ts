@@ -2,7 +2,7 @@ import { hash as hashOnce } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { Fault } from '../base/fault.ts'
-import { type Flow, flow } from '../base/flow.ts'
+import { type Flow, flow, type Intake } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
 import { type Channel, type Chunk, chunkIntake, type ExitChunk } from '../frames/chunk.ts'
 import type { Schema } from '../values/schema.ts'
@@ -51,7 +51,7 @@ export function events(
   options: EventOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Event> {
   const inside = options.dir === undefined ? undefined : linkCheck(options.dir)
-  return flow(eventStage(profile, { ...options, inside }), { signal: options.signal, intake: chunkIntake })
+  return flow(eventStage(profile, { ...options, inside }), { signal: options.signal, intake: eventIntake })
 }
 
 /** Frames that may wait until `auto` has seen what it needs. */
@@ -209,6 +209,21 @@ export function eventStage(
 }
 
 type Passed = 'first' | 'pty-only' | 'late'
+
+/** Bare bytes are stdout, and nothing else will come: who writes them need not pay for dedupe. */
+function eventIntake(): Intake<Chunk> {
+  const door = chunkIntake()
+  let first = true
+  return {
+    ...door,
+    take(written) {
+      const chunk = door.take(written)
+      const alone = first && chunk.channel !== 'exit' && chunk !== written
+      first = false
+      return alone ? { ...chunk, channels: ['stdout'] } : chunk
+    },
+  }
+}
 
 /** Follows links: a path that is not there cannot lead anywhere. */
 function linkCheck(dir: string): (path: string) => boolean {

@@ -91,12 +91,30 @@ export function lines(
     if (held.length > 1 << 20) held = Buffer.alloc(0)
   }
 
+  /** A line that lies whole in one chunk, as nearly all do: decoded in place, without a view of its own. */
+  const whole = (bytes: Buffer, start: number, at: number, escaped: boolean) => {
+    const to = from + at + 1 - start
+    const end = at > start && bytes[at - 1] === CR ? at - 1 : at
+    if (!(known && end > start && known(bytes.subarray(start, end)))) {
+      const text = escaped
+        ? clean(bytes.subarray(start, end))
+        : withoutMarks(bytes.toString('utf8', start, end))
+      const broken = text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))
+      out(broken ? { text, from, to, open: false, note: 'INVALID_UTF8' } : { text, from, to, open: false })
+    }
+    from = to
+  }
+
   return {
     write(input) {
       const bytes = Buffer.from(input.buffer, input.byteOffset, input.byteLength)
       let start = 0
+      /** The next ESC, so that a line need not be searched for one. */
+      let nextEscape = bytes.indexOf(ESC)
       for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, start)) {
-        take(bytes.subarray(start, at + 1), true)
+        if (nextEscape >= 0 && nextEscape < start) nextEscape = bytes.indexOf(ESC, start)
+        if (size > 0 || skipping || at + 1 - start > maxFrame) take(bytes.subarray(start, at + 1), true)
+        else whole(bytes, start, at, nextEscape >= 0 && nextEscape < at)
         start = at + 1
       }
       if (start < bytes.length) take(bytes.subarray(start), false)
@@ -109,21 +127,21 @@ export function lines(
   }
 }
 
-/** Decodes a line and takes out escape sequences, leading NULs and a BOM. */
+/** Decodes a line and takes out escape sequences. */
 function clean(bytes: Buffer): string {
-  let text = (bytes.includes(ESC) ? withoutEscapes(bytes) : bytes).toString('utf8')
-  const first = text.charCodeAt(0)
-  if (first === 0 || first === 0xfeff) {
-    let at = 1
-    while (text.charCodeAt(at) === 0 || text.charCodeAt(at) === 0xfeff) at++
-    text = text.slice(at)
-  }
-  return text
+  return withoutMarks((bytes.includes(ESC) ? withoutEscapes(bytes) : bytes).toString('utf8'))
+}
+
+/** Takes NULs and a BOM off the start. */
+function withoutMarks(text: string): string {
+  let at = 0
+  while (text.charCodeAt(at) === 0 || text.charCodeAt(at) === 0xfeff) at++
+  return at === 0 ? text : text.slice(at)
 }
 
 /**
  * No sequence crosses an LF, so each line is cleaned by itself. A line without ESC is left alone: C1 controls
- * in it are text that a CLI did not escape in its JSON, and taking them out would tear the record.
+ * in it are text that a CLI did not nextEscape in its JSON, and taking them out would tear the record.
  */
 function withoutEscapes(bytes: Buffer): Buffer {
   const kept: Buffer[] = []

@@ -1,6 +1,6 @@
 import type { Sink } from '../base/stage.ts'
 import type { Channel } from '../frames/chunk.ts'
-import type { Category, Event, EventData, EventType } from './event.ts'
+import type { Category, Event, EventData, EventType, Source } from './event.ts'
 
 /** Bytes of a channel that events are about. */
 export interface Range {
@@ -37,6 +37,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   let again = true
   let index = 0
   const indexes = new Map<string, number>()
+  const sources = new Map<number, Source>()
   let lastTime = Number.NaN
   let lastStamp = ''
 
@@ -47,6 +48,16 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
       lastStamp = new Date(now).toISOString()
     }
     return lastStamp
+  }
+
+  /** The same objects again and again: a run has millions of events, but few sources and types. */
+  const sourceOf = (confidence: number): Source => {
+    let source = sources.get(confidence)
+    if (!source) {
+      source = Object.freeze({ engine: voice.name, parser: voice.parser, confidence })
+      sources.set(confidence, source)
+    }
+    return source
   }
 
   const nextIndex = (place: string): number => {
@@ -65,8 +76,8 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
         run_id,
         seq: ++seq,
         ts: stamp(),
-        source: { engine: voice.name, parser: voice.parser, confidence },
-        event: { category: type.slice(0, type.indexOf('.')) as Category<T>, type },
+        source: sourceOf(confidence),
+        event: kindOf(type),
         data,
         correlation: session === undefined ? { event_id } : { session_id: session, event_id },
         attempt_number: attempt,
@@ -99,9 +110,21 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
     },
     voice(speaker: Voice): void {
       voice = speaker
+      sources.clear()
     },
     count: () => seq,
   }
+}
+
+const kinds = new Map<EventType, { readonly category: Category; readonly type: EventType }>()
+
+function kindOf(type: EventType): { readonly category: Category; readonly type: EventType } {
+  let kind = kinds.get(type)
+  if (!kind) {
+    kind = Object.freeze({ category: type.slice(0, type.indexOf('.')) as Category, type })
+    kinds.set(type, kind)
+  }
+  return kind
 }
 
 export type Writer = ReturnType<typeof writer>

@@ -63,9 +63,7 @@ export function chunkIntake(): Intake<Chunk> {
     // An empty chunk counts as one unit, so that what it announces comes through.
     size: (chunk) => (chunk.channel === 'exit' ? 1 : Math.max(1, chunk.bytes.length)),
     portion(chunk, from, to) {
-      return chunk.channel === 'exit'
-        ? chunk
-        : { channel: chunk.channel, bytes: chunk.bytes.subarray(from, to) }
+      return chunk.channel === 'exit' ? chunk : { ...chunk, bytes: chunk.bytes.subarray(from, to) }
     },
     rest: () => (half ? stdout(Buffer.alloc(0)) : undefined),
   }
