@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { auto } from '../engines/auto.ts'
-import { engines } from '../engines/index.ts'
+import { engines } from '../engines/engines.ts'
 import type { EventOptions } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import type { Channel, Chunk } from '../frames/chunk.ts'
