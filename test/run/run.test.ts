@@ -155,15 +155,12 @@ test('a time limit ends it, with the reason in meta and in the events', async ()
 
 test('silence ends it, but a word in time does not', async () => {
   const { cwd, audit } = workspace()
-  const { events, end } = await ran({
-    ...agent(cwd, 'for (let i = 0; i < 6; i++) { say(lines[1]); await sleep(100) } await sleep(60000)'),
-    cwd,
-    audit,
-    idleTimeout: 500,
-  })
+  // Two and a half seconds of words, each well within the limit, then silence.
+  const script = 'for i in 1 2 3 4 5 6; do echo word; sleep 0.4; done; sleep 60'
+  const { events, end } = await ran({ command: 'sh', args: ['-c', script], cwd, audit, idleTimeout: 1800 })
   expect(end.reason).toBe('idle_timeout')
   expect(codesOf(events)).toContain('RUN_IDLE')
-  expect(read(audit, 'stdout.1.log').split('\n').length - 1).toBe(6)
+  expect(read(audit, 'stdout.1.log')).toBe('word\n'.repeat(6))
 })
 
 test('one that does not heed SIGTERM is killed after the grace', async () => {
