@@ -46,6 +46,25 @@ export const codes = {
   PIPE_HELD_OPEN: 'the process ended, but something still holds its pipe',
   ARTIFACT_REJECTED: 'a path leaves the run directory or cannot be used',
   ARTIFACT_MISSING: 'the engine claims a file that is not there',
+
+  // Worth telling about the result of a worker.
+  BAD_ORDER: 'the work order lacks something or holds something that cannot be used',
+  WORK_NO_RESULT: 'the worker left nothing that says what it did',
+  WORK_FILE_REFUSED: 'a result file is no plain small file, or it changed while it was read',
+  WORK_FILE_STALE: 'a result file is left over from before the run and does not count',
+  WORK_RESULT_BROKEN: 'a result file cannot be parsed',
+  WORK_FIELD_MISSING: 'a required field is missing or blank',
+  WORK_FIELD_INVALID: 'a field has a value that cannot be used',
+  WORK_FIELD_TWICE: 'a field is given twice, so it is not known which one counts',
+  WORK_ISSUE_MISMATCH: 'the result names another issue than the order',
+  WORK_RUN_MISMATCH: 'the result names another run than the active one',
+  WORK_UNTRUSTED: 'the only evidence is what the worker said, which never advances by itself',
+  WORK_SPAWN_FAILED: 'the worker could not be started',
+  WORK_INTERRUPTED: 'the worker was ended before it was done',
+  WORK_RESULT_TWICE: 'another result of this run was posted before, so this one is archived',
+  OUTBOX_FAILED: 'the outbox could not take the result',
+  LEDGER_FAILED: 'the ledger of active runs could not be read or written',
+  AUDIT_FAILED: 'the audit cannot be written',
 } as const satisfies Record<string, string>
 
 /** A code of the table. */
