@@ -85,7 +85,12 @@ export function outbox(dir: string): Outbox {
   async function complete(kind: 'comment' | 'archive', posted: Posted): Promise<void> {
     const start = `{"id":"${idOf(kind, posted)}",`
     const file = await open(journal).catch(() => undefined)
-    if (file) for await (const line of file.readLines()) if (line.startsWith(start)) return
+    try {
+      if (file)
+        for await (const line of file.readLines({ autoClose: false })) if (line.startsWith(start)) return
+    } finally {
+      await file?.close()
+    }
     await record(kind, posted)
   }
 

@@ -18,14 +18,14 @@ export interface WorkExit {
 
 /** Everything a run left behind. */
 export interface Evidence {
-  readonly json?: Found
-  readonly text?: Found
+  readonly json?: Found | undefined
+  readonly text?: Found | undefined
   /** The payload in the agent's last message, and whether the adapter was configured to trust it. */
-  readonly conversation?: { readonly payload: unknown; readonly trusted: boolean }
+  readonly conversation?: { readonly payload: unknown; readonly trusted: boolean } | undefined
   /** Bounded output of the process, only looked at when there is nothing else. */
-  readonly stdout?: string
-  readonly stderr?: string
-  readonly exit?: WorkExit
+  readonly stdout?: string | undefined
+  readonly stderr?: string | undefined
+  readonly exit?: WorkExit | undefined
 }
 
 /** What may happen now: write back, keep aside, or ask a person. */
