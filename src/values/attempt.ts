@@ -1,0 +1,110 @@
+import type { Code, Note, SchemaError } from '../base/fault.ts'
+import { isDeeper } from './depth.ts'
+import { mayHoldProtoKey, type ProtoKeys, removeProtoKeys } from './proto.ts'
+import type { Check } from './schema.ts'
+
+/** By what a candidate is judged. */
+export interface Rules {
+  readonly check: Check | undefined
+  // biome-ignore lint/suspicious/noExplicitAny: a normalizer says itself what it takes
+  readonly normalize: readonly ((value: any) => unknown)[]
+  readonly root: 'object' | 'any'
+  readonly partial: boolean
+  readonly maxRepair: number
+  readonly maxDepth: number
+  readonly protoKeys: ProtoKeys
+  /** Look for duplicate keys and lost digits too: costs another pass over the text. */
+  readonly look: boolean
+}
+
+/** What became of one text: it passed, it is JSON but was rejected, or it is no JSON. */
+export type Tried = Passed | Rejected | Broken
+
+export interface Passed {
+  readonly kind: 'passed'
+  readonly value: unknown
+  readonly notes: readonly Note[]
+}
+
+export interface Rejected {
+  readonly kind: 'rejected'
+  readonly code: Code
+  readonly detail: string
+  readonly errors?: readonly SchemaError[]
+  readonly cause?: unknown
+  /** What a normalizer threw on. */
+  readonly value?: unknown
+  /** The text in the field `response`, if there is one: the value may be an envelope. */
+  readonly envelope?: string
+}
+
+export interface Broken {
+  readonly kind: 'broken'
+  readonly code: Code
+  readonly detail: string
+  readonly cause?: unknown
+}
+
+/** Parses one text strictly and shows it to the root rule, the normalizers and the schema, in this order. */
+export function attempt(text: string, rules: Rules): Tried {
+  if (isDeeper(text, rules.maxDepth)) {
+    return { kind: 'broken', code: 'MAX_DEPTH', detail: `more than ${rules.maxDepth} levels` }
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    return { kind: 'broken', code: 'INVALID_JSON', detail: '', cause }
+  }
+  let notes = NONE
+  if (rules.protoKeys !== 'keep' && mayHoldProtoKey(text)) {
+    const removed = removeProtoKeys(value)
+    if (removed > 0) {
+      if (rules.protoKeys === 'error') return { kind: 'rejected', code: 'PROTO_KEY', detail: '' }
+      notes = [{ code: 'PROTO_KEY', message: `removed ${removed} key(s) that reach for a prototype` }]
+    }
+  }
+  if (rules.root === 'object' && !isRecord(value)) {
+    return { kind: 'rejected', code: 'ROOT_NOT_OBJECT', detail: `it is ${nameOf(value)}` }
+  }
+  return judge(value, notes, rules)
+}
+
+const NONE: readonly Note[] = []
+
+function judge(parsed: unknown, notes: readonly Note[], rules: Rules): Passed | Rejected {
+  // Read before the normalizers run: they may change the value in place.
+  const response = isRecord(parsed) && Object.hasOwn(parsed, 'response') ? parsed['response'] : undefined
+  const envelope = typeof response === 'string' ? { envelope: response } : undefined
+  let value = parsed
+  for (const [index, normalizer] of rules.normalize.entries()) {
+    try {
+      value = normalizer(value)
+      if (value instanceof Promise) {
+        value.catch(() => {})
+        throw new TypeError('a normalizer must not be async')
+      }
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      const detail = `normalizer ${index + 1}: ${why}`
+      return { kind: 'rejected', code: 'NORMALIZE_FAILED', detail, cause, value: parsed, ...envelope }
+    }
+  }
+  if (!rules.check) return { kind: 'passed', value, notes }
+  const checked = rules.check(value)
+  if ('value' in checked) return { kind: 'passed', value: checked.value, notes }
+  const [first, ...more] = checked.errors
+  const detail = first
+    ? `${first.path || 'the root'} ${first.message}${more.length > 0 ? ` (and ${more.length} more)` : ''}`
+    : ''
+  return { kind: 'rejected', code: 'SCHEMA_FAILED', detail, errors: checked.errors, ...envelope }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`
+}

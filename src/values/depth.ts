@@ -1,0 +1,44 @@
+import { stringEnd } from './balanced.ts'
+
+/**
+ * Is the text nested deeper than `max`? Asked before every parse, so the common answer must be cheap: a
+ * text with at most `max` opening brackets cannot be deep, and those are counted natively.
+ *
+ * @example
+ * isDeeper('[[1]]', 1) // true
+ */
+export function isDeeper(text: string, max: number): boolean {
+  if (text.length <= max) return false
+  if (count(text, '{', max) + count(text, '[', max) <= max) return false
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case QUOTE:
+        i = stringEnd(text, i)
+        if (i < 0) return false
+        break
+      case BRACE:
+      case BRACKET:
+        if (++depth > max) return true
+        break
+      case CLOSING_BRACE:
+      case CLOSING_BRACKET:
+        if (depth > 0) depth--
+        break
+    }
+  }
+  return false
+}
+
+/** How often the needle occurs, but no more than `max + 1`. */
+function count(text: string, needle: string, max: number): number {
+  let found = 0
+  for (let at = text.indexOf(needle); at >= 0 && found <= max; at = text.indexOf(needle, at + 1)) found++
+  return found
+}
+
+const QUOTE = 34
+const BRACKET = 91
+const CLOSING_BRACKET = 93
+const BRACE = 123
+const CLOSING_BRACE = 125

@@ -1,0 +1,53 @@
+import type { Comment } from './outcome.ts'
+
+/** Keeps the first bytes of an input, in case no payload is found and it has to be shown as a comment. */
+export interface Head {
+  add(bytes: Uint8Array): void
+  /** Lets the bytes go: a payload was found. */
+  drop(): void
+  comment(): Comment
+  /** How many bytes were added, kept or not. */
+  readonly size: number
+}
+
+/** Makes an empty head that keeps at most `max` bytes. It grows by doubling, so single bytes cost nothing. */
+export function headOf(max: number): Head {
+  let kept: Buffer | undefined = Buffer.alloc(0)
+  let length = 0
+  let size = 0
+  return {
+    add(bytes) {
+      size += bytes.length
+      if (!kept || length >= max) return
+      const take = Math.min(bytes.length, max - length)
+      if (length + take > kept.length) {
+        const grown = Buffer.allocUnsafe(Math.min(max, Math.max(2 * kept.length, length + take, 1024)))
+        kept.copy(grown, 0, 0, length)
+        kept = grown
+      }
+      kept.set(bytes.subarray(0, take), length)
+      length += take
+    },
+    drop() {
+      kept = undefined
+    },
+    comment() {
+      const truncated = size > length
+      const to = truncated && kept ? characterStart(kept, length) : length
+      return { text: kept?.toString('utf8', 0, to) ?? '', truncated, from: 0, to }
+    },
+    get size() {
+      return size
+    },
+  }
+}
+
+/** Where the bytes may be cut at or before `end` without cutting a character. */
+function characterStart(bytes: Buffer, end: number): number {
+  let start = end
+  while (start > 0 && start > end - 4 && (bytes[start - 1]! & 0xc0) === 0x80) start--
+  // The lead byte says how many belong to it; a whole character at the end stays.
+  const lead = bytes[start - 1] ?? 0
+  const width = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1
+  return start - 1 + width <= end ? end : start - 1
+}

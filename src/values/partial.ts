@@ -1,0 +1,240 @@
+/**
+ * Cut JSON: a text that is the beginning of a JSON text and stops somewhere inside it.
+ */
+
+/** A cut text, closed. */
+export interface Closed {
+  /** Valid JSON: the finished part, with its open strings and brackets closed. */
+  readonly text: string
+  /** What the input did not finish, as JSON pointers, from the root down. */
+  readonly incomplete: readonly string[]
+}
+
+/**
+ * Closes a cut JSON text, or gives `undefined` if it is not the beginning of one. Nothing half is handed
+ * out as finished: a number that the end touches (`12` may be `123`), a cut literal, a key without a value
+ * and half an escape are dropped; a cut string is kept, and listed.
+ *
+ * @example
+ * closeCut('{"a":[1,2') // { text: '{"a":[1]}', incomplete: ['', '/a', '/a/1'] }
+ */
+export function closeCut(text: string): Closed | undefined {
+  const open: Level[] = []
+  let state: State = 'value'
+  /** One past the last finished value or opening bracket: what is kept of the text. */
+  let kept = 0
+  /** What is added to the kept part before the brackets are closed: the quote of a cut string. */
+  let tail = ''
+  /** The entry under way (a key whose value is missing or cut) is listed too. */
+  let cutEntry = false
+  let at = 0
+
+  scan: while (at < text.length) {
+    const unit = text.charCodeAt(at)
+    if (unit === 32 || unit === 10 || unit === 13 || unit === 9) {
+      at++
+      continue
+    }
+    const level = open[open.length - 1]
+    switch (state) {
+      case 'value':
+      case 'first value': {
+        if (state === 'first value' && unit === CLOSING_BRACKET) {
+          open.pop()
+          state = after(open)
+          kept = ++at
+          continue
+        }
+        if (unit === QUOTE) {
+          const end = scanString(text, at)
+          if (end.broken) return undefined
+          if (!end.closed) {
+            kept = end.at
+            tail = '"'
+            cutEntry = true
+            break scan
+          }
+          at = end.at
+        } else if (unit === BRACE || unit === BRACKET) {
+          open.push({ array: unit === BRACKET, index: 0, keyFrom: 0, keyTo: 0 })
+          state = unit === BRACE ? 'first key' : 'first value'
+          kept = ++at
+          continue
+        } else if (unit === MINUS || isDigit(unit)) {
+          const end = scanNumber(text, at)
+          if (end < 0) return undefined
+          if (end === text.length) {
+            cutEntry = true
+            break scan
+          }
+          at = end
+        } else {
+          const word = unit === 116 ? 'true' : unit === 102 ? 'false' : unit === 110 ? 'null' : ''
+          if (word === '') return undefined
+          const found = text.slice(at, at + word.length)
+          if (!word.startsWith(found)) return undefined
+          if (found.length < word.length) {
+            cutEntry = true
+            break scan
+          }
+          at += word.length
+        }
+        kept = at
+        state = after(open)
+        continue
+      }
+      case 'first key':
+      case 'key': {
+        if (state === 'first key' && unit === CLOSING_BRACE) {
+          open.pop()
+          state = after(open)
+          kept = ++at
+          continue
+        }
+        if (unit !== QUOTE) return undefined
+        const end = scanString(text, at)
+        if (end.broken) return undefined
+        if (!end.closed) break scan
+        level!.keyFrom = at
+        level!.keyTo = end.at
+        at = end.at
+        state = 'colon'
+        continue
+      }
+      case 'colon':
+        if (unit !== COLON) return undefined
+        state = 'value'
+        at++
+        continue
+      case 'comma': {
+        const array = level!.array
+        if (unit === COMMA) {
+          if (array) level!.index++
+          state = array ? 'value' : 'key'
+        } else if (unit === (array ? CLOSING_BRACKET : CLOSING_BRACE)) {
+          open.pop()
+          state = after(open)
+          kept = at + 1
+        } else return undefined
+        at++
+        continue
+      }
+      case 'end':
+        return undefined
+    }
+  }
+
+  // The colon may be missing or the value may not have begun: the key is known, so it can be listed.
+  if (state === 'colon' || (state === 'value' && open.length > 0 && !open[open.length - 1]!.array)) {
+    cutEntry = true
+  }
+  if (open.length === 0 && tail === '' && state !== 'end') return undefined
+  let closed = text.slice(0, kept) + tail
+  for (let i = open.length - 1; i >= 0; i--) closed += open[i]!.array ? ']' : '}'
+  return { text: closed, incomplete: paths(text, open, cutEntry) }
+}
+
+type State = 'first value' | 'value' | 'first key' | 'key' | 'colon' | 'comma' | 'end'
+
+/** An open bracket, and the entry it is at. */
+interface Level {
+  readonly array: boolean
+  index: number
+  keyFrom: number
+  keyTo: number
+}
+
+function after(open: readonly Level[]): State {
+  return open.length === 0 ? 'end' : 'comma'
+}
+
+function paths(text: string, open: readonly Level[], cutEntry: boolean): string[] {
+  const incomplete: string[] = []
+  let path = ''
+  for (const [i, level] of open.entries()) {
+    incomplete.push(path)
+    if (i < open.length - 1 || cutEntry) {
+      const key = level.array
+        ? String(level.index)
+        : (JSON.parse(text.slice(level.keyFrom, level.keyTo)) as string)
+      path += `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    }
+  }
+  if (cutEntry) incomplete.push(path)
+  return incomplete
+}
+
+/**
+ * Scans a string from its opening quote. `closed`: `at` is one past the closing quote. Cut: `at` is where
+ * the usable part stops, before half an escape or half a surrogate pair. `broken`: it is no JSON string.
+ */
+function scanString(text: string, open: number): { at: number; closed: boolean; broken: boolean } {
+  let i = open + 1
+  let pair = -1
+  while (i < text.length) {
+    const unit = text.charCodeAt(i)
+    if (unit === QUOTE) return { at: i + 1, closed: true, broken: false }
+    if (unit < 32) return { at: i, closed: false, broken: true }
+    if (unit !== BACKSLASH) {
+      i++
+      continue
+    }
+    const kind = text[i + 1]
+    if (kind === undefined) break
+    if (kind !== 'u') {
+      if (!'"\\/bfnrt'.includes(kind)) return { at: i, closed: false, broken: true }
+      i += 2
+      continue
+    }
+    const digits = text.slice(i + 2, i + 6)
+    if (!/^[0-9a-fA-F]*$/.test(digits)) return { at: i, closed: false, broken: true }
+    if (digits.length < 4) break
+    if (/^d[89ab]/i.test(digits)) pair = i
+    i += 6
+  }
+  // The first half of a pair, escaped (`\ud83d`) or raw, waits for its second half.
+  if (pair >= 0 && pair + 6 === i) i = pair
+  const last = text.charCodeAt(i - 1)
+  if (last >= 0xd800 && last <= 0xdbff) i--
+  return { at: i, closed: false, broken: false }
+}
+
+/** One past the number at `from`, or -1 if it is none. At the end of the text it may be half a number. */
+function scanNumber(text: string, from: number): number {
+  let i = from
+  if (text.charCodeAt(i) === MINUS) i++
+  if (i === text.length) return i
+  if (text.charCodeAt(i) === 48) i++
+  else {
+    const digits = i
+    while (isDigit(text.charCodeAt(i))) i++
+    if (i === digits) return -1
+  }
+  if (text[i] === '.') {
+    const digits = ++i
+    while (isDigit(text.charCodeAt(i))) i++
+    if (i === digits && i < text.length) return -1
+  }
+  if (text[i] === 'e' || text[i] === 'E') {
+    i++
+    if (text[i] === '+' || text[i] === '-') i++
+    const digits = i
+    while (isDigit(text.charCodeAt(i))) i++
+    if (i === digits && i < text.length) return -1
+  }
+  return i
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 48 && unit <= 57
+}
+
+const QUOTE = 34
+const COMMA = 44
+const MINUS = 45
+const COLON = 58
+const BRACKET = 91
+const BACKSLASH = 92
+const CLOSING_BRACKET = 93
+const BRACE = 123
+const CLOSING_BRACE = 125

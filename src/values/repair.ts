@@ -1,0 +1,38 @@
+import { jsonrepair } from 'jsonrepair'
+import { balancedEnd, skipBlanks } from './balanced.ts'
+import { isCutLiteral, type Mended, mend } from './mend.ts'
+
+/**
+ * Repairs commas and quotes: first by our own pass, which is linear and knows what it changes; what that
+ * cannot do goes to jsonrepair. The text must be balanced, because jsonrepair closes what was cut as if
+ * it had been meant so, and it must be short: jsonrepair is superlinear and recursive.
+ *
+ * What jsonrepair makes is taken only if it has the same letters, digits, brackets and colons as the
+ * original, in the same order: it may then have moved quotes and commas, but not made up a value.
+ */
+export function repair(text: string): Mended | undefined {
+  const mended = mend(text)
+  if (mended) return mended
+  if (balancedEnd(text, skipBlanks(text, 0)) < 0) return undefined
+  let repaired: string
+  try {
+    repaired = jsonrepair(text)
+  } catch {
+    return undefined
+  }
+  if (skeleton(text) !== skeleton(repaired) || quotesCutLiteral(text, repaired)) return undefined
+  return { text: repaired, changes: ['moved quotes and commas (jsonrepair)'] }
+}
+
+/** A text without what a repair may change. Bounded, so regular expressions are allowed here. */
+function skeleton(text: string): string {
+  return text.replace(/[\s,"'`\\\u2018-\u201f]+/gu, '')
+}
+
+/** `{"a":tru}` must not become `{"a":"tru"}`. */
+function quotesCutLiteral(text: string, repaired: string): boolean {
+  for (const [quoted, word] of repaired.matchAll(/"([A-Za-z]{1,9})"/g)) {
+    if (isCutLiteral(word!) && !text.includes(quoted)) return true
+  }
+  return false
+}

@@ -1,0 +1,162 @@
+import { Fault, quote } from '../base/fault.ts'
+import { type Flow, flow } from '../base/flow.ts'
+import type { Stage } from '../base/stage.ts'
+import { type Channel, type Chunk, chunkIntake } from '../frames/chunk.ts'
+import { type CutOptions, frameStage } from '../frames/frames.ts'
+import type { Rules } from './attempt.ts'
+import { headOf } from './head.ts'
+import { judgeStage } from './judge.ts'
+import type { Outcome } from './outcome.ts'
+import { type Pick, pickStage } from './pick.ts'
+import type { ProtoKeys } from './proto.ts'
+import { checkOf, type Schema, type Value } from './schema.ts'
+
+/**
+ * Maps the fields of a parsed value before the schema sees it. A throw fails the candidate, not the stream.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: a normalizer says itself what it takes
+export type Normalizer = (value: any) => unknown
+
+/** Where to look for payloads, and what a good one is. */
+export interface ValuesOptions<S extends Schema | undefined = undefined> {
+  /** What a value must be: any Standard Schema, or a JSON Schema object. @default anything */
+  readonly schema?: S | undefined
+  /** Look only at blocks of this tag: `json` for `<json>…</json>`. @default the whole input, else tags, fences, objects */
+  readonly tag?: string | undefined
+  /** Look only at NDJSON lines. @default false */
+  readonly lines?: boolean | undefined
+  /** Hand out each payload, the first good one, or the last one. @default 'each' */
+  readonly pick?: Pick | undefined
+  /** Close a value that the input cut off, and list its incomplete paths. @default false */
+  readonly partial?: boolean | undefined
+  /** What a value must be at its root. @default 'object' */
+  readonly root?: 'object' | 'any' | undefined
+  /** Functions that run on the parsed value, in order, before the schema. @default none */
+  readonly normalize?: readonly Normalizer[] | undefined
+  /** Put before the message of every fault, to tell several callers apart. @default none */
+  readonly label?: string | undefined
+  /** Bytes a payload may have; a larger one is let go with FRAME_TOO_LONG. @default 16 MiB */
+  readonly maxFrame?: number | undefined
+  /** Bytes of the input that are kept to be shown if nothing matches; more are not kept. @default 1 MiB */
+  readonly maxComment?: number | undefined
+  /** Characters that syntax repair may work on; a longer text is not repaired, REPAIR_SKIPPED. @default 64 KiB */
+  readonly maxRepair?: number | undefined
+  /** Levels a value may be nested; a deeper one fails with MAX_DEPTH. @default 512 */
+  readonly maxDepth?: number | undefined
+  /**
+   * What to do with keys that reach for a prototype, `__proto__` and `constructor.prototype`: remove them
+   * (with a note PROTO_KEY), fail, or keep them as own properties. No prototype is ever touched. @default 'remove'
+   */
+  readonly protoKeys?: ProtoKeys | undefined
+  /** Aborting it destroys the flow with an AbortError. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Finds the payloads in the output of an agent, while it streams, and hands out one outcome for each: the
+ * value, parsed, repaired if need be and passed by the schema, or the reason why not. An input without any
+ * gives one outcome, NO_MATCH with the start of the input as a comment, or EMPTY.
+ *
+ * Of a stream of Chunks it reads one channel: stdout or PTY, whichever speaks first. stderr is not the agent's word.
+ *
+ * @example
+ * for await (const outcome of child.stdout.pipe(values({ tag: 'json', pick: 'last', schema: Report }))) {
+ *   if (outcome.ok) console.log(outcome.value)
+ *   else console.warn(outcome.fault.code)
+ * }
+ */
+export function values<S extends Schema | undefined = undefined>(
+  options: ValuesOptions<S> = {},
+): Flow<Outcome<Value<S>>> {
+  return flow(valueStage(options), { signal: options.signal, intake: chunkIntake })
+}
+
+/** The stage behind `values()`, without streams. */
+export function valueStage<S extends Schema | undefined = undefined>(
+  options: ValuesOptions<S> = {},
+): Stage<Chunk, Outcome<Value<S>>> {
+  const { tag, lines = false, pick = 'each', label } = options
+  const maxComment = limit('maxComment', options.maxComment, 1 << 20)
+  const rules = rulesOf(options)
+  if (tag !== undefined && lines) {
+    throw new Fault('BAD_OPTION', 'tag and lines exclude each other; leave one of them out')
+  }
+  word('pick', pick, ['each', 'first', 'last'])
+  const cut = frameStage(cutOf(options, rules))
+
+  return (next) => {
+    const head = headOf(maxComment)
+    let channel: Channel | undefined
+    /** The pick is made: the rest of the input does not matter. */
+    let done = false
+    const picked = pickStage<Value<S>>(pick)({
+      write(outcome) {
+        done = pick === 'first'
+        next.write(outcome)
+      },
+      end: () => next.end(),
+    })
+    // The cast is the door: a value is what its schema says, and the schema has let it pass.
+    const judge = judgeStage({ rules, label, head })(picked as typeof next)
+    const frames = cut(judge)
+    return {
+      write(chunk) {
+        if (done || chunk.channel === 'exit' || chunk.channel === 'stderr' || chunk.bytes.length === 0) return
+        channel ??= chunk.channel
+        if (chunk.channel !== channel) return
+        head.add(chunk.bytes)
+        frames.write(chunk)
+      },
+      end() {
+        frames.end()
+      },
+    }
+  }
+}
+
+function cutOf(options: ValuesOptions<Schema | undefined>, rules: Rules): CutOptions {
+  const { tag, lines, maxFrame } = options
+  const none = { tags: [], fences: false, lines: false, objects: false, think: true, text: true, maxFrame }
+  if (tag !== undefined) return { ...none, tags: [tag] }
+  if (lines) return { ...none, lines: true, think: false }
+  return {
+    ...none,
+    tags: ['json'],
+    needsPayload: true,
+    fences: true,
+    objects: true,
+    loose: rules.check !== undefined,
+    document: rules.root,
+  }
+}
+
+function rulesOf(options: ValuesOptions<Schema | undefined>): Rules {
+  const { schema, normalize = [], root = 'object', partial = false, protoKeys = 'remove' } = options
+  word('root', root, ['object', 'any'])
+  word('protoKeys', protoKeys, ['remove', 'error', 'keep'])
+  if (!Array.isArray(normalize) || normalize.some((one) => typeof one !== 'function')) {
+    throw new Fault('BAD_OPTION', 'normalize must be an array of functions')
+  }
+  return {
+    check: schema === undefined ? undefined : checkOf(schema),
+    normalize,
+    root,
+    partial,
+    protoKeys,
+    maxRepair: limit('maxRepair', options.maxRepair, 64 * 1024),
+    maxDepth: limit('maxDepth', options.maxDepth, 512),
+    // Lines come by the million, other payloads one or a few to a run.
+    look: options.lines !== true,
+  }
+}
+
+function word(name: string, value: string, known: readonly string[]): void {
+  if (known.includes(value)) return
+  throw new Fault('BAD_OPTION', `${name} must be one of ${known.join(', ')}, but is ${quote(String(value))}`)
+}
+
+function limit(name: string, value: number | undefined, fallback: number): number {
+  if (value === undefined) return fallback
+  if (Number.isSafeInteger(value) && value >= 0) return value
+  throw new Fault('BAD_OPTION', `${name} must be a whole number, but is ${quote(String(value))}`)
+}

@@ -1,0 +1,75 @@
+import { type Code, codes, Fault, type FaultDetails, type Note } from '../base/fault.ts'
+import type { Channel } from '../frames/chunk.ts'
+import type { Frame } from '../frames/frame.ts'
+import type { Head } from './head.ts'
+import type { Miss, Pass } from './ladder.ts'
+import type { Bad, Good } from './outcome.ts'
+
+/** The outcome of a frame whose value passed. `why` says how the frame itself needed help. */
+export function goodOf(frame: Frame, pass: Pass, why: string | undefined): Good<unknown> {
+  const changes = [...pass.changes]
+  const notes: Note[] = []
+  if (why) changes.unshift(why)
+  if (frame.notes?.some(({ code }) => code === 'THINK_UNCLOSED'))
+    changes.unshift('read an unclosed think block')
+  if (frame.open && pass.incomplete) notes.push({ code: 'TRUNCATED', message: codes.TRUNCATED, at: frame.to })
+  else if (frame.open && frame.kind === 'tag') {
+    changes.unshift('added the missing closing tag')
+    notes.push({ code: 'TAG_UNCLOSED', message: codes.TAG_UNCLOSED, at: frame.to })
+  }
+  // Most payloads are clean, and then nothing more is made for them.
+  if (changes.length + notes.length + pass.notes.length === 0 && !frame.notes) {
+    return { ok: true, value: pass.value, repair_level: 'none', notes: NONE, frame }
+  }
+  if (changes.length > 0) {
+    notes.unshift({ code: 'OUTPUT_REPAIRED_GENERIC', message: codes.OUTPUT_REPAIRED_GENERIC, changes })
+  }
+  notes.push(...pass.notes, ...(frame.notes ?? NONE))
+  return {
+    ok: true,
+    value: pass.value,
+    repair_level: changes.length > 0 ? 'deterministic_generic' : 'none',
+    notes,
+    frame,
+    ...(pass.incomplete && { incomplete: pass.incomplete }),
+  }
+}
+
+/** The outcome of a payload that could not be used. One that the input broke off is TRUNCATED. */
+export function badOf(frame: Frame, miss: Miss, label: string | undefined): Bad {
+  const code = frame.open && miss.cut ? 'TRUNCATED' : miss.code
+  const { errors, detail } = miss
+  const fault = faultOf(code, detail, label, {
+    at: frame.from,
+    ...(errors && { errors }),
+    ...(miss.cause !== undefined && { cause: miss.cause }),
+    ...('value' in miss && { value: miss.value }),
+  })
+  return { ok: false, fault, repair_level: 'none', notes: [...miss.notes, ...(frame.notes ?? NONE)], frame }
+}
+
+/** The outcome of a block that outgrew its limit before its end was found. */
+export function tooLongOf(frame: Frame, note: Note, label: string | undefined): Bad {
+  const fault = faultOf('FRAME_TOO_LONG', note.message, label, { at: frame.from })
+  return { ok: false, fault, repair_level: 'none', notes: frame.notes ?? NONE, frame }
+}
+
+/** The one outcome of an input without any payload. */
+export function nothingOf(
+  code: 'EMPTY' | 'NO_MATCH',
+  channel: Channel,
+  head: Head,
+  label: string | undefined,
+): Bad {
+  const frame: Frame = { kind: 'text', channel, from: 0, to: head.size, text: '', blank: code === 'EMPTY' }
+  const fault = faultOf(code, '', label, {})
+  const bad: Bad = { ok: false, fault, repair_level: 'none', notes: NONE, frame }
+  return code === 'EMPTY' ? bad : { ...bad, comment: head.comment() }
+}
+
+const NONE: readonly Note[] = []
+
+function faultOf(code: Code, detail: string, label: string | undefined, details: FaultDetails): Fault {
+  const words = detail ? `${codes[code]}: ${detail}` : codes[code]
+  return new Fault(code, label ? `${label}: ${words}` : words, details)
+}

@@ -1,0 +1,259 @@
+import { describe, expect, test } from 'vitest'
+import type { Rules } from '../../src/values/attempt.ts'
+import { climb } from '../../src/values/ladder.ts'
+import { checkOf, type Schema } from '../../src/values/schema.ts'
+
+const base: Rules = {
+  check: undefined,
+  normalize: [],
+  root: 'object',
+  partial: false,
+  maxRepair: 65_536,
+  maxDepth: 512,
+  protoKeys: 'remove',
+  look: true,
+}
+const rules = (more: Partial<Rules> & { schema?: Schema } = {}): Rules => {
+  const { schema, ...rest } = more
+  return { ...base, ...rest, ...(schema && { check: checkOf(schema) }) }
+}
+const needsA: Schema = { type: 'object', required: ['a'], properties: { a: { type: 'number' } } }
+const value = (text: string, more?: Parameters<typeof rules>[0]) => {
+  const result = climb(text, rules(more))
+  return result.ok
+    ? { value: result.value, changes: result.changes.map((change) => change.split(/ [(\d,]/)[0]) }
+    : result.code
+}
+
+describe('the rungs', () => {
+  test('takes clean JSON as it is, with blanks and a BOM around it', () => {
+    expect(value('{"a":1}')).toEqual({ value: { a: 1 }, changes: [] })
+    expect(value('\ufeff \n{"a":1}\u0000\ufeff\r\n')).toEqual({ value: { a: 1 }, changes: [] })
+  })
+
+  test.each([
+    ['envelope', '{"session":"x","response":"{\\"a\\":1}"}', ['took the text in "response"']],
+    [
+      'envelope with a fence',
+      '{"response":"Done:\\n```json\\n{\\"a\\":1}\\n```"}',
+      ['took the text in "response"', 'took the body of a fence'],
+    ],
+    ['think', '<think>{"a":0}</think>\n{"a":1}', ['dropped the think block']],
+    ['think twice', '<thinking>x</thinking> <think>y</think>{"a":1}', ['dropped the think block']],
+    ['fence', 'Here:\n```json\n{"a":1}\n```\nBye', ['took the body of a fence']],
+    ['fence that is not closed', '~~~\n{"a":1}', ['took the body of a fence']],
+    [
+      'fence after a fence of another kind',
+      '```sh\nx {"a":0}\n```\n```JSON5\n{"a":1}\n```',
+      ['took the body of a fence'],
+    ],
+    ['first object', 'see {cmd}: {"a":1} and so on', ['took the first object']],
+    ['first object behind an array', '[{"a":2}] {"a":1}', ['took the first object']],
+    ['extra closer', '{"a":1}}', ['took the first object']],
+    ['control characters', '{"a":1,"b":"x\ny\tz"}', ['escaped control characters in strings']],
+    ['fence marks', '{"a":1,\n```json\n"b":2}', ['dropped fence marks inside the JSON']],
+    ['repair', '{a:1,}', ['quoted keys', 'dropped trailing commas']],
+    [
+      'several at once',
+      'x {"a":1, "b":"p\nq",} y',
+      ['took the first object', 'escaped control characters in strings', 'dropped trailing commas'],
+    ],
+  ])('%s', (_name, text, changes) => {
+    const made = value(text, { schema: needsA })
+    expect(made).toMatchObject({ value: { a: 1 }, changes })
+  })
+
+  test('keeps think tags and fences that stand in strings', () => {
+    const text = '{"a":1,"md":"\n<think>x</think>\n```json\n{}\n```\n",}'
+    expect(value(text)).toMatchObject({ value: { a: 1, md: '\n<think>x</think>\n```json\n{}\n```\n' } })
+  })
+
+  test('opens an envelope once, and only if the schema wants it', () => {
+    const inner = JSON.stringify({ response: '{"a":1}' })
+    expect(value(JSON.stringify({ response: inner }), { schema: needsA })).toBe('SCHEMA_FAILED')
+    expect(value(inner)).toEqual({ value: { response: '{"a":1}' }, changes: [] })
+  })
+
+  test('does not look inside a document that is JSON but does not pass', () => {
+    expect(value('[{"a":1}]')).toBe('ROOT_NOT_OBJECT')
+    expect(value('{"b":{"a":1}}', { schema: needsA })).toBe('SCHEMA_FAILED')
+    expect(value('{"b":"```json\\n{\\"a\\":1}\\n```"}', { schema: needsA })).toBe('SCHEMA_FAILED')
+    expect(value('[{"a":1},]')).toBe('ROOT_NOT_OBJECT')
+    expect(value('[{"a":1}]', { root: 'any' })).toEqual({ value: [{ a: 1 }], changes: [] })
+  })
+
+  test('carries the errors of the first rung that parsed', () => {
+    const result = climb('{"response":"{\\"a\\":\\"x\\"}"}', rules({ schema: needsA }))
+    expect(result).toMatchObject({
+      ok: false,
+      code: 'SCHEMA_FAILED',
+      errors: [{ path: '', rule: 'required' }],
+    })
+  })
+
+  test('refuses a repair that would invent a value', () => {
+    expect(value('{"a":}')).toBe('INVALID_JSON')
+    expect(value('{"a":tru}')).toBe('INVALID_JSON')
+    expect(value('tru', { root: 'any' })).toBe('INVALID_JSON')
+  })
+
+  test('closes a cut text only with partial', () => {
+    expect(value('{"a":1,"b":[1,2')).toBe('INVALID_JSON')
+    expect(climb('{"a":1,"b":[1,2', rules({ partial: true }))).toMatchObject({
+      value: { a: 1, b: [1] },
+      incomplete: ['', '/b', '/b/1'],
+    })
+    expect(climb("{a: 1, 'b': [True, 'x", rules({ partial: true }))).toMatchObject({
+      value: { a: 1, b: [true, 'x'] },
+      incomplete: ['', '/b', '/b/1'],
+    })
+  })
+
+  test('says that it is cut', () => {
+    expect(climb('{"a":1,"b":[1,2', rules())).toMatchObject({ code: 'INVALID_JSON', cut: true })
+    expect(climb('{"b":[1', rules({ partial: true, schema: needsA }))).toMatchObject({
+      code: 'SCHEMA_FAILED',
+      cut: true,
+    })
+  })
+})
+
+describe('limits', () => {
+  test('skips the repair of a text above maxRepair, with a note', () => {
+    const result = climb(`{"a":"${'x'.repeat(100)}",}`, rules({ maxRepair: 100 }))
+    expect(result).toMatchObject({ ok: false, code: 'INVALID_JSON', notes: [{ code: 'REPAIR_SKIPPED' }] })
+  })
+
+  test.each([
+    ['closed', '['.repeat(1e6) + ']'.repeat(1e6)],
+    ['open', '['.repeat(1e6)],
+    ['objects', `${'{"a":'.repeat(1e6)}1${'}'.repeat(1e6)}`],
+    ['in an envelope', JSON.stringify({ response: '['.repeat(1e6) + ']'.repeat(1e6) })],
+  ])('survives a depth of a million: %s', (name, text) => {
+    const result = climb(text, rules({ root: 'any', schema: { required: ['a'] } }))
+    expect(result.ok ? 'ok' : result.code).toBe(name === 'in an envelope' ? 'SCHEMA_FAILED' : 'MAX_DEPTH')
+  })
+
+  test('counts depth, not brackets', () => {
+    const flat = `[${'[],'.repeat(2000)}"${'['.repeat(2000)}"]`
+    expect(climb(flat, rules({ root: 'any' })).ok).toBe(true)
+    const deep = (levels: number) =>
+      climb('['.repeat(levels) + ']'.repeat(levels), rules({ root: 'any', maxDepth: 3 })).ok
+    expect([deep(3), deep(4)]).toEqual([true, false])
+  })
+
+  test.each([
+    '{',
+    '"',
+    '<json>',
+    '`',
+    '```\n',
+    '{"',
+    '{"a":',
+    '<think>',
+    '<think></think>',
+    '{"a":"',
+    "{'a':'",
+    '{"a":1}',
+    '\\"',
+    '[{',
+    '~~~',
+    '"\n',
+    '/*',
+    '“',
+  ])('needs linear time for %j again and again', (piece) => {
+    const text = piece.repeat(Math.ceil(1_000_000 / piece.length))
+    const started = performance.now()
+    climb(text, rules({ partial: true, schema: needsA }))
+    climb(`{"a":${text}`, rules({ partial: true }))
+    climb(`{"a":"${text}`, rules({ partial: true }))
+    expect(performance.now() - started).toBeLessThan(2000)
+  })
+})
+
+describe('notes', () => {
+  test('tells when a second candidate in the frame passes too', () => {
+    const codes = (text: string, schema?: Schema) => {
+      const result = climb(text, rules(schema && { schema }))
+      return result.ok && result.notes.map(({ code }) => code)
+    }
+    expect(codes('{"a":1} {"a":2}')).toEqual(['AMBIGUOUS'])
+    expect(codes('{"a":1} {"b":2}', needsA)).toEqual([])
+    expect(codes('```json\n{"a":1}\n```\n```json\n{"a":2}\n```', needsA)).toEqual(['AMBIGUOUS'])
+  })
+
+  test('tells of duplicate keys and lost digits', () => {
+    const codes = (text: string) => {
+      const result = climb(text, rules())
+      return result.ok && result.notes.map(({ code }) => code)
+    }
+    expect(codes('{"a":1,"b":{"a":2},"\\u0061":3}')).toEqual(['DUPLICATE_KEY'])
+    expect(codes('{"a":["a","a"],"b":[{"c":1},{"c":2}]}')).toEqual([])
+    expect(codes('{"a":9007199254740993}')).toEqual(['PRECISION_LOSS'])
+    expect(codes('{"a":1e400}')).toEqual(['PRECISION_LOSS'])
+    expect(codes('{"a":1e-400}')).toEqual(['PRECISION_LOSS'])
+    expect(codes('{"a":[9007199254740992, 1e22, -12.5e-3, 0e0, 0.10000000000000000000]}')).toEqual([])
+  })
+})
+
+describe('keys that reach for a prototype', () => {
+  const texts = [
+    ['as is', '{"a":1,"__proto__":{"polluted":1}}'],
+    ['escaped', '{"a":1,"\\u005f_proto__":{"polluted":1}}'],
+    ['nested', '{"a":1,"b":[{"__proto__":{"polluted":1}}]}'],
+    ['constructor', '{"a":1,"constructor":{"prototype":{"polluted":1}}}'],
+    ['in an envelope', JSON.stringify({ response: '{"a":1,"__proto__":{"polluted":1}}' })],
+    ['repaired', '{a:1,__proto__:{polluted:1},}'],
+    ['cut', '{"a":1,"__proto__":{"polluted":1},"c":"x'],
+  ] as const
+  test.each(texts)('are removed: %s', (_name, text) => {
+    const result = climb(text, rules({ schema: needsA, partial: true }))
+    expect(result).toMatchObject({ ok: true, value: { a: 1 }, notes: [{ code: 'PROTO_KEY' }] })
+    expect(JSON.stringify(result.value)).not.toContain('polluted')
+    expect(({} as { polluted?: number }).polluted).toBeUndefined()
+  })
+
+  test.each(texts)('fail the payload if wanted: %s', (_name, text) => {
+    const result = climb(text, rules({ schema: needsA, partial: true, protoKeys: 'error' }))
+    expect(result.ok ? 'ok' : result.code).toBe(text.includes('response') ? 'SCHEMA_FAILED' : 'PROTO_KEY')
+  })
+
+  test.each(texts)('are kept as own properties if wanted: %s', (_name, text) => {
+    const result = climb(text, rules({ schema: needsA, partial: true, protoKeys: 'keep' }))
+    expect(result.ok && Object.getPrototypeOf(result.value)).toBe(Object.prototype)
+    expect(JSON.stringify(result.ok && result.value)).toContain('polluted')
+    expect((result.ok ? (result.value as { polluted?: number }) : {}).polluted).toBeUndefined()
+  })
+
+  test('a key named constructor is nothing bad by itself', () => {
+    expect(value('{"constructor":"Ada"}')).toEqual({ value: { constructor: 'Ada' }, changes: [] })
+  })
+})
+
+describe('normalizers', () => {
+  test('run in order, before the schema', () => {
+    const normalize = [(v: { A: number }) => ({ a: v.A }), (v: { a: number }) => ({ a: v.a + 1 })]
+    expect(value('{"A":1}', { normalize, schema: needsA })).toEqual({ value: { a: 2 }, changes: [] })
+  })
+
+  test('fail their rung only', () => {
+    const normalize = [
+      (v: { a?: number }) => {
+        if (v.a === undefined) throw new Error('no a')
+        return v
+      },
+    ]
+    expect(value('{"response":"{\\"a\\":1}"}', { normalize })).toMatchObject({ value: { a: 1 } })
+    const failed = climb('{"b":1}', rules({ normalize }))
+    expect(failed).toMatchObject({
+      ok: false,
+      code: 'NORMALIZE_FAILED',
+      detail: 'normalizer 1: no a',
+      value: { b: 1 },
+    })
+  })
+
+  test('must answer at once', () => {
+    expect(value('{"a":1}', { normalize: [async (v: unknown) => v] })).toBe('NORMALIZE_FAILED')
+  })
+})

@@ -1,0 +1,135 @@
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { Fault } from '../../src/base/fault.ts'
+import { jsonSchema } from '../../src/values/json-schema.ts'
+import { checkOf, type Schema } from '../../src/values/schema.ts'
+
+const json = {
+  type: 'object',
+  required: ['name', 'line'],
+  properties: { name: { type: 'string', minLength: 1 }, line: { type: 'integer', minimum: 1 } },
+}
+const schemas: [string, Schema][] = [
+  ['zod', z.object({ name: z.string().min(1), line: z.int().min(1) })],
+  [
+    'valibot',
+    v.object({ name: v.pipe(v.string(), v.minLength(1)), line: v.pipe(v.number(), v.minValue(1)) }),
+  ],
+  ['arktype', type({ name: 'string > 0', line: 'number.integer >= 1' })],
+  ['JSON Schema', json],
+  ['jsonSchema()', jsonSchema(json)],
+]
+
+describe.each(schemas)('%s', (_name, schema) => {
+  const check = checkOf(schema)
+
+  test('lets a good value pass', () => {
+    expect(check({ name: 'x', line: 1 })).toEqual({ value: { name: 'x', line: 1 } })
+  })
+
+  test('says where a bad value is wrong, by which rule, and what was found', () => {
+    const checked = check({ name: 'x', line: 0 })
+    expect(checked).toEqual({
+      errors: [
+        { path: '/line', rule: expect.stringMatching(/\w/), message: expect.stringMatching(/1.*, found 0$/) },
+      ],
+    })
+  })
+
+  test('says what is missing', () => {
+    const checked = check({ line: 1 })
+    if (!('errors' in checked)) throw new Error('it passed')
+    expect(JSON.stringify(checked.errors)).toContain('name')
+  })
+})
+
+test('gives the output of a schema that transforms', () => {
+  const schema = z.object({ at: z.string().transform((text) => text.length) })
+  expect(checkOf(schema)({ at: 'four' })).toEqual({ value: { at: 4 } })
+})
+
+test('lets the issues decide, not the value', () => {
+  const both = { value: 1, issues: [{ message: 'no' }] }
+  const schema = { '~standard': { version: 1, vendor: 'test', validate: () => both } } as unknown as Schema
+  expect(checkOf(schema)(1)).toMatchObject({
+    errors: [{ path: '', rule: 'invalid', message: 'no, found 1' }],
+  })
+})
+
+test('refuses a schema that answers later', () => {
+  const schema = z.object({}).refine(async () => true)
+  expect(() => checkOf(schema)({})).toThrow(expect.objectContaining({ code: 'BAD_SCHEMA' }))
+})
+
+test('takes a schema that throws for a schema that rejects', () => {
+  const schema = z.object({}).refine(() => {
+    throw new Error('boom')
+  })
+  expect(checkOf(schema)({})).toMatchObject({
+    errors: [{ rule: 'threw', message: 'the schema threw: boom' }],
+  })
+})
+
+test('bounds the number and the length of errors, and their control characters', () => {
+  const checked = checkOf({ items: { type: 'string', maxLength: 3 } })(
+    Array.from({ length: 1000 }, () => `\u001b[2J${'x'.repeat(1000)}`),
+  )
+  if (!('errors' in checked)) throw new Error('it passed')
+  expect(checked.errors.length).toBe(20)
+  expect(JSON.stringify(checked.errors).length).toBeLessThan(20 * 500)
+  expect(checked.errors[0]?.message).not.toContain('\u001b')
+})
+
+describe('JSON Schema', () => {
+  const passes = (schema: Schema, value: unknown) => 'value' in checkOf(schema)(value)
+
+  test('is 2020-12 unless its $schema says draft-07', () => {
+    const tuple = { prefixItems: [{ type: 'string' }] }
+    expect(passes(tuple, [1])).toBe(false)
+    expect(passes({ ...tuple, $schema: 'https://json-schema.org/draft/2020-12/schema' }, [1])).toBe(false)
+    const old = { $schema: 'http://json-schema.org/draft-07/schema#', items: [{ type: 'string' }] }
+    expect(passes(old, [1])).toBe(false)
+    expect(passes(old, ['x', 1])).toBe(true)
+  })
+
+  test('knows formats', () => {
+    expect(passes({ format: 'date-time' }, '2026-02-14T00:00:00Z')).toBe(true)
+    expect(passes({ format: 'date-time' }, 'yesterday')).toBe(false)
+  })
+
+  test('changes nothing: no coercion, no defaults, nothing removed', () => {
+    const schema = { properties: { a: { type: 'number' }, b: { default: 1 } }, additionalProperties: true }
+    expect(passes(schema, { a: '1' })).toBe(false)
+    expect(checkOf(schema)({ a: 1, c: 2 })).toEqual({ value: { a: 1, c: 2 } })
+  })
+
+  test('does not find what an object inherits', () => {
+    expect(passes({ required: ['toString'] }, {})).toBe(false)
+  })
+
+  test('takes two schemas with the same $id', () => {
+    expect(passes({ $id: 'x', type: 'string' }, 's')).toBe(true)
+    expect(passes({ $id: 'x', type: 'number' }, 1)).toBe(true)
+  })
+
+  test('is compiled once', () => {
+    const schema = { type: 'object' }
+    expect(jsonSchema(schema)).toBe(jsonSchema(schema))
+  })
+
+  test.each([
+    ['an unknown draft', { $schema: 'http://json-schema.org/draft-04/schema#' }, /draft-04.*not supported/],
+    ['a broken rule', { type: 'nonsense' }, /cannot be compiled/],
+    ['a reference to nowhere', { $ref: '#/$defs/none' }, /cannot be compiled/],
+    ['an array', [] as unknown as Schema, /expected a Standard Schema or a JSON Schema object/],
+    ['a string', 'x' as unknown as Schema, /expected a Standard Schema/],
+  ])('%s is a fault', (_name, schema, message) => {
+    const compile = () => checkOf(schema as Schema)
+    expect(compile).toThrow(Fault)
+    expect(compile).toThrow(
+      expect.objectContaining({ code: 'BAD_SCHEMA', message: expect.stringMatching(message) }),
+    )
+  })
+})
