@@ -24,6 +24,8 @@ export interface Frame {
   readonly label?: string
   /** The input ended inside this frame. */
   readonly open?: true
+  /** Nothing but blanks and closed think blocks stands before it: it may be the whole input. */
+  readonly first?: true
   /** For text: only blanks. */
   readonly blank?: boolean
   /** What was noticed while cutting: FRAME_TOO_LONG, INVALID_UTF8, THINK_UNCLOSED. */

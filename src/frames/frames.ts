@@ -1,7 +1,11 @@
+import { Fault } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
-import type { Stage } from '../base/stage.ts'
-import { type Chunk, chunkIntake } from './chunk.ts'
+import type { Sink, Stage } from '../base/stage.ts'
+import { escapeRemover } from './ansi.ts'
+import { type Channel, type Chunk, chunkIntake } from './chunk.ts'
 import type { Frame } from './frame.ts'
+import { prose } from './prose.ts'
+import { Scan } from './scan.ts'
 
 /** What to cut. Every kind is on by default; what is not cut is text. */
 export interface FrameOptions {
@@ -21,12 +25,118 @@ export interface FrameOptions {
   readonly maxFrame?: number | undefined
 }
 
+/** How the floor above wants openers judged. */
+export interface OpenerRules {
+  /** A tag opens only before `{`, `[`, a fence or `<`. @default false */
+  readonly needsPayload?: boolean | undefined
+  /** A schema can tell: objects with bare or single-quoted keys open, too. @default false */
+  readonly loose?: boolean | undefined
+  /** What begins at the first non-blank byte may be the whole input, also a scalar with `any`. @default false */
+  readonly document?: false | 'object' | 'any' | undefined
+}
+
+export type ScanOptions = {
+  readonly [K in keyof (FrameOptions & OpenerRules)]-?: Exclude<(FrameOptions & OpenerRules)[K], undefined>
+}
+
+export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
+
+/**
+ * Cuts bytes into frames: `<json>` blocks, fenced blocks, NDJSON lines, bare objects, and the text between them.
+ * The frames of a channel tile it, whatever the chunks and whatever the bytes.
+ *
+ * @example
+ * for await (const frame of child.stdout.pipe(frames({ lines: true }))) {
+ *   if (frame.kind === 'line') console.log(frame.from, frame.text)
+ * }
+ */
 export function frames(
   options: FrameOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Frame> {
   return flow(frameStage(options), { signal: options.signal, intake: chunkIntake })
 }
 
-export function frameStage(_options: FrameOptions = {}): Stage<Chunk, Frame> {
-  throw new Error('under way')
+/** The stage behind `frames()`. Each channel has a scanner of its own; exit chunks are passed over. */
+export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chunk, Frame> {
+  const complete = withDefaults(options)
+  return (next) => {
+    const channels = new Map<Channel, Sink<Uint8Array>>()
+    return {
+      write(chunk) {
+        if (chunk.channel === 'exit') return
+        let scanner = channels.get(chunk.channel)
+        if (!scanner) {
+          scanner = scanChannel(chunk.channel, complete, next)
+          channels.set(chunk.channel, scanner)
+        }
+        scanner.write(chunk.bytes)
+      },
+      end() {
+        for (const scanner of channels.values()) scanner.end()
+        next.end()
+      },
+    }
+  }
+}
+
+function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>): Sink<Uint8Array> {
+  const scan = new Scan(channel, next, options)
+  const lookOutside = prose(scan, options)
+  const remover = escapeRemover({
+    keep: (bytes) => scan.tape.append(bytes),
+    drop: (count) => scan.tape.remove(count),
+  })
+
+  function run(): void {
+    while (scan.inside ? scan.inside.look() : lookOutside()) {
+      // Each turn moves the scan on.
+    }
+  }
+
+  return {
+    write(bytes) {
+      remover.write(
+        Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+      )
+      run()
+      scan.settle()
+    },
+    end() {
+      remover.end()
+      scan.ended = true
+      run()
+      while (scan.inside) {
+        scan.inside.finish()
+        run()
+      }
+      scan.close()
+    },
+  }
+}
+
+function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
+  const { tags = ['json'], maxFrame = DEFAULT_MAX_FRAME } = options
+  for (const name of tags) {
+    if (!/^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/.test(name)) {
+      throw new Fault(
+        'BAD_OPTION',
+        `tags: "${name}" is no tag name; use letters, digits, "-", "_", "." or ":"`,
+      )
+    }
+  }
+  if (!Number.isSafeInteger(maxFrame) || maxFrame < 1) {
+    throw new Fault('BAD_OPTION', `maxFrame must be a positive number of bytes, not ${maxFrame}`)
+  }
+  return {
+    tags,
+    maxFrame,
+    fences: options.fences ?? true,
+    lines: options.lines ?? true,
+    objects: options.objects ?? true,
+    think: options.think ?? true,
+    text: options.text ?? true,
+    needsPayload: options.needsPayload ?? false,
+    loose: options.loose ?? false,
+    document: options.document ?? false,
+  }
 }

@@ -1,0 +1,86 @@
+import { bomAt, isBlank, LF, NUL } from './bytes.ts'
+import type { Tape } from './tape.ts'
+
+/** A fence prefix may be so long; anything longer is prose. */
+const MAX_PREFIX = 64
+
+/**
+ * Answers what stands between the start of a line and a position in it, looking back only over bytes that can
+ * matter. Bytes that the tape has let go of are remembered as three facts about the line they belong to.
+ */
+export class LineHead {
+  readonly #tape: Tape
+  /** The facts below are about the bytes before this position. */
+  #known = 0
+  #bare = true
+  #blank = true
+  #prefix: string | undefined = ''
+
+  constructor(tape: Tape) {
+    this.#tape = tape
+  }
+
+  /** True if only NULs and BOMs stand before `position` on its line: a record may begin here. */
+  bare(position: number): boolean {
+    return this.#walk(position, (byte) => byte === NUL, this.#bare)
+  }
+
+  /** True if only blanks, NULs and BOMs stand before `position` on its line. */
+  blank(position: number): boolean {
+    return this.#walk(position, (byte) => byte === NUL || isBlank(byte), this.#blank)
+  }
+
+  /** What stands before `position` on its line, if it is short and made of what may stand before a fence. */
+  prefix(position: number): string | undefined {
+    const { view, base } = this.#tape
+    let at = position
+    while (at > this.#known && position - at <= MAX_PREFIX) {
+      const byte = view[at - 1 - base]
+      if (byte === LF) return this.#slice(at, position, '')
+      if (!mayStandBeforeFence(byte)) return undefined
+      at--
+    }
+    return at > this.#known || this.#prefix === undefined
+      ? undefined
+      : this.#slice(at, position, this.#prefix)
+  }
+
+  /** Notes the facts about the line at `position`, because the bytes before it are about to go. */
+  remember(position: number): void {
+    if (position <= this.#known) return
+    const bare = this.bare(position)
+    const blank = this.blank(position)
+    this.#prefix = this.prefix(position)
+    this.#bare = bare
+    this.#blank = blank
+    this.#known = position
+  }
+
+  #walk(position: number, passes: (byte: number | undefined) => boolean, before: boolean): boolean {
+    const { view, base } = this.#tape
+    let at = position
+    while (at > this.#known) {
+      const byte = view[at - 1 - base]
+      if (byte === LF) return true
+      if (passes(byte)) at--
+      else if (at - 3 >= this.#known && bomAt(view, at - 3 - base) === 3) at -= 3
+      else return false
+    }
+    return before
+  }
+
+  #slice(from: number, to: number, before: string): string | undefined {
+    const { view, base } = this.#tape
+    const prefix = before + view.toString('latin1', from - base, to - base)
+    return prefix.length <= MAX_PREFIX ? prefix : undefined
+  }
+}
+
+/** Spaces, tabs, `>`, list markers (`-`, `*`, `+`, `1.`, `1)`) and the bytes of a BOM. */
+function mayStandBeforeFence(byte: number | undefined): boolean {
+  if (byte === undefined) return false
+  return PREFIX_BYTES[byte] === 1
+}
+
+const PREFIX_BYTES = new Uint8Array(256)
+for (const byte of Buffer.from(' \t>-*+0123456789.)\ufeff')) PREFIX_BYTES[byte] = 1

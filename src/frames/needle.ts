@@ -1,0 +1,56 @@
+import type { Tape } from './tape.ts'
+
+/** No hit in the bytes at hand. */
+export const NOWHERE = Number.POSITIVE_INFINITY
+
+/**
+ * A native search that remembers its next hit, so that asking again costs nothing until the position has
+ * passed it. One native search runs at 6,000 MB/s, a byte loop at 290.
+ */
+export class Needle {
+  readonly length: number
+  readonly #tape: Tape
+  readonly #bytes: Buffer
+  #hit = -1
+  /** There is no hit before this position, from where the search last began. */
+  #clear = 0
+
+  constructor(tape: Tape, text: string) {
+    this.#tape = tape
+    this.#bytes = Buffer.from(text)
+    this.length = this.#bytes.length
+  }
+
+  /** The first hit at or after `from`, or NOWHERE. Positions must not go back without a `reset`. */
+  next(from: number): number {
+    if (this.#hit >= from) return this.#hit
+    const tape = this.#tape
+    const start = Math.max(from, this.#clear)
+    if (start + this.length > tape.end) return NOWHERE
+    const index =
+      this.length === 1
+        ? tape.view.indexOf(this.#bytes[0] as number, start - tape.base)
+        : tape.view.indexOf(this.#bytes, start - tape.base)
+    if (index < 0) {
+      this.#clear = tape.end - this.length + 1
+      return NOWHERE
+    }
+    this.#hit = index + tape.base
+    return this.#hit
+  }
+
+  /** Where a beginning of the needle stands at the very end of the tape; the end if there is none. */
+  partial(): number {
+    const { view, end } = this.#tape
+    for (let length = Math.min(this.length - 1, view.length); length > 0; length--) {
+      if (view.compare(this.#bytes, 0, length, view.length - length) === 0) return end - length
+    }
+    return end
+  }
+
+  /** Forgets what it knows, because the position goes back to `from`. */
+  reset(from: number): void {
+    this.#hit = -1
+    this.#clear = from
+  }
+}

@@ -1,0 +1,139 @@
+import { bomAt, isBlank, LESS, NUL, OPEN_BRACE, OPEN_BRACKET } from './bytes.ts'
+import { type FenceHit, fenceMachine } from './fence.ts'
+import type { ScanOptions } from './frames.ts'
+import { lineMachine } from './line.ts'
+import { Needle, NOWHERE } from './needle.ts'
+import { objectMachine } from './object.ts'
+import { beginsScalar, scalarMachine } from './scalar.ts'
+import type { Scan } from './scan.ts'
+import { tagMachine } from './tag.ts'
+import { thinkMachine } from './think.ts'
+
+/**
+ * The outside: finds the next thing that opens, and hands over to its machine. Each kind of opener is a native
+ * search that remembers its hit, the smallest hit wins, and at one position the order is tag, think, fence,
+ * line, object. Answers false when it waits for more bytes.
+ */
+export function prose(scan: Scan, options: ScanOptions): () => boolean {
+  const { tape, head } = scan
+  /** One byte less of it may stand at the end of a chunk. */
+  const longestOpener = Math.max('<thinking>'.length, ...options.tags.map((name) => name.length + 2))
+  const tags = options.tags.map((name) => tagMachine(scan, name, options.needsPayload))
+  const think = options.think ? thinkMachine(scan, thinkClosed) : undefined
+  const fences = options.fences ? fenceMachine(scan) : undefined
+  const openLine = options.lines ? lineMachine(scan, options.objects, giveUpLine) : undefined
+  const openObject = options.objects
+    ? objectMachine(scan, { nextTag, nextFence, known, lines: options.lines })
+    : undefined
+  const openScalar = scalarMachine(scan, (from) => scan.leave(from))
+  const brace = new Needle(tape, '{')
+  const bracket = new Needle(tape, '[')
+  /** The bracket of a line that turned out to be no record. */
+  let noRecord = -1
+  /** Brackets before this position are prose. */
+  let passed = 0
+  /** Where the first non-blank byte of the input is looked for; NOWHERE when that is over. */
+  let documentFrom = options.document ? 0 : NOWHERE
+  let documentThink = -1
+
+  function look(): boolean {
+    if (documentFrom !== NOWHERE) {
+      const found = lookForDocument()
+      if (found !== undefined) return found
+    }
+    const from = scan.position
+    if (openLine && isBracket(scan.byte(from)) && from !== noRecord && head.bare(from)) {
+      // Record after record is the common case: no search is needed to find the next one.
+      openLine(from)
+      return true
+    }
+    const tag = nextTag(from)
+    const thinking = think ? think.next(from) : NOWHERE
+    const fence = nextFence(from)
+    const bare = openLine || openObject ? nextBracket(from) : NOWHERE
+    const at = Math.min(tag, thinking, fence.at, bare)
+    if (at === NOWHERE) {
+      scan.position = Math.max(from, tape.end - longestOpener + 1)
+      return false
+    }
+    scan.position = at
+    if (at === tag) tags.find((machine) => machine.opener.next(at) === at)?.open(at)
+    else if (at === thinking) think?.open(at)
+    else if (at === fence.at) {
+      if (!fence.decided) return false
+      fences?.open(at)
+    } else if (openLine && at !== noRecord && head.bare(at)) openLine(at)
+    else openObject?.(at, options.loose ? 'loose' : 'strict', false)
+    return true
+  }
+
+  function nextTag(from: number): number {
+    let next = NOWHERE
+    for (const { opener } of tags) next = Math.min(next, opener.next(from))
+    return next
+  }
+
+  function nextFence(from: number): FenceHit {
+    return fences ? fences.next(from) : noFence
+  }
+
+  function known(): number {
+    let known = tape.end
+    if (scan.ended) return known
+    for (const { opener } of tags) known = Math.min(known, opener.partial())
+    return fences ? Math.min(known, fences.partial()) : known
+  }
+
+  /** The next bracket that may begin a record or an object. */
+  function nextBracket(from: number): number {
+    for (;;) {
+      const start = Math.max(from, passed)
+      const at = Math.min(brace.next(start), bracket.next(start))
+      if (openObject || at === NOWHERE || (at !== noRecord && head.bare(at))) return at
+      passed = at + 1
+    }
+  }
+
+  function giveUpLine(): void {
+    noRecord = scan.position
+    scan.leave(scan.position)
+  }
+
+  /** True or false as `look` answers; undefined if there is no document to be found here. */
+  function lookForDocument(): boolean | undefined {
+    while (documentFrom < tape.end) {
+      const byte = scan.byte(documentFrom)
+      if (byte === NUL || isBlank(byte)) documentFrom++
+      else if (bomAt(tape.view, documentFrom - tape.base) === 3) documentFrom += 3
+      else if (byte === 0xef && documentFrom + 3 > tape.end && !scan.ended) break
+      else return openDocument(documentFrom, byte)
+    }
+    scan.position = documentFrom
+    return false
+  }
+
+  function openDocument(at: number, byte: number | undefined): boolean | undefined {
+    documentFrom = NOWHERE
+    if (isBracket(byte) && openObject) openObject(at, 'document', true)
+    else if (options.document === 'any' && beginsScalar(byte)) openScalar(at)
+    else {
+      // A think block that closes is passed over, and the document may begin behind it.
+      if (byte === LESS) documentThink = at
+      return undefined
+    }
+    scan.position = at
+    return true
+  }
+
+  function thinkClosed(from: number, to: number): void {
+    if (from === documentThink) documentFrom = to
+  }
+
+  return look
+}
+
+function isBracket(byte: number | undefined): boolean {
+  return byte === OPEN_BRACE || byte === OPEN_BRACKET
+}
+
+const noFence: FenceHit = { at: NOWHERE, decided: true }

@@ -1,0 +1,187 @@
+import type { Note } from '../base/fault.ts'
+import type { Sink } from '../base/stage.ts'
+import { bomAt, isBlank, NUL } from './bytes.ts'
+import type { Channel } from './chunk.ts'
+import { decode, firstInvalid } from './decode.ts'
+import type { Frame } from './frame.ts'
+import { LineHead } from './line-head.ts'
+import { Tape } from './tape.ts'
+
+/** The inside of a frame: a machine that looks on from where it stopped. */
+export interface Inside {
+  /** The first position that must be kept while this is under way. */
+  readonly keep: number
+  /** Looks at what has come. False: it waits for more bytes. True: the scan has moved on. */
+  look(): boolean
+  /** No more bytes will come: cuts what there is, or goes back to prose. */
+  finish(): void
+}
+
+/** What a machine hands over when its frame is found. Positions are clean ones. */
+export interface Cut {
+  readonly kind: 'line' | 'tag' | 'fence' | 'object'
+  readonly from: number
+  readonly to: number
+  readonly text: string
+  /** The range that `text` was decoded from, for INVALID_UTF8. */
+  readonly textFrom: number
+  readonly textTo: number
+  readonly label?: string | undefined
+  readonly open?: boolean | undefined
+  readonly first?: boolean | undefined
+}
+
+/**
+ * What the machines of one channel share: the tape, where prose goes on, and the way out. Text is one number,
+ * `#textFrom`: what no machine cuts is text by doing nothing.
+ */
+export class Scan {
+  readonly tape = new Tape()
+  readonly head = new LineHead(this.tape)
+  readonly maxFrame: number
+  /** Where prose goes on; while a frame is open, where it began. */
+  position = 0
+  inside: Inside | undefined
+  ended = false
+  /** Set while an unclosed think block is read again: its payloads say so. */
+  unclosedThink = false
+
+  readonly #channel: Channel
+  readonly #next: Sink<Frame>
+  readonly #withText: boolean
+  /** Original offset of the first byte that no frame has taken yet. */
+  #textFrom = 0
+  #textBlank = true
+  /** Up to here the text has been looked at for blanks; a clean position. */
+  #textSeen = 0
+
+  constructor(channel: Channel, next: Sink<Frame>, options: { maxFrame: number; text: boolean }) {
+    this.#channel = channel
+    this.#next = next
+    this.maxFrame = options.maxFrame
+    this.#withText = options.text
+  }
+
+  enter(inside: Inside): void {
+    this.inside = inside
+  }
+
+  /** Back to prose, at `position`. */
+  leave(position: number): void {
+    this.inside = undefined
+    this.position = position
+  }
+
+  /** The first position that a frame which began at `from` must not look at. */
+  limit(from: number): number {
+    return this.tape.positionOf(this.tape.origin(from) + this.maxFrame)
+  }
+
+  decode(from: number, to: number): string {
+    return decode(this.tape.view, from - this.tape.base, to - this.tape.base)
+  }
+
+  byte(position: number): number | undefined {
+    return this.tape.view[position - this.tape.base]
+  }
+
+  /** Emits a payload frame, the text before it first, and goes on in prose after it. */
+  cut(cut: Cut): void {
+    const { tape } = this
+    const from = tape.origin(cut.from)
+    this.#flushText(from, cut.from)
+    const to = tape.origin(cut.to - 1) + 1
+    const frame: { -readonly [K in keyof Frame]: Frame[K] } = {
+      kind: cut.kind,
+      channel: this.#channel,
+      from,
+      to,
+      text: cut.text,
+    }
+    if (cut.label !== undefined) frame.label = cut.label
+    if (cut.open) frame.open = true
+    if (cut.first) frame.first = true
+    const notes = this.#notes(cut)
+    if (notes) frame.notes = notes
+    this.#textFrom = to
+    this.#textBlank = true
+    this.#textSeen = cut.to
+    this.leave(cut.to)
+    this.#next.write(frame)
+  }
+
+  /** Emits the text before a position as it is, because what follows is text for another reason. */
+  cutTextBefore(position: number): void {
+    const origin = this.tape.origin(position)
+    this.#flushText(origin, position)
+    this.#textFrom = Math.max(this.#textFrom, origin)
+  }
+
+  /** Emits `[from, to)` as a text frame of its own, in original offsets; `position` is the clean one of `to`. */
+  cutText(from: number, to: number, position: number, note?: Note): void {
+    this.#text(from, to, false, note)
+    this.#textFrom = to
+    this.#textBlank = true
+    this.#textSeen = position
+  }
+
+  /** The bytes before `position` will not be asked for again. */
+  settle(): void {
+    const { tape } = this
+    let keep = this.inside ? this.inside.keep : this.position
+    // Half a BOM says nothing about its line: keep it whole.
+    if (this.byte(keep - 1) === 0xef) keep -= 1
+    else if (this.byte(keep - 1) === 0xbb && this.byte(keep - 2) === 0xef) keep -= 2
+    this.#examine(keep)
+    this.head.remember(keep)
+    tape.settle(keep)
+  }
+
+  /** The channel is over: whatever no frame has taken is text. */
+  close(): void {
+    this.#flushText(this.tape.originEnd, this.tape.end)
+  }
+
+  #notes(cut: Cut): Note[] | undefined {
+    const { view, base } = this.tape
+    const invalid = firstInvalid(cut.text, view, cut.textFrom - base, cut.textTo - base)
+    if (invalid < 0 && !this.unclosedThink) return undefined
+    const notes: Note[] = []
+    if (invalid >= 0) {
+      const at = this.tape.origin(invalid + base)
+      notes.push({ code: 'INVALID_UTF8', message: `byte ${at} of ${this.#channel} is not UTF-8`, at })
+    }
+    if (this.unclosedThink)
+      notes.push({ code: 'THINK_UNCLOSED', message: 'found in a think block that was never closed' })
+    return notes
+  }
+
+  #flushText(to: number, position: number): void {
+    if (to <= this.#textFrom) return
+    this.#examine(position)
+    this.#text(this.#textFrom, to, this.#textBlank, undefined)
+  }
+
+  #text(from: number, to: number, blank: boolean, note: Note | undefined): void {
+    if (!this.#withText && !note) return
+    const frame: Frame = { kind: 'text', channel: this.#channel, from, to, text: '', blank }
+    this.#next.write(note ? { ...frame, notes: [note] } : frame)
+  }
+
+  /** Finds out whether the text up to `position` is blank; stops at the first byte that is not. */
+  #examine(position: number): void {
+    const { view, base } = this.tape
+    if (this.#textBlank) {
+      for (let at = this.#textSeen; at < position; at++) {
+        const byte = view[at - base]
+        if (byte === NUL || isBlank(byte)) continue
+        if (at + 3 <= position && bomAt(view, at - base) === 3) at += 2
+        else {
+          this.#textBlank = false
+          break
+        }
+      }
+    }
+    if (position > this.#textSeen) this.#textSeen = position
+  }
+}

@@ -1,0 +1,226 @@
+import { BACKTICK, isBlank, isProtected, LESS, LF, OPEN_BRACE, OPEN_BRACKET, QUOTE, TILDE } from './bytes.ts'
+import { Needle } from './needle.ts'
+import type { Inside, Scan } from './scan.ts'
+import { tooLong } from './too-long.ts'
+
+/** One kind of tag: its opener is a needle of prose, `open` begins a block there. */
+export interface TagMachine {
+  readonly opener: Needle
+  open(from: number): void
+}
+
+/**
+ * The block of one tag.
+ *
+ *     text <json>{"a":"</json>"}</json> text
+ *          ^ from     ^ in a string    ^ the end
+ *
+ * Whether a closer or an opener stands in a string is the parity of the quotes before it on its line, and is
+ * found out only for lines that hold one: a body without tags costs two native searches.
+ */
+export function tagMachine(scan: Scan, name: string, needsPayload: boolean): TagMachine {
+  const { tape } = scan
+  const lf = new Needle(tape, '\n')
+  const opener = new Needle(tape, `<${name}>`)
+  const closer = new Needle(tape, `</${name}>`)
+  let block = newBlock(0)
+
+  function newBlock(from: number) {
+    return {
+      from,
+      body: from + opener.length,
+      /** Closers and openers before this position have been dealt with. */
+      seek: from + opener.length,
+      /** With `needsPayload`: whether what follows the opener is known to be a payload. */
+      judged: !needsPayload,
+      /** Quotes before this position are counted; it is always on the line of `seek`, or before it. */
+      counted: from + opener.length,
+      inString: false,
+      /** The last in-string opener, and what it was when the closers below were met; -1 for none. */
+      lastOpener: -1,
+      /** The first in-string closer of the block, and of the current line; -1 for none. */
+      firstCloser: -1,
+      openerAtFirst: -1,
+      lineCloser: -1,
+      openerAtLine: -1,
+    }
+  }
+
+  const tag: Inside = {
+    get keep() {
+      return block.from
+    },
+    look() {
+      const limit = scan.limit(block.from)
+      const bound = Math.min(limit, tape.end)
+      if (!block.judged) {
+        const opens = followedByPayload(bound)
+        if (opens === false) {
+          scan.leave(block.body)
+          return true
+        }
+        block.judged = opens === true
+        if (!block.judged) return outgrown(limit)
+      }
+      for (;;) {
+        const close = closer.next(block.seek)
+        const open = opener.next(block.seek)
+        const hit = Math.min(close, open)
+        const fits = hit + (hit === close ? closer.length : opener.length) <= bound
+        if (settleLine(fits ? hit : bound)) return true
+        if (!fits) return outgrown(limit)
+        countTo(hit)
+        if (hit === close) {
+          if (!block.inString) {
+            cut(block.from, close)
+            return true
+          }
+          noteCloser(close)
+          block.seek = close + closer.length
+        } else {
+          if (!block.inString) {
+            if (block.firstCloser >= 0) endAt(block.firstCloser, block.openerAtFirst)
+            else scan.leave(open)
+            return true
+          }
+          block.lastOpener = open
+          block.seek = open + opener.length
+        }
+      }
+    },
+    finish() {
+      if (block.firstCloser >= 0) endAt(block.firstCloser, block.openerAtFirst)
+      else if (block.judged && opensLikeJson()) {
+        const { end } = tape
+        scan.cut({
+          kind: 'tag',
+          from: block.from,
+          to: end,
+          text: scan.decode(block.body, end),
+          textFrom: block.body,
+          textTo: end,
+          label: name,
+          open: true,
+        })
+      } else {
+        goBackTo(block.body)
+        scan.leave(block.body)
+      }
+    },
+  }
+
+  /** True if the block is over because it is too long; false to wait for more. */
+  function outgrown(limit: number): boolean {
+    if (tape.end < limit) return false
+    if (block.firstCloser >= 0) endAt(block.firstCloser, block.openerAtFirst)
+    else {
+      // A closer or opener that stands across the limit has not been looked at yet.
+      const from = Math.max(block.body, limit - closer.length + 1)
+      opener.reset(from)
+      closer.reset(from)
+      scan.enter(tooLong(scan, `<${name}> block`, block.from, (seek) => skip(Math.max(seek, from))))
+    }
+    return true
+  }
+
+  /** Too long: to the next closer, or to the next opener, strings or not. */
+  function skip(from: number) {
+    const close = closer.next(from)
+    const open = opener.next(from)
+    if (close < open) return { done: true, at: close + closer.length }
+    if (open < close) return { done: true, at: open }
+    return { done: false, at: Math.max(from, tape.end - closer.length + 1) }
+  }
+
+  /** If a line with an in-string closer ends before `to` in mid-string, that closer was the end. */
+  function settleLine(to: number): boolean {
+    if (block.lineCloser < 0) return false
+    const end = lf.next(block.lineCloser)
+    if (end >= to) return false
+    countTo(end)
+    if (block.inString) {
+      endAt(block.lineCloser, block.openerAtLine)
+      return true
+    }
+    block.lineCloser = -1
+    return false
+  }
+
+  function noteCloser(at: number): void {
+    if (block.firstCloser < 0) {
+      block.firstCloser = at
+      block.openerAtFirst = block.lastOpener
+    }
+    if (block.lineCloser < 0) {
+      block.lineCloser = at
+      block.openerAtLine = block.lastOpener
+    }
+  }
+
+  /** Moves the string state to `position`. */
+  function countTo(position: number): void {
+    const { view, base } = tape
+    const lineEnd = view.subarray(block.counted - base, position - base).lastIndexOf(LF)
+    if (lineEnd >= 0) {
+      block.counted += lineEnd + 1
+      block.inString = false
+    }
+    const to = position - base
+    const floor = block.body - base
+    for (
+      let at = view.indexOf(QUOTE, block.counted - base);
+      at >= 0 && at < to;
+      at = view.indexOf(QUOTE, at + 1)
+    ) {
+      if (!isProtected(view, at, floor)) block.inString = !block.inString
+    }
+    block.counted = position
+  }
+
+  /** Ends the block at an in-string closer; a retry that broke off inside a string begins at its own opener. */
+  function endAt(close: number, open: number): void {
+    cut(open >= 0 ? open : block.from, close)
+    goBackTo(scan.position)
+  }
+
+  /** What was searched behind this position is searched again, by another block or by prose. */
+  function goBackTo(position: number): void {
+    for (const needle of [opener, closer, lf]) needle.reset(position)
+  }
+
+  function cut(from: number, close: number): void {
+    const textFrom = from + opener.length
+    const text = scan.decode(textFrom, close)
+    scan.cut({ kind: 'tag', from, to: close + closer.length, text, textFrom, textTo: close, label: name })
+  }
+
+  /** Whether `{`, `[`, `<` or a fence follows; undefined if that is not known yet. */
+  function followedByPayload(bound: number): boolean | undefined {
+    while (block.seek < bound && isBlank(scan.byte(block.seek))) block.seek++
+    const at = block.seek
+    if (at >= bound) return undefined
+    const byte = scan.byte(at)
+    if (byte === BACKTICK || byte === TILDE) {
+      for (const next of [at + 1, at + 2]) {
+        if (next >= bound) return undefined
+        if (scan.byte(next) !== byte) return false
+      }
+      return true
+    }
+    return byte === OPEN_BRACE || byte === OPEN_BRACKET || byte === LESS
+  }
+
+  function opensLikeJson(): boolean {
+    let at = block.body
+    while (isBlank(scan.byte(at))) at++
+    return scan.byte(at) === OPEN_BRACE || scan.byte(at) === OPEN_BRACKET
+  }
+
+  return {
+    opener,
+    open(from) {
+      block = newBlock(from)
+      scan.enter(tag)
+    },
+  }
+}

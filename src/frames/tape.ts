@@ -1,0 +1,122 @@
+/**
+ * The bytes of one channel that are still needed, escape sequences already removed, in one piece.
+ *
+ * Positions are absolute: the number of clean bytes since the channel began. Only what the scanner asks to
+ * keep is held; a chunk that meets an empty tape is scanned as it is, without a copy, and a growing frame is
+ * gathered in one doubling buffer (an array of pieces would cost more than it holds).
+ */
+export class Tape {
+  /** The bytes at hand; `view[0]` stands at the absolute position `base`. */
+  view: Buffer = EMPTY
+  base = 0
+  /** One past the last clean byte. */
+  end = 0
+  /** Bytes removed so far, over the whole channel. */
+  #removed = 0
+  /** Bytes removed before `view[0]`. */
+  #removedAtBase = 0
+  /** From the clean position `at` on, `removed` bytes had been taken out before. */
+  #marks: Mark[] = []
+  /** The buffer that `view` looks into, if it is ours to write to. */
+  #own: Buffer | undefined
+
+  /** Adds clean bytes. They may be looked at in place until the next `settle`. */
+  append(chunk: Buffer): void {
+    const live = this.end - this.base
+    if (live === 0) this.view = chunk
+    else {
+      const room = this.#roomFor(live + chunk.length)
+      if (this.view.buffer !== room.buffer) room.set(this.view)
+      room.set(chunk, live)
+      this.view = room.subarray(0, live + chunk.length)
+    }
+    this.end += chunk.length
+  }
+
+  /** Lets go of everything before `keep`, and of the caller's chunk: what is left is a copy of our own. */
+  settle(keep: number): void {
+    const left = this.view.subarray(keep - this.base)
+    if (left.length === 0) {
+      this.view = EMPTY
+      if (this.#own && this.#own.length > ROOMY) this.#own = undefined
+    } else if (keep > this.base || left.buffer !== this.#own?.buffer) {
+      // In our own buffer the bytes move only when half of it is behind us, so moving stays linear.
+      if (left.buffer === this.#own?.buffer && keep - this.base < left.length) return
+      const room = this.#roomFor(left.length)
+      room.set(left)
+      this.view = room.subarray(0, left.length)
+    }
+    this.base = keep
+    if (this.#marks.length > 0) this.#forgetMarks()
+  }
+
+  /** Says that `count` bytes of the original were taken out here. */
+  remove(count: number): void {
+    const last = this.#marks.at(-1)
+    this.#removed += count
+    if (last?.at === this.end) last.removed = this.#removed
+    else this.#marks.push({ at: this.end, removed: this.#removed })
+  }
+
+  /** Where the clean byte at `position` stood in the original channel. */
+  origin(position: number): number {
+    if (this.#marks.length === 0) return position + this.#removed
+    const mark = this.#marks[this.#lastMark((m) => m.at <= position)]
+    return position + (mark ? mark.removed : this.#removedAtBase)
+  }
+
+  /** The original length of everything taken so far. */
+  get originEnd(): number {
+    return this.end + this.#removed
+  }
+
+  /** The first clean position that stood at or after `origin`; past the end if it is not here yet. */
+  positionOf(origin: number): number {
+    if (this.#marks.length === 0) return origin - this.#removed
+    const index = this.#lastMark((m) => m.at + m.removed <= origin)
+    const mark = this.#marks[index]
+    const position = origin - (mark ? mark.removed : this.#removedAtBase)
+    const next = this.#marks[index + 1]
+    return next ? Math.min(position, next.at) : position
+  }
+
+  /** A buffer of ours with room for `size` bytes. It may be the one in use. */
+  #roomFor(size: number): Buffer {
+    if (this.#own && this.#own.length >= size && (this.#own.length <= ROOMY || size > this.#own.length >> 3))
+      return this.#own
+    this.#own = Buffer.allocUnsafeSlow(Math.max(ROOMY, 2 ** Math.ceil(Math.log2(size))))
+    return this.#own
+  }
+
+  /** Marks before the base only matter as a sum. */
+  #forgetMarks(): void {
+    const index = this.#lastMark((m) => m.at <= this.base)
+    const mark = this.#marks[index]
+    if (!mark) return
+    this.#removedAtBase = mark.removed
+    this.#marks.splice(0, index + 1)
+    // Without marks `origin` answers by one addition; a mark at the base is worth that, too.
+    if (this.#marks.length === 0) this.#removedAtBase = this.#removed
+  }
+
+  /** Index of the last mark for which `holds` is true; it is true for a prefix of the list. */
+  #lastMark(holds: (mark: Mark) => boolean): number {
+    let low = 0
+    let high = this.#marks.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (holds(this.#marks[middle]!)) low = middle + 1
+      else high = middle
+    }
+    return low - 1
+  }
+}
+
+interface Mark {
+  readonly at: number
+  removed: number
+}
+
+const EMPTY = Buffer.alloc(0)
+/** The smallest buffer worth having: two chunks of a pipe. Larger ones are given back when they are not filled. */
+const ROOMY = 1 << 17

@@ -1,0 +1,55 @@
+import type { Note } from '../base/fault.ts'
+import type { Inside, Scan } from './scan.ts'
+
+/**
+ * What is left of a frame that outgrew `maxFrame`: its bytes are let go as text, in pieces of `maxFrame` from
+ * where it began, until `findEnd` says where prose goes on. The first piece carries the note.
+ */
+export function tooLong(scan: Scan, what: string, from: number, findEnd: (from: number) => Found): Inside {
+  const { tape, maxFrame } = scan
+  let piece = tape.origin(from)
+  let seek = from
+  let note: Note | undefined = {
+    code: 'FRAME_TOO_LONG',
+    message: `a ${what} at byte ${piece} is longer than maxFrame (${maxFrame} bytes); it is kept as text`,
+    at: piece,
+  }
+
+  function pieces(to: number, toPosition: number, whole: boolean): void {
+    while (piece + maxFrame <= to || (whole && piece < to)) {
+      const end = Math.min(to, piece + maxFrame)
+      const position = end === to ? toPosition : Math.min(toPosition, tape.positionOf(end))
+      scan.cutText(piece, end, position, note)
+      note = undefined
+      piece = end
+    }
+  }
+
+  scan.cutTextBefore(from)
+  return {
+    get keep() {
+      return Math.min(seek, tape.end)
+    },
+    look() {
+      const found = findEnd(seek)
+      seek = found.at
+      if (!found.done) {
+        pieces(tape.origin(seek), seek, false)
+        return false
+      }
+      pieces(seek === tape.end ? tape.originEnd : tape.origin(seek), seek, true)
+      scan.leave(seek)
+      return true
+    },
+    finish() {
+      pieces(tape.originEnd, tape.end, true)
+      scan.leave(tape.end)
+    },
+  }
+}
+
+/** Where the search stands: done, prose goes on at `at`; not done, nothing before `at` is needed any more. */
+export interface Found {
+  readonly done: boolean
+  readonly at: number
+}
