@@ -86,6 +86,8 @@ export function live(maxDepth: number): Live {
   let key = ''
   /** What is known of the string, number or literal in work. */
   let partial = ''
+  /** The first half of a surrogate pair whose other half is on its way: not shown yet. */
+  let half = ''
   let isKey = false
   let begun = false
   /** Digits of `\u….` so far, and how many. */
@@ -93,7 +95,7 @@ export function live(maxDepth: number): Live {
   let digits = 0
   const branches: (Branch | undefined)[] = []
   const keys: (string | number)[] = []
-  const seenKeys: string[] = new Array(KEY_SLOTS).fill('')
+  let seenKeys: string[] | undefined
 
   function put(value: unknown): void {
     if (top === undefined) root = value
@@ -149,16 +151,17 @@ export function live(maxDepth: number): Live {
       }
       return end + 1
     }
-    partial = text.slice(at, end)
+    partial = ''
     if (!isKey) put(partial)
     state = IN_STRING
-    return end
+    return at
   }
 
   function knownKey(text: string, at: number, end: number): string {
     const size = end - at
     if (size === 0) return ''
     const slot = (size * 31 + text.charCodeAt(at) * 7 + text.charCodeAt(end - 1)) & (KEY_SLOTS - 1)
+    seenKeys ??= new Array<string>(KEY_SLOTS).fill('')
     const seen = seenKeys[slot]!
     if (seen.length === size && text.startsWith(seen, at)) return seen
     const made = text.slice(at, end)
@@ -170,8 +173,11 @@ export function live(maxDepth: number): Live {
     let at = start
     for (;;) {
       const end = plainEnd(text, at)
-      if (end > at) partial += text.slice(at, end)
-      if (end === text.length) return end
+      if (end === text.length) {
+        appendLast(text, at)
+        return end
+      }
+      if (end > at) append(text.slice(at, end))
       const c = text.charCodeAt(end)
       at = end + 1
       if (c === BACKSLASH) {
@@ -181,7 +187,7 @@ export function live(maxDepth: number): Live {
           state = IN_ESCAPE
           return at
         }
-        partial += meant
+        append(meant)
         at++
       } else if (c === QUOTE) {
         endString()
@@ -193,7 +199,27 @@ export function live(maxDepth: number): Live {
     }
   }
 
+  function append(more: string): void {
+    partial += half === '' ? more : half + more
+    half = ''
+  }
+
+  /**
+   * Appends the end of a piece, but for half a pair. Looking at the end of `partial` instead would make V8
+   * write out the whole string for every piece.
+   */
+  function appendLast(text: string, at: number): void {
+    if (at === text.length) return
+    const unit = text.charCodeAt(text.length - 1)
+    if (!isHigh(unit)) append(at === 0 ? text : text.slice(at))
+    else {
+      append(text.slice(at, -1))
+      half = String.fromCharCode(unit)
+    }
+  }
+
   function endString(): void {
+    if (half !== '') append('')
     if (isKey) {
       key = partial
       state = AT_COLON
@@ -216,7 +242,7 @@ export function live(maxDepth: number): Live {
       state = FAILED
       return at
     }
-    partial += meant
+    append(meant)
     state = IN_STRING
     return at + 1
   }
@@ -229,7 +255,9 @@ export function live(maxDepth: number): Live {
     }
     hex = hex * 16 + digit
     if (++digits === 4) {
-      partial += String.fromCharCode(hex)
+      append('')
+      if (isHigh(hex)) half = String.fromCharCode(hex)
+      else partial += String.fromCharCode(hex)
       state = IN_STRING
     }
     return at + 1
@@ -368,7 +396,7 @@ export function live(maxDepth: number): Live {
       state = FAILED
       return at - 1
     }
-    if (!isKey && (state === IN_STRING || state === IN_ESCAPE || state === IN_HEX)) replace(shown(partial))
+    if (!isKey && (state === IN_STRING || state === IN_ESCAPE || state === IN_HEX)) replace(partial)
     return at
   }
 
@@ -423,10 +451,8 @@ function plainEnd(text: string, from: number): number {
   return at
 }
 
-/** A string that ends in the first half of a pair is shown without it: the other half is on its way. */
-function shown(partial: string): string {
-  const last = partial.charCodeAt(partial.length - 1)
-  return last >= 0xd800 && last <= 0xdbff ? partial.slice(0, -1) : partial
+function isHigh(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff
 }
 
 function isTokenPart(c: number): boolean {
