@@ -67,6 +67,8 @@ class StageTransform<In, Out> extends Transform {
   /** The chunk in work, until every portion of it is fed. */
   #work: { input: In; at: number; size: number; done: TransformCallback } | undefined
   #paused = false
+  /** The reader has asked and nothing was pushed since: Node will not ask again, so the flow must not pause. */
+  #asked = false
 
   constructor(stage: Stage<In, Out>, intake: Intake<In>) {
     super({ objectMode: true, readableHighWaterMark: MAX_WAITING, writableHighWaterMark: 4 })
@@ -74,6 +76,7 @@ class StageTransform<In, Out> extends Transform {
     this.#sink = stage({
       write: (value) => {
         this.#pushed++
+        this.#asked = false
         this.push(value)
       },
       end() {},
@@ -106,6 +109,7 @@ class StageTransform<In, Out> extends Transform {
   }
 
   override _read(size: number): void {
+    this.#asked = true
     if (!this.#work) super._read(size)
     else if (this.#paused) {
       this.#paused = false
@@ -136,7 +140,7 @@ class StageTransform<In, Out> extends Transform {
         work.done()
         return
       }
-      if (this.readableLength >= MAX_WAITING) {
+      if (this.readableLength >= MAX_WAITING && !this.#asked) {
         this.#paused = true
         return
       }

@@ -85,7 +85,7 @@ export function skipBlanks(text: string, from: number): number {
   return i
 }
 
-export function isBlank(unit: number): boolean {
+function isBlank(unit: number): boolean {
   return unit === 32 || unit === 10 || unit === 13 || unit === 9 || unit === BOM
 }
 
@@ -101,14 +101,9 @@ export function isWord(unit: number): boolean {
   )
 }
 
-/**
- * Does the bracket at `at` open a value, or does it stand in prose?
- *
- * @example
- * opensAt('{"a":1}', 0, false) // true
- * opensAt('{cmd}', 0, false) // false
- */
-export function opensAt(text: string, at: number, loose: boolean): boolean {
+//  text {"a": 1} text {cmd} text
+//       ^^ opens      ^^ does not
+function opensAt(text: string, at: number, loose: boolean): boolean {
   const next = skipBlanks(text, at + 1)
   const unit = text.charCodeAt(next)
   if (text.charCodeAt(at) === BRACKET) return unit === BRACE

@@ -1,14 +1,15 @@
+import type { Note } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
+import { opensInProse } from '../frames/gate.ts'
 import type { Rules } from './attempt.ts'
-import { opensAt } from './balanced.ts'
 import { controlsEscaped } from './control.ts'
 import { isPayloadFence } from './fence-body.ts'
 import type { Head } from './head.ts'
 import { climb, climbStrictly, type Miss, type Pass } from './ladder.ts'
 import { mend } from './mend.ts'
 import type { Outcome } from './outcome.ts'
-import { closeCut } from './partial.ts'
+import { isBeginning } from './partial.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './verdict.ts'
 
 export interface JudgeOptions {
@@ -65,7 +66,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     function release(): void {
       const frame = held
       held = undefined
-      if (frame && opensAt(frame.text, 0, rules.check !== undefined)) objectInProse(frame)
+      if (frame && opensInProse(frame.text, rules.check !== undefined)) objectInProse(frame)
     }
 
     /** Nothing follows. A think block before it is the only thing that can have been passed over. */
@@ -83,7 +84,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
             release()
             blank = false
           }
-          const tooLong = frame.notes?.find((note) => note.code === 'FRAME_TOO_LONG')
+          const tooLong = frame.notes?.find(isLostPayload)
           if (tooLong) emit(tooLongOf(frame, tooLong, options.label))
           return
         }
@@ -107,14 +108,19 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
   }
 }
 
-/** Is the text the beginning of a JSON text? Raw line breaks in its strings are forgiven. */
-function isCutJson(text: string): boolean {
-  return closeCut(controlsEscaped(text).text) !== undefined
+/** A block that outgrew its limit may have been the payload; a think block never is. */
+function isLostPayload({ code, message }: Note): boolean {
+  return code === 'FRAME_TOO_LONG' && !message.startsWith('a think block')
 }
 
-/** The same for a text that is the whole input: it may also be almost JSON. */
+/** Is the text the beginning of a JSON text? Raw line breaks in its strings are forgiven. */
+function isCutJson(text: string): boolean {
+  return isBeginning(controlsEscaped(text).text)
+}
+
+/** The same for a text that is the whole input: an object may also be almost JSON. */
 function isCutDocument(text: string, maxRepair: number): boolean {
   if (isCutJson(text)) return true
-  const mended = text.length <= maxRepair ? mend(text, true) : undefined
-  return mended !== undefined && closeCut(mended.text) !== undefined
+  const mended = text[0] === '{' && text.length <= maxRepair ? mend(text, true) : undefined
+  return mended !== undefined && isBeginning(mended.text)
 }

@@ -19,13 +19,40 @@ export interface Closed {
  * closeCut('{"a":[1,2') // { text: '{"a":[1]}', incomplete: ['', '/a', '/a/1'] }
  */
 export function closeCut(text: string): Closed | undefined {
+  const cut = scanCut(text)
+  if (!cut) return undefined
+  const closers = cut.open.map(({ array }) => (array ? ']' : '}')).reverse()
+  return { text: text.slice(0, cut.kept) + cut.tail + closers.join(''), incomplete: paths(text, cut) }
+}
+
+/**
+ * Is the text the beginning of a JSON object or array (or all of one)?
+ *
+ * @example
+ * isBeginning('{"a":[1,') // true
+ * isBeginning('{cmd') // false
+ */
+export function isBeginning(text: string): boolean {
+  return scanCut(text) !== undefined
+}
+
+/** What is known where a cut text stops. */
+interface Cut {
+  /** The brackets that are open, from the root. */
+  readonly open: readonly Level[]
+  /** One past the last finished value or opening bracket: what is kept of the text. */
+  readonly kept: number
+  /** What is added to the kept part before the brackets are closed: the quote of a cut string. */
+  readonly tail: string
+  /** The entry under way (a key whose value is missing or cut) is listed too. */
+  readonly cutEntry: boolean
+}
+
+function scanCut(text: string): Cut | undefined {
   const open: Level[] = []
   let state: State = 'value'
-  /** One past the last finished value or opening bracket: what is kept of the text. */
   let kept = 0
-  /** What is added to the kept part before the brackets are closed: the quote of a cut string. */
   let tail = ''
-  /** The entry under way (a key whose value is missing or cut) is listed too. */
   let cutEntry = false
   let at = 0
 
@@ -129,9 +156,7 @@ export function closeCut(text: string): Closed | undefined {
     cutEntry = true
   }
   if (open.length === 0 && tail === '' && state !== 'end') return undefined
-  let closed = text.slice(0, kept) + tail
-  for (let i = open.length - 1; i >= 0; i--) closed += open[i]!.array ? ']' : '}'
-  return { text: closed, incomplete: paths(text, open, cutEntry) }
+  return { open, kept, tail, cutEntry }
 }
 
 type State = 'first value' | 'value' | 'first key' | 'key' | 'colon' | 'comma' | 'end'
@@ -148,7 +173,7 @@ function after(open: readonly Level[]): State {
   return open.length === 0 ? 'end' : 'comma'
 }
 
-function paths(text: string, open: readonly Level[], cutEntry: boolean): string[] {
+function paths(text: string, { open, cutEntry }: Cut): string[] {
   const incomplete: string[] = []
   let path = ''
   for (const [i, level] of open.entries()) {

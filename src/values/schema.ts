@@ -9,7 +9,7 @@ export type Schema = StandardSchemaV1 | JsonSchema
 export type Value<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : unknown
 
 /** What a schema says of a value: the value it makes of it, or what is wrong. */
-export type Checked = { readonly value: unknown } | { readonly errors: readonly SchemaError[] }
+type Checked = { readonly value: unknown } | { readonly errors: readonly SchemaError[] }
 
 /** A schema, ready to be asked. */
 export type Check = (value: unknown) => Checked

@@ -2,7 +2,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
 import { type Channel, type Chunk, chunkIntake } from '../frames/chunk.ts'
-import { type CutOptions, frameStage } from '../frames/frames.ts'
+import { type FrameOptions, frameStage, type OpenerRules } from '../frames/frames.ts'
 import type { Rules } from './attempt.ts'
 import { headOf } from './head.ts'
 import { judgeStage } from './judge.ts'
@@ -114,7 +114,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
   }
 }
 
-function cutOf(options: ValuesOptions<Schema | undefined>, rules: Rules): CutOptions {
+function cutOf(options: ValuesOptions<Schema | undefined>, rules: Rules): FrameOptions & OpenerRules {
   const { tag, lines, maxFrame } = options
   const none = { tags: [], fences: false, lines: false, objects: false, think: true, text: true, maxFrame }
   if (tag !== undefined) return { ...none, tags: [tag] }

@@ -37,7 +37,7 @@ export function goodOf(frame: Frame, pass: Pass, why: string | undefined): Good<
 
 /** The outcome of a payload that could not be used. One that the input broke off is TRUNCATED. */
 export function badOf(frame: Frame, miss: Miss, label: string | undefined): Bad {
-  const code = frame.open && miss.cut ? 'TRUNCATED' : miss.code
+  const code = frame.open && miss.cut && miss.code !== 'MAX_DEPTH' ? 'TRUNCATED' : miss.code
   const { errors, detail } = miss
   const fault = faultOf(code, detail, label, {
     at: frame.from,

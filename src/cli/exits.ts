@@ -1,0 +1,13 @@
+/** The exit codes of the command. */
+export const exits = {
+  /** A valid value; a run that completed or waits for input. */
+  good: 0,
+  /** The run failed. */
+  failed: 1,
+  /** Options, or a file or schema that cannot be read. */
+  usage: 2,
+  /** Nothing valid: the schema rejects everything, or there is no match. */
+  nothing: 3,
+  /** The end is unknown, or the input was cut in the middle of a record. */
+  incomplete: 4,
+} as const

@@ -1,0 +1,53 @@
+import { createReadStream, type Stats, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import { Fault, quote } from '../base/fault.ts'
+
+/** Where the bytes come from, and how many there will be if that is known. */
+export interface Input {
+  readonly stream: Readable
+  readonly size: number | undefined
+}
+
+/** Opens FILE, or stdin for none and for `-`. Throws a Fault that says what is wrong with it. */
+export function openInput(file: string | undefined): Input {
+  if (file === undefined || file === '-') {
+    if (process.stdin.isTTY) console.error('sluice: reading from the terminal; end with Ctrl-D')
+    return { stream: process.stdin, size: undefined }
+  }
+  const stats = statOf(file)
+  return {
+    stream: createReadStream(file, { highWaterMark: 1 << 18 }),
+    size: stats.isFile() ? stats.size : undefined,
+  }
+}
+
+/** Reads a file that holds one JSON object, such as a schema. */
+export async function readObject(file: string, what: string): Promise<Record<string, unknown>> {
+  statOf(file)
+  const text = await readFile(file, 'utf8')
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} is not JSON: ${quote(why, 120)}`, { cause })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} must hold a JSON object`)
+  }
+  return value as Record<string, unknown>
+}
+
+function statOf(file: string): Stats {
+  let stats: Stats
+  try {
+    stats = statSync(file)
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code
+    const why = code === 'ENOENT' ? 'there is no such file' : String(code)
+    throw new Fault('BAD_OPTION', `cannot read ${quote(file, 200)}: ${why}`, { cause })
+  }
+  if (stats.isDirectory()) throw new Fault('BAD_OPTION', `cannot read ${quote(file, 200)}: it is a directory`)
+  return stats
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { Fault } from '../base/fault.ts'
+import { exits } from './exits.ts'
+import { valuesCommand } from './values.ts'
+
+/** Every command is one file that makes one Command; its action gives the exit code. */
+const commands = [valuesCommand]
+
+const program = new Command('sluice')
+  .description('Takes the raw output of agents and gives back validated values and events.')
+  .version(version(), '-v, --version')
+  .showHelpAfterError('(add --help for the options and examples)')
+
+for (const make of commands) {
+  program.addCommand(
+    make((code) => {
+      process.exitCode = code
+    }),
+  )
+}
+// commander leaves with 1 on bad usage; here 1 means a failed run.
+for (const command of [program, ...program.commands]) command.exitOverride()
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  process.exitCode = exitOf(error)
+}
+
+function exitOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exits.usage
+  // Only misuse is thrown: bad data comes out as outcomes.
+  if (Fault.is(error)) {
+    console.error(`sluice: ${error.message}`)
+    return exits.usage
+  }
+  throw error
+}
+
+function version(): string {
+  const file = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(file) as { version: string }).version
+}

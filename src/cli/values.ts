@@ -1,0 +1,132 @@
+import { pipeline } from 'node:stream/promises'
+import { Command, Option } from 'commander'
+import { type Code, Fault } from '../base/fault.ts'
+import type { Outcome } from '../values/outcome.ts'
+import { values } from '../values/values.ts'
+import { exits } from './exits.ts'
+import { openInput, readObject } from './input.ts'
+import { printer } from './print.ts'
+import { progress } from './progress.ts'
+
+interface Flags {
+  readonly schema?: string
+  readonly tag?: string
+  readonly lines?: boolean
+  readonly pick: 'each' | 'first' | 'last'
+  readonly partial?: boolean
+  readonly root: 'object' | 'any'
+}
+
+const examples = `
+Looks at the whole input if it is one JSON document, else at <json> blocks, fenced blocks and bare objects.
+
+Exit codes: 0 a valid value, 2 bad usage, 3 nothing valid, 4 the input was cut in the middle of a value.
+
+Examples:
+  $ echo 'Sure: <json>{"a": 1,}</json>' | sluice values --tag json
+  $ sluice values run.log --pick last --schema report.schema.json
+  $ codex exec --json "fix the test" | sluice values --lines`
+
+/** `sluice values`: the payloads of an agent's output, as NDJSON outcomes. */
+export function valuesCommand(exit: (code: number) => void): Command {
+  return new Command('values')
+    .summary('find, repair and validate the payloads in agent output')
+    .description('Finds the payloads in the output of an agent and prints one outcome for each, as NDJSON.')
+    .argument('[file]', 'the recorded output (default: stdin)')
+    .option('--schema <file>', 'a JSON Schema that every value must pass')
+    .option('--tag <name>', 'look only at blocks of this tag: json for <json>…</json>')
+    .option('--lines', 'look only at NDJSON lines')
+    .addOption(
+      new Option('--pick <which>', 'which outcomes to print')
+        .choices(['each', 'first', 'last'])
+        .default('each'),
+    )
+    .option('--partial', 'close a value that the input cut off, and list its incomplete paths')
+    .addOption(
+      new Option('--root <kind>', 'what a value must be').choices(['object', 'any']).default('object'),
+    )
+    .addHelpText('after', examples)
+    .action(async (file: string | undefined, flags: Flags) => exit(await printValues(file, flags)))
+}
+
+async function printValues(file: string | undefined, flags: Flags): Promise<number> {
+  const { schema: schemaFile, ...options } = flags
+  const schema = schemaFile === undefined ? undefined : await readObject(schemaFile, 'the schema')
+  const flow = values({ ...options, schema })
+  const input = openInput(file)
+  const print = printer()
+  const tally = new Tally()
+  let left = false
+  try {
+    await pipeline(
+      input.stream,
+      progress(input.size),
+      flow,
+      async (outcomes: AsyncIterable<Outcome<unknown>>) => {
+        for await (const outcome of outcomes) {
+          tally.add(outcome)
+          if (await print(recordOf(outcome))) continue
+          left = true
+          return
+        }
+      },
+    )
+  } catch (cause) {
+    // The reader of stdout is gone, so the rest of the input was cut off on purpose.
+    if (left) return exits.good
+    if (Fault.is(cause)) throw cause
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new Fault('BAD_OPTION', `cannot read ${file ?? 'stdin'}: ${why}`, { cause })
+  }
+  const words = tally.words()
+  if (words) console.error(`sluice: ${words}`)
+  return tally.exit()
+}
+
+/** An outcome as it is printed: the frame's place, not its text, which is the input again. */
+function recordOf(outcome: Outcome<unknown>): object {
+  const { kind, from, to } = outcome.frame
+  const { repair_level, notes } = outcome
+  if (outcome.ok) {
+    const { value, incomplete } = outcome
+    return { ok: true, value, repair_level, notes, kind, from, to, ...(incomplete && { incomplete }) }
+  }
+  const { code, message, errors } = outcome.fault
+  const fault = { code, message, ...(errors && { errors }) }
+  return {
+    ok: false,
+    fault,
+    repair_level,
+    notes,
+    kind,
+    from,
+    to,
+    ...(outcome.comment && { comment: outcome.comment }),
+  }
+}
+
+/** Counts what was printed, to say in the end how it went. */
+class Tally {
+  #good = 0
+  #first: Fault | undefined
+  readonly #faults = new Map<Code, number>()
+
+  add(outcome: Outcome<unknown>): void {
+    if (outcome.ok) this.#good++
+    else {
+      this.#first ??= outcome.fault
+      this.#faults.set(outcome.fault.code, (this.#faults.get(outcome.fault.code) ?? 0) + 1)
+    }
+  }
+
+  exit(): number {
+    if (this.#faults.size === 1 && this.#faults.has('TRUNCATED')) return exits.incomplete
+    return this.#good > 0 ? exits.good : exits.nothing
+  }
+
+  words(): string {
+    if (!this.#first || this.exit() === exits.good) return ''
+    const counts = [...this.#faults].map(([code, count]) => (count > 1 ? `${code} × ${count}` : code))
+    return `${counts.join(', ')}: ${this.#first.message}`
+  }
+}

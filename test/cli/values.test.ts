@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+let dir: string
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'sluice-'))
+})
+afterAll(() => rmSync(dir, { recursive: true }))
+
+const file = (name: string, content: string) => {
+  const path = join(dir, name)
+  writeFileSync(path, content)
+  return path
+}
+
+const start = (args: readonly string[]) =>
+  spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+
+async function sluice(args: readonly string[], input = '') {
+  const child = start(args)
+  child.stdin.end(input)
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  const records = out.split('\n').filter(Boolean)
+  return { code, err, out, records: args.includes('--help') ? [] : records.map((line) => JSON.parse(line)) }
+}
+
+describe('sluice values', () => {
+  test('prints a repaired value and leaves with 0', async () => {
+    const { code, err, records } = await sluice(
+      ['values', '--tag', 'json'],
+      'Sure, here is the json: <json> { "a": 1, } </json> Hope this helps!',
+    )
+    expect(records).toEqual([
+      {
+        ok: true,
+        value: { a: 1 },
+        repair_level: 'deterministic_generic',
+        notes: [expect.objectContaining({ code: 'OUTPUT_REPAIRED_GENERIC' })],
+        kind: 'tag',
+        from: 24,
+        to: 50,
+      },
+    ])
+    expect([code, err]).toEqual([0, ''])
+  })
+
+  test('reads a file, checks a schema, and leaves with 3 if nothing passes', async () => {
+    const log = file('run.log', '{"a":"x"}\n{"a":1}\n')
+    const schema = file('ok.schema.json', '{"properties":{"a":{"type":"number"}}}')
+    const good = await sluice(['values', log, '--lines', '--schema', schema])
+    expect(good.records.map(({ ok }) => ok)).toEqual([false, true])
+    expect(good.code).toBe(0)
+    const bad = await sluice(['values', log, '--lines', '--schema', schema, '--pick', 'first'], '')
+    expect(bad.records).toMatchObject([{ ok: true, value: { a: 1 } }])
+    const none = await sluice(['values', '--schema', schema], '{"a":"x"}')
+    expect(none.records).toMatchObject([
+      { ok: false, fault: { code: 'SCHEMA_FAILED', errors: [{ path: '/a', rule: 'type' }] } },
+    ])
+    expect(none.code).toBe(3)
+    expect(none.err).toContain('SCHEMA_FAILED')
+  })
+
+  test('leaves with 4 if the input was cut, and with 0 if that is allowed', async () => {
+    const cut = await sluice(['values', '--tag', 'json'], '<json>{"a":[1,2')
+    expect([cut.code, cut.records[0].fault.code]).toEqual([4, 'TRUNCATED'])
+    const partial = await sluice(['values', '--tag', 'json', '--partial'], '<json>{"a":[1,2')
+    expect(partial.code).toBe(0)
+    expect(partial.records).toMatchObject([{ value: { a: [1] }, incomplete: ['', '/a', '/a/1'] }])
+  })
+
+  test('gives the input as a comment if nothing is found', async () => {
+    const { code, records } = await sluice(['values'], 'only words')
+    expect(code).toBe(3)
+    expect(records).toMatchObject([{ fault: { code: 'NO_MATCH' }, comment: { text: 'only words' } }])
+  })
+
+  test('takes any root if asked to', async () => {
+    expect((await sluice(['values', '--root', 'any'], '[1]')).records).toMatchObject([{ value: [1] }])
+  })
+
+  test('lets no control character through', async () => {
+    const { out, records } = await sluice(['values'], '{"a":"\\u001b[2J\\u007f\\u009b2J\\u202e\\u2028"}')
+    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u202e]/)
+    expect(records[0].value.a).toBe('\u001b[2J\u007f\u009b2J\u202e\u2028')
+  })
+
+  test.each([
+    ['a missing file', ['values', 'nowhere.log'], /nowhere\.log.*no such file/],
+    ['a directory', ['values', 'src'], /src.*directory/],
+    ['a missing schema', ['values', '--schema', 'nowhere.json'], /nowhere\.json.*no such file/],
+    ['a schema that is not JSON', ['values', '--schema', 'LICENSE'], /schema.*LICENSE.*not JSON/],
+    ['an unknown option', ['values', '--tga', 'json'], /Did you mean --tag/],
+    ['an unknown command', ['vlues'], /Did you mean values/],
+    ['a bad choice', ['values', '--pick', 'all'], /each, first, last/],
+    ['options that exclude each other', ['values', '--lines', '--tag', 'json'], /exclude each other/],
+    ['two files', ['values', 'a', 'b'], /too many arguments/],
+  ])('leaves with 2 on %s', async (_name, args, message) => {
+    const { code, err, out } = await sluice(args)
+    expect(err).toMatch(message)
+    expect([code, out]).toEqual([2, ''])
+    expect(err).not.toContain('    at ')
+  })
+
+  test('leaves with 2 on a schema that cannot be compiled', async () => {
+    const schema = file('bad.schema.json', '{"type":"nonsense"}')
+    const { code, err } = await sluice(['values', '--schema', schema])
+    expect(code).toBe(2)
+    expect(err).toMatch(/cannot be compiled/)
+  })
+
+  test('shows examples in its help', async () => {
+    const { code, out } = await sluice(['values', '--help'])
+    expect(code).toBe(0)
+    expect(out).toMatch(/Examples:\n.*sluice values/)
+  })
+
+  test('stops quietly when nobody reads any more', async () => {
+    const child = start(['values', '--lines'])
+    child.stdin.on('error', () => {})
+    const exit = once(child, 'close')
+    const errors = text(child.stderr)
+    child.stdin.write('{"a":1}\n'.repeat(1000))
+    await once(child.stdout, 'data')
+    child.stdout.destroy()
+    // An endless source: only the command itself can end this.
+    const feed = setInterval(() => child.stdin.write('{"a":1}\n'.repeat(10_000)), 5)
+    const [code] = await exit
+    clearInterval(feed)
+    expect([code, await errors]).toEqual([0, ''])
+  })
+
+  test('ends on Ctrl-C', async () => {
+    const child = start(['values', '--lines'])
+    child.stdin.write('{"a":1}\n')
+    await once(child.stdout, 'data')
+    child.kill('SIGINT')
+    const [code, signal] = await once(child, 'close')
+    expect(signal ?? code).toMatch(/SIGINT|130/)
+  })
+})

@@ -1,0 +1,38 @@
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import type { Flow } from '../../src/base/flow.ts'
+import { jsonSchema } from '../../src/values/json-schema.ts'
+import type { Outcome } from '../../src/values/outcome.ts'
+import { parse, tryParse } from '../../src/values/parse.ts'
+import { values } from '../../src/values/values.ts'
+
+test('the schema gives the type', () => {
+  expectTypeOf(parse('', { schema: z.object({ a: z.number() }) })).toEqualTypeOf<{ a: number }>()
+  expectTypeOf(parse('', { schema: v.object({ a: v.number() }) })).toEqualTypeOf<{ a: number }>()
+  expectTypeOf(parse('', { schema: type({ a: 'number' }) })).toEqualTypeOf<{ a: number }>()
+  expectTypeOf(parse('', { schema: jsonSchema<{ a: number }>({}) })).toEqualTypeOf<{ a: number }>()
+})
+
+test('it is the output of a schema that transforms', () => {
+  const schema = z.object({ a: z.string().transform(Number) })
+  expectTypeOf(values({ schema })).toEqualTypeOf<Flow<Outcome<{ a: number }>>>()
+})
+
+test('without a typed schema the value is unknown', () => {
+  expectTypeOf(parse('')).toEqualTypeOf<unknown>()
+  expectTypeOf(parse('', { schema: { type: 'object' } })).toEqualTypeOf<unknown>()
+  expectTypeOf(tryParse('', { tag: 'json' })).toEqualTypeOf<Outcome<unknown>>()
+})
+
+test('ok tells the two kinds of outcome apart', () => {
+  const outcome = tryParse('', { schema: z.object({ a: z.number() }) })
+  if (outcome.ok) expectTypeOf(outcome.value.a).toEqualTypeOf<number>()
+  else expectTypeOf(outcome.fault.code).toBeString()
+})
+
+test('parse takes no pick', () => {
+  // @ts-expect-error the first value that passes is what it gives
+  parse('', { pick: 'last' })
+})
