@@ -46,6 +46,22 @@ export const codes = {
   PIPE_HELD_OPEN: 'the process ended, but something still holds its pipe',
   ARTIFACT_REJECTED: 'a path leaves the run directory or cannot be used',
   ARTIFACT_MISSING: 'the engine claims a file that is not there',
+  END_UNKNOWN: 'nothing says how the run ended',
+  DRIFT_REPORT: 'types and fields this parser does not know, with their counts',
+  RUN_TIMEOUT: 'the process ran longer than allowed and was ended',
+  RUN_IDLE: 'the process was silent longer than allowed and was ended',
+  RUN_INTERRUPTED: 'the process was ended at the wish of the user',
+  LOG_RESTARTED: 'a followed log was truncated or replaced and is read again from its start',
+
+  // What sinks, runs and the server can fail with.
+  JOURNAL_LOCKED: 'another process writes this journal',
+  JOURNAL_FAILED: 'the journal cannot be written',
+  JOURNAL_MISMATCH: 'the journal holds other events than the ones that arrive',
+  SSE_FIELD: 'an SSE id or event name has a CR, LF or NUL in it',
+  SPAWN_FAILED: 'the command cannot be started',
+  PTY_MISSING: 'the optional package for pseudo-terminals is not installed',
+  RECORD_FAILED: 'the raw output of the process cannot be recorded',
+  NOT_AN_AUDIT: 'the directory holds no logs of a run',
 
   // Worth telling about the result of a worker.
   BAD_ORDER: 'the work order lacks something or holds something that cannot be used',

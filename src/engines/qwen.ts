@@ -1,0 +1,15 @@
+import type { Profile } from '../events/profile.ts'
+import { first, isDialect, openDialect } from './claude.ts'
+
+/** Qwen Code (`qwen -o stream-json | json | text`). The dialect is Claude Code's. */
+export const qwen: Profile = {
+  name: 'qwen',
+  parser: 'qwen_ndjson',
+  cut: { stdout: 'documents', pty: 'documents' },
+  about: 'qwen -o stream-json (also with partials), json or text; 0.24',
+  shape(frame) {
+    const init = first(frame)
+    return isDialect(init) && ('qwen_code_version' in init || 'permission_mode' in init)
+  },
+  open: openDialect,
+}
