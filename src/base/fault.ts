@@ -75,7 +75,6 @@ export const codes = {
   WORK_ISSUE_MISMATCH: 'the result names another issue than the order',
   WORK_RUN_MISMATCH: 'the result names another run than the active one',
   WORK_UNTRUSTED: 'the only evidence is what the worker said, which never advances by itself',
-  WORK_SPAWN_FAILED: 'the worker could not be started',
   WORK_INTERRUPTED: 'the worker was ended before it was done',
   WORK_RESULT_TWICE: 'another result of this run was posted before, so this one is archived',
   OUTBOX_FAILED: 'the outbox could not take the result',

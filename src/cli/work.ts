@@ -5,7 +5,7 @@ import { Fault } from '../base/fault.ts'
 import { adapters } from '../work/adapter.ts'
 import { activate, ledger } from '../work/ledger.ts'
 import { readOrder, type WorkOrder } from '../work/order.ts'
-import { fileName, outbox } from '../work/outbox.ts'
+import { outbox } from '../work/outbox.ts'
 import type { Verdict } from '../work/settle.ts'
 import { work } from '../work/work.ts'
 
@@ -34,7 +34,10 @@ export function addWorkCommand(program: Command): void {
     .option('--worker <type>', `how the worker is spoken to: ${types}`, 'script')
     .option('--active-run <id>', "the run whose result counts (default: the ledger's, else the order's)")
     .option('--activate', "make the order's run the active one first")
-    .option('--audit <dir>', 'where work_audit.json goes (default: in the outbox, else .audit)')
+    .option(
+      '--audit <dir>',
+      'where each run is recorded, with its work_audit.json (default: in the outbox, else .audit)',
+    )
     .option('--template <file>', 'the comment, with {{names}}')
     .option('--timeout <seconds>', 'end the worker after so long', seconds)
     .option('--dry-run', 'run and settle, but write nothing back')
@@ -61,7 +64,7 @@ async function act(command: string[], flags: Flags, self: Command): Promise<void
       activeRunId: flags.activeRun,
       ledger: runs,
       outbox: flags.outbox === undefined || flags.dryRun ? undefined : outbox(flags.outbox),
-      audit: flags.dryRun ? false : (flags.audit ?? auditDir(flags.outbox, order)),
+      audit: flags.dryRun ? false : (flags.audit ?? auditDir(flags.outbox)),
       timeout: flags.timeout,
       signal: stop.signal,
     })
@@ -100,8 +103,8 @@ function fileText(path: string, what: string, usage: (message: string) => never)
   }
 }
 
-function auditDir(outboxDir: string | undefined, order: WorkOrder): string | undefined {
-  return outboxDir === undefined ? undefined : join(outboxDir, 'audit', fileName(order))
+function auditDir(outboxDir: string | undefined): string | undefined {
+  return outboxDir === undefined ? undefined : join(outboxDir, 'audit')
 }
 
 function seconds(text: string): number {

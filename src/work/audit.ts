@@ -37,13 +37,16 @@ export interface WorkAudit {
 /** What became of a result: posted now, posted by an earlier attempt, archived, or there is no outbox. */
 export type Delivery = 'posted' | 'already posted' | 'archived' | 'none'
 
+export interface AuditPlace {
+  readonly dir: string
+  write(audit: WorkAudit): Promise<void>
+}
+
 /**
  * A place for audits. The directory is fixed before the worker starts: one that has since become a link
  * leads somewhere else, and nothing is written there.
  */
-export async function auditPlace(
-  dir: string,
-): Promise<{ dir: string; write(audit: WorkAudit): Promise<void> }> {
+export async function auditPlace(dir: string): Promise<AuditPlace> {
   let first = true
   await mkdir(dir, { recursive: true }).catch(unusable)
   const fixed = await realpath(dir).catch(unusable)

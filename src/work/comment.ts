@@ -102,7 +102,7 @@ function fill(template: string, values: ReadonlyMap<string, string>): string {
 
 function nextStep({ reasons, source }: Settled): string {
   const codes = new Set(reasons.map(({ code }) => code))
-  if (codes.has('WORK_SPAWN_FAILED'))
+  if (codes.has('SPAWN_FAILED'))
     return 'check that the command of the worker exists and can run, then run it again.'
   if (codes.has('WORK_INTERRUPTED'))
     return 'look at what the worker left in the repository, then run it again or finish by hand.'

@@ -195,7 +195,7 @@ function doubts({ claim }: Best, { exit }: Evidence, order: WorkOrder): Note[] {
     found.push({ code: 'WORK_ISSUE_MISMATCH', message })
   }
   if (exit?.ended === 'not started') {
-    found.push({ code: 'WORK_SPAWN_FAILED', message: 'the worker could not be started' })
+    found.push({ code: 'SPAWN_FAILED', message: 'the worker could not be started' })
   } else if (exit?.ended !== undefined || (exit && exit.signal !== null)) {
     // Whatever it wrote before, it had not said that it was done.
     const how = exit.ended ?? `signal ${exit.signal}`

@@ -1,9 +1,9 @@
 import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, normalize, sep } from 'node:path'
-import { Fault, quote } from '../base/fault.ts'
+import { codes, Fault, quote } from '../base/fault.ts'
 import { type Adapter, findAdapter } from './adapter.ts'
-import { auditPlace, type Delivery, type WorkAudit } from './audit.ts'
+import type { Delivery, WorkAudit } from './audit.ts'
 import { checkTemplate, commentTemplate, renderComment } from './comment.ts'
 import { deliver } from './deliver.ts'
 import { before, readResult } from './file.ts'
@@ -31,7 +31,10 @@ export interface WorkOptions {
   readonly outbox?: Outbox | undefined
   /** The comment, with `{{names}}`. @default the packaged `comment.md` (`commentTemplate`) */
   readonly template?: string | undefined
-  /** The directory for `work_audit.json`; `false` for none. @default '.audit/<issue and run>' */
+  /**
+   * Where each run gets a directory of its own, with `work_audit.json` and what is recorded of the run:
+   * logs, events, meta. `false` for nowhere. @default '.audit'
+   */
   readonly audit?: string | false | undefined
   /** Milliseconds after which the worker is ended. @default none */
   readonly timeout?: number | undefined
@@ -82,13 +85,12 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
     text: fileOf(adapter.text, 'work_result.txt'),
   }
   const root = await directory(asked.repo_dir)
-  const audit =
-    options.audit === false ? undefined : await auditPlace(options.audit ?? join('.audit', fileName(asked)))
 
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }
   const started = new Date()
   const clock = performance.now()
   const spawned = await start(asked, adapter, command, root, options)
+  const audit = spawned.place
   const duration = Math.round(performance.now() - clock)
   const moved = (await realpath(asked.repo_dir).catch(() => '')) !== root
   const look = (name: string, was: typeof old.json) =>
@@ -98,6 +100,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   const evidence: Evidence = {
     json: adapter.json === false ? { state: 'absent' } : await look(files.json, old.json),
     text: adapter.text === false ? { state: 'absent' } : await look(files.text, old.text),
+    conversation: spawned.said && { ...spawned.said, trusted: adapter.trustConversation === true },
     stdout: spawned.stdout.text,
     stderr: spawned.stderr.text,
     exit: spawned.exit,
@@ -132,7 +135,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
     },
     fields: presence(settled.claim),
     outbox: options.outbox ? 'pending' : 'none',
-    events: null,
+    events: audit ? 'events.jsonl' : null,
   }
   // Written before the comment goes out, so that even a crash in between leaves its trace.
   await audit?.write(record)
@@ -149,8 +152,12 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   if (!options.outbox) return { ...done, delivery: 'none' }
   try {
     const delivery = await deliver(done, options.outbox, options)
-    await audit?.write({ ...record, outbox: delivery })
-    return { ...done, delivery }
+    const twice = delivery === 'archived' && settled.verdict !== 'archive'
+    const notes = twice
+      ? [...settled.notes, { code: 'WORK_RESULT_TWICE', message: codes.WORK_RESULT_TWICE } as const]
+      : settled.notes
+    await audit?.write({ ...record, notes, outbox: delivery })
+    return { ...done, notes, delivery }
   } catch (error) {
     await audit?.write({ ...record, outbox: 'failed' })
     throw error
@@ -163,7 +170,7 @@ async function start(
   adapter: Adapter,
   command: readonly string[],
   cwd: string,
-  { timeout, signal }: WorkOptions,
+  { timeout, signal, audit = '.audit' }: WorkOptions,
 ): Promise<Spawned> {
   const folder = adapter.orderFile ? await mkdtemp(join(tmpdir(), 'work-order-')) : ''
   const orderFile = folder && join(folder, 'order.json')
@@ -181,7 +188,20 @@ async function start(
     }
     const [name = '', ...args] = command
     const all = [...args, ...(adapter.args?.(order, orderFile) ?? [])]
-    return await spawnWorker({ command: name, args: all, cwd, env, timeout, signal })
+    const { run_id } = order
+    const { engine } = adapter
+    const place = audit === false ? false : join(audit, fileName(order))
+    return await spawnWorker({
+      command: name,
+      args: all,
+      cwd,
+      env,
+      timeout,
+      signal,
+      run_id,
+      engine,
+      audit: place,
+    })
   } finally {
     if (folder) await rm(folder, { recursive: true, force: true })
   }

@@ -38,7 +38,10 @@ const files = (folder: string) => {
   }
 }
 const comments = () => files('comments').map((name) => readFileSync(join(box, 'comments', name), 'utf8'))
-const audit = (): WorkAudit => JSON.parse(readFileSync(join(base, 'audit', 'work_audit.json'), 'utf8'))
+const audit = (): WorkAudit => {
+  const [run] = readdirSync(join(base, 'audit'))
+  return JSON.parse(readFileSync(join(base, 'audit', run!, 'work_audit.json'), 'utf8'))
+}
 
 /** A worker that reads its order from the file it is given and answers in JSON. */
 const jsonWorker = [
@@ -152,9 +155,9 @@ describe('acceptance criteria of seed 004', () => {
 
 describe('functional requirements of seed 004', () => {
   test('FR-2.7-01 the lead only sees the wrapper: every worker ends in the same shape', async () => {
-    const a = await start({ worker: 'json-cli', command: jsonWorker, audit: join(base, 'a') })
-    const b = await start({ worker: 'text-cli', command: textWorker, audit: join(base, 'b') }, 'run-8')
-    const c = await start({ worker: 'script', command: shell('true'), audit: join(base, 'c') }, 'run-9')
+    const a = await start({ worker: 'json-cli', command: jsonWorker })
+    const b = await start({ worker: 'text-cli', command: textWorker }, 'run-8')
+    const c = await start({ worker: 'script', command: shell('true') }, 'run-9')
     const keys = (done: object) => Object.keys(done).filter((key) => key !== 'result' && key !== 'source')
     expect(keys(b)).toEqual(keys(a))
     expect(keys(c)).toEqual(keys(a))

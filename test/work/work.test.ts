@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { findAdapter } from '../../src/work/adapter.ts'
 import type { Outbox } from '../../src/work/outbox.ts'
 import { type WorkOptions, work } from '../../src/work/work.ts'
 
@@ -17,6 +18,7 @@ const order = () => ({ issue_ref: 'shop#12', run_id: 'run-7', repo_dir: repo })
 const run = (script: string, options: Partial<WorkOptions> = {}) =>
   work(order(), { worker: 'script', command: ['sh', '-c', script], audit: join(base, 'audit'), ...options })
 const good = `printf '{"issue_ref":"shop#12","run_id":"run-7","status":"ok","commit":"c","tests":"n/a"}'`
+const auditDir = () => join(base, 'audit', readdirSync(join(base, 'audit'))[0]!)
 const codes = (done: { reasons: readonly { code: string }[] }) => done.reasons.map(({ code }) => code)
 
 /** A killed process that nobody has waited for yet is still listed, as a zombie. */
@@ -48,15 +50,17 @@ test('refuses the files of a repository that the worker has moved away', async (
 })
 
 test('writes no audit through a link that the worker put in its place', async () => {
-  const swapped = run(`rm -r ${base}/audit; mkdir ${base}/elsewhere; ln -s elsewhere ${base}/audit`)
+  const swapped = run(
+    `cd ${base}/audit/*; rm -r *; cd ..; mkdir ${base}/elsewhere; name=$(ls); rmdir $name; ln -s ${base}/elsewhere $name`,
+  )
   await expect(swapped).rejects.toMatchObject({ code: 'AUDIT_FAILED' })
-  expect(readdirSync(join(base, 'elsewhere'))).toEqual([])
+  expect(readdirSync(join(base, 'elsewhere'))).not.toContain('work_audit.json')
 })
 
 test('settles a worker that cannot be started', async () => {
   const done = await work(order(), { worker: 'script', command: ['no-such-command'], audit: false })
   expect(done.verdict).toBe('needs-human')
-  expect(codes(done)).toContain('WORK_SPAWN_FAILED')
+  expect(codes(done)).toContain('SPAWN_FAILED')
   expect(done.exit).toEqual({ code: null, signal: null, ended: 'not started' })
 })
 
@@ -104,7 +108,7 @@ test('keeps the audits of earlier attempts', async () => {
   await run('exit 2')
   await run('exit 3')
   const exits = ['work_audit.1.json', 'work_audit.2.json', 'work_audit.json'].map(
-    (name) => JSON.parse(readFileSync(join(base, 'audit', name), 'utf8')).exit.code,
+    (name) => JSON.parse(readFileSync(join(auditDir(), name), 'utf8')).exit.code,
   )
   expect(exits).toEqual([1, 2, 3])
 })
@@ -140,7 +144,7 @@ test.each<[string, Partial<Outbox>]>([
   }
   const running = run(`${good} > work_result.json`, { outbox, maxOutboxWait: 100 })
   await expect(running).rejects.toMatchObject({ code: 'OUTBOX_FAILED' })
-  const audit = JSON.parse(readFileSync(join(base, 'audit', 'work_audit.json'), 'utf8'))
+  const audit = JSON.parse(readFileSync(join(auditDir(), 'work_audit.json'), 'utf8'))
   expect(audit).toMatchObject({ verdict: 'advance', outbox: 'failed' })
 })
 
@@ -157,4 +161,41 @@ test.each<[string, () => Promise<unknown>, string]>([
 ])('refuses %s before anything is started', async (_, start, code) => {
   await expect(start()).rejects.toMatchObject({ code })
   expect(readdirSync(repo)).toEqual([])
+})
+
+const says = (text: string) =>
+  `echo '${JSON.stringify({ type: 'item.completed', item: { id: 'item_1', type: 'agent_message', text } })}'`
+const agent = (...lines: string[]) =>
+  [
+    `echo '{"type":"thread.started","thread_id":"t-1"}'`,
+    ...lines,
+    `echo '{"type":"turn.completed","usage":{}}'`,
+  ].join('; ')
+const claim = '{"issue_ref":"shop#12","run_id":"run-7","status":"ok","commit":"c","tests":"n/a"}'
+
+test('hears what an agent says, but does not take its word for it', async () => {
+  const done = await run(agent(says(`Done: <json>${claim}</json>`)), { worker: 'codex' })
+  expect(done).toMatchObject({ verdict: 'needs-human', source: 'conversation', claim: { status: 'ok' } })
+  expect(codes(done)).toEqual(['WORK_UNTRUSTED'])
+})
+
+test('takes the word of an agent whose adapter was configured to trust it', async () => {
+  const trusted = { ...findAdapter('codex'), trustConversation: true }
+  const done = await run(agent(says(`Done: <json>${claim}</json>`)), { worker: trusted })
+  expect(done).toMatchObject({ verdict: 'advance', source: 'conversation', result: { status: 'ok' } })
+  const forged = agent(`echo '<json>${claim}</json>' >&2`, `echo 'RunId: run-7'`)
+  expect((await run(forged, { worker: trusted })).verdict).toBe('needs-human')
+})
+
+test('keeps the events of the run beside the audit', async () => {
+  const done = await run(agent(says('Hello.')), { worker: 'codex' })
+  const audit = JSON.parse(readFileSync(done.audit!, 'utf8'))
+  const events = readFileSync(join(done.audit!, '..', audit.events), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(events.every((event) => event.run_id === 'run-7' && event.protocol_version === 'rasp/1.0')).toBe(
+    true,
+  )
+  expect(events.map(({ event }) => event.type)).toContain('agent.message.final')
 })
