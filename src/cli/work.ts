@@ -1,13 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Command, InvalidArgumentError } from 'commander'
-import { Fault } from '../base/fault.ts'
+import { Command } from 'commander'
+import { Fault, quote } from '../base/fault.ts'
 import { adapters } from '../work/adapter.ts'
 import { activate, ledger } from '../work/ledger.ts'
 import { readOrder, type WorkOrder } from '../work/order.ts'
 import { outbox } from '../work/outbox.ts'
-import type { Verdict } from '../work/settle.ts'
 import { work } from '../work/work.ts'
+import { duration } from './duration.ts'
+import { exits } from './exits.ts'
+import { printer } from './print.ts'
 
 interface Flags {
   readonly order: string
@@ -21,109 +23,91 @@ interface Flags {
   readonly dryRun?: boolean
 }
 
-const exitCodes: Record<Verdict, number> = { advance: 0, 'needs-human': 5, archive: 6 }
+const examples = `
+The Work is printed as JSON. The outbox holds comments/, archive/, ledger/, audit/ and journal.jsonl.
 
-/** Adds `sluice work`: one worker, one result. */
-export function addWorkCommand(program: Command): void {
+Exit codes: 0 advanced, 5 needs a human, 6 archived, 2 bad usage, 1 the outbox, ledger or audit failed.
+
+Examples:
+  $ sluice work --order order.json --outbox .outbox -- ./worker.sh
+  $ sluice work --order order.json --outbox .outbox --activate --worker codex
+  $ sluice work --order order.json --worker text-cli --dry-run -- make review`
+
+/** `sluice work`: one worker, one result. */
+export function workCommand(exit: (code: number) => void): Command {
   const types = adapters.map((adapter) => adapter.type).join(', ')
-  program
-    .command('work')
-    .description('run a worker on an order and write its result back once')
+  return new Command('work')
+    .summary('run a worker on an order and write its result back once')
+    .description(
+      'Runs a worker on an order, settles what it left against the active run, and posts one comment.',
+    )
+    .argument('[command...]', 'the worker and its arguments, after -- (default: that of the worker type)')
     .requiredOption('--order <file>', 'the work order, as JSON')
     .option('--outbox <dir>', 'where comments, archive, ledger and audits are kept')
     .option('--worker <type>', `how the worker is spoken to: ${types}`, 'script')
     .option('--active-run <id>', "the run whose result counts (default: the ledger's, else the order's)")
     .option('--activate', "make the order's run the active one first")
-    .option(
-      '--audit <dir>',
-      'where each run is recorded, with its work_audit.json (default: in the outbox, else .audit)',
-    )
+    .option('--audit <dir>', 'where each run is recorded (default: audit/ in the outbox, else .audit)')
     .option('--template <file>', 'the comment, with {{names}}')
-    .option('--timeout <seconds>', 'end the worker after so long', seconds)
+    .option('--timeout <time>', 'end the worker after so long: 90s, 5m, 1h', duration)
     .option('--dry-run', 'run and settle, but write nothing back')
-    .argument('[command...]', 'the worker, after --')
     .addHelpText('after', examples)
-    .action((command: string[], flags: Flags, self: Command) => act(command, flags, self))
+    .action(async (command: string[], flags: Flags) => exit(await runWork(command, flags)))
 }
 
-async function act(command: string[], flags: Flags, self: Command): Promise<void> {
-  const usage = (message: string): never => self.error(`error: ${message}`, { exitCode: 2 })
-  if (flags.activate && !flags.outbox) usage('--activate needs --outbox, where the ledger is kept')
-  const order = orderFrom(flags.order, usage)
-  const template = flags.template === undefined ? undefined : fileText(flags.template, 'template', usage)
-  const runs = flags.outbox === undefined ? undefined : ledger(join(flags.outbox, 'ledger'))
+async function runWork(command: string[], flags: Flags): Promise<number> {
+  const { outbox: box, dryRun = false } = flags
+  if (flags.activate && box === undefined) {
+    throw new Fault('BAD_OPTION', '--activate needs --outbox, where the ledger is kept')
+  }
+  const order = orderIn(flags.order)
+  const template = flags.template === undefined ? undefined : fileText(flags.template)
+  const runs = box === undefined ? undefined : ledger(join(box, 'ledger'))
   const stop = new AbortController()
   const onSignal = () => stop.abort()
+  // Once: a second Ctrl-C ends us the usual way.
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
   try {
-    if (flags.activate && runs && !flags.dryRun) await activate(runs, order.issue_ref, order.run_id)
+    if (flags.activate && runs && !dryRun) await activate(runs, order.issue_ref, order.run_id)
     const done = await work(order, {
       worker: flags.worker,
       command,
       template,
       activeRunId: flags.activeRun,
       ledger: runs,
-      outbox: flags.outbox === undefined || flags.dryRun ? undefined : outbox(flags.outbox),
-      audit: flags.dryRun ? false : (flags.audit ?? auditDir(flags.outbox)),
+      outbox: box === undefined || dryRun ? undefined : outbox(box),
+      audit: dryRun ? false : (flags.audit ?? (box === undefined ? undefined : join(box, 'audit'))),
       timeout: flags.timeout,
       signal: stop.signal,
     })
-    process.stdout.write(`${printable(JSON.stringify(done))}\n`)
-    process.exitCode = exitCodes[done.verdict]
+    await printer()(done)
+    return { advance: exits.good, 'needs-human': exits.needsHuman, archive: exits.archived }[done.verdict]
   } catch (error) {
-    if (!Fault.is(error)) throw error
-    const cause = error.cause instanceof Error ? ` (${error.cause.message})` : ''
-    if (error.code === 'BAD_ORDER' || error.code === 'BAD_OPTION') usage(error.message)
-    self.error(`error: ${error.message}${cause}`, { exitCode: 1 })
+    if (!Fault.is(error) || error.code === 'BAD_ORDER' || error.code === 'BAD_OPTION') throw error
+    const cause = error.cause instanceof Error ? ` (${quote(error.cause.message, 200)})` : ''
+    console.error(`sluice: ${error.message}${cause}`)
+    return exits.failed
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   }
 }
 
-function orderFrom(path: string, usage: (message: string) => never): WorkOrder {
-  const text = fileText(path, 'order', usage)
+function orderIn(path: string): WorkOrder {
+  const text = fileText(path)
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    usage(`the order ${path} is not JSON`)
+    throw new Fault('BAD_ORDER', `${quote(path, 200)} is not JSON`)
   }
-  try {
-    return readOrder(value)
-  } catch (error) {
-    return usage((error as Error).message)
-  }
+  return readOrder(value)
 }
 
-function fileText(path: string, what: string, usage: (message: string) => never): string {
+function fileText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    return usage(`the ${what} ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+    const { code } = error as NodeJS.ErrnoException
+    throw new Fault('BAD_OPTION', `${quote(path, 200)} cannot be read (${code})`, { cause: error })
   }
 }
-
-function auditDir(outboxDir: string | undefined): string | undefined {
-  return outboxDir === undefined ? undefined : join(outboxDir, 'audit')
-}
-
-function seconds(text: string): number {
-  const value = Number(text)
-  if (!(value > 0 && value < 2_000_000)) throw new InvalidArgumentError('It must be a number of seconds.')
-  return value * 1000
-}
-
-/** JSON leaves C1 controls as they are; a terminal would obey them. The escaped text is the same JSON. */
-function printable(json: string): string {
-  const spell = (c: string) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return json.replace(/[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, spell)
-}
-
-const examples = `
-Exit codes: 0 advanced, 5 needs a human, 6 archived, 2 usage, 1 the outbox failed.
-
-Examples:
-  sluice work --order order.json --outbox .outbox -- ./worker.sh
-  sluice work --order order.json --outbox .outbox --worker codex
-  sluice work --order order.json --worker text-cli --dry-run -- make review
-`

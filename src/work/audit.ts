@@ -1,7 +1,7 @@
 import { access, mkdir, realpath, rename } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Fault, type Note } from '../base/fault.ts'
-import { writeWhole } from './durable.ts'
+import { writeWhole } from '../sinks/durable.ts'
 import type { headerParser } from './headers.ts'
 import type { Source, Step, Verdict, WorkExit } from './settle.ts'
 

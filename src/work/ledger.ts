@@ -1,7 +1,7 @@
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../base/fault.ts'
-import { writeWhole } from './durable.ts'
+import { writeWhole } from '../sinks/durable.ts'
 import { digestOf } from './outbox.ts'
 import type { Status } from './result.ts'
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Fault } from '../base/fault.ts'
-import { appendLine, writeWhole } from './durable.ts'
+import { appendLine, writeWhole } from '../sinks/durable.ts'
 
 /** Who a comment belongs to: a run has one comment on its issue. */
 export interface PostKey {

@@ -17,23 +17,11 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(base, { recursive: true, force: true }))
 
-const main = `
-  import { Command } from 'commander'
-  import { addWorkCommand } from ${JSON.stringify(fileURLToPath(new URL('../../src/cli/work.ts', import.meta.url)))}
-  const program = new Command('sluice')
-  addWorkCommand(program)
-  await program.parseAsync(process.argv.slice(1), { from: 'user' })`
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const start = (...args: string[]) => spawn(process.execPath, ['--import', 'tsx', main, 'work', ...args])
 
 async function sluice(...args: string[]) {
-  const child = spawn(process.execPath, [
-    '--import',
-    'tsx',
-    '--input-type=module',
-    '-e',
-    main,
-    'work',
-    ...args,
-  ])
+  const child = start(...args)
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   return { out, err, code, work: out.startsWith('{') ? JSON.parse(out) : undefined }
 }
@@ -84,7 +72,7 @@ test('--dry-run writes nothing but shows the comment', async () => {
 })
 
 test.each([
-  ['a missing order', ['--order', 'nowhere.json', '--', 'true'], /nowhere.json cannot be read \(ENOENT\)/],
+  ['a missing order', ['--order', 'nowhere.json', '--', 'true'], /nowhere.json" cannot be read \(ENOENT\)/],
   ['a worker type that does not exist', ['--worker', 'cobol', '--', 'true'], /cobol.*json-cli/],
   ['no command', [], /needs a command/],
 ])('exits 2 for %s', async (_, args, message) => {
@@ -95,13 +83,24 @@ test.each([
 })
 
 test('settles the run when it is interrupted', async () => {
-  const child = spawn(process.execPath, [
-    ...['--import', 'tsx', '--input-type=module', '-e', main, 'work', ...order(), ...box()],
-    ...['--', 'sh', '-c', 'echo > started; sleep 100'],
-  ])
+  const child = start(...order(), ...box(), '--', 'sh', '-c', 'echo > started; sleep 100')
   const out = text(child.stdout)
   while (!existsSync(join(base, 'repo', 'started'))) await new Promise((next) => setImmediate(next))
   child.kill('SIGINT')
   expect(await once(child, 'exit')).toEqual([5, null])
   expect(JSON.parse(await out)).toMatchObject({ exit: { ended: 'aborted' }, delivery: 'posted' })
+})
+
+test('exits 1 when the outbox cannot be written', async () => {
+  writeFileSync(join(base, 'box'), 'a file in the way')
+  const { code, err } = await sluice(...order(), ...box(), '--audit', join(base, 'audit'), '--', ...good)
+  expect(code).toBe(1)
+  expect(err).toMatch(/^sluice: the ledger/)
+})
+
+test('two processes on one order at once post one comment', async () => {
+  const both = await Promise.all([1, 2].map(() => sluice(...order(), ...box(), '--', ...good)))
+  expect(both.map(({ code }) => code)).toEqual([0, 0])
+  expect(both.map(({ work }) => work.delivery).sort()).toEqual(['already posted', 'posted'])
+  expect(readdirSync(join(base, 'box', 'comments'))).toHaveLength(1)
 })
