@@ -5,6 +5,8 @@ export interface Branch {
   readonly depth: number
   readonly map: Record<string, unknown> | undefined
   readonly list: unknown[] | undefined
+  /** Its JSON pointer, once somebody has asked. */
+  path: string | undefined
 }
 
 /** Parses one JSON document from pieces, and holds the value as far as it is known. */
@@ -124,7 +126,14 @@ export function live(maxDepth: number): Live {
     }
     put(map ?? list)
     const ownKey = top === undefined ? '' : top.list !== undefined ? top.list.length - 1 : key
-    top = { parent: top, key: ownKey, depth: top === undefined ? 0 : top.depth + 1, map, list }
+    top = {
+      parent: top,
+      key: ownKey,
+      depth: top === undefined ? 0 : top.depth + 1,
+      map,
+      list,
+      path: undefined,
+    }
     state = map !== undefined ? AT_FIRST_KEY : AT_FIRST_ITEM
   }
 
@@ -422,16 +431,25 @@ export function valueAt(branch: Branch, key: string | number): unknown {
   return branch.list !== undefined ? branch.list[key as number] : branch.map?.[key]
 }
 
-/** The path of a completed value as a JSON pointer. */
+/** The path of a value in a branch, as a JSON pointer. */
 export function pointer(branch: Branch | undefined, key: string | number): string {
-  let path = ''
-  let name = key
-  for (let at = branch; at !== undefined; at = at.parent) {
-    const segment = typeof name === 'number' ? `${name}` : name.replace(/~/g, '~0').replace(/\//g, '~1')
-    path = `/${segment}${path}`
-    name = at.key
+  if (branch === undefined) return ''
+  // From the nearest branch that knows its path: depth is bounded, but recursion would still be deep.
+  const unknown: Branch[] = []
+  let at: Branch | undefined = branch
+  while (at !== undefined && at.path === undefined) {
+    unknown.push(at)
+    at = at.parent
   }
-  return path
+  for (let next = unknown.pop(); next !== undefined; next = unknown.pop()) {
+    next.path = next.parent === undefined ? '' : `${next.parent.path}/${segment(next.key)}`
+  }
+  return `${branch.path}/${segment(key)}`
+}
+
+function segment(key: string | number): string | number {
+  if (typeof key === 'number' || !(key.includes('~') || key.includes('/'))) return key
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
 /** Sets an own property, also for the one name that plain assignment treats as the prototype. */
