@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { Fault } from '../base/fault.ts'
 
 /** What a call may answer with: the whole text, or a stream of it (a Readable is one). */
@@ -47,4 +48,12 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal 
   } finally {
     if (onAbort) signal.removeEventListener('abort', onAbort)
   }
+}
+
+/** Tells a stream that nobody reads on. */
+export function leave(answer: AsyncIterable<unknown>, pieces: AsyncIterator<unknown>): void {
+  // A Readable that waits for its next piece hears of a `return` only after it, so it is destroyed.
+  if (answer instanceof Readable) answer.destroy()
+  // Not waited for, for the same reason.
+  Promise.resolve(pieces.return?.()).catch(() => {})
 }

@@ -1,7 +1,7 @@
 import { type FailedAttempt, Fault, type Note, type SchemaError } from '../base/fault.ts'
 import type { Good, RepairLevel } from '../values/outcome.ts'
 import type { Schema, Value } from '../values/schema.ts'
-import { type Call, isStream, unlessAborted } from './answer.ts'
+import { type Call, isStream, leave, unlessAborted } from './answer.ts'
 import { keeper } from './keeper.ts'
 import { type AskOptions, checkOptions } from './options.ts'
 import { reading } from './reading.ts'
@@ -101,8 +101,7 @@ export async function* converse<S extends Schema | undefined>(
           if (stopWhenValid && read.passed()) break
         }
       } finally {
-        // Not waited for: a source that is stuck in its next piece answers to this only after it.
-        if (open) Promise.resolve(pieces.return?.()).catch(() => {})
+        if (open) leave(answer, pieces)
       }
     } else {
       const text = read.write(answer)

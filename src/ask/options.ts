@@ -30,7 +30,7 @@ export interface AskOptions<S extends Schema | undefined = Schema | undefined> e
   readonly cacheKey?: string | undefined
   /** Aborting it rejects with its reason, and is passed to the call. */
   readonly signal?: AbortSignal | undefined
-  /** Stop reading a streamed answer as soon as a value passed. @default false: read it to its end */
+  /** Leave a streamed answer as soon as a value in it is closed and passes. @default false: read it to its end */
   readonly stopWhenValid?: boolean | undefined
   /** Gets the outcome of each attempt. A throw of it rejects. @default none */
   readonly onAttempt?: ((outcome: Outcome<Value<S>>, info: AttemptInfo) => void) | undefined

@@ -1,9 +1,11 @@
 import { StringDecoder } from 'node:string_decoder'
 import { chunkIntake } from '../frames/chunk.ts'
 import type { Outcome } from '../values/outcome.ts'
+import { tryParse } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema.ts'
 import { valueStage } from '../values/values.ts'
 import type { AskOptions } from './options.ts'
+import { snapshots } from './snapshots.ts'
 
 /** One answer that is being read. */
 export interface Reading<T> {
@@ -23,12 +25,12 @@ const BATCH = 16 * 1024
 
 /**
  * Reads an answer with the same ladder as `parse`, while it comes. Memory holds the payload, not the
- * answer. With `stopWhenValid` every piece is looked at when it comes; otherwise in batches.
+ * answer.
  */
 export function reading<S extends Schema | undefined>(options: AskOptions<S>): Reading<Value<S>> {
-  const batch = options.stopWhenValid ? 1 : BATCH
   const intake = chunkIntake()
   const decoder = new StringDecoder('utf8')
+  const early = options.stopWhenValid ? earlyEnd(options) : undefined
   let outcome: Outcome<Value<S>> | undefined
   let head = ''
   let waiting = ''
@@ -49,12 +51,13 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>): R
       if (typeof piece === 'string') {
         text = piece
         waiting += piece
-        if (waiting.length >= batch) flush()
+        if (waiting.length >= BATCH) flush()
       } else {
         flush()
         sink.write(intake.take(piece))
         text = decoder.write(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength))
       }
+      if (early) outcome ??= early(text)
       if (head.length < MAX_HEAD) head += text.slice(0, MAX_HEAD - head.length)
       return text
     },
@@ -68,5 +71,28 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>): R
       return outcome!
     },
     head: () => head,
+  }
+}
+
+/**
+ * Judges what has come as soon as the first document in it is closed, as if nothing followed. The ladder
+ * itself cannot: to it, a document at the start may yet turn out to be a part of something.
+ */
+function earlyEnd<S extends Schema | undefined>(
+  options: AskOptions<S>,
+): (text: string) => Outcome<Value<S>> | undefined {
+  const { maxFrame = 16 * 1024 * 1024 } = options
+  const seen = snapshots(options)
+  let text = ''
+  let over = false
+  return (piece) => {
+    if (over) return undefined
+    text += piece
+    seen.push(piece)
+    over = seen.done() || text.length > maxFrame
+    if (!seen.done()) return undefined
+    const outcome = tryParse(text, options)
+    text = ''
+    return outcome.ok ? outcome : undefined
   }
 }

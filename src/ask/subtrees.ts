@@ -13,6 +13,8 @@ export function subtreeCheck(schema: Schema | undefined): (seen: Snapshots) => r
   if (schema === undefined || '~standard' in schema) return () => NONE
   const root = schema as JsonSchema
   const checks = new Map<JsonSchema, Check | undefined>()
+  /** What was told of a part is not told again of the whole that it is in. */
+  const told = new Set<string>()
 
   /** Made once for each part of the schema, with the definitions that it may refer to. */
   function checkFor(part: JsonSchema): Check | undefined {
@@ -39,7 +41,12 @@ export function subtreeCheck(schema: Schema | undefined): (seen: Snapshots) => r
       const result = part && checkFor(part)?.(valueAt(branch, key))
       if (!result || !('errors' in result)) continue
       const path = pointer(branch, key)
-      errors.push(...result.errors.map((error) => ({ ...error, path: path + error.path })))
+      for (const error of result.errors) {
+        const found = { ...error, path: path + error.path }
+        const name = `${found.rule} ${found.path}`
+        if (!told.has(name)) errors.push(found)
+        told.add(name)
+      }
     }
     return errors
   }
