@@ -119,7 +119,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
         return undefined
       }
       let line = hit
-      while (hit - line <= opener.indent + 3 && scan.byte(line - 1) === SPACE) line--
+      while (hit - line < opener.indent + 3 && scan.byte(line - 1) === SPACE) line--
       if (scan.byte(line - 1) === LF) return line
       body.at = hit + 1
     }
@@ -310,10 +310,12 @@ function openings(scan: Scan, marks: string) {
 
 const nothing: FenceHit = { at: NOWHERE, decided: true }
 const GREATER = 0x3e
+const AT_COLUMN_0: Container = { quotes: 0, indent: 0 }
 const BOM = '\u00ef\u00bb\u00bf'
 
 /** Reads what stands before a fence; undefined if a fence cannot stand there. At most 64 characters come in. */
 function readPrefix(prefix: string): Container | undefined {
+  if (prefix === '') return AT_COLUMN_0
   const text = prefix.startsWith(BOM) ? prefix.slice(3) : prefix
   let quotes = 0
   let indent = 0

@@ -165,11 +165,10 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
       block.counted += lineEnd + 1
       block.inString = false
     }
-    // Searched no further than asked: many openers and no quote would each search the whole rest.
-    const before = view.subarray(0, position - base)
+    const to = position - base
     const floor = block.body - base
-    for (let at = before.indexOf(QUOTE, block.counted - base); at >= 0; at = before.indexOf(QUOTE, at + 1)) {
-      if (!isProtected(view, at, floor)) block.inString = !block.inString
+    for (let at = block.counted - base; at < to; at++) {
+      if (view[at] === QUOTE && !isProtected(view, at, floor)) block.inString = !block.inString
     }
     block.counted = position
   }

@@ -12,11 +12,11 @@ export interface Closed {
 
 /**
  * Closes a cut JSON text, or gives `undefined` if it is not the beginning of one. Nothing half is handed
- * out as finished: a number that the end touches (`12` may be `123`), a cut literal, a key without a value
- * and half an escape are dropped; a cut string is kept, and listed.
+ * out as finished: a number that the end touches (`12` may be `123`) and a cut string are kept and listed as
+ * incomplete; a cut literal, half a number like `1.`, a key without a value and half an escape are dropped.
  *
  * @example
- * closeCut('{"a":[1,2') // { text: '{"a":[1]}', incomplete: ['', '/a', '/a/1'] }
+ * closeCut('{"a":[1,2') // { text: '{"a":[1,2]}', incomplete: ['', '/a', '/a/1'] }
  */
 export function closeCut(text: string): Closed | undefined {
   const cut = scanCut(text)
@@ -91,6 +91,7 @@ function scanCut(text: string): Cut | undefined {
           const end = scanNumber(text, at)
           if (end < 0) return undefined
           if (end === text.length) {
+            if (isDigit(text.charCodeAt(end - 1))) kept = end
             cutEntry = true
             break scan
           }

@@ -100,7 +100,7 @@ describe('the rungs', () => {
   test('closes a cut text only with partial', () => {
     expect(value('{"a":1,"b":[1,2')).toBe('INVALID_JSON')
     expect(climb('{"a":1,"b":[1,2', rules({ partial: true }))).toMatchObject({
-      value: { a: 1, b: [1] },
+      value: { a: 1, b: [1, 2] },
       incomplete: ['', '/b', '/b/1'],
     })
     expect(climb("{a: 1, 'b': [True, 'x", rules({ partial: true }))).toMatchObject({

@@ -13,7 +13,10 @@ describe('closeCut', () => {
     ['{"a', {}, ['']],
     ['{"a"', {}, ['', '/a']],
     ['{"a":', {}, ['', '/a']],
-    ['{"a":1', {}, ['', '/a']],
+    ['{"a":1', { a: 1 }, ['', '/a']],
+    ['{"a":1.', {}, ['', '/a']],
+    ['{"a":1e', {}, ['', '/a']],
+    ['{"a":-', {}, ['', '/a']],
     ['{"a":12,', { a: 12 }, ['']],
     ['{"a":12 ', { a: 12 }, ['']],
     ['{"a":tru', {}, ['', '/a']],
@@ -24,7 +27,7 @@ describe('closeCut', () => {
     ['{"a":"x\\ud83d', { a: 'x' }, ['', '/a']],
     ['{"a":"x\\ud83d\\ude', { a: 'x' }, ['', '/a']],
     ['{"a":"x\\ud83d\\ude00', { a: 'x😀' }, ['', '/a']],
-    ['{"a":[1,2', { a: [1] }, ['', '/a', '/a/1']],
+    ['{"a":[1,2', { a: [1, 2] }, ['', '/a', '/a/1']],
     ['{"a":[1,', { a: [1] }, ['', '/a']],
     ['{"a":[{"b":"c"},{"d/~":-', { a: [{ b: 'c' }, {}] }, ['', '/a', '/a/1', '/a/1/d~1~0']],
     ['[', [], ['']],
@@ -84,6 +87,10 @@ function isPartOf(part: unknown, whole: unknown, path: string, incomplete: reado
   }
   if (typeof part === 'string') {
     expect(typeof whole === 'string' && whole.startsWith(part)).toBe(true)
+    return
+  }
+  if (typeof part === 'number') {
+    expect(typeof whole).toBe('number')
     return
   }
   expect(typeof part).toBe('object')
