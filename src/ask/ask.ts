@@ -1,7 +1,7 @@
 import type { Schema, Value } from '../values/schema.ts'
 import type { Call } from './answer.ts'
 import { converse, type Snapshot } from './converse.ts'
-import type { AskOptions } from './options.ts'
+import { type AskOptions, checkOptions } from './options.ts'
 
 /**
  * Asks a model until its answer parses and passes the schema, and gives the value. An answer that does not
@@ -39,6 +39,7 @@ function stream<S extends Schema | undefined = undefined>(
   call: Call,
   options: AskOptions<S>,
 ): AsyncGenerator<Snapshot<Value<S>>, undefined> {
+  checkOptions(options as AskOptions)
   return converse(call, options, true)
 }
 

@@ -68,6 +68,8 @@ export async function* converse<S extends Schema | undefined>(
   }
   const failed: FailedAttempt[] = []
   for (let attempt = 1; attempt <= retries + 1; attempt++) {
+    // Made first: a schema that cannot be used is told before the call costs anything.
+    const read = reading(options)
     const started = performance.now()
     const fault = failed.at(-1)?.fault
     const again = fault && retryPrompt({ error: summaryOf(fault), fault, attempt: attempt - 1 })
@@ -84,7 +86,6 @@ export async function* converse<S extends Schema | undefined>(
       ),
       signal,
     )
-    const read = reading(options)
     const look = watch ? watcher(options, attempt) : undefined
     if (isStream(answer)) {
       const pieces = answer[Symbol.asyncIterator]()

@@ -5,6 +5,8 @@ export interface Branch {
   readonly depth: number
   readonly map: Record<string, unknown> | undefined
   readonly list: unknown[] | undefined
+  /** False if it hangs below a key that was dropped. */
+  readonly shown: boolean
   /** Its JSON pointer, once somebody has asked. */
   path: string | undefined
 }
@@ -86,6 +88,8 @@ export function live(maxDepth: number): Live {
   let top: Branch | undefined
   /** The key of the value that comes next in `top.map`. */
   let key = ''
+  /** Whether that value may be seen: it does not hang below a key that reaches for a prototype. */
+  let shown = true
   /** What is known of the string, number or literal in work. */
   let partial = ''
   /** The first half of a surrogate pair whose other half is on its way: not shown yet. */
@@ -102,21 +106,22 @@ export function live(maxDepth: number): Live {
   function put(value: unknown): void {
     if (top === undefined) root = value
     else if (top.list !== undefined) top.list.push(value)
-    else setOwn(top.map!, key, value)
+    else if (shown) set(top.map!, key, value)
   }
 
   /** Replaces the value that was put last by a longer one. */
   function replace(value: string): void {
     if (top === undefined) root = value
     else if (top.list !== undefined) top.list[top.list.length - 1] = value
-    else setOwn(top.map!, key, value)
+    else if (shown) set(top.map!, key, value)
   }
 
   function complete(): void {
     begun = true
+    state = top === undefined ? DONE : AFTER_VALUE
+    if (!shown) return
     branches.push(top)
     keys.push(top === undefined ? '' : top.list !== undefined ? top.list.length - 1 : key)
-    state = top === undefined ? DONE : AFTER_VALUE
   }
 
   function open(map: Record<string, unknown> | undefined, list: unknown[] | undefined): void {
@@ -132,6 +137,7 @@ export function live(maxDepth: number): Live {
       depth: top === undefined ? 0 : top.depth + 1,
       map,
       list,
+      shown,
       path: undefined,
     }
     state = map !== undefined ? AT_FIRST_KEY : AT_FIRST_ITEM
@@ -141,9 +147,11 @@ export function live(maxDepth: number): Live {
     begun = true
     const closed = top!
     top = closed.parent
+    state = top === undefined ? DONE : AFTER_VALUE
+    shown = closed.shown
+    if (!shown) return
     branches.push(top)
     keys.push(closed.key)
-    state = top === undefined ? DONE : AFTER_VALUE
   }
 
   /** `at` is just after the quote. Most strings end in the same piece and need no escapes. */
@@ -152,8 +160,7 @@ export function live(maxDepth: number): Live {
     const end = plainEnd(text, at)
     if (text.charCodeAt(end) === QUOTE) {
       if (isKey) {
-        key = knownKey(text, at, end)
-        state = AT_COLON
+        endKey(knownKey(text, at, end))
       } else {
         put(text.slice(at, end))
         complete()
@@ -164,6 +171,12 @@ export function live(maxDepth: number): Live {
     if (!isKey) put(partial)
     state = IN_STRING
     return at
+  }
+
+  function endKey(known: string): void {
+    key = known
+    shown = top!.shown && !(known.length === 9 && reachesForPrototype(known, top!))
+    state = AT_COLON
   }
 
   function knownKey(text: string, at: number, end: number): string {
@@ -229,10 +242,8 @@ export function live(maxDepth: number): Live {
 
   function endString(): void {
     if (half !== '') append('')
-    if (isKey) {
-      key = partial
-      state = AT_COLON
-    } else {
+    if (isKey) endKey(partial)
+    else {
       replace(partial)
       complete()
     }
@@ -452,11 +463,17 @@ function segment(key: string | number): string | number {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** Sets an own property, also for the one name that plain assignment treats as the prototype. */
-function setOwn(map: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === '__proto__') {
-    Object.defineProperty(map, key, { value, writable: true, enumerable: true, configurable: true })
-  } else map[key] = value
+/** In one place, so that V8 learns the shapes of all values in one place. */
+function set(map: Record<string, unknown>, key: string, value: unknown): void {
+  map[key] = value
+}
+
+/**
+ * `__proto__`, and `prototype` in a `constructor`: whoever copies a snapshot must not be led to a prototype.
+ * Both names have nine letters.
+ */
+function reachesForPrototype(key: string, branch: Branch): boolean {
+  return key === '__proto__' || (key === 'prototype' && branch.key === 'constructor')
 }
 
 /** The end of the run of characters that stand for themselves. */

@@ -26,14 +26,14 @@ export async function deliver(
   // What the result says, not how the comment looks: a changed template makes no second result.
   const digest = digestOf([verdict, claim, reasons.map(({ code }) => code)])
   const post: Post = { issue_ref, run_id, digest, comment: done.comment ?? '', work: done }
-  const wait = <T>(answer: Promise<T>): Promise<T> => within(answer, options.maxOutboxWait ?? 60_000)
+  const wait = <T>(ask: () => Promise<T>): Promise<T> => within(ask, options.maxOutboxWait ?? 60_000)
   if (verdict === 'archive') {
-    await wait(outbox.archive(post))
+    await wait(() => outbox.archive(post))
     return 'archived'
   }
-  const standing = (await wait(outbox.find(post))) ?? (await wait(outbox.post(post)))
+  const standing = (await wait(() => outbox.find(post))) ?? (await wait(() => outbox.post(post)))
   if (standing !== undefined && standing !== digest) {
-    await wait(outbox.archive(post))
+    await wait(() => outbox.archive(post))
     return 'archived'
   }
   const state = verdict === 'advance' ? (done.result?.status ?? 'needs-human') : 'needs-human'
@@ -42,13 +42,13 @@ export async function deliver(
 }
 
 /** An outbox of somebody else may throw anything, or never answer. */
-async function within<T>(answer: Promise<T>, ms: number): Promise<T> {
+async function within<T>(ask: () => Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Fault('OUTBOX_FAILED', `the outbox did not answer in ${ms} ms`)), ms)
   })
   try {
-    return await Promise.race([answer, late])
+    return await Promise.race([ask(), late])
   } catch (error) {
     if (Fault.is(error)) throw error
     throw new Fault('OUTBOX_FAILED', 'the outbox failed', { cause: error })

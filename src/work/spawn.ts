@@ -35,7 +35,7 @@ export interface Spawned {
 }
 
 /** The first and the last of what was written, and how much it was. */
-export interface Output {
+interface Output {
   readonly text: string
   readonly bytes: number
 }

@@ -31,6 +31,7 @@ describe('live', () => {
         const text = JSON.stringify(JSON.parse(json), null, indent)
         const reading = document(text, cut)
         expect(reading.done()).toBe(true)
+        fc.pre(!text.includes('proto'))
         expect(reading.value()).toEqual(JSON.parse(text))
         expect(JSON.stringify(reading.value())).toBe(JSON.stringify(JSON.parse(text)))
       }),
@@ -114,6 +115,7 @@ describe('snapshots', () => {
     const record = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }))
     fc.assert(
       fc.property(record, sizes, (value, cut) => {
+        fc.pre(!JSON.stringify(value).includes('proto'))
         const seen = snapshots()
         const known = new Map<string, string>()
         let final: unknown
@@ -152,13 +154,21 @@ describe('snapshots', () => {
     expect(steps.every(({ json }) => json.startsWith('{"list"') || json === '{}')).toBe(true)
   })
 
-  test('keep prototype keys harmless', () => {
-    const [step] = run(
-      '{"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": true}}}',
-      1000,
-    )
-    expect(Object.hasOwn(step!.value as object, '__proto__')).toBe(true)
-    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
+  test.each([1, 1000])('leave out keys that reach for a prototype, in pieces of %i', (size) => {
+    const text =
+      '{"a":1,"__proto__":{"x":[1,{"y":2}]},"\\u005f_proto__":"s","constructor":{"prototype":{"x":1},"z":1},"b":[2]}'
+    const steps = run(text, size)
+    expect(steps.at(-1)?.json).toBe('{"a":1,"constructor":{"z":1},"b":[2]}')
+    expect(steps.flatMap(({ complete }) => complete)).toEqual([
+      '/a',
+      '/constructor/z',
+      '/constructor',
+      '/b/0',
+      '/b',
+      '',
+    ])
+    expect(Object.getPrototypeOf(steps.at(-1)?.value)).toBe(Object.prototype)
+    expect(({} as Record<string, unknown>)['x']).toBeUndefined()
   })
 
   test('end at the depth that is allowed', () => {
