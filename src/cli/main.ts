@@ -10,6 +10,7 @@ import { replayCommand } from './replay.ts'
 import { runCommand } from './run.ts'
 import { serveCommand } from './serve.ts'
 import { valuesCommand } from './values.ts'
+import { workCommand } from './work.ts'
 
 /** Every command is one file that makes one Command; its action gives the exit code. */
 const commands = [
@@ -19,6 +20,7 @@ const commands = [
   runCommand,
   replayCommand,
   serveCommand,
+  workCommand,
   enginesCommand,
 ]
 
