@@ -217,7 +217,8 @@ function eventIntake(): Intake<Chunk> {
     ...door,
     take(written) {
       const chunk = door.take(written)
-      const alone = first && chunk.channel !== 'exit' && chunk !== written
+      const bare = typeof written === 'string' || written instanceof Uint8Array
+      const alone = first && bare && chunk.channel !== 'exit'
       first = false
       return alone ? { ...chunk, channels: ['stdout'] } : chunk
     },
