@@ -43,7 +43,7 @@ export type ScanOptions = {
 
 /** Bytes that are read again may hold a million small frames: a flow takes them in turns of so many. */
 export const TURN = 256
-export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
+const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
 
 /**
  * Cuts bytes into frames: `<json>` blocks, fenced blocks, NDJSON lines, bare objects, and the text between them.
