@@ -1,4 +1,4 @@
-import { Fault, quote } from '../base/fault.ts'
+import { Fault, type Note, quote } from '../base/fault.ts'
 import type { Intake } from '../base/flow.ts'
 
 /** The byte channels of a process. */
@@ -8,6 +8,8 @@ export type Channel = 'stdout' | 'stderr' | 'pty'
 export interface BytesChunk {
   readonly channel: Channel
   readonly bytes: Uint8Array
+  /** All channels that will come, where the sender knows: the first chunk of a `tap` says it. */
+  readonly channels?: readonly Channel[] | undefined
 }
 
 /** How the process ended. The last chunk of a run, if it is known. */
@@ -15,6 +17,10 @@ export interface ExitChunk {
   readonly channel: 'exit'
   readonly code: number | null
   readonly signal: string | null
+  /** What was noticed around the process: that it was ended by a timeout, that its pipe is still held. */
+  readonly notes?: readonly Note[] | undefined
+  /** Channels that were let go while something still held them open. */
+  readonly held?: readonly Channel[] | undefined
 }
 
 /**
@@ -48,17 +54,17 @@ export function chunkIntake(): Intake<Chunk> {
         return chunk
       }
       if (written instanceof Uint8Array) return stdout(written)
-      if (isChunk(written)) return written.channel === 'stdout' ? stdout(written.bytes) : written
+      if (isChunk(written))
+        return half && written.channel === 'stdout' ? { ...written, ...stdout(written.bytes) } : written
       throw new Fault(
         'BAD_CHUNK',
         `expected bytes, text or {channel, bytes}, but got ${describe(written)}; write Buffers or Chunks to this stream`,
       )
     },
-    size: (chunk) => (chunk.channel === 'exit' ? 1 : chunk.bytes.length),
+    // An empty chunk counts as one unit, so that what it announces comes through.
+    size: (chunk) => (chunk.channel === 'exit' ? 1 : Math.max(1, chunk.bytes.length)),
     portion(chunk, from, to) {
-      return chunk.channel === 'exit'
-        ? chunk
-        : { channel: chunk.channel, bytes: chunk.bytes.subarray(from, to) }
+      return chunk.channel === 'exit' ? chunk : { ...chunk, bytes: chunk.bytes.subarray(from, to) }
     },
     rest: () => (half ? stdout(Buffer.alloc(0)) : undefined),
   }

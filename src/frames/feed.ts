@@ -4,18 +4,42 @@ import type { Scan } from './scan.ts'
 
 /**
  * Drives a scan with the bytes of its channel: escape sequences are removed, then what is open looks at the
- * rest, or `lookOutside` while nothing is.
+ * rest, or `lookOutside` while nothing is. After `turn` emissions it stops, and goes on with `more`.
  */
-export function feed(scan: Scan, lookOutside: () => boolean): Sink<Uint8Array> {
+export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Required<Sink<Uint8Array>> {
   const remover = escapeRemover({
     keep: (bytes) => scan.tape.append(bytes),
     drop: (count) => scan.tape.remove(count),
   })
+  let closed = false
+  /** The turn was over before everything at hand was looked at. */
+  let behind = false
 
-  function run(): void {
+  /** Looks at everything at hand, or answers false when the turn is over before that. */
+  function run(): boolean {
+    const turnOver = scan.emitted + turn
     while (scan.inside ? scan.inside.look() : lookOutside()) {
-      // Each turn moves the scan on.
+      if (scan.emitted >= turnOver) return false
     }
+    return true
+  }
+
+  function goOn(): boolean {
+    behind = !run()
+    scan.settle()
+    return behind
+  }
+
+  function finish(): boolean {
+    while (run()) {
+      if (!scan.inside) {
+        scan.close()
+        closed = true
+        return false
+      }
+      scan.inside.finish()
+    }
+    return true
   }
 
   return {
@@ -23,18 +47,16 @@ export function feed(scan: Scan, lookOutside: () => boolean): Sink<Uint8Array> {
       remover.write(
         Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
       )
-      run()
-      scan.settle()
+      goOn()
     },
     end() {
       remover.end()
       scan.ended = true
-      run()
-      while (scan.inside) {
-        scan.inside.finish()
-        run()
-      }
-      scan.close()
+      finish()
+    },
+    more() {
+      if (closed) return false
+      return scan.ended ? finish() : behind && goOn()
     },
   }
 }

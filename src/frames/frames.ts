@@ -33,12 +33,16 @@ export interface OpenerRules {
   readonly loose?: boolean | undefined
   /** What begins at the first non-blank byte may be the whole input, also a scalar with `any`. @default false */
   readonly document?: false | 'object' | 'any' | undefined
+  /** Frames to emit before the rest waits for `more()`. @default no end, and no need to call it */
+  readonly turn?: number | undefined
 }
 
 export type ScanOptions = {
   readonly [K in keyof (FrameOptions & OpenerRules)]-?: Exclude<(FrameOptions & OpenerRules)[K], undefined>
 }
 
+/** Bytes that are read again may hold a million small frames: a flow takes them in turns of so many. */
+export const TURN = 256
 export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
 
 /**
@@ -53,14 +57,23 @@ export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
 export function frames(
   options: FrameOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Frame> {
-  return flow(frameStage(options), { signal: options.signal, intake: chunkIntake })
+  return flow(frameStage({ ...options, turn: TURN }), { signal: options.signal, intake: chunkIntake })
 }
 
 /** The stage behind `frames()`. Each channel has a scanner of its own; exit chunks are passed over. */
 export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chunk, Frame> {
   const complete = withDefaults(options)
   return (next) => {
-    const channels = new Map<Channel, Sink<Uint8Array>>()
+    const channels = new Map<Channel, Required<Sink<Uint8Array>>>()
+    let ended = false
+
+    function more(): boolean {
+      for (const scanner of channels.values()) if (scanner.more()) return true
+      if (ended) next.end()
+      ended = false
+      return false
+    }
+
     return {
       write(chunk) {
         if (chunk.channel === 'exit') return
@@ -72,16 +85,18 @@ export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chun
         scanner.write(chunk.bytes)
       },
       end() {
+        ended = true
         for (const scanner of channels.values()) scanner.end()
-        next.end()
+        if (complete.turn === Number.POSITIVE_INFINITY) more()
       },
+      more,
     }
   }
 }
 
-function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>): Sink<Uint8Array> {
+function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>): Required<Sink<Uint8Array>> {
   const scan = new Scan(channel, next, options)
-  return feed(scan, prose(scan, options))
+  return feed(scan, prose(scan, options), options.turn)
 }
 
 function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
@@ -108,5 +123,6 @@ function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
     needsPayload: options.needsPayload ?? false,
     loose: options.loose ?? false,
     document: options.document ?? false,
+    turn: options.turn ?? Number.POSITIVE_INFINITY,
   }
 }

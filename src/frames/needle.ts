@@ -39,13 +39,28 @@ export class Needle {
     return this.#hit
   }
 
+  /** The last place between `floor` and `before` where it stands whole, or -1. Remembers nothing. */
+  last(before: number, floor: number): number {
+    const { view, base } = this.#tape
+    const index = view.subarray(floor - base, before - base).lastIndexOf(this.#bytes)
+    return index < 0 ? -1 : index + floor
+  }
+
   /** Where a beginning of the needle stands at the very end of the tape; the end if there is none. */
   partial(): number {
     const { view, end } = this.#tape
     for (let length = Math.min(this.length - 1, view.length); length > 0; length--) {
-      if (view.compare(this.#bytes, 0, length, view.length - length) === 0) return end - length
+      if (this.#beginsAt(view, view.length - length, length)) return end - length
     }
     return end
+  }
+
+  /** A loop, because it nearly always ends at the first byte: a native comparison costs more than that. */
+  #beginsAt(view: Buffer, at: number, length: number): boolean {
+    for (let index = 0; index < length; index++) {
+      if (view[at + index] !== this.#bytes[index]) return false
+    }
+    return true
   }
 
   /** Forgets what it knows, because the position goes back to `from`. */

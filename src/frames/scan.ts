@@ -43,8 +43,13 @@ export class Scan {
   position = 0
   inside: Inside | undefined
   ended = false
+  /** Frames that were written so far. */
+  emitted = 0
   /** Set while an unclosed think block is read again: its payloads say so. */
   unclosedThink = false
+
+  /** Set when a tag block without payload, never closed, has been read again as prose. */
+  rereadTag = false
 
   readonly #channel: Channel
   readonly #next: Sink<Frame>
@@ -109,6 +114,7 @@ export class Scan {
     this.#textBlank = true
     this.#textSeen = cut.to
     this.leave(cut.to)
+    this.emitted++
     this.#next.write(frame)
   }
 
@@ -167,6 +173,7 @@ export class Scan {
 
   #text(from: number, to: number, blank: boolean, note: Note | undefined): void {
     if (!this.#withText && !note) return
+    this.emitted++
     const frame: Frame = { kind: 'text', channel: this.#channel, from, to, text: '', blank }
     this.#next.write(note ? { ...frame, notes: [note] } : frame)
   }

@@ -116,9 +116,12 @@ export function documentMachine(scan: Scan, options: DocumentOptions): DocumentM
       return Math.min(doc.at, tape.end)
     },
     look() {
+      const { emitted } = scan
       for (;;) {
         const step = steps[doc.stage]()
         if (step !== 'on') return step === 'left'
+        // The turn may be over.
+        if (scan.emitted !== emitted) return true
       }
     },
     finish() {

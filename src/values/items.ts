@@ -21,6 +21,8 @@ export interface ItemOptions {
   /** Only blocks of this tag; undefined for `<json>` blocks and bare documents. */
   readonly tag: string | undefined
   readonly maxFrame: number
+  /** Outcomes to emit before the rest waits for `more()`. */
+  readonly turn: number | undefined
 }
 
 /**
@@ -30,7 +32,19 @@ export interface ItemOptions {
  */
 export function itemStage(options: ItemOptions): Stage<Chunk, Outcome<unknown>> {
   return (next) => {
-    let items: Sink<Uint8Array> | undefined
+    let items: Items | undefined
+    let ended = false
+
+    function more(): boolean {
+      if (items?.more()) return true
+      if (ended) {
+        items?.close()
+        next.end()
+      }
+      ended = false
+      return false
+    }
+
     return {
       write(chunk) {
         if (chunk.channel === 'exit') return
@@ -40,13 +54,20 @@ export function itemStage(options: ItemOptions): Stage<Chunk, Outcome<unknown>> 
       end() {
         items ??= itemsOf('stdout', options, next)
         items.end()
-        next.end()
+        ended = true
+        if (options.turn === undefined) more()
       },
+      more,
     }
   }
 }
 
-function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unknown>>): Sink<Uint8Array> {
+interface Items extends Required<Sink<Uint8Array>> {
+  /** Everything has been read: says so if there was nothing. */
+  close(): void
+}
+
+function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unknown>>): Items {
   const { rules, label, head, selections, tag, maxFrame } = options
   // The text between documents is of no interest here.
   const scan = new Scan(channel, { write() {}, end() {} }, { maxFrame, text: false })
@@ -61,7 +82,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
       const frame = frameOf(piece)
       const result = climbStrictly(frame.text, rules)
       if (!result.ok && !result.strict) return false
-      if (result.ok) next.write(goodOf(frame, result, piece.why))
+      if (result.ok) emit(goodOf(frame, result, piece.why))
       // JSON that was rejected may still be an envelope: that is for the ladder to say.
       else judge(frame, piece.why)
       return true
@@ -73,7 +94,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
       const frame: Frame = { ...frameOf(piece), open: true }
       // Half a number may look like a whole one, so only what has brackets can be looked into.
       if (/^[{[]/.test(frame.text)) judge(frame, piece.why)
-      else next.write(badOf(frame, CUT, label))
+      else emit(badOf(frame, CUT, label))
     },
     itemTooLong(path, from) {
       const at = scan.tape.origin(from)
@@ -91,19 +112,24 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
         path,
         notes: [note],
       }
-      next.write(tooLongOf(frame, note, label))
+      emit(tooLongOf(frame, note, label))
     },
     documentCut(path, from, end) {
       sink.found()
       const to = scan.tape.origin(end)
-      next.write(badOf({ kind: 'object', channel, from, to, text: '', path, open: true }, CUT, label))
+      emit(badOf({ kind: 'object', channel, from, to, text: '', path, open: true }, CUT, label))
     },
+  }
+
+  function emit(outcome: Outcome<unknown>): void {
+    scan.emitted++
+    next.write(outcome)
   }
 
   function judge(frame: Frame, why: string | undefined): void {
     const result = climb(frame.text, rules)
-    if (result.ok) next.write(goodOf(frame, result, why))
-    else next.write(badOf(frame, frame.open ? { ...result, cut: true } : result, label))
+    if (result.ok) emit(goodOf(frame, result, why))
+    else emit(badOf(frame, frame.open ? { ...result, cut: true } : result, label))
   }
 
   function frameOf({ from, to, path }: Piece): Frame {
@@ -125,12 +151,10 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
   const needsPayload = tag === undefined
   const machine = documentMachine(scan, { selections, tag: tag ?? 'json', needsPayload, sink })
   const outside = seek(scan, machine, { tag, loose: rules.check !== undefined })
-  const bytes = feed(scan, outside.look)
   return {
-    write: bytes.write,
-    end() {
-      bytes.end()
-      if (!found) next.write(nothingOf(outside.blank ? 'EMPTY' : 'NO_MATCH', channel, head, label))
+    ...feed(scan, outside.look, options.turn ?? Number.POSITIVE_INFINITY),
+    close() {
+      if (!found) emit(nothingOf(outside.blank ? 'EMPTY' : 'NO_MATCH', channel, head, label))
     },
   }
 }

@@ -2,7 +2,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { type Channel, type Chunk, chunkIntake } from '../frames/chunk.ts'
-import { DEFAULT_MAX_FRAME, type FrameOptions, frameStage, type OpenerRules } from '../frames/frames.ts'
+import { DEFAULT_MAX_FRAME, type FrameOptions, frameStage, type OpenerRules, TURN } from '../frames/frames.ts'
 import type { Rules } from './attempt.ts'
 import { headOf } from './head.ts'
 import { itemStage } from './items.ts'
@@ -86,12 +86,13 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
 export function values<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
 ): Flow<Outcome<Value<S>>> {
-  return flow(valueStage(options), { signal: options.signal, intake: chunkIntake })
+  return flow(valueStage(options, TURN), { signal: options.signal, intake: chunkIntake })
 }
 
 /** The stage behind `values()`, without streams. */
 export function valueStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
+  turn?: number,
 ): Stage<Chunk, Outcome<Value<S>>> {
   const { tag, lines = false, pick = 'each', label } = options
   const maxComment = limit('maxComment', options.maxComment, 1 << 20)
@@ -104,7 +105,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
   }
   const selections = options.items === undefined ? undefined : selectionsOf(options.items)
   word('pick', pick, ['each', 'first', 'last'])
-  const cut = frameStage(cutOf(options, rules))
+  const cut = frameStage({ ...cutOf(options, rules), turn })
   const maxFrame = options.maxFrame ?? DEFAULT_MAX_FRAME
 
   return (next) => {
@@ -122,7 +123,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
     // The cast is the door: a value is what its schema says, and the schema has let it pass.
     const outcomes = picked as Sink<Outcome<unknown>>
     const chunks = selections
-      ? itemStage({ rules, label, head, selections, tag, maxFrame })(outcomes)
+      ? itemStage({ rules, label, head, selections, tag, maxFrame, turn })(outcomes)
       : cut(judgeStage({ rules, label, head })(outcomes))
     return {
       write(chunk) {
@@ -135,6 +136,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
       end() {
         chunks.end()
       },
+      more: () => chunks.more?.() ?? false,
     }
   }
 }
