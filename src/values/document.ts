@@ -467,19 +467,19 @@ export function documentMachine(scan: Scan, options: DocumentOptions): DocumentM
   }
 
   /** Whether a tag stands here that ends the document: an opener, or the closer of its block. */
-  function tagAt(position: number): boolean | undefined {
-    const begun = begins(opener, position)
+  function tagAt(position: number, bound = tape.end): boolean | undefined {
+    const begun = begins(opener, position, bound)
     if (begun === true || !doc.block) return begun
-    const closed = begins(closer, position)
+    const closed = begins(closer, position, bound)
     return closed === true || (closed === false && begun === false) ? closed : undefined
   }
 
-  function begins(tag: Buffer, position: number): boolean | undefined {
-    const { view, base } = tape
-    const i = position - base
-    const length = Math.min(tag.length, view.length - i)
-    if (view.compare(tag, 0, length, i, i + length) !== 0) return false
-    return length === tag.length ? true : scan.ended ? false : undefined
+  function begins(tag: Buffer, position: number, bound: number): boolean | undefined {
+    const i = position - tape.base
+    const length = Math.min(tag.length, bound - position)
+    if (tape.view.compare(tag, 0, length, i, i + length) !== 0) return false
+    if (length === tag.length) return true
+    return scan.ended && bound === tape.end ? false : undefined
   }
 
   return {

@@ -22,8 +22,8 @@ export type Walked = 'wait' | 'end' | 'tag' | 'odd'
 
 /** How a walk is to go. */
 export interface WalkRules {
-  /** Whether a tag that ends the document stands at a position; undefined if that is not known yet. */
-  readonly tagAt: (position: number) => boolean | undefined
+  /** Whether a tag that ends the document stands between a position and a bound; undefined if it may yet. */
+  readonly tagAt: (position: number, bound: number) => boolean | undefined
   /** Stop at the first byte that JSON does not allow. */
   readonly strict: boolean
   /** The value stands in an array, not in an object. */
@@ -198,7 +198,7 @@ export class Walk {
           break
         default: {
           if (byte === LESS) {
-            const tag = this.#rules.tagAt(i + base)
+            const tag = this.#rules.tagAt(i + base, bound)
             if (tag !== false) {
               if (tag) walked = 'tag'
               break loop
@@ -271,7 +271,7 @@ export class Walk {
         default: {
           if (byte === COLON && this.#expects === 'comma') return this.#endAt(this.to, i + base)
           if (byte === LESS) {
-            const tag = this.#rules.tagAt(i + base)
+            const tag = this.#rules.tagAt(i + base, bound)
             this.at = i + base
             if (tag) return 'tag'
             if (tag === undefined) return 'wait'
@@ -325,7 +325,7 @@ export class Walk {
       } else if (byte === COMMA) {
         this.#comma = i + base
       } else if (byte === LESS) {
-        const tag = this.#rules.tagAt(i + base)
+        const tag = this.#rules.tagAt(i + base, bound)
         if (tag !== false) {
           this.at = i + base
           return tag ? 'tag' : 'wait'
@@ -345,7 +345,7 @@ export class Walk {
     for (; i < end; i++) {
       const byte = view[i] as number
       if (byte === LESS) {
-        const tag = this.#rules.tagAt(i + base)
+        const tag = this.#rules.tagAt(i + base, bound)
         this.at = i + base
         if (tag) return 'tag'
         if (tag === undefined) return 'wait'

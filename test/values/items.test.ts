@@ -198,6 +198,14 @@ describe('each element by itself', () => {
     ])
   })
 
+  test('is too long even if a tag that would end it stands across the limit', () => {
+    const text = '<json>{"issues":[{"a":{"a":1,"b":2</json>'
+    expect(brief(text, { ...issues, tag: 'json', maxFrame: 20 })).toEqual([
+      ['/issues/0', 'FRAME_TOO_LONG'],
+      ['/issues', 'TRUNCATED'],
+    ])
+  })
+
   test('is too deep for itself only', () => {
     const deep = `${'['.repeat(2000)}${']'.repeat(2000)}`
     expect(brief(`[{"a":1},${deep},{"a":2}]`, { items: '*' })).toEqual([
