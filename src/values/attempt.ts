@@ -73,9 +73,17 @@ export function attempt(text: string, rules: Rules): Tried {
 const NONE: readonly Note[] = []
 
 function judge(parsed: unknown, notes: readonly Note[], rules: Rules): Passed | Rejected {
+  // Nearly every value passes with nothing to do before the schema: that path makes nothing it does not need.
+  if (rules.normalize.length > 0) return judgeNormalized(parsed, notes, rules)
+  const checked = rules.check?.(parsed)
+  if (!checked) return { kind: 'passed', value: parsed, notes }
+  if ('value' in checked) return { kind: 'passed', value: checked.value, notes }
+  return rejectedBy(checked.errors, envelopeOf(parsed))
+}
+
+function judgeNormalized(parsed: unknown, notes: readonly Note[], rules: Rules): Passed | Rejected {
   // Read before the normalizers run: they may change the value in place.
-  const response = isRecord(parsed) && Object.hasOwn(parsed, 'response') ? parsed['response'] : undefined
-  const envelope = typeof response === 'string' ? { envelope: response } : undefined
+  const envelope = envelopeOf(parsed)
   let value = parsed
   for (const [index, normalizer] of rules.normalize.entries()) {
     try {
@@ -90,14 +98,24 @@ function judge(parsed: unknown, notes: readonly Note[], rules: Rules): Passed | 
       return { kind: 'rejected', code: 'NORMALIZE_FAILED', detail, cause, value: parsed, ...envelope }
     }
   }
-  if (!rules.check) return { kind: 'passed', value, notes }
-  const checked = rules.check(value)
+  const checked = rules.check?.(value)
+  if (!checked) return { kind: 'passed', value, notes }
   if ('value' in checked) return { kind: 'passed', value: checked.value, notes }
-  const [first, ...more] = checked.errors
+  return rejectedBy(checked.errors, envelope)
+}
+
+function rejectedBy(errors: readonly SchemaError[], envelope: { envelope: string } | undefined): Rejected {
+  const [first, ...more] = errors
   const detail = first
     ? `${first.path || 'the root'} ${first.message}${more.length > 0 ? ` (and ${more.length} more)` : ''}`
     : ''
-  return { kind: 'rejected', code: 'SCHEMA_FAILED', detail, errors: checked.errors, ...envelope }
+  return { kind: 'rejected', code: 'SCHEMA_FAILED', detail, errors, ...envelope }
+}
+
+/** The text in the field `response`, if there is one. */
+function envelopeOf(parsed: unknown): { envelope: string } | undefined {
+  const response = isRecord(parsed) && Object.hasOwn(parsed, 'response') ? parsed['response'] : undefined
+  return typeof response === 'string' ? { envelope: response } : undefined
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
