@@ -72,7 +72,7 @@ describe('sluice values', () => {
     expect([cut.code, cut.records[0].fault.code]).toEqual([4, 'TRUNCATED'])
     const partial = await sluice(['values', '--tag', 'json', '--partial'], '<json>{"a":[1,2')
     expect(partial.code).toBe(0)
-    expect(partial.records).toMatchObject([{ value: { a: [1] }, incomplete: ['', '/a', '/a/1'] }])
+    expect(partial.records).toMatchObject([{ value: { a: [1, 2] }, incomplete: ['', '/a', '/a/1'] }])
   })
 
   test('gives the input as a comment if nothing is found', async () => {
