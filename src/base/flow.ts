@@ -53,7 +53,8 @@ function wholeIntake<In>(): Intake<In> {
 /** As many items may wait for the reader before the flow stops feeding its stage. */
 const MAX_WAITING = 64
 const MIN_PORTION = 512
-const MAX_PORTION = 1 << 20
+/** What one portion can at worst queue: quiet input lets portions grow, and then every byte may be an item. */
+const MAX_PORTION = 16 * 1024
 /** After so many milliseconds without a pause, timers and sockets get their turn. */
 const MAX_BUSY_MS = 15
 
@@ -61,8 +62,8 @@ class StageTransform<In, Out> extends Transform {
   readonly #intake: Intake<In>
   readonly #sink: Sink<In>
   readonly #sources = new Set<Readable>()
-  /** Units per portion: grows while portions yield few items, shrinks when they yield many. */
-  #portion = MIN_PORTION * 16
+  /** Units per portion: small at the start of a chunk, grows while portions yield few items, shrinks when many. */
+  #portion = MIN_PORTION
   #pushed = 0
   /** The chunk in work, until every portion of it is fed. */
   #work: { input: In; at: number; size: number; done: TransformCallback } | undefined
@@ -89,6 +90,7 @@ class StageTransform<In, Out> extends Transform {
     try {
       const input = this.#intake.take(written)
       this.#work = { input, at: 0, size: this.#intake.size(input), done }
+      this.#portion = MIN_PORTION
     } catch (error) {
       done(error as Error)
       return
@@ -160,7 +162,7 @@ class StageTransform<In, Out> extends Transform {
         return
       }
       if (this.#pushed > MAX_WAITING) this.#portion = Math.max(MIN_PORTION, this.#portion >> 2)
-      else if (this.#pushed < MAX_WAITING / 4) this.#portion = Math.min(MAX_PORTION, this.#portion << 1)
+      else if (this.#pushed < MAX_WAITING / 4) this.#portion = Math.min(MAX_PORTION, this.#portion << 2)
       work.at = to
     }
   }
@@ -214,6 +216,9 @@ class FlowReader<Out> implements NodeJS.AsyncIterator<Out> {
       this.#stream.on('error', () => {})
       this.#stream.destroy()
     }
+    // Whoever still waits for an item is told that none will come.
+    this.#failure ??= null
+    this.#wake?.()
     return { done: true, value: undefined }
   }
 

@@ -31,16 +31,24 @@ export type Chunk = BytesChunk | ExitChunk
  */
 export function chunkIntake(): Intake<Chunk> {
   let half = ''
-  const stdout = (bytes: Uint8Array): Chunk => ({ channel: 'stdout', bytes })
+  const stdout = (bytes: Uint8Array): Chunk => {
+    // Bytes after half a pair: the half stays alone, and must not be overtaken.
+    const whole = half ? Buffer.concat([Buffer.from(half), bytes]) : bytes
+    half = ''
+    return { channel: 'stdout', bytes: whole }
+  }
   return {
     take(written) {
       if (typeof written === 'string') {
         const text = half + written
-        half = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : ''
-        return stdout(Buffer.from(half ? text.slice(0, -1) : text))
+        const last = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : ''
+        half = ''
+        const chunk = stdout(Buffer.from(last ? text.slice(0, -1) : text))
+        half = last
+        return chunk
       }
       if (written instanceof Uint8Array) return stdout(written)
-      if (isChunk(written)) return written
+      if (isChunk(written)) return written.channel === 'stdout' ? stdout(written.bytes) : written
       throw new Fault(
         'BAD_CHUNK',
         `expected bytes, text or {channel, bytes}, but got ${describe(written)}; write Buffers or Chunks to this stream`,
@@ -52,7 +60,7 @@ export function chunkIntake(): Intake<Chunk> {
         ? chunk
         : { channel: chunk.channel, bytes: chunk.bytes.subarray(from, to) }
     },
-    rest: () => (half ? stdout(Buffer.from(half)) : undefined),
+    rest: () => (half ? stdout(Buffer.alloc(0)) : undefined),
   }
 }
 

@@ -119,7 +119,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
         return undefined
       }
       let line = hit
-      while (hit - line <= opener.indent + 3 && scan.byte(line - 1) === SPACE) line--
+      while (hit - line < opener.indent + 3 && scan.byte(line - 1) === SPACE) line--
       if (scan.byte(line - 1) === LF) return line
       body.at = hit + 1
     }

@@ -36,8 +36,8 @@ export interface Cut {
  * `#textFrom`: what no machine cuts is text by doing nothing.
  */
 export class Scan {
-  readonly tape = new Tape()
-  readonly head = new LineHead(this.tape)
+  readonly tape: Tape
+  readonly head: LineHead
   readonly maxFrame: number
   /** Where prose goes on; while a frame is open, where it began. */
   position = 0
@@ -59,6 +59,8 @@ export class Scan {
     this.#channel = channel
     this.#next = next
     this.maxFrame = options.maxFrame
+    this.tape = new Tape(options.maxFrame)
+    this.head = new LineHead(this.tape)
     this.#withText = options.text
   }
 

@@ -20,6 +20,13 @@ export class Tape {
   /** The buffer that `view` looks into, if it is ours to write to. */
   #own: Buffer | undefined
 
+  /** So many bytes will be held at most: the limit of a frame and the chunk that reaches it. */
+  readonly #roof: number
+
+  constructor(maxFrame: number) {
+    this.#roof = maxFrame + MAX_CHUNK
+  }
+
   /** Adds clean bytes. They may be looked at in place until the next `settle`. */
   append(chunk: Buffer): void {
     const live = this.end - this.base
@@ -38,7 +45,7 @@ export class Tape {
     const left = this.view.subarray(keep - this.base)
     if (left.length === 0) {
       this.view = EMPTY
-      if (this.#own && this.#own.length > ROOMY) this.#own = undefined
+      if (this.#own && this.#own.length > SMALL) this.#own = undefined
     } else if (keep > this.base || left.buffer !== this.#own?.buffer) {
       // In our own buffer the bytes move only when half of it is behind us, so moving stays linear.
       if (left.buffer === this.#own?.buffer && keep - this.base < left.length) return
@@ -82,9 +89,12 @@ export class Tape {
 
   /** A buffer of ours with room for `size` bytes. It may be the one in use. */
   #roomFor(size: number): Buffer {
-    if (this.#own && this.#own.length >= size && (this.#own.length <= ROOMY || size > this.#own.length >> 3))
-      return this.#own
-    this.#own = Buffer.allocUnsafeSlow(Math.max(ROOMY, 2 ** Math.ceil(Math.log2(size))))
+    const own = this.#own
+    if (own && own.length >= size && (own.length <= SMALL || size > own.length >> 5)) return own
+    // A frame that outgrows a few chunks may go on to the limit: room for all of it at once spares the copies,
+    // and costs nothing before it is filled, because untouched pages are not memory yet.
+    const capacity = size <= SMALL ? SMALL : Math.max(2 * size, Math.min(this.#roof, LARGE))
+    this.#own = Buffer.allocUnsafeSlow(capacity)
     return this.#own
   }
 
@@ -118,5 +128,9 @@ interface Mark {
 }
 
 const EMPTY = Buffer.alloc(0)
-/** The smallest buffer worth having: two chunks of a pipe. Larger ones are given back when they are not filled. */
-const ROOMY = 1 << 17
+/** What one portion of a flow brings at most. */
+const MAX_CHUNK = 1 << 20
+/** The smallest buffer worth having: a few chunks of a pipe. Larger ones are given back when they stand empty. */
+const SMALL = 1 << 18
+/** The most that is set aside in advance. */
+const LARGE = 1 << 25

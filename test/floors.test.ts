@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+/** From the ground up. A floor may import from itself and from those before it in this list. */
+const floors = [
+  'base',
+  'frames',
+  'values',
+  'events',
+  'engines',
+  'chat',
+  'sinks',
+  'ask',
+  'run',
+  'work',
+  'serve',
+  'cli',
+]
+
+const src = fileURLToPath(new URL('../src', import.meta.url))
+
+describe('imports point down', () => {
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+
+  test('there are files to look at, and every folder is a known floor', () => {
+    expect(files.length).toBeGreaterThan(3)
+    const folders = files.map((file) => file.split(sep)).filter((parts) => parts.length > 1)
+    expect(new Set(folders.map(([folder]) => folder))).toEqual(
+      new Set(floors.filter((floor) => folders.some(([folder]) => folder === floor))),
+    )
+  })
+
+  test.each(files)('%s', (file) => {
+    expect(upwardImports(file, readFileSync(join(src, file), 'utf8'))).toEqual([])
+  })
+})
+
+describe('the check itself', () => {
+  test.each([
+    ['a named import', "import { parse } from '../values/parse.ts'"],
+    ['a type import', "import type { Event } from '../events/event.ts'"],
+    ['an import over several lines', "import {\n  a,\n  b,\n} from '../cli/main.ts'"],
+    ['a bare import', "import '../chat/chat.ts'"],
+    ['an export', "export * from '../engines/index.ts'"],
+    ['an import at run time', "const later = await import('../work/work.ts')"],
+    ['an import type in a type', "type T = import('../serve/serve.ts').T"],
+    ['the door', "import { frames } from '../index.ts'"],
+    ['a way around', "import { x } from './../../src/values/parse.ts'"],
+    ['an unknown floor', "import { x } from '../cellar/x.ts'"],
+  ])('catches %s that points up', (_, code) => {
+    expect(upwardImports('frames/bad.ts', `// first line\n${code}\n`)).toHaveLength(1)
+  })
+
+  test('lets imports pass that point down, sideways or out of the house', () => {
+    const code = [
+      "import { Fault } from '../base/fault.ts'",
+      "import { frames } from './frames.ts'",
+      "import { Transform } from 'node:stream'",
+      "import Ajv from 'ajv'",
+      " * import { codex } from '../engines/codex.ts'",
+      "// import '../cli/main.ts'",
+    ].join('\n')
+    expect(upwardImports('frames/good.ts', code)).toEqual([])
+  })
+})
+
+/** The imports of a file in src/ that reach a floor above its own. */
+function upwardImports(file: string, code: string): string[] {
+  return importsOf(code)
+    .filter((target) => target.startsWith('.'))
+    .filter((target) => {
+      const reached = relative(src, resolve(src, dirname(file), target))
+      return floorOf(reached) > floorOf(file)
+    })
+}
+
+/** Files at the top (the door) are above every floor; so is a folder nobody knows. */
+function floorOf(file: string): number {
+  const [folder, ...rest] = file.split(sep)
+  const index = rest.length > 0 ? floors.indexOf(folder!) : -1
+  return index < 0 ? floors.length : index
+}
+
+function importsOf(code: string): string[] {
+  const statement = /\b(?:import|export)\b(?:[^'"`;]*?\bfrom\b)?\s*\(?\s*(['"])([^'"]+)\1/g
+  return [...withoutComments(code).matchAll(statement)].map((match) => match[2]!)
+}
+
+/** Examples in comments import what they like. Comments here start a line. */
+function withoutComments(code: string): string {
+  return code
+    .split('\n')
+    .filter((line) => !/^\s*(?:\/\/|\/?\*)/.test(line))
+    .join('\n')
+}

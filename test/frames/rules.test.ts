@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { type CutFrame, referenceFrames } from './reference.ts'
+import {
+  documentRules,
+  escapeRules,
+  fenceRules,
+  limitRules,
+  lineRules,
+  objectRules,
+  type Rule,
+  tagRules,
+  textRules,
+  thinkRules,
+} from './rules.ts'
+import { brief, manyWays, scan, tilingFault, toBytes } from './splits.ts'
+
+const chapters: Record<string, readonly Rule[]> = {
+  lines: lineRules,
+  tags: tagRules,
+  think: thinkRules,
+  fences: fenceRules,
+  objects: objectRules,
+  limits: limitRules,
+  escapes: escapeRules,
+  text: textRules,
+  document: documentRules,
+}
+
+for (const [name, rules] of Object.entries(chapters)) {
+  describe(`the reference keeps the rules on ${name}`, () => {
+    test.for(rules.map((rule) => [rule.says, rule] as const))('%s', ([, rule]) => {
+      const { input, expected } = read(rule)
+      expect(tilingFault(expected, input.length), 'the row itself').toBe(undefined)
+      expect(referenceFrames(input, rule.options).map(brief)).toEqual(expected.map(brief))
+    })
+  })
+
+  describe(`the scanner keeps the rules on ${name}`, () => {
+    test.for(rules.map((rule) => [rule.says, rule] as const))('%s', ([, rule]) => {
+      const { input, expected } = read(rule)
+      const wanted = expected.map(brief)
+      for (const pieces of manyWays(input)) {
+        const sizes = pieces.map((piece) => piece.length).join(' ')
+        expect(scan(pieces, rule.options).map(brief), `cut in ${sizes}`).toEqual(wanted)
+      }
+    })
+  })
+}
+
+/** The frames that a row describes, and the input they tile. */
+function read(rule: Rule): { input: Buffer; expected: CutFrame[] } {
+  let at = 0
+  const expected = rule.expect.map(([what, source, text]): CutFrame => {
+    const from = at
+    at += toBytes(source).length
+    return { ...readWhat(what), channel: 'stdout', from, to: at, text: text ?? toBytes(source).toString() }
+  })
+  return { input: Buffer.concat(rule.expect.map(([, source]) => toBytes(source))), expected }
+}
+
+/** `'fence json title=x open !INVALID_UTF8@3'` in the words of a frame. */
+function readWhat(what: string): Pick<CutFrame, 'kind' | 'label' | 'open' | 'first' | 'blank' | 'notes'> {
+  const words = what.split(' ')
+  const kind = words.shift() as CutFrame['kind'] | 'blank'
+  const notes = words.filter((word) => word.startsWith('!')).map(readNote)
+  const open = words.includes('open')
+  const first = words.includes('first')
+  const label = words.filter((word) => !word.startsWith('!') && word !== 'open' && word !== 'first').join(' ')
+  return {
+    kind: kind === 'blank' ? 'text' : kind,
+    ...(kind === 'blank' && { blank: true }),
+    ...(label && { label }),
+    ...(open && { open }),
+    ...(first && { first }),
+    notes,
+  }
+}
+
+function readNote(word: string): NonNullable<CutFrame['notes']>[number] {
+  const [code, at] = word.slice(1).split('@')
+  if (code !== 'FRAME_TOO_LONG' && code !== 'INVALID_UTF8' && code !== 'THINK_UNCLOSED') throw new Error(word)
+  return { code, message: '', ...(at !== undefined && { at: Number(at) }) }
+}

@@ -1,0 +1,864 @@
+import type { CutOptions } from './reference.ts'
+
+/**
+ * The cutting rules, sentence by sentence, each with an input and the frames a person expects of it.
+ * A frame is `[what, source, text]`: `what` is its kind, label, flags and notes; `source` are its own
+ * bytes, so that the sources of a row, put together, are the input. Bare objects are their own text.
+ */
+export interface Rule {
+  readonly says: string
+  readonly expect: readonly Expected[]
+  readonly options?: CutOptions
+}
+
+type Expected = readonly [what: string, source: string | Buffer, text?: string]
+
+const T = '```'
+const W = '~~~'
+const tagsOnly: CutOptions = { fences: false, lines: false, objects: false, think: false }
+const tags: CutOptions = { ...tagsOnly, needsPayload: true }
+const fencesOnly: CutOptions = { tags: [], lines: false, objects: false, think: false }
+const linesOnly: CutOptions = { tags: [], fences: false, objects: false, think: false }
+const objectsOnly: CutOptions = { tags: [], fences: false, lines: false, think: false }
+const prose: CutOptions = { lines: false }
+const document: CutOptions = { ...prose, document: 'object' }
+const any: CutOptions = { ...prose, document: 'any' }
+
+function bytes(...parts: readonly (string | number)[]): Buffer {
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.of(part))))
+}
+
+export const lineRules: readonly Rule[] = [
+  {
+    says: 'a line from brace to brace is a frame, LF included, text without it',
+    options: linesOnly,
+    expect: [
+      ['line', '{"a":1}\n', '{"a":1}'],
+      ['line', '[2]\n', '[2]'],
+    ],
+  },
+  {
+    says: 'one CR before the LF belongs to the delimiter',
+    options: linesOnly,
+    expect: [
+      ['line', '{"a":1}\r\n', '{"a":1}'],
+      ['line', '{"b":2}\r\r\n', '{"b":2}\r'],
+    ],
+  },
+  {
+    says: 'CR alone, U+2028, U+2029 and U+0085 end no line',
+    options: linesOnly,
+    expect: [
+      ['text', '10%\r20%\r{"a":1}\n'],
+      ['line', '{"s":"a\u2028b\u2029c\u0085d"}\n', '{"s":"a\u2028b\u2029c\u0085d"}'],
+    ],
+  },
+  {
+    says: 'blanks after the last brace do not matter',
+    options: linesOnly,
+    expect: [['line', '{"a":1} \t\n', '{"a":1} \t']],
+  },
+  {
+    says: 'a blank before the first brace makes it no line',
+    options: linesOnly,
+    expect: [['text', ' {"a":1}\n']],
+  },
+  {
+    says: 'NULs and a BOM before the brace are passed over and stay text',
+    options: linesOnly,
+    expect: [
+      ['blank', '\ufeff\0\0'],
+      ['line', '{"a":1}\n', '{"a":1}'],
+      ['blank', '\0\ufeff'],
+      ['line', '{"b":2}\n', '{"b":2}'],
+    ],
+  },
+  {
+    says: 'a complete last line without LF is not open',
+    options: linesOnly,
+    expect: [
+      ['text', 'log\n'],
+      ['line', '{"a":1}', '{"a":1}'],
+    ],
+  },
+  {
+    says: 'a cut last line is open when objects are off',
+    options: linesOnly,
+    expect: [['line open', '{"a":1,"b', '{"a":1,"b']],
+  },
+  {
+    says: 'a cut last line is an open object when objects are on',
+    expect: [['object open', '{"a":1,"b']],
+  },
+  {
+    says: 'a line that does not end in a closer is scanned once more for objects',
+    expect: [
+      ['object', '{"a":1}'],
+      ['text', ' done\n'],
+      ['line', '{"b":2}\n', '{"b":2}'],
+    ],
+  },
+  {
+    says: 'a line that does not end in a closer is scanned once more for tags',
+    expect: [
+      ['text', '{cmd} '],
+      ['tag json', '<json>{"a":1}</json>', '{"a":1}'],
+      ['blank', '\n'],
+    ],
+  },
+  {
+    says: 'two objects on one line are one line, to be read as a whole',
+    options: linesOnly,
+    expect: [['line', '{"a":1}{"b":2}\n', '{"a":1}{"b":2}']],
+  },
+  {
+    says: 'a line hides the tags and fences inside its strings',
+    expect: [['line', `{"a":"<json>{}</json> ${T}json"}\n`, `{"a":"<json>{}</json> ${T}json"}`]],
+  },
+]
+
+export const tagRules: readonly Rule[] = [
+  {
+    says: 'a closer outside a string ends the block',
+    options: tagsOnly,
+    expect: [
+      ['text', 'Sure: '],
+      ['tag json', '<json>{"a":1}</json>', '{"a":1}'],
+      ['text', ' bye'],
+    ],
+  },
+  {
+    says: 'tags are exact lower case without attributes',
+    options: tagsOnly,
+    expect: [['text', '<JSON>{}</JSON><json >{}</json ><json/>{}</json>']],
+  },
+  {
+    says: 'a closer inside a string does not end the block',
+    options: tagsOnly,
+    expect: [['tag json', '<json>{"a":"</json>"}</json>', '{"a":"</json>"}']],
+  },
+  {
+    says: 'a backslash protects the next quote, inside strings and outside',
+    options: tagsOnly,
+    expect: [
+      ['tag json', '<json>{"a":"\\"</json>"}</json>', '{"a":"\\"</json>"}'],
+      ['tag json', '<json>\\"</json>', '\\"'],
+      ['tag json', '<json>\\\\"\\\\</json>"</json>', '\\\\"\\\\</json>"'],
+    ],
+  },
+  {
+    says: 'a string open at an LF makes the first in-string closer of that line the end',
+    options: tagsOnly,
+    expect: [
+      ['tag json', '<json>{"a": "odd}</json>', '{"a": "odd}'],
+      ['text', ' and </json>\nmore '],
+      ['tag json', '<json>1</json>', '1'],
+    ],
+  },
+  {
+    says: 'the string state is new on each line',
+    options: tagsOnly,
+    expect: [['tag json', '<json>{"a": "odd\n}</json>', '{"a": "odd\n}']],
+  },
+  {
+    says: 'an opener outside a string restarts the block',
+    options: tagsOnly,
+    expect: [
+      ['text', '<json>{"a":'],
+      ['tag json', '<json>{"a":1}</json>', '{"a":1}'],
+    ],
+  },
+  {
+    says: 'nested openers give the innermost block, stray closers are text',
+    options: tagsOnly,
+    expect: [
+      ['text', '</json><json>'],
+      ['tag json', '<json>{}</json>', '{}'],
+      ['text', '</json>'],
+    ],
+  },
+  {
+    says: 'a restart ends the earlier block at its first in-string closer',
+    options: tagsOnly,
+    expect: [
+      ['tag json', '<json>{"a":"odd}</json>', '{"a":"odd}'],
+      ['text', ' "so '],
+      ['tag json', '<json>{"b":2}</json>', '{"b":2}'],
+    ],
+  },
+  {
+    says: 'the end of input ends the block at its first in-string closer',
+    options: tagsOnly,
+    expect: [
+      ['tag json', '<json>{"a":"odd}</json>', '{"a":"odd}'],
+      ['text', ' bye'],
+    ],
+  },
+  {
+    says: 'a block that ends in a string is cut from the last opener in a string',
+    options: tagsOnly,
+    expect: [
+      ['text', '<json>{"b":"par'],
+      ['tag json', '<json>{"b":"full"}</json>', '{"b":"full"}'],
+    ],
+  },
+  {
+    says: 'a block that is open at the end counts if it starts with a brace',
+    options: tagsOnly,
+    expect: [['tag json open', '<json> {"a":1', ' {"a":1']],
+  },
+  {
+    says: 'a block that is open at the end and starts otherwise is prose',
+    options: prose,
+    expect: [
+      ['text', 'use <json> tags: '],
+      ['object', '{"a":1}'],
+      ['text', ' ok'],
+    ],
+  },
+  {
+    says: 'with needsPayload, an opener before other words opens nothing',
+    options: tags,
+    expect: [
+      ['text', 'use `<json>` tags, <json> tags, '],
+      ['tag json', '<json> \r\n\t{"a":1}</json>', ' \r\n\t{"a":1}'],
+    ],
+  },
+  {
+    says: 'with needsPayload, a fence or another tag may follow the opener',
+    options: tags,
+    expect: [
+      ['tag json', `<json>\n${T}json\n{}\n${T}\n</json>`, `\n${T}json\n{}\n${T}\n`],
+      ['tag json', `<json>${W}\n{}\n${W}</json>`, `${W}\n{}\n${W}`],
+      ['tag json', '<json><b>{}</b></json>', '<b>{}</b>'],
+      ['text', '<json>``{}``</json>'],
+    ],
+  },
+  {
+    says: 'other names may be cut, more than one at a time',
+    options: { ...tagsOnly, tags: ['out', 'result-1'] },
+    expect: [
+      ['tag out', '<out>1</out>', '1'],
+      ['text', '<json>2</json>'],
+      ['tag result-1', '<result-1></out></result-1>', '</out>'],
+    ],
+  },
+  {
+    says: 'a block without payload that never ends is read again once, not each one in it',
+    options: prose,
+    expect: [['text', '<json>x\n"<json>y\n {"a":1}']],
+  },
+  {
+    says: 'with needsPayload, a block that ends in a string is cut only from an opener that would open',
+    options: tags,
+    expect: [
+      ['tag json', '<json>{"b":"odd <json> tags}</json>', '{"b":"odd <json> tags}'],
+      ['text', '\n<json>{"b":"par'],
+      ['tag json', '<json>{"b":"full"}</json>', '{"b":"full"}'],
+      ['blank', '\n'],
+    ],
+  },
+  {
+    says: 'what one name ended or restarted says nothing about another',
+    options: { ...tagsOnly, tags: ['a', 'b'] },
+    expect: [['tag a', '<a>{<b>"</b></a>"}</a>', '{<b>"</b></a>"}']],
+  },
+]
+
+export const thinkRules: readonly Rule[] = [
+  {
+    says: 'payloads in a think block are not cut',
+    expect: [
+      ['text', '<think>\n{"a":1}\n<json>{"b":2}</json>\n</think>\n'],
+      ['line', '{"c":3}\n', '{"c":3}'],
+    ],
+  },
+  {
+    says: 'thinking ends at its own closer',
+    options: prose,
+    expect: [
+      ['text', ' \t<thinking>{"a":1}</think>{"b":2}</thinking>'],
+      ['object', '{"c":3}'],
+    ],
+  },
+  {
+    says: 'a think opener in mid-line opens nothing, and a lone closer is text',
+    options: prose,
+    expect: [
+      ['text', 'I <think>'],
+      ['object', '{"a":1}'],
+      ['text', '</think>'],
+    ],
+  },
+  {
+    says: 'think blocks do not nest',
+    options: prose,
+    expect: [
+      ['text', '<think>\n<think>\n</think>'],
+      ['object', '{"a":1}'],
+      ['text', '\n</think>'],
+    ],
+  },
+  {
+    says: 'a think block that never ends is read again as prose',
+    options: prose,
+    expect: [
+      ['text', 'so\n<think>hm '],
+      ['object !THINK_UNCLOSED', '{"a":1}'],
+      ['text', '\n<think>'],
+      ['tag json !THINK_UNCLOSED', '<json>{}</json>', '{}'],
+    ],
+  },
+  {
+    says: 'with think off nothing is hidden',
+    options: { ...prose, think: false },
+    expect: [
+      ['text', '<think>'],
+      ['object', '{"a":1}'],
+      ['text', '</think>'],
+    ],
+  },
+]
+
+export const fenceRules: readonly Rule[] = [
+  {
+    says: 'a fence runs from its first mark through the line of its closer',
+    options: fencesOnly,
+    expect: [
+      ['text', 'Here:\n'],
+      ['fence json', `${T}json\n{"a":1}\n${T}\n`, '{"a":1}'],
+      ['text', 'bye'],
+    ],
+  },
+  {
+    says: 'the info string is the label, trimmed, and there may be none',
+    options: fencesOnly,
+    expect: [
+      ['fence json title=x', `${T} json title=x \r\n{}\r\n${T}\r\n`, '{}\r'],
+      ['fence', `${W}\n{}\n${W}`, '{}'],
+    ],
+  },
+  {
+    says: 'a closer is at least as long, of the same mark, with only blanks after it',
+    options: fencesOnly,
+    expect: [
+      ['fence', `${T}\`\na\n${T}\n${W}~\n${T}\` x\n${T}\`\` \t\n`, `a\n${T}\n${W}~\n${T}\` x`],
+      ['text', 'b'],
+    ],
+  },
+  {
+    says: 'indent is 0 to 3, for opener and closer, and is dropped from the body',
+    options: fencesOnly,
+    expect: [
+      ['text', `    ${T}\nno\n   `],
+      ['fence', `${T}\n     a\n b\n   ${T}\n`, '  a\nb'],
+      ['fence', `${T}\n    ${T}\n${T}\n`, `    ${T}`],
+    ],
+  },
+  {
+    says: 'backticks in the info string make it no fence',
+    options: fencesOnly,
+    expect: [
+      ['text', `${T}a\`b\n${T}json x\` y\n`],
+      ['fence a`b', `${W}a\`b\nx\n${W}`, 'x'],
+    ],
+  },
+  {
+    says: 'two marks are none, and a mark in mid-line is none',
+    options: fencesOnly,
+    expect: [['text', `\`\`\nx\n\`\`\nword ${T}\n`]],
+  },
+  {
+    says: 'an unclosed fence runs to the end',
+    options: fencesOnly,
+    expect: [['fence json open', `${T}json\n{"a":1}\n`, '{"a":1}']],
+  },
+  {
+    says: 'a fence that only opens at the end is open and empty',
+    options: fencesOnly,
+    expect: [
+      ['text', 'a\n'],
+      ['fence json open', `${T}json`, ''],
+    ],
+  },
+  {
+    says: 'a closer needs no LF, and a body may be empty',
+    options: fencesOnly,
+    expect: [['fence', `${T}\n${T}`, '']],
+  },
+  {
+    says: 'quote marks before the opener are dropped from the body',
+    options: fencesOnly,
+    expect: [
+      ['text', '> '],
+      ['fence json', `${T}json\n> {\n>"a":1\n >  }\n> ${T}\n`, '{\n"a":1\n }'],
+      ['text', '> x'],
+    ],
+  },
+  {
+    says: 'a body line without its quote mark ends the fence before it',
+    options: { ...fencesOnly, lines: true },
+    expect: [
+      ['text', '> '],
+      ['fence json', `${T}json\n> {}\n`, '{}'],
+      ['line', '{"a":1}\n', '{"a":1}'],
+    ],
+  },
+  {
+    says: 'list marks before the opener are allowed, their width is dropped from the body',
+    options: fencesOnly,
+    expect: [
+      ['text', '- '],
+      ['fence json', `${T}json\n  {\n    "a":1\n  }\n  ${T}\n`, '{\n  "a":1\n}'],
+      ['text', '12) '],
+      ['fence', `${T}\n      x\n       ${T}\n`, '  x'],
+    ],
+  },
+  {
+    says: 'a list mark needs a blank after it',
+    options: fencesOnly,
+    expect: [
+      ['text', `-${T}\n1${T}\n. ${T}\n1234567890. ${T}\n`],
+      ['fence open', `${W}`, ''],
+    ],
+  },
+  {
+    says: 'a fence hides tags, lines and objects',
+    expect: [
+      [
+        'fence sh open',
+        `${T}sh\n<json>{"a":1}</json>\n{"b":2}\n<think>`,
+        '<json>{"a":1}</json>\n{"b":2}\n<think>',
+      ],
+    ],
+  },
+  {
+    says: 'a BOM may stand before a fence',
+    options: fencesOnly,
+    expect: [
+      ['blank', '\ufeff'],
+      ['fence json', `${T}json\n{}\n${T}\n`, '{}'],
+    ],
+  },
+  {
+    says: 'what stands before a list mark counts as indent, what stands before a quote mark does not',
+    options: fencesOnly,
+    expect: [
+      ['text', '  - '],
+      ['fence', `${T}\n     x\n    ${T}\n`, ' x'],
+      ['text', '- > '],
+      ['fence', `${T}\n  >   x\n  > ${T}\n`, '  x'],
+    ],
+  },
+]
+
+export const objectRules: readonly Rule[] = [
+  {
+    says: 'a brace opens only before a quote, a bracket only before a brace',
+    options: objectsOnly,
+    expect: [
+      ['text', '{cmd} fn() { } {{x}} [1,2] {} [] ["a"] '],
+      ['object', '{ \r\n\t"a":1}'],
+      ['blank', ' '],
+      ['object', '[ {"a":1},{"b":[2]}]'],
+      ['text', " {a:1} {'a':1}"],
+    ],
+  },
+  {
+    says: 'with a schema a brace opens also before an apostrophe or an identifier and a colon',
+    options: { ...objectsOnly, loose: true },
+    expect: [
+      ['text', '{cmd} {a b:1} '],
+      ['object', '{a_1$ :1}'],
+      ['object', "{'a':1}"],
+      ['text', '{1:2}'],
+    ],
+  },
+  {
+    says: 'scanning goes on at the byte that failed the gate',
+    options: objectsOnly,
+    expect: [
+      ['text', '{'],
+      ['object', '{"a":1}'],
+      ['text', '}'],
+    ],
+  },
+  {
+    says: 'brackets in strings do not count, quotes protected by a backslash neither',
+    options: objectsOnly,
+    expect: [['object', '{"a":"}\\"]{","b":{"c":[]}}']],
+  },
+  {
+    says: 'only the outermost is cut, and both kinds of bracket are one depth',
+    options: objectsOnly,
+    expect: [
+      ['object', '{"a":{"b":1}]'],
+      ['text', ' x'],
+    ],
+  },
+  {
+    says: 'a tag opener outside its strings ends it as prose',
+    options: prose,
+    expect: [
+      ['text', '{"a":1, "b":"<json>" '],
+      ['tag json', '<json>{"c":3}</json>', '{"c":3}'],
+      ['text', '}'],
+    ],
+  },
+  {
+    says: 'a fence line ends it as prose',
+    options: prose,
+    expect: [
+      ['text', '{"a": [\n'],
+      ['fence', `${T}\n{"b":2}\n${T}\n`, '{"b":2}'],
+      ['text', ']}'],
+    ],
+  },
+  {
+    says: 'a fence line inside one of its strings ends it too',
+    options: prose,
+    expect: [
+      ['text', '{"a": "\n'],
+      ['fence open', `${T}\n{"b":2}`, '{"b":2}'],
+    ],
+  },
+  {
+    says: 'after a raw LF in a string, tag openers in strings end it too',
+    options: prose,
+    expect: [
+      ['text', '{"a": "x\ny '],
+      ['tag json', '<json>{}</json>', '{}'],
+      ['text', '"}'],
+    ],
+  },
+  {
+    says: 'a raw LF in a string, then a line start, ends it: a torn line must not swallow the next',
+    expect: [
+      ['text', '{"a":"to\n'],
+      ['line', '{"b":2}\n', '{"b":2}'],
+    ],
+  },
+  {
+    says: 'an object over several lines is cut whole',
+    expect: [
+      ['object', '{\n"a": [\n{"b":1}\n]\n}'],
+      ['blank', '\n'],
+    ],
+  },
+  {
+    says: 'at the end of input it is open',
+    options: objectsOnly,
+    expect: [
+      ['text', 'x '],
+      ['object open', '{"a":{"b":1}'],
+    ],
+  },
+  {
+    says: 'an undecided brace at the end is text',
+    options: objectsOnly,
+    expect: [['text', 'x { ']],
+  },
+]
+
+export const limitRules: readonly Rule[] = [
+  {
+    says: 'a line of maxFrame bytes, LF included, is a line',
+    options: { ...linesOnly, maxFrame: 8 },
+    expect: [['line', '{"a":1}\n', '{"a":1}']],
+  },
+  {
+    says: 'a longer line is let go in pieces, and the next one is cut',
+    options: { ...linesOnly, maxFrame: 8 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '{"a":"12'],
+      ['text', '34567890'],
+      ['text', '"}\n'],
+      ['line', '{"a":1}\n', '{"a":1}'],
+    ],
+  },
+  {
+    says: 'a tag block that is too long is skipped through the next closer',
+    options: { ...tagsOnly, maxFrame: 20 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '<json>{"a":"67890123'],
+      ['text', '4567890</json>'],
+      ['tag json', '<json>{"a":1}</json>', '{"a":1}'],
+    ],
+  },
+  {
+    says: 'a tag block that is too long is skipped to the next opener',
+    options: { ...tagsOnly, maxFrame: 20 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '<json>{"a":"67890123'],
+      ['text', '4567890"'],
+      ['tag json', '<json>{"a":1}</json>', '{"a":1}'],
+    ],
+  },
+  {
+    says: 'a tag block at the limit ends at its first in-string closer',
+    options: { ...tagsOnly, maxFrame: 22 },
+    expect: [
+      ['tag json', '<json>{"a}</json>', '{"a}'],
+      ['text', ' "and more and more'],
+    ],
+  },
+  {
+    says: 'a fence that is too long is skipped through its closer',
+    options: { ...fencesOnly, maxFrame: 16 },
+    expect: [
+      ['text !FRAME_TOO_LONG', `${T}json\n{"a":11,`],
+      ['text', `"b":2}\n${T}\n`],
+      ['fence', `${T}\n{}\n${T}\n`, '{}'],
+    ],
+  },
+  {
+    says: 'an object that is too long is let go, and scanning goes on in place',
+    options: { ...objectsOnly, maxFrame: 12 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '{"a":1,"b":2'],
+      ['text', ',"c":'],
+      ['object', '{"d":4}'],
+      ['text', '}'],
+    ],
+  },
+  {
+    says: 'a think block that is too long still hides',
+    options: { ...prose, maxFrame: 16 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '<think>{"a":1} {'],
+      ['text', '"b":2}</think>'],
+      ['object', '{"c":3}'],
+    ],
+  },
+  {
+    says: 'a think block that is too long and never ends is not read again',
+    options: { ...prose, maxFrame: 16 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '<think>{"a":1} {'],
+      ['text', '"b":2}'],
+    ],
+  },
+  {
+    says: 'what has not ended when all of maxFrame is there is too long, also at the end of input',
+    options: { ...linesOnly, maxFrame: 7 },
+    expect: [['text !FRAME_TOO_LONG', '{"a":1}']],
+  },
+  {
+    says: 'maxFrame counts the original bytes, escapes included',
+    options: { ...linesOnly, maxFrame: 10 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '{"a"\x1b[1m:1'],
+      ['text', '}\n'],
+      ['line', '{"a":123}\n', '{"a":123}'],
+    ],
+  },
+  {
+    says: 'escapes behind the end of what was too long are not part of it',
+    options: { ...linesOnly, maxFrame: 8 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '{"a":"12'],
+      ['text', '3"}\n'],
+      ['blank', '\x1b[0m'],
+      ['line', '{"a":1}\n', '{"a":1}'],
+    ],
+  },
+  {
+    says: 'a closer across the limit of a tag block is still its closer',
+    options: { ...tagsOnly, maxFrame: 19 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '<json>{"a":1}</json'],
+      ['text', '>'],
+      ['tag json', '<json>{"a"}</json>', '{"a"}'],
+    ],
+  },
+  {
+    says: 'an opener across the limit of a tag block is judged anew',
+    options: { ...tagsOnly, maxFrame: 19 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '<json>{"a":"123'],
+      ['tag json', '<json>{"a"}</json>', '{"a"}'],
+    ],
+  },
+  {
+    says: 'a fence whose first line is longer than maxFrame is none',
+    options: { ...fencesOnly, maxFrame: 8 },
+    expect: [['text', `${T}json5\n{}\n`]],
+  },
+]
+
+export const escapeRules: readonly Rule[] = [
+  {
+    says: 'CSI, OSC, DCS and two-byte sequences are removed before scanning',
+    options: linesOnly,
+    expect: [
+      ['blank', '\x1b[0m\x1b]0;title\x07\x1bP1$r\x1b\\\x1b7\x1b(B'],
+      ['line', '{"a":\x1b[1;31m1\x1b[0m}\n', '{"a":1}'],
+      ['blank', '\x1b[?25h'],
+      ['line', '{"b":\x1b[38:5:1m2}\x1b[K\n', '{"b":2}'],
+    ],
+  },
+  {
+    says: 'C1 controls are removed as their two bytes, except U+0085, which is data',
+    options: linesOnly,
+    expect: [['line', '{"a":"\u009b31mx\u0085\u0084y\u009d0;t\u009cz"}\n', '{"a":"x\u0085yz"}']],
+  },
+  {
+    says: 'a lone continuation byte is not a control',
+    options: linesOnly,
+    expect: [['line !INVALID_UTF8@6', bytes('{"a":"', 0x9b, '31m"}\n'), '{"a":"\ufffd31m"}']],
+  },
+  {
+    says: 'the six characters of an escaped ESC are never removed',
+    options: linesOnly,
+    expect: [['line', '{"a":"\\u001b[0m"}\n', '{"a":"\\u001b[0m"}']],
+  },
+  {
+    says: 'an LF ends an unfinished OSC and is kept',
+    options: linesOnly,
+    expect: [
+      ['blank', '\x1b]0;ti{"a":1}\n'],
+      ['line', '{"b":2}\n', '{"b":2}'],
+    ],
+  },
+  {
+    says: 'an ESC ends an unfinished OSC and starts anew',
+    options: linesOnly,
+    expect: [
+      ['blank', '\x1b]8;;http://x\x1b[1m'],
+      ['line', '{"b":2}\n', '{"b":2}'],
+    ],
+  },
+  {
+    says: 'a byte that fits no CSI ends it and is read',
+    options: linesOnly,
+    expect: [
+      ['blank', '\x1b[12\n'],
+      ['line', '{"b":2}\n', '{"b":2}'],
+    ],
+  },
+  {
+    says: 'an unfinished sequence at the end is removed',
+    options: linesOnly,
+    expect: [
+      ['line', '{"b":2}', '{"b":2}'],
+      ['blank', '\x1b[3'],
+    ],
+  },
+  {
+    says: 'a tag and a fence are seen through the escapes in them',
+    expect: [
+      ['text', 'a '],
+      ['tag json', '<js\x1b[1mon>{"a":1}</js\x1b[0mon>', '{"a":1}'],
+      ['blank', '\x1b[m\n'],
+      ['fence json', `\`\x1b[2m${T}json\n{}\n${T}\x1b[0m\`\n`, '{}'],
+    ],
+  },
+]
+
+export const textRules: readonly Rule[] = [
+  {
+    says: 'bad bytes become U+FFFD, and the note says where the first one was',
+    options: prose,
+    expect: [
+      ['text', bytes('x', 0xff, ' ')],
+      ['object !INVALID_UTF8@9', bytes('{"a":"', 0xe2, 0x82, '"}'), '{"a":"\ufffd"}'],
+    ],
+  },
+  {
+    says: 'one range between two payloads, blank if it holds only blanks, BOMs and NULs',
+    options: prose,
+    expect: [
+      ['object', '{"a":1}'],
+      ['blank', ' \r\n\t\0\ufeff\n'],
+      ['object', '{"a":2}'],
+      ['text', ' .\n\n. '],
+      ['object', '{"a":3}'],
+    ],
+  },
+  { says: 'nothing gives nothing', expect: [] },
+]
+
+export const documentRules: readonly Rule[] = [
+  {
+    says: 'an object at the first non-blank byte is marked, later ones are not',
+    options: document,
+    expect: [
+      ['blank', '\ufeff \n'],
+      ['object first', '{"a":1}'],
+      ['blank', '\n'],
+      ['object', '{"b":2}'],
+    ],
+  },
+  {
+    says: 'the gate of a document is wider',
+    options: document,
+    expect: [
+      ['object first', '{}'],
+      ['text', ' {} [1]'],
+    ],
+  },
+  {
+    says: 'a document may start with a comment, an identifier or an apostrophe',
+    options: document,
+    expect: [['object first', "{/* x */ 'a':1, b:2}"]],
+  },
+  {
+    says: 'a document may be an array of scalars',
+    options: document,
+    expect: [
+      ['object first', '[ -1, "a"]'],
+      ['blank', ' '],
+    ],
+  },
+  {
+    says: 'closed think blocks before a document are passed over',
+    options: document,
+    expect: [
+      ['text', '<think>x</think>\n'],
+      ['object first', '{}'],
+    ],
+  },
+  {
+    says: 'a think block that was too long and closed is passed over, too',
+    options: { ...document, maxFrame: 16 },
+    expect: [
+      ['text !FRAME_TOO_LONG', '<think>123456789'],
+      ['text', '0</think>'],
+      ['object first', '{}'],
+    ],
+  },
+  {
+    says: 'a whole input of one scalar is a document when any root will do',
+    options: any,
+    expect: [
+      ['blank', ' '],
+      ['object first', '"a \\" {\\"b\\":1}"'],
+      ['blank', '\n'],
+    ],
+  },
+  {
+    says: 'a number with something after it is prose',
+    options: any,
+    expect: [
+      ['text', '12 '],
+      ['object', '{"a":1}'],
+    ],
+  },
+  {
+    says: 'a number alone is a document',
+    options: any,
+    expect: [
+      ['object first', '-1.5e+3'],
+      ['blank', '\n'],
+    ],
+  },
+  {
+    says: 'a string with a raw LF in it is prose',
+    options: any,
+    expect: [
+      ['text', '"a\n'],
+      ['object', '{"b":1}'],
+      ['text', '"'],
+    ],
+  },
+]
