@@ -39,6 +39,13 @@ export class Needle {
     return this.#hit
   }
 
+  /** The last place between `floor` and `before` where it stands whole, or -1. Remembers nothing. */
+  last(before: number, floor: number): number {
+    const { view, base } = this.#tape
+    const index = view.subarray(floor - base, before - base).lastIndexOf(this.#bytes)
+    return index < 0 ? -1 : index + floor
+  }
+
   /** Where a beginning of the needle stands at the very end of the tape; the end if there is none. */
   partial(): number {
     const { view, end } = this.#tape

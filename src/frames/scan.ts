@@ -46,6 +46,9 @@ export class Scan {
   /** Set while an unclosed think block is read again: its payloads say so. */
   unclosedThink = false
 
+  /** Set when a tag block without payload, never closed, has been read again as prose. */
+  rereadTag = false
+
   readonly #channel: Channel
   readonly #next: Sink<Frame>
   readonly #withText: boolean

@@ -36,13 +36,9 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
       /** Quotes before this position are counted; it is always on the line of `seek`, or before it. */
       counted: from + opener.length,
       inString: false,
-      /** The last in-string opener, and what it was when the closers below were met; -1 for none. */
-      lastOpener: -1,
       /** The first in-string closer of the block, and of the current line; -1 for none. */
       firstCloser: -1,
-      openerAtFirst: -1,
       lineCloser: -1,
-      openerAtLine: -1,
     }
   }
 
@@ -79,17 +75,16 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
           block.seek = close + closer.length
         } else {
           if (!block.inString) {
-            if (block.firstCloser >= 0) endAt(block.firstCloser, block.openerAtFirst)
+            if (block.firstCloser >= 0) endAt(block.firstCloser)
             else scan.leave(open)
             return true
           }
-          block.lastOpener = open
           block.seek = open + opener.length
         }
       }
     },
     finish() {
-      if (block.firstCloser >= 0) endAt(block.firstCloser, block.openerAtFirst)
+      if (block.firstCloser >= 0) endAt(block.firstCloser)
       else if (block.judged && opensLikeJson()) {
         const { end } = tape
         scan.cut({
@@ -102,7 +97,10 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
           label: name,
           open: true,
         })
-      } else {
+      } else if (scan.rereadTag) scan.leave(tape.end)
+      else {
+        // Read again as prose, but only once: `"<json>` on every line would make it once per line.
+        scan.rereadTag = true
         goBackTo(block.body)
         scan.leave(block.body)
       }
@@ -112,7 +110,7 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
   /** True if the block is over because it is too long; false to wait for more. */
   function outgrown(limit: number): boolean {
     if (tape.end < limit) return false
-    if (block.firstCloser >= 0) endAt(block.firstCloser, block.openerAtFirst)
+    if (block.firstCloser >= 0) endAt(block.firstCloser)
     else {
       // A closer or opener that stands across the limit has not been looked at yet.
       const from = Math.max(block.body, limit - closer.length + 1)
@@ -139,7 +137,7 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
     if (end >= to) return false
     countTo(end)
     if (block.inString) {
-      endAt(block.lineCloser, block.openerAtLine)
+      endAt(block.lineCloser)
       return true
     }
     block.lineCloser = -1
@@ -147,14 +145,8 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
   }
 
   function noteCloser(at: number): void {
-    if (block.firstCloser < 0) {
-      block.firstCloser = at
-      block.openerAtFirst = block.lastOpener
-    }
-    if (block.lineCloser < 0) {
-      block.lineCloser = at
-      block.openerAtLine = block.lastOpener
-    }
+    if (block.firstCloser < 0) block.firstCloser = at
+    if (block.lineCloser < 0) block.lineCloser = at
   }
 
   /** Moves the string state to `position`. */
@@ -174,9 +166,18 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
   }
 
   /** Ends the block at an in-string closer; a retry that broke off inside a string begins at its own opener. */
-  function endAt(close: number, open: number): void {
-    cut(open >= 0 ? open : block.from, close)
+  function endAt(close: number): void {
+    cut(lastOpener(close), close)
     goBackTo(scan.position)
+  }
+
+  /** The last opener before `close`. All but the block's own stand in strings: any other had restarted it. */
+  function lastOpener(close: number): number {
+    for (let at = close; ; at--) {
+      at = opener.last(at, block.body)
+      if (at < 0) return block.from
+      if (!needsPayload || beginsPayload(at + opener.length, close) === true) return at
+    }
   }
 
   /** What was searched behind this position is searched again, by another block or by prose. */
@@ -190,20 +191,24 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
     scan.cut({ kind: 'tag', from, to: close + closer.length, text, textFrom, textTo: close, label: name })
   }
 
-  /** Whether `{`, `[`, `<` or a fence follows; undefined if that is not known yet. */
   function followedByPayload(bound: number): boolean | undefined {
     while (block.seek < bound && isBlank(scan.byte(block.seek))) block.seek++
-    const at = block.seek
+    return beginsPayload(block.seek, bound)
+  }
+
+  /** Whether `{`, `[`, `<` or a fence follows, blanks skipped; undefined if that is not known yet. */
+  function beginsPayload(from: number, bound: number): boolean | undefined {
+    let at = from
+    while (at < bound && isBlank(scan.byte(at))) at++
     if (at >= bound) return undefined
     const byte = scan.byte(at)
-    if (byte === BACKTICK || byte === TILDE) {
-      for (const next of [at + 1, at + 2]) {
-        if (next >= bound) return undefined
-        if (scan.byte(next) !== byte) return false
-      }
-      return true
+    if (byte !== BACKTICK && byte !== TILDE)
+      return byte === OPEN_BRACE || byte === OPEN_BRACKET || byte === LESS
+    for (const next of [at + 1, at + 2]) {
+      if (next >= bound) return undefined
+      if (scan.byte(next) !== byte) return false
     }
-    return byte === OPEN_BRACE || byte === OPEN_BRACKET || byte === LESS
+    return true
   }
 
   function opensLikeJson(): boolean {

@@ -52,9 +52,9 @@ export function thinkMachine(scan: Scan, closed: (from: number, to: number) => v
       scan.enter(
         tooLong(scan, 'think block', from, (seek) => {
           const end = closer.next(seek)
-          return end === NOWHERE
-            ? { done: false, at: Math.max(seek, tape.end - closer.length + 1) }
-            : { done: true, at: end + closer.length }
+          if (end === NOWHERE) return { done: false, at: Math.max(seek, tape.end - closer.length + 1) }
+          closed(from, end + closer.length)
+          return { done: true, at: end + closer.length }
         }),
       )
       return true

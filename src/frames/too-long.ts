@@ -37,7 +37,7 @@ export function tooLong(scan: Scan, what: string, from: number, findEnd: (from: 
         pieces(tape.origin(seek), seek, false)
         return false
       }
-      pieces(seek === tape.end ? tape.originEnd : tape.origin(seek), seek, true)
+      pieces(tape.origin(seek - 1) + 1, seek, true)
       scan.leave(seek)
       return true
     },
