@@ -7,6 +7,10 @@ import type { Bad, Good } from './outcome.ts'
 
 /** The outcome of a frame whose value passed. `why` says how the frame itself needed help. */
 export function goodOf(frame: Frame, pass: Pass, why: string | undefined): Good<unknown> {
+  // Most payloads are clean, and then nothing more is made for them.
+  if (!why && !frame.open && !frame.notes && pass.changes.length + pass.notes.length === 0) {
+    return { ok: true, value: pass.value, repair_level: 'none', notes: NONE, frame }
+  }
   const changes = [...pass.changes]
   const notes: Note[] = []
   if (why) changes.unshift(why)
@@ -16,10 +20,6 @@ export function goodOf(frame: Frame, pass: Pass, why: string | undefined): Good<
   else if (frame.open && frame.kind === 'tag') {
     changes.unshift('added the missing closing tag')
     notes.push({ code: 'TAG_UNCLOSED', message: codes.TAG_UNCLOSED, at: frame.to })
-  }
-  // Most payloads are clean, and then nothing more is made for them.
-  if (changes.length + notes.length + pass.notes.length === 0 && !frame.notes) {
-    return { ok: true, value: pass.value, repair_level: 'none', notes: NONE, frame }
   }
   if (changes.length > 0) {
     notes.unshift({ code: 'OUTPUT_REPAIRED_GENERIC', message: codes.OUTPUT_REPAIRED_GENERIC, changes })
