@@ -11,7 +11,8 @@ const bytes = Object.fromEntries(
   ['stdout.log', 'stderr.log', 'pty-output.log'].map((name) => [name, readFileSync(`${run}/${name}`)]),
 )
 title('What came in: a real Codex run, once on stdout and once more, torn by log lines, on a PTY')
-for (const [name, content] of Object.entries(bytes)) console.log(`  ${name.padEnd(16)}${content.length} bytes`)
+for (const [name, content] of Object.entries(bytes))
+  console.log(`  ${name.padEnd(16)}${content.length} bytes`)
 console.log()
 for (const line of bytes['pty-output.log'].toString('utf8').split('\n').slice(0, 6)) {
   console.log(`  ${JSON.stringify(line).slice(1, 110)}`)
@@ -35,6 +36,9 @@ function title(text) {
 }
 
 function sh(command, args, input) {
-  const { status } = spawnSync(command, args, { input, stdio: [input ? 'pipe' : 'ignore', 'inherit', 'inherit'] })
+  const { status } = spawnSync(command, args, {
+    input,
+    stdio: [input ? 'pipe' : 'ignore', 'inherit', 'inherit'],
+  })
   if (status !== 0) process.exit(status ?? 1)
 }

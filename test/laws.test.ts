@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { corpus } from './frames/corpus.ts'
 import { chunkSizes, cutOptions, hostileBytes } from './frames/hostile.ts'
-import { type CutOptions, referenceFrames } from './frames/reference.ts'
+import { type CutFrame, type CutOptions, referenceFrames } from './frames/reference.ts'
 import {
   byteByByte,
   everySplit,
@@ -18,6 +18,14 @@ import {
 const RUNS = Number(process.env['SLUICE_RUNS'] ?? 2000)
 
 const rows = corpus.map((row) => [row.id, row] as const)
+
+/** Thousands of comparisons: the matcher, which is slow, is asked only when there is something to show. */
+function expectSame(frames: CutFrame[], whole: readonly unknown[], pieces: readonly Buffer[]): void {
+  const shapes = frames.map(shape)
+  if (JSON.stringify(shapes) === JSON.stringify(whole)) return
+  const sizes = pieces.map((piece) => piece.length)
+  expect({ sizes, frames: shapes }).toEqual({ sizes, frames: whole })
+}
 
 describe('the scanner and the reference', () => {
   test.for(rows)('agree on %s', ([, { input, options }]) => {
@@ -40,10 +48,7 @@ describe('Split: the frames do not depend on where chunks are cut', () => {
     const bytes = toBytes(input)
     const whole = scan([bytes], options).map(shape)
     const ways = bytes.length > 1000 ? [byteByByte(bytes), inSizes(bytes, [7, 1, 0, 5])] : manyWays(bytes)
-    for (const pieces of ways) {
-      const sizes = pieces.map((piece) => piece.length)
-      expect({ sizes, frames: scan(pieces, options).map(shape) }).toEqual({ sizes, frames: whole })
-    }
+    for (const pieces of ways) expectSame(scan(pieces, options), whole, pieces)
   })
 
   test('random input in random chunks', () => {
@@ -61,7 +66,7 @@ describe('Split: the frames do not depend on where chunks are cut', () => {
     fc.assert(
       fc.property(hostileBytes, cutOptions, (bytes, options) => {
         const whole = scan([bytes], options).map(shape)
-        for (const pieces of everySplit(bytes)) expect(scan(pieces, options).map(shape)).toEqual(whole)
+        for (const pieces of everySplit(bytes)) expectSame(scan(pieces, options), whole, pieces)
       }),
       { numRuns: Math.ceil(RUNS / 20) },
     )
@@ -197,17 +202,17 @@ describe('Line: hostile input ends in under 2 seconds', () => {
   test.for(cases)('200,000 × %s', { timeout: 20_000 }, ([, piece, options]) => {
     const bytes = Buffer.from(piece.repeat(200_000))
     const chunks = inSizes(bytes, [65_536])
-    const started = performance.now()
+    const started = process.cpuUsage()
     const frames = scan(chunks, options)
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000)
     expect(tilingFault(frames, bytes.length)).toBe(undefined)
   })
 
   test('nesting of depth 1,000,000, closed again', () => {
     const bytes = Buffer.from(`${'{"a":'.repeat(1_000_000)}1${'}'.repeat(1_000_000)}`)
-    const started = performance.now()
+    const started = process.cpuUsage()
     const frames = scan([bytes], { lines: false })
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000)
     expect(frames.map((frame) => [frame.kind, frame.from, frame.to])).toEqual([['object', 0, bytes.length]])
   })
 })

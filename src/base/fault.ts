@@ -46,6 +46,8 @@ export const codes = {
   PIPE_HELD_OPEN: 'the process ended, but something still holds its pipe',
   ARTIFACT_REJECTED: 'a path leaves the run directory or cannot be used',
   ARTIFACT_MISSING: 'the engine claims a file that is not there',
+  END_UNKNOWN: 'nothing says how the run ended',
+  DRIFT_REPORT: 'types and fields this parser does not know, with their counts',
 } as const satisfies Record<string, string>
 
 /** A code of the table. */

@@ -115,7 +115,9 @@ class StageTransform<In, Out> extends Transform {
     if (!this.#work) super._read(size)
     else if (this.#paused) {
       this.#paused = false
-      this.#feed()
+      // Later: the item that Node takes now is still in its queue. A portion without items would end the
+      // chunk against a queue that looks full, and Node, still waiting for a push, would never ask again.
+      process.nextTick(() => this.#feed())
     }
   }
 

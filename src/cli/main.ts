@@ -2,11 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { Fault } from '../base/fault.ts'
+import { chatCommand } from './chat.ts'
+import { enginesCommand } from './engines.ts'
+import { eventsCommand } from './events.ts'
 import { exits } from './exits.ts'
 import { valuesCommand } from './values.ts'
 
 /** Every command is one file that makes one Command; its action gives the exit code. */
-const commands = [valuesCommand]
+const commands = [valuesCommand, eventsCommand, chatCommand, enginesCommand]
 
 const program = new Command('sluice')
   .description('Takes the raw output of agents and gives back validated values and events.')

@@ -1,22 +1,28 @@
 import { once } from 'node:events'
 
 /**
- * Prints records on stdout, one JSON text a line, as fast as they can be taken. False once nobody reads
- * any more (`| head`): then it is time to stop, quietly.
+ * Writes text on stdout as fast as it can be taken. False once nobody reads any more (`| head`): then it
+ * is time to stop, quietly.
  */
-export function printer(): (record: object) => Promise<boolean> {
+export function output(): (text: string) => Promise<boolean> {
   let gone = false
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
     gone = true
   })
-  return async (record) => {
+  return async (text) => {
     if (gone) return false
-    if (!process.stdout.write(`${harmless(JSON.stringify(record))}\n`)) {
+    if (!process.stdout.write(text)) {
       await Promise.race([once(process.stdout, 'drain'), once(process.stdout, 'close')]).catch(() => {})
     }
     return !gone
   }
+}
+
+/** Prints records on stdout, one JSON text a line. */
+export function printer(): (record: object) => Promise<boolean> {
+  const write = output()
+  return (record) => write(`${harmless(JSON.stringify(record))}\n`)
 }
 
 /**

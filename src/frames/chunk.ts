@@ -8,6 +8,8 @@ export type Channel = 'stdout' | 'stderr' | 'pty'
 export interface BytesChunk {
   readonly channel: Channel
   readonly bytes: Uint8Array
+  /** All channels that will come, where the sender knows: the first chunk of a `tap` says it. */
+  readonly channels?: readonly Channel[] | undefined
 }
 
 /** How the process ended. The last chunk of a run, if it is known. */
@@ -15,6 +17,8 @@ export interface ExitChunk {
   readonly channel: 'exit'
   readonly code: number | null
   readonly signal: string | null
+  /** Channels that were let go while something still held them open. */
+  readonly held?: readonly Channel[] | undefined
 }
 
 /**
@@ -54,11 +58,10 @@ export function chunkIntake(): Intake<Chunk> {
         `expected bytes, text or {channel, bytes}, but got ${describe(written)}; write Buffers or Chunks to this stream`,
       )
     },
-    size: (chunk) => (chunk.channel === 'exit' ? 1 : chunk.bytes.length),
+    // An empty chunk counts as one unit, so that what it announces comes through.
+    size: (chunk) => (chunk.channel === 'exit' ? 1 : Math.max(1, chunk.bytes.length)),
     portion(chunk, from, to) {
-      return chunk.channel === 'exit'
-        ? chunk
-        : { channel: chunk.channel, bytes: chunk.bytes.subarray(from, to) }
+      return chunk.channel === 'exit' ? chunk : { ...chunk, bytes: chunk.bytes.subarray(from, to) }
     },
     rest: () => (half ? stdout(Buffer.alloc(0)) : undefined),
   }

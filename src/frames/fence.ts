@@ -225,15 +225,10 @@ export function fenceMachine(scan: Scan): FenceMachine {
       const { mark, container, runEnd, lineEnd } = (scan.byte(from) === BACKTICK ? backticks : tildes).at(
         from,
       )
-      const info = scan.decode(runEnd, lineEnd).trim()
-      opener = {
-        ...container,
-        from,
-        mark,
-        length: runEnd - from,
-        info,
-        body: Math.min(lineEnd + 1, tape.end),
-      }
+      const { quotes, indent } = container
+      const info = runEnd === lineEnd ? '' : scan.decode(runEnd, lineEnd).trim()
+      const bodyFrom = Math.min(lineEnd + 1, tape.end)
+      opener = { quotes, indent, from, mark, length: runEnd - from, info, body: bodyFrom }
       startLine(opener.body)
       scan.enter(fence)
     },

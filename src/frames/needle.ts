@@ -50,9 +50,17 @@ export class Needle {
   partial(): number {
     const { view, end } = this.#tape
     for (let length = Math.min(this.length - 1, view.length); length > 0; length--) {
-      if (view.compare(this.#bytes, 0, length, view.length - length) === 0) return end - length
+      if (this.#beginsAt(view, view.length - length, length)) return end - length
     }
     return end
+  }
+
+  /** A loop, because it nearly always ends at the first byte: a native comparison costs more than that. */
+  #beginsAt(view: Buffer, at: number, length: number): boolean {
+    for (let index = 0; index < length; index++) {
+      if (view[at + index] !== this.#bytes[index]) return false
+    }
+    return true
   }
 
   /** Forgets what it knows, because the position goes back to `from`. */

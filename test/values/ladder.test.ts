@@ -163,11 +163,11 @@ describe('limits', () => {
     '“',
   ])('needs linear time for %j again and again', (piece) => {
     const text = piece.repeat(Math.ceil(1_000_000 / piece.length))
-    const started = performance.now()
+    const started = process.cpuUsage()
     climb(text, rules({ partial: true, schema: needsA }))
     climb(`{"a":${text}`, rules({ partial: true }))
     climb(`{"a":"${text}`, rules({ partial: true }))
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000)
   })
 })
 

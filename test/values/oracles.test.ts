@@ -87,9 +87,9 @@ test.each(['{', '"', '<json>', '`', '['])(
       { lines: true },
       { schema: { required: ['a'] }, partial: true },
     ]) {
-      const started = performance.now()
+      const started = process.cpuUsage()
       const all = drive(valueStage(options), chunks)
-      expect(performance.now() - started).toBeLessThan(2000)
+      expect(process.cpuUsage(started).user).toBeLessThan(2_000_000)
       expect(all.map((outcome) => outcome.ok)).toEqual([false])
     }
   },
@@ -101,9 +101,9 @@ test.each([
   ['objects', `${'{"a":'.repeat(1e6)}1${'}'.repeat(1e6)}`],
 ])('a depth of a million ends in under two seconds, with a fault: %s', (_name, text) => {
   for (const wrapped of [text, `<json>${text}</json>`, `x\n\`\`\`json\n${text}\n\`\`\``]) {
-    const started = performance.now()
+    const started = process.cpuUsage()
     const [outcome] = outcomesOf(wrapped, { root: 'any', schema: { required: ['a'] } })
-    expect(performance.now() - started).toBeLessThan(2000)
+    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000)
     expect(outcome).toMatchObject({ ok: false })
   }
 })

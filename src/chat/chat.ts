@@ -1,0 +1,182 @@
+import { codes } from '../base/fault.ts'
+import { type Flow, flow } from '../base/flow.ts'
+import type { Stage } from '../base/stage.ts'
+import type {
+  ArtifactData,
+  CompletionData,
+  Correlation,
+  DiagnosticData,
+  Event,
+  MessageData,
+  RawData,
+  RawRef,
+  ReasoningData,
+  ResultData,
+  ToolData,
+} from '../events/event.ts'
+
+/** How the conversation stands at the end of an attempt; `result` if a schema was given. */
+export type ChatEnd = CompletionData & { readonly result?: ResultData }
+
+/** Every chat type and what its `data` holds. */
+export interface ChatData {
+  'conversation.started': { readonly session_id: string }
+  'assistant.message.delta': MessageData
+  'assistant.message.final': MessageData
+  'assistant.reasoning': ReasoningData
+  'assistant.tool_call': ToolData & { readonly phase: 'started' | 'completed' | 'failed' }
+  'artifact.created': ArtifactData
+  'artifact.modified': ArtifactData
+  'artifact.deleted': ArtifactData
+  'user.input.required': ChatEnd
+  'conversation.completed': ChatEnd
+  'conversation.failed': ChatEnd
+  /** Also the end that nobody knows: then `state` is there. */
+  'diagnostic.warning': DiagnosticData & Partial<ChatEnd>
+  'raw.stdout': RawData
+  'raw.stderr': RawData
+  'raw.pty': RawData
+}
+
+export type ChatType = keyof ChatData
+
+/** What the conversation shows: one FCMP record. Narrows on `type`. */
+export type Chat = {
+  [K in ChatType]: {
+    readonly protocol_version: 'fcmp/1.0'
+    readonly run_id: string
+    /** From 1, without gaps, over all attempts of the run. */
+    readonly seq: number
+    readonly ts: string
+    readonly engine: string
+    readonly type: K
+    readonly data: ChatData[K]
+    readonly meta: { readonly attempt: number; readonly local_seq: number }
+    readonly correlation: Correlation
+    readonly raw_ref: RawRef | null
+  }
+}[ChatType]
+
+/** The chat records of one type. */
+export type ChatOf<T extends ChatType> = Extract<Chat, { readonly type: T }>
+
+export interface ChatOptions {
+  /** The last `seq` of the attempts before, when each has its own stream. @default 0 */
+  readonly after?: number | undefined
+  /** The conversation was started in an attempt before. @default false */
+  readonly started?: boolean | undefined
+}
+
+/**
+ * Folds events into a conversation. Every attempt ends with one record that says how it stands.
+ *
+ * @example
+ * await pipeline(tap(child), events(opencode), chat(), sse(), response)
+ */
+export function chat(options: ChatOptions & { readonly signal?: AbortSignal | undefined } = {}): Flow<Chat> {
+  return flow(chatStage(options), { signal: options.signal })
+}
+
+/** The floor of `chat()`. */
+export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
+  return (next) => {
+    let seq = options.after ?? 0
+    let started = options.started ?? false
+    let attempt: number | undefined
+    let localSeq = 0
+    let result: ResultData | undefined
+
+    const write = <T extends ChatType>(event: Event, type: T, data: ChatData[T]) => {
+      if (event.attempt_number !== attempt) {
+        attempt = event.attempt_number
+        localSeq = 0
+      }
+      const record = {
+        protocol_version: 'fcmp/1.0' as const,
+        run_id: event.run_id,
+        seq: ++seq,
+        ts: event.ts,
+        engine: event.source.engine,
+        type,
+        data,
+        meta: { attempt: event.attempt_number, local_seq: ++localSeq },
+        correlation: event.correlation,
+        raw_ref: event.raw_ref,
+      }
+      // The cast joins `type` and `data` again: inside a generic they are two unions to TypeScript.
+      next.write(record as unknown as Chat)
+    }
+
+    const finish = (event: Event, data: CompletionData) => {
+      const end: ChatEnd = result ? { ...data, result } : data
+      result = undefined
+      switch (data.state) {
+        case 'completed':
+          return write(event, 'conversation.completed', end)
+        case 'awaiting_user_input':
+          return write(event, 'user.input.required', end)
+        case 'interrupted':
+          return write(event, 'conversation.failed', end)
+        case 'unknown': {
+          const { confidence } = event.source
+          const code = 'END_UNKNOWN'
+          return write(event, 'diagnostic.warning', {
+            code,
+            message: codes[code],
+            severity: 'warning',
+            confidence,
+            ...end,
+          })
+        }
+      }
+    }
+
+    return {
+      write(event) {
+        const session = event.correlation.session_id
+        if (!started && session !== undefined) {
+          started = true
+          write(event, 'conversation.started', { session_id: session })
+        }
+        // The type stands one level down, so each data is named once more: the pair is made in `event.ts`.
+        const kind = event.event.type
+        switch (kind) {
+          case 'agent.message.delta':
+            return write(event, 'assistant.message.delta', event.data as MessageData)
+          case 'agent.message.final':
+            return write(event, 'assistant.message.final', event.data as MessageData)
+          case 'agent.reasoning.summary':
+            return write(event, 'assistant.reasoning', event.data as ReasoningData)
+          case 'tool.call.started':
+          case 'tool.call.completed':
+          case 'tool.call.failed': {
+            const phase = kind.slice('tool.call.'.length) as 'started' | 'completed' | 'failed'
+            return write(event, 'assistant.tool_call', { phase, ...(event.data as ToolData) })
+          }
+          case 'artifact.created':
+          case 'artifact.modified':
+          case 'artifact.deleted':
+            return write(event, kind, event.data as ArtifactData)
+          case 'diagnostic.parser.warning':
+          case 'diagnostic.engine.error':
+            return write(event, 'diagnostic.warning', event.data as DiagnosticData)
+          case 'raw.stdout':
+          case 'raw.stderr':
+          case 'raw.pty':
+            return write(event, kind, event.data as RawData)
+          case 'lifecycle.run.result':
+            result = event.data as ResultData
+            return
+          case 'lifecycle.completion.state':
+            return finish(event, event.data as CompletionData)
+          case 'lifecycle.run.status':
+            return
+          default: {
+            kind satisfies never
+          }
+        }
+      },
+      end: () => next.end(),
+    }
+  }
+}

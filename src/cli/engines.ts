@@ -1,0 +1,33 @@
+import { Command } from 'commander'
+import { auto } from '../engines/auto.ts'
+import { engines } from '../engines/engines.ts'
+import { output } from './print.ts'
+
+/** `sluice engines`: the profiles and what they understand. */
+export function enginesCommand(exit: (code: number) => void): Command {
+  return new Command('engines')
+    .summary('the agents that are understood')
+    .description(
+      'Lists the agents that are understood: name, dialect, channels that are read, modes and versions.',
+    )
+    .option('--json', 'as NDJSON')
+    .action(async (flags: { readonly json?: boolean }) => {
+      const write = output()
+      const rows = [...Object.values(engines), auto].map(({ name, parser, cut, about = '' }) => {
+        const channels = (['stdout', 'stderr', 'pty'] as const).filter(
+          (channel) => cut[channel] !== undefined,
+        )
+        return { name, parser, channels, about }
+      })
+      for (const row of rows) {
+        const columns = [
+          row.name.padEnd(8),
+          row.parser.padEnd(15),
+          row.channels.join('+').padEnd(17),
+          row.about,
+        ]
+        await write(`${flags.json ? JSON.stringify(row) : columns.join('  ')}\n`)
+      }
+      exit(0)
+    })
+}

@@ -1,0 +1,228 @@
+import { isRecord, type Profile, type Say, text } from '../events/profile.ts'
+
+type Item = Record<string, unknown>
+
+/**
+ * Codex (`codex exec --json`). Three dialects, told apart by shape: today's `thread.*`, `turn.*`, `item.*`;
+ * `session.created` with `item_type` (0.42, experimental); `{id, msg: {type}}` after a config line (0.42).
+ */
+export const codex: Profile = {
+  name: 'codex',
+  parser: 'codex_ndjson',
+  cut: { stdout: 'records', pty: 'records' },
+  about: 'codex exec --json; 0.166, 0.98, 0.42 (both of its dialects)',
+  shape: ({ value }) => isRecord(value) && (isLine(value) || isOldLine(value)),
+  open: () => ({
+    read({ value }, say) {
+      if (!isRecord(value)) return false
+      if (isRecord(value['msg'])) return readOld(value['msg'], text(value['id']) ?? '', say)
+      if (isConfig(value)) {
+        say.status('configured', typeof value['model'] === 'string' ? { model: value['model'] } : {})
+        return true
+      }
+      // The echoed prompt is the user's, not the agent's.
+      if (typeof value['prompt'] === 'string' && value['type'] === undefined) return true
+      return readLine(value, say)
+    },
+  }),
+}
+
+function isLine(value: Item): boolean {
+  const type = text(value['type']) ?? ''
+  return (
+    /^(thread|turn|item)\.[a-z]+$/.test(type.slice(0, 40)) ||
+    (type === 'session.created' && 'session_id' in value)
+  )
+}
+
+function isOldLine(value: Item): boolean {
+  return typeof value['id'] === 'string' && isRecord(value['msg']) && typeof value['msg']['type'] === 'string'
+}
+
+function isConfig(value: Item): boolean {
+  return typeof value['workdir'] === 'string' && typeof value['provider'] === 'string'
+}
+
+function readLine(line: Item, say: Say): boolean {
+  const type = text(line['type']) ?? ''
+  switch (type) {
+    case 'thread.started':
+    case 'session.created':
+      say.fields(line, 'type thread_id session_id')
+      say.session(line['thread_id'] ?? line['session_id'])
+      return true
+    case 'turn.started':
+      say.fields(line, 'type')
+      say.begun()
+      say.status('turn_started')
+      return true
+    case 'turn.completed':
+      say.fields(line, 'type usage')
+      say.status('turn_completed', { usage: line['usage'] })
+      say.ended(type)
+      return true
+    case 'turn.failed':
+      say.fields(line, 'type error')
+      say.status('turn_failed')
+      say.error(errorText(line['error']), 'fatal')
+      return true
+    case 'error':
+      // Mostly transient ("Reconnecting... 2/5"): only turn.failed and the exit code are fatal.
+      say.fields(line, 'type message')
+      say.error(errorText(line), /^Reconnecting/.test(errorText(line)) ? 'warning' : 'error')
+      return true
+    case 'item.started':
+    case 'item.updated':
+    case 'item.completed':
+      say.fields(line, 'type item')
+      return isRecord(line['item']) && readItem(type, line['item'], say)
+    default:
+      say.unknownType(type)
+      return false
+  }
+}
+
+function readItem(phase: string, item: Item, say: Say): boolean {
+  const id = text(item['id'])
+  const type = text(item['type']) ?? text(item['item_type']) ?? ''
+  const done = phase === 'item.completed'
+  switch (type) {
+    case 'agent_message':
+    case 'assistant_message':
+      say.fields(item, 'id type item_type text')
+      if (done) say.message(id, text(item['text']) ?? '')
+      return true
+    case 'reasoning':
+      say.fields(item, 'id type item_type text')
+      if (done) say.reasoning(id, text(item['text']) ?? '')
+      return true
+    case 'error':
+      say.fields(item, 'id type item_type message')
+      say.error(errorText(item), 'warning')
+      return true
+    case 'command_execution':
+      say.fields(item, 'id type item_type command aggregated_output exit_code status')
+      readCall(phase, item, 'command_execution', { command: item['command'] }, item['aggregated_output'], say)
+      return true
+    case 'mcp_tool_call':
+      say.fields(item, 'id type item_type server tool arguments result error status')
+      readCall(phase, item, `${item['server']}.${item['tool']}`, item['arguments'], item['result'], say)
+      return true
+    case 'web_search':
+      // The line has two `id` keys; JSON.parse keeps the last one, on start and end alike.
+      say.fields(item, 'id type item_type query action')
+      readCall(phase, item, 'web_search', { query: item['query'] }, undefined, say)
+      return true
+    case 'file_change':
+      say.fields(item, 'id type item_type changes status')
+      readCall(phase, item, 'file_change', { changes: item['changes'] }, undefined, say)
+      if (done && item['status'] !== 'failed') readChanges(item['changes'], say)
+      return true
+    case 'todo_list':
+      say.fields(item, 'id type item_type items')
+      readCall(phase, item, 'todo_list', { items: item['items'] }, undefined, say)
+      return true
+    default:
+      say.unknownType(`item ${type}`)
+      return false
+  }
+}
+
+function readCall(phase: string, item: Item, name: string, input: unknown, output: unknown, say: Say): void {
+  const id = text(item['id']) ?? ''
+  if (phase === 'item.started') say.started({ id, name, input })
+  if (phase !== 'item.completed') return
+  const exit_code = typeof item['exit_code'] === 'number' ? item['exit_code'] : undefined
+  const error = item['error'] ? errorText(item['error']) : undefined
+  const bad = item['status'] === 'failed' || item['status'] === 'declined' || (exit_code ?? 0) !== 0
+  const ended = { id, name, input, output: output ?? undefined, exit_code, error }
+  if (bad || error !== undefined) say.failed(ended)
+  else say.completed(ended)
+}
+
+const changeOf = { add: 'created', update: 'modified', delete: 'deleted' } as const
+
+function readChanges(changes: unknown, say: Say): void {
+  for (const change of Array.isArray(changes) ? changes : []) {
+    if (!isRecord(change) || typeof change['path'] !== 'string') continue
+    const kind = text(change['kind']) ?? ''
+    say.artifact(
+      Object.hasOwn(changeOf, kind) ? changeOf[kind as keyof typeof changeOf] : 'modified',
+      change['path'],
+    )
+  }
+}
+
+/** The dialect of 0.42: one `msg` per line, no end signal but `task_complete`. */
+function readOld(msg: Item, turn: string, say: Say): boolean {
+  const id = text(msg['call_id']) ?? ''
+  switch (msg['type']) {
+    case 'session_configured':
+      say.session(msg['session_id'])
+      return true
+    case 'task_started':
+      say.begun()
+      say.status('turn_started')
+      return true
+    case 'task_complete':
+      say.status('turn_completed')
+      say.ended('task_complete')
+      return true
+    case 'agent_message':
+      say.message(undefined, text(msg['message']) ?? '')
+      return true
+    case 'agent_message_delta':
+      say.delta(`turn-${turn}`, text(msg['delta']) ?? '')
+      return true
+    case 'agent_reasoning':
+      say.reasoning(undefined, text(msg['text']) ?? '')
+      return true
+    case 'token_count':
+      say.status('token_count', isRecord(msg['info']) ? { usage: msg['info']['total_token_usage'] } : {})
+      return true
+    case 'exec_command_begin':
+      say.started({ id, name: 'command_execution', input: { command: msg['command'] } })
+      return true
+    case 'exec_command_end': {
+      const exit_code = typeof msg['exit_code'] === 'number' ? msg['exit_code'] : undefined
+      const call = {
+        id,
+        name: 'command_execution',
+        output: msg['aggregated_output'] ?? msg['stdout'],
+        exit_code,
+      }
+      if ((exit_code ?? 0) === 0) say.completed(call)
+      else say.failed(call)
+      return true
+    }
+    case 'patch_apply_begin':
+      say.started({ id, name: 'file_change', input: { changes: msg['changes'] } })
+      for (const [path, change] of Object.entries(isRecord(msg['changes']) ? msg['changes'] : {})) {
+        const kind = isRecord(change) ? (Object.keys(change)[0] ?? '') : ''
+        readChanges([{ path, kind }], say)
+      }
+      return true
+    case 'patch_apply_end':
+      if (msg['success'] === false) say.failed({ id, name: 'file_change', error: text(msg['stderr']) })
+      else say.completed({ id, name: 'file_change', output: msg['stdout'] })
+      return true
+    case 'stream_error':
+      say.error(errorText(msg), 'warning')
+      return true
+    case 'error':
+      say.error(errorText(msg), 'fatal')
+      return true
+    case 'agent_reasoning_section_break':
+    case 'exec_command_output_delta':
+    case 'turn_diff':
+      return true
+    default:
+      say.unknownType(`msg ${String(msg['type'])}`)
+      return false
+  }
+}
+
+function errorText(error: unknown): string {
+  if (typeof error === 'string') return error
+  return (isRecord(error) ? text(error['message']) : undefined) ?? 'an error without a message'
+}

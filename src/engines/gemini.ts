@@ -1,0 +1,211 @@
+import { type EngineFrame, isRecord, type Profile, type Say, text } from '../events/profile.ts'
+import { prose } from './prose.ts'
+
+type Line = Record<string, unknown>
+
+/** Gemini CLI (`gemini -o stream-json | json | text`). The json document can stand on stdout or stderr. */
+export const gemini: Profile = {
+  name: 'gemini',
+  parser: 'gemini_json',
+  cut: { stdout: 'documents', stderr: 'documents', pty: 'documents' },
+  about: 'gemini -o stream-json, json or text; 0.61',
+  shape: (frame) =>
+    isDocument(frame.value) ||
+    isCutDocument(frame) ||
+    (frame.channel !== 'stderr' && isStreamLine(frame.value)),
+  open() {
+    const answer = prose()
+    const stream = reader()
+    /** Records or a document were seen, so plain lines are no answer. */
+    let streaming = false
+    let documents: EngineFrame[] = []
+    return {
+      read(frame, say) {
+        if (isDocument(frame.value)) {
+          documents.push(frame)
+          // The last one wins in the end, so a flood of them need not be held.
+          if (documents.length > 16) say.giveBack(documents.shift()!)
+          return 'kept'
+        }
+        if (isCutDocument(frame)) {
+          say.session(cutSession.exec(frame.text.slice(0, 200))?.[1])
+          streaming = true
+          return false
+        }
+        if (frame.channel === 'stderr') return readLog(frame.text, say)
+        if (isStreamLine(frame.value) || (streaming && isRecord(frame.value))) {
+          streaming = true
+          return stream(frame.value as Line, say)
+        }
+        return streaming ? readLog(frame.text, say) : answer.keep(frame, say)
+      },
+      end(say) {
+        const best = documents.reduce<EngineFrame | undefined>(
+          (a, b) => (a && rank(a) > rank(b) ? a : b),
+          undefined,
+        )
+        if (!streaming && best === undefined) {
+          dropNoise(answer, say)
+          return
+        }
+        for (const frame of answer.frames()) {
+          say.about(frame)
+          if (!readLog(frame.text, say)) say.giveBack(frame)
+        }
+        for (const frame of documents) if (frame !== best) say.giveBack(frame)
+        documents = []
+        if (best) readDocument(best, say)
+      },
+    }
+  },
+}
+
+function isDocument(value: unknown): value is Line {
+  if (!isRecord(value) || typeof value['session_id'] !== 'string' || 'type' in value) return false
+  return 'response' in value || isRecord(value['error'])
+}
+
+const cutSession = /^\{\s*"session_id":\s*"([^"]+)",/
+
+/** The document of json mode, cut off at a pipe's edge: no answer, but it says what it was. */
+function isCutDocument(frame: EngineFrame): boolean {
+  return frame.open === true && cutSession.test(frame.text.slice(0, 200))
+}
+
+const streamTypes = new Set(['init', 'message', 'tool_use', 'tool_result', 'error', 'result'])
+
+function isStreamLine(value: unknown): value is Line {
+  return (
+    isRecord(value) && streamTypes.has(text(value['type']) ?? '') && typeof value['timestamp'] === 'string'
+  )
+}
+
+/** The document with a response wins, stdout before stderr, the last one of equals. */
+function rank(frame: EngineFrame): number {
+  const answers = isRecord(frame.value) && typeof frame.value['response'] === 'string' ? 4 : 0
+  return answers + (frame.channel === 'stdout' ? 2 : frame.channel === 'pty' ? 1 : 0)
+}
+
+function readDocument(frame: EngineFrame, say: Say): void {
+  const document = frame.value as Line
+  say.about(frame)
+  say.confidence(0.8)
+  say.fields(document, 'session_id response stats error')
+  say.session(document['session_id'])
+  if (document['stats'] !== undefined) say.status('result', { stats: document['stats'] })
+  if (typeof document['response'] === 'string') {
+    say.message(undefined, document['response'], { enveloped: true })
+    say.ended('response document')
+  }
+  if (isRecord(document['error']))
+    say.error(text(document['error']['message']) ?? 'the engine failed', 'fatal')
+}
+
+function reader() {
+  const names = new Map<string, { name: string; input: unknown }>()
+  let messages = 0
+  /** There is no final: the pieces up to the next other record are the message. */
+  let open: string | undefined
+  const close = (say: Say) => {
+    if (open !== undefined) say.message(open)
+    open = undefined
+  }
+
+  return (line: Line, say: Say): boolean => {
+    switch (line['type']) {
+      case 'init':
+        say.fields(line, 'type timestamp session_id model')
+        say.session(line['session_id'])
+        say.begun()
+        say.status('turn_started', typeof line['model'] === 'string' ? { model: line['model'] } : {})
+        return true
+      case 'message':
+        say.fields(line, 'type timestamp role content delta')
+        if (line['role'] !== 'assistant') close(say)
+        else if (line['delta'] === true) {
+          open ??= `message-${++messages}`
+          say.delta(open, text(line['content']) ?? '')
+        } else say.message(`message-${++messages}`, text(line['content']) ?? '')
+        return true
+      case 'tool_use': {
+        close(say)
+        say.fields(line, 'type timestamp tool_name tool_id parameters')
+        const call = {
+          id: text(line['tool_id']) ?? '',
+          name: text(line['tool_name']) ?? 'tool',
+          input: line['parameters'],
+        }
+        if (names.size < 4096) names.set(call.id, call)
+        say.started(call)
+        return true
+      }
+      case 'tool_result':
+        close(say)
+        say.fields(line, 'type timestamp tool_id status output error')
+        toolResult(line, say)
+        return true
+      case 'error':
+        say.fields(line, 'type timestamp severity message')
+        say.error(
+          text(line['message']) ?? 'an error without a message',
+          line['severity'] === 'warning' ? 'warning' : 'error',
+        )
+        return true
+      case 'result':
+        close(say)
+        say.fields(line, 'type timestamp status error stats')
+        say.status('result', { reason: text(line['status']) ?? 'unknown', stats: line['stats'] })
+        if (line['status'] === 'success') say.ended('result success')
+        else
+          say.error(
+            (isRecord(line['error']) ? text(line['error']['message']) : undefined) ?? 'the engine failed',
+            'fatal',
+          )
+        return true
+      default:
+        say.unknownType(String(line['type']))
+        return false
+    }
+  }
+
+  function toolResult(line: Line, say: Say): void {
+    const id = text(line['tool_id']) ?? ''
+    const known = names.get(id)
+    names.delete(id)
+    const call = { id, name: known?.name ?? 'tool', output: line['output'] }
+    if (line['status'] !== 'success') {
+      say.failed({ ...call, error: isRecord(line['error']) ? text(line['error']['message']) : undefined })
+      return
+    }
+    say.completed(call)
+    const path = isRecord(known?.input) ? text(known.input['file_path']) : undefined
+    if (path !== undefined && call.name === 'write_file') say.artifact('created', path)
+    if (path !== undefined && (call.name === 'replace' || call.name === 'edit'))
+      say.artifact('modified', path)
+  }
+}
+
+/** What the CLI logs about requests that failed. A retry is a warning. */
+function readLog(line: string, say: Say): boolean {
+  const head = line.slice(0, 500)
+  const retry = /^Attempt \d+ failed/.test(head)
+  if (!retry && !/^(Error when talking to Gemini API|Error generating content|\[API Error)/.test(head))
+    return false
+  say.confidence(0.7)
+  say.error(head, retry ? 'warning' : 'error')
+  return true
+}
+
+const noise =
+  /^(Warning: |YOLO mode is enabled|Ripgrep is not available|Loaded cached credentials|\[STARTUP\])/
+
+/** Text mode: what is left after the known start-up lines is the answer. */
+function dropNoise(answer: ReturnType<typeof prose>, say: Say): void {
+  const all = [...answer.frames()]
+  answer.forget()
+  for (const frame of all) {
+    if (frame.channel === 'pty' && noise.test(frame.text.slice(0, 100))) say.giveBack(frame)
+    else answer.keep(frame, say)
+  }
+  answer.speak(say)
+}

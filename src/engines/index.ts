@@ -1,0 +1,7 @@
+export { claude } from './claude.ts'
+export { codex } from './codex.ts'
+export { gemini } from './gemini.ts'
+export { iflow } from './iflow.ts'
+export { opencode } from './opencode.ts'
+export { qwen } from './qwen.ts'
+export { text } from './text.ts'

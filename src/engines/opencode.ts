@@ -1,0 +1,83 @@
+import { isRecord, type Profile, type Say, text } from '../events/profile.ts'
+
+type Part = Record<string, unknown>
+
+/** OpenCode (`opencode run --format json`). No session start or end line: the first id starts it, `stop` ends it. */
+export const opencode: Profile = {
+  name: 'opencode',
+  parser: 'opencode_ndjson',
+  cut: { stdout: 'records', pty: 'records' },
+  about: 'opencode run --format json; 1.18, 1.1',
+  shape: ({ value }) =>
+    isRecord(value) && typeof value['sessionID'] === 'string' && typeof value['type'] === 'string',
+  open: () => ({
+    read({ value }, say) {
+      if (!isRecord(value) || typeof value['type'] !== 'string' || !('sessionID' in value)) return false
+      say.fields(value, 'type timestamp sessionID part error')
+      say.session(value['sessionID'])
+      if (value['type'] === 'error') {
+        say.error(errorText(value['error']), 'fatal')
+        return true
+      }
+      return isRecord(value['part']) && readPart(value['type'], value['part'], say)
+    },
+  }),
+}
+
+function readPart(type: string, part: Part, say: Say): boolean {
+  switch (type) {
+    case 'step_start':
+      say.fields(part, 'id messageID sessionID snapshot type')
+      say.status('step_start')
+      return true
+    case 'text':
+      say.fields(part, 'id messageID sessionID type text time synthetic metadata')
+      say.message(text(part['id']), text(part['text']) ?? '')
+      return true
+    case 'reasoning':
+      say.fields(part, 'id messageID sessionID type text time metadata')
+      say.reasoning(text(part['id']), text(part['text']) ?? '')
+      return true
+    case 'tool_use':
+      say.fields(part, 'id messageID sessionID type tool callID state metadata')
+      readTool(part, say)
+      return true
+    case 'step_finish': {
+      say.fields(part, 'id messageID sessionID type reason snapshot tokens cost')
+      const reason = text(part['reason']) ?? 'unknown'
+      say.status('step_finish', { reason, usage: part['tokens'] })
+      if (reason === 'stop') say.ended('step_finish stop')
+      if (reason === 'length') say.truncated('length')
+      return true
+    }
+    default:
+      say.unknownType(type)
+      return false
+  }
+}
+
+/** A tool appears only when it is over. `completed` alone proves nothing: the exit code and `invalid` do. */
+function readTool(part: Part, say: Say): void {
+  const state = isRecord(part['state']) ? part['state'] : {}
+  const input = isRecord(state['input']) ? state['input'] : {}
+  const metadata = isRecord(state['metadata']) ? state['metadata'] : {}
+  const name = text(part['tool']) ?? 'tool'
+  const exit_code = typeof metadata['exit'] === 'number' ? metadata['exit'] : undefined
+  const error = text(state['error']) ?? (name === 'invalid' ? text(input['error']) : undefined)
+  const call = { id: text(part['callID']) ?? '', name, input, output: state['output'], exit_code, error }
+  if (state['status'] === 'error' || name === 'invalid' || (exit_code ?? 0) !== 0) say.failed(call)
+  else if (state['status'] === 'completed') {
+    say.completed(call)
+    const path = text(metadata['filepath']) ?? text(input['filePath'])
+    if (path !== undefined && name === 'write')
+      say.artifact(metadata['exists'] === true ? 'modified' : 'created', path)
+    if (path !== undefined && (name === 'edit' || name === 'multiedit')) say.artifact('modified', path)
+  } else say.started(call)
+}
+
+function errorText(error: unknown): string {
+  if (!isRecord(error)) return 'an error without a message'
+  const data = isRecord(error['data']) ? error['data'] : {}
+  const message = text(data['message']) ?? text(error['message']) ?? 'no message'
+  return `${text(error['name']) ?? 'error'}: ${message}`
+}

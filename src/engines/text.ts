@@ -1,0 +1,17 @@
+import type { Profile } from '../events/profile.ts'
+import { prose } from './prose.ts'
+
+/** Anything else: what stands on stdout is the answer, as far as anyone can tell. */
+export const text: Profile = {
+  name: 'text',
+  parser: 'text',
+  cut: { stdout: 'text', pty: 'text' },
+  about: 'any program; stdout is one message, the exit code says how it ended',
+  open() {
+    const answer = prose()
+    return {
+      read: (frame, say) => answer.keep(frame, say),
+      end: (say) => answer.speak(say),
+    }
+  },
+}

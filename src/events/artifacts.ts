@@ -1,0 +1,118 @@
+import { codes, quote } from '../base/fault.ts'
+import type { Range, Writer } from './write.ts'
+
+/** What a run changed in its directory. Paths are relative to it. */
+export interface FsDiff {
+  readonly created?: readonly string[] | undefined
+  readonly modified?: readonly string[] | undefined
+  readonly deleted?: readonly string[] | undefined
+}
+
+type Change = 'created' | 'modified' | 'deleted'
+
+interface ArtifactOptions {
+  readonly writer: Writer
+  readonly warn: (code: 'ARTIFACT_REJECTED' | 'ARTIFACT_MISSING', message: string) => void
+  /** The run directory, if it is known. */
+  readonly dir: string | undefined
+  readonly fsDiff: FsDiff | (() => FsDiff) | undefined
+  /** False if the path is a link that leads out of the run directory. */
+  readonly inside: (path: string) => boolean
+}
+
+/** Claims that are remembered, and refusals that are told one by one. */
+const MAX_CLAIMS = 65_536
+const MAX_TOLD = 100
+
+/**
+ * Merges what the engine claims to have changed with what the file system shows, each path once. Where
+ * there is a diff it decides: a claim it does not confirm is only a warning.
+ */
+export function artifacts(options: ArtifactOptions) {
+  const { writer, dir, inside } = options
+  const claims = new Map<string, { change: Change; range: Range | undefined }>()
+  let told = 0
+
+  const tell = (code: 'ARTIFACT_REJECTED' | 'ARTIFACT_MISSING', message: string) => {
+    if (++told <= MAX_TOLD) options.warn(code, message)
+  }
+
+  /** The path inside the run directory; undefined for one that is refused or left out. */
+  const accept = (path: string): string | undefined => {
+    const judged = judgePath(path, dir)
+    if (judged.ok === undefined) {
+      if (judged.why !== undefined) tell('ARTIFACT_REJECTED', `${quote(path, 80)}: ${judged.why}`)
+      return undefined
+    }
+    if (inside(judged.ok)) return judged.ok
+    tell('ARTIFACT_REJECTED', `${quote(path, 80)}: a link that leads out of the run directory`)
+    return undefined
+  }
+
+  const emit = (change: Change, path: string, range: Range | undefined) => {
+    writer.about(range, true)
+    writer.write(`artifact.${change}`, { path }, 0.95)
+  }
+
+  return {
+    claim(change: Change, path: string) {
+      const accepted = accept(path)
+      if (accepted === undefined || claims.size >= MAX_CLAIMS) return
+      const before = claims.get(accepted)?.change
+      // A file that was made and then changed in one run was made.
+      const merged = before === 'created' && change === 'modified' ? 'created' : change
+      claims.set(accepted, { change: merged, range: writer.place() })
+    },
+    end() {
+      writer.about(undefined)
+      const diff = typeof options.fsDiff === 'function' ? options.fsDiff() : options.fsDiff
+      if (!diff) {
+        for (const [path, { change, range }] of claims) emit(change, path, range)
+        writer.about(undefined)
+        return
+      }
+      const seen = new Set<string>()
+      for (const change of ['created', 'modified', 'deleted'] as const) {
+        for (const path of diff[change] ?? []) {
+          const accepted = accept(String(path))
+          if (accepted === undefined || seen.has(accepted)) continue
+          seen.add(accepted)
+          emit(change, accepted, claims.get(accepted)?.range)
+          writer.about(undefined)
+        }
+      }
+      for (const [path, { change }] of claims) {
+        // A file that came and went leaves no trace, and none is missing.
+        if (!seen.has(path) && change !== 'deleted')
+          tell('ARTIFACT_MISSING', `${codes.ARTIFACT_MISSING}: ${quote(path, 80)}`)
+      }
+      if (told > MAX_TOLD)
+        options.warn('ARTIFACT_REJECTED', `${told - MAX_TOLD} more paths were refused or missing`)
+    },
+  }
+}
+
+/** Characters that are not seen but make two names differ. */
+const invisible = /\p{Default_Ignorable_Code_Point}/gu
+
+/**
+ * Decides whether a path may be handed on: relative, or inside `dir`, and never out of it. `.audit` is left
+ * out without a word; a name that only looks like it is refused.
+ */
+export function judgePath(path: string, dir: string | undefined): { ok?: string; why?: string } {
+  if (path === '' || path.length > 4096) return { why: 'an empty or endless path' }
+  if (/[\u0000-\u001f\u007f]/.test(path)) return { why: 'a control character' }
+  const root = dir?.replaceAll('\\', '/').replace(/\/+$/, '')
+  let rest = path.replaceAll('\\', '/')
+  if (root && rest.startsWith(`${root}/`)) rest = rest.slice(root.length + 1)
+  else if (rest.startsWith('/') || /^[A-Za-z]:/.test(rest))
+    return { why: 'an absolute path outside the run directory' }
+  const parts = rest.split('/').filter((part) => part !== '' && part !== '.')
+  if (parts.includes('..')) return { why: 'it leaves the run directory' }
+  const [top] = parts
+  if (top === undefined) return { why: 'the run directory itself' }
+  if (top === '.audit') return {}
+  if (top.normalize('NFKC').replace(invisible, '').toLowerCase() === '.audit')
+    return { why: 'it looks like .audit' }
+  return { ok: parts.join('/') }
+}

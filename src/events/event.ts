@@ -1,0 +1,190 @@
+import type { Code } from '../base/fault.ts'
+import type { Channel } from '../frames/chunk.ts'
+import type { RepairLevel } from '../values/outcome.ts'
+
+/** How bad a diagnostic is. Only `fatal` counts as a failure of the run. */
+export type Severity = 'info' | 'warning' | 'error' | 'fatal'
+
+/** How a run ended. */
+export type EndState = 'completed' | 'awaiting_user_input' | 'interrupted' | 'unknown'
+
+/** Which piece of evidence decided the end. */
+export type EndReason =
+  | 'DONE_MARKER'
+  | 'END_SIGNAL'
+  | 'ENGINE_FAILED'
+  | 'EXIT_CODE'
+  | 'SIGNAL'
+  | 'TRUNCATED'
+  | 'NO_END_SIGNAL'
+
+/** All that is known about the end of a run. */
+export interface Evidence {
+  readonly done_marker: boolean
+  readonly end_signal: string | null
+  readonly failure: string | null
+  readonly exit_code: number | null
+  readonly signal: string | null
+  readonly truncated: boolean
+}
+
+export interface StatusData {
+  readonly status: string
+  /** Token counts as the engine gives them; cumulative in some engines: replace, never sum. */
+  readonly usage?: unknown
+  readonly stats?: unknown
+  readonly reason?: string
+  readonly model?: string
+}
+
+export interface CompletionData {
+  readonly state: EndState
+  readonly reason_code: EndReason
+  readonly evidence: Evidence
+}
+
+export interface ResultData {
+  readonly status: 'success' | 'failed'
+  readonly value?: unknown
+  readonly repair_level: RepairLevel
+  readonly warnings: readonly Code[]
+  readonly cacheable: boolean
+  readonly errors?: readonly { readonly path: string; readonly rule: string; readonly message: string }[]
+}
+
+export interface MessageData {
+  readonly message_id: string
+  readonly text: string
+  /** The last payload of the message that could be parsed. */
+  readonly structured_payload?: unknown
+  readonly repair_level?: RepairLevel
+  /** The run ended before the engine closed this message. */
+  readonly incomplete?: true
+  /** The call of the subagent that speaks, where the engine says so. */
+  readonly parent_call_id?: string
+}
+
+export interface ReasoningData {
+  readonly message_id: string
+  readonly text: string
+}
+
+export interface ToolData {
+  readonly call_id: string
+  readonly name: string
+  readonly input?: unknown
+  readonly output?: unknown
+  readonly exit_code?: number
+  readonly error?: string
+  readonly parent_call_id?: string
+}
+
+export interface ArtifactData {
+  /** Relative to the run directory, with `/`. */
+  readonly path: string
+}
+
+export interface DiagnosticData {
+  readonly code: Code
+  readonly message: string
+  readonly severity: Severity
+  readonly confidence: number
+  /** How often, where one diagnostic stands for many. */
+  readonly count?: number
+  /** The drift report: how often each unknown type and field was seen. */
+  readonly drift?: {
+    readonly types: Readonly<Record<string, number>>
+    readonly fields: Readonly<Record<string, number>>
+  }
+}
+
+export interface RawData {
+  /** The line, escape sequences removed, bounded; `raw_ref` has all of it. */
+  readonly line: string
+  readonly truncated?: true
+}
+
+/** Every event type and what its `data` holds. */
+export interface EventData {
+  'lifecycle.run.status': StatusData
+  'lifecycle.completion.state': CompletionData
+  'lifecycle.run.result': ResultData
+  'agent.message.delta': MessageData
+  'agent.message.final': MessageData
+  'agent.reasoning.summary': ReasoningData
+  'tool.call.started': ToolData
+  'tool.call.completed': ToolData
+  'tool.call.failed': ToolData
+  'artifact.created': ArtifactData
+  'artifact.modified': ArtifactData
+  'artifact.deleted': ArtifactData
+  'diagnostic.parser.warning': DiagnosticData
+  'diagnostic.engine.error': DiagnosticData
+  'raw.stdout': RawData
+  'raw.stderr': RawData
+  'raw.pty': RawData
+}
+
+export type EventType = keyof EventData
+
+/** The part of a type before its first dot. */
+export type Category<T extends EventType = EventType> = T extends `${infer Head}.${string}` ? Head : never
+
+/** Where in the raw log an event comes from: the bytes `[byte_from, byte_to)` of one stream. */
+export interface RawRef {
+  readonly attempt_number: number
+  readonly stream: Channel
+  readonly byte_from: number
+  readonly byte_to: number
+  readonly encoding: 'utf-8'
+}
+
+/** Who said it, and how sure the parser is. */
+export interface Source {
+  readonly engine: string
+  readonly parser: string
+  readonly confidence: number
+}
+
+export interface Correlation {
+  readonly session_id?: string
+  /** The same for the same bytes: run, attempt, stream, range, index. */
+  readonly event_id: string
+}
+
+/** What an engine meant: one RASP record. */
+export type Event = {
+  [K in EventType]: {
+    readonly protocol_version: 'rasp/1.0'
+    readonly run_id: string
+    /** From 1, without gaps, per attempt. */
+    readonly seq: number
+    /** ISO 8601, UTC. */
+    readonly ts: string
+    readonly source: Source
+    readonly event: { readonly category: Category<K>; readonly type: K }
+    readonly data: EventData[K]
+    readonly correlation: Correlation
+    readonly attempt_number: number
+    readonly raw_ref: RawRef | null
+  }
+}[EventType]
+
+/**
+ * The events of one type.
+ *
+ * @example
+ * function show(event: EventOf<'agent.message.final'>) { console.log(event.data.text) }
+ */
+export type EventOf<T extends EventType> = Extract<Event, { readonly event: { readonly type: T } }>
+
+/**
+ * Narrows an event to one type (or several); the type stands one level down, where TypeScript does not
+ * narrow by itself.
+ *
+ * @example
+ * if (isEvent(event, 'agent.message.final')) console.log(event.data.text)
+ */
+export function isEvent<T extends EventType>(event: Event, ...types: readonly T[]): event is EventOf<T> {
+  return (types as readonly EventType[]).includes(event.event.type)
+}

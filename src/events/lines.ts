@@ -1,0 +1,152 @@
+import { isUtf8 } from 'node:buffer'
+import type { Code } from '../base/fault.ts'
+import { escapeRemover } from '../frames/ansi.ts'
+import { CR, ESC, LF } from '../frames/bytes.ts'
+
+/** Of a line that outgrew the limit, so many bytes are decoded for its raw record. */
+const HEAD = 8192
+
+/** One whole line of a channel, without its CRLF and escape sequences. */
+export interface Line {
+  readonly text: string
+  /** Byte offsets in the channel, line end included. */
+  readonly from: number
+  readonly to: number
+  /** The input ended before the LF. */
+  readonly open: boolean
+  readonly note?: Code
+  /** Blank lines before it that belong to its range. */
+  readonly blanks?: string
+}
+
+/**
+ * Cuts the bytes of one channel into lines. LF is the only line end. Held across chunks: the bytes of one
+ * unfinished line, at most `maxFrame`; a longer one is let go in pieces of `maxFrame`, as text. A line that
+ * `known` knows by its bytes is passed over, and never decoded.
+ */
+export function lines(
+  maxFrame: number,
+  out: (line: Line) => void,
+  known?: (bytes: Buffer) => boolean,
+): { write(bytes: Uint8Array): void; end(): void } {
+  /** The unfinished line, in one buffer that doubles: pieces of one byte would cost more than they hold. */
+  let held = Buffer.alloc(0)
+  let size = 0
+  /** Offset of the held line's first byte. */
+  let from = 0
+  /** Inside a line that outgrew the limit: only its LF is looked for. */
+  let skipping = false
+
+  const cut = (bytes: Buffer, to: number, open: boolean) => {
+    let end = bytes.length
+    if (!open && bytes[end - 1] === LF) end--
+    if (bytes[end - 1] === CR) end--
+    if (known && !skipping && !open && end > 0 && known(bytes.subarray(0, end))) {
+      from = to
+      return
+    }
+    const slice = bytes.subarray(0, skipping ? Math.min(end, HEAD) : end)
+    const text = clean(slice)
+    const note = skipping
+      ? 'FRAME_TOO_LONG'
+      : text.includes('\ufffd') && !isUtf8(slice)
+        ? 'INVALID_UTF8'
+        : undefined
+    out(note ? { text, from, to, open, note } : { text, from, to, open })
+    from = to
+  }
+
+  const hold = (bytes: Buffer) => {
+    if (size + bytes.length > held.length) {
+      const grown = Buffer.allocUnsafe(Math.max(size + bytes.length, held.length * 2, 4096))
+      held.copy(grown, 0, 0, size)
+      held = grown
+    }
+    bytes.copy(held, size)
+    size += bytes.length
+  }
+
+  /** Takes bytes that hold no LF, or end with their only one. */
+  const take = (bytes: Buffer, ended: boolean) => {
+    let at = 0
+    while (size + bytes.length - at > maxFrame) {
+      const rest = maxFrame - size
+      hold(bytes.subarray(at, at + rest))
+      at += rest
+      skipping = true
+      cut(held.subarray(0, size), from + size, true)
+      size = 0
+    }
+    if (ended && size === 0) {
+      if (at < bytes.length) cut(bytes.subarray(at), from + bytes.length - at, false)
+      skipping = false
+      return
+    }
+    hold(bytes.subarray(at))
+    if (!ended) return
+    cut(held.subarray(0, size), from + size, false)
+    size = 0
+    skipping = false
+    // A buffer that once held a huge line is not kept for small ones.
+    if (held.length > 1 << 20) held = Buffer.alloc(0)
+  }
+
+  /** A line that lies whole in one chunk, as nearly all do: decoded in place, without a view of its own. */
+  const whole = (bytes: Buffer, start: number, at: number, escaped: boolean) => {
+    const to = from + at + 1 - start
+    const end = at > start && bytes[at - 1] === CR ? at - 1 : at
+    if (!(known && end > start && known(bytes.subarray(start, end)))) {
+      const text = escaped
+        ? clean(bytes.subarray(start, end))
+        : withoutMarks(bytes.toString('utf8', start, end))
+      const broken = text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))
+      out(broken ? { text, from, to, open: false, note: 'INVALID_UTF8' } : { text, from, to, open: false })
+    }
+    from = to
+  }
+
+  return {
+    write(input) {
+      const bytes = Buffer.from(input.buffer, input.byteOffset, input.byteLength)
+      let start = 0
+      /** The next ESC, so that a line need not be searched for one. */
+      let nextEscape = bytes.indexOf(ESC)
+      for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, start)) {
+        if (nextEscape >= 0 && nextEscape < start) nextEscape = bytes.indexOf(ESC, start)
+        if (size > 0 || skipping || at + 1 - start > maxFrame) take(bytes.subarray(start, at + 1), true)
+        else whole(bytes, start, at, nextEscape >= 0 && nextEscape < at)
+        start = at + 1
+      }
+      if (start < bytes.length) take(bytes.subarray(start), false)
+    },
+    end() {
+      if (size > 0) cut(held.subarray(0, size), from + size, true)
+      held = Buffer.alloc(0)
+      size = 0
+    },
+  }
+}
+
+/** Decodes a line and takes out escape sequences. */
+function clean(bytes: Buffer): string {
+  return withoutMarks((bytes.includes(ESC) ? withoutEscapes(bytes) : bytes).toString('utf8'))
+}
+
+/** Takes NULs and a BOM off the start. */
+function withoutMarks(text: string): string {
+  let at = 0
+  while (text.charCodeAt(at) === 0 || text.charCodeAt(at) === 0xfeff) at++
+  return at === 0 ? text : text.slice(at)
+}
+
+/**
+ * No sequence crosses an LF, so each line is cleaned by itself. A line without ESC is left alone: C1 controls
+ * in it are text that a CLI did not nextEscape in its JSON, and taking them out would tear the record.
+ */
+function withoutEscapes(bytes: Buffer): Buffer {
+  const kept: Buffer[] = []
+  const remover = escapeRemover({ keep: (part) => void kept.push(part), drop() {} })
+  remover.write(bytes)
+  remover.end()
+  return Buffer.concat(kept)
+}

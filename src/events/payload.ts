@@ -1,0 +1,84 @@
+import type { Code } from '../base/fault.ts'
+import { drive } from '../base/stage.ts'
+import type { Chunk } from '../frames/chunk.ts'
+import type { Outcome, RepairLevel } from '../values/outcome.ts'
+import type { Schema } from '../values/schema.ts'
+import { valueStage } from '../values/values.ts'
+import type { ResultData } from './event.ts'
+
+/** What was found in one assistant message. */
+export interface Payload {
+  readonly value: unknown
+  readonly repair_level: RepairLevel
+}
+
+/** The payloads of one message, and what the last candidate failed with, if it did. */
+export interface Found {
+  readonly payloads: readonly Payload[]
+  readonly fault: Code | undefined
+}
+
+interface PayloadOptions {
+  readonly schema: Schema | undefined
+  readonly maxFrame: number
+}
+
+/**
+ * Looks for payloads in assistant text, and nowhere else. A message is searched when it is complete: its
+ * pieces are joined first, so a tag that is split over two of them is one tag.
+ */
+export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
+  const each = valueStage({ maxFrame, maxComment: 0 })
+  const judged = schema && valueStage({ schema, pick: 'last', maxFrame, maxComment: 0 })
+  /** With a schema: the last candidate of the last message that had one. */
+  let last: { outcome: Outcome<unknown>; enveloped: boolean } | undefined
+
+  return {
+    /** `enveloped`: the engine put the text into a document of its own; taking it out is a repair. */
+    find(text: string, enveloped: boolean): Found {
+      // Nearly all messages are prose, and no payload is without a brace.
+      if (!text.includes('{')) return NOTHING
+      const chunks: Chunk[] = [{ channel: 'stdout', bytes: Buffer.from(text) }]
+      if (judged) {
+        const outcome = drive(judged, chunks).at(-1)
+        if (outcome && isCandidate(outcome)) last = { outcome, enveloped }
+      }
+      const outcomes = drive(each, chunks).filter(isCandidate)
+      const fault = outcomes.at(-1)
+      const payloads = outcomes
+        .filter((outcome) => outcome.ok)
+        .map(({ value, repair_level }) => ({
+          value,
+          repair_level: enveloped ? ('deterministic_generic' as const) : repair_level,
+        }))
+      return { payloads, fault: fault && !fault.ok ? fault.fault.code : undefined }
+    },
+    /** What became of the run's payload; undefined without a schema. `whole` is false for a run that broke off. */
+    result(whole: boolean): ResultData | undefined {
+      if (!judged) return undefined
+      if (!last) return { status: 'failed', repair_level: 'none', warnings: ['NO_MATCH'], cacheable: false }
+      const { outcome, enveloped } = last
+      const warnings = new Set(outcome.notes.map((note) => note.code))
+      if (!outcome.ok) {
+        const { code, errors } = outcome.fault
+        const failed = { status: 'failed' as const, repair_level: 'none' as const, cacheable: false }
+        return { ...failed, warnings: [...new Set([code, ...warnings])], ...(errors && { errors }) }
+      }
+      if (enveloped) warnings.add('OUTPUT_REPAIRED_GENERIC')
+      const repair_level = enveloped ? 'deterministic_generic' : outcome.repair_level
+      return {
+        status: 'success',
+        value: outcome.value,
+        repair_level,
+        warnings: [...warnings],
+        cacheable: whole,
+      }
+    },
+  }
+}
+
+const NOTHING: Found = { payloads: [], fault: undefined }
+
+function isCandidate(outcome: Outcome<unknown>): boolean {
+  return outcome.ok || (outcome.fault.code !== 'NO_MATCH' && outcome.fault.code !== 'EMPTY')
+}

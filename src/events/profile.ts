@@ -1,0 +1,163 @@
+import type { Code } from '../base/fault.ts'
+import type { Channel } from '../frames/chunk.ts'
+import type { Frame } from '../frames/frame.ts'
+import type { Severity } from './event.ts'
+
+/**
+ * How the lines of a channel are put together before the engine reads them.
+ *
+ * - `records`: one JSON record per line.
+ * - `documents`: also documents that start at column 0 and run over several lines.
+ * - `text`: lines as they are.
+ *
+ * A channel that is not named is never shown to the engine: its lines are raw. On the PTY, records that
+ * were wrapped or torn by a log line are mended first.
+ */
+export interface Cut {
+  readonly stdout?: 'records' | 'documents' | 'text'
+  readonly stderr?: 'records' | 'documents' | 'text'
+  readonly pty?: 'records' | 'documents' | 'text'
+  /** Names whose blocks (`<Name>` to `</Name>`, each alone on its line) are one frame of kind `tag`. */
+  readonly blocks?: readonly string[]
+}
+
+/**
+ * What an engine reads: a frame of whole lines. `kind` is `line` for a record on one line, `object` for a
+ * document on several, `tag` for a block, `text` for any other line.
+ */
+export interface EngineFrame extends Frame {
+  /** The parsed JSON of a `line`, `object` or `tag` frame; `undefined` for text. Parsed once, here. */
+  readonly value?: unknown
+  /** Blank lines that stand before the frame and belong to its range. */
+  readonly blanks?: string
+  /** The record was put together from torn lines. */
+  readonly mended?: true
+}
+
+/** What a tool call may tell. */
+export interface Call {
+  readonly id: string
+  readonly name: string
+  readonly input?: unknown
+  readonly output?: unknown
+  readonly exit_code?: number | undefined
+  readonly error?: string | undefined
+  readonly parent?: string | undefined
+}
+
+/**
+ * The words an engine has. Each becomes an event (or evidence) of the frame in hand; numbering, the
+ * session id, dedupe, "started" and the end are not the engine's business.
+ *
+ * @example
+ * say.session(record.thread_id)
+ * say.message(item.id, item.text)
+ */
+export interface Say {
+  /** The session this run belongs to. The first one starts the conversation. */
+  session(id: unknown): void
+  /** A step of the run: `turn_started`, `turn_completed`, `step_start`, … */
+  status(status: string, more?: { usage?: unknown; stats?: unknown; reason?: string; model?: string }): void
+  /** A piece of assistant text; the pieces of one id are one message. */
+  delta(id: string, text: string, more?: Speaker): void
+  /**
+   * A finished assistant message. Without `text` it is the pieces said so far under this id (nothing,
+   * if there are none). Only this text is searched for payloads and the done marker.
+   */
+  message(id: string | undefined, text?: string, more?: Speaker): void
+  /** Thoughts. Never searched for payloads. */
+  reasoning(id: string | undefined, text: string): void
+  /** A call begins. */
+  started(call: Call): void
+  /** A call ended; one that was never said to begin is started first. */
+  completed(call: Call): void
+  failed(call: Call): void
+  /** The engine claims to have changed a file. */
+  artifact(change: 'created' | 'modified' | 'deleted', path: string): void
+  /** The engine reports a problem. `fatal` is the error flag: the run failed. */
+  error(message: string, severity?: Severity): void
+  /** The parser has something to tell about this frame. */
+  warning(code: Code, message?: string, severity?: Severity): void
+  /** A turn begins: what was said about the end of the turn before no longer counts. */
+  begun(): void
+  /** The engine's own signal that its turn is over. */
+  ended(signal: string): void
+  /** The answer was cut short (a length limit, an aborted block). */
+  truncated(reason: string): void
+  /** The record is of a type this engine does not know. Return false afterwards, so that it is kept. */
+  unknownType(name: string): void
+  /** Reports the keys of `record` that are not in `known` (names, separated by blanks); the record is kept as raw too. */
+  fields(record: object, known: string): void
+  /** How sure the engine is of what it says from here on about this frame. @default 0.95 */
+  confidence(value: number): void
+  /** Speak about these bytes, not about the frame in hand. For what was kept until later. */
+  about(range: { readonly channel: Channel; readonly from: number; readonly to: number }): void
+  /** Give back a frame that was kept: it is raw after all. */
+  giveBack(frame: EngineFrame): void
+}
+
+export interface Speaker {
+  /** The call of the subagent that speaks. */
+  readonly parent?: string | undefined
+  /** The text was taken out of an envelope the engine put around it; a payload in it counts as repaired. */
+  readonly enveloped?: boolean | undefined
+  /** The message was cut off. */
+  readonly incomplete?: boolean | undefined
+}
+
+/**
+ * Reads the frames of one run. Made fresh for each run, so its closure may hold state.
+ *
+ * `read` returns true if it understood the frame (one that says nothing is kept as raw, silently), false
+ * if not (kept as raw, with a warning), and `'kept'` if it will speak about it later, at the latest in `end`.
+ */
+export interface Reader {
+  read(frame: EngineFrame, say: Say): boolean | 'kept'
+  /** The input is over; the exit is not yet weighed. */
+  end?(say: Say): void
+}
+
+/**
+ * One engine.
+ *
+ * @example
+ * const toy: Profile = {
+ *   name: 'toy', parser: 'toy_ndjson', cut: { stdout: 'records', pty: 'records' },
+ *   shape: (frame) => isRecord(frame.value) && frame.value['toy'] === 1,
+ *   open: () => ({ read(frame, say) { say.message(undefined, String(frame.value)); return true } }),
+ * }
+ */
+export interface Profile {
+  readonly name: string
+  /** The name of the dialect, for `source.parser`. */
+  readonly parser: string
+  readonly cut: Cut
+  /** One line for people: modes and versions. */
+  readonly about?: string
+  /** True if this frame could only come from this engine. For `auto`. */
+  shape?(frame: EngineFrame): boolean
+  /** Begins a run. */
+  open(): Reader
+}
+
+/** A profile that looks at the first frames and picks another one. */
+export interface Picker {
+  readonly name: string
+  readonly parser: string
+  readonly cut: Cut
+  readonly about?: string
+  /** The engine this frame belongs to, if that is plain. */
+  pick(frame: EngineFrame): Profile | undefined
+  /** What to take when nothing was recognised. */
+  readonly fallback: Profile
+}
+
+/** A JSON object: the shape nearly every check starts with. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The string, or undefined for anything else. */
+export function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

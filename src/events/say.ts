@@ -1,0 +1,297 @@
+import { type Code, clip, codes } from '../base/fault.ts'
+import type { Evidence, Severity, ToolData } from './event.ts'
+import type { Found } from './payload.ts'
+import { type Call, type EngineFrame, isRecord, type Say, type Speaker } from './profile.ts'
+import type { tally } from './tally.ts'
+import type { Range, Writer } from './write.ts'
+
+/** How sure a plain protocol record makes us. */
+export const SURE = 0.95
+const LOW = 0.7
+const MAX_RAW = 4096
+const MAX_OPEN = 4096
+
+interface SpeechOptions {
+  readonly writer: Writer
+  readonly tally: ReturnType<typeof tally>
+  readonly doneMarker: string
+  readonly maxFrame: number
+  /** Finds the payloads of a finished message. */
+  readonly payloads: (text: string, enveloped: boolean) => Found
+  readonly artifact: (change: 'created' | 'modified' | 'deleted', path: string) => void
+}
+
+/** Turns what an engine says into events, and gathers the evidence for the end. */
+export function speech(options: SpeechOptions) {
+  const { writer, tally, doneMarker, maxFrame } = options
+  let confidence = SURE
+  /** What was said about this frame, so that a silent one is kept as raw. */
+  let spoke = false
+  let drifted = false
+  /** The kept frame the engine speaks about. */
+  let kept: EngineFrame | undefined
+  let unknown = false
+  let nameless = 0
+  const evidence = {
+    done_marker: false,
+    end_signal: null as string | null,
+    failure: null as string | null,
+    truncated: false,
+  }
+  /** Messages whose end has not come. */
+  const open = new Map<string, { parts: string[]; size: number; range: Range | undefined; more: Speaker }>()
+  /** Calls that were started. */
+  const calls = new Set<string>()
+
+  const write: Writer['write'] = (type, data, sure) => {
+    spoke = true
+    writer.write(type, data, sure)
+  }
+
+  const diagnose = (code: Code, message: string, severity: Severity = 'warning') =>
+    write(
+      'diagnostic.parser.warning',
+      { code, message: clip(message, 300), severity, confidence },
+      confidence,
+    )
+
+  const raw = (text: string, sure = confidence) => {
+    const channel = writer.place()?.channel ?? 'stdout'
+    const line = text.length > MAX_RAW ? text.slice(0, MAX_RAW) : text
+    write(`raw.${channel}`, line === text ? { line } : { line, truncated: true }, sure)
+  }
+
+  /** Below 0.7 the reader is told so, and gets the raw text beside the guess. */
+  const guessed = (text: string) => {
+    if (confidence >= LOW) return
+    diagnose('LOW_CONFIDENCE_PARSE', codes.LOW_CONFIDENCE_PARSE)
+    raw(text)
+  }
+
+  const final = (id: string, text: string, more: Speaker) => {
+    const { payloads, fault } = options.payloads(text, more.enveloped === true)
+    const last = payloads.at(-1)
+    if (
+      payloads.some(
+        ({ value }) => isRecord(value) && Object.hasOwn(value, doneMarker) && value[doneMarker] === true,
+      )
+    ) {
+      evidence.done_marker = true
+    }
+    const before = confidence
+    // A JSON block that parses makes a guess about prose a better one (seed 002: 0.8).
+    if (last && confidence < LOW) confidence = 0.8
+    write(
+      'agent.message.final',
+      {
+        message_id: id,
+        text,
+        ...(last && { structured_payload: last.value, repair_level: last.repair_level }),
+        ...(more.incomplete && { incomplete: true as const }),
+        ...(more.parent !== undefined && { parent_call_id: more.parent }),
+      },
+      confidence,
+    )
+    guessed(text)
+    if (fault) diagnose(fault, `the last payload of the message ${id}: ${codes[fault]}`)
+    confidence = before
+  }
+
+  const closeOpen = (id: string, more: Speaker) => {
+    const message = open.get(id)
+    open.delete(id)
+    if (!message) return
+    const here = writer.place()
+    writer.about(message.range, true)
+    final(id, message.parts.join(''), { ...message.more, ...more })
+    writer.about(here, true)
+  }
+
+  const call = (type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', of: Call) => {
+    if (type === 'tool.call.started') {
+      if (calls.size >= MAX_OPEN) calls.clear()
+      calls.add(of.id)
+    } else if (!calls.delete(of.id)) {
+      write(
+        'tool.call.started',
+        toolData({ id: of.id, name: of.name, input: of.input, parent: of.parent }),
+        confidence,
+      )
+    }
+    write(type, toolData(of), confidence)
+  }
+
+  const say: Say = {
+    session(id) {
+      if (typeof id !== 'string' || id === '') return
+      if (writer.session(id)) write('lifecycle.run.status', { status: 'started' }, confidence)
+    },
+    status(status, more = {}) {
+      write('lifecycle.run.status', { status, ...more }, confidence)
+    },
+    delta(id, text, more = {}) {
+      write(
+        'agent.message.delta',
+        { message_id: id, text, ...(more.parent !== undefined && { parent_call_id: more.parent }) },
+        confidence,
+      )
+      let message = open.get(id)
+      if (!message) {
+        // As many messages are open at once only in broken input; the oldest is closed as it is.
+        if (open.size >= MAX_OPEN)
+          for (const oldest of open.keys()) {
+            closeOpen(oldest, { incomplete: true })
+            break
+          }
+        message = { parts: [], size: 0, range: writer.place(), more }
+        open.set(id, message)
+      }
+      const place = writer.place()
+      if (message.range && place) message.range = { ...message.range, to: place.to }
+      if (message.size <= maxFrame) message.parts.push(text)
+      message.size += text.length
+      if (message.size > maxFrame && message.size - text.length <= maxFrame) {
+        diagnose('FRAME_TOO_LONG', 'a message outgrew maxFrame; its final text is cut')
+      }
+    },
+    message(id, text, more = {}) {
+      const key = id ?? `message-${++nameless}`
+      if (text === undefined) {
+        closeOpen(key, more)
+        return
+      }
+      open.delete(key)
+      final(key, text, more)
+    },
+    reasoning(id, text) {
+      write('agent.reasoning.summary', { message_id: id ?? `reasoning-${++nameless}`, text }, confidence)
+    },
+    started: (of) => call('tool.call.started', of),
+    completed: (of) => call('tool.call.completed', of),
+    failed: (of) => call('tool.call.failed', of),
+    artifact(change, path) {
+      spoke = true
+      options.artifact(change, path)
+    },
+    error(message, severity = 'error') {
+      if (severity === 'fatal') evidence.failure ??= clip(message, 200)
+      write(
+        'diagnostic.engine.error',
+        { code: 'ENGINE_ERROR', message: clip(message, 2000), severity, confidence },
+        confidence,
+      )
+    },
+    warning: (code, message = codes[code], severity = 'warning') => diagnose(code, message, severity),
+    begun() {
+      evidence.end_signal = null
+      evidence.failure = null
+    },
+    ended(signal) {
+      evidence.end_signal = signal
+    },
+    truncated(reason) {
+      evidence.truncated = true
+      diagnose('TRUNCATED', `the answer was cut: ${reason}`)
+    },
+    unknownType(name) {
+      unknown = true
+      spoke = true
+      tally.type(name)
+    },
+    fields(record, known) {
+      for (const key in record) {
+        if (!Object.hasOwn(record, key) || knows(known, key)) continue
+        tally.field(key)
+        // Of a frame that was kept, the raw record comes here; else when the engine has spoken.
+        if (kept && !drifted) raw(kept.text, SURE)
+        drifted = true
+      }
+    },
+    confidence(value) {
+      confidence = value
+    },
+    about(range) {
+      writer.about(range, true)
+      kept = 'text' in range ? (range as EngineFrame) : undefined
+      drifted = false
+    },
+    giveBack(kept) {
+      writer.about(kept, true)
+      unread(kept)
+    },
+  }
+
+  /** A frame nobody reads: raw, and the first of its kind is told. */
+  const unread = (given: EngineFrame) => {
+    const before = confidence
+    confidence = given.blank ? SURE : 0.3
+    raw(given.text)
+    const kind = given.value === undefined ? 'line' : 'record'
+    const { channel } = given
+    const message = `a ${kind} on ${channel} was not understood and is kept as raw`
+    if (!given.blank && !unknown) tally.noise(`${channel} ${kind}`, 'RAW_LINE', 0.3, message)
+    confidence = before
+  }
+
+  return {
+    say,
+    /** Lets the engine speak about one frame, and keeps what it did not understand. */
+    frame(read: (frame: EngineFrame, say: Say) => boolean | 'kept', given: EngineFrame): boolean | 'kept' {
+      writer.about(given)
+      spoke = drifted = unknown = false
+      kept = undefined
+      confidence = given.mended ? 0.8 : SURE
+      const understood = read(given, say)
+      if (understood === false) unread(given)
+      else if (understood === true && (!spoke || drifted)) raw(given.text, SURE)
+      unknown = false
+      return understood
+    },
+    /** A frame that is not shown to the engine. */
+    unread(given: EngineFrame) {
+      writer.about(given)
+      unread(given)
+    },
+    warn: diagnose,
+    /** Lets the engine speak about what it kept. */
+    last(end: ((say: Say) => void) | undefined) {
+      writer.about(undefined)
+      confidence = SURE
+      unknown = false
+      end?.(say)
+    },
+    /** What is still open when the input is over. */
+    end() {
+      confidence = SURE
+      for (const id of [...open.keys()]) closeOpen(id, { incomplete: true })
+      writer.about(undefined)
+    },
+    evidence: (): Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated'> => evidence,
+    sawTruncation() {
+      evidence.truncated = true
+    },
+  }
+}
+
+/** Built key by key: a call is the most frequent record, and spreads of conditions are slow. */
+function toolData(of: Call): ToolData {
+  const data: { -readonly [K in keyof ToolData]: ToolData[K] } = { call_id: of.id, name: of.name }
+  if (of.input !== undefined) data.input = of.input
+  if (of.output !== undefined) data.output = of.output
+  if (of.exit_code !== undefined) data.exit_code = of.exit_code
+  if (of.error !== undefined) data.error = of.error
+  if (of.parent !== undefined) data.parent_call_id = of.parent
+  return data
+}
+
+const knownSets = new Map<string, ReadonlySet<string>>()
+
+/** The lists are literals in the engines, so there are only a few of them. */
+function knows(list: string, key: string): boolean {
+  let set = knownSets.get(list)
+  if (!set) {
+    set = new Set(list.split(' '))
+    knownSets.set(list, set)
+  }
+  return set.has(key)
+}

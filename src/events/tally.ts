@@ -1,0 +1,61 @@
+import { type Code, clip, codes, quote } from '../base/fault.ts'
+import type { Writer } from './write.ts'
+
+/** Different names that are counted one by one; the rest is counted together. */
+const MAX_NAMES = 256
+
+/**
+ * Counts what would be too much to tell each time: the first of a kind is told at once, the number of all
+ * at the end.
+ */
+export function tally(writer: Writer) {
+  const kinds = new Map<string, { code: Code; message: string; confidence: number; count: number }>()
+  const types = new Map<string, number>()
+  const fields = new Map<string, number>()
+
+  const count = (names: Map<string, number>, name: string): boolean => {
+    const known = names.get(name)
+    if (known === undefined && names.size >= MAX_NAMES) {
+      names.set('…', (names.get('…') ?? 0) + 1)
+      return false
+    }
+    names.set(name, (known ?? 0) + 1)
+    return known === undefined
+  }
+
+  const warn = (code: Code, message: string, confidence: number, more: object = {}) =>
+    writer.write(
+      'diagnostic.parser.warning',
+      { code, message: clip(message, 300), severity: 'warning', confidence, ...more },
+      confidence,
+    )
+
+  return {
+    /** One more of a kind. */
+    noise(kind: string, code: Code, confidence: number, message: string = codes[code]) {
+      const known = kinds.get(kind)
+      if (known) {
+        known.count++
+        return
+      }
+      kinds.set(kind, { code, message, confidence, count: 1 })
+      warn(code, message, confidence)
+    },
+    type(name: string) {
+      if (count(types, clip(name, 80))) warn('UNKNOWN_TYPE', `${codes.UNKNOWN_TYPE}: ${quote(name)}`, 0.3)
+    },
+    field(name: string) {
+      if (count(fields, clip(name, 80))) warn('UNKNOWN_FIELD', `${codes.UNKNOWN_FIELD}: ${quote(name)}`, 0.7)
+    },
+    /** The counts, and the drift report. */
+    end() {
+      for (const { code, message, confidence, count } of kinds.values()) {
+        if (count > 1) warn(code, `${count} times: ${message}`, confidence, { count })
+      }
+      if (types.size + fields.size === 0) return
+      const report = `${types.size} unknown types, ${fields.size} unknown fields`
+      const drift = { types: Object.fromEntries(types), fields: Object.fromEntries(fields) }
+      warn('DRIFT_REPORT', report, 0.95, { drift })
+    },
+  }
+}

@@ -1,0 +1,130 @@
+import type { Sink } from '../base/stage.ts'
+import type { Channel } from '../frames/chunk.ts'
+import type { Category, Event, EventData, EventType, Source } from './event.ts'
+
+/** Bytes of a channel that events are about. */
+export interface Range {
+  readonly channel: Channel
+  readonly from: number
+  readonly to: number
+}
+
+/** Places that are remembered because they were spoken about again. */
+const MAX_PLACES = 65_536
+
+interface WriterOptions {
+  readonly run_id: string
+  readonly attempt: number
+  /** Milliseconds since 1970. */
+  readonly clock: () => number
+}
+
+/** Who speaks: changes when `auto` has picked. */
+export interface Voice {
+  readonly name: string
+  readonly parser: string
+}
+
+/** Numbers events, and gives them their time, source, session and place. */
+export function writer(options: WriterOptions, next: Sink<Event>) {
+  const { run_id, attempt, clock } = options
+  let seq = 0
+  let session: string | undefined
+  let voice: Voice = { name: '', parser: '' }
+  /** What the events are about right now; without one, they are about the end of the run. */
+  let range: Range | undefined
+  /** What is spoken about was spoken about before: its index goes on. */
+  let again = true
+  let index = 0
+  const indexes = new Map<string, number>()
+  const sources = new Map<number, Source>()
+  let lastTime = Number.NaN
+  let lastStamp = ''
+
+  const stamp = () => {
+    const now = clock()
+    if (now !== lastTime) {
+      lastTime = now
+      lastStamp = new Date(now).toISOString()
+    }
+    return lastStamp
+  }
+
+  /** The same objects again and again: a run has millions of events, but few sources and types. */
+  const sourceOf = (confidence: number): Source => {
+    let source = sources.get(confidence)
+    if (!source) {
+      source = Object.freeze({ engine: voice.name, parser: voice.parser, confidence })
+      sources.set(confidence, source)
+    }
+    return source
+  }
+
+  const nextIndex = (place: string): number => {
+    const next = indexes.get(place) ?? 0
+    if (indexes.size > MAX_PLACES) indexes.clear()
+    indexes.set(place, next + 1)
+    return next
+  }
+
+  return {
+    write<T extends EventType>(type: T, data: EventData[T], confidence: number): void {
+      const place = range ? `${range.channel}:${range.from}-${range.to}` : 'end'
+      const event_id = `${run_id}:${attempt}:${place}:${again ? `+${nextIndex(place)}` : index++}`
+      const event = {
+        protocol_version: 'rasp/1.0' as const,
+        run_id,
+        seq: ++seq,
+        ts: stamp(),
+        source: sourceOf(confidence),
+        event: kindOf(type),
+        data,
+        correlation: session === undefined ? { event_id } : { session_id: session, event_id },
+        attempt_number: attempt,
+        raw_ref: range
+          ? {
+              attempt_number: attempt,
+              stream: range.channel,
+              byte_from: range.from,
+              byte_to: range.to,
+              encoding: 'utf-8' as const,
+            }
+          : null,
+      }
+      // The cast joins `type` and `data` again: inside a generic they are two unions to TypeScript.
+      next.write(event as unknown as Event)
+    },
+    /** The events that follow are about this range; `again` if it was spoken about before. */
+    about(place: Range | undefined, repeated = false): void {
+      if (place !== undefined && place === range && !repeated) return
+      range = place
+      again = repeated || place === undefined
+      index = 0
+    },
+    place: () => range,
+    /** Sets the session; true for the first one. */
+    session(id: string): boolean {
+      const first = session === undefined
+      session = id
+      return first
+    },
+    voice(speaker: Voice): void {
+      voice = speaker
+      sources.clear()
+    },
+    count: () => seq,
+  }
+}
+
+const kinds = new Map<EventType, { readonly category: Category; readonly type: EventType }>()
+
+function kindOf(type: EventType): { readonly category: Category; readonly type: EventType } {
+  let kind = kinds.get(type)
+  if (!kind) {
+    kind = Object.freeze({ category: type.slice(0, type.indexOf('.')) as Category, type })
+    kinds.set(type, kind)
+  }
+  return kind
+}
+
+export type Writer = ReturnType<typeof writer>

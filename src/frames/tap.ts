@@ -1,0 +1,210 @@
+import type { ChildProcess } from 'node:child_process'
+import { addAbortSignal, finished, Readable } from 'node:stream'
+import { Fault } from '../base/fault.ts'
+import type { Channel, Chunk, ExitChunk } from './chunk.ts'
+
+/** How a process ended: its code, or both code and signal. */
+export type Exit = number | null | { readonly code: number | null; readonly signal: string | null }
+
+/** The streams of one run. `exit` is said as the last chunk. */
+export interface TapSources {
+  readonly stdout?: Readable | null | undefined
+  readonly stderr?: Readable | null | undefined
+  readonly pty?: Readable | null | undefined
+  readonly exit?: Exit | Promise<Exit> | undefined
+}
+
+export interface TapOptions {
+  /**
+   * `live` takes bytes as they come. For logs: `sequence` reads stdout, then stderr, then the PTY; `step`
+   * reads them side by side, 64 KiB of each in turn, so that dedupe holds little. @default 'live'
+   */
+  readonly order?: 'live' | 'sequence' | 'step' | undefined
+  /**
+   * Milliseconds to go on reading after the process ended, while something else (a grandchild) holds its
+   * pipe. Then the pipe is let go, and the exit chunk says so. @default 2000
+   */
+  readonly grace?: number | undefined
+  /** Aborting it destroys the tap and every source. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const CHANNELS = ['stdout', 'stderr', 'pty'] as const
+const STEP = 65_536
+
+/**
+ * One Readable of chunks from a child process, or from streams. The first chunk announces the channels,
+ * the last one is the exit. An error of any source reaches the reader; destroying the tap destroys every
+ * source.
+ *
+ * @example
+ * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex))) console.log(event)
+ */
+export function tap(source: ChildProcess | TapSources, options: TapOptions = {}): Readable {
+  const { order = 'live', grace = 2000 } = options
+  if (!(grace >= 0 && Number.isFinite(grace)))
+    throw new Fault('BAD_OPTION', `grace must be 0 or more milliseconds, but is ${grace}`)
+  const child = isChild(source)
+  const sources = new Map<Channel, Readable>()
+  for (const channel of CHANNELS) {
+    const stream = channel === 'pty' && child ? undefined : (source as TapSources)[channel]
+    if (stream) sources.set(channel, stream)
+  }
+  if (sources.size === 0)
+    throw new Fault('BAD_OPTION', 'tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
+
+  let wake = () => {}
+  const tapped = new Readable({
+    objectMode: true,
+    highWaterMark: 4,
+    read: () => wake(),
+    destroy(error, done) {
+      clearTimeout(timer)
+      for (const stream of sources.values()) stream.destroy()
+      wake()
+      done(error)
+    },
+  })
+  let timer: NodeJS.Timeout | undefined
+  if (options.signal) addAbortSignal(options.signal, tapped)
+
+  const fail = (error: Error) => void tapped.destroy(error)
+  const room = () => new Promise<void>((resolve) => (wake = resolve))
+  const push = (chunk: Chunk) => tapped.push(chunk)
+
+  /** Channels whose end has not been seen. */
+  const open = new Set(sources.keys())
+  for (const [channel, stream] of sources) {
+    finished(stream, { writable: false }, (error) => {
+      // A PTY ends with EIO when its last writer is gone.
+      if (
+        error &&
+        !tapped.destroyed &&
+        !held &&
+        !(channel === 'pty' && 'code' in error && error.code === 'EIO')
+      )
+        fail(error)
+      open.delete(channel)
+      closed()
+    })
+  }
+
+  /** Channels that were let go though something still held them. */
+  let held: Channel[] | undefined
+  let closed = () => {}
+  const allClosed = new Promise<void>((resolve) => {
+    closed = () => open.size === 0 && resolve()
+  })
+  closed()
+
+  const exit: Promise<Exit | undefined> = child
+    ? new Promise((resolve) => {
+        source.once('error', fail)
+        if (source.exitCode !== null || source.signalCode !== null)
+          resolve({ code: source.exitCode, signal: source.signalCode })
+        else source.once('exit', (code, signal) => resolve({ code, signal }))
+      })
+    : Promise.resolve((source as TapSources).exit)
+  // Only a process's exit starts the clock: the exit of a log is known from the start.
+  const live = child || isPromise((source as TapSources).exit)
+  if (live) {
+    exit.then(
+      () => {
+        if (open.size === 0 || tapped.destroyed) return
+        timer = setTimeout(() => {
+          held = [...open]
+          for (const stream of sources.values()) stream.destroy()
+        }, grace)
+        timer.unref()
+      },
+      (error: Error) => fail(error),
+    )
+  }
+
+  push({ channel: sources.keys().next().value!, bytes: new Uint8Array(), channels: [...sources.keys()] })
+
+  const finish = async () => {
+    await allClosed
+    clearTimeout(timer)
+    const ended = await exit
+    if (tapped.destroyed) return
+    if (ended !== undefined || held) push(exitChunk(ended ?? null, held))
+    tapped.push(null)
+  }
+
+  if (order === 'live') {
+    for (const [channel, stream] of sources) {
+      stream.on('data', (data: Uint8Array | string) => {
+        if (tapped.destroyed) return
+        if (push({ channel, bytes: bytesOf(data) })) return
+        for (const other of sources.values()) other.pause()
+      })
+    }
+    wake = () => {
+      for (const stream of sources.values()) stream.resume()
+    }
+    finish().catch(fail)
+  } else {
+    const pump = order === 'sequence' ? inSequence(sources) : inStep(sources)
+    const run = async () => {
+      for await (const chunk of pump) {
+        if (tapped.destroyed) return
+        if (!push(chunk)) await room()
+        if (tapped.destroyed) return
+      }
+      await finish()
+    }
+    run().catch(fail)
+  }
+  return tapped
+}
+
+async function* inSequence(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<Chunk> {
+  for (const [channel, stream] of sources) {
+    for await (const data of stream) yield { channel, bytes: bytesOf(data) }
+  }
+}
+
+/** Takes 64 KiB of each channel in turn, however the streams are cut, so that the order is always the same. */
+async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<Chunk> {
+  const readers = [...sources].map(([channel, stream]) => ({
+    channel,
+    parts: stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array | string>,
+    rest: new Uint8Array() as Uint8Array,
+    done: false,
+  }))
+  while (readers.some((reader) => !reader.done)) {
+    for (const reader of readers) {
+      let wanted = STEP
+      while (wanted > 0 && !reader.done) {
+        if (reader.rest.length === 0) {
+          const next = await reader.parts.next()
+          if (next.done) reader.done = true
+          else reader.rest = bytesOf(next.value)
+          continue
+        }
+        const bytes = reader.rest.subarray(0, wanted)
+        reader.rest = reader.rest.subarray(bytes.length)
+        wanted -= bytes.length
+        yield { channel: reader.channel, bytes }
+      }
+    }
+  }
+}
+
+function exitChunk(exit: Exit, held: readonly Channel[] | undefined): ExitChunk {
+  const { code, signal } = typeof exit === 'object' && exit !== null ? exit : { code: exit, signal: null }
+  return held ? { channel: 'exit', code, signal, held } : { channel: 'exit', code, signal }
+}
+
+function bytesOf(data: Uint8Array | string): Uint8Array {
+  return typeof data === 'string' ? Buffer.from(data) : data
+}
+
+function isChild(source: ChildProcess | TapSources): source is ChildProcess {
+  return 'spawnfile' in source
+}
+
+function isPromise(value: unknown): value is Promise<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value
+}

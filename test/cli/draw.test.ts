@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
+import { chatStage } from '../../src/chat/chat.ts'
+import { drawing, safe } from '../../src/cli/draw.ts'
+import { fitTo, widthOf } from '../../src/cli/width.ts'
+import { claude } from '../../src/engines/claude.ts'
+import { codex } from '../../src/engines/codex.ts'
+import type { Profile } from '../../src/events/profile.ts'
+import { type Input, lines, run } from '../engines/run.ts'
+
+function drawn(profile: Profile, input: Input, { color = false, width = 60 } = {}): string {
+  const draw = drawing({ color, width: () => width })
+  return drive(chatStage(), run(profile, input)).map(draw).join('')
+}
+
+const item = (type: string, more: object) => ({
+  type: 'item.completed',
+  item: { id: 'item_0', type, ...more },
+})
+const command = { command: 'npm test', aggregated_output: 'one failed\nmore', exit_code: 1, status: 'failed' }
+
+describe('a drawn conversation', () => {
+  test('shows messages, thoughts, tools with their outcome, artifacts, and the end with its reason', () => {
+    const stdout = lines(
+      { type: 'thread.started', thread_id: 'abc' },
+      item('reasoning', { text: 'Let me look.' }),
+      item('command_execution', command),
+      item('agent_message', { text: 'A test fails.\nShall I fix it?' }),
+      item('file_change', { changes: [{ path: 'notes.md', kind: 'add' }], status: 'completed' }),
+      { type: 'error', message: 'Reconnecting... 1/5' },
+      { type: 'turn.completed', usage: {} },
+    )
+    expect(drawn(codex, { stdout, stderr: 'noise\n', exit: 0 })).toBe(
+      [
+        '● codex abc',
+        'Let me look.',
+        '▸ command_execution npm test',
+        '✗ command_execution exit 1 one failed',
+        'A test fails.',
+        'Shall I fix it?',
+        '▸ file_change notes.md',
+        '✓ file_change',
+        '! ENGINE_ERROR: Reconnecting... 1/5',
+        '+ notes.md',
+        '■ awaiting your input (END_SIGNAL: turn.completed, exit 0, 1 raw line not shown)',
+        '',
+      ].join('\n'),
+    )
+  })
+
+  test('shows a message once, though it comes in pieces and again as a whole', () => {
+    const sdk = (type: string, more: object) => ({
+      type,
+      uuid: 'u',
+      session_id: 's',
+      parent_tool_use_id: null,
+      ...more,
+    })
+    const piece = (text: string) =>
+      sdk('stream_event', { event: { type: 'content_block_delta', delta: { type: 'text_delta', text } } })
+    const stdout = lines(
+      piece('Hel'),
+      piece('lo'),
+      sdk('assistant', { message: { id: 'm', content: [{ type: 'text', text: 'Hello' }] } }),
+    )
+    expect(drawn(claude, { stdout, exit: 1 })).toBe('● claude s\nHello\n■ failed (EXIT_CODE, exit 1)\n')
+  })
+
+  test('dims thoughts and colours outcomes only where colour is wanted', () => {
+    const stdout = lines(item('reasoning', { text: 'Hm.' }))
+    expect(drawn(codex, { stdout }, { color: true })).toContain('\u001b[2mHm.\u001b[0m')
+    expect(drawn(codex, { stdout })).not.toContain('\u001b')
+  })
+
+  test('lets nothing an agent wrote steer the terminal', () => {
+    const evil = 'a\u001b[2J\u001b]0;title\u0007b\u009b31m\rc\u202ed\u0000\u2066'
+    const stdout = lines(
+      { type: 'thread.started', thread_id: evil },
+      item('reasoning', { text: evil }),
+      item('command_execution', {
+        command: evil,
+        aggregated_output: evil,
+        exit_code: 0,
+        status: 'completed',
+      }),
+      item('agent_message', { text: evil }),
+      { type: 'turn.failed', error: { message: evil } },
+    )
+    expect(drawn(codex, { stdout, exit: 1 }, { width: 200 })).not.toMatch(
+      /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e\u2066]/,
+    )
+  })
+})
+
+test('safe text shows control characters, keeps line ends and spells tabs out', () => {
+  expect(safe('a\tb\r\nc\u001bd\u007f')).toBe('a    b\nc␛d\ufffd')
+})
+
+test.each([
+  ['abc', 3],
+  ['你好', 4],
+  ['한국', 4],
+  ['é', 1],
+  ['👩‍👩‍👧‍👦', 2],
+  ['🇨🇳', 2],
+  ['❤️', 2],
+  ['½', 1],
+  ['a\u200bb', 2],
+])('%s is %i columns wide', (text, width) => expect(widthOf(text)).toBe(width))
+
+test.each([
+  ['hello', 5, 'hello'],
+  ['hello', 4, 'hel…'],
+  ['你好世界', 8, '你好世界'],
+  ['你好世界', 7, '你好世…'],
+  ['你好世界', 6, '你好…'],
+  ['👩‍👩‍👧‍👦👩‍👩‍👧‍👦', 3, '👩‍👩‍👧‍👦…'],
+])('%s in %i columns', (text, columns, expected) => {
+  expect(fitTo(text, columns)).toBe(expected)
+  expect(widthOf(fitTo(text, columns))).toBeLessThanOrEqual(columns)
+})
+
+test('a text without end is not walked whole', () => {
+  expect(fitTo('x'.repeat(100_000), 4)).toBe('xxx…')
+})

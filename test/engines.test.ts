@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { auto } from '../src/engines/auto.ts'
+import { engines } from '../src/engines/engines.ts'
+import type { Event } from '../src/events/event.ts'
+import {
+  arrival,
+  asLines,
+  asRead,
+  chatOf,
+  eventsOf,
+  type Fixture,
+  fixtures,
+  inPieces,
+} from './engines/fixture.ts'
+import { endOf, texts } from './engines/run.ts'
+import { validChat, validEvents } from './engines/valid.ts'
+
+const all = fixtures()
+
+test('every engine has at least eight recorded runs, each with its origin', () => {
+  for (const engine of Object.keys(engines)) {
+    const own = all.filter((fixture) => fixture.engine === engine)
+    expect(own.length, engine).toBeGreaterThanOrEqual(8)
+    for (const { path } of own)
+      expect(readFileSync(join(path, 'ORIGIN.md'), 'utf8').length).toBeGreaterThan(20)
+  }
+})
+
+describe.each(all.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture] as const))(
+  '%s',
+  (_, fixture) => {
+    const events = eventsOf(fixture, inPieces(fixture))
+
+    test('gives the expected events and conversation (npm run fixtures writes them)', () => {
+      expect(asLines(events)).toBe(readFileSync(join(fixture.path, 'events.jsonl'), 'utf8'))
+      expect(asLines(chatOf(events))).toBe(readFileSync(join(fixture.path, 'chat.jsonl'), 'utf8'))
+    })
+
+    test('gives the same byte by byte, and as it was read', () => {
+      const expected = asLines(events)
+      expect(asLines(eventsOf(fixture, asRead(fixture))) === expected).toBe(true)
+      expect(asLines(eventsOf(fixture, inPieces(fixture, 1))) === expected).toBe(true)
+    })
+
+    test('gives the same events in the order of arrival, if in another order', () => {
+      const pieces = arrival(fixture)
+      // Some runs were recorded with the reads of one channel only.
+      if (
+        fixture.logs.some(
+          ({ channel, bytes }) => bytes.length > 0 && pieces.every((piece) => piece.channel !== channel),
+        )
+      )
+        return
+      const arrived = eventsOf(fixture, [...pieces, fixture.exit])
+      expect(asBag(arrived)).toEqual(asBag(events))
+    })
+
+    test('is valid, and every byte of stdout is accounted for', () => {
+      validEvents(events)
+      validChat(chatOf(events))
+      for (const { channel, bytes } of fixture.logs) {
+        if (channel === 'stdout') expect(uncovered(events, channel, bytes.length)).toBe(-1)
+      }
+    })
+
+    test('is recognised by auto', () => {
+      const picked = eventsOf(fixture, inPieces(fixture), auto)
+      validEvents(picked)
+      if (!recognisable(fixture)) return
+      expect(picked.at(-1)!.source.engine).toBe(fixture.engine)
+      expect(texts(picked)).toEqual(texts(events))
+      expect(endOf(picked)).toEqual(endOf(events))
+    })
+  },
+)
+
+/** The position of the first byte that no event refers to. */
+function uncovered(events: readonly Event[], stream: string, size: number): number {
+  const covered = new Uint8Array(size)
+  for (const { raw_ref } of events) {
+    if (raw_ref?.stream === stream) covered.fill(1, raw_ref.byte_from, raw_ref.byte_to)
+  }
+  return covered.indexOf(0)
+}
+
+/** The events without what depends on their order. */
+function asBag(events: readonly Event[]): string[] {
+  return events.map(({ event, data, raw_ref }) => JSON.stringify([event.type, data, raw_ref])).sort()
+}
+
+/** Plain text of an engine, or nothing at all, could come from any program. */
+function recognisable({ engine, name }: Fixture): boolean {
+  return !/^(text\.|.*\.text-|silent|killed\.pipe|thrown-error)/.test(name) || engine === 'text'
+}

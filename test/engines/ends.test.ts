@@ -1,0 +1,218 @@
+import { describe, expect, test } from 'vitest'
+import { claude } from '../../src/engines/claude.ts'
+import { codex } from '../../src/engines/codex.ts'
+import { gemini } from '../../src/engines/gemini.ts'
+import { iflow } from '../../src/engines/iflow.ts'
+import { opencode } from '../../src/engines/opencode.ts'
+import { qwen } from '../../src/engines/qwen.ts'
+import { text } from '../../src/engines/text.ts'
+import type { Profile } from '../../src/events/profile.ts'
+import { chat, codesOf, endOf, type Input, lines, run } from './run.ts'
+
+const done = 'Done.\n```json\n{"ok": 1, "__SKILL_DONE__": true}\n```'
+const session = '00000000-0000-4000-8000-000000000001'
+
+/** How each engine says an answer, its end, and its failure. */
+interface Dialect {
+  readonly profile: Profile
+  readonly answer: (text: string) => Input
+  readonly failed?: Input
+  /** A record that is larger than a pipe holds. */
+  readonly huge: Input
+}
+
+const codexTurn = (...records: object[]) =>
+  lines({ type: 'thread.started', thread_id: session }, { type: 'turn.started' }, ...records)
+const codexSays = (text: string) => ({
+  type: 'item.completed',
+  item: { id: 'item_0', type: 'agent_message', text },
+})
+const part = (type: string, more: object) => ({
+  type,
+  timestamp: 1,
+  sessionID: session,
+  part: { id: 'p', messageID: 'm', sessionID: session, type, ...more },
+})
+const geminiLine = (type: string, more: object) => ({ type, timestamp: '2026-01-01T00:00:00Z', ...more })
+const geminiInit = geminiLine('init', { session_id: session, model: 'm' })
+const sdk = (type: string, more: object) => ({ type, uuid: 'u', session_id: session, ...more })
+const sdkInit = sdk('system', { subtype: 'init', model: 'm' })
+const sdkSays = (text: string) =>
+  sdk('assistant', { parent_tool_use_id: null, message: { id: 'm', content: [{ type: 'text', text }] } })
+const sdkDialect = (profile: Profile): Dialect => ({
+  profile,
+  answer: (words) => ({
+    stdout: lines(
+      sdkInit,
+      sdkSays(words),
+      sdk('result', { subtype: 'success', is_error: false, result: words }),
+    ),
+  }),
+  failed: {
+    stdout: lines(
+      sdkInit,
+      sdk('result', { subtype: 'error_during_execution', is_error: true, errors: ['boom'] }),
+    ),
+  },
+  huge: { stdout: JSON.stringify([sdkInit, sdkSays('x'.repeat(200_000))]) },
+})
+const info = `\n<Execution Info>\n${JSON.stringify({ 'session-id': session }, null, 2)}\n</Execution Info>\n`
+
+const dialects: Record<string, Dialect> = {
+  codex: {
+    profile: codex,
+    answer: (words) => ({ stdout: codexTurn(codexSays(words), { type: 'turn.completed', usage: {} }) }),
+    failed: { stdout: codexTurn({ type: 'turn.failed', error: { message: 'boom' } }) },
+    huge: { stdout: codexTurn(codexSays('x'.repeat(200_000))) },
+  },
+  opencode: {
+    profile: opencode,
+    answer: (words) => ({
+      stdout: lines(part('text', { text: words }), part('step_finish', { reason: 'stop' })),
+    }),
+    failed: {
+      stdout: lines({
+        type: 'error',
+        timestamp: 1,
+        sessionID: session,
+        error: { name: 'APIError', data: { message: 'boom' } },
+      }),
+    },
+    huge: { stdout: lines(part('text', { text: 'x'.repeat(200_000) })) },
+  },
+  'gemini stream-json': {
+    profile: gemini,
+    answer: (words) => ({
+      stdout: lines(
+        geminiInit,
+        geminiLine('message', { role: 'assistant', content: words.slice(0, 12), delta: true }),
+        geminiLine('message', { role: 'assistant', content: words.slice(12), delta: true }),
+        geminiLine('result', { status: 'success', stats: {} }),
+      ),
+    }),
+    failed: {
+      stdout: lines(
+        geminiInit,
+        geminiLine('result', { status: 'error', error: { message: 'boom' }, stats: {} }),
+      ),
+    },
+    huge: {
+      stdout: lines(
+        geminiInit,
+        geminiLine('message', { role: 'assistant', content: 'x'.repeat(200_000), delta: true }),
+      ),
+    },
+  },
+  'gemini json': {
+    profile: gemini,
+    answer: (response) => ({ stdout: JSON.stringify({ session_id: session, response, stats: {} }, null, 2) }),
+    failed: {
+      stderr: `noise\n${JSON.stringify({ session_id: session, error: { type: 'E', message: 'boom', code: 1 } }, null, 2)}\n`,
+    },
+    huge: { stdout: JSON.stringify({ session_id: session, response: 'x'.repeat(200_000) }, null, 2) },
+  },
+  qwen: sdkDialect(qwen),
+  claude: sdkDialect(claude),
+  iflow: {
+    profile: iflow,
+    answer: (words) => ({ stdout: `${words}\n`, stderr: info }),
+    huge: { stdout: 'x'.repeat(200_000) },
+  },
+  text: {
+    profile: text,
+    answer: (words) => ({ stdout: `${words}\n` }),
+    huge: { stdout: 'x'.repeat(200_000) },
+  },
+}
+
+describe.each(Object.entries(dialects))(
+  'the end of a run of %s',
+  (name, { profile, answer, failed, huge }) => {
+    /** Plain text has no end signal of its own. */
+    const signals = name !== 'text'
+    const framed = name !== 'text' && name !== 'iflow'
+
+    test('is completed with the done marker', () => {
+      const events = run(profile, { ...answer(done), exit: 0 })
+      expect(endOf(events)).toMatchObject({ state: 'completed', reason_code: 'DONE_MARKER' })
+      expect(chat(events).at(-1)!.type).toBe('conversation.completed')
+    })
+
+    test('is completed with a marker of another name', () => {
+      const events = run(profile, { ...answer('{"finished": true}'), exit: 0 }, { doneMarker: 'finished' })
+      expect(endOf(events).state).toBe('completed')
+    })
+
+    test('awaits the user after the engine said that its turn is over', () => {
+      const events = run(profile, { ...answer('Which file?'), exit: 0 })
+      expect(endOf(events).state).toBe(signals ? 'awaiting_user_input' : 'unknown')
+      expect(chat(events).at(-1)!.type).toBe(signals ? 'user.input.required' : 'diagnostic.warning')
+    })
+
+    test('is failed when the engine says so, or the exit code', () => {
+      const events = run(profile, { ...(failed ?? { stderr: 'Error: boom\n' }), exit: 1 })
+      expect(endOf(events).state).toBe('interrupted')
+      expect(endOf(events).evidence.failure === null).toBe(!failed)
+      expect(chat(events).at(-1)!.type).toBe('conversation.failed')
+    })
+
+    test('is failed when the process was killed', () => {
+      const half = (answer('Half a').stdout ?? '').slice(0, 90)
+      const events = run(profile, { stdout: half, exit: 'SIGKILL' })
+      expect(endOf(events)).toMatchObject({ state: 'interrupted', evidence: { signal: 'SIGKILL' } })
+    })
+
+    test('is never good when the output was cut at 65,536 bytes, though the exit code is 0', () => {
+      const events = run(profile, { stdout: (huge.stdout ?? '').slice(0, 65_536), exit: 0 })
+      if (framed) {
+        expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'TRUNCATED' })
+        expect(codesOf(events)).toContain('TRUNCATED')
+      } else expect(endOf(events).state).toBe('unknown')
+    })
+
+    test('is unknown when there was nothing, though the exit code is 0', () => {
+      const events = run(profile, { exit: 0 })
+      expect(endOf(events)).toMatchObject({ state: 'unknown', reason_code: 'NO_END_SIGNAL' })
+      expect(chat(events)).toMatchObject([
+        { type: 'diagnostic.warning', data: { code: 'END_UNKNOWN', state: 'unknown' } },
+      ])
+    })
+
+    test('tells of evidence that disagrees', () => {
+      const marked = run(profile, { ...answer(done), exit: 1 })
+      expect(endOf(marked).state).toBe('completed')
+      expect(codesOf(marked)).toContain('COMPLETION_CONFLICT')
+      const ended = run(profile, { ...answer('Hello.'), exit: 1 })
+      expect(endOf(ended).state).toBe(signals ? 'awaiting_user_input' : 'interrupted')
+      expect(codesOf(ended).includes('COMPLETION_CONFLICT')).toBe(signals)
+    })
+  },
+)
+
+test.each([qwen, claude])('success with is_error is a failure, and a conflict ($name)', (profile) => {
+  const result = sdk('result', { subtype: 'success', is_error: true, result: 'API Error' })
+  const events = run(profile, { stdout: lines(sdkInit, sdkSays('API Error'), result), exit: 0 })
+  expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'ENGINE_FAILED' })
+  expect(codesOf(events)).toContain('COMPLETION_CONFLICT')
+})
+
+test('an answer that OpenCode cut for its length is truncated', () => {
+  const events = run(opencode, {
+    stdout: lines(part('text', { text: 'Once' }), part('step_finish', { reason: 'length' })),
+    exit: 0,
+  })
+  expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'TRUNCATED' })
+})
+
+test('a turn that failed does not count against the turn that follows', () => {
+  const stdout = codexTurn(
+    { type: 'turn.failed', error: { message: 'boom' } },
+    { type: 'turn.started' },
+    codexSays('ok'),
+    {
+      type: 'turn.completed',
+      usage: {},
+    },
+  )
+  expect(endOf(run(codex, { stdout, exit: 0 })).state).toBe('awaiting_user_input')
+})

@@ -1,0 +1,118 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { drive } from '../../src/base/stage.ts'
+import { type Chat, chatStage } from '../../src/chat/chat.ts'
+import { engines } from '../../src/engines/engines.ts'
+import type { FsDiff } from '../../src/events/artifacts.ts'
+import type { Event } from '../../src/events/event.ts'
+import { eventStage } from '../../src/events/events.ts'
+import type { Picker, Profile } from '../../src/events/profile.ts'
+import type { BytesChunk, Channel, Chunk, ExitChunk } from '../../src/frames/chunk.ts'
+
+/** One recorded run: its logs, how they were read, how it ended. */
+export interface Fixture {
+  readonly engine: keyof typeof engines
+  readonly name: string
+  readonly path: string
+  readonly logs: readonly BytesChunk[]
+  readonly reads: readonly { channel: Channel; from: number; to: number }[]
+  readonly exit: ExitChunk
+  readonly fsDiff: FsDiff | undefined
+  readonly dir: string
+}
+
+const files = { stdout: 'stdout.log', stderr: 'stderr.log', pty: 'pty-output.log' } as const
+
+/** Every folder of `fixtures/<engine>/`. */
+export function fixtures(root = 'fixtures'): Fixture[] {
+  const names = Object.keys(engines) as (keyof typeof engines)[]
+  return names.flatMap((engine) => {
+    const folder = join(root, engine)
+    if (!existsSync(folder)) return []
+    return readdirSync(folder).map((name) => readFixture(engine, name, join(folder, name)))
+  })
+}
+
+function readFixture(engine: keyof typeof engines, name: string, path: string): Fixture {
+  const json = (file: string) => JSON.parse(readFileSync(join(path, file), 'utf8'))
+  const meta = json('meta.json')
+  const logs = (['stdout', 'stderr', 'pty'] as const)
+    .filter((channel) => existsSync(join(path, files[channel])))
+    .map((channel) => ({ channel, bytes: readFileSync(join(path, files[channel])) }))
+  const killed = meta.exit_code < 0
+  return {
+    engine,
+    name,
+    path,
+    logs,
+    reads: existsSync(join(path, 'chunks.jsonl'))
+      ? readReads(readFileSync(join(path, 'chunks.jsonl'), 'utf8'))
+      : [],
+    exit: {
+      channel: 'exit',
+      code: killed ? null : meta.exit_code,
+      signal: killed ? signals[-meta.exit_code]! : null,
+    },
+    fsDiff: existsSync(join(path, 'fs-diff.json')) ? json('fs-diff.json') : undefined,
+    dir: meta.cwd ?? '/tmp/ws2',
+  }
+}
+
+const signals: Record<number, string> = { 2: 'SIGINT', 9: 'SIGKILL', 15: 'SIGTERM' }
+
+/** Both spellings of a recorded read: `[stream, offset, length, ms]` and `{stream, off, len}`. */
+function readReads(text: string): Fixture['reads'] {
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => {
+      const read = JSON.parse(line)
+      const [stream, from, length] = Array.isArray(read) ? read : [read.stream, read.off, read.len]
+      return { channel: stream === 'pty-output' ? 'pty' : stream, from, to: from + length }
+    })
+}
+
+/** The logs one after the other, each in pieces of `size`. */
+export function inPieces(fixture: Fixture, size = Number.POSITIVE_INFINITY): Chunk[] {
+  const pieces: Chunk[] = []
+  for (const { channel, bytes } of fixture.logs) {
+    for (let at = 0; at < bytes.length; at += size)
+      pieces.push({ channel, bytes: bytes.subarray(at, at + size) })
+  }
+  return [...pieces, fixture.exit]
+}
+
+/** The logs one after the other, each as it was read. */
+export function asRead(fixture: Fixture): Chunk[] {
+  const pieces = fixture.logs.flatMap((log) => {
+    const cut = arrival(fixture).filter((piece) => piece.channel === log.channel)
+    return cut.length > 0 ? cut : [log]
+  })
+  return [...pieces, fixture.exit]
+}
+
+/** The pieces in the order they were read, whatever the channel. */
+export function arrival(fixture: Fixture): BytesChunk[] {
+  return fixture.reads.flatMap(({ channel, from, to }) => {
+    const log = fixture.logs.find((one) => one.channel === channel)
+    return log ? [{ channel, bytes: log.bytes.subarray(from, to) }] : []
+  })
+}
+
+/** The events of a run with everything that could differ held still. */
+export function eventsOf(
+  fixture: Fixture,
+  chunks: readonly Chunk[],
+  profile: Profile | Picker = engines[fixture.engine],
+): Event[] {
+  const { fsDiff, dir, engine, name } = fixture
+  return drive(eventStage(profile, { run_id: `${engine}/${name}`, clock: () => 0, fsDiff, dir }), chunks)
+}
+
+export function chatOf(events: readonly Event[]): Chat[] {
+  return drive(chatStage(), events)
+}
+
+export function asLines(records: readonly object[]): string {
+  return records.map((record) => `${JSON.stringify(record)}\n`).join('')
+}

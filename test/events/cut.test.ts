@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest'
+import { cutter } from '../../src/events/cut.ts'
+import { lines } from '../../src/events/lines.ts'
+import type { Cut, EngineFrame } from '../../src/events/profile.ts'
+import type { Channel } from '../../src/frames/chunk.ts'
+
+function cut(
+  text: string,
+  channel: Channel = 'stdout',
+  shape: Cut = { stdout: 'records', stderr: 'documents', pty: 'records' },
+) {
+  const once = (size: number) => {
+    const out: EngineFrame[] = []
+    const cutting = cutter({ channel, cut: () => shape, maxFrame: 1 << 20 }, (frame) => void out.push(frame))
+    const splitter = lines(1 << 20, cutting.line)
+    const bytes = Buffer.from(text)
+    for (let at = 0; at < bytes.length; at += size) splitter.write(bytes.subarray(at, at + size))
+    splitter.end()
+    cutting.end()
+    let at = 0
+    for (const { from, to } of out) {
+      // Log lines that were taken out of a record lie inside its range.
+      expect(from).toBeLessThanOrEqual(at)
+      at = Math.max(at, to)
+    }
+    expect(at).toBe(bytes.length)
+    return out
+  }
+  const whole = once(Number.POSITIVE_INFINITY)
+  for (const size of [1, 5]) expect(once(size)).toEqual(whole)
+  return whole
+}
+
+const brief = (frames: readonly EngineFrame[]) => frames.map((frame) => frame.value ?? frame.text)
+const log = '2026-11-15T00:48:15.496197Z ERROR codex_core::tools::router: error=unsupported call'
+
+describe('records', () => {
+  test('are lines that hold one JSON value; everything else is text', () => {
+    expect(brief(cut('{"a":1}\nnoise\n{"broken\n[1]\n{"b":2}'))).toEqual([
+      { a: 1 },
+      'noise',
+      '{"broken',
+      [1],
+      { b: 2 },
+    ])
+  })
+
+  test('own the blank lines before them', () => {
+    expect(cut('\n\n{"a":1}\n\n')).toMatchObject([
+      { kind: 'line', from: 0, to: 10, blanks: '\n\n' },
+      { kind: 'text', from: 10, to: 11, blank: true },
+    ])
+  })
+
+  test('that the input cut off are open', () => {
+    expect(cut('{"a":1}\n{"b":')).toMatchObject([
+      { value: { a: 1 } },
+      { kind: 'text', text: '{"b":', open: true },
+    ])
+    expect(cut('{"a":1}\nprose')[1]).not.toHaveProperty('open')
+  })
+})
+
+describe('documents', () => {
+  test('start at column 0 and run to their closing bracket', () => {
+    const text = 'noise {\n  status: 400\n}\n{\n  "a": {\n    "b": "}"\n  }\n}\nmore\n'
+    const frames = cut(text, 'stderr')
+    expect(brief(frames)).toEqual(['noise {', '  status: 400', '}', { a: { b: '}' } }, 'more'])
+    expect(frames[3]).toMatchObject({ kind: 'object', from: 24, text: '{\n  "a": {\n    "b": "}"\n  }\n}' })
+  })
+
+  test('that break off give their lines back, and the next one is found', () => {
+    expect(brief(cut('{\n  "a": 1,\n{"b":2}\n', 'stderr'))).toEqual(['{', '  "a": 1,', { b: 2 }])
+    expect(brief(cut('{\n  what is this\n{"b":2}\n', 'stderr'))).toEqual(['{', '  what is this', { b: 2 }])
+    expect(brief(cut('[STARTUP] noise\n{"b":2}\n', 'stderr'))).toEqual(['[STARTUP] noise', { b: 2 }])
+  })
+
+  test('that the input cut off are one open frame', () => {
+    expect(cut('{\n  "a": 1,\n  "b": "x', 'stderr')).toMatchObject([
+      { kind: 'text', open: true, text: '{\n  "a": 1,\n  "b": "x' },
+    ])
+  })
+})
+
+describe('the PTY', () => {
+  test('glues log text behind a record', () => {
+    const frames = cut(`{"a":"b"}\u001b[2m${log}\u001b[0m\r\n\r\n{"c":1}\r\n`, 'pty')
+    expect(brief(frames)).toEqual([{ a: 'b' }, log, { c: 1 }])
+    expect(frames[0]).toMatchObject({ mended: true, to: 9 })
+  })
+
+  test('injects a log line into the middle of a record', () => {
+    expect(brief(cut(`{"a":"xxx${log}\r\nyyy"}\r\n{"c":1}\r\n`, 'pty'))).toEqual([
+      { a: 'xxxyyy' },
+      log,
+      { c: 1 },
+    ])
+    const twice = `{"a":"x${log}\r\n${log}\r\ny${log}\r\nz"}\r\n`
+    expect(brief(cut(twice, 'pty'))).toEqual([{ a: 'xyz' }, log, log, log])
+  })
+
+  test('wraps a record at its column, also through a wide character and a number', () => {
+    expect(brief(cut('{"a":"你\r\n好","b":12\r\n34}\r\n', 'pty'))).toEqual([{ a: '你好', b: 1234 }])
+  })
+
+  test('gives lines back that do not make a record', () => {
+    expect(brief(cut('{"a":"xxx\r\n{"c":1}\r\n', 'pty'))).toEqual(['{"a":"xxx', { c: 1 }])
+  })
+})
+
+describe('blocks', () => {
+  const shape: Cut = { stderr: 'text', blocks: ['Execution Info'] }
+
+  test('are one frame with their value', () => {
+    const frames = cut('a\n<Execution Info>\n{\n  "x": 1\n}\n</Execution Info>\nb\n', 'stderr', shape)
+    expect(frames).toMatchObject([
+      { text: 'a' },
+      { kind: 'tag', label: 'Execution Info', value: { x: 1 } },
+      { text: 'b' },
+    ])
+  })
+
+  test('that never end are lines again', () => {
+    expect(brief(cut('<Execution Info>\n{"x": 1}\n', 'stderr', shape))).toEqual([
+      '<Execution Info>',
+      '{"x": 1}',
+    ])
+  })
+})
+
+test('a channel that is not named is text, whatever stands there', () => {
+  expect(cut('{"a":1}\n', 'stdout', { pty: 'records' })).toMatchObject([{ kind: 'text', text: '{"a":1}' }])
+})
+
+test('lookalikes take linear time', () => {
+  const time = (count: number) => {
+    const text = '{"a":\n'.repeat(count)
+    const started = performance.now()
+    const cutting = cutter({ channel: 'pty', cut: () => ({ pty: 'documents' }), maxFrame: 1 << 24 }, () => {})
+    const splitter = lines(1 << 24, cutting.line)
+    splitter.write(Buffer.from(text))
+    splitter.end()
+    cutting.end()
+    return performance.now() - started
+  }
+  time(20_000)
+  expect(time(200_000)).toBeLessThan(20 * Math.max(1, time(20_000)))
+})

@@ -1,0 +1,74 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Line, lines } from '../../src/events/lines.ts'
+
+function linesOf(input: Uint8Array | string, size = Number.POSITIVE_INFINITY, maxFrame = 1 << 20): Line[] {
+  const out: Line[] = []
+  const splitter = lines(maxFrame, (line) => void out.push(line))
+  const bytes = Buffer.from(input as string)
+  for (let at = 0; at < bytes.length; at += size) splitter.write(bytes.subarray(at, at + size))
+  splitter.end()
+  return out
+}
+
+const textsOf = (input: Uint8Array | string) => linesOf(input).map((line) => line.text)
+
+describe('lines', () => {
+  test('end at LF only, and one CR belongs to the end', () => {
+    expect(textsOf('a\r\nb\rc\u2028d\u0085e\n\nf')).toEqual(['a', 'b\rc\u2028d\u0085e', '', 'f'])
+  })
+
+  test('lose escape sequences, leading NULs and a BOM, and keep their offsets', () => {
+    const input = '\u001b[31mred\u001b[0m\n\u0000\ufeff{"a":1}\n\u001b]0;title\u0007x\n'
+    expect(linesOf(input)).toEqual([
+      { text: 'red', from: 0, to: 13, open: false },
+      { text: '{"a":1}', from: 13, to: 25, open: false },
+      { text: 'x', from: 25, to: 37, open: false },
+    ])
+  })
+
+  test('keep C1 controls that a CLI left in its JSON', () => {
+    expect(textsOf('{"t":"a\u009b31mb"}\n')).toEqual(['{"t":"a\u009b31mb"}'])
+  })
+
+  test('tell of bytes that are no UTF-8', () => {
+    expect(linesOf(Buffer.from([0x61, 0xff, 0x0a]))).toEqual([
+      { text: 'a\ufffd', from: 0, to: 3, open: false, note: 'INVALID_UTF8' },
+    ])
+    expect(linesOf('a\ufffd\n')[0]).not.toHaveProperty('note')
+  })
+
+  test('that outgrow the limit come in pieces, and the next one is whole', () => {
+    const pieces = linesOf(`${'x'.repeat(25)}\nok\n`, 7, 10)
+    expect(pieces.map(({ from, to, note }) => [from, to, note])).toEqual([
+      [0, 10, 'FRAME_TOO_LONG'],
+      [10, 20, 'FRAME_TOO_LONG'],
+      [20, 26, 'FRAME_TOO_LONG'],
+      [26, 29, undefined],
+    ])
+    expect(pieces.at(-1)!.text).toBe('ok')
+  })
+
+  test('law Split and law Keep: they tile the input, wherever it is cut', () => {
+    const byte = fc.constantFrom(0x0a, 0x0d, 0x1b, 0x5b, 0x6d, 0x7b, 0x61, 0xc3, 0xa9, 0x00)
+    fc.assert(
+      fc.property(
+        fc.uint8Array({ maxLength: 60 }),
+        fc.array(byte, { maxLength: 60 }),
+        fc.integer({ min: 1, max: 9 }),
+        (noise, shaped, size) => {
+          for (const input of [noise, Uint8Array.from(shaped)]) {
+            const whole = linesOf(input, Number.POSITIVE_INFINITY, 16)
+            expect(linesOf(input, size, 16)).toEqual(whole)
+            let at = 0
+            for (const { from, to } of whole) {
+              expect(from).toBe(at)
+              at = to
+            }
+            expect(at).toBe(input.length)
+          }
+        },
+      ),
+    )
+  })
+})

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest'
+import { codex } from '../../src/engines/codex.ts'
+import { engines } from '../../src/engines/engines.ts'
+import { opencode } from '../../src/engines/opencode.ts'
+import { eventsOf, fixtures, inPieces } from '../engines/fixture.ts'
+import { chat, codesOf, lines, only, run, texts } from '../engines/run.ts'
+
+const all = fixtures()
+const named = (engine: string, name: string) => {
+  const fixture = all.find((one) => one.engine === engine && one.name === name)
+  if (!fixture) throw new Error(`no fixture ${engine}/${name}`)
+  return eventsOf(fixture, inPieces(fixture))
+}
+const typesOf = (engine: string, name: string) => chat(named(engine, name)).map(({ type }) => type)
+
+describe('seed 002 §9, the P0 checklist', () => {
+  test('能稳定提取 session_id: every run that has one starts its conversation with it, once', () => {
+    const runs = [
+      ['codex', '02-reasoning.pipe'],
+      ['opencode', '13-empty.pipe'],
+      ['gemini', 'plain.json-pipe'],
+      ['gemini', 'fail_400.json-pipe'],
+      ['gemini', 'plain.stream-json-pipe'],
+      ['qwen', 'plain.json-pipe'],
+      ['claude', 'stream-json.plain'],
+      ['iflow', 'reconstructed_resume.pipe'],
+    ] as const
+    for (const [engine, name] of runs) {
+      const started = chat(named(engine, name)).filter(({ type }) => type === 'conversation.started')
+      expect(started, `${engine}/${name}`).toHaveLength(1)
+      expect(started[0]!.correlation.session_id).toBe((started[0]!.data as { session_id: string }).session_id)
+    }
+  })
+
+  test('能输出 assistant.message.final: every engine does', () => {
+    for (const engine of Object.keys(engines)) {
+      const found = all.some((one) => one.engine === engine && texts(eventsOf(one, inPieces(one))).length > 0)
+      expect(found, engine).toBe(true)
+    }
+  })
+
+  test('能识别 user.input.required', () => {
+    for (const [engine, name] of [
+      ['codex', '02-reasoning.pipe'],
+      ['opencode', '02-reasoning.pipe'],
+      ['gemini', 'plain.json-pipe'],
+      ['iflow', 'awaiting.pipe'],
+    ] as const) {
+      expect(typesOf(engine, name).at(-1), engine).toBe('user.input.required')
+    }
+  })
+
+  test('能输出 conversation.completed|conversation.failed', () => {
+    for (const [engine, name] of [
+      ['codex', '06a-skill-done.pipe'],
+      ['opencode', '06a-skill-done.pipe'],
+      ['iflow', 'reconstructed_success.pipe'],
+      ['claude', 'stream-json.thinking-and-marker'],
+    ] as const) {
+      expect(typesOf(engine, name).at(-1), engine).toBe('conversation.completed')
+    }
+    for (const [engine, name] of [
+      ['codex', '08a-http-429.pipe'],
+      ['opencode', '11a-sigint.pipe'],
+      ['gemini', 'fail_400.json-pipe'],
+      ['qwen', 'fail_400.json-pipe'],
+      ['iflow', 'thrown-error.pipe'],
+    ] as const) {
+      expect(typesOf(engine, name).at(-1), engine).toBe('conversation.failed')
+    }
+  })
+
+  test('无法解析时保证 raw 事件可回放: the raw events of an unreadable log give its bytes back', () => {
+    const stdout = 'not json\r\n{"broken": \n\n\u0000\u0001 \u001b[31mred\u001b[0m\n[1, 2\nlast'
+    const bytes = Buffer.from(stdout)
+    const raws = only(run(codex, { stdout, exit: 0 }), 'raw.stdout')
+    const pieces = raws.map(({ raw_ref }) => bytes.subarray(raw_ref!.byte_from, raw_ref!.byte_to))
+    expect(Buffer.concat(pieces).toString()).toBe(stdout)
+  })
+})
+
+describe('seed 002 §8, raw and a warning, never lose', () => {
+  test('任意解析失败行: a line that cannot be parsed is raw.stdout or raw.stderr', () => {
+    const events = run(codex, { stdout: 'oops\n', stderr: 'log\n', exit: 0 })
+    expect(only(events, 'raw.stdout', 'raw.stderr').map(({ data }) => data.line)).toEqual(['oops', 'log'])
+  })
+
+  test('任意分类不确定: a guess has a warning with its confidence, each time', () => {
+    const events = run(engines.text, { stdout: 'Hello.\n', exit: 0 })
+    expect(only(events, 'agent.message.final')[0]!.source.confidence).toBe(0.6)
+    const [warning] = only(events, 'diagnostic.parser.warning')
+    expect(warning!.data).toMatchObject({ code: 'LOW_CONFIDENCE_PARSE', confidence: 0.6 })
+    expect(only(events, 'raw.stdout')[0]!.data.line).toBe('Hello.')
+  })
+
+  test('任意引擎字段漂移: unknown types and fields are kept as raw, with a warning, and counted', () => {
+    const stdout = lines(
+      { type: 'thread.started', thread_id: 't', mood: 'calm' },
+      { type: 'brand.new', x: 1 },
+      { type: 'brand.new', x: 2 },
+      { type: 'item.completed', item: { id: 'item_0', type: 'hologram' } },
+    )
+    const events = run(codex, { stdout, exit: 0 })
+    expect(only(events, 'raw.stdout').map(({ data }) => JSON.parse(data.line).type)).toEqual([
+      'thread.started',
+      'brand.new',
+      'brand.new',
+      'item.completed',
+    ])
+    expect(codesOf(events)).toEqual(['UNKNOWN_FIELD', 'UNKNOWN_TYPE', 'UNKNOWN_TYPE', 'DRIFT_REPORT'])
+    expect(only(events, 'diagnostic.parser.warning').at(-1)!.data.drift).toEqual({
+      types: { 'brand.new': 2, 'item hologram': 1 },
+      fields: { mood: 1 },
+    })
+  })
+
+  test('noise is told at its first line and counted at the end', () => {
+    const events = run(opencode, { stdout: 'a\nb\nc\n', exit: 0 })
+    const warnings = only(events, 'diagnostic.parser.warning').map(({ data }) => [data.code, data.count])
+    expect(warnings).toEqual([
+      ['RAW_LINE', undefined],
+      ['RAW_LINE', 3],
+    ])
+  })
+
+  test('names that reach for a prototype are counted like any other', () => {
+    const events = run(codex, {
+      stdout: '{"type":"__proto__"}\n{"type":"turn.started","__proto__":1,"constructor":2}\n',
+    })
+    expect(only(events, 'diagnostic.parser.warning').at(-1)!.data.drift).toEqual({
+      types: JSON.parse('{"__proto__":1}'),
+      fields: JSON.parse('{"__proto__":1,"constructor":1}'),
+    })
+    expect(({} as Record<string, unknown>)['constructor']).toBe(Object)
+  })
+
+  test('a line that outgrows the limit is raw in pieces, and the next record is read', () => {
+    const stdout = `${JSON.stringify({ type: 'turn.started', pad: 'x'.repeat(5000) })}\n${lines({ type: 'turn.completed' })}`
+    const events = run(codex, { stdout, exit: 0 }, { maxFrame: 1000 })
+    expect(codesOf(events)).toContain('FRAME_TOO_LONG')
+    expect(only(events, 'lifecycle.run.status').map(({ data }) => data.status)).toEqual(['turn_completed'])
+    expect(only(events, 'raw.stdout').at(-1)!.raw_ref!.byte_to).toBe(stdout.indexOf('\n') + 1)
+  })
+})

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { codex } from '../../src/engines/codex.ts'
+import { gemini } from '../../src/engines/gemini.ts'
+import { text } from '../../src/engines/text.ts'
+import type { ResultData } from '../../src/events/event.ts'
+import { eventStage } from '../../src/events/events.ts'
+import { chat, type Input, lines, only, run } from '../engines/run.ts'
+
+const schema = {
+  type: 'object',
+  required: ['digest_path', 'warnings', 'error'],
+  properties: { digest_path: { type: 'string' }, warnings: { type: 'array' }, error: {} },
+}
+const good = '{"digest_path":"artifacts/digest.md","warnings":[],"error":null}'
+const value = { digest_path: 'artifacts/digest.md', warnings: [], error: null }
+
+const says = (...messages: string[]): Input => ({
+  stdout: lines(
+    ...messages.map((text, index) => ({
+      type: 'item.completed',
+      item: { id: `item_${index}`, type: 'agent_message', text },
+    })),
+    { type: 'turn.completed', usage: {} },
+  ),
+  exit: 0,
+})
+const resultOf = (input: Input, profile = codex): ResultData =>
+  only(run(profile, input, { schema }), 'lifecycle.run.result')[0]!.data
+
+describe('the orchestrator (seed 000)', () => {
+  test('repair succeeded → status success, the warning is there, repair_level is right, cacheable', () => {
+    expect(resultOf(says(`任务已完成。\n\`\`\`json\n${good}\n\`\`\`\n`))).toEqual({
+      status: 'success',
+      value,
+      repair_level: 'deterministic_generic',
+      warnings: ['OUTPUT_REPAIRED_GENERIC'],
+      cacheable: true,
+    })
+  })
+
+  test('repair failed → status failed, level none, not cacheable', () => {
+    const failed = resultOf(says('```json\n{"digest_path":"x"}\n```'))
+    expect(failed).toMatchObject({ status: 'failed', repair_level: 'none', cacheable: false })
+    expect(failed.warnings).toContain('SCHEMA_FAILED')
+    expect(failed.errors?.map(({ rule }) => rule)).toContain('required')
+    expect(failed).not.toHaveProperty('value')
+  })
+
+  test('no repair needed → level none, no warnings, cacheable', () => {
+    expect(resultOf(says(`<json>${good}</json>`))).toEqual({
+      status: 'success',
+      value,
+      repair_level: 'none',
+      warnings: [],
+      cacheable: true,
+    })
+  })
+
+  test('an envelope with the response as a string → repaired', () => {
+    const stdout = JSON.stringify({ session_id: 'xxx', response: good }, null, 2)
+    expect(resultOf({ stdout, exit: 0 }, gemini)).toMatchObject({
+      status: 'success',
+      repair_level: 'deterministic_generic',
+      warnings: ['OUTPUT_REPAIRED_GENERIC'],
+    })
+  })
+
+  test('mixed text and a first object → repaired', () => {
+    const stdout = `The task is complete.\nResult:\n${good}\nstatistics…\n`
+    expect(resultOf({ stdout, exit: 0 }, text)).toMatchObject({
+      status: 'success',
+      repair_level: 'deterministic_generic',
+    })
+  })
+})
+
+describe('the result of a run', () => {
+  test('is the last payload of the last message that has one', () => {
+    const draft = good.replace('digest.md', 'draft.md')
+    expect(
+      resultOf(says(`<json>${draft}</json>`, `<json>${draft}</json> then <json>${good}</json>`, 'Bye.'))
+        .value,
+    ).toEqual(value)
+  })
+
+  test('is never an earlier draft when the last payload is cut', () => {
+    expect(resultOf(says(`<json>${good}</json>`, '<json>{"digest_path": "a')).status).toBe('failed')
+  })
+
+  test('is failed when no message has a payload', () => {
+    expect(resultOf(says('Hello.'))).toEqual({
+      status: 'failed',
+      repair_level: 'none',
+      warnings: ['NO_MATCH'],
+      cacheable: false,
+    })
+  })
+
+  test('of a run that broke off is not cacheable, though its payload passed', () => {
+    const { stdout = '' } = says(`<json>${good}</json>`)
+    const broken = { stdout: stdout.split('\n').slice(0, 1).join('\n'), exit: 1 }
+    expect(resultOf(broken)).toMatchObject({ status: 'success', cacheable: false })
+  })
+
+  test('takes any Standard Schema, and stands in the last chat record', () => {
+    const events = run(codex, says(`<json>${good}</json>`), { schema: z.object({ digest_path: z.string() }) })
+    expect(chat(events).at(-1)).toMatchObject({
+      type: 'user.input.required',
+      data: { result: { status: 'success', value: { digest_path: 'artifacts/digest.md' } } },
+    })
+  })
+
+  test('is not there without a schema', () => {
+    expect(only(run(codex, says(good)), 'lifecycle.run.result')).toEqual([])
+  })
+
+  test('needs a schema that can be used, before any byte flows', () => {
+    expect(() => eventStage(codex, { schema: { type: 'nonsense' } })).toThrow(
+      expect.objectContaining({ code: 'BAD_SCHEMA' }),
+    )
+  })
+})
+
+describe('payloads in messages', () => {
+  const final = (text: string) => only(run(codex, says(text)), 'agent.message.final')[0]!.data
+
+  test('are attached with their repair level', () => {
+    expect(final(`<json>${good}</json>`)).toMatchObject({ structured_payload: value, repair_level: 'none' })
+    expect(final('x\n```json\n{"a":1,}\n```\n{"b":2}')).toMatchObject({ structured_payload: { b: 2 } })
+    expect(final('Hello {name}.')).not.toHaveProperty('structured_payload')
+  })
+
+  test('are not found in think blocks', () => {
+    expect(final('<thinking>\n<json>{"draft":1}</json>\n</thinking>\nNo.')).not.toHaveProperty(
+      'structured_payload',
+    )
+  })
+
+  test('that are cut are told', () => {
+    const events = run(codex, says('<json>{"a": [1, 2,'))
+    expect(only(events, 'diagnostic.parser.warning').map(({ data }) => data.code)).toEqual(['TRUNCATED'])
+    expect(only(events, 'agent.message.final')[0]!.data).not.toHaveProperty('structured_payload')
+  })
+
+  test('with prototype keys change no prototype', () => {
+    const data = final(
+      '{"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": true}}, "a": 1}',
+    )
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
+    expect(Object.getPrototypeOf(data.structured_payload)).toBe(Object.prototype)
+  })
+})

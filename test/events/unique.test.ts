@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { EngineFrame } from '../../src/events/profile.ts'
+import { unique } from '../../src/events/unique.ts'
+import type { Channel } from '../../src/frames/chunk.ts'
+
+const hash = (text: string | Uint8Array) => createHash('sha256').update(text).digest('base64url').slice(0, 22)
+
+function pairing(window = 100, maxHeld = 1 << 20) {
+  const passed: string[] = []
+  const floor = unique({
+    hash,
+    window,
+    maxHeld,
+    pass: (frame, how) =>
+      void passed.push(`${frame.channel}:${frame.text}${how === 'first' ? '' : ` ${how}`}`),
+  })
+  const put = (channel: Channel, text: string, record = true) => {
+    floor.saw(channel)
+    const frame: EngineFrame = {
+      kind: 'line',
+      channel,
+      from: 0,
+      to: 1,
+      text,
+      ...(record && { value: { text } }),
+    }
+    floor.admit(frame)
+  }
+  return { floor, put, passed }
+}
+
+describe('twins on stdout and PTY', () => {
+  test('are one, whoever comes first', () => {
+    const { floor, put, passed } = pairing()
+    put('stdout', 'a')
+    put('pty', 'a')
+    put('pty', 'b')
+    put('stdout', 'b')
+    floor.end()
+    expect(passed).toEqual(['stdout:a', 'stdout:b'])
+    expect(floor.counts()).toEqual({ paired: 2, forgotten: 0, held: 0 })
+  })
+
+  test('keep two equal records of one channel apart', () => {
+    const { floor, put, passed } = pairing()
+    for (const channel of ['stdout', 'stdout', 'pty', 'pty', 'pty'] as const) put(channel, 'ok')
+    floor.end()
+    expect(passed).toEqual(['stdout:ok', 'stdout:ok', 'pty:ok pty-only'])
+  })
+
+  test('give back a PTY record, in its place, when a later one pairs', () => {
+    const { floor, put, passed } = pairing()
+    floor.announce(['stdout', 'pty'])
+    for (const text of ['a', 'lost', 'b', 'c']) put('pty', text)
+    put('stdout', 'a')
+    put('stdout', 'b')
+    expect(passed).toEqual(['stdout:a', 'pty:lost pty-only', 'stdout:b'])
+    put('stdout', 'c')
+    floor.end()
+    expect(passed.at(-1)).toBe('stdout:c')
+  })
+
+  test('let the PTY speak at once where there is no stdout, and stdout be silent if it comes late', () => {
+    const { floor, put, passed } = pairing()
+    put('pty', 'a')
+    put('pty', 'b')
+    expect(passed).toEqual(['pty:a', 'pty:b'])
+    put('stdout', 'b')
+    put('stdout', 'c')
+    floor.end()
+    expect(passed).toEqual(['pty:a', 'pty:b', 'stdout:c'])
+  })
+
+  test('pair plain PTY lines with stderr too, however late', () => {
+    const { floor, put, passed } = pairing()
+    floor.announce(['stdout', 'stderr', 'pty'])
+    put('pty', 'log', false)
+    put('pty', 'a')
+    put('stdout', 'a')
+    put('stderr', 'log', false)
+    put('pty', 'echo', false)
+    floor.end()
+    expect(passed).toEqual(['stdout:a', 'stderr:log', 'pty:echo pty-only'])
+  })
+
+  test('are not confused by content that looks like two records', () => {
+    const { floor, put, passed } = pairing()
+    put('stdout', 'a|b')
+    put('pty', 'a')
+    put('pty', 'b')
+    floor.end()
+    expect(passed).toEqual(['stdout:a|b', 'pty:a pty-only', 'pty:b pty-only'])
+  })
+})
+
+describe('the window', () => {
+  test('bounds what is remembered, and says that a twin may be emitted again', () => {
+    const { floor, put, passed } = pairing(4)
+    for (let i = 0; i < 10; i++) put('stdout', `s${i}`)
+    expect(floor.counts()).toMatchObject({ forgotten: 6, held: 4 })
+    put('pty', 's0')
+    floor.end()
+    expect(passed.at(-1)).toBe('pty:s0 late')
+  })
+
+  test('bounds what waits, by records and by size', () => {
+    const few = pairing(4)
+    few.floor.announce(['stdout', 'pty'])
+    for (let i = 0; i < 10; i++) few.put('pty', `p${i}`)
+    // Four wait, and the digests of the last four that were let go are remembered.
+    expect(few.floor.counts().held).toBe(8)
+    expect(few.passed).toEqual([0, 1, 2, 3, 4, 5].map((i) => `pty:p${i} late`))
+    const small = pairing(100, 10)
+    small.floor.announce(['stdout', 'pty'])
+    for (let i = 0; i < 4; i++) small.put('pty', 'xxxx')
+    expect(small.passed).toEqual(['pty:xxxx late', 'pty:xxxx late'])
+  })
+
+  test('is not used when the channels are announced and there is no PTY', () => {
+    const { floor, put } = pairing()
+    floor.announce(['stdout', 'stderr'])
+    put('stdout', 'a')
+    put('stderr', 'b')
+    expect(floor.counts().held).toBe(0)
+  })
+})
+
+test('law Once: whatever the weaving, the kth record of one channel and the kth of the other are one', () => {
+  const letters = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 12 })
+  fc.assert(
+    fc.property(
+      letters,
+      letters,
+      fc.array(fc.boolean(), { minLength: 24, maxLength: 24 }),
+      (out, pty, order) => {
+        const { floor, put, passed } = pairing()
+        floor.announce(['stdout', 'pty'])
+        const rest = { stdout: [...out], pty: [...pty] }
+        for (const first of order) {
+          const channel = (first && rest.stdout.length > 0) || rest.pty.length === 0 ? 'stdout' : 'pty'
+          const text = rest[channel].shift()
+          if (text !== undefined) put(channel, text)
+        }
+        floor.end()
+        const count = (list: readonly string[], letter: string) => list.filter((one) => one === letter).length
+        for (const letter of ['a', 'b', 'c']) {
+          const emitted = passed.filter((one) => one.split(' ')[0]!.endsWith(`:${letter}`)).length
+          // The kth of one channel is the kth of the other.
+          expect(emitted).toBe(Math.max(count(out, letter), count(pty, letter)))
+        }
+      },
+    ),
+  )
+})
