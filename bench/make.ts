@@ -14,14 +14,16 @@ type Random = () => number
 const WORDS = (
   'the of to in for is on that by this with you it not or be are from at as your all have new more an was we will can us about if my has ' +
   'compile test module error warning return value stream buffer chunk parse schema index commit branch merge build cache async await ' +
-  'src/frames/line.ts package.json node_modules README.md 0x7f3a 127.0.0.1:8080 2026-03-01T10:00:00Z naïve → 完成 ✓ <div> </span> "quoted" it\'s {cmd} [INFO] `code`'
+  'src/frames/line.ts package.json node_modules README.md 0x7f3a 127.0.0.1:8080 2026-03-01T10:00:00Z <div> </span> "quoted" it\'s {cmd} [INFO] `code`'
 ).split(' ')
+const FOREIGN = [...WORDS, 'naïve', '→', '完成', '✓', 'größer', 'доверие']
 
-/** Prose of about so many characters, as agents write it: mostly ASCII, some of it not. */
+/** Prose of so many characters. Of the lines in real captures about one in twenty is not plain ASCII. */
 export function prose(next: Random, length: number): string {
+  const words = next() < 0.05 ? FOREIGN : WORDS
   let text = ''
   while (text.length < length) {
-    text += WORDS[Math.floor(next() * WORDS.length)]
+    text += words[Math.floor(next() * words.length)]
     const blank = next()
     text += blank < 0.9 ? ' ' : blank < 0.98 ? '\n' : '\t'
   }
