@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 
-const run = 'fixtures/codex/03h-interleave.tee80'
+const run = 'fixtures/codex/07a-file-write.tee80'
 const cli = 'dist/cli/main.js'
 
 if (!existsSync(cli)) sh('npm', ['run', 'build'])
@@ -10,7 +10,7 @@ if (!existsSync(cli)) sh('npm', ['run', 'build'])
 const bytes = Object.fromEntries(
   ['stdout.log', 'stderr.log', 'pty-output.log'].map((name) => [name, readFileSync(`${run}/${name}`)]),
 )
-title('What came in: a real Codex run, once on stdout and once more, torn by log lines, on a PTY')
+title('What came in: a real Codex run, on stdout, and once more on a PTY')
 for (const [name, content] of Object.entries(bytes))
   console.log(`  ${name.padEnd(16)}${content.length} bytes`)
 console.log()

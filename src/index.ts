@@ -1,4 +1,20 @@
-export { type Code, codes, Fault, type FaultDetails, type Note, type SchemaError } from './base/fault.ts'
+export type { Answer, AskRequest, Call as AskCall } from './ask/answer.ts'
+export { ask } from './ask/ask.ts'
+export type { Cache, CacheEntry } from './ask/cache.ts'
+export type { DeepPartial, Snapshot } from './ask/converse.ts'
+export { type FileCacheOptions, fileCache } from './ask/file-cache.ts'
+export type { AskOptions, AttemptInfo } from './ask/options.ts'
+export { type Failure, type RetryPrompt, retryInChinese, retryInEnglish } from './ask/retry-prompt.ts'
+export { type Progress, type SnapshotOptions, type Snapshots, snapshots } from './ask/snapshots.ts'
+export {
+  type Code,
+  codes,
+  type FailedAttempt,
+  Fault,
+  type FaultDetails,
+  type Note,
+  type SchemaError,
+} from './base/fault.ts'
 export { type Flow, type FlowOptions, flow, type Intake } from './base/flow.ts'
 export { drive, join, type Sink, type Stage } from './base/stage.ts'
 export {
@@ -34,6 +50,14 @@ export type { BytesChunk, Channel, Chunk, ExitChunk } from './frames/chunk.ts'
 export type { Frame, FrameKind } from './frames/frame.ts'
 export { type FrameOptions, frameStage, frames } from './frames/frames.ts'
 export { type Exit, type TapOptions, type TapSources, tap } from './frames/tap.ts'
+export type { Meta, StopReason } from './run/meta.ts'
+export { type ReplayOptions, replay } from './run/replay.ts'
+export { type Resumed, resume } from './run/resume.ts'
+export { type Run, type RunEnd, type RunOptions, run } from './run/run.ts'
+export { type Served, type ServeOptions, serve } from './serve/server.ts'
+export { type JournalOptions, journal } from './sinks/journal.ts'
+export { jsonl } from './sinks/jsonl.ts'
+export { type SseMessage, type SseOptions, sse, sseMessage } from './sinks/sse.ts'
 export { type JsonSchema, jsonSchema } from './values/json-schema.ts'
 export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
@@ -41,3 +65,22 @@ export type { Pick } from './values/pick.ts'
 export type { ProtoKeys } from './values/proto.ts'
 export type { Schema, Value } from './values/schema.ts'
 export { type Normalizer, type ValuesOptions, valueStage, values } from './values/values.ts'
+export { type Adapter, adapters, findAdapter } from './work/adapter.ts'
+export type { Delivery, WorkAudit } from './work/audit.ts'
+export { brief } from './work/brief.ts'
+export { commentTemplate } from './work/comment.ts'
+export type { Found } from './work/file.ts'
+export { activate, type Ledger, type LedgerEntry, ledger } from './work/ledger.ts'
+export { readOrder, type WorkOrder } from './work/order.ts'
+export { type Outbox, outbox, type Post, type PostKey } from './work/outbox.ts'
+export type { Claim, Status, WorkResult } from './work/result.ts'
+export {
+  type Evidence as WorkEvidence,
+  type Settled,
+  type Source,
+  type Step,
+  settle,
+  type Verdict,
+  type WorkExit,
+} from './work/settle.ts'
+export { type Work, type WorkOptions, work } from './work/work.ts'

@@ -204,7 +204,7 @@ describe('Line: hostile input ends in under 2 seconds', () => {
     const chunks = inSizes(bytes, [65_536])
     const started = process.cpuUsage()
     const frames = scan(chunks, options)
-    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000)
+    expect(cpuMilliseconds(started)).toBeLessThan(2000)
     expect(tilingFault(frames, bytes.length)).toBe(undefined)
   })
 
@@ -212,10 +212,16 @@ describe('Line: hostile input ends in under 2 seconds', () => {
     const bytes = Buffer.from(`${'{"a":'.repeat(1_000_000)}1${'}'.repeat(1_000_000)}`)
     const started = process.cpuUsage()
     const frames = scan([bytes], { lines: false })
-    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000)
+    expect(cpuMilliseconds(started)).toBeLessThan(2000)
     expect(frames.map((frame) => [frame.kind, frame.from, frame.to])).toEqual([['object', 0, bytes.length]])
   })
 })
+
+/** Time of this process, not of the clock: other work on the machine must not fail a test. */
+function cpuMilliseconds(started: NodeJS.CpuUsage): number {
+  const { user, system } = process.cpuUsage(started)
+  return (user + system) / 1000
+}
 
 function repeat(text: string, times: number): Buffer[] {
   return Array.from({ length: times }, () => Buffer.from(text))

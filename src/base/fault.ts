@@ -48,6 +48,41 @@ export const codes = {
   ARTIFACT_MISSING: 'the engine claims a file that is not there',
   END_UNKNOWN: 'nothing says how the run ended',
   DRIFT_REPORT: 'types and fields this parser does not know, with their counts',
+  RUN_TIMEOUT: 'the process ran longer than allowed and was ended',
+  RUN_IDLE: 'the process was silent longer than allowed and was ended',
+  RUN_INTERRUPTED: 'the process was ended at the wish of the user',
+  LOG_RESTARTED: 'a followed log was truncated or replaced and is read again from its start',
+
+  // What sinks, runs and the server can fail with.
+  JOURNAL_LOCKED: 'another process writes this journal',
+  JOURNAL_FAILED: 'the journal cannot be written',
+  JOURNAL_MISMATCH: 'the journal holds other events than the ones that arrive',
+  SSE_FIELD: 'an SSE id or event name has a CR, LF or NUL in it',
+  SPAWN_FAILED: 'the command cannot be started',
+  PTY_MISSING: 'the optional package for pseudo-terminals is not installed',
+  RECORD_FAILED: 'the raw output of the process cannot be recorded',
+  NOT_AN_AUDIT: 'the directory holds no logs of a run',
+
+  // Worth telling about an answer.
+  CACHE_FAILED: 'the cache could not be read or written, so it was not used',
+
+  // Worth telling about the result of a worker.
+  BAD_ORDER: 'the work order lacks something or holds something that cannot be used',
+  WORK_NO_RESULT: 'the worker left nothing that says what it did',
+  WORK_FILE_REFUSED: 'a result file is no plain small file, or it changed while it was read',
+  WORK_FILE_STALE: 'a result file is left over from before the run and does not count',
+  WORK_RESULT_BROKEN: 'a result file cannot be parsed',
+  WORK_FIELD_MISSING: 'a required field is missing or blank',
+  WORK_FIELD_INVALID: 'a field has a value that cannot be used',
+  WORK_FIELD_TWICE: 'a field is given twice, so it is not known which one counts',
+  WORK_ISSUE_MISMATCH: 'the result names another issue than the order',
+  WORK_RUN_MISMATCH: 'the result names another run than the active one',
+  WORK_UNTRUSTED: 'the only evidence is what the worker said, which never advances by itself',
+  WORK_INTERRUPTED: 'the worker was ended before it was done',
+  WORK_RESULT_TWICE: 'another result of this run was posted before, so this one is archived',
+  OUTBOX_FAILED: 'the outbox could not take the result',
+  LEDGER_FAILED: 'the ledger of active runs could not be read or written',
+  AUDIT_FAILED: 'the audit cannot be written',
 } as const satisfies Record<string, string>
 
 /** A code of the table. */
@@ -78,6 +113,14 @@ export interface SchemaError {
   readonly message: string
 }
 
+/** One attempt to get an answer that passes, and why it did not. */
+export interface FailedAttempt {
+  /** The start of the answer, bounded. */
+  readonly text: string
+  readonly fault: Fault
+  readonly duration_ms: number
+}
+
 /** What a Fault may carry beside its code and message. */
 export interface FaultDetails {
   readonly cause?: unknown
@@ -86,6 +129,10 @@ export interface FaultDetails {
   readonly value?: unknown
   /** Where in the channel it happened. */
   readonly at?: number
+  /** Whose fault it is, in the caller's own words (the option `label`). */
+  readonly label?: string
+  /** For `ask`: every attempt, in order. */
+  readonly attempts?: readonly FailedAttempt[]
 }
 
 const MAX_MESSAGE = 500
@@ -103,6 +150,8 @@ export class Fault extends Error {
   readonly errors?: readonly SchemaError[]
   readonly value?: unknown
   readonly at?: number
+  readonly label?: string
+  readonly attempts?: readonly FailedAttempt[]
 
   constructor(code: Code, message: string = codes[code], details: FaultDetails = {}) {
     super(clip(message, MAX_MESSAGE), 'cause' in details ? { cause: details.cause } : undefined)
@@ -110,6 +159,8 @@ export class Fault extends Error {
     if (details.errors) this.errors = details.errors
     if ('value' in details) this.value = details.value
     if (details.at !== undefined) this.at = details.at
+    if (details.label !== undefined) this.label = details.label
+    if (details.attempts) this.attempts = details.attempts
     Object.defineProperty(this, brand, { value: true })
   }
 

@@ -65,8 +65,10 @@ class StageTransform<In, Out> extends Transform {
   /** Units per portion: grows while portions yield few items, shrinks when they yield many. */
   #portion = MIN_PORTION
   #pushed = 0
-  /** The chunk in work, until every portion of it is fed. */
-  #work: { input: In; at: number; size: number; done: TransformCallback } | undefined
+  /** The chunk in work, until every portion of it is fed; or, without input, the end. */
+  #work: { input?: In; at: number; size: number; done: TransformCallback } | undefined
+  /** The stage has more to write before it takes the next portion. */
+  #more = false
   #paused = false
   /** The reader has asked and nothing was pushed since: Node will not ask again, so the flow must not pause. */
   #asked = false
@@ -106,7 +108,9 @@ class StageTransform<In, Out> extends Transform {
       done(error as Error)
       return
     }
-    done()
+    this.#work = { at: 0, size: 0, done }
+    this.#more = true
+    this.#feed()
   }
 
   override _read(size: number): void {
@@ -136,9 +140,9 @@ class StageTransform<In, Out> extends Transform {
 
   #feed(): void {
     const started = performance.now()
-    while (this.#work) {
+    for (let turn = 0; this.#work; turn++) {
       const work = this.#work
-      if (work.at >= work.size) {
+      if (work.at >= work.size && !this.#more) {
         this.#work = undefined
         work.done()
         return
@@ -147,16 +151,20 @@ class StageTransform<In, Out> extends Transform {
         this.#paused = true
         return
       }
-      if (work.at > 0 && performance.now() - started > MAX_BUSY_MS) {
+      if (turn > 0 && performance.now() - started > MAX_BUSY_MS) {
         setImmediate(() => this.#feed())
         return
       }
-      const to = Math.min(work.size, work.at + this.#portion)
-      const portion =
-        work.at === 0 && to === work.size ? work.input : this.#intake.portion(work.input, work.at, to)
       this.#pushed = 0
       try {
-        this.#sink.write(portion)
+        if (this.#more) {
+          this.#more = this.#sink.more?.() ?? false
+          continue
+        }
+        const to = Math.min(work.size, work.at + this.#portion)
+        this.#sink.write(this.#portionOf(work.input as In, work.at, to, work.size))
+        this.#more = this.#sink.more !== undefined
+        work.at = to
       } catch (error) {
         this.#work = undefined
         work.done(error as Error)
@@ -164,8 +172,11 @@ class StageTransform<In, Out> extends Transform {
       }
       if (this.#pushed > MAX_WAITING) this.#portion = Math.max(MIN_PORTION, this.#portion >> 2)
       else if (this.#pushed < MAX_WAITING / 4) this.#portion = Math.min(MAX_PORTION, this.#portion << 2)
-      work.at = to
     }
+  }
+
+  #portionOf(input: In, from: number, to: number, size: number): In {
+    return from === 0 && to === size ? input : this.#intake.portion(input, from, to)
   }
 }
 

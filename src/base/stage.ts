@@ -7,6 +7,11 @@
 export interface Sink<T> {
   write(value: T): void
   end(): void
+  /**
+   * Goes on with what `write` or `end` left undone, because it had written enough for one turn; true while there
+   * is more. Only stages that were asked to take turns have it: `flow` asks, so that its reader can keep up.
+   */
+  more?(): boolean
 }
 
 /**

@@ -10,4 +10,8 @@ export const exits = {
   nothing: 3,
   /** The end is unknown, or the input was cut in the middle of a record. */
   incomplete: 4,
+  /** The result of a worker needs a human. */
+  needsHuman: 5,
+  /** The result of a worker is not of the active run, and only archived. */
+  archived: 6,
 } as const

@@ -6,10 +6,23 @@ import { chatCommand } from './chat.ts'
 import { enginesCommand } from './engines.ts'
 import { eventsCommand } from './events.ts'
 import { exits } from './exits.ts'
+import { replayCommand } from './replay.ts'
+import { runCommand } from './run.ts'
+import { serveCommand } from './serve.ts'
 import { valuesCommand } from './values.ts'
+import { workCommand } from './work.ts'
 
 /** Every command is one file that makes one Command; its action gives the exit code. */
-const commands = [valuesCommand, eventsCommand, chatCommand, enginesCommand]
+const commands = [
+  valuesCommand,
+  eventsCommand,
+  chatCommand,
+  runCommand,
+  replayCommand,
+  serveCommand,
+  workCommand,
+  enginesCommand,
+]
 
 const program = new Command('sluice')
   .description('Takes the raw output of agents and gives back validated values and events.')

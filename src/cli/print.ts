@@ -30,7 +30,7 @@ export function printer(): (record: object) => Promise<boolean> {
  * overrides can steer a terminal too, so they are escaped here. They occur in strings only, where an
  * escape means the same.
  */
-function harmless(json: string): string {
+export function harmless(json: string): string {
   const pieces: string[] = []
   let copied = 0
   for (let i = 0; i < json.length; i++) {

@@ -29,10 +29,9 @@ export const runExits = `Exit codes: 0 completed or awaiting input (with --schem
 
 /** Adds the options that say where the output of a run is. */
 export function addRunInput(command: Command): Command {
-  const names = ['auto', ...Object.keys(engines)]
   return command
     .argument('[file]', 'what the agent wrote to stdout (default: stdin)')
-    .addOption(new Option('--engine <name>', 'the agent that ran').choices(names).default('auto'))
+    .addOption(engineOption().default('auto'))
     .option('--stdout <file>', 'its stdout, as a log; the same as FILE')
     .option('--stderr <file>', 'its stderr, as a log')
     .option('--pty <file>', 'what its terminal showed, as a log')
@@ -41,6 +40,11 @@ export function addRunInput(command: Command): Command {
     .option('--schema <file>', 'a JSON Schema that its last payload must pass')
     .option('--run-id <id>', 'stands in every record')
     .option('--dir <path>', 'the directory it ran in', process.cwd())
+}
+
+/** `--engine NAME`. */
+export function engineOption(): Option {
+  return new Option('--engine <name>', 'the agent that ran').choices(['auto', ...Object.keys(engines)])
 }
 
 function exitCode(text: string): number {
@@ -72,7 +76,8 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   return chunks.pipe(flow)
 }
 
-function profileNamed(name: string): Profile | Picker {
+/** The engine of that name; auto for none. */
+export function profileNamed(name: string): Profile | Picker {
   return Object.hasOwn(engines, name) ? engines[name as keyof typeof engines] : auto
 }
 

@@ -16,7 +16,7 @@ export const claude: Profile = {
 
 const types = new Set(['system', 'assistant', 'user', 'result', 'stream_event'])
 
-export function isDialect(value: unknown): value is Message {
+function isDialect(value: unknown): value is Message {
   return isRecord(value) && types.has(text(value['type']) ?? '') && typeof value['session_id'] === 'string'
 }
 

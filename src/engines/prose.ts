@@ -1,7 +1,8 @@
 import type { EngineFrame, Say } from '../events/profile.ts'
 
-/** Text that may be held before it is handed out as a message. */
+/** Text that may be held before it is handed out as a message, and lines: short ones cost more than they hold. */
 const MAX_PROSE = 16 * 1024 * 1024
+const MAX_LINES = 131_072
 
 /**
  * Gathers lines of plain text that may be the agent's answer, until it is known whether they are: then
@@ -15,7 +16,7 @@ export function prose() {
     /** Keeps a line. */
     keep(frame: EngineFrame, say: Say): 'kept' {
       const other = frames.length > 0 && frames[0]!.channel !== frame.channel
-      if (other || size > MAX_PROSE) {
+      if (other || size > MAX_PROSE || frames.length >= MAX_LINES) {
         this.speak(say)
         say.about(frame)
       }

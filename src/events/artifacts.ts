@@ -15,7 +15,7 @@ interface ArtifactOptions {
   readonly warn: (code: 'ARTIFACT_REJECTED' | 'ARTIFACT_MISSING', message: string) => void
   /** The run directory, if it is known. */
   readonly dir: string | undefined
-  readonly fsDiff: FsDiff | (() => FsDiff) | undefined
+  readonly fsDiff: FsDiff | (() => FsDiff | undefined) | undefined
   /** False if the path is a link that leads out of the run directory. */
   readonly inside: (path: string) => boolean
 }

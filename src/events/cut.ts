@@ -7,6 +7,8 @@ import type { Cut, EngineFrame } from './profile.ts'
 
 /** A record nested deeper than this would overflow whoever prints it. */
 const MAX_DEPTH = 512
+/** What a held line costs beside its text. */
+const LINE_COST = 64
 /** Blank lines before a frame are kept up to this many characters; the range covers all of them. */
 const MAX_BLANKS = 4096
 /** Log text glued to a torn line is looked for in so many characters at its end. */
@@ -97,7 +99,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
   const insideBlock = (line: Line) => {
     const open = block!
     open.lines.push(line)
-    open.size += line.text.length
+    open.size += line.text.length + LINE_COST
     if (line.text.trim() === `</${open.label}>`) {
       block = undefined
       const inner = open.lines.slice(1, -1).map((held) => held.text)
@@ -116,6 +118,8 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     if (held.lines.length > 0) {
       if (channel === 'pty' && startsLog(line.text)) {
         held.logs.push(line)
+        held.size += line.text.length + LINE_COST
+        if (held.size > maxFrame) release()
         return
       }
       // JSON strings hold no raw line end; only a terminal breaks a record there. And a document's inner
@@ -147,7 +151,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
       release()
       return
     }
-    held.size += text.length
+    held.size += text.length + LINE_COST
     if (end === 'inside') {
       // Inside a string the line end is the terminal's; outside it is the document's, or may as well be.
       held.parts.push(held.state.inString ? text : `${text}\n`)
@@ -179,6 +183,8 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
       if (line.text.trim() === '' && !block && line.note === undefined) {
         if (gathering) {
           gathering.lines.push({ ...line, text: '' })
+          gathering.size += LINE_COST
+          if (gathering.size > maxFrame) release()
           return
         }
         blanks ??= { from: line.from, to: line.to, text: '' }
@@ -218,7 +224,7 @@ interface Gathering {
 }
 
 /** True for `{` before a key or the line end, and for `[` before a value or the line end. */
-export function opensDocument(text: string): boolean {
+function opensDocument(text: string): boolean {
   const first = text[0]
   if (first !== '{' && first !== '[') return false
   let at = 1

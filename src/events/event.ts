@@ -28,7 +28,7 @@ export interface Evidence {
   readonly truncated: boolean
 }
 
-export interface StatusData {
+interface StatusData {
   readonly status: string
   /** Token counts as the engine gives them; cumulative in some engines: replace, never sum. */
   readonly usage?: unknown

@@ -36,7 +36,7 @@ export interface EventOptions {
   /** What the last payload of the run must be; then `lifecycle.run.result` says whether it is. @default none */
   readonly schema?: Schema | undefined
   /** What the run changed in its directory, or a function that is asked at the end. @default none */
-  readonly fsDiff?: FsDiff | (() => FsDiff) | undefined
+  readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
 
 /**
@@ -189,6 +189,7 @@ export function eventStage(
         floor.last(reader!.end)
         floor.end()
         counts.end()
+        for (const note of exit?.notes ?? []) floor.warn(note.code, note.message)
         files.end()
         if (exit?.held)
           floor.warn('PIPE_HELD_OPEN', `the process ended, but something still holds ${exit.held.join(', ')}`)

@@ -58,7 +58,9 @@ export function lines(
 
   const hold = (bytes: Buffer) => {
     if (size + bytes.length > held.length) {
-      const grown = Buffer.allocUnsafe(Math.max(size + bytes.length, held.length * 2, 4096))
+      const grown = Buffer.allocUnsafe(
+        Math.min(maxFrame, Math.max(size + bytes.length, held.length * 2, 4096)),
+      )
       held.copy(grown, 0, 0, size)
       held = grown
     }
@@ -141,7 +143,7 @@ function withoutMarks(text: string): string {
 
 /**
  * No sequence crosses an LF, so each line is cleaned by itself. A line without ESC is left alone: C1 controls
- * in it are text that a CLI did not nextEscape in its JSON, and taking them out would tear the record.
+ * in it are text that a CLI did not escape in its JSON, and taking them out would tear the record.
  */
 function withoutEscapes(bytes: Buffer): Buffer {
   const kept: Buffer[] = []

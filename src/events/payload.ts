@@ -7,7 +7,7 @@ import { valueStage } from '../values/values.ts'
 import type { ResultData } from './event.ts'
 
 /** What was found in one assistant message. */
-export interface Payload {
+interface Payload {
   readonly value: unknown
   readonly repair_level: RepairLevel
 }
@@ -34,12 +34,15 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
   let last: { outcome: Outcome<unknown>; enveloped: boolean } | undefined
 
   return {
-    /** `enveloped`: the engine put the text into a document of its own; taking it out is a repair. */
-    find(text: string, enveloped: boolean): Found {
+    /**
+     * `own`: the run's own words, not a subagent's. `enveloped`: the engine put the text into a document of
+     * its own; taking it out is a repair.
+     */
+    find(text: string, own: boolean, enveloped: boolean): Found {
       // Nearly all messages are prose, and no payload is without a brace.
       if (!text.includes('{')) return NOTHING
       const chunks: Chunk[] = [{ channel: 'stdout', bytes: Buffer.from(text) }]
-      if (judged) {
+      if (judged && own) {
         const outcome = drive(judged, chunks).at(-1)
         if (outcome && isCandidate(outcome)) last = { outcome, enveloped }
       }

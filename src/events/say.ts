@@ -6,10 +6,12 @@ import type { tally } from './tally.ts'
 import type { Range, Writer } from './write.ts'
 
 /** How sure a plain protocol record makes us. */
-export const SURE = 0.95
+const SURE = 0.95
 const LOW = 0.7
 const MAX_RAW = 4096
 const MAX_OPEN = 4096
+/** What a held piece costs beside its text. */
+const PART_COST = 8
 
 interface SpeechOptions {
   readonly writer: Writer
@@ -17,7 +19,7 @@ interface SpeechOptions {
   readonly doneMarker: string
   readonly maxFrame: number
   /** Finds the payloads of a finished message. */
-  readonly payloads: (text: string, enveloped: boolean) => Found
+  readonly payloads: (text: string, own: boolean, enveloped: boolean) => Found
   readonly artifact: (change: 'created' | 'modified' | 'deleted', path: string) => void
 }
 
@@ -69,9 +71,12 @@ export function speech(options: SpeechOptions) {
   }
 
   const final = (id: string, text: string, more: Speaker) => {
-    const { payloads, fault } = options.payloads(text, more.enveloped === true)
+    // A subagent's words are not the run's: they end nothing and are no result.
+    const own = more.parent === undefined
+    const { payloads, fault } = options.payloads(text, own, more.enveloped === true)
     const last = payloads.at(-1)
     if (
+      own &&
       payloads.some(
         ({ value }) => isRecord(value) && Object.hasOwn(value, doneMarker) && value[doneMarker] === true,
       )
@@ -148,11 +153,11 @@ export function speech(options: SpeechOptions) {
       }
       const place = writer.place()
       if (message.range && place) message.range = { ...message.range, to: place.to }
-      if (message.size <= maxFrame) message.parts.push(text)
-      message.size += text.length
-      if (message.size > maxFrame && message.size - text.length <= maxFrame) {
+      if (message.size > maxFrame) return
+      message.parts.push(text)
+      message.size += text.length + PART_COST
+      if (message.size > maxFrame)
         diagnose('FRAME_TOO_LONG', 'a message outgrew maxFrame; its final text is cut')
-      }
     },
     message(id, text, more = {}) {
       const key = id ?? `message-${++nameless}`

@@ -1,4 +1,4 @@
-import { Fault, quote } from '../base/fault.ts'
+import { Fault, type Note, quote } from '../base/fault.ts'
 import type { Intake } from '../base/flow.ts'
 
 /** The byte channels of a process. */
@@ -17,6 +17,8 @@ export interface ExitChunk {
   readonly channel: 'exit'
   readonly code: number | null
   readonly signal: string | null
+  /** What was noticed around the process: that it was ended by a timeout, that its pipe is still held. */
+  readonly notes?: readonly Note[] | undefined
   /** Channels that were let go while something still held them open. */
   readonly held?: readonly Channel[] | undefined
 }

@@ -33,13 +33,17 @@ export interface OpenerRules {
   readonly loose?: boolean | undefined
   /** What begins at the first non-blank byte may be the whole input, also a scalar with `any`. @default false */
   readonly document?: false | 'object' | 'any' | undefined
+  /** Frames to emit before the rest waits for `more()`. @default no end, and no need to call it */
+  readonly turn?: number | undefined
 }
 
 export type ScanOptions = {
   readonly [K in keyof (FrameOptions & OpenerRules)]-?: Exclude<(FrameOptions & OpenerRules)[K], undefined>
 }
 
-export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
+/** Bytes that are read again may hold a million small frames: a flow takes them in turns of so many. */
+export const TURN = 256
+const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
 
 /**
  * Cuts bytes into frames: `<json>` blocks, fenced blocks, NDJSON lines, bare objects, and the text between them.
@@ -53,14 +57,23 @@ export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
 export function frames(
   options: FrameOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Frame> {
-  return flow(frameStage(options), { signal: options.signal, intake: chunkIntake })
+  return flow(frameStage({ ...options, turn: TURN }), { signal: options.signal, intake: chunkIntake })
 }
 
 /** The stage behind `frames()`. Each channel has a scanner of its own; exit chunks are passed over. */
 export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chunk, Frame> {
   const complete = withDefaults(options)
   return (next) => {
-    const channels = new Map<Channel, Sink<Uint8Array>>()
+    const channels = new Map<Channel, Required<Sink<Uint8Array>>>()
+    let ended = false
+
+    function more(): boolean {
+      for (const scanner of channels.values()) if (scanner.more()) return true
+      if (ended) next.end()
+      ended = false
+      return false
+    }
+
     return {
       write(chunk) {
         if (chunk.channel === 'exit') return
@@ -72,25 +85,51 @@ export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chun
         scanner.write(chunk.bytes)
       },
       end() {
+        ended = true
         for (const scanner of channels.values()) scanner.end()
-        next.end()
+        if (complete.turn === Number.POSITIVE_INFINITY) more()
       },
+      more,
     }
   }
 }
 
-function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>): Sink<Uint8Array> {
+function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>): Required<Sink<Uint8Array>> {
   const scan = new Scan(channel, next, options)
   const lookOutside = prose(scan, options)
   const remover = escapeRemover({
     keep: (bytes) => scan.tape.append(bytes),
     drop: (count) => scan.tape.remove(count),
   })
+  let closed = false
+  /** The turn was over before everything at hand was looked at. */
+  let behind = false
 
-  function run(): void {
+  /** Looks at everything at hand, or answers false when the turn is over before that. */
+  function run(): boolean {
+    const turnOver = scan.emitted + options.turn
     while (scan.inside ? scan.inside.look() : lookOutside()) {
-      // Each turn moves the scan on.
+      if (scan.emitted >= turnOver) return false
     }
+    return true
+  }
+
+  function goOn(): boolean {
+    behind = !run()
+    scan.settle()
+    return behind
+  }
+
+  function finish(): boolean {
+    while (run()) {
+      if (!scan.inside) {
+        scan.close()
+        closed = true
+        return false
+      }
+      scan.inside.finish()
+    }
+    return true
   }
 
   return {
@@ -98,18 +137,16 @@ function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>):
       remover.write(
         Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
       )
-      run()
-      scan.settle()
+      goOn()
     },
     end() {
       remover.end()
       scan.ended = true
-      run()
-      while (scan.inside) {
-        scan.inside.finish()
-        run()
-      }
-      scan.close()
+      finish()
+    },
+    more() {
+      if (closed) return false
+      return scan.ended ? finish() : behind && goOn()
     },
   }
 }
@@ -138,5 +175,6 @@ function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
     needsPayload: options.needsPayload ?? false,
     loose: options.loose ?? false,
     document: options.document ?? false,
+    turn: options.turn ?? Number.POSITIVE_INFINITY,
   }
 }

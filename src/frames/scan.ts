@@ -43,6 +43,8 @@ export class Scan {
   position = 0
   inside: Inside | undefined
   ended = false
+  /** Frames that were written so far. */
+  emitted = 0
   /** Set while an unclosed think block is read again: its payloads say so. */
   unclosedThink = false
 
@@ -115,6 +117,7 @@ export class Scan {
     this.#textBlank = true
     this.#textSeen = cut.to
     this.leave(cut.to)
+    this.emitted++
     this.#next.write(frame)
   }
 
@@ -172,6 +175,7 @@ export class Scan {
 
   #text(from: number, to: number, blank: boolean, note: Note | undefined): void {
     if (!this.#withText && !note) return
+    this.emitted++
     const frame: Frame = { kind: 'text', channel: this.#channel, from, to, text: '', blank }
     this.#next.write(note ? { ...frame, notes: [note] } : frame)
   }

@@ -173,7 +173,7 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
 
   /** The last opener before `close`. All but the block's own stand in strings: any other had restarted it. */
   function lastOpener(close: number): number {
-    for (let at = close; ; at--) {
+    for (let at = close; ; ) {
       at = opener.last(at, block.body)
       if (at < 0) return block.from
       if (!needsPayload || beginsPayload(at + opener.length, close) === true) return at

@@ -2,7 +2,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
 import { type Channel, type Chunk, chunkIntake } from '../frames/chunk.ts'
-import { type FrameOptions, frameStage, type OpenerRules } from '../frames/frames.ts'
+import { type FrameOptions, frameStage, type OpenerRules, TURN } from '../frames/frames.ts'
 import type { Rules } from './attempt.ts'
 import { headOf } from './head.ts'
 import { judgeStage } from './judge.ts'
@@ -68,12 +68,13 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
 export function values<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
 ): Flow<Outcome<Value<S>>> {
-  return flow(valueStage(options), { signal: options.signal, intake: chunkIntake })
+  return flow(valueStage(options, TURN), { signal: options.signal, intake: chunkIntake })
 }
 
 /** The stage behind `values()`, without streams. */
 export function valueStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
+  turn?: number,
 ): Stage<Chunk, Outcome<Value<S>>> {
   const { tag, lines = false, pick = 'each', label } = options
   const maxComment = limit('maxComment', options.maxComment, 1 << 20)
@@ -82,7 +83,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
     throw new Fault('BAD_OPTION', 'tag and lines exclude each other; leave one of them out')
   }
   word('pick', pick, ['each', 'first', 'last'])
-  const cut = frameStage(cutOf(options, rules))
+  const cut = frameStage({ ...cutOf(options, rules), turn })
 
   return (next) => {
     const head = headOf(maxComment)
@@ -110,6 +111,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
       end() {
         frames.end()
       },
+      more: () => frames.more?.() ?? false,
     }
   }
 }

@@ -36,7 +36,7 @@ export function run(profile: Profile | Picker, input: Input, options: EventOptio
   return whole
 }
 
-export function chunksOf(input: Input, size: number): Chunk[] {
+function chunksOf(input: Input, size: number): Chunk[] {
   const chunks: Chunk[] = []
   for (const channel of ['stdout', 'stderr', 'pty'] satisfies Channel[]) {
     const bytes = Buffer.from(input[channel] ?? '')

@@ -137,3 +137,25 @@ describe('the done marker', () => {
     ['inside a think block', '<think>\n{"__SKILL_DONE__": true}\n</think>\nNot yet.'],
   ])('does not count %s', (_, text) => expect(ends(text)).toBe('unknown'))
 })
+
+test('a subagent ends nothing and gives no result', () => {
+  const sdk = (type: string, more: object) => ({
+    type,
+    uuid: 'u',
+    session_id: session,
+    parent_tool_use_id: null,
+    ...more,
+  })
+  const text = '<json>{"a":1,"__SKILL_DONE__":true}</json>'
+  const stdout = lines(
+    sdk('assistant', { message: { id: 'm', content: [{ type: 'text', text }] }, parent_tool_use_id: 'call' }),
+    sdk('result', { subtype: 'success', is_error: false, result: '' }),
+  )
+  const events = run(claude, { stdout, exit: 0 }, { schema })
+  expect(endOf(events).state).toBe('awaiting_user_input')
+  expect(only(events, 'lifecycle.run.result')[0]!.data.status).toBe('failed')
+  expect(only(events, 'agent.message.final')[0]!.data).toMatchObject({
+    parent_call_id: 'call',
+    structured_payload: { a: 1 },
+  })
+})

@@ -185,14 +185,14 @@ class Reference {
   #endTag(from: number, closerAt: number, name: string): number {
     const opener = `<${name}>`
     for (let at = closerAt - 1; at > from; at--) {
-      if (this.#has(at, opener) && this.#mayOpen(at + opener.length))
+      if (this.#has(at, opener) && this.#mayOpen(at + opener.length, closerAt))
         return this.#closeTag(at, closerAt, name)
     }
     return this.#closeTag(from, closerAt, name)
   }
 
-  #mayOpen(inside: number): boolean {
-    return !this.#needsPayload || this.#payloadFollows(inside, this.#end) === 'yes'
+  #mayOpen(inside: number, closerAt: number): boolean {
+    return !this.#needsPayload || this.#payloadFollows(inside, closerAt) === 'yes'
   }
 
   #payloadFollows(inside: number, limit: number): 'yes' | 'no' | 'unknown' {
@@ -212,7 +212,7 @@ class Reference {
     const closer = `</${name}>`
     for (let at = from + 1; at < this.#end; at++) {
       if (this.#has(at, closer) && at + closer.length > limit) return this.#tooLong(from, at + closer.length)
-      if (this.#has(at, opener) && at + opener.length >= limit) return this.#tooLongBefore(from, at)
+      if (this.#has(at, opener) && at + opener.length >= limit) return this.#tooLong(from, at)
     }
     return this.#tooLongToTheEnd(from)
   }
@@ -310,12 +310,12 @@ class Reference {
     const body: Buffer[] = []
     let bodyEnd = lineEnd + 1
 
-    const finish = (to: number, seen: number, open = false, outside = false): number => {
+    const finish = (to: number, seen: number, open = false): number => {
       // `seen` is one past the last byte that had to be looked at; the end of input counts as a byte.
       const byTheEnd = seen > this.#end
       if (seen > limit && (!byTheEnd || this.#outgrown(from))) {
         if (open) return this.#tooLongToTheEnd(from)
-        return outside ? this.#tooLongBefore(from, to) : this.#tooLong(from, to)
+        return this.#tooLong(from, to)
       }
       const joined = Buffer.concat(body)
       const ended = this.#bytes[bodyEnd - 1] === LF && joined.length > 0
@@ -329,7 +329,7 @@ class Reference {
       const end = this.#lineEnd(at)
       const next = Math.min(end + 1, this.#end)
       const content = this.#pastQuotes(at, end, quotes)
-      if (content === undefined) return finish(at, this.#quoteDecidedAt(at, end), false, true)
+      if (content === undefined) return finish(at, this.#quoteDecidedAt(at, end))
       if (this.#isFenceCloser(content, end, char, run, indent)) return finish(next, end + 1)
       body.push(this.#slice(content + Math.min(indent, this.#countSpaces(content, end)), next))
       at = next
@@ -497,12 +497,6 @@ class Reference {
   #tooLong(from: number, to: number): number {
     this.#cuts.push({ kind: 'text', from, to, notes: ['FRAME_TOO_LONG'] })
     return to
-  }
-
-  /** The same when it ends because something begins at `next`: escapes before that are part of it. */
-  #tooLongBefore(from: number, next: number): number {
-    this.#cuts.push({ kind: 'text', from, to: next, end: this.#origin[next]!, notes: ['FRAME_TOO_LONG'] })
-    return next
   }
 
   /** The same when its end never came: escapes at the very end are part of it. */

@@ -259,6 +259,14 @@ export const tagRules: readonly Rule[] = [
     ],
   },
   {
+    says: 'with needsPayload, it is cut from the last opener that would open, also right before one that would not',
+    options: tags,
+    expect: [
+      ['text', '<json>{"'],
+      ['tag json', '<json><json></json>', '<json>'],
+    ],
+  },
+  {
     says: 'what one name ended or restarted says nothing about another',
     options: { ...tagsOnly, tags: ['a', 'b'] },
     expect: [['tag a', '<a>{<b>"</b></a>"}</a>', '{<b>"</b></a>"}']],

@@ -1,0 +1,45 @@
+// The four indicators of success of the worker phase, computed from the work_audit*.json files under a directory.
+// Usage: tsx examples/indicators.ts AUDIT_DIR
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { WorkAudit } from '../src/work/audit.ts'
+
+const dir = process.argv[2] ?? '.audit'
+const audits: WorkAudit[] = readdirSync(dir, { recursive: true, encoding: 'utf8' })
+  .filter((name) => /work_audit(\.\d+)?\.json$/.test(name))
+  .map((name) => JSON.parse(readFileSync(join(dir, name), 'utf8')))
+  .sort((a: WorkAudit, b: WorkAudit) => a.started_at.localeCompare(b.started_at))
+
+// 1. How long a new type of worker takes from its first run to its first result that counts.
+const hours = [...new Set(audits.map(({ worker }) => worker))].flatMap((worker) => {
+  const own = audits.filter((audit) => audit.worker === worker)
+  const first = own.find(({ verdict }) => verdict === 'advance')
+  return first && own[0] ? [(Date.parse(first.ended_at) - Date.parse(own[0].started_at)) / 3_600_000] : []
+})
+
+// 2. How many runs a person had to mend because of the form of the result.
+const form = /^WORK_(NO_RESULT|FILE_REFUSED|RESULT_BROKEN|FIELD_\w+|UNTRUSTED)$/
+const mended = audits.filter(
+  ({ verdict, reasons }) => verdict === 'needs-human' && reasons.some(({ code }) => form.test(code)),
+)
+
+// 3. How many of the comments that were written back by themselves have every key field.
+const written = audits.filter(({ verdict, outbox }) => verdict === 'advance' && outbox === 'posted')
+const whole = written.filter(({ fields }) => Object.values(fields).every(Boolean))
+
+// 4. How many runs advanced although they were not the active one. Anything but 0 is a fault of ours.
+const polluted = audits.filter(
+  ({ verdict, run_id, active_run_id }) => verdict === 'advance' && run_id !== active_run_id,
+)
+
+const share = (part: unknown[], all: unknown[]) => (all.length === 0 ? null : part.length / all.length)
+console.log(
+  JSON.stringify({
+    runs: audits.length,
+    hours_to_first_result:
+      hours.length === 0 ? null : hours.reduce((sum, each) => sum + each, 0) / hours.length,
+    mended_by_hand: share(mended, audits),
+    comments_with_all_fields: share(whole, written),
+    polluted_states: polluted.length,
+  }),
+)

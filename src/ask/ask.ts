@@ -1,0 +1,46 @@
+import type { Schema, Value } from '../values/schema.ts'
+import type { Call } from './answer.ts'
+import { converse, type Snapshot } from './converse.ts'
+import { type AskOptions, checkOptions } from './options.ts'
+
+/**
+ * Asks a model until its answer parses and passes the schema, and gives the value. An answer that does not
+ * pass is asked for again, with the original prompt and a short summary of what was wrong.
+ *
+ * A call that rejects is not retried, its error comes out as it is. If no answer passes, a Fault is thrown
+ * with the code of the last one and all `attempts`.
+ *
+ * `ask.stream` is the same while it happens: snapshots of the value as far as it has come, then the value.
+ *
+ * @example
+ * const report = await ask(call, { prompt: 'List the issues as JSON.', schema: Report, retries: 2 })
+ */
+async function askOnce<S extends Schema | undefined = undefined>(
+  call: Call,
+  options: AskOptions<S>,
+): Promise<Value<S>> {
+  for await (const snapshot of converse(call, options, false)) {
+    if (snapshot.done) return snapshot.value
+  }
+  throw new Error('unreachable: a conversation ends with a value or a fault')
+}
+
+/**
+ * Like `ask`, but shows the value while it comes. All snapshots together cost time linear in the answer,
+ * whatever the size of the deltas, because they share one value that grows in place.
+ *
+ * @example
+ * for await (const { done, value } of ask.stream(call, { prompt, schema: Report })) {
+ *   render(value)
+ *   if (done) save(value)
+ * }
+ */
+function stream<S extends Schema | undefined = undefined>(
+  call: Call,
+  options: AskOptions<S>,
+): AsyncGenerator<Snapshot<Value<S>>, undefined> {
+  checkOptions(options as AskOptions)
+  return converse(call, options, true)
+}
+
+export const ask: typeof askOnce & { readonly stream: typeof stream } = Object.assign(askOnce, { stream })

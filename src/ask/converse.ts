@@ -1,0 +1,174 @@
+import { type FailedAttempt, Fault, type Note, type SchemaError } from '../base/fault.ts'
+import type { Good, RepairLevel } from '../values/outcome.ts'
+import type { Schema, Value } from '../values/schema.ts'
+import { type Call, isStream, leave, unlessAborted } from './answer.ts'
+import { keeper } from './keeper.ts'
+import { type AskOptions, checkOptions } from './options.ts'
+import { reading } from './reading.ts'
+import { retryInEnglish, summaryOf } from './retry-prompt.ts'
+import { type Progress, snapshots } from './snapshots.ts'
+import { subtreeCheck } from './subtrees.ts'
+
+/** A value of which any part may not be there yet. */
+export type DeepPartial<T> = T extends readonly (infer Item)[]
+  ? DeepPartial<Item>[]
+  : T extends object
+    ? { [Key in keyof T]?: DeepPartial<T[Key]> }
+    : T
+
+/** How an answer looks while it comes, and in the end. */
+export type Snapshot<T> =
+  | {
+      readonly done: false
+      /** As far as it is known. One value that grows, before normalizers and schema: copy it to keep it. */
+      readonly value: DeepPartial<T>
+      /** JSON pointers of what became complete since the snapshot before; `` for the root. */
+      readonly complete: readonly string[]
+      /** What the schema has against the parts that became complete; with a plain JSON Schema only. */
+      readonly errors: readonly SchemaError[]
+      /** A new attempt starts with a new value. */
+      readonly attempt: number
+    }
+  | {
+      readonly done: true
+      /** The value that passed. */
+      readonly value: T
+      readonly complete: readonly string[]
+      readonly errors: readonly SchemaError[]
+      readonly attempt: number
+      readonly repair_level: RepairLevel
+      readonly notes: readonly Note[]
+    }
+
+/**
+ * Asks until an answer passes. The last snapshot is the value; the ones before it are only made if
+ * somebody watches.
+ */
+export async function* converse<S extends Schema | undefined>(
+  call: Call,
+  options: AskOptions<S>,
+  watch: boolean,
+): AsyncGenerator<Snapshot<Value<S>>, undefined> {
+  checkOptions(options)
+  const {
+    prompt,
+    system,
+    temperature = 0.7,
+    retries = 1,
+    retryPrompt = retryInEnglish,
+    signal,
+    label,
+    stopWhenValid = false,
+  } = options
+  const kept = await keeper(options)
+  if (kept.hit) {
+    options.onAttempt?.(kept.hit, { attempt: 0, cached: true, duration_ms: 0 })
+    yield last(kept.hit, 0)
+    return
+  }
+  const failed: FailedAttempt[] = []
+  for (let attempt = 1; attempt <= retries + 1; attempt++) {
+    // Made first: a schema that cannot be used is told before the call costs anything.
+    const read = reading(options)
+    const started = performance.now()
+    const fault = failed.at(-1)?.fault
+    const again = fault && retryPrompt({ error: summaryOf(fault), fault, attempt: attempt - 1 })
+    const answer = await unlessAborted(
+      Promise.resolve(
+        call({
+          // Only the correction and the original prompt: the bad answer is not shown to the model again.
+          prompt: again === undefined ? prompt : `${prompt}\n\n${again}`,
+          ...(system === undefined ? {} : { system }),
+          temperature,
+          attempt,
+          ...(signal ? { signal } : {}),
+        }),
+      ),
+      signal,
+    )
+    const look = watch ? watcher(options, attempt) : undefined
+    if (isStream(answer)) {
+      const pieces = answer[Symbol.asyncIterator]()
+      let open = true
+      try {
+        while (open) {
+          const next = pieces.next()
+          const step = signal ? await unlessAborted(next, signal) : await next
+          open = step.done !== true
+          if (step.done) break
+          const text = read.write(step.value)
+          const snapshot = look?.(text)
+          if (snapshot) yield snapshot
+          if (stopWhenValid && read.passed()) break
+        }
+      } finally {
+        if (open) leave(answer, pieces)
+      }
+    } else {
+      const text = read.write(answer)
+      const snapshot = look?.(text)
+      if (snapshot) yield snapshot
+    }
+    let outcome = read.end()
+    if (outcome.ok) outcome = await kept.keep(outcome)
+    const duration_ms = Math.round(performance.now() - started)
+    options.onAttempt?.(outcome, { attempt, cached: false, duration_ms })
+    if (outcome.ok) {
+      yield last(outcome, attempt)
+      return
+    }
+    failed.push({ text: read.head(), fault: outcome.fault, duration_ms })
+  }
+  throw givenUp(failed, label)
+}
+
+/** Makes a snapshot of each piece of an answer that shows something of the value. */
+function watcher<S extends Schema | undefined>(
+  options: AskOptions<S>,
+  attempt: number,
+): (text: string) => Snapshot<Value<S>> | undefined {
+  const seen = snapshots(options)
+  // Normalizers run on the whole value, so its parts cannot be judged before.
+  const check = subtreeCheck(options.normalize?.length ? undefined : options.schema)
+  return (text) => {
+    const progress = seen.push(text)
+    // The cast is the door: what has come of a value is a part of it, as far as anybody can know.
+    return progress && (new Glimpse(progress, check(seen), attempt) as Snapshot<Value<S>>)
+  }
+}
+
+/** A snapshot whose paths are only spelled out if somebody asks for them. */
+class Glimpse {
+  readonly done = false
+  readonly value: unknown
+  readonly errors: readonly SchemaError[]
+  readonly attempt: number
+  readonly #progress: Progress
+
+  constructor(progress: Progress, errors: readonly SchemaError[], attempt: number) {
+    this.value = progress.value
+    this.errors = errors
+    this.attempt = attempt
+    this.#progress = progress
+  }
+
+  get complete(): readonly string[] {
+    return this.#progress.complete
+  }
+}
+
+function last<T>({ value, repair_level, notes }: Good<T>, attempt: number): Snapshot<T> {
+  return { done: true, value, complete: [''], errors: [], attempt, repair_level, notes }
+}
+
+function givenUp(attempts: readonly FailedAttempt[], label: string | undefined): Fault {
+  const { fault } = attempts.at(-1)!
+  const count = attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`
+  return new Fault(fault.code, `${fault.message} (after ${count})`, {
+    cause: fault,
+    attempts,
+    ...(label === undefined ? {} : { label }),
+    ...(fault.errors ? { errors: fault.errors } : {}),
+    ...(fault.value === undefined ? {} : { value: fault.value }),
+  })
+}

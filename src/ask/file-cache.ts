@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import { open, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeWhole } from '../sinks/durable.ts'
+import type { Cache, CacheEntry } from './cache.ts'
+
+export interface FileCacheOptions {
+  /** How many answers are kept; the oldest go first. @default 1000 */
+  readonly maxEntries?: number | undefined
+  /** Bytes one answer may have; a larger one is not kept. @default 1 MiB */
+  readonly maxBytes?: number | undefined
+}
+
+/**
+ * A cache in a directory, one file for each answer. A file is there whole or not at all, so any number of
+ * processes can share it; one that cannot be read is as good as absent.
+ *
+ * @example
+ * const report = await ask(call, { prompt, schema, cache: fileCache('.cache/answers') })
+ */
+export function fileCache(dir: string, options: FileCacheOptions = {}): Cache {
+  const { maxEntries = 1000, maxBytes = 1 << 20 } = options
+  const place = (key: string) => join(dir, `${createHash('sha256').update(key).digest('hex')}.json`)
+  return {
+    async get(key) {
+      const text = await readSmall(place(key), maxBytes)
+      return text === undefined ? undefined : entryOf(text, key)
+    },
+    async set(key, entry) {
+      const text = JSON.stringify({ key, ...entry })
+      if (Buffer.byteLength(text) > maxBytes) return
+      await writeWhole(place(key), text)
+      await clear(dir, maxEntries)
+    },
+  }
+}
+
+async function readSmall(path: string, maxBytes: number): Promise<string | undefined> {
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (!file) return undefined
+  try {
+    const { size } = await file.stat()
+    return size > maxBytes ? undefined : await file.readFile('utf8')
+  } finally {
+    await file.close()
+  }
+}
+
+function entryOf(text: string, key: string): CacheEntry | undefined {
+  try {
+    const { key: kept, value, repair_level, notes } = JSON.parse(text)
+    const known = repair_level === 'none' || repair_level === 'deterministic_generic'
+    return kept === key && known && Array.isArray(notes) ? { value, repair_level, notes } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Removes the oldest answers, a few more than needed, so that not every new one has to look at all. */
+async function clear(dir: string, maxEntries: number): Promise<void> {
+  const names = (await readdir(dir)).filter((name) => name.endsWith('.json'))
+  if (names.length <= maxEntries) return
+  const aged = await Promise.all(
+    names.map(async (name) => {
+      const path = join(dir, name)
+      return {
+        path,
+        age: await stat(path).then(
+          ({ mtimeMs }) => mtimeMs,
+          () => 0,
+        ),
+      }
+    }),
+  )
+  aged.sort((a, b) => a.age - b.age)
+  const spare = Math.floor(maxEntries / 10)
+  for (const { path } of aged.slice(0, names.length - maxEntries + spare)) await rm(path, { force: true })
+}

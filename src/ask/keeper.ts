@@ -1,0 +1,43 @@
+import type { Note } from '../base/fault.ts'
+import type { Good, Outcome } from '../values/outcome.ts'
+import { checkOf, type Schema, type Value } from '../values/schema.ts'
+import { unlessAborted } from './answer.ts'
+import { type CacheEntry, keyOf, survivesJson } from './cache.ts'
+import type { AskOptions } from './options.ts'
+
+/** Looks into the cache, and knows how to put something there. Neither can make the question fail. */
+export async function keeper<S extends Schema | undefined>(options: AskOptions<S>) {
+  type T = Value<S>
+  const { cache, schema, signal } = options
+  if (!cache) return { hit: undefined, keep: async (outcome: Good<T>): Promise<Outcome<T>> => outcome }
+  const key = keyOf(options as AskOptions)
+  const trouble: Note[] = []
+  const note = (error: unknown): undefined => {
+    signal?.throwIfAborted()
+    const message = error instanceof Error ? error.message : String(error)
+    trouble.push({ code: 'CACHE_FAILED', message: `the cache failed: ${message.slice(0, 200)}` })
+  }
+  const attemptGet = async () => unlessAborted(Promise.resolve(cache.get(key)), signal)
+  const entry = await attemptGet().catch(note)
+  return {
+    hit: entry && passes(schema, entry) ? hitOf<T>(entry) : undefined,
+    async keep(outcome: Good<T>): Promise<Outcome<T>> {
+      const { value, repair_level, notes } = outcome
+      const attemptSet = async () =>
+        unlessAborted(Promise.resolve(cache.set(key, { value, repair_level, notes })), signal)
+      // An unfinished value passed only as far as it goes.
+      if (survivesJson(value) && !outcome.incomplete?.length) await attemptSet().catch(note)
+      return trouble.length > 0 ? { ...outcome, notes: [...notes, ...trouble] } : outcome
+    },
+  }
+}
+
+/** A plain JSON Schema is asked again; any other may turn values into something it does not take itself. */
+function passes(schema: Schema | undefined, { value }: CacheEntry): boolean {
+  return schema === undefined || '~standard' in schema || 'value' in checkOf(schema)(value)
+}
+
+function hitOf<T>({ value, repair_level, notes }: CacheEntry): Good<T> {
+  const frame = { kind: 'text', channel: 'stdout', from: 0, to: 0, text: '' } as const
+  return { ok: true, value: value as T, repair_level, notes, frame }
+}

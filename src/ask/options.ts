@@ -1,0 +1,51 @@
+import { Fault } from '../base/fault.ts'
+import type { Outcome } from '../values/outcome.ts'
+import type { ParseOptions } from '../values/parse.ts'
+import type { Schema, Value } from '../values/schema.ts'
+import type { Cache } from './cache.ts'
+import type { RetryPrompt } from './retry-prompt.ts'
+
+/** What is known about an attempt beside its outcome. */
+export interface AttemptInfo {
+  /** From 1; 0 for an answer from the cache. */
+  readonly attempt: number
+  readonly cached: boolean
+  readonly duration_ms: number
+}
+
+/** What is asked, what a good answer is, and how often to try. Parsing options are those of `parse`. */
+export interface AskOptions<S extends Schema | undefined = Schema | undefined> extends ParseOptions<S> {
+  readonly prompt: string
+  /** @default none */
+  readonly system?: string | undefined
+  /** @default 0.7 */
+  readonly temperature?: number | undefined
+  /** How often to ask again when an answer does not pass; 0 for never. @default 1 */
+  readonly retries?: number | undefined
+  /** What is put after the prompt when it is asked again. @default retryInEnglish */
+  readonly retryPrompt?: RetryPrompt | undefined
+  /** Where answers that passed are kept, repaired ones too; failures never are. @default none */
+  readonly cache?: Cache | undefined
+  /** Stands for a schema or normalizers that are code, and for the model, in the key of the cache. @default none */
+  readonly cacheKey?: string | undefined
+  /** Aborting it rejects with its reason, and is passed to the call. */
+  readonly signal?: AbortSignal | undefined
+  /** Leave a streamed answer as soon as a value in it is closed and passes. @default false: read it to its end */
+  readonly stopWhenValid?: boolean | undefined
+  /** Gets the outcome of each attempt. A throw of it rejects. @default none */
+  readonly onAttempt?: ((outcome: Outcome<Value<S>>, info: AttemptInfo) => void) | undefined
+}
+
+/** Misuse is told before the first call costs anything. */
+export function checkOptions(options: AskOptions): void {
+  const { prompt, retries = 1, temperature = 0.7 } = options
+  if (typeof prompt !== 'string' || prompt === '') {
+    throw new Fault('BAD_OPTION', 'ask needs a prompt that is a string and not empty')
+  }
+  if (!Number.isSafeInteger(retries) || retries < 0) {
+    throw new Fault('BAD_OPTION', `retries must be a whole number from 0, but is ${String(retries)}`)
+  }
+  if (typeof temperature !== 'number' || !Number.isFinite(temperature)) {
+    throw new Fault('BAD_OPTION', `temperature must be a number, but is ${String(temperature)}`)
+  }
+}

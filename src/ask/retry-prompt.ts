@@ -1,0 +1,48 @@
+import { clip, codes, type Fault } from '../base/fault.ts'
+
+/** Why an answer could not be used, as it is told to the model. */
+export interface Failure {
+  /** A bounded summary of what is wrong. It never quotes the answer. */
+  readonly error: string
+  readonly fault: Fault
+  /** The attempt that failed, from 1. */
+  readonly attempt: number
+}
+
+/** Makes the text that is put after the original prompt when it is asked again. */
+export type RetryPrompt = (failure: Failure) => string
+
+/**
+ * The default.
+ *
+ * @example
+ * await ask(call, { prompt, schema, retryPrompt: retryInEnglish })
+ */
+export const retryInEnglish: RetryPrompt = ({ error }) =>
+  `Your last output could not be parsed as valid JSON.
+Error: ${error}
+Answer again exactly as asked. Output only the JSON object, without any other text, Markdown or code fence.`
+
+/**
+ * The same in Chinese.
+ *
+ * @example
+ * await ask(call, { prompt, schema, retryPrompt: retryInChinese })
+ */
+export const retryInChinese: RetryPrompt = ({ error }) =>
+  `你上一次的输出无法解析为合法 JSON。
+错误信息：${error}
+请严格按要求重新输出，仅输出 JSON 对象，不要包含任何额外文字、Markdown 标记或代码块。`
+
+const MAX_SUMMARY = 600
+const MAX_ERRORS = 8
+
+/**
+ * What is wrong, in words that are ours or the schema's. What was found in the answer is left out: a model
+ * that reads its own mistake tends to repeat it, and the answer may hold instructions.
+ */
+export function summaryOf(fault: Fault): string {
+  const errors = (fault.errors ?? []).slice(0, MAX_ERRORS)
+  const rules = errors.map(({ path, message }) => `${path || 'the root'}: ${message.split(', found ')[0]}`)
+  return clip([codes[fault.code], ...rules].join('; '), MAX_SUMMARY)
+}

@@ -1,0 +1,85 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import type { CompletionData, Event } from '../events/event.ts'
+import { isEvent } from '../events/event.ts'
+import { replay } from '../run/replay.ts'
+import { resume } from '../run/resume.ts'
+import { exits } from './exits.ts'
+import { engineOption, profileNamed } from './run-input.ts'
+import { show } from './show.ts'
+import { verdict } from './verdict.ts'
+
+interface Flags {
+  readonly engine?: string
+  readonly attempt?: number
+  readonly speed: 'full' | 'real'
+  readonly follow?: boolean
+  readonly resume?: boolean
+  readonly runId?: string
+  readonly json?: boolean
+  readonly draw?: boolean
+}
+
+const examples = `
+DIR is an audit directory: ours, or any with stdout.N.log, stderr.N.log, pty-output.N.log, meta.N.json, fs-diff.N.json (the
+number may be missing). A single log is taken as well.
+
+Exit codes: as the run that is replayed: 0 completed or waiting for input, 1 failed, 2 bad usage, 4 the end is unknown.
+
+Examples:
+  $ sluice replay .audit
+  $ sluice replay .audit --speed real
+  $ sluice replay .audit --follow --json | jq .event.type
+  $ sluice replay .audit --resume        # after a crash of sluice run: completes events.jsonl`
+
+/** `sluice replay`: a recorded run again. */
+export function replayCommand(exit: (code: number) => void): Command {
+  return new Command('replay')
+    .summary('read a recorded run again')
+    .description(
+      'Reads an audit directory or a log again: the same events, byte for byte, as the live run wrote.',
+    )
+    .argument('<dir>', 'the audit directory, or one log')
+    .addOption(engineOption())
+    .option('--attempt <n>', 'only this attempt', attemptNumber)
+    .addOption(
+      new Option('--speed <speed>', 'real keeps the recorded pauses')
+        .choices(['full', 'real'])
+        .default('full'),
+    )
+    .option('--follow', 'go on while it is being written')
+    .option('--resume', 'complete events.jsonl after a crash, then replay')
+    .option('--run-id <id>', 'the id in every record')
+    .option('--json', 'print the events as NDJSON, also on a terminal')
+    .option('--draw', 'draw the conversation, also in a pipe')
+    .addHelpText('after', examples)
+    .action(async (dir: string, flags: Flags) => exit(await replayAndShow(dir, flags)))
+}
+
+function attemptNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give the number of an attempt, from 1 on.')
+}
+
+async function replayAndShow(dir: string, flags: Flags): Promise<number> {
+  if (flags.resume) {
+    const { attempts, added } = await resume(dir)
+    const what =
+      attempts.length === 0 ? 'nothing was missing' : `attempt ${attempts.join(', ')}: ${added} events added`
+    console.error(`sluice: ${what}`)
+  }
+  const events = replay(dir, {
+    engine: flags.engine === undefined ? undefined : profileNamed(flags.engine),
+    attempt: flags.attempt,
+    speed: flags.speed,
+    follow: flags.follow,
+    run_id: flags.runId,
+  })
+  let completion: CompletionData | undefined
+  async function* noted(): AsyncGenerator<Event> {
+    for await (const event of events) {
+      if (isEvent(event, 'lifecycle.completion.state')) completion = event.data
+      yield event
+    }
+  }
+  return (await show(noted(), flags)) ? verdict(completion) : exits.good
+}

@@ -1,0 +1,121 @@
+import { relative } from 'node:path'
+import { Command, Option } from 'commander'
+import { type Run, type RunOptions, run } from '../run/run.ts'
+import { duration } from './duration.ts'
+import { exits } from './exits.ts'
+import { engineOption, profileNamed } from './run-input.ts'
+import { show } from './show.ts'
+import { verdict } from './verdict.ts'
+
+interface Flags {
+  readonly engine?: string
+  readonly audit: string
+  readonly pty?: boolean
+  readonly cwd?: string
+  readonly timeout?: number
+  readonly idleTimeout?: number
+  readonly runId?: string
+  readonly fsync: NonNullable<RunOptions['fsync']>
+  readonly fsDiff: boolean
+  readonly json?: boolean
+  readonly draw?: boolean
+}
+
+const examples = `
+The raw output goes to stdout.N.log and stderr.N.log (or pty-output.N.log) before it is parsed, the events to
+events.jsonl; N is the attempt. Ctrl-C goes to the command and all it has started, a second Ctrl-C kills them.
+
+Exit codes: 0 completed or waiting for input, 1 failed, 2 bad usage or a command that cannot be started, 4 the end is unknown.
+
+Examples:
+  $ sluice run --engine codex -- codex exec --json "fix the test"
+  $ sluice run --pty --timeout 10m --audit runs/7 -- opencode run --format json "explain this"
+  $ sluice run -- claude -p --output-format stream-json --verbose "hello" | jq .event.type`
+
+/** `sluice run`: an agent, recorded and shown. */
+export function runCommand(exit: (code: number) => void): Command {
+  return new Command('run')
+    .summary('run an agent, record it and show the conversation')
+    .description(
+      'Runs a command, records what it writes into an audit directory, and shows the conversation live.',
+    )
+    .argument('<command...>', 'the agent and its arguments, after --')
+    .addOption(engineOption())
+    .option('--audit <dir>', 'the audit directory', '.audit')
+    .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
+    .option('--cwd <dir>', 'run it there')
+    .option('--timeout <time>', 'end it after so long: 90s, 5m, 1h', duration)
+    .option('--idle-timeout <time>', 'end it when it is silent for so long', duration)
+    .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
+    .addOption(
+      new Option('--fsync <when>', 'when the disk must have the events')
+        .choices(['each', 'interval', 'end'])
+        .default('interval'),
+    )
+    .option('--no-fs-diff', 'do not compare the working directory before and after')
+    .option('--json', 'print the events as NDJSON, also on a terminal')
+    .option('--draw', 'draw the conversation, also in a pipe')
+    .addHelpText('after', examples)
+    .action(async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)))
+}
+
+async function runAndShow(words: readonly string[], flags: Flags): Promise<number> {
+  const [command = '', ...args] = words
+  const agent = run({
+    command,
+    args,
+    engine: profileNamed(flags.engine ?? 'auto'),
+    audit: flags.audit,
+    pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows },
+    cwd: flags.cwd,
+    // A terminal is not handed on: the command leads a session of its own and could not read from it.
+    input: process.stdin.isTTY ? 'ignore' : 'inherit',
+    timeout: flags.timeout,
+    idleTimeout: flags.idleTimeout,
+    run_id: flags.runId,
+    fsync: flags.fsync,
+    fsDiff: flags.fsDiff ? {} : false,
+  })
+  const release = forwardSignals(agent)
+  if (flags.pty) typeInto(agent)
+  try {
+    if (!(await show(agent, flags))) return exits.good
+    const end = await agent.end
+    if (end.reason) console.error(`sluice: ${reasons[end.reason]}`)
+    console.error(`sluice: attempt ${end.attempt} is recorded in ${relative('', end.audit) || '.'}`)
+    return verdict(end.completion)
+  } finally {
+    release()
+  }
+}
+
+const reasons = {
+  timeout: 'ended, because the time limit was reached',
+  idle_timeout: 'ended, because there was no output for too long',
+  interrupted: 'interrupted',
+  aborted: 'aborted',
+  abandoned: 'abandoned',
+  recorder_lost: 'its recorder was lost',
+} as const
+
+/** The first Ctrl-C is for the agent, the second is the last. */
+function forwardSignals(agent: Run): () => void {
+  let asked = false
+  const forward = (signal: NodeJS.Signals) => {
+    agent.kill(asked ? 'SIGKILL' : signal)
+    if (!asked && process.stderr.isTTY) console.error('\nsluice: interrupting; press Ctrl-C again to kill')
+    asked = true
+  }
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const signal of signals) process.on(signal, forward)
+  return () => {
+    for (const signal of signals) process.off(signal, forward)
+  }
+}
+
+function typeInto(agent: Run): void {
+  process.stdin.setEncoding('utf8')
+  process.stdin.on('data', (text: string) => agent.type(text))
+  // What is typed must not keep us here when the agent is gone.
+  process.stdin.unref?.()
+}

@@ -1,0 +1,40 @@
+import { once } from 'node:events'
+import { Command, InvalidArgumentError } from 'commander'
+import { serve } from '../serve/server.ts'
+import { exits } from './exits.ts'
+
+interface Flags {
+  readonly port: number
+  readonly host: string
+}
+
+const examples = `
+Shows every run under DIR, the live ones first: the conversation as it arrives and, beside it, the raw bytes each part of
+it came from. Nothing is written, nothing leaves this machine. --host opens it to others: there is no password.
+
+Examples:
+  $ sluice serve .
+  $ sluice serve runs --port 8080`
+
+/** `sluice serve`: the runs under a directory as a web page. */
+export function serveCommand(exit: (code: number) => void): Command {
+  return new Command('serve')
+    .summary('show recorded and live runs as a web page')
+    .description('Serves a web page with the runs under a directory, recorded or going on.')
+    .argument('[dir]', 'the directory with the runs', '.')
+    .option('--port <n>', 'the port; 0 for any free one', portNumber, 4180)
+    .option('--host <address>', 'the address to listen on', '127.0.0.1')
+    .addHelpText('after', examples)
+    .action(async (dir: string, flags: Flags) => {
+      const { url, close } = await serve({ dir, ...flags })
+      console.error(`sluice: serving ${dir} at ${url} (Ctrl-C ends it)`)
+      await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+      await close()
+      exit(exits.good)
+    })
+}
+
+function portNumber(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) < 65_536) return Number(text)
+  throw new InvalidArgumentError('Give a number between 0 and 65535.')
+}

@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { Fault, quote } from '../base/fault.ts'
+import { adapters } from '../work/adapter.ts'
+import { activate, ledger } from '../work/ledger.ts'
+import { readOrder, type WorkOrder } from '../work/order.ts'
+import { outbox } from '../work/outbox.ts'
+import { work } from '../work/work.ts'
+import { duration } from './duration.ts'
+import { exits } from './exits.ts'
+import { printer } from './print.ts'
+
+interface Flags {
+  readonly order: string
+  readonly outbox?: string
+  readonly worker: string
+  readonly activeRun?: string
+  readonly activate?: boolean
+  readonly audit?: string
+  readonly template?: string
+  readonly timeout?: number
+  readonly dryRun?: boolean
+}
+
+const examples = `
+The Work is printed as JSON. The outbox holds comments/, archive/, ledger/, audit/ and journal.jsonl.
+
+Exit codes: 0 advanced, 5 needs a human, 6 archived, 2 bad usage, 1 the outbox, ledger or audit failed.
+
+Examples:
+  $ sluice work --order order.json --outbox .outbox -- ./worker.sh
+  $ sluice work --order order.json --outbox .outbox --activate --worker codex
+  $ sluice work --order order.json --worker text-cli --dry-run -- make review`
+
+/** `sluice work`: one worker, one result. */
+export function workCommand(exit: (code: number) => void): Command {
+  const types = adapters.map((adapter) => adapter.type).join(', ')
+  return new Command('work')
+    .summary('run a worker on an order and write its result back once')
+    .description(
+      'Runs a worker on an order, settles what it left against the active run, and posts one comment.',
+    )
+    .argument('[command...]', 'the worker and its arguments, after -- (default: that of the worker type)')
+    .requiredOption('--order <file>', 'the work order, as JSON')
+    .option('--outbox <dir>', 'where comments, archive, ledger and audits are kept')
+    .option('--worker <type>', `how the worker is spoken to: ${types}`, 'script')
+    .option('--active-run <id>', "the run whose result counts (default: the ledger's, else the order's)")
+    .option('--activate', "make the order's run the active one first")
+    .option('--audit <dir>', 'where each run is recorded (default: audit/ in the outbox, else .audit)')
+    .option('--template <file>', 'the comment, with {{names}}')
+    .option('--timeout <time>', 'end the worker after so long: 90s, 5m, 1h', duration)
+    .option('--dry-run', 'run and settle, but write nothing back')
+    .addHelpText('after', examples)
+    .action(async (command: string[], flags: Flags) => exit(await runWork(command, flags)))
+}
+
+async function runWork(command: string[], flags: Flags): Promise<number> {
+  const { outbox: box, dryRun = false } = flags
+  if (flags.activate && box === undefined) {
+    throw new Fault('BAD_OPTION', '--activate needs --outbox, where the ledger is kept')
+  }
+  const order = orderIn(flags.order)
+  const template = flags.template === undefined ? undefined : fileText(flags.template)
+  const runs = box === undefined ? undefined : ledger(join(box, 'ledger'))
+  const stop = new AbortController()
+  const onSignal = () => stop.abort()
+  // Once: a second Ctrl-C ends us the usual way.
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  try {
+    if (flags.activate && runs && !dryRun) await activate(runs, order.issue_ref, order.run_id)
+    const done = await work(order, {
+      worker: flags.worker,
+      command,
+      template,
+      activeRunId: flags.activeRun,
+      ledger: runs,
+      outbox: box === undefined || dryRun ? undefined : outbox(box),
+      audit: dryRun ? false : (flags.audit ?? (box === undefined ? undefined : join(box, 'audit'))),
+      timeout: flags.timeout,
+      signal: stop.signal,
+    })
+    await printer()(done)
+    return { advance: exits.good, 'needs-human': exits.needsHuman, archive: exits.archived }[done.verdict]
+  } catch (error) {
+    if (!Fault.is(error) || error.code === 'BAD_ORDER' || error.code === 'BAD_OPTION') throw error
+    const cause = error.cause instanceof Error ? ` (${quote(error.cause.message, 200)})` : ''
+    console.error(`sluice: ${error.message}${cause}`)
+    return exits.failed
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  }
+}
+
+function orderIn(path: string): WorkOrder {
+  const text = fileText(path)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Fault('BAD_ORDER', `${quote(path, 200)} is not JSON`)
+  }
+  return readOrder(value)
+}
+
+function fileText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Fault('BAD_OPTION', `${quote(path, 200)} cannot be read (${code})`, { cause: error })
+  }
+}

@@ -1,0 +1,74 @@
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { Fault, quote } from '../base/fault.ts'
+import type { Channel } from '../frames/chunk.ts'
+import { codeOf } from '../sinks/disk-fault.ts'
+
+/** The files of one attempt, as paths; only those that are there. */
+export interface Attempt {
+  readonly number: number
+  readonly logs: Readonly<Partial<Record<Channel, string>>>
+  readonly chunks?: string
+  readonly meta?: string
+  readonly fsDiff?: string
+  /** It is a single log: what else stands beside it does not belong to it. */
+  readonly alone?: true
+}
+
+export const channels = ['stdout', 'stderr', 'pty'] as const satisfies readonly Channel[]
+
+/** What the files of attempt N are called. */
+export function fileNames(attempt: number) {
+  return {
+    stdout: `stdout.${attempt}.log`,
+    stderr: `stderr.${attempt}.log`,
+    pty: `pty-output.${attempt}.log`,
+    chunks: `chunks.${attempt}.jsonl`,
+    meta: `meta.${attempt}.json`,
+    fsDiff: `fs-diff.${attempt}.json`,
+  } as const
+}
+
+const kinds = new Map([
+  ['stdout.log', 'stdout'],
+  ['stderr.log', 'stderr'],
+  ['pty-output.log', 'pty'],
+  ['chunks.jsonl', 'chunks'],
+  ['meta.json', 'meta'],
+  ['fs-diff.json', 'fsDiff'],
+] as const)
+
+/**
+ * Finds the attempts in an audit directory, in order. A name without a number counts as attempt 1. Links
+ * and anything else that is not a plain file are not looked at.
+ *
+ * @example
+ * listAttempts('.audit') // [{ number: 1, logs: { stdout: '.audit/stdout.1.log' }, meta: '.audit/meta.1.json' }]
+ */
+export function listAttempts(dir: string): Attempt[] {
+  const found = new Map<number, { logs: Partial<Record<Channel, string>>; [kind: string]: unknown }>()
+  for (const entry of entriesOf(dir)) {
+    const match = /^([a-z-]+)(?:\.(\d{1,9}))?\.(log|jsonl?)$/.exec(entry.name)
+    const kind = match && kinds.get(`${match[1]}.${match[3]}` as 'stdout.log')
+    if (!kind || !entry.isFile()) continue
+    const number = Number(match[2] ?? 1)
+    const files = found.get(number) ?? { logs: {} }
+    found.set(number, files)
+    const path = join(dir, entry.name)
+    if (kind === 'stdout' || kind === 'stderr' || kind === 'pty') files.logs[kind] = path
+    else files[kind] = path
+  }
+  return [...found]
+    .map(([number, files]) => ({ number, ...files }))
+    .filter((attempt) => channels.some((channel) => attempt.logs[channel] !== undefined))
+    .sort((a, b) => a.number - b.number)
+}
+
+function entriesOf(dir: string): fs.Dirent[] {
+  try {
+    return fs.readdirSync(dir, { withFileTypes: true })
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return []
+    throw new Fault('NOT_AN_AUDIT', `${quote(dir, 200)} cannot be read (${codeOf(error)})`, { cause: error })
+  }
+}

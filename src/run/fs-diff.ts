@@ -1,0 +1,136 @@
+import fs from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+
+/** `fs-diff.N.json`: what changed in the working directory, as paths with `/`, sorted. */
+export interface FsDiff {
+  readonly created: readonly string[]
+  readonly modified: readonly string[]
+  readonly deleted: readonly string[]
+  /** Those of them that are links and lead out of the working directory. */
+  readonly outside?: readonly string[]
+  /** There were more files than `maxFiles`; the lists hold only what is certain. */
+  readonly truncated?: true
+}
+
+export interface SnapshotOptions {
+  /** Names of folders that are left out wherever they stand. @default .audit, .git and the usual caches */
+  readonly ignore?: readonly string[] | undefined
+  /** A path that is left out: the audit directory, whatever it is called. */
+  readonly except?: string | undefined
+  /** How many files are looked at. @default 50000 */
+  readonly maxFiles?: number | undefined
+}
+
+/** Size, time and inode of every file, by path. */
+export interface Snapshot {
+  readonly files: ReadonlyMap<string, string>
+  readonly whole: boolean
+}
+
+const ignored = ['.audit', '.git', '.hg', '.svn', 'node_modules', '.venv', '__pycache__', '.cache']
+/** After so many files the event loop gets its turn. */
+const SLICE = 500
+const MAX_GITIGNORE = 64 * 1024
+
+/**
+ * Looks at every file under a directory, without following links. Left out are the ignored names, the plain
+ * folder names of the `.gitignore` at the top (`dist/`, `/build`; patterns are not), and the audit directory.
+ *
+ * @example
+ * const before = await snapshot('.')
+ * // … a run …
+ * compare(before, await snapshot('.')) // { created: ['a.txt'], modified: [], deleted: [] }
+ */
+export async function snapshot(root: string, options: SnapshotOptions = {}): Promise<Snapshot> {
+  const { ignore = ignored, except, maxFiles = 50_000 } = options
+  const skip = new Set(ignore.map(fold))
+  const skipFolders = new Set(plainIgnores(root).map(fold))
+  const files = new Map<string, string>()
+  const folders = [root]
+  let seen = 0
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    let entries: fs.Dirent[]
+    try {
+      entries = fs.readdirSync(folder, { withFileTypes: true })
+    } catch {
+      continue
+    }
+    for (const entry of entries) {
+      const name = fold(entry.name)
+      const path = join(folder, entry.name)
+      if (skip.has(name) || path === except) continue
+      if (entry.isDirectory()) {
+        if (!skipFolders.has(name)) folders.push(path)
+      } else {
+        if (files.size >= maxFiles) return { files, whole: false }
+        const print = fingerprint(path)
+        if (print) files.set(relative(root, path).split(sep).join('/'), print)
+      }
+      if (++seen % SLICE === 0) await setImmediate()
+    }
+  }
+  return { files, whole: true }
+}
+
+/** What changed from one look to the next. If one of them was cut short, only what is certain is said. */
+export function compare(before: Snapshot, after: Snapshot): FsDiff {
+  const created = before.whole ? [...after.files.keys()].filter((path) => !before.files.has(path)) : []
+  const deleted = after.whole ? [...before.files.keys()].filter((path) => !after.files.has(path)) : []
+  const modified: string[] = []
+  for (const [path, print] of after.files) {
+    const old = before.files.get(path)
+    if (old !== undefined && old !== print) modified.push(path)
+  }
+  return {
+    created: created.sort(),
+    modified: modified.sort(),
+    deleted: deleted.sort(),
+    ...(before.whole && after.whole ? {} : { truncated: true as const }),
+  }
+}
+
+/** Adds which of the paths are links that lead out of the directory: later nobody could tell any more. */
+export function withOutside(root: string, diff: FsDiff): FsDiff {
+  const top = fs.realpathSync(root)
+  const outside = [...diff.created, ...diff.modified].filter((path) => {
+    try {
+      const real = fs.realpathSync(join(root, path))
+      return real !== top && !real.startsWith(top + sep)
+    } catch {
+      // A link to nowhere may lead out as soon as there is something.
+      return true
+    }
+  })
+  return outside.length > 0 ? { ...diff, outside } : diff
+}
+
+function fingerprint(path: string): string | undefined {
+  try {
+    const stat = fs.lstatSync(path, { bigint: true })
+    return `${stat.size} ${stat.mtimeNs} ${stat.ino}`
+  } catch {
+    return undefined
+  }
+}
+
+// Folded, because on some disks `.Audit` is the same folder, and on others a lookalike must not slip through.
+function fold(name: string): string {
+  return name.normalize('NFKC').toLowerCase()
+}
+
+function plainIgnores(root: string): string[] {
+  try {
+    const path = join(root, '.gitignore')
+    if (fs.statSync(path).size > MAX_GITIGNORE) return []
+    return fs
+      .readFileSync(path, 'utf8')
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => /^\/?[\w.-]+\/?$/.test(line))
+      .map((line) => line.replaceAll('/', ''))
+      .filter((name) => name !== '')
+  } catch {
+    return []
+  }
+}

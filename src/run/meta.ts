@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto'
+import fs from 'node:fs'
+import { codes, type Note } from '../base/fault.ts'
+
+/** Why a process was ended, if it did not end by itself. */
+export type StopReason =
+  | 'timeout'
+  | 'idle_timeout'
+  | 'interrupted'
+  | 'aborted'
+  | 'abandoned'
+  | 'recorder_lost'
+
+/** `meta.N.json`: what is known about one attempt beside its bytes. */
+export interface Meta {
+  readonly run_id: string
+  readonly attempt_number: number
+  readonly engine: string
+  readonly mode: 'pipe' | 'pty'
+  readonly argv: readonly string[]
+  readonly cwd: string
+  readonly pid: number | null
+  /** When the kernel says that process started, so that a reused pid is not taken for it. */
+  readonly pid_started: string | null
+  /** The processes that carry its output into the logs. */
+  readonly recorders: readonly number[]
+  readonly started_at: string
+  /** Null while it runs. */
+  readonly ended_at: string | null
+  /** From start to exit, in milliseconds; the end events carry this time. */
+  readonly duration_ms: number | null
+  readonly exit_code: number | null
+  readonly signal: string | null
+  /** Why we ended it, or null if it ended by itself. */
+  readonly reason: StopReason | null
+  /** What was noticed around the process; the same notes stand in the events. */
+  readonly notes: readonly Note[]
+  /** Bytes per stream. */
+  readonly bytes: Readonly<Record<string, number>>
+  /** True when every event of this attempt stands in `events.jsonl`. */
+  readonly complete: boolean
+}
+
+/** Writes whole or not at all: a reader never sees half of it. */
+export function writeMeta(path: string, meta: Meta): void {
+  writeWhole(path, `${JSON.stringify(meta, null, 1)}\n`)
+}
+
+export function writeWhole(path: string, text: string): void {
+  const draft = `${path}.${randomUUID()}.tmp`
+  try {
+    fs.writeFileSync(draft, text, { flag: 'wx' })
+    fs.renameSync(draft, path)
+  } catch (error) {
+    fs.rmSync(draft, { force: true })
+    throw error
+  }
+}
+
+function isNote(value: unknown): value is Note {
+  if (typeof value !== 'object' || value === null || !('code' in value && 'message' in value)) return false
+  return (
+    typeof value.code === 'string' && Object.hasOwn(codes, value.code) && typeof value.message === 'string'
+  )
+}
+
+/** Metas are small; what is larger is not one. */
+const MAX_JSON = 4 << 20
+
+/** A JSON file that may be missing, broken or anything: undefined then. */
+export function readJson(path: string | undefined): Record<string, unknown> | undefined {
+  if (path === undefined) return undefined
+  try {
+    if (fs.statSync(path).size > MAX_JSON) return undefined
+    const value: unknown = JSON.parse(fs.readFileSync(path, 'utf8'))
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Reads `meta.N.json`, ours or one that another recorder wrote: whatever is missing or of another type is
+ * left out. A negative exit code means a signal, as in Python.
+ */
+export function readMeta(path: string | undefined): Partial<Meta> | undefined {
+  const found = readJson(path)
+  if (!found) return undefined
+  const text = (key: string) => (typeof found[key] === 'string' ? { [key]: found[key] } : {})
+  const count = (key: string) => (typeof found[key] === 'number' ? { [key]: found[key] } : {})
+  const code = typeof found['exit_code'] === 'number' ? found['exit_code'] : null
+  const duration = typeof found['duration_s'] === 'number' ? { duration_ms: found['duration_s'] * 1000 } : {}
+  const started = typeof found['started_at'] === 'string' ? Date.parse(found['started_at']) : Number.NaN
+  return {
+    ...text('run_id'),
+    ...text('engine'),
+    ...text('mode'),
+    ...text('cwd'),
+    ...text('ended_at'),
+    ...text('reason'),
+    ...text('pid_started'),
+    ...count('attempt_number'),
+    ...count('pid'),
+    ...duration,
+    ...count('duration_ms'),
+    ...(Number.isNaN(started) ? {} : { started_at: new Date(started).toISOString() }),
+    ...(Array.isArray(found['argv']) ? { argv: found['argv'].map(String) } : {}),
+    ...(Array.isArray(found['recorders'])
+      ? { recorders: found['recorders'].filter(Number.isSafeInteger) }
+      : {}),
+    ...(Array.isArray(found['notes']) ? { notes: found['notes'].filter(isNote) } : {}),
+    exit_code: code !== null && code < 0 ? null : code,
+    signal:
+      typeof found['signal'] === 'string'
+        ? found['signal']
+        : code !== null && code < 0
+          ? signalName(-code)
+          : null,
+    // Only ours say it; what another recorder left is not ours to complete.
+    ...(typeof found['complete'] === 'boolean' ? { complete: found['complete'] } : {}),
+  }
+}
+
+const signals = [
+  '',
+  'SIGHUP',
+  'SIGINT',
+  'SIGQUIT',
+  '',
+  '',
+  'SIGABRT',
+  '',
+  '',
+  'SIGKILL',
+  '',
+  'SIGSEGV',
+  '',
+  'SIGPIPE',
+  'SIGALRM',
+  'SIGTERM',
+]
+
+function signalName(number: number): string {
+  return signals[number] || `signal ${number}`
+}

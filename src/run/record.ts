@@ -1,0 +1,248 @@
+import fs from 'node:fs'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Note } from '../base/fault.ts'
+import type { EventOptions } from '../events/events.ts'
+import type { Picker, Profile } from '../events/profile.ts'
+import type { Channel, Chunk } from '../frames/chunk.ts'
+import { openLines } from '../sinks/line-file.ts'
+import { startOf } from '../sinks/lock.ts'
+import { fileNames } from './audit.ts'
+import { chunkLine } from './chunk-log.ts'
+import {
+  compare,
+  type FsDiff,
+  type Snapshot,
+  type SnapshotOptions,
+  snapshot,
+  withOutside,
+} from './fs-diff.ts'
+import { type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
+import { type Exit, type Started, startOnPipes, startOnPty } from './process.ts'
+import { Tail } from './tail.ts'
+import type { Opening, TimedChunk } from './timed.ts'
+import { Waker } from './waker.ts'
+import { watchdog } from './watchdog.ts'
+
+export interface RecordOptions {
+  readonly reading: Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'run_id' | 'dir'>
+  readonly run_id: string
+  readonly attempt: number
+  readonly command: string
+  readonly args: readonly string[]
+  readonly engine: Profile | Picker
+  readonly audit: string
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  readonly input: 'ignore' | 'inherit' | { readonly text: string }
+  readonly pty: { readonly cols: number; readonly rows: number } | undefined
+  readonly timeout: number | undefined
+  readonly idleTimeout: number | undefined
+  readonly killGrace: number
+  readonly pipeGrace: number
+  readonly fsDiff: SnapshotOptions | false
+}
+
+/** One attempt that is being recorded: its chunks as they come, and the handles on its process. */
+export interface Recording {
+  readonly chunks: AsyncGenerator<TimedChunk | Opening>
+  /** What is known so far. */
+  meta(): Meta
+  /** Sends a signal to the whole group, and remembers that it was us. */
+  stop(reason: StopReason, signal: NodeJS.Signals): void
+  /** Says in `meta.N.json` that every event is kept. */
+  complete(): void
+  /** Types into the pseudo-terminal, if there is one. */
+  type(text: string): void
+}
+
+const stopNotes: Partial<Record<StopReason, Note>> = {
+  timeout: { code: 'RUN_TIMEOUT', message: 'the time limit was reached, so the process was ended' },
+  idle_timeout: { code: 'RUN_IDLE', message: 'there was no output for too long, so the process was ended' },
+  interrupted: { code: 'RUN_INTERRUPTED', message: 'the user interrupted the process' },
+  aborted: { code: 'RUN_INTERRUPTED', message: 'the caller aborted the process' },
+}
+const heldNote: Note = {
+  code: 'PIPE_HELD_OPEN',
+  message: 'the process ended, but something it started still holds its pipe',
+}
+/** Where no watcher wakes us, the logs are looked at so often. */
+const POLL_MS = 200
+
+/**
+ * Runs a command and records it. The bytes go into the logs first; what comes out of `chunks` is read
+ * from there, and each read stands in `chunks.N.jsonl` before it is handed on. Whoever reads slowly slows
+ * neither the agent nor its recording: the disk is the queue, and memory holds one block.
+ */
+export function recordAttempt(options: RecordOptions): Recording {
+  const { audit, attempt, cwd, run_id } = options
+  const names = fileNames(attempt)
+  const path = (name: keyof typeof names) => join(audit, names[name])
+  const logs = { stdout: path('stdout'), stderr: path('stderr'), pty: path('pty') }
+  const channels: readonly Channel[] = options.pty ? ['pty'] : ['stdout', 'stderr']
+
+  let meta: Meta = {
+    run_id,
+    attempt_number: attempt,
+    engine: options.engine.name,
+    mode: options.pty ? 'pty' : 'pipe',
+    argv: [options.command, ...options.args],
+    cwd,
+    pid: null,
+    pid_started: null,
+    recorders: [],
+    started_at: '',
+    ended_at: null,
+    duration_ms: null,
+    exit_code: null,
+    signal: null,
+    reason: null,
+    notes: [],
+    bytes: {},
+    complete: false,
+  }
+  const save = (more: Partial<Meta>) => {
+    meta = { ...meta, ...more }
+    writeMeta(path('meta'), meta)
+  }
+  const look = (): Promise<Snapshot> => snapshot(cwd, { ...(options.fsDiff || {}), except: resolve(audit) })
+
+  let running: Started | undefined
+  let exited = false
+  let killer: NodeJS.Timeout | undefined
+  const stop = (reason: StopReason, signal: NodeJS.Signals) => {
+    if (exited) return
+    meta = { ...meta, reason: meta.reason ?? reason }
+    running?.kill(signal)
+    killer ??= setTimeout(() => running?.kill('SIGKILL'), options.killGrace)
+  }
+
+  /** Waits for the exit, then for the recorders; those that somebody still feeds are stopped after a grace. */
+  async function end(process: Started, recorded: Promise<unknown>): Promise<Exit & { held: boolean }> {
+    const exit = await process.exit
+    exited = true
+    clearTimeout(killer)
+    // What we have ended leaves nobody behind; what ended by itself may.
+    if (meta.reason !== null) process.kill('SIGKILL')
+    const grace = new AbortController()
+    const held = await Promise.race([
+      recorded.then(() => false),
+      delay(options.pipeGrace, true, { signal: grace.signal }).catch(() => true),
+    ])
+    grace.abort()
+    for (const recorder of held ? process.recorders : []) recorder.stop()
+    await recorded
+    return { ...exit, held }
+  }
+
+  async function* chunks(): AsyncGenerator<TimedChunk | Opening> {
+    const before = options.fsDiff ? await look() : undefined
+    /** Known only at the exit; the events floor asks for it then. */
+    let diff: FsDiff | undefined
+    const started = Date.now()
+    const origin = performance.now()
+    const elapsed = () => Math.round((performance.now() - origin) * 10) / 10
+    const waker = new Waker(POLL_MS)
+    const tails = channels.map((channel) => ({ channel, tail: new Tail(logs[channel]) }))
+    // Before the process starts, so that a crash from here on leaves something to resume.
+    save({ started_at: new Date(started).toISOString() })
+    const reads = openLines(path('chunks'))
+    let failure: unknown
+    let over: Promise<Exit & { held: boolean }> | undefined
+    let guard: ReturnType<typeof watchdog> | undefined
+    try {
+      const start = { ...options, logs, wake: waker.wake }
+      running = options.pty ? await startOnPty({ ...start, ...options.pty }) : await startOnPipes(start)
+      const { recorders } = running
+      const recorded = Promise.all(recorders.map((recorder) => recorder.ended)).catch((error: unknown) => {
+        failure = error
+        stop('abandoned', 'SIGTERM')
+      })
+      over = end(running, recorded)
+      const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
+      save({ pid: running.pid, pid_started: startOf(running.pid), recorders: pids })
+      // Somebody may have wished to stop it before it was there.
+      if (meta.reason !== null) stop(meta.reason, 'SIGTERM')
+      for (const { tail } of tails) waker.watch(tail.path)
+      guard = watchdog({
+        ...options,
+        logs: channels.map((channel) => logs[channel]),
+        onTimeout: () => stop('timeout', 'SIGTERM'),
+        onIdle: () => stop('idle_timeout', 'SIGTERM'),
+      })
+      yield {
+        profile: options.engine,
+        opens: { ...options.reading, run_id, attempt, dir: cwd },
+        fsDiff: () => diff,
+        time: started,
+      }
+      const first: Chunk = { channel: channels[0]!, bytes: Buffer.alloc(0), channels }
+      yield { chunk: first, time: started }
+
+      let ms = 0
+      let finished = false
+      void over.finally(() => {
+        finished = true
+        ms = Math.max(ms, elapsed())
+        waker.wake()
+      })
+      for (let last = false; ; ) {
+        // One more look after the recorders are done: they may have written since the one before.
+        last = finished
+        let read = false
+        for (const { channel, tail } of tails) {
+          const piece = tail.read()
+          if (!piece) continue
+          read = true
+          ms = Math.max(ms, elapsed())
+          reads.append(chunkLine({ channel, from: piece.from, length: piece.bytes.length, ms }))
+          yield { chunk: { channel, bytes: piece.bytes }, time: started + ms }
+        }
+        if (read) continue
+        if (last) break
+        await waker.sleep()
+      }
+      const { code, signal, held } = await over
+      if (failure !== undefined) throw failure
+      if (before) {
+        diff = withOutside(cwd, compare(before, await look()))
+        writeWhole(path('fsDiff'), `${JSON.stringify(diff)}\n`)
+      }
+      const notes = [...(meta.reason === null ? [] : [stopNotes[meta.reason]]), held ? heldNote : undefined]
+      const told = notes.filter((note) => note !== undefined)
+      finish({ code, signal }, ms, told)
+      yield { chunk: { channel: 'exit', code, signal, notes: told }, time: started + ms }
+    } finally {
+      guard?.stop()
+      waker.close()
+      for (const { tail } of tails) tail.close()
+      reads.close()
+      if (!running)
+        for (const name of ['stdout', 'stderr', 'pty', 'chunks', 'meta'] as const)
+          fs.rmSync(path(name), { force: true })
+      else if (meta.ended_at === null && over) {
+        stop('abandoned', 'SIGTERM')
+        finish(await over, elapsed(), [])
+      }
+    }
+  }
+
+  function finish(exit: Exit, ms: number, notes: readonly Note[]): void {
+    save({
+      ended_at: new Date().toISOString(),
+      duration_ms: ms,
+      exit_code: exit.code,
+      signal: exit.signal,
+      notes,
+      bytes: Object.fromEntries(channels.map((channel) => [channel, fs.statSync(logs[channel]).size])),
+    })
+  }
+
+  return {
+    chunks: chunks(),
+    meta: () => meta,
+    stop,
+    complete: () => save({ complete: true }),
+    type: (text) => running?.type?.(text),
+  }
+}

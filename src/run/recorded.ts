@@ -1,0 +1,172 @@
+import fs from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { auto } from '../engines/auto.ts'
+import { engines } from '../engines/engines.ts'
+import type { EventOptions } from '../events/events.ts'
+import type { Picker, Profile } from '../events/profile.ts'
+import type { Channel, Chunk } from '../frames/chunk.ts'
+import { EVENTS_FILE } from '../sinks/journal.ts'
+import { type Attempt, channels, fileNames } from './audit.ts'
+import { type Read, readChunkLog } from './chunk-log.ts'
+import type { FsDiff } from './fs-diff.ts'
+import { type Meta, readJson, readMeta } from './meta.ts'
+import type { Opening, TimedChunk } from './timed.ts'
+
+/** What a reader of recorded attempts may want otherwise than it was recorded. */
+export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {
+  /** @default the engine that `meta.N.json` names, else auto */
+  readonly engine?: Profile | Picker | undefined
+  /** An engine of your own that `meta.N.json` may name beside the ones of this package. @default none */
+  readonly custom?: Profile | Picker | undefined
+}
+
+const BLOCK = 64 * 1024
+
+/**
+ * Reads the files of one attempt as the run that wrote them did: chunk by chunk, in the order and with the
+ * times of `chunks.N.jsonl`, and then the exit. Bytes that no chunk covers (or all, without a chunk log) follow
+ * in steps of 64 KiB from each log in turn, so that a PTY copy stays close to its stdout.
+ *
+ * `found` is told of the bytes that no chunk covered, before they are handed out, and answers when that was.
+ */
+export function* readAttempt(
+  dir: string,
+  attempt: Attempt,
+  options: RecordedOptions = {},
+  found?: (channel: Channel, from: number, length: number) => number,
+): Generator<TimedChunk | Opening> {
+  const meta = readMeta(attempt.meta) ?? {}
+  const started = startOf(attempt, meta)
+  yield opening(dir, attempt, meta, options)
+
+  const logs = new Map<Channel, number>()
+  try {
+    for (const channel of channels) {
+      const path = attempt.logs[channel]
+      if (path !== undefined) logs.set(channel, fs.openSync(path, 'r'))
+    }
+    const present = [...logs.keys()]
+    const first: Chunk = { channel: present[0] ?? 'stdout', bytes: Buffer.alloc(0), channels: present }
+    let time = started
+    yield { chunk: first, time }
+    const done = new Map<Channel, number>(present.map((channel) => [channel, 0]))
+    for (const read of readChunkLog(attempt.chunks)) {
+      if (done.get(read.channel) !== read.from) break
+      time = started + read.ms
+      const covered = yield* bytesOf(logs.get(read.channel)!, read, time)
+      done.set(read.channel, read.from + covered)
+      if (covered < read.length) break
+    }
+    for (let more = true; more; ) {
+      more = false
+      for (const [channel, fd] of logs) {
+        const from = done.get(channel)!
+        const bytes = readBlock(fd, from, BLOCK)
+        if (bytes.length === 0) continue
+        more = true
+        if (found) time = found(channel, from, bytes.length)
+        yield { chunk: { channel, bytes }, time }
+        done.set(channel, from + bytes.length)
+      }
+    }
+    const exit = exitOf(meta)
+    if (exit) yield { chunk: exit, time: Math.max(time, started + (meta.duration_ms ?? 0)) }
+  } finally {
+    for (const fd of logs.values()) fs.closeSync(fd)
+  }
+}
+
+/** Everything that is known about an attempt before its first byte. */
+export function opening(
+  dir: string,
+  attempt: Attempt,
+  meta: Partial<Meta>,
+  options: RecordedOptions,
+): Opening {
+  const { engine, custom, ...rest } = options
+  const named = custom && custom.name === meta.engine ? custom : engineNamed(meta.engine)
+  return {
+    profile: engine ?? named ?? auto,
+    opens: {
+      ...rest,
+      run_id: rest.run_id ?? meta.run_id ?? runIdOf(dir),
+      attempt: attempt.number,
+      dir: meta.cwd,
+    },
+    // It may not be there yet: a run that goes on has none.
+    fsDiff: () =>
+      attempt.alone ? undefined : readFsDiff(attempt.fsDiff ?? join(dir, fileNames(attempt.number).fsDiff)),
+    time: startOf(attempt, meta),
+  }
+}
+
+/** The engine of that name, if there is one. */
+function engineNamed(name: string | undefined): Profile | undefined {
+  if (name === undefined || !Object.hasOwn(engines, name)) return undefined
+  return engines[name as keyof typeof engines]
+}
+
+/** The id of the run in this directory: what its events say, else the name of the directory. */
+function runIdOf(dir: string): string {
+  const known = firstRunId(join(dir, EVENTS_FILE))
+  if (known !== undefined) return known
+  const path = resolve(dir)
+  const name = basename(path) === '.audit' ? basename(dirname(path)) : basename(path)
+  return name || 'run'
+}
+
+/** When the attempt started: what its meta says, else the age of its first log. */
+export function startOf(attempt: Attempt, meta: Partial<Meta>): number {
+  if (meta.started_at !== undefined) return Date.parse(meta.started_at)
+  const path = channels.map((channel) => attempt.logs[channel]).find((log) => log !== undefined)
+  return path === undefined ? 0 : Math.floor(fs.statSync(path).mtimeMs)
+}
+
+/** The exit as a chunk, if it is known. */
+export function exitOf(meta: Partial<Meta>): Chunk | undefined {
+  const { exit_code = null, signal = null, notes = [] } = meta
+  if (exit_code === null && signal === null) return undefined
+  return { channel: 'exit', code: exit_code, signal, notes }
+}
+
+function* bytesOf(fd: number, read: Read, time: number): Generator<TimedChunk, number> {
+  for (let at = 0; at < read.length; ) {
+    const bytes = readBlock(fd, read.from + at, Math.min(BLOCK, read.length - at))
+    // The log is shorter than it was: what is there counts.
+    if (bytes.length === 0) return at
+    yield { chunk: { channel: read.channel, bytes }, time }
+    at += bytes.length
+  }
+  return read.length
+}
+
+export function readBlock(fd: number, from: number, length: number): Buffer {
+  const block = Buffer.allocUnsafe(length)
+  return block.subarray(0, fs.readSync(fd, block, 0, length, from))
+}
+
+function readFsDiff(path: string | undefined): FsDiff | undefined {
+  const found = readJson(path)
+  if (!found) return undefined
+  const list = (key: string) => {
+    const paths = found[key]
+    return Array.isArray(paths) ? paths.filter((item) => typeof item === 'string') : []
+  }
+  const [created, modified, deleted] = [list('created'), list('modified'), list('deleted')]
+  return { created, modified, deleted, outside: list('outside') }
+}
+
+function firstRunId(path: string): string | undefined {
+  try {
+    const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
+    try {
+      const head = readBlock(fd, 0, BLOCK).toString()
+      const id: unknown = JSON.parse(head.slice(0, head.indexOf('\n'))).run_id
+      return typeof id === 'string' ? id : undefined
+    } finally {
+      fs.closeSync(fd)
+    }
+  } catch {
+    return undefined
+  }
+}

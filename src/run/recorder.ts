@@ -1,0 +1,130 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Stream } from 'node:stream'
+import { Fault, quote } from '../base/fault.ts'
+import { diskFault } from '../sinks/disk-fault.ts'
+
+/** Carries the bytes of one stream of a process into its log file. */
+export interface Recorder {
+  /** The process that records, if it is not this one. */
+  readonly pid: number | undefined
+  /** What the process gets as its stdout or stderr: the recorder's other end, or a pipe to us. */
+  readonly stdio: number | Stream | 'pipe'
+  /** Settles when the last writer has closed the stream and every byte is in the file; rejects if the disk fails. */
+  readonly ended: Promise<void>
+  /** For `'pipe'`: takes the stream when the process is there. */
+  attach(source: NodeJS.ReadableStream): void
+  /** Our copy of the recorder's end must go once the process has its own, or the stream never ends. */
+  release(): void
+  /** Stops recording now, though somebody still holds the stream. */
+  stop(): void
+}
+
+/**
+ * Records in a process of its own (`cat`, 1 MB): if we are killed, the agent does not lose its pipe, what stands in
+ * it is not lost, and its log is complete up to the last byte it wrote. We read the log like anybody else.
+ * Where there is no `cat`, the bytes go through this process.
+ */
+export function record(path: string, wake: () => void): Recorder {
+  const pipe = realPipe()
+  const fd = fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o644)
+  const cat = spawn('cat', [], {
+    // Its own session, so that Ctrl-C does not reach it, and a directory that may go away is not held.
+    detached: true,
+    cwd: '/',
+    stdio: [pipe?.reader ?? 'pipe', fd, 'pipe'],
+  })
+  if (pipe) fs.closeSync(pipe.reader)
+  if (cat.pid === undefined) {
+    cat.on('error', () => {})
+    if (pipe) fs.closeSync(pipe.writer)
+    return recordHere(path, fd, wake)
+  }
+  fs.closeSync(fd)
+  let stopped = false
+  return {
+    pid: cat.pid,
+    stdio: pipe?.writer ?? cat.stdin!,
+    ended: catEnded(cat, path, () => stopped).finally(wake),
+    attach() {},
+    release: () => (pipe ? fs.closeSync(pipe.writer) : void cat.stdin!.destroy()),
+    stop() {
+      stopped = true
+      cat.kill('SIGKILL')
+    },
+  }
+}
+
+/**
+ * Node's own pipes are sockets, and a script that says `> /dev/stderr` cannot open a socket. A named pipe
+ * that is opened at both ends and then loses its name is a real one.
+ */
+function realPipe(): { reader: number; writer: number } | undefined {
+  const name = join(tmpdir(), `sluice-${randomUUID()}`)
+  try {
+    if (spawnSync('mkfifo', ['-m', '600', name], { stdio: 'ignore' }).status !== 0) return undefined
+    // Without O_NONBLOCK this would wait for a writer; spawn makes it blocking again for `cat`.
+    const reader = fs.openSync(name, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+    return { reader, writer: fs.openSync(name, fs.constants.O_WRONLY) }
+  } catch {
+    return undefined
+  } finally {
+    fs.rmSync(name, { force: true })
+  }
+}
+
+async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean): Promise<void> {
+  let said = ''
+  cat.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(0, 200)
+  })
+  const code = await new Promise((resolve) => cat.once('close', resolve))
+  if (code !== 0 && !stopped()) {
+    throw new Fault('RECORD_FAILED', `cannot record into ${quote(path, 200)}: ${quote(said.trim(), 120)}`)
+  }
+}
+
+/** Records in this process: for pseudo-terminals, and where `cat` is missing. */
+export function recordHere(
+  path: string,
+  fd: number,
+  wake: () => void,
+): Recorder & { write(bytes: Uint8Array): void } {
+  let closed = false
+  let done!: () => void
+  let fail!: (error: unknown) => void
+  const ended = new Promise<void>((resolve, reject) => {
+    done = resolve
+    fail = reject
+  })
+  const close = () => {
+    if (closed) return
+    closed = true
+    fs.closeSync(fd)
+    done()
+    wake()
+  }
+  const write = (bytes: Uint8Array) => {
+    if (closed) return
+    try {
+      for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at)
+    } catch (error) {
+      closed = true
+      fs.closeSync(fd)
+      fail(new Fault('RECORD_FAILED', diskFault('record into', path, error).message, { cause: error }))
+    }
+    wake()
+  }
+  return {
+    pid: undefined,
+    stdio: 'pipe',
+    ended,
+    attach: (source) => void source.on('data', write).once('close', close).once('error', close),
+    release() {},
+    stop: close,
+    write,
+  }
+}

@@ -1,0 +1,93 @@
+import fs from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { Fault, quote } from '../base/fault.ts'
+import { type Flow, flow } from '../base/flow.ts'
+import type { Event } from '../events/event.ts'
+import { codeOf } from '../sinks/disk-fault.ts'
+import { type Attempt, listAttempts } from './audit.ts'
+import { feed } from './feed.ts'
+import { follow, onceOver } from './follow.ts'
+import { type RecordedOptions, readAttempt } from './recorded.ts'
+import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
+
+export interface ReplayOptions extends RecordedOptions {
+  /** Only this attempt. @default all, one after the other */
+  readonly attempt?: number | undefined
+  /** `'real'` keeps the recorded pauses, `'full'` does not wait. @default 'full' */
+  readonly speed?: 'full' | 'real' | undefined
+  /** Go on while the directory is being written, until the run is over. @default false */
+  readonly follow?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Reads an audit directory again (ours, or any with the same file names, one attempt or many), or a single
+ * log. Gives the same events, byte for byte, as the live run wrote.
+ *
+ * With `follow` it also waits for what is still to come. A log that is truncated or replaced meanwhile is read again from its
+ * start: events that were already given are not given twice, and LOG_RESTARTED says so.
+ *
+ * @example
+ * for await (const event of replay('.audit')) console.log(event.event.type)
+ */
+export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
+  const { attempt, speed = 'full', follow: following = false, signal, ...reading } = options
+  const stage = following ? onceOver(timedEvents) : timedEvents
+  const made = flow(stage, { signal, intake: timedIntake })
+  const { dir, list } = find(path)
+  const items = following
+    ? follow(dir, { ...reading, attempt, list, until: made })
+    : recorded(path, attempt, reading)
+  void feed(speed === 'real' && !following ? paced(items, made) : items, made)
+  return made
+}
+
+async function* recorded(path: string, wanted: number | undefined, options: RecordedOptions) {
+  const { dir, list } = find(path)
+  const attempts = list()
+  if (attempts.length === 0) throw noLogs(path)
+  const chosen = wanted === undefined ? attempts : attempts.filter((attempt) => attempt.number === wanted)
+  if (chosen.length === 0) throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} has no attempt ${wanted}`)
+  for (const attempt of chosen) yield* readAttempt(dir, attempt, options)
+}
+
+/** Holds every chunk back until as much time has passed as when it was recorded. */
+async function* paced(items: AsyncIterable<TimedChunk | Opening>, until: { destroyed: boolean }) {
+  let began = performance.now()
+  let origin = 0
+  for await (const item of items) {
+    if ('opens' in item) {
+      began = performance.now()
+      origin = item.time
+    }
+    // In short naps, so that nobody who has left is waited for.
+    for (;;) {
+      const left = item.time - origin - (performance.now() - began)
+      if (left <= 0 || until.destroyed) break
+      await setTimeout(Math.min(left, 100))
+    }
+    yield item
+  }
+}
+
+/** Where the attempts are: in a directory, or a single log that counts as one. */
+function find(path: string): { dir: string; list: () => Attempt[] } {
+  let isFile = false
+  try {
+    isFile = fs.statSync(path).isFile()
+  } catch (error) {
+    throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
+  }
+  if (!isFile) return { dir: path, list: () => listAttempts(path) }
+  const name = basename(path)
+  const channel = name.startsWith('stderr') ? 'stderr' : name.startsWith('pty') ? 'pty' : 'stdout'
+  return { dir: dirname(path), list: () => [{ number: 1, logs: { [channel]: path }, alone: true }] }
+}
+
+function noLogs(path: string): Fault {
+  return new Fault(
+    'NOT_AN_AUDIT',
+    `${quote(path, 200)} has no stdout.N.log, stderr.N.log or pty-output.N.log; give the audit directory itself`,
+  )
+}

@@ -1,0 +1,138 @@
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { Fault } from '../base/fault.ts'
+import { type Journal, openJournal } from '../sinks/journal.ts'
+import { openLines } from '../sinks/line-file.ts'
+import { isSameProcess } from '../sinks/lock.ts'
+import { type Attempt, fileNames, listAttempts } from './audit.ts'
+import { chunkLine } from './chunk-log.ts'
+import { type Meta, readJson, readMeta, writeMeta } from './meta.ts'
+import { type RecordedOptions, readAttempt, startOf } from './recorded.ts'
+import { timedEvents } from './timed.ts'
+
+/** What a resume found to do. */
+export interface Resumed {
+  /** Attempts that had been left incomplete. */
+  readonly attempts: readonly number[]
+  /** Events that were added to `events.jsonl`. */
+  readonly added: number
+}
+
+/**
+ * Completes `events.jsonl` after a crash of the recorder: reads the raw logs again, checks that the events that
+ * are there are the same, and adds the missing ones. Nothing is added twice; a directory that is complete
+ * is left as it is. If the agent itself is still running, this waits for it.
+ *
+ * @example
+ * const { added } = await resume('.audit')
+ */
+export async function resume(
+  dir: string,
+  options: RecordedOptions & { readonly signal?: AbortSignal | undefined } = {},
+): Promise<Resumed> {
+  const book = openJournal(dir)
+  try {
+    return await resumeInto(dir, book, options)
+  } finally {
+    book.close()
+  }
+}
+
+/** The same with a journal that is already open. */
+export async function resumeInto(
+  dir: string,
+  book: Journal,
+  options: RecordedOptions & { readonly signal?: AbortSignal | undefined; readonly wait?: boolean } = {},
+): Promise<Resumed> {
+  const { signal, wait = true, ...reading } = options
+  const attempts = listAttempts(dir)
+  const open = attempts.filter((attempt) => readMeta(attempt.meta)?.complete === false)
+  let added = 0
+  for (const attempt of open) {
+    await gone(attempt, wait, signal)
+    added += await complete(dir, attempt, book, reading)
+  }
+  return { attempts: open.map((attempt) => attempt.number), added }
+}
+
+async function complete(
+  dir: string,
+  attempt: Attempt,
+  book: Journal,
+  options: RecordedOptions,
+): Promise<number> {
+  const meta = readMeta(attempt.meta)!
+  const started = startOf(attempt, meta)
+  const chunks = openLines(attempt.chunks ?? join(dir, fileNames(attempt.number).chunks))
+  let added = 0
+  try {
+    // Bytes that were recorded but never read count as read now, and stay so for every later replay.
+    const found = (channel: 'stdout' | 'stderr' | 'pty', from: number, length: number) => {
+      const ms = Math.max(0, Date.now() - started)
+      chunks.append(chunkLine({ channel, from, length, ms }))
+      return started + ms
+    }
+    const sink = timedEvents({
+      write(event) {
+        if (book.append(event)) added++
+      },
+      end() {},
+    })
+    for (const item of readAttempt(dir, attempt, options, found)) {
+      sink.write(item)
+      await setImmediate()
+    }
+    sink.end()
+    book.sync()
+  } finally {
+    chunks.close()
+  }
+  const lost = meta.exit_code === null && meta.signal === null
+  writeMeta(attempt.meta!, {
+    // The cast: what we resume, we wrote.
+    ...(readJson(attempt.meta) as unknown as Meta),
+    ended_at: meta.ended_at ?? new Date().toISOString(),
+    ...(lost ? { reason: 'recorder_lost' } : {}),
+    bytes: sizes(attempt),
+    complete: true,
+  })
+  return added
+}
+
+function sizes(attempt: Attempt): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(attempt.logs).map(([channel, path]) => [channel, fs.statSync(path).size]),
+  )
+}
+
+/** So long the recorders of a process that is gone may take for what is left in the pipes. */
+const RECORDER_MS = 5000
+/** A process that is not known by number counts as gone when its logs have rested so long. */
+const QUIET_MS = 1000
+
+/** Waits until the process of a lost attempt and its recorders are gone: they may still be writing. */
+async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undefined): Promise<void> {
+  const { pid, pid_started = null, ended_at, recorders = [] } = readMeta(attempt.meta) ?? {}
+  if (ended_at !== undefined) return
+  // Killed between the start of the process and the note of its number.
+  const alive = () => (typeof pid === 'number' ? isSameProcess(pid, pid_started) : restless(attempt))
+  for (let first = true; alive(); first = false) {
+    if (!wait) {
+      throw new Fault(
+        'JOURNAL_LOCKED',
+        `attempt ${attempt.number} lost its recorder, but its process ${pid ?? ''} still runs; ` +
+          'end it, or wait for it with sluice replay --resume',
+      )
+    }
+    await setTimeout(first ? 10 : 100, undefined, { signal })
+  }
+  const until = Date.now() + RECORDER_MS
+  while (recorders.some((recorder) => isSameProcess(recorder, null)) && Date.now() < until) {
+    await setTimeout(10, undefined, { signal })
+  }
+}
+
+function restless(attempt: Attempt): boolean {
+  return Object.values(attempt.logs).some((path) => Date.now() - fs.statSync(path).mtimeMs < QUIET_MS)
+}

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import { resolve } from 'node:path'
+import { finished, type Readable } from 'node:stream'
+import { Fault } from '../base/fault.ts'
+import { type Flow, flow } from '../base/flow.ts'
+import { join as joinStages } from '../base/stage.ts'
+import { auto } from '../engines/auto.ts'
+import { type CompletionData, type Event, isEvent } from '../events/event.ts'
+import type { EventOptions } from '../events/events.ts'
+import type { Picker, Profile } from '../events/profile.ts'
+import { type JournalOptions, journalStage, openJournal } from '../sinks/journal.ts'
+import { listAttempts } from './audit.ts'
+import { feed } from './feed.ts'
+import type { SnapshotOptions } from './fs-diff.ts'
+import { readMeta, type StopReason } from './meta.ts'
+import { recordAttempt } from './record.ts'
+import { resumeInto } from './resume.ts'
+import { timedEvents, timedIntake } from './timed.ts'
+
+export interface RunOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {
+  /** The program, looked up on PATH. No shell is involved. */
+  readonly command: string
+  /** @default [] */
+  readonly args?: readonly string[] | undefined
+  /** @default auto */
+  readonly engine?: Profile | Picker | undefined
+  /** The audit directory. Each run in it is one more attempt of the same run. @default '.audit' */
+  readonly audit?: string | undefined
+  /** @default process.cwd() */
+  readonly cwd?: string | undefined
+  /** @default process.env */
+  readonly env?: NodeJS.ProcessEnv | undefined
+  /** Run it on a pseudo-terminal (needs the optional package @lydell/node-pty). @default false */
+  readonly pty?:
+    | boolean
+    | { readonly cols?: number | undefined; readonly rows?: number | undefined }
+    | undefined
+  /** What it reads: nothing, our own stdin, or a text. @default 'ignore' */
+  readonly input?: 'ignore' | 'inherit' | { readonly text: string } | undefined
+  /** Milliseconds after which it is ended. @default never */
+  readonly timeout?: number | undefined
+  /** Milliseconds without output after which it is ended. @default never */
+  readonly idleTimeout?: number | undefined
+  /** Milliseconds it has to end after it was asked to, before it is killed. @default 5000 */
+  readonly killGrace?: number | undefined
+  /** Milliseconds that something it left behind may hold its pipe after the exit. @default 2000 */
+  readonly pipeGrace?: number | undefined
+  /** Compare the working directory before and after; false for not at all. @default {} */
+  readonly fsDiff?: SnapshotOptions | false | undefined
+  /** When the disk is asked to keep the events: see `journal`. @default 'interval' */
+  readonly fsync?: JournalOptions['fsync']
+  /** Aborting it ends the process, orderly: the flow still tells how it ended. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** How a run ended. */
+export interface RunEnd {
+  readonly run_id: string
+  readonly attempt: number
+  /** What the engine's words and the exit together mean. */
+  readonly completion: CompletionData
+  readonly exit_code: number | null
+  readonly signal: string | null
+  /** Why we ended it, or null if it ended by itself. */
+  readonly reason: StopReason | null
+  /** The audit directory. */
+  readonly audit: string
+}
+
+/** A run: its events as they come, and its end. Read it like any flow; there is nothing to write into it. */
+export type Run = AsyncIterable<Event> &
+  Readable & {
+    readonly run_id: string
+    readonly attempt: number
+    /** Settles when everything is recorded. Read the flow (or `resume()` it), or the end never comes. */
+    readonly end: Promise<RunEnd>
+    /** Sends a signal to the process and to all it has started. @default 'SIGINT' */
+    kill(signal?: NodeJS.Signals): void
+    /** Types into its pseudo-terminal. */
+    type(text: string): void
+  }
+
+/**
+ * Runs an agent and records it: raw output first, then what it means. The events come as a flow; the audit
+ * directory holds the same afterwards, and `replay()` gives them again, byte for byte.
+ *
+ * If an earlier attempt in the directory was cut short by a crash, its events are completed first. Leaving the flow early ends the process.
+ *
+ * @example
+ * const agent = run({ command: 'codex', args: ['exec', '--json', 'fix the test'], engine: codex })
+ * for await (const event of agent) console.log(event.event.type)
+ * console.log((await agent.end).completion.state)
+ */
+export function run(options: RunOptions): Run {
+  const { command, args = [], engine = auto, signal, fsync } = options
+  const audit = resolve(options.audit ?? '.audit')
+  const { cwd = process.cwd(), env = process.env, input = 'ignore', fsDiff = {} } = options
+  const { timeout, idleTimeout, killGrace = 5000, pipeGrace = 2000 } = options
+  const { window, doneMarker, maxFrame, schema } = options
+  const reading = { window, doneMarker, maxFrame, schema }
+  if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
+  if (signal?.aborted) throw signal.reason
+  for (const [name, value] of Object.entries({ timeout, idleTimeout, killGrace, pipeGrace })) {
+    if (value === undefined || (value >= 0 && value < 2 ** 31)) continue
+    throw new Fault(
+      'BAD_OPTION',
+      `${name} must be milliseconds between 0 and ${2 ** 31 - 1}, but is ${value}`,
+    )
+  }
+  const pty = options.pty === true ? {} : options.pty || undefined
+
+  const book = openJournal(audit, { fsync })
+  const attempts = listAttempts(audit)
+  const run_id =
+    options.run_id ?? book.last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id ?? randomUUID()
+  const attempt = 1 + Math.max(0, ...attempts.map((found) => found.number))
+  const recording = recordAttempt({
+    reading,
+    run_id,
+    attempt,
+    command,
+    args,
+    engine,
+    audit,
+    cwd: resolve(cwd),
+    env,
+    input,
+    pty: pty && { cols: pty.cols ?? 200, rows: pty.rows ?? 50 },
+    timeout,
+    idleTimeout,
+    killGrace,
+    pipeGrace,
+    fsDiff,
+  })
+  async function* source() {
+    await resumeInto(audit, book, { ...reading, custom: engine, wait: false })
+    yield* recording.chunks
+  }
+
+  let completion: CompletionData | undefined
+  const stage = joinStages(timedEvents, journalStage(book))
+  const made = flow<never, Event>(
+    (next) =>
+      stage({
+        write(event) {
+          if (isEvent(event, 'lifecycle.completion.state')) completion = event.data
+          next.write(event)
+        },
+        end() {
+          recording.complete()
+          next.end()
+        },
+      }),
+    { intake: timedIntake as never },
+  )
+  // A silent agent holds its generator in a sleep, where leaving the loop does not reach it: so it is stopped here.
+  made.once('close', () => recording.stop('abandoned', 'SIGTERM'))
+  const abort = () => recording.stop('aborted', 'SIGTERM')
+  signal?.addEventListener('abort', abort, { once: true })
+
+  const closed = new Promise<Error | null>((resolve) => {
+    finished(made, (error) => resolve(error ?? null))
+  })
+  const end = feed(source(), made, close)
+    .then(() => closed)
+    .then((failure) => {
+      if (failure) throw failure
+      const { exit_code, signal, reason } = recording.meta()
+      return { run_id, attempt, completion: completion!, exit_code, signal, reason, audit }
+    })
+  // The reader of the flow hears of a failure too; who does not look at `end` need not.
+  end.catch(() => {})
+  return Object.assign(made as Flow<Event>, {
+    run_id,
+    attempt,
+    end,
+    kill: (signal: NodeJS.Signals = 'SIGINT') => recording.stop('interrupted', signal),
+    type: recording.type,
+  }) as Run
+
+  function close(): void {
+    signal?.removeEventListener('abort', abort)
+    book.close()
+  }
+}

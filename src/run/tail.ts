@@ -1,0 +1,101 @@
+import fs from 'node:fs'
+
+const BLOCK = 64 * 1024
+/** So many bytes before the reading position are remembered, to notice a file that was rewritten. */
+const MARK = 64
+
+/** Bytes that were read, and where they stand in the file. */
+export interface Piece {
+  readonly bytes: Buffer
+  readonly from: number
+  /** The file was truncated or replaced: this piece is from its new beginning. */
+  readonly restarted: boolean
+}
+
+/**
+ * Reads a file that somebody else is writing. Nothing is lost when it is rotated (the old one is read to
+ * its end first), and a file that shrank, or that holds other bytes than before just behind the reading
+ * position, is read again from its start.
+ */
+export class Tail {
+  readonly path: string
+  #fd: number | undefined
+  #at = 0
+  #mark = Buffer.alloc(0)
+  #restarted = false
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  /** How far it has been read. */
+  get position(): number {
+    return this.#at
+  }
+
+  /** The next bytes, or undefined if there are none now. */
+  read(): Piece | undefined {
+    if (this.#fd === undefined && !this.#open()) return undefined
+    if (this.#rewritten()) this.#restart()
+    const block = Buffer.allocUnsafe(BLOCK)
+    let length = fs.readSync(this.#fd!, block, 0, BLOCK, this.#at)
+    if (length === 0 && this.#replaced()) {
+      this.close()
+      if (!this.#open()) return undefined
+      this.#restart()
+      length = fs.readSync(this.#fd!, block, 0, BLOCK, 0)
+    }
+    if (length === 0) return undefined
+    const bytes = block.subarray(0, length)
+    const piece = { bytes, from: this.#at, restarted: this.#restarted }
+    this.#restarted = false
+    this.#at += length
+    this.#mark = Buffer.from(
+      length >= MARK ? bytes.subarray(-MARK) : Buffer.concat([this.#mark, bytes]).subarray(-MARK),
+    )
+    return piece
+  }
+
+  /** True if there are bytes that were not read yet. */
+  get behind(): boolean {
+    return this.#fd !== undefined && fs.fstatSync(this.#fd).size > this.#at
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) fs.closeSync(this.#fd)
+    this.#fd = undefined
+  }
+
+  #open(): boolean {
+    try {
+      this.#fd = fs.openSync(this.path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #restart(): void {
+    this.#at = 0
+    this.#mark = Buffer.alloc(0)
+    this.#restarted = true
+  }
+
+  #rewritten(): boolean {
+    if (this.#at === 0) return false
+    const here = Buffer.alloc(this.#mark.length)
+    const read = fs.readSync(this.#fd!, here, 0, here.length, this.#at - here.length)
+    return read < here.length || !here.equals(this.#mark)
+  }
+
+  #replaced(): boolean {
+    try {
+      const there = fs.statSync(this.path)
+      const here = fs.fstatSync(this.#fd!)
+      return there.ino !== here.ino || there.dev !== here.dev
+    } catch {
+      // It is gone for now; what was open can still be read.
+      return false
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import type { Intake } from '../base/flow.ts'
+import type { Sink, Stage } from '../base/stage.ts'
+import type { Event } from '../events/event.ts'
+import { type EventOptions, eventStage } from '../events/events.ts'
+import type { Picker, Profile } from '../events/profile.ts'
+import { type Chunk, chunkIntake } from '../frames/chunk.ts'
+import type { FsDiff } from './fs-diff.ts'
+
+/** A chunk and when it was read, in milliseconds since 1970. */
+export interface TimedChunk {
+  readonly chunk: Chunk
+  readonly time: number
+}
+
+/** An attempt begins: everything that is known before its first byte. */
+export interface Opening {
+  readonly opens: EventOptions
+  readonly profile: Profile | Picker
+  /** What changed in the working directory; asked for at the exit, when it is known. */
+  readonly fsDiff: () => FsDiff | undefined
+  /** When the attempt started, in milliseconds since 1970. */
+  readonly time: number
+  /** The logs were replaced while they were followed: what was read of this attempt does not count any more. */
+  readonly restarted?: true
+}
+
+/**
+ * Reads recorded chunks, attempt by attempt. An event has the time of the chunk that completed it, not of
+ * the moment we got round to it: so a replay of the recorded chunks gives the same events, byte for byte.
+ */
+export const timedEvents: Stage<TimedChunk | Opening, Event> = (next) => {
+  let now = 0
+  let inner: Sink<Chunk> | undefined
+  return {
+    write(item) {
+      if ('chunk' in item) {
+        now = item.time
+        inner?.write(item.chunk)
+        return
+      }
+      if (!item.restarted) inner?.end()
+      now = item.time
+      const { profile, opens, fsDiff } = item
+      // Links were judged when the diff was made; judging them now could say something else.
+      const inside = (path: string) => !fsDiff()?.outside?.includes(path)
+      const stage = eventStage(profile, { ...opens, clock: () => now, fsDiff, inside })
+      // The end of one attempt is not the end of the flow.
+      inner = stage({ write: (event) => next.write(event), end() {} })
+    },
+    end() {
+      inner?.end()
+      next.end()
+    },
+  }
+}
+
+/** Portions the bytes of a recorded chunk as those of a bare one. */
+export function timedIntake(): Intake<TimedChunk | Opening> {
+  const chunks = chunkIntake()
+  return {
+    take: (written) => written as TimedChunk | Opening,
+    size: (item) => ('chunk' in item ? chunks.size(item.chunk) : 1),
+    portion(item, from, to) {
+      return 'chunk' in item ? { chunk: chunks.portion(item.chunk, from, to), time: item.time } : item
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import fs from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream'
+import type { Channel } from '../frames/chunk.ts'
+import { listAttempts } from '../run/audit.ts'
+import { refuse } from './refuse.ts'
+
+/**
+ * Answers with the bytes `[from, to)` of a raw log, as they are: never as something a browser would show or run. `attempt`
+ * chooses the attempt (the last one without it); `x-total-bytes` says how many there are.
+ */
+export function sendRaw(
+  response: ServerResponse,
+  dir: string,
+  channel: Channel,
+  query: URLSearchParams,
+): void {
+  const wanted = numberIn(query, 'attempt')
+  const attempts = listAttempts(dir).filter((attempt) => attempt.logs[channel] !== undefined)
+  const attempt = wanted === undefined ? attempts.at(-1) : attempts.find((found) => found.number === wanted)
+  const path = attempt?.logs[channel]
+  if (path === undefined) {
+    refuse(response, 404, 'there is no such stream')
+    return
+  }
+  let fd: number
+  try {
+    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
+  } catch {
+    refuse(response, 404, 'the stream cannot be read')
+    return
+  }
+  const total = fs.fstatSync(fd).size
+  const from = numberIn(query, 'from') ?? 0
+  const to = Math.min(total, numberIn(query, 'to') ?? total)
+  const bad = Number.isNaN(from) || Number.isNaN(to)
+  if (bad || from > total || to < from) {
+    fs.closeSync(fd)
+    response.setHeader('x-total-bytes', total)
+    refuse(response, bad ? 400 : 416, `give from and to within 0 and ${total}`)
+    return
+  }
+  response.writeHead(200, {
+    'content-type': 'application/octet-stream',
+    'content-disposition': 'attachment',
+    'content-length': to - from,
+    'x-total-bytes': total,
+    'x-attempt': attempt!.number,
+  })
+  if (to === from) {
+    fs.closeSync(fd)
+    response.end()
+    return
+  }
+  pipeline(fs.createReadStream('', { fd, start: from, end: to - 1 }), response, () => {})
+}
+
+/** A whole number in the query, undefined if it is not there, NaN if it is something else. */
+function numberIn(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name)
+  if (text === null) return undefined
+  return /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+}

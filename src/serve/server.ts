@@ -1,0 +1,244 @@
+import { setMaxListeners } from 'node:events'
+import fs from 'node:fs'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type AddressInfo, isIP } from 'node:net'
+import { join, resolve, sep } from 'node:path'
+import { Fault, quote } from '../base/fault.ts'
+import { channels, listAttempts } from '../run/audit.ts'
+import { codeOf } from '../sinks/disk-fault.ts'
+import { EVENTS_FILE } from '../sinks/journal.ts'
+import { type Derived, derive } from './derive.ts'
+import { Feed } from './feed.ts'
+import { memo } from './memo.ts'
+import { pageFiles } from './page.ts'
+import { sendRaw } from './raw.ts'
+import { refuse } from './refuse.ts'
+import { type FoundRun, findRuns, isRunning } from './runs.ts'
+import { stream } from './stream.ts'
+
+export interface ServeOptions {
+  /** The directory with the runs. */
+  readonly dir: string
+  /** 0 for any free one. @default 4180 */
+  readonly port?: number | undefined
+  /** @default '127.0.0.1' */
+  readonly host?: string | undefined
+  /** Milliseconds of silence after which a client gets a sign of life. @default 15000 */
+  readonly heartbeat?: number | undefined
+  /** Milliseconds a client may leave what it was sent, before it is dropped. @default 30000 */
+  readonly maxStall?: number | undefined
+  /** Event streams at once; one more is answered with 503. @default 2000 */
+  readonly maxClients?: number | undefined
+}
+
+/** A server that runs. */
+export interface Served {
+  readonly url: string
+  readonly port: number
+  /** Event streams that are open. */
+  readonly clients: () => number
+  close(): Promise<void>
+}
+
+/** Nothing may be loaded, framed or sent anywhere but here. */
+const security = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cache-control': 'no-store',
+}
+const MAX_ID = 1024
+/** A walk over the directory is good for so long, and so is the word that a run is not over: many clients ask at once. */
+const LIST_MS = 500
+const OVER_MS = 50
+
+/**
+ * Serves the runs under a directory: a page, their events over SSE, their raw bytes. Reads only; answers
+ * GET only, and only to those who ask for this machine by its own name.
+ *
+ * @example
+ * const { url, close } = await serve({ dir: '.audit', port: 0 })
+ */
+export async function serve(options: ServeOptions): Promise<Served> {
+  const { port = 4180, host = '127.0.0.1' } = options
+  const { heartbeat = 15_000, maxStall = 30_000, maxClients = 2000 } = options
+  const root = realDir(options.dir)
+  const shut = new AbortController()
+  // Every client listens to it.
+  setMaxListeners(0, shut.signal)
+  const feeds = new Map<
+    string,
+    { feed: Feed; derived: Derived | undefined; over: () => boolean; users: number }
+  >()
+  const runs = memo(LIST_MS, () => findRuns(root))
+  let clients = 0
+
+  const server = createServer({ keepAliveTimeout: 5000 }, (request, response) => {
+    for (const [name, value] of Object.entries(security)) response.setHeader(name, value)
+    handle(request, response).catch(() => {
+      if (response.headersSent) response.destroy()
+      else refuse(response, 500, 'something went wrong here')
+    })
+  })
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!isOurName(request.headers.host, host))
+      return refuse(response, 403, 'this server does not go by that name')
+    if (request.method !== 'GET') {
+      response.setHeader('allow', 'GET')
+      return refuse(response, 405, 'only GET is answered here')
+    }
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://sluice')
+    const file = pageFiles.get(pathname)
+    if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
+    if (pathname === '/healthz') return sendJson(response, { ok: true, clients })
+    if (pathname === '/runs')
+      return sendJson(
+        response,
+        runs().map((run) => run.info),
+      )
+    const [, place, id, what, name] = pathname.split('/')
+    const run = place === 'runs' && id !== undefined ? findRun(id) : undefined
+    if (!run) return refuse(response, 404, 'there is no such page or run')
+    if (what === undefined) return sendJson(response, run.info)
+    if (what === 'events' && name === undefined) return await sendEvents(request, response, run, searchParams)
+    const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
+    if (channel) return sendRaw(response, run.dir, channel, searchParams)
+    return refuse(response, 404, 'a run has /events and /raw/stdout, /raw/stderr, /raw/pty')
+  }
+
+  /** Only what was found by walking can be asked for, so no path in a request reaches the disk. */
+  function findRun(encoded: string): FoundRun | undefined {
+    if (encoded.length > MAX_ID * 3) return undefined
+    let id: string
+    try {
+      id = decodeURIComponent(encoded)
+    } catch {
+      return undefined
+    }
+    const named = (found: FoundRun) => found.info.id === id
+    const run = runs().find(named) ?? runs.fresh().find(named)
+    return run && isInside(run.dir, root) ? run : undefined
+  }
+
+  async function sendEvents(
+    request: IncomingMessage,
+    response: ServerResponse,
+    run: FoundRun,
+    query: URLSearchParams,
+  ) {
+    const header = request.headers['last-event-id']
+    // The header is what the client saw last; the query is where it began.
+    const after = (Array.isArray(header) ? header[0] : header) ?? query.get('after') ?? undefined
+    if (after !== undefined && after.length > MAX_ID) return refuse(response, 400, 'the id is too long')
+    if (clients >= maxClients) {
+      response.setHeader('retry-after', '5')
+      return refuse(response, 503, 'too many clients')
+    }
+    clients++
+    const shared = share(run.dir)
+    try {
+      await stream(request, response, {
+        feed: shared.feed,
+        over: shared.over,
+        after,
+        heartbeat,
+        maxStall,
+        signal: shut.signal,
+      })
+    } finally {
+      clients--
+      release(run.dir)
+    }
+  }
+
+  /** All clients of a run share its feed; it is closed with the last of them. */
+  function share(dir: string) {
+    const known = feeds.get(dir)
+    if (known) {
+      known.users++
+      return known
+    }
+    const journal = join(dir, EVENTS_FILE)
+    const derived = fs.existsSync(journal) ? undefined : derive(dir)
+    const over = derived?.over ?? memo(OVER_MS, () => !isRunning(dir, listAttempts(dir)))
+    const made = { feed: new Feed(derived?.path ?? journal), derived, over, users: 1 }
+    feeds.set(dir, made)
+    return made
+  }
+
+  function release(dir: string): void {
+    const shared = feeds.get(dir)
+    if (!shared || --shared.users > 0) return
+    feeds.delete(dir)
+    shared.feed.close()
+    shared.derived?.close()
+  }
+
+  await listen(server, port, host)
+  const { port: given } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${given}/`,
+    port: given,
+    clients: () => clients,
+    async close() {
+      shut.abort()
+      server.close()
+      server.closeAllConnections()
+      if (server.listening) await new Promise((done) => server.once('close', done))
+    },
+  }
+}
+
+function realDir(dir: string): string {
+  try {
+    const path = fs.realpathSync(resolve(dir))
+    if (fs.statSync(path).isDirectory()) return path
+  } catch (error) {
+    throw new Fault('BAD_OPTION', `${quote(dir, 200)} cannot be served (${codeOf(error)})`, { cause: error })
+  }
+  throw new Fault('BAD_OPTION', `${quote(dir, 200)} is not a directory; give the one that holds the runs`)
+}
+
+function isInside(path: string, root: string): boolean {
+  try {
+    const real = fs.realpathSync(path)
+    return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep)
+  } catch {
+    return false
+  }
+}
+
+/**
+ * A page elsewhere can make its own name lead here (DNS rebinding) and would then be let in by the browser. So only names
+ * that nobody else can own are answered: addresses, localhost, and the one it was started with.
+ */
+function isOurName(header: string | undefined, host: string): boolean {
+  if (header === undefined) return false
+  const name = header.replace(/:\d{1,5}$/, '').toLowerCase()
+  if (name === 'localhost' || name === host.toLowerCase()) return true
+  return isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
+}
+
+async function listen(server: Server, port: number, host: string): Promise<void> {
+  await new Promise<void>((done, fail) => {
+    server.once('error', (error) => {
+      const code = codeOf(error)
+      const why =
+        code === 'EADDRINUSE'
+          ? `port ${port} is taken; choose another with --port`
+          : `${host}:${port}: ${code}`
+      fail(new Fault('BAD_OPTION', `cannot listen: ${why}`, { cause: error }))
+    })
+    server.listen(port, host, done)
+  })
+}
+
+function sendJson(response: ServerResponse, value: unknown): void {
+  response
+    .writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
+    .end(`${JSON.stringify(value)}\n`)
+}

@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/**
+ * Writes a file that either is not there or is there whole, also after a crash or a power cut. With
+ * `exclusive`, false is returned and nothing changes if the name is taken: of any number of processes,
+ * one wins.
+ */
+export async function writeWhole(path: string, text: string, exclusive = false): Promise<boolean> {
+  await mkdir(dirname(path), { recursive: true })
+  const draft = `${path}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    const file = await open(draft, 'wx')
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    // A rename replaces what is there; a link refuses to.
+    if (exclusive) await link(draft, path)
+    else await rename(draft, path)
+  } catch (error) {
+    if (exclusive && (error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  } finally {
+    await rm(draft, { force: true })
+  }
+  await syncFolder(dirname(path))
+  return true
+}
+
+/** Appends one line, whole, and waits until it is on the disk. */
+export async function appendLine(path: string, line: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  const file = await open(path, 'a+')
+  try {
+    const { size } = await file.stat()
+    const last = Buffer.alloc(1)
+    if (size > 0) await file.read(last, 0, 1, size - 1)
+    // A writer that was killed in mid-line leaves a torn tail: it must not swallow this line.
+    const torn = size > 0 && last[0] !== LF
+    await file.appendFile(`${torn ? '\n' : ''}${line}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+const LF = 10
+
+/** A new name is only safe once its folder is on the disk; some systems cannot sync folders. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r').catch(() => undefined)
+  await folder?.sync().catch(() => {})
+  await folder?.close()
+}

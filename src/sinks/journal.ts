@@ -1,0 +1,210 @@
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { Fault, quote } from '../base/fault.ts'
+import { type Flow, flow } from '../base/flow.ts'
+import type { Stage } from '../base/stage.ts'
+import type { Event } from '../events/event.ts'
+import { diskFault } from './disk-fault.ts'
+import { jsonLine } from './jsonl.ts'
+import { type LineFile, openLines } from './line-file.ts'
+import { takeLock } from './lock.ts'
+
+export const EVENTS_FILE = 'events.jsonl'
+export const DIAGNOSTICS_FILE = 'parser_diagnostics.jsonl'
+export const LOCK_FILE = 'journal.lock'
+
+export interface JournalOptions {
+  /**
+   * When the disk itself is asked: after `each` event, at an `interval`, or at the `end` only. A crash of
+   * this process loses nothing in any case; this is about power cuts.
+   * @default 'interval'
+   */
+  readonly fsync?: 'each' | 'interval' | 'end' | undefined
+  /** Milliseconds between two syncs with `interval`. @default 1000 */
+  readonly interval?: number | undefined
+  /** Aborting it destroys the flow; what was written stays whole. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Lets events pass and keeps them: appends each to `events.jsonl` in the directory, and the diagnostics
+ * also to `parser_diagnostics.jsonl`. An event goes on only when its whole line is written.
+ *
+ * The directory belongs to one run and one writer: a second is refused with JOURNAL_LOCKED (the lock of a
+ * dead process is taken over). A tail that a crash tore is repaired. When a run is fed again after a crash, events
+ * that are already there pass without being written twice, and the first new one continues `seq`; events that
+ * are not the ones of this journal are refused with JOURNAL_MISMATCH. A disk that fails ends the flow with
+ * JOURNAL_FAILED and leaves whole lines.
+ *
+ * @example
+ * await pipeline(tap(child), events(opencode), journal('.audit'), chat(), sse(), response)
+ */
+export function journal(dir: string, options: JournalOptions = {}): Flow<Event> {
+  const book = openJournal(dir, options)
+  const made = flow(journalStage(book), { signal: options.signal })
+  // Also when it is destroyed half-way, of which a stage hears nothing.
+  made.once('close', () => book.close())
+  return made
+}
+
+/** A stage over an open journal. It closes the journal at the end, before the reader learns of the end. */
+export function journalStage(book: Journal): Stage<Event, Event> {
+  return (next) => ({
+    write(event) {
+      book.append(event)
+      next.write(event)
+    },
+    end() {
+      book.sync()
+      book.close()
+      next.end()
+    },
+  })
+}
+
+/** An open journal. */
+export interface Journal {
+  /** The event that stands last, if there is one. */
+  readonly last: Place | undefined
+  /** Keeps an event. True when it was written, false when it already stood there. */
+  append(event: Event): boolean
+  sync(): void
+  /** Lets go of the files and of the lock. */
+  close(): void
+}
+
+/** Where an event stands in its run. */
+export interface Place {
+  readonly run_id: string
+  readonly attempt_number: number
+  readonly seq: number
+}
+
+export function openJournal(dir: string, options: JournalOptions = {}): Journal {
+  const { fsync = 'interval', interval = 1000 } = options
+  try {
+    fs.mkdirSync(dir, { recursive: true })
+  } catch (error) {
+    throw diskFault('make', dir, error)
+  }
+  const lock = takeLock(join(dir, LOCK_FILE))
+  const files: LineFile[] = []
+  let timer: NodeJS.Timeout | undefined
+  let last: Place | undefined
+  /** The lines that already stood there, read in step with the events of a run that is fed again. */
+  let kept: Generator<string, void> | undefined
+
+  let closed = false
+  const close = () => {
+    if (closed) return
+    closed = true
+    clearInterval(timer)
+    for (const file of files) file.close()
+    lock.release()
+  }
+  const open = (name: string) => {
+    const file = openLines(join(dir, name))
+    files.push(file)
+    return file
+  }
+  let events: LineFile
+  let diagnostics: LineFile
+  try {
+    events = open(EVENTS_FILE)
+    diagnostics = open(DIAGNOSTICS_FILE)
+    last = placeOf(events.last())
+    agree(events, diagnostics)
+  } catch (error) {
+    close()
+    throw error
+  }
+  if (fsync === 'interval') {
+    timer = setInterval(() => files.map((file) => file.syncSoon()), interval).unref()
+  }
+  return {
+    get last() {
+      return last
+    },
+    append(event) {
+      if (last && event.run_id !== last.run_id) throw foreign(dir, last, event)
+      if (last && order(event, last) <= 0) {
+        kept ??= events.lines()
+        verify(kept, event, dir)
+        return false
+      }
+      kept = undefined
+      const next = last && event.attempt_number === last.attempt_number ? last.seq + 1 : 1
+      if (event.seq !== next) throw gap(dir, next, event)
+      const line = jsonLine(event)
+      events.append(line)
+      if (event.event.category === 'diagnostic') diagnostics.append(line)
+      if (fsync === 'each') for (const file of files) file.sync()
+      last = { run_id: event.run_id, attempt_number: event.attempt_number, seq: event.seq }
+      return true
+    },
+    sync() {
+      for (const file of files) file.sync()
+    },
+    close,
+  }
+}
+
+/**
+ * A crash between the two writes of one diagnostic leaves it in `events.jsonl` only; a power cut may keep
+ * the newer part of the other file. Both can only touch the tail, so only the tails are compared.
+ */
+function agree(events: LineFile, diagnostics: LineFile): void {
+  const text = events.last()
+  const last = placeOf(text)
+  for (;;) {
+    const place = placeOf(diagnostics.last())
+    if (!place || (last && order(place, last) <= 0)) break
+    diagnostics.dropLast()
+  }
+  if (text === undefined || text === diagnostics.last()) return
+  if ((JSON.parse(text) as Event).event.category === 'diagnostic') diagnostics.append(`${text}\n`)
+}
+
+function verify(kept: Generator<string, void>, event: Event, dir: string): void {
+  for (;;) {
+    const line = kept.next()
+    // The cast is the door: the file is ours, and what does not fit fails the comparison.
+    const stored = line.done ? undefined : (JSON.parse(line.value) as Event)
+    if (stored && order(stored, event) < 0) continue
+    if (stored && sameButTime(stored) === sameButTime(event)) return
+    throw new Fault(
+      'JOURNAL_MISMATCH',
+      `event ${event.seq} of attempt ${event.attempt_number} differs from the one in ${quote(dir, 200)}; ` +
+        'give a new attempt its own number, or use a fresh directory',
+    )
+  }
+}
+
+// A wall clock gives the same event another time when the run is fed again; nothing else may differ.
+function sameButTime(event: Event): string {
+  return JSON.stringify({ ...event, ts: '' })
+}
+
+function order(a: Omit<Place, 'run_id'>, b: Omit<Place, 'run_id'>): number {
+  return a.attempt_number - b.attempt_number || a.seq - b.seq
+}
+
+function placeOf(line: string | undefined): Place | undefined {
+  if (line === undefined) return undefined
+  const { run_id, attempt_number, seq } = JSON.parse(line) as Place
+  return { run_id, attempt_number, seq }
+}
+
+function foreign(dir: string, last: Place, event: Event): Fault {
+  return new Fault(
+    'JOURNAL_MISMATCH',
+    `${quote(dir, 200)} belongs to run ${quote(last.run_id)}, not to ${quote(event.run_id)}; use a fresh directory`,
+  )
+}
+
+function gap(dir: string, wanted: number, event: Event): Fault {
+  return new Fault(
+    'JOURNAL_MISMATCH',
+    `the next event of attempt ${event.attempt_number} in ${quote(dir, 200)} must have seq ${wanted}, not ${event.seq}`,
+  )
+}

@@ -1,0 +1,195 @@
+import fs from 'node:fs'
+import { Fault } from '../base/fault.ts'
+import { diskFault } from './disk-fault.ts'
+
+const LF = 10
+const BLOCK = 64 * 1024
+
+/** A file of whole lines that is only ever appended to. Opened by one writer at a time. */
+export interface LineFile {
+  readonly path: string
+  /** Bytes of whole lines: where the next one goes. */
+  readonly size: number
+  /** Adds one line, ended by LF. All of it stands in the file when this returns, or none. */
+  append(line: string): void
+  /** All lines from the first on, without their LF. */
+  lines(): Generator<string, void>
+  /** The last line without its LF, or undefined in an empty file. */
+  last(): string | undefined
+  /** Takes the last line away. */
+  dropLast(): void
+  /** Waits until the disk has it. */
+  sync(): void
+  /** Asks the disk in the background; the answer comes to the next `append` or `sync`. */
+  syncSoon(): void
+  close(): void
+}
+
+/**
+ * Opens a file of lines, creates it where it is missing, and repairs its tail: whatever stands behind
+ * the last line that is JSON was torn by a crash (half a line, or the zeros some file systems leave after
+ * a power loss) and is cut off.
+ *
+ * Writes are synchronous on purpose. A line is on its way to the disk before the record goes on to the
+ * next floor, so "passed on" means "kept", and no second queue has to be bounded; a line costs one
+ * system call of a few microseconds.
+ */
+export function openLines(path: string): LineFile {
+  const fd = guard('open', path, () =>
+    // Not through a link: the directory may be writable by the agent that is being recorded.
+    fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_NOFOLLOW, 0o644),
+  )
+  let size = 0
+  let closed = false
+  let dirty = false
+  /** Why nothing may be written any more: after one failure a later line could follow a torn one. */
+  let broken: Fault | undefined
+
+  const file: LineFile = {
+    path,
+    get size() {
+      return size
+    },
+    append(line) {
+      if (broken) throw broken
+      const bytes = Buffer.from(line)
+      let written = 0
+      try {
+        // A short write is no error; the call after it tells why.
+        while (written < bytes.length) {
+          written += fs.writeSync(fd, bytes, written, bytes.length - written, size + written)
+        }
+      } catch (error) {
+        broken = diskFault('write', path, error)
+        // If this fails too, the torn tail stays and the next start repairs it; nothing follows it.
+        try {
+          fs.ftruncateSync(fd, size)
+        } catch {}
+        throw broken
+      }
+      size += bytes.length
+      dirty = true
+    },
+    *lines() {
+      const block = Buffer.allocUnsafe(BLOCK)
+      const parts: Buffer[] = []
+      for (let at = 0; at < size; ) {
+        const read = readFully(fd, block, at, Math.min(size, at + BLOCK))
+        if (read === 0) return
+        let from = 0
+        for (let to = block.indexOf(LF); to >= 0 && to < read; to = block.indexOf(LF, from)) {
+          parts.push(block.subarray(from, to))
+          yield Buffer.concat(parts).toString()
+          parts.length = 0
+          from = to + 1
+        }
+        parts.push(Buffer.from(block.subarray(from, read)))
+        at += read
+      }
+    },
+    last() {
+      const start = lineStart(fd, size)
+      return start === undefined ? undefined : readText(fd, start, size - 1)
+    },
+    dropLast() {
+      const start = lineStart(fd, size)
+      if (start === undefined) return
+      guard('repair', path, () => fs.ftruncateSync(fd, start))
+      size = start
+    },
+    sync() {
+      if (broken) throw broken
+      if (!dirty || closed) return
+      dirty = false
+      try {
+        fs.fdatasyncSync(fd)
+      } catch (error) {
+        // The kernel may have dropped the pages: what was written is no longer sure, so nothing may follow.
+        broken = diskFault('sync', path, error)
+        throw broken
+      }
+    },
+    syncSoon() {
+      if (!dirty || broken || closed) return
+      dirty = false
+      fs.fdatasync(fd, (error) => {
+        // EBADF: the file was closed while the disk was busy, and closing had synced it.
+        if (error && !closed) broken ??= diskFault('sync', path, error)
+      })
+    },
+    close() {
+      if (closed) return
+      closed = true
+      fs.closeSync(fd)
+    },
+  }
+
+  try {
+    size = fs.fstatSync(fd).size
+    repair()
+  } catch (error) {
+    file.close()
+    throw Fault.is(error) ? error : diskFault('open', path, error)
+  }
+  return file
+
+  function repair(): void {
+    const whole = size === 0 || byteAt(fd, size - 1) === LF ? size : (lineStart(fd, size + 1) ?? 0)
+    if (whole < size) {
+      guard('repair', path, () => fs.ftruncateSync(fd, whole))
+      size = whole
+    }
+    for (let line = file.last(); line !== undefined && !isJson(line); line = file.last()) file.dropLast()
+  }
+}
+
+/** Where the line starts that ends at `end` (its LF is the byte before `end`). Reads backwards, block by block. */
+function lineStart(fd: number, end: number): number | undefined {
+  if (end === 0) return undefined
+  const block = Buffer.allocUnsafe(BLOCK)
+  for (let to = end - 1; to > 0; ) {
+    const from = Math.max(0, to - BLOCK)
+    const read = readFully(fd, block, from, to)
+    const at = block.subarray(0, read).lastIndexOf(LF)
+    if (at >= 0) return from + at + 1
+    to = from
+  }
+  return 0
+}
+
+function byteAt(fd: number, at: number): number | undefined {
+  const one = Buffer.alloc(1)
+  return fs.readSync(fd, one, 0, 1, at) === 1 ? one[0] : undefined
+}
+
+function readText(fd: number, from: number, to: number): string {
+  const bytes = Buffer.allocUnsafe(to - from)
+  return bytes.toString('utf8', 0, readFully(fd, bytes, from, to))
+}
+
+function readFully(fd: number, into: Buffer, from: number, to: number): number {
+  let read = 0
+  while (from + read < to) {
+    const got = fs.readSync(fd, into, read, to - from - read, from + read)
+    if (got === 0) break
+    read += got
+  }
+  return read
+}
+
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function guard<T>(what: string, path: string, act: () => T): T {
+  try {
+    return act()
+  } catch (error) {
+    throw diskFault(what, path, error)
+  }
+}

@@ -1,0 +1,109 @@
+import { Fault, quote } from '../base/fault.ts'
+import { type Flow, flow } from '../base/flow.ts'
+import type { Stage } from '../base/stage.ts'
+import type { Chat } from '../chat/chat.ts'
+import type { Event } from '../events/event.ts'
+
+export interface SseOptions {
+  /** Milliseconds of silence after which a comment is sent, so that proxies keep the line; 0 for never. @default 15000 */
+  readonly heartbeat?: number | undefined
+  /** Aborting it destroys the flow. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Events or chat records to `text/event-stream`. The id of each is `<run_id>:<seq>` (an event of a later
+ * attempt: `<run_id>:<attempt>.<seq>`, because events count per attempt), the event name is its type, the data its
+ * JSON. The header of the response is the caller's.
+ *
+ * @example
+ * response.writeHead(200, { 'content-type': 'text/event-stream' })
+ * await pipeline(tap(child), events(codex), chat(), sse(), response)
+ */
+export function sse(options: SseOptions = {}): Flow<string> {
+  const { heartbeat = 15_000 } = options
+  let quiet = true
+  const made = flow<Event | Chat, string>(
+    (next) => {
+      const sink = sseStage(next)
+      return {
+        write(record) {
+          quiet = false
+          sink.write(record)
+        },
+        end: () => sink.end(),
+      }
+    },
+    { signal: options.signal },
+  )
+  if (heartbeat > 0) {
+    const timer = setInterval(() => {
+      // A reader that is behind needs no sign of life, and must not be given a queue of them.
+      if (quiet && made.readableLength === 0 && !made.writableEnded) made.push(HEARTBEAT)
+      quiet = true
+    }, heartbeat).unref()
+    made.once('close', () => clearInterval(timer))
+  }
+  return made
+}
+
+/** A comment: no event for the reader, but bytes on the line. */
+export const HEARTBEAT = ':\n\n'
+
+const sseStage: Stage<Event | Chat, string> = (next) => ({
+  write: (record) => next.write(sseRecord(record)),
+  end: () => next.end(),
+})
+
+/** One record as an SSE message. */
+export function sseRecord(record: Event | Chat): string {
+  return sseMessage({
+    id: sseId(record),
+    event: 'event' in record ? record.event.type : record.type,
+    data: JSON.stringify(record),
+  })
+}
+
+/** `<run_id>:<seq>`, or `<run_id>:<attempt>.<seq>` for the events of a later attempt. */
+export function sseId(record: Event | Chat): string {
+  const attempt = 'event' in record && record.attempt_number > 1 ? `${record.attempt_number}.` : ''
+  return `${record.run_id}:${attempt}${record.seq}`
+}
+
+/** One SSE message, with only the fields that are given. */
+export interface SseMessage {
+  readonly id?: string | undefined
+  readonly event?: string | undefined
+  readonly data: string
+}
+
+/**
+ * Spells a message. Data is split at CR, LF and CRLF, as the reader would; an id or event name with one of
+ * them (or a NUL, at which readers drop the id) could forge a message and is refused.
+ *
+ * @example
+ * sseMessage({ id: 'r1:7', event: 'note', data: 'two\nlines' }) // 'id: r1:7\nevent: note\ndata: two\ndata: lines\n\n'
+ */
+export function sseMessage(message: SseMessage): string {
+  let text = ''
+  if (message.id !== undefined) text += `id: ${field('id', message.id)}\n`
+  if (message.event !== undefined) text += `event: ${field('event', message.event)}\n`
+  for (const line of dataLines(message.data)) text += `data: ${line}\n`
+  return `${text}\n`
+}
+
+function dataLines(data: string): string[] {
+  // JSON never holds a raw line end, so nearly every message is one line.
+  if (!data.includes('\n') && !data.includes('\r')) return [data]
+  return data.split(/\r\n|\r|\n/)
+}
+
+function field(name: string, value: string): string {
+  if (/[\r\n\0]/.test(value)) {
+    throw new Fault(
+      'SSE_FIELD',
+      `the ${name} ${quote(value)} has a CR, LF or NUL in it, and would break the stream`,
+    )
+  }
+  return value
+}

@@ -1,0 +1,72 @@
+import { Fault, quote } from '../base/fault.ts'
+import { brief } from './brief.ts'
+import type { WorkOrder } from './order.ts'
+
+/**
+ * How one type of worker is given its order, and where its result is looked for. Every worker also gets
+ * `WORK_ISSUE_REF`, `WORK_RUN_ID`, `WORK_REPO_DIR`, `WORK_TASK` and `WORK_CONSTRAINTS` in its environment.
+ *
+ * @example
+ * const goCli: Adapter = {
+ *   type: 'go-cli',
+ *   args: (order) => ['--issue', order.issue_ref, '--run', order.run_id],
+ *   text: 'out/result.txt',
+ * }
+ */
+export interface Adapter {
+  readonly type: string
+  /** What is started when the caller names no command. */
+  readonly command?: readonly string[]
+  /** Write the order to a file; its path is `WORK_ORDER` and is handed to `args` and `env`. @default false */
+  readonly orderFile?: boolean
+  /** Arguments after those of the command. */
+  readonly args?: (order: WorkOrder, orderFile: string) => readonly string[]
+  /** Further variables of the environment. */
+  readonly env?: (order: WorkOrder, orderFile: string) => Readonly<Record<string, string>>
+  /** Where the JSON result is, from `repo_dir`; `false` if the worker never writes one. @default 'work_result.json' */
+  readonly json?: string | false
+  /** Where the text result is, from `repo_dir`; `false` if the worker never writes one. @default 'work_result.txt' */
+  readonly text?: string | false
+  /** The engine that reads its output as a conversation, if it speaks one. */
+  readonly engine?: string
+  /**
+   * Let a complete result in the last message of the conversation advance, if there is no file.
+   * @default false
+   */
+  readonly trustConversation?: boolean
+}
+
+/**
+ * The adapters that are included. `json-cli` reads the order from a file and writes `work_result.json`,
+ * `text-cli` reads the environment and writes `work_result.txt`, `script` is any command, and the others
+ * are agents that get the order as their prompt.
+ *
+ * @example
+ * adapters.map((adapter) => adapter.type) // ['json-cli', 'text-cli', 'script', 'codex', …]
+ */
+export const adapters: readonly Adapter[] = [
+  { type: 'json-cli', orderFile: true, text: false },
+  { type: 'text-cli', json: false },
+  { type: 'script', orderFile: true },
+  agent('codex', ['codex', 'exec', '--json']),
+  agent('opencode', ['opencode', 'run', '--format', 'json']),
+  agent('gemini', ['gemini', '-o', 'stream-json', '-p']),
+  agent('claude', ['claude', '--output-format', 'stream-json', '--verbose', '-p']),
+]
+
+/**
+ * Finds the adapter of a worker type; adapters of your own come first, so they can replace included ones.
+ *
+ * @example
+ * findAdapter('codex')
+ */
+export function findAdapter(type: string, own: readonly Adapter[] = []): Adapter {
+  const found = [...own, ...adapters].find((adapter) => adapter.type === type)
+  if (found) return found
+  const known = [...new Set([...own, ...adapters].map((adapter) => adapter.type))].join(', ')
+  throw new Fault('BAD_OPTION', `there is no worker type ${quote(type)}; known are ${known}`)
+}
+
+function agent(type: string, command: readonly string[]): Adapter {
+  return { type, command, engine: type, args: (order) => [brief(order)] }
+}

@@ -1,0 +1,83 @@
+import { access, mkdir, realpath, rename } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Fault, type Note } from '../base/fault.ts'
+import { writeWhole } from '../sinks/durable.ts'
+import type { headerParser } from './headers.ts'
+import type { Source, Step, Verdict, WorkExit } from './settle.ts'
+
+/** What `work_audit.json` holds: how a verdict came about. */
+export interface WorkAudit {
+  readonly version: 'work-audit/1'
+  readonly parser: typeof headerParser
+  readonly issue_ref: string
+  readonly run_id: string
+  /** The run that was active when the result was settled. */
+  readonly active_run_id: string
+  readonly worker: string
+  readonly started_at: string
+  readonly ended_at: string
+  readonly duration_ms: number
+  readonly exit: WorkExit
+  /** In which form the result came. */
+  readonly encoding: Source | 'none'
+  /** Every source in the order it was tried, and what came of it. */
+  readonly path: readonly Step[]
+  readonly verdict: Verdict
+  readonly reasons: readonly Note[]
+  readonly notes: readonly Note[]
+  readonly bytes: Readonly<Record<'stdout' | 'stderr' | 'json' | 'text', number>>
+  /** Which key fields were present in what the worker said. */
+  readonly fields: Readonly<Record<string, boolean>>
+  /** What became of the comment; `pending` if the process died before it was known. */
+  readonly outbox: Delivery | 'pending' | 'failed'
+  /** The events of the run, beside this file. */
+  readonly events: string | null
+}
+
+/** What became of a result: posted now, posted by an earlier attempt, archived, or there is no outbox. */
+export type Delivery = 'posted' | 'already posted' | 'archived' | 'none'
+
+export interface AuditPlace {
+  readonly dir: string
+  write(audit: WorkAudit): Promise<void>
+}
+
+/**
+ * A place for audits. The directory is fixed before the worker starts: one that has since become a link
+ * leads somewhere else, and nothing is written there.
+ */
+export async function auditPlace(dir: string): Promise<AuditPlace> {
+  let first = true
+  await mkdir(dir, { recursive: true }).catch(unusable)
+  const fixed = await realpath(dir).catch(unusable)
+  const path = join(fixed, 'work_audit.json')
+  return {
+    dir: fixed,
+    async write(audit) {
+      if ((await realpath(resolve(dir)).catch(unusable)) !== fixed) unusable(new Error('it was moved'))
+      if (first) await setAside(fixed, path).catch(unusable)
+      first = false
+      await writeWhole(path, `${JSON.stringify(audit, null, 2)}\n`).catch(unusable)
+    },
+  }
+}
+
+/** Keeps the audit of an earlier attempt as `work_audit.1.json`, `work_audit.2.json`, … */
+async function setAside(dir: string, path: string): Promise<void> {
+  if (!(await exists(path))) return
+  for (let attempt = 1; ; attempt++) {
+    const older = join(dir, `work_audit.${attempt}.json`)
+    if (!(await exists(older))) return rename(path, older)
+  }
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+function unusable(error: unknown): never {
+  throw new Fault('AUDIT_FAILED', 'the audit of the work cannot be written', { cause: error })
+}

@@ -1,0 +1,28 @@
+import type { WorkOrder } from './order.ts'
+
+/**
+ * The order as a prompt for an agent: what to do, what to keep to, and the one file to leave behind.
+ *
+ * @example
+ * spawn('codex', ['exec', '--json', brief(order)])
+ */
+export function brief(order: WorkOrder): string {
+  const parts = [
+    `Work on ${order.issue_ref} in the current directory.`,
+    order.task ?? '',
+    order.constraints === undefined ? '' : `Keep to these constraints: ${JSON.stringify(order.constraints)}`,
+    `When you are done, or cannot go on, write the file work_result.json in the directory ${order.repo_dir}:`,
+    JSON.stringify({
+      issue_ref: order.issue_ref,
+      run_id: order.run_id,
+      status: 'ok | fail | blocked',
+      changes: { pr: 'address of the pull request, or none', commit: 'id of the commit, or none' },
+      tests: 'what you tested and how it went, or n/a',
+      summary: 'what you did',
+      blocked_by: 'only if blocked: by what',
+      questions: ['only if you have any'],
+    }),
+    'The file is JSON, issue_ref and run_id are exactly as above, and pr or commit is given.',
+  ]
+  return parts.filter((part) => part !== '').join('\n\n')
+}

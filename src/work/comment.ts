@@ -1,0 +1,134 @@
+import { clip, Fault, quote } from '../base/fault.ts'
+import type { WorkOrder } from './order.ts'
+import type { Settled } from './settle.ts'
+
+/**
+ * The packaged template of a comment. Its head has the same keys as `work_result.txt`, so that a program
+ * can read a comment back. `{{name}}` is a value, `{{#name}}…{{/name}}` stands only if there is one.
+ */
+export const commentTemplate = `IssueRef: {{issue_ref}}
+RunId: {{run_id}}
+Status: {{status}}
+PR: {{pr}}
+Commit: {{commit}}
+Tests: {{tests}}
+Worker: {{worker}}
+Evidence: {{source}}
+
+{{#needs_human}}
+**This result does not count and needs a human.**
+
+Why:
+{{reasons}}
+
+Next step: {{next_step}}
+
+{{/needs_human}}
+{{#blocked_by}}
+Blocked by:
+{{blocked_by}}
+
+{{/blocked_by}}
+{{#questions}}
+Questions:
+{{questions}}
+
+{{/questions}}
+{{#summary}}
+Summary of the worker:
+{{summary}}
+{{/summary}}
+`
+
+/**
+ * Makes a comment of a settled run. Only a result that advances shows its status; for any other the status
+ * is `needs-human`, whatever the worker said, with the reasons and what to do next.
+ *
+ * What workers wrote cannot change the shape of the comment: one-line values stay on their line, longer
+ * text is quoted line by line, markup and control characters are made harmless.
+ *
+ * @example
+ * renderComment(settled, order, 'json-cli').split('\n')[2] // 'Status: ok'
+ */
+export function renderComment(
+  settled: Settled,
+  order: WorkOrder,
+  worker: string,
+  template: string = commentTemplate,
+): string {
+  const { claim, reasons } = settled
+  const good = settled.verdict === 'advance'
+  const values = new Map<string, string>([
+    ['issue_ref', inline(order.issue_ref)],
+    ['run_id', inline(order.run_id)],
+    ['status', good ? (claim.status ?? 'needs-human') : 'needs-human'],
+    ['pr', inline(claim.changes?.pr ?? 'none')],
+    ['commit', inline(claim.changes?.commit ?? 'none')],
+    ['tests', inline(claim.tests ?? 'missing')],
+    ['worker', inline(worker)],
+    ['source', settled.source ?? 'none'],
+    ['verdict', settled.verdict],
+    ['advance', good ? 'yes' : ''],
+    ['needs_human', good ? '' : 'yes'],
+    ['reasons', reasons.map(({ code, message }) => `- ${code}: ${inline(message)}`).join('\n')],
+    ['next_step', good ? '' : nextStep(settled)],
+    ['blocked_by', block(claim.blocked_by ?? '')],
+    ['questions', (claim.questions ?? []).map(block).join('\n>\n')],
+    ['summary', block(claim.summary ?? '')],
+  ])
+  return fill(template, values)
+}
+
+/** Throws at once if a template names a value that does not exist, before any worker was started. */
+export function checkTemplate(template: string): void {
+  const nothing: Settled = { verdict: 'needs-human', reasons: [], notes: [], claim: {}, tried: [] }
+  renderComment(nothing, { issue_ref: '', run_id: '', repo_dir: '' }, '', template)
+}
+
+const section = /^\{\{#(\w+)\}\}\n([\s\S]*?)^\{\{\/\1\}\}\n?/gm
+const value = /\{\{([^{}]{0,100})\}\}/g
+
+/** Fills what the template names. Values are put in once and never read as template again. */
+function fill(template: string, values: ReadonlyMap<string, string>): string {
+  const get = (name: string): string => {
+    const found = values.get(name)
+    if (found !== undefined) return found
+    const known = [...values.keys()].join(', ')
+    throw new Fault('BAD_OPTION', `the template names ${quote(name)}; it can name ${known}`)
+  }
+  const kept = template.replace(section, (_, name: string, inner: string) => (get(name) ? inner : ''))
+  return `${kept.replace(value, (_, name: string) => get(name)).trimEnd()}\n`
+}
+
+function nextStep({ reasons, source }: Settled): string {
+  const codes = new Set(reasons.map(({ code }) => code))
+  if (codes.has('SPAWN_FAILED'))
+    return 'check that the command of the worker exists and can run, then run it again.'
+  if (codes.has('WORK_INTERRUPTED'))
+    return 'look at what the worker left in the repository, then run it again or finish by hand.'
+  if (codes.has('WORK_NO_RESULT'))
+    return 'read the output of the worker; run it again, or write the result by hand.'
+  if (codes.has('WORK_UNTRUSTED')) return 'check what the worker claims, then write the result file by hand.'
+  if (codes.has('WORK_FILE_REFUSED'))
+    return 'look at the result file before touching it: it is not a plain file.'
+  return `correct the ${source === 'text' ? 'work_result.txt' : 'work_result.json'} of the worker by hand, or run it again.`
+}
+
+/** One line, without anything that a terminal, a log or a Markdown page would act on. */
+function inline(text: string): string {
+  return clip(harmless(text).replace(/\s+/g, ' ').trim(), 500)
+}
+
+/** Several lines, each behind a quote mark: none of them can pass for a header of the comment. */
+function block(text: string): string {
+  const lines = harmless(clip(text, 16 * 1024)).split('\n')
+  return text === '' ? '' : lines.map((line) => `> ${line.trimEnd()}`.trimEnd()).join('\n')
+}
+
+function harmless(text: string): string {
+  return text
+    .replace(/\r\n?|[\u2028\u2029\u0085]/g, '\n')
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\ufffd')
+    .replace(/&/g, '&amp;')
+    .replace(/</g, '&lt;')
+}

@@ -1,0 +1,139 @@
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Fault } from '../base/fault.ts'
+import { writeWhole } from '../sinks/durable.ts'
+import { digestOf } from './outbox.ts'
+import type { Status } from './result.ts'
+
+/** Which run is the active one of an issue, and how far it is. */
+export interface LedgerEntry {
+  readonly issue_ref: string
+  readonly run_id: string
+  readonly state: 'active' | Status | 'needs-human'
+  /** Counts the changes of this entry, from 1. */
+  readonly version: number
+}
+
+/**
+ * The active runs. `swap` is compare-and-set: it only writes if the entry still has the version that was
+ * read (0 for no entry), and of any number of processes that try, one succeeds.
+ *
+ * @example
+ * const entry = await runs.read('shop#12')
+ * await runs.swap('shop#12', entry?.version ?? 0, { run_id: 'run-8', state: 'active' })
+ */
+export interface Ledger {
+  read(issueRef: string): Promise<LedgerEntry | undefined>
+  /** The new entry, or undefined if somebody was faster. */
+  swap(
+    issueRef: string,
+    version: number,
+    next: Pick<LedgerEntry, 'run_id' | 'state'>,
+  ): Promise<LedgerEntry | undefined>
+}
+
+/**
+ * A ledger in a directory. Each version of an entry is a file of its own, made under a name that is still
+ * free, so there is no lock that a killed process could leave behind.
+ *
+ * @example
+ * await activate(ledger('.outbox/ledger'), 'shop#12', 'run-8')
+ */
+export function ledger(dir: string): Ledger {
+  const folder = (issueRef: string) => join(dir, digestOf(issueRef).slice(0, 32))
+
+  async function read(issueRef: string): Promise<LedgerEntry | undefined> {
+    for (;;) {
+      const version = (await versions(folder(issueRef)))[0]
+      if (version === undefined) return undefined
+      const text = await readFile(join(folder(issueRef), nameOf(version)), 'utf8').catch(absent)
+      // Gone: newer versions were made meanwhile, and the old one was cleared away.
+      if (text !== undefined) return parseEntry(text, issueRef)
+    }
+  }
+
+  return {
+    read: (issueRef) => read(issueRef).catch(unusable),
+    async swap(issueRef, version, next) {
+      const entry: LedgerEntry = { issue_ref: issueRef, ...next, version: version + 1 }
+      const path = folder(issueRef)
+      try {
+        if (((await versions(path))[0] ?? 0) !== version) return undefined
+        if (!(await writeWhole(join(path, nameOf(entry.version)), JSON.stringify(entry), true)))
+          return undefined
+        const newest = (await versions(path))[0] ?? 0
+        // Others may have gone so far on that our name was used and cleared away before we took it.
+        if (newest >= entry.version + KEPT) return undefined
+        await clear(path, newest)
+      } catch (error) {
+        unusable(error)
+      }
+      return entry
+    },
+  }
+}
+
+/** So many old versions stay: a name is never free again for a process that is less far behind. */
+const KEPT = 20
+
+/**
+ * Makes a run the active one of its issue, whichever was before.
+ *
+ * @example
+ * await activate(ledger('.outbox/ledger'), 'shop#12', 'run-8')
+ */
+export async function activate(runs: Ledger, issueRef: string, runId: string): Promise<LedgerEntry> {
+  for (;;) {
+    const entry = await runs.read(issueRef)
+    if (entry?.run_id === runId) return entry
+    const next = await runs.swap(issueRef, entry?.version ?? 0, { run_id: runId, state: 'active' })
+    if (next) return next
+  }
+}
+
+/** Notes how a run ended, if it is still the active one; never touches the entry of another run. */
+export async function conclude(
+  runs: Ledger,
+  issueRef: string,
+  runId: string,
+  state: LedgerEntry['state'],
+): Promise<LedgerEntry | undefined> {
+  for (;;) {
+    const entry = await runs.read(issueRef)
+    if (entry?.run_id !== runId || entry.state === state) return entry
+    const next = await runs.swap(issueRef, entry.version, { run_id: runId, state })
+    if (next) return next
+  }
+}
+
+const nameOf = (version: number) => `${String(version).padStart(9, '0')}.json`
+
+/** The versions that are there, newest first. */
+async function versions(path: string): Promise<number[]> {
+  const names = (await readdir(path).catch(absent)) ?? []
+  return names
+    .filter((name) => /^\d{9}\.json$/.test(name))
+    .map((name) => Number(name.slice(0, 9)))
+    .sort((a, b) => b - a)
+}
+
+async function clear(path: string, newest: number): Promise<void> {
+  for (const version of await versions(path)) {
+    if (version <= newest - KEPT) await rm(join(path, nameOf(version)), { force: true })
+  }
+}
+
+function parseEntry(text: string, issueRef: string): LedgerEntry {
+  const entry: LedgerEntry = JSON.parse(text)
+  if (entry.issue_ref !== issueRef || typeof entry.run_id !== 'string')
+    throw new Error('not an entry of this issue')
+  return entry
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}
+
+function unusable(error: unknown): never {
+  throw new Fault('LEDGER_FAILED', 'the ledger of active runs cannot be read or written', { cause: error })
+}

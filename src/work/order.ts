@@ -1,0 +1,75 @@
+import { Fault, quote } from '../base/fault.ts'
+
+/**
+ * What a worker is asked to do, as the lead writes it.
+ *
+ * @example
+ * const order: WorkOrder = { issue_ref: 'shop#12', run_id: 'run-7', repo_dir: '/repos/shop', task: 'Fix the cart' }
+ */
+export interface WorkOrder {
+  /** The issue that the result is written back to. */
+  readonly issue_ref: string
+  /** This run. A result that names another one is never written back. */
+  readonly run_id: string
+  /** Where the worker works, and where its result files are looked for. */
+  readonly repo_dir: string
+  /** What is to be done, in words. */
+  readonly task?: string
+  /** What the worker must keep to: any JSON. */
+  readonly constraints?: unknown
+}
+
+/** An order travels in arguments and the environment; Linux takes 128 KiB for one string. */
+const MAX_ORDER = 64 * 1024
+const MAX_NAME = 200
+
+/**
+ * Makes an order of untrusted JSON. Keys may be snake_case or PascalCase; unknown keys are left out.
+ * Throws a `BAD_ORDER` Fault that says what is wrong.
+ *
+ * @example
+ * const order = readOrder(JSON.parse(readFileSync('order.json', 'utf8')))
+ */
+export function readOrder(value: unknown): WorkOrder {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Fault('BAD_ORDER', 'the order must be a JSON object with issue_ref, run_id and repo_dir')
+  }
+  const given = new Map(Object.entries(value))
+  const pick = (snake: string, pascal: string): unknown => {
+    if (given.has(snake) && given.has(pascal)) {
+      throw new Fault('BAD_ORDER', `the order has both ${snake} and ${pascal}; keep one`)
+    }
+    return given.get(snake) ?? given.get(pascal)
+  }
+  const task = pick('task', 'Task')
+  const constraints = pick('constraints', 'Constraints')
+  const order: WorkOrder = {
+    issue_ref: name('issue_ref', pick('issue_ref', 'IssueRef')),
+    run_id: name('run_id', pick('run_id', 'RunId')),
+    repo_dir: text('repo_dir', pick('repo_dir', 'RepoDir')),
+    ...(task === undefined ? {} : { task: text('task', task) }),
+    ...(constraints === undefined ? {} : { constraints }),
+  }
+  const size = Buffer.byteLength(JSON.stringify(order))
+  if (size > MAX_ORDER) throw new Fault('BAD_ORDER', `the order has ${size} bytes; at most ${MAX_ORDER} fit`)
+  return order
+}
+
+/** Names stand in file headers and comments, so they are one short line without control characters. */
+function name(key: string, value: unknown): string {
+  const found = text(key, value)
+  if (found.length > MAX_NAME || found !== found.trim() || /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(found)) {
+    throw new Fault(
+      'BAD_ORDER',
+      `${key} must be one line of at most ${MAX_NAME} characters without blanks around it, but is ${quote(found)}`,
+    )
+  }
+  return found
+}
+
+function text(key: string, value: unknown): string {
+  if (typeof value !== 'string' || value.trim() === '' || value.includes('\0')) {
+    throw new Fault('BAD_ORDER', `the order needs ${key}: a string that is not blank and has no NUL`)
+  }
+  return value
+}

@@ -1,0 +1,164 @@
+import { type Code, clip, type Note, quote } from '../base/fault.ts'
+import { fieldOf } from './headers.ts'
+
+/** How the work went, in the worker's own word. */
+export type Status = 'ok' | 'fail' | 'blocked'
+
+/** The one shape every worker's result ends in. */
+export interface WorkResult {
+  readonly issue_ref: string
+  readonly run_id: string
+  readonly status: Status
+  /** At least one of the two. */
+  readonly changes: { readonly pr?: string; readonly commit?: string }
+  /** What the tests said; `n/a` is an answer. */
+  readonly tests: string
+  readonly summary: string
+  readonly blocked_by?: string
+  readonly questions?: readonly string[]
+}
+
+/** What a worker said, as far as it can be read: any field may be missing. */
+export type Claim = Partial<WorkResult>
+
+/** A claim, checked: `result` is there only when every required field is good. */
+export interface Checked {
+  readonly claim: Claim
+  readonly result?: WorkResult
+  readonly reasons: readonly Note[]
+}
+
+const MAX_LINE = 500
+const MAX_TEXT = 16 * 1024
+const MAX_QUESTIONS = 20
+
+/**
+ * Checks raw fields (by snake_case name) and makes a result of them.
+ *
+ * `none`, `n/a` and `-` mean "there is none": for `pr` and `commit` they are as good as absent, for `tests`
+ * they are an answer.
+ */
+export function check(fields: ReadonlyMap<string, unknown>, body = ''): Checked {
+  const reasons: Note[] = []
+  const say = (code: Code, message: string): undefined => {
+    reasons.push({ code, message })
+  }
+  const line = (key: string): string | undefined => {
+    const value = fields.get(key)
+    if (value === undefined || value === null || value === '') return undefined
+    if (typeof value !== 'string') return say('WORK_FIELD_INVALID', `${key} must be a string`)
+    if (value.trim() === '') return undefined
+    if (value.length > MAX_LINE || /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(value)) {
+      return say('WORK_FIELD_INVALID', `${key} must be one line of at most ${MAX_LINE} characters`)
+    }
+    return value
+  }
+  const required = (key: string): string | undefined => {
+    const count = reasons.length
+    const value = line(key)
+    if (value === undefined && reasons.length === count) say('WORK_FIELD_MISSING', `${key} is missing`)
+    return value
+  }
+
+  const issue_ref = required('issue_ref')
+  const run_id = required('run_id')
+  const word = required('status')
+  const status = word === 'ok' || word === 'fail' || word === 'blocked' ? word : undefined
+  if (word !== undefined && status === undefined) {
+    say('WORK_FIELD_INVALID', `status must be ok, fail or blocked, but is ${quote(word)}`)
+  }
+  const before = reasons.length
+  const pr = meant(line('pr'))
+  const commit = meant(line('commit'))
+  if (pr === undefined && commit === undefined && reasons.length === before) {
+    say('WORK_FIELD_MISSING', 'neither pr nor commit is given')
+  }
+  const tests = required('tests')
+  const summary = prose(fields.get('summary')) ?? prose(body) ?? ''
+  const blocked_by = prose(fields.get('blocked_by'))
+  const questions = list(fields.get('questions'))
+
+  const claim: Claim = {
+    ...(issue_ref === undefined ? {} : { issue_ref }),
+    ...(run_id === undefined ? {} : { run_id }),
+    ...(status === undefined ? {} : { status }),
+    changes: { ...(pr === undefined ? {} : { pr }), ...(commit === undefined ? {} : { commit }) },
+    ...(tests === undefined ? {} : { tests }),
+    summary,
+    ...(blocked_by === undefined ? {} : { blocked_by }),
+    ...(questions === undefined ? {} : { questions }),
+  }
+  return { claim, reasons, ...(reasons.length === 0 && complete(claim) ? { result: claim } : {}) }
+}
+
+/**
+ * The fields of a `work_result.json`. `pr` and `commit` stand at the top or in `changes`. A field that is
+ * given in two spellings, or in both places, is refused, as a header given twice is.
+ */
+export function fieldsOf(value: unknown): { fields: Map<string, unknown>; reasons: Note[] } {
+  const fields = new Map<string, unknown>()
+  const reasons: Note[] = []
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    reasons.push({ code: 'WORK_RESULT_BROKEN', message: 'the result is no JSON object' })
+    return { fields, reasons }
+  }
+  const gather = (from: object, only?: readonly string[]): void => {
+    for (const [key, found] of Object.entries(from)) {
+      const field = fieldOf(key)
+      if (field === undefined || (only && !only.includes(field))) continue
+      if (fields.has(field)) reasons.push({ code: 'WORK_FIELD_TWICE', message: `${field} is given twice` })
+      else fields.set(field, field === 'tests' ? flat(found) : found)
+    }
+  }
+  gather(value)
+  for (const [key, found] of Object.entries(value)) {
+    if (key !== 'changes' && key !== 'Changes') continue
+    if (typeof found === 'object' && found !== null && !Array.isArray(found)) gather(found, ['pr', 'commit'])
+    else if (found !== null) {
+      reasons.push({ code: 'WORK_FIELD_INVALID', message: 'changes must be an object with pr or commit' })
+    }
+  }
+  return { fields, reasons }
+}
+
+/** Which key fields a claim has: the audit counts them. */
+export function presence(claim: Claim): Record<string, boolean> {
+  return {
+    issue_ref: claim.issue_ref !== undefined,
+    run_id: claim.run_id !== undefined,
+    status: claim.status !== undefined,
+    changes: claim.changes?.pr !== undefined || claim.changes?.commit !== undefined,
+    tests: claim.tests !== undefined,
+    summary: claim.summary !== undefined && claim.summary !== '',
+  }
+}
+
+function complete(claim: Claim): claim is WorkResult {
+  const there = presence(claim)
+  return ['issue_ref', 'run_id', 'status', 'changes', 'tests'].every((key) => there[key])
+}
+
+function meant(value: string | undefined): string | undefined {
+  return value !== undefined && ['none', 'n/a', '-'].includes(value.trim().toLowerCase()) ? undefined : value
+}
+
+/** A report of tests may be structured: `{"passed": 12}`. It is kept as its JSON on one line. */
+function flat(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Object.keys(value).length === 0) return undefined
+  try {
+    return clip(JSON.stringify(value), MAX_LINE)
+  } catch {
+    return value // nested too deep to be written: no string, so it will be refused as one
+  }
+}
+
+function prose(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? clip(value.trim(), MAX_TEXT) : undefined
+}
+
+function list(value: unknown): readonly string[] | undefined {
+  const all = typeof value === 'string' ? [value] : Array.isArray(value) ? value : []
+  const found = all.slice(0, MAX_QUESTIONS).flatMap((item) => prose(item) ?? [])
+  return found.length > 0 ? found : undefined
+}

@@ -1,0 +1,216 @@
+import { type Note, quote } from '../base/fault.ts'
+import { doubledKey } from './doubled.ts'
+import type { Found } from './file.ts'
+import { findAnchors, readHeaders } from './headers.ts'
+import type { WorkOrder } from './order.ts'
+import { type Checked, type Claim, check, fieldsOf, type WorkResult } from './result.ts'
+
+/** Where a result came from, best first. */
+export type Source = 'json' | 'text' | 'conversation' | 'output'
+
+/** How the worker's process ended. */
+export interface WorkExit {
+  readonly code: number | null
+  readonly signal: string | null
+  /** Why it was ended by us, or why it never started. */
+  readonly ended?: 'timeout' | 'aborted' | 'not started'
+}
+
+/** Everything a run left behind. */
+export interface Evidence {
+  readonly json?: Found | undefined
+  readonly text?: Found | undefined
+  /** The payload in the agent's last message, and whether the adapter was configured to trust it. */
+  readonly conversation?: { readonly payload: unknown; readonly trusted: boolean } | undefined
+  /** Bounded output of the process, only looked at when there is nothing else. */
+  readonly stdout?: string | undefined
+  readonly stderr?: string | undefined
+  readonly exit?: WorkExit | undefined
+}
+
+/** What may happen now: write back, keep aside, or ask a person. */
+export type Verdict = 'advance' | 'archive' | 'needs-human'
+
+/** One source that was tried, and what came of it. */
+export interface Step {
+  readonly source: Source
+  readonly outcome: 'absent' | 'stale' | 'refused' | 'broken' | 'incomplete' | 'complete' | 'not read'
+  readonly message?: string
+}
+
+/** What became of a run. */
+export interface Settled {
+  readonly verdict: Verdict
+  /** Why, if it does not advance. */
+  readonly reasons: readonly Note[]
+  /** Worth knowing, but not what decided. */
+  readonly notes: readonly Note[]
+  /** The normalised result; only there when every required field is good. */
+  readonly result?: WorkResult
+  /** What the worker said, as far as it can be read. */
+  readonly claim: Claim
+  readonly source?: Source
+  /** Every source in the order it was tried. */
+  readonly tried: readonly Step[]
+}
+
+/**
+ * Decides what a run's evidence is worth. Pure: the same evidence always gives the same verdict.
+ *
+ * - A result of another run than the active one is only archived, whatever else it says.
+ * - A missing, wrong or doubled field, a broken file or no file at all needs a human.
+ * - What the worker merely said (its output, its last words) never advances by itself.
+ *
+ * @example
+ * settle({ json: { state: 'read', text, bytes: text.length } }, order, 'run-7').verdict // 'advance'
+ */
+export function settle(evidence: Evidence, order: WorkOrder, activeRunId: string): Settled {
+  const tried: Step[] = []
+  const notes: Note[] = []
+  const found = best(evidence, tried, notes)
+  const reasons = [...found.reasons, ...doubts(found, evidence, order)]
+  const late = lateness(found.claim, order, activeRunId)
+  if (late) reasons.unshift(late)
+  const verdict = late ? 'archive' : reasons.length > 0 || !found.result ? 'needs-human' : 'advance'
+  const { code, signal } = evidence.exit ?? { code: 0, signal: null }
+  if (found.claim.status === 'ok' && code !== 0 && code !== null && signal === null) {
+    const message = `the result says ok, but the worker exited with ${code}`
+    notes.push({ code: 'COMPLETION_CONFLICT', message })
+  }
+  return {
+    verdict,
+    reasons,
+    notes,
+    ...(found.result ? { result: found.result } : {}),
+    claim: found.claim,
+    ...(found.source ? { source: found.source } : {}),
+    tried,
+  }
+}
+
+interface Best extends Checked {
+  readonly source?: Source
+}
+
+/** Takes the first source that is there, good or bad: a broken better one never falls to a lesser one. */
+function best(evidence: Evidence, tried: Step[], notes: Note[]): Best {
+  let taken: Best | undefined
+  const files = [
+    ['json', evidence.json, fromJson],
+    ['text', evidence.text, fromText],
+  ] as const
+  for (const [source, file, read] of files) {
+    const name = `work_result.${source === 'json' ? 'json' : 'txt'}`
+    if (file === undefined || file.state === 'absent') tried.push({ source, outcome: 'absent' })
+    else if (file.state === 'stale') {
+      tried.push({ source, outcome: 'stale' })
+      notes.push({ code: 'WORK_FILE_STALE', message: `${name} is older than the run` })
+    } else if (taken) tried.push({ source, outcome: 'not read', message: 'work_result.json comes first' })
+    else if (file.state === 'refused') {
+      tried.push({ source, outcome: 'refused', message: file.message })
+      taken = {
+        source,
+        claim: {},
+        reasons: [{ code: 'WORK_FILE_REFUSED', message: `${name} ${file.message}` }],
+      }
+    } else taken = note(source, read(file.text), tried)
+  }
+  if (taken) return taken
+  return fromConversation(evidence, tried) ?? fromOutput(evidence, tried)
+}
+
+function fromJson(text: string): Checked {
+  let value: unknown
+  try {
+    value = JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text)
+  } catch (error) {
+    const message = `work_result.json is not JSON: ${quote((error as Error).message, 100)}`
+    return { claim: {}, reasons: [{ code: 'WORK_RESULT_BROKEN', message }] }
+  }
+  const { fields, reasons } = fieldsOf(value)
+  const doubled = doubledKey(text)
+  if (doubled !== undefined) {
+    reasons.push({ code: 'WORK_FIELD_TWICE', message: `the key ${quote(doubled)} stands twice` })
+  }
+  return withReasons(check(fields), reasons)
+}
+
+function fromText(text: string): Checked {
+  const { fields, body, broken } = readHeaders(text)
+  return withReasons(check(fields, body), broken ? [broken] : [])
+}
+
+/** A result with a reason against it is no result. */
+function withReasons(checked: Checked, first: readonly Note[]): Checked {
+  if (first.length === 0) return checked
+  return { claim: checked.claim, reasons: [...first, ...checked.reasons] }
+}
+
+function fromConversation(evidence: Evidence, tried: Step[]): Best | undefined {
+  if (evidence.conversation === undefined) {
+    tried.push({ source: 'conversation', outcome: 'absent' })
+    return undefined
+  }
+  const { payload, trusted } = evidence.conversation
+  const { fields, reasons } = fieldsOf(payload)
+  const said = note('conversation', withReasons(check(fields), reasons), tried)
+  return trusted ? said : distrust(said, 'the result only stands in what the agent said')
+}
+
+/** Scenario C of the seed: only a log. A few anchors help the person who takes over, and that is all. */
+function fromOutput(evidence: Evidence, tried: Step[]): Best {
+  const anchors = findAnchors(evidence.stdout ?? '')
+  for (const [field, value] of findAnchors(evidence.stderr ?? '')) {
+    if (!anchors.has(field)) anchors.set(field, value)
+  }
+  if (anchors.size === 0) {
+    tried.push({ source: 'output', outcome: 'absent' })
+    return { claim: {}, reasons: [{ code: 'WORK_NO_RESULT', message: 'there is no result of this run' }] }
+  }
+  const said = note('output', check(anchors), tried)
+  return distrust(said, 'the result only stands in the output of the process')
+}
+
+function distrust(said: Best, message: string): Best {
+  const { result: _, ...rest } = said
+  return { ...rest, reasons: [{ code: 'WORK_UNTRUSTED', message }, ...said.reasons] }
+}
+
+function note(source: Source, checked: Checked, tried: Step[]): Best {
+  const first = checked.reasons[0]
+  const broken = checked.reasons.some(({ code }) => code === 'WORK_RESULT_BROKEN')
+  tried.push({
+    source,
+    outcome: checked.result ? 'complete' : broken ? 'broken' : 'incomplete',
+    ...(first ? { message: first.message } : {}),
+  })
+  return { ...checked, source }
+}
+
+/** What speaks against a result although it is well formed. */
+function doubts({ claim }: Best, { exit }: Evidence, order: WorkOrder): Note[] {
+  const found: Note[] = []
+  if (claim.issue_ref !== undefined && claim.issue_ref !== order.issue_ref) {
+    const message = `the result is for ${quote(claim.issue_ref)}, the order for ${quote(order.issue_ref)}`
+    found.push({ code: 'WORK_ISSUE_MISMATCH', message })
+  }
+  if (exit?.ended === 'not started') {
+    found.push({ code: 'SPAWN_FAILED', message: 'the worker could not be started' })
+  } else if (exit?.ended !== undefined || (exit && exit.signal !== null)) {
+    // Whatever it wrote before, it had not said that it was done.
+    const how = exit.ended ?? `signal ${exit.signal}`
+    found.push({ code: 'WORK_INTERRUPTED', message: `the worker was ended before it was done (${how})` })
+  }
+  return found
+}
+
+/**
+ * Whether the run is not the active one. The order counts too: a worker of an old order may have looked
+ * up, or guessed, the id of the active run.
+ */
+function lateness(claim: Claim, order: WorkOrder, activeRunId: string): Note | undefined {
+  const other = [claim.run_id, order.run_id].find((id) => id !== undefined && id !== activeRunId)
+  if (other === undefined) return undefined
+  const message = `the result is of run ${quote(other)}, the active run is ${quote(activeRunId)}`
+  return { code: 'WORK_RUN_MISMATCH', message }
+}

@@ -1,0 +1,146 @@
+import { mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Fault, quote } from '../base/fault.ts'
+import { auto } from '../engines/auto.ts'
+import { engines } from '../engines/engines.ts'
+import { isEvent } from '../events/event.ts'
+import { fileNames } from '../run/audit.ts'
+import { type Run, type RunEnd, run } from '../run/run.ts'
+import { type AuditPlace, auditPlace } from './audit.ts'
+import type { WorkExit } from './settle.ts'
+
+export interface SpawnOptions {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  readonly timeout: number | undefined
+  readonly signal: AbortSignal | undefined
+  readonly run_id: string
+  /** The engine whose words the output is, if it is one's. */
+  readonly engine: string | undefined
+  /** Where the run is recorded; false for nowhere. */
+  readonly audit: string | false
+}
+
+/** What a process left. */
+export interface Spawned {
+  readonly exit: WorkExit
+  readonly stdout: Output
+  readonly stderr: Output
+  /** The last payload in the messages of the agent, if it is one. */
+  readonly said?: { readonly payload: unknown }
+  readonly place: AuditPlace | undefined
+}
+
+/** The first and the last of what was written, and how much it was. */
+interface Output {
+  readonly text: string
+  readonly bytes: number
+}
+
+/**
+ * Runs a worker to its end and records it: raw output, events and all. What it wrote is kept on the disk;
+ * only the ends of it are read again.
+ */
+export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
+  const recorded = options.audit !== false
+  const dir = options.audit || (await mkdtemp(join(tmpdir(), 'work-run-')))
+  try {
+    const { place, running } = await begin(dir, options)
+    const stopped = options.signal?.aborted ? 'aborted' : 'not started'
+    if (!running) return { ...nothing(stopped), place: recorded ? place : undefined }
+    const said = await listen(running, options.engine !== undefined)
+    const end = await running.end.catch(cannotStart)
+    const names = fileNames(running.attempt)
+    return {
+      exit: end ? exitOf(end) : { code: null, signal: null, ended: 'not started' },
+      stdout: await ends(join(place.dir, names.stdout)),
+      stderr: await ends(join(place.dir, names.stderr)),
+      ...(said ? { said } : {}),
+      place: recorded ? place : undefined,
+    }
+  } finally {
+    if (!recorded) await rm(dir, { recursive: true, force: true })
+  }
+}
+
+/** Starts in a directory of its own: another process may be at the same run, in the same place. */
+async function begin(dir: string, options: SpawnOptions): Promise<{ place: AuditPlace; running?: Run }> {
+  const { command, args, cwd, env, timeout, signal, run_id } = options
+  const engine = engineOf(options.engine)
+  for (let n = 1; ; n++) {
+    const place = await auditPlace(n === 1 ? dir : `${dir}-${n}`)
+    if (signal?.aborted) return { place }
+    try {
+      const audit = place.dir
+      return {
+        place,
+        running: run({ command, args, cwd, env, timeout, signal, run_id, engine, audit, killGrace: 2000 }),
+      }
+    } catch (error) {
+      if (!Fault.is(error) || error.code !== 'JOURNAL_LOCKED' || n === MAX_PLACES) throw error
+    }
+  }
+}
+
+const MAX_PLACES = 100
+
+/** Reads the run to its end, and keeps the last payload that the agent gave. */
+async function listen(running: Run, isAgent: boolean): Promise<Spawned['said']> {
+  let said: { payload: unknown } | undefined
+  try {
+    for await (const event of running) {
+      if (isAgent && isEvent(event, 'agent.message.final') && event.data.structured_payload !== undefined) {
+        said = { payload: event.data.structured_payload }
+      }
+    }
+  } catch (error) {
+    cannotStart(error)
+  }
+  return said
+}
+
+/** A worker that cannot be started is a verdict for a human; anything else is a failure of ours. */
+function cannotStart(error: unknown): undefined {
+  if (!Fault.is(error)) throw new Fault('AUDIT_FAILED', 'the run cannot be recorded', { cause: error })
+  if (error.code !== 'SPAWN_FAILED') throw error
+}
+
+function engineOf(name: string | undefined): Parameters<typeof run>[0]['engine'] {
+  if (name === undefined) return auto
+  const found = Object.entries(engines).find(([known]) => known === name)
+  if (!found) throw new Fault('BAD_OPTION', `there is no engine ${quote(name)} for the worker`)
+  return found[1]
+}
+
+function exitOf({ exit_code, signal, reason }: RunEnd): WorkExit {
+  const ended = reason === null ? undefined : reason === 'timeout' ? 'timeout' : 'aborted'
+  return { code: exit_code, signal, ...(ended ? { ended } : {}) }
+}
+
+function nothing(ended: 'aborted' | 'not started'): Omit<Spawned, 'place'> {
+  const silence = { text: '', bytes: 0 }
+  return { exit: { code: null, signal: null, ended }, stdout: silence, stderr: silence }
+}
+
+const MAX_END = 64 * 1024
+
+/** The first and last 64 KiB of a log. */
+async function ends(path: string): Promise<Output> {
+  const file = await open(path).catch(() => undefined)
+  if (!file) return { text: '', bytes: 0 }
+  try {
+    const { size } = await file.stat()
+    const read = async (from: number, to: number) => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.max(0, to - from)), 0, null, from)
+      return buffer.toString('utf8', 0, bytesRead)
+    }
+    const head = await read(0, Math.min(size, MAX_END))
+    const tail = await read(Math.max(MAX_END, size - MAX_END), size)
+    return { text: size > 2 * MAX_END ? `${head}\n…\n${tail}` : head + tail, bytes: size }
+  } finally {
+    await file.close()
+  }
+}

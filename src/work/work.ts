@@ -1,0 +1,228 @@
+import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { isAbsolute, join, normalize, sep } from 'node:path'
+import { codes, Fault, quote } from '../base/fault.ts'
+import { type Adapter, findAdapter } from './adapter.ts'
+import type { Delivery, WorkAudit } from './audit.ts'
+import { checkTemplate, commentTemplate, renderComment } from './comment.ts'
+import { deliver } from './deliver.ts'
+import { before, readResult } from './file.ts'
+import { headerParser } from './headers.ts'
+import type { Ledger } from './ledger.ts'
+import { readOrder, type WorkOrder } from './order.ts'
+import { fileName, type Outbox } from './outbox.ts'
+import { presence } from './result.ts'
+import { type Evidence, type Settled, settle, type WorkExit } from './settle.ts'
+import { type Spawned, spawnWorker } from './spawn.ts'
+
+/** How a worker is run and where its result goes. */
+export interface WorkOptions {
+  /** A type (`json-cli`, `codex`, …) or an adapter of your own. */
+  readonly worker: string | Adapter
+  /** The command and its arguments. @default the command of the adapter */
+  readonly command?: readonly string[] | undefined
+  /** Adapters of your own, to be found by type. @default [] */
+  readonly adapters?: readonly Adapter[] | undefined
+  /** The run whose result counts. @default the ledger's entry for the issue, else the order's run */
+  readonly activeRunId?: string | undefined
+  /** Where the active runs are kept; the state of the run is noted there. @default none */
+  readonly ledger?: Ledger | undefined
+  /** Where the comment goes. @default none: nothing is written back */
+  readonly outbox?: Outbox | undefined
+  /** The comment, with `{{names}}`. @default the packaged `comment.md` (`commentTemplate`) */
+  readonly template?: string | undefined
+  /**
+   * Where each run gets a directory of its own, with `work_audit.json` and what is recorded of the run:
+   * logs, events, meta. `false` for nowhere. @default '.audit'
+   */
+  readonly audit?: string | false | undefined
+  /** Milliseconds after which the worker is ended. @default none */
+  readonly timeout?: number | undefined
+  /** Ends the worker. The run is still settled, and needs a human. */
+  readonly signal?: AbortSignal | undefined
+  /** Bytes a result file may have; a larger one needs a human. @default 1 MiB */
+  readonly maxResult?: number | undefined
+  /** Milliseconds the outbox may take before the work fails with OUTBOX_FAILED. @default 60,000 */
+  readonly maxOutboxWait?: number | undefined
+}
+
+/** What became of an order. */
+export interface Work extends Settled {
+  readonly issue_ref: string
+  readonly run_id: string
+  readonly active_run_id: string
+  readonly worker: string
+  readonly exit: WorkExit
+  /** What the outbox did with it. */
+  readonly delivery: Delivery
+  /** The comment, as it is or would be posted; none for a result that is only archived. */
+  readonly comment?: string
+  /** Where `work_audit.json` is. */
+  readonly audit?: string
+}
+
+/**
+ * Runs a worker on an order and ends in one result, however the worker speaks: the files it left are read
+ * with care, settled against the active run, rendered as a comment and handed to the outbox, once.
+ *
+ * Bad results are verdicts, not errors. It only throws a Fault for a bad order or option, before anything
+ * is started, and for an outbox, ledger or audit that fails.
+ *
+ * @example
+ * const done = await work(order, { worker: 'json-cli', command: ['./worker'], outbox: outbox('.outbox') })
+ * if (done.verdict === 'needs-human') console.warn(done.reasons)
+ */
+export async function work(order: WorkOrder, options: WorkOptions): Promise<Work> {
+  const asked = readOrder(order)
+  const adapter =
+    typeof options.worker === 'string' ? findAdapter(options.worker, options.adapters) : options.worker
+  const command = options.command?.length ? options.command : adapter.command
+  if (!command?.[0]) throw new Fault('BAD_OPTION', `the worker ${quote(adapter.type)} needs a command`)
+  const { template = commentTemplate, maxResult = 1 << 20 } = options
+  checkTemplate(template)
+  const files = {
+    json: fileOf(adapter.json, 'work_result.json'),
+    text: fileOf(adapter.text, 'work_result.txt'),
+  }
+  const root = await directory(asked.repo_dir)
+  // A ledger that cannot be read is told now, not when the work is done.
+  if (options.activeRunId === undefined) await options.ledger?.read(asked.issue_ref)
+
+  const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }
+  const started = new Date()
+  const clock = performance.now()
+  const spawned = await start(asked, adapter, command, root, options)
+  const audit = spawned.place
+  const duration = Math.round(performance.now() - clock)
+  const moved = (await realpath(asked.repo_dir).catch(() => '')) !== root
+  const look = (name: string, was: typeof old.json) =>
+    moved
+      ? { state: 'refused' as const, message: 'is in a repo_dir that was moved away' }
+      : readResult(root, name, was, maxResult)
+  const evidence: Evidence = {
+    json: adapter.json === false ? { state: 'absent' } : await look(files.json, old.json),
+    text: adapter.text === false ? { state: 'absent' } : await look(files.text, old.text),
+    conversation: spawned.said && { ...spawned.said, trusted: adapter.trustConversation === true },
+    stdout: spawned.stdout.text,
+    stderr: spawned.stderr.text,
+    exit: spawned.exit,
+  }
+
+  const entry = options.activeRunId === undefined ? await options.ledger?.read(asked.issue_ref) : undefined
+  const active = options.activeRunId ?? entry?.run_id ?? asked.run_id
+  const settled = settle(evidence, asked, active)
+  const comment =
+    settled.verdict === 'archive' ? undefined : renderComment(settled, asked, adapter.type, template)
+  const record: WorkAudit = {
+    version: 'work-audit/1',
+    parser: headerParser,
+    issue_ref: asked.issue_ref,
+    run_id: asked.run_id,
+    active_run_id: active,
+    worker: adapter.type,
+    started_at: started.toISOString(),
+    ended_at: new Date(started.getTime() + duration).toISOString(),
+    duration_ms: duration,
+    exit: spawned.exit,
+    encoding: settled.source ?? 'none',
+    path: settled.tried,
+    verdict: settled.verdict,
+    reasons: settled.reasons,
+    notes: settled.notes,
+    bytes: {
+      stdout: spawned.stdout.bytes,
+      stderr: spawned.stderr.bytes,
+      json: sizeOf(evidence.json),
+      text: sizeOf(evidence.text),
+    },
+    fields: presence(settled.claim),
+    outbox: options.outbox ? 'pending' : 'none',
+    events: audit ? 'events.jsonl' : null,
+  }
+  // Written before the comment goes out, so that even a crash in between leaves its trace.
+  await audit?.write(record)
+  const done: Omit<Work, 'delivery'> = {
+    issue_ref: asked.issue_ref,
+    run_id: asked.run_id,
+    active_run_id: active,
+    worker: adapter.type,
+    ...settled,
+    exit: spawned.exit,
+    ...(comment === undefined ? {} : { comment }),
+    ...(audit ? { audit: join(audit.dir, 'work_audit.json') } : {}),
+  }
+  if (!options.outbox) return { ...done, delivery: 'none' }
+  try {
+    const delivery = await deliver(done, options.outbox, options)
+    const twice = delivery === 'archived' && settled.verdict !== 'archive'
+    const notes = twice
+      ? [...settled.notes, { code: 'WORK_RESULT_TWICE', message: codes.WORK_RESULT_TWICE } as const]
+      : settled.notes
+    await audit?.write({ ...record, notes, outbox: delivery })
+    return { ...done, notes, delivery }
+  } catch (error) {
+    await audit?.write({ ...record, outbox: 'failed' })
+    throw error
+  }
+}
+
+/** Hands the order over as the adapter says, and runs the worker to its end. */
+async function start(
+  order: WorkOrder,
+  adapter: Adapter,
+  command: readonly string[],
+  cwd: string,
+  { timeout, signal, audit = '.audit' }: WorkOptions,
+): Promise<Spawned> {
+  const folder = adapter.orderFile ? await mkdtemp(join(tmpdir(), 'work-order-')) : ''
+  const orderFile = folder && join(folder, 'order.json')
+  try {
+    if (orderFile) await writeFile(orderFile, JSON.stringify(order))
+    const env = {
+      ...process.env,
+      WORK_ISSUE_REF: order.issue_ref,
+      WORK_RUN_ID: order.run_id,
+      WORK_REPO_DIR: cwd,
+      WORK_TASK: order.task ?? '',
+      WORK_CONSTRAINTS: JSON.stringify(order.constraints ?? null),
+      ...(orderFile ? { WORK_ORDER: orderFile } : {}),
+      ...adapter.env?.(order, orderFile),
+    }
+    const [name = '', ...args] = command
+    const all = [...args, ...(adapter.args?.(order, orderFile) ?? [])]
+    const { run_id } = order
+    const { engine } = adapter
+    const place = audit === false ? false : join(audit, fileName(order))
+    return await spawnWorker({
+      command: name,
+      args: all,
+      cwd,
+      env,
+      timeout,
+      signal,
+      run_id,
+      engine,
+      audit: place,
+    })
+  } finally {
+    if (folder) await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function directory(path: string): Promise<string> {
+  const root = await realpath(path).catch(() => undefined)
+  if (root !== undefined && (await stat(root)).isDirectory()) return root
+  throw new Fault('BAD_ORDER', `repo_dir is no directory: ${quote(path, 200)}`)
+}
+
+function fileOf(name: string | false | undefined, usual: string): string {
+  const path = normalize(name || usual)
+  if (isAbsolute(path) || path === '..' || path.startsWith(`..${sep}`)) {
+    throw new Fault('BAD_OPTION', `a result file must be inside repo_dir, but is ${quote(path)}`)
+  }
+  return path
+}
+
+function sizeOf(found: Evidence['json']): number {
+  return found?.state === 'read' ? found.bytes : 0
+}

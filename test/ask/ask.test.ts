@@ -1,0 +1,214 @@
+import { Readable } from 'node:stream'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { ask } from '../../src/ask/ask.ts'
+import type { CacheEntry } from '../../src/ask/cache.ts'
+import type { AttemptInfo } from '../../src/ask/options.ts'
+import type { Outcome } from '../../src/values/outcome.ts'
+import { model, streamingModel } from './model.ts'
+
+const schema = {
+  type: 'object',
+  required: ['a'],
+  properties: { a: { type: 'integer', minimum: 1 } },
+} as const
+const prompt = 'Give me an a.'
+
+describe('a call', () => {
+  test('that rejects passes its error through, unchanged and without a retry', async () => {
+    const error = new Error('429')
+    let calls = 0
+    const call = async () => {
+      calls++
+      throw error
+    }
+    await expect(ask(call, { prompt, retries: 5 })).rejects.toBe(error)
+    expect(calls).toBe(1)
+  })
+
+  test('that throws at once does the same', async () => {
+    const error = new TypeError('no key')
+    const call = () => {
+      throw error
+    }
+    await expect(ask(call, { prompt })).rejects.toBe(error)
+  })
+
+  test('whose stream breaks does the same', async () => {
+    const error = new Error('connection reset')
+    async function* broken() {
+      yield '{"a":'
+      throw error
+    }
+    await expect(ask(() => broken(), { prompt, schema })).rejects.toBe(error)
+  })
+
+  test.each([[1], [3], [1000]])('may stream its answer, in pieces of %i', async (size) => {
+    const { call } = streamingModel(size, 'Sure: <json>{"a": 2, "b": "😀ü"}</json> Bye.')
+    expect(await ask(call, { prompt, schema })).toEqual({ a: 2, b: '😀ü' })
+  })
+
+  test('may stream bytes, cut anywhere', async () => {
+    const bytes = Buffer.from('{"a": 2, "b": "😀ü"}')
+    const call = () => Readable.from([...bytes].map((byte) => Uint8Array.of(byte)))
+    expect(await ask(call, { prompt, schema })).toEqual({ a: 2, b: '😀ü' })
+  })
+
+  test('that answers with something else is told so', async () => {
+    await expect(ask((() => 42) as never, { prompt })).rejects.toMatchObject({ code: 'BAD_OPTION' })
+    await expect(ask((() => undefined) as never, { prompt })).rejects.toMatchObject({ code: 'BAD_OPTION' })
+  })
+
+  test('is left as soon as a value passed, if that is wanted', async () => {
+    const answer = `{"a": 1} ${'and so on '.repeat(1000)}`
+    const short = streamingModel(10, answer)
+    expect(await ask(short.call, { prompt, schema, stopWhenValid: true })).toEqual({ a: 1 })
+    expect(short.seen).toEqual({ deltas: expect.any(Number), closed: true })
+    expect(short.seen.deltas).toBeLessThan(5)
+    const whole = streamingModel(10, answer)
+    await ask(whole.call, { prompt, schema })
+    expect(whole.seen.deltas).toBeGreaterThan(900)
+  })
+
+  test('that never answers is left when the signal is aborted', async () => {
+    const stop = new AbortController()
+    const waiting = ask(() => new Promise<string>(() => {}), { prompt, signal: stop.signal })
+    const reason = new Error('enough')
+    stop.abort(reason)
+    await expect(waiting).rejects.toBe(reason)
+    await expect(ask(() => '{}', { prompt, signal: stop.signal })).rejects.toBe(reason)
+  })
+
+  test('whose stream hangs is left and closed when the signal is aborted', async () => {
+    const stop = new AbortController()
+    const stream = new Readable({ objectMode: true, read() {} })
+    stream.push('{"a":')
+    const waiting = ask(() => stream, { prompt, signal: stop.signal })
+    await new Promise((resolve) => setImmediate(resolve))
+    stop.abort()
+    await expect(waiting).rejects.toMatchObject({ name: 'AbortError' })
+    expect(stream.destroyed).toBe(true)
+  })
+})
+
+describe('onAttempt', () => {
+  test('gets each outcome', async () => {
+    const seen: [Outcome<unknown>, AttemptInfo][] = []
+    const { call } = model('no', '{"a": 1,}')
+    await ask(call, { prompt, schema, onAttempt: (...got) => seen.push(got) })
+    expect(seen).toMatchObject([
+      [
+        { ok: false, fault: { code: 'NO_MATCH' } },
+        { attempt: 1, cached: false },
+      ],
+      [
+        { ok: true, value: { a: 1 }, repair_level: 'deterministic_generic' },
+        { attempt: 2, cached: false },
+      ],
+    ])
+  })
+})
+
+describe('the cache', () => {
+  test('answers the second time, and tells the repair level it kept', async () => {
+    const cache = new Map<string, CacheEntry>()
+    const { call, asked } = model('```json\n{"a": 1}\n```')
+    const seen: unknown[] = []
+    const options = {
+      prompt,
+      schema,
+      cache,
+      onAttempt: (outcome: Outcome<unknown>, info: AttemptInfo) => seen.push([outcome, info]),
+    }
+    expect(await ask(call, options)).toEqual({ a: 1 })
+    expect(await ask(call, options)).toEqual({ a: 1 })
+    expect(asked).toHaveLength(1)
+    expect([...cache.values()]).toMatchObject([
+      {
+        value: { a: 1 },
+        repair_level: 'deterministic_generic',
+        notes: [{ code: 'OUTPUT_REPAIRED_GENERIC' }],
+      },
+    ])
+    expect(seen[1]).toMatchObject([
+      { ok: true, repair_level: 'deterministic_generic' },
+      { attempt: 0, cached: true },
+    ])
+  })
+
+  test('never keeps a failure', async () => {
+    const cache = new Map<string, CacheEntry>()
+    const { call } = model('{"a": 0}', 'no')
+    await expect(ask(call, { prompt, schema, cache })).rejects.toMatchObject({ code: 'NO_MATCH' })
+    expect(cache.size).toBe(0)
+  })
+
+  test('tells questions apart by prompt, system, temperature, schema and options', async () => {
+    const cache = new Map<string, CacheEntry>()
+    const base = { prompt, schema, cache }
+    const others = [
+      {},
+      { prompt: 'x' },
+      { system: 's' },
+      { temperature: 0 },
+      { schema: {} },
+      { root: 'any' as const },
+      { cacheKey: 'gpt' },
+    ]
+    for (const other of others) await ask(() => '{"a": 1}', { ...base, ...other })
+    expect(cache.size).toBe(others.length)
+  })
+
+  test('wants a key for a schema or normalizer that is code', async () => {
+    const cache = new Map<string, CacheEntry>()
+    const code = z.object({ a: z.number() })
+    await expect(ask(() => '{"a":1}', { prompt, schema: code, cache })).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+    })
+    await expect(ask(() => '{"a":1}', { prompt, normalize: [(v) => v], cache })).rejects.toMatchObject({
+      code: 'BAD_OPTION',
+    })
+    expect(await ask(() => '{"a":1}', { prompt, schema: code, cache, cacheKey: 'a/1' })).toEqual({ a: 1 })
+    expect(await ask(() => 'no', { prompt, schema: code, cache, cacheKey: 'a/1' })).toEqual({ a: 1 })
+  })
+
+  test('does not keep what would come back as something else', async () => {
+    const cache = new Map<string, CacheEntry>()
+    const dated = z.object({ a: z.string().transform((text) => new Date(text)) })
+    const value = await ask(() => '{"a":"2024-01-01"}', { prompt, schema: dated, cache, cacheKey: 'd' })
+    expect(value.a).toBeInstanceOf(Date)
+    expect(cache.size).toBe(0)
+  })
+
+  test('is not believed when what it holds breaks the schema', async () => {
+    const cache = new Map<string, CacheEntry>()
+    await ask(() => '{"a":1}', { prompt, schema, cache })
+    for (const key of cache.keys()) cache.set(key, { value: { a: -1 }, repair_level: 'none', notes: [] })
+    expect(await ask(() => '{"a":2}', { prompt, schema, cache })).toEqual({ a: 2 })
+  })
+
+  test('that fails is noted and not used', async () => {
+    const down = () => {
+      throw new Error('disk on fire')
+    }
+    const notes: string[] = []
+    const options = {
+      prompt,
+      schema,
+      onAttempt: (outcome: Outcome<unknown>) => notes.push(...outcome.notes.map(({ code }) => code)),
+    }
+    expect(await ask(() => '{"a":1}', { ...options, cache: { get: down, set: async () => down() } })).toEqual(
+      { a: 1 },
+    )
+    expect(notes).toEqual(['CACHE_FAILED', 'CACHE_FAILED'])
+  })
+})
+
+test.each([{ prompt: '' }, { retries: -1 }, { retries: 1.5 }, { temperature: Number.NaN }])(
+  'refuses %j before anything is asked',
+  async (options) => {
+    const { call, asked } = model('{}')
+    await expect(ask(call, { prompt, ...options })).rejects.toMatchObject({ code: 'BAD_OPTION' })
+    expect(asked).toEqual([])
+  },
+)

@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { ask } from '../../src/ask/ask.ts'
+import { retryInChinese, retryInEnglish } from '../../src/ask/retry-prompt.ts'
+import { Fault } from '../../src/base/fault.ts'
+import { parse } from '../../src/values/parse.ts'
+import { model } from './model.ts'
+
+const Verdict = z.object({ verdict: z.enum(['buy', 'hold', 'sell']), score: z.number().min(0).max(1) })
+const good = '{"verdict":"hold","score":0.5}'
+const prompt = 'Judge this share. Answer in JSON.'
+
+describe('D2: two plain functions', () => {
+  test('one parses text that is there', () => {
+    expect(parse(`<think>hm</think>${good}`, { schema: Verdict, label: 'judge' }).verdict).toBe('hold')
+  })
+
+  test('the other calls, parses and retries, with any async function that gives text', async () => {
+    const { call, asked } = model(good)
+    expect(await ask(call, { prompt, schema: Verdict, system: 'You are a judge.' })).toEqual(JSON.parse(good))
+    expect(asked).toEqual([{ prompt, system: 'You are a judge.', temperature: 0.7, attempt: 1 }])
+  })
+})
+
+describe('D5: the error is put into the prompt, so that the model can correct itself', () => {
+  test('the second call has the original prompt and a summary of the error', async () => {
+    const { call, asked } = model('I would rather not say.', good)
+    expect(await ask(call, { prompt, schema: Verdict, temperature: 0 })).toEqual(JSON.parse(good))
+    expect(asked).toHaveLength(2)
+    expect(asked[1]).toMatchObject({ attempt: 2, temperature: 0 })
+    expect(asked[1]?.prompt).toBe(
+      `${prompt}\n\n${retryInEnglish({ error: 'no payload was found in the input', fault: new Fault('NO_MATCH'), attempt: 1 })}`,
+    )
+  })
+
+  test('names the broken rules of the schema, but never repeats the bad output', async () => {
+    const bad = '{"verdict":"PANIC-NOW","score":7421}'
+    const { call, asked } = model(bad, good)
+    await ask(call, { prompt, schema: Verdict })
+    const again = asked[1]!.prompt
+    expect(again).toContain('/verdict')
+    expect(again).toContain('/score')
+    expect(again).not.toContain('PANIC-NOW')
+    expect(again).not.toContain('7421')
+  })
+
+  test('has the wording of the seed in Chinese', async () => {
+    const { call, asked } = model('不知道', good)
+    await ask(call, { prompt, schema: Verdict, retryPrompt: retryInChinese })
+    expect(asked[1]?.prompt.slice(prompt.length)).toBe(`
+
+你上一次的输出无法解析为合法 JSON。
+错误信息：no payload was found in the input
+请严格按要求重新输出，仅输出 JSON 对象，不要包含任何额外文字、Markdown 标记或代码块。`)
+  })
+
+  test('keeps the summary short, whatever is wrong', async () => {
+    const many = z.object(
+      Object.fromEntries(Array.from({ length: 500 }, (_, i) => [`field${i}`, z.string()])),
+    )
+    const { call, asked } = model('{}', good)
+    await ask(call, { prompt, schema: many }).catch(() => {})
+    expect(asked[1]!.prompt.length).toBeLessThan(prompt.length + 1000)
+  })
+
+  test('takes a prompt of your own', async () => {
+    const { call, asked } = model('x', good)
+    await ask(call, {
+      prompt,
+      schema: Verdict,
+      retryPrompt: ({ fault, attempt }) => `${attempt}:${fault.code}`,
+    })
+    expect(asked[1]?.prompt).toBe(`${prompt}\n\n1:NO_MATCH`)
+  })
+
+  test('asks at most twice by default', async () => {
+    const { call, asked } = model('no', 'no', good)
+    await expect(ask(call, { prompt, schema: Verdict })).rejects.toMatchObject({ code: 'NO_MATCH' })
+    expect(asked).toHaveLength(2)
+  })
+
+  test('every call goes through the function that was given, so an audit around it sees them all', async () => {
+    const { call } = model('no', good)
+    const audit: string[] = []
+    const audited: typeof call = async (request) => {
+      const answer = await call(request)
+      audit.push(String(answer))
+      return answer
+    }
+    await ask(audited, { prompt, schema: Verdict })
+    expect(audit).toEqual(['no', good])
+  })
+})
+
+describe('D6: one fault, wrapped by whoever needs an error of his own', () => {
+  test('carries every attempt, the label and the errors of the last one', async () => {
+    const { call } = model('no JSON here', '{"verdict":"maybe","score":0}')
+    const fault = await ask(call, { prompt, schema: Verdict, label: 'judge' }).catch((error) => error)
+    expect(Fault.is(fault)).toBe(true)
+    expect(fault).toMatchObject({ code: 'SCHEMA_FAILED', label: 'judge' })
+    expect(fault.message).toMatch(/^judge: .*\(after 2 attempts\)$/)
+    expect(fault.errors[0].path).toBe('/verdict')
+    expect(fault.attempts).toMatchObject([
+      { text: 'no JSON here', fault: { code: 'NO_MATCH' } },
+      { text: '{"verdict":"maybe","score":0}', fault: { code: 'SCHEMA_FAILED' } },
+    ])
+    for (const { duration_ms } of fault.attempts) expect(duration_ms).toBeGreaterThanOrEqual(0)
+  })
+
+  test('can be wrapped in three lines', async () => {
+    class JudgeError extends Error {}
+    const judge = (text: string) =>
+      ask(() => text, { prompt, schema: Verdict, retries: 0 }).catch((error) => {
+        throw Fault.is(error) ? new JudgeError(error.message, { cause: error }) : error
+      })
+    await expect(judge('nonsense')).rejects.toBeInstanceOf(JudgeError)
+    expect((await judge(good)).verdict).toBe('hold')
+  })
+
+  test('keeps only the start of a huge answer', async () => {
+    const { call } = model('x'.repeat(1_000_000))
+    const fault = await ask(call, { prompt, schema: Verdict, retries: 0 }).catch((error) => error)
+    expect(fault.attempts[0].text).toHaveLength(4096)
+  })
+})
+
+describe('risks', () => {
+  test('retries cost time and money: 0 disables them', async () => {
+    const { call, asked } = model('no', good)
+    await expect(ask(call, { prompt, schema: Verdict, retries: 0 })).rejects.toMatchObject({
+      code: 'NO_MATCH',
+    })
+    expect(asked).toHaveLength(1)
+  })
+
+  test('the retry brings no history: only the correction and the original prompt', async () => {
+    const { call, asked } = model('first bad', 'second bad', good)
+    await ask(call, { prompt, schema: Verdict, retries: 2 })
+    expect(asked[2]?.prompt).toBe(asked[1]?.prompt)
+    expect(asked[2]?.prompt).not.toContain('bad')
+  })
+
+  test('a normalizer that throws is not swallowed: the fault has its error and the raw value', async () => {
+    const normalize = [
+      () => {
+        throw new RangeError('no such verdict')
+      },
+    ]
+    const { call } = model(good)
+    const fault = await ask(call, { prompt, schema: Verdict, normalize, retries: 0 }).catch((error) => error)
+    expect(fault).toMatchObject({ code: 'NORMALIZE_FAILED', value: JSON.parse(good) })
+    expect(fault.cause.cause).toBeInstanceOf(RangeError)
+  })
+
+  test('one caller can move at a time: a parser of its own works on the same text', async () => {
+    const own = (raw: string) => JSON.parse(raw.replace(/^```json|```$/g, ''))
+    const raw = `\`\`\`json${good}\`\`\``
+    expect(await ask(() => raw, { prompt, schema: Verdict })).toEqual(own(raw))
+  })
+})

@@ -1,0 +1,215 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { expect, test } from 'vitest'
+import { isSameProcess } from '../../src/sinks/lock.ts'
+import { agent, codexLines, workspace } from '../run/agent.ts'
+
+function start(args: readonly string[], stdin: 'ignore' | 'pipe' = 'ignore') {
+  return spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+    stdio: [stdin, 'pipe', 'pipe'],
+  })
+}
+
+async function ended(child: ChildProcess) {
+  const [out, err, [code, signal]] = await Promise.all([
+    text(child.stdout!),
+    text(child.stderr!),
+    once(child, 'close'),
+  ])
+  return { out, err, code, signal }
+}
+
+const sluice = (...args: string[]) => ended(start(args))
+const command = (program: { command: string; args?: readonly string[] | undefined }) => [
+  '--',
+  program.command,
+  ...(program.args ?? []),
+]
+
+test('run prints what it records, and replay prints the same bytes', async () => {
+  const { cwd, audit } = workspace()
+  const { out, err, code } = await sluice(
+    'run',
+    '--engine',
+    'codex',
+    '--cwd',
+    cwd,
+    '--audit',
+    audit,
+    ...command(agent(cwd, 'for (const line of lines) say(line); fs.writeFileSync("made.txt", "x")')),
+  )
+  expect(code).toBe(0)
+  expect(err).toContain('attempt 1 is recorded')
+  expect(out).toBe(readFileSync(join(audit, 'events.jsonl'), 'utf8'))
+  expect(out).toContain('"type":"artifact.created"},"data":{"path":"made.txt"}')
+  const again = await sluice('replay', audit)
+  expect([again.code, again.out]).toEqual([0, out])
+})
+
+test('draws the conversation in a pipe when it is asked to', async () => {
+  const { cwd, audit } = workspace()
+  const { out } = await sluice(
+    'run',
+    '--draw',
+    '--engine',
+    'codex',
+    '--cwd',
+    cwd,
+    '--audit',
+    audit,
+    ...command(agent(cwd, 'for (const line of lines) say(line)')),
+  )
+  expect(out).toContain('Grüße — done.')
+  expect(out).not.toContain('protocol_version')
+  expect((await sluice('replay', '--draw', audit)).out).toBe(out)
+})
+
+test.each([
+  ['0 for a run that waits for input', 'for (const line of lines) say(line)', 0],
+  [
+    '1 for one whose process failed all the same',
+    'for (const line of lines) say(line); process.exitCode = 5',
+    1,
+  ],
+  ['1 for one that failed', 'say(lines[0]); process.exitCode = 5', 1],
+  ['4 for one that stopped without a word', 'say(lines[0])', 4],
+])('leaves with %s', async (_what, body, wanted) => {
+  const { cwd, audit } = workspace()
+  const { code } = await sluice(
+    'run',
+    '--engine',
+    'codex',
+    '--cwd',
+    cwd,
+    '--audit',
+    audit,
+    ...command(agent(cwd, body)),
+  )
+  expect(code).toBe(wanted)
+  expect((await sluice('replay', audit)).code).toBe(wanted)
+})
+
+test('leaves with 2 for bad usage, and says what to do', async () => {
+  const { cwd, audit } = workspace()
+  const cases: [string[], string][] = [
+    [['run', '--audit', audit], 'missing required argument'],
+    [['run', '--engine', 'cudex', '--', 'true'], 'cudex'],
+    [['run', '--timeout', 'soon', '--', 'true'], '90s, 5m or 1h'],
+    [['run', '--audit', audit, '--', 'no-such-agent-here'], 'no such command'],
+    [['run', '--audit', `${audit}-2`, '--cwd', join(cwd, 'nowhere'), '--', 'true'], 'does not exist'],
+    [['replay', join(cwd, 'nowhere')], 'cannot be read'],
+    [['replay', cwd], 'no stdout.N.log'],
+    [['replay', '--attempt', '0', cwd], 'from 1 on'],
+    [['serve', join(cwd, 'nowhere')], 'cannot be served'],
+    [['serve', '--port', '99999', cwd], 'between 0 and 65535'],
+  ]
+  await Promise.all(
+    cases.map(async ([args, words]) => {
+      const { code, err } = await sluice(...args)
+      expect(err, args.join(' ')).toContain(words)
+      expect(code, args.join(' ')).toBe(2)
+    }),
+  )
+})
+
+test('hands its own stdin on', async () => {
+  const { cwd, audit } = workspace()
+  const child = start(['run', '--audit', audit, '--cwd', cwd, '--', 'cat'], 'pipe')
+  child.stdin!.end('from outside\n')
+  await ended(child)
+  expect(readFileSync(join(audit, 'stdout.1.log'), 'utf8')).toBe('from outside\n')
+})
+
+/** Starts a run and waits for the first event, so that the agent is there. */
+async function running(body: string) {
+  const { cwd, audit } = workspace()
+  const child = start([
+    'run',
+    '--engine',
+    'codex',
+    '--cwd',
+    cwd,
+    '--audit',
+    audit,
+    ...command(agent(cwd, body)),
+  ])
+  const end = ended(child)
+  await once(child.stdout!, 'data')
+  const { pid } = JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))
+  return { child, end, audit, pid }
+}
+
+test('the first Ctrl-C goes to the agent, which may end in its own way', async () => {
+  const { child, end, audit } = await running(
+    "process.on('SIGINT', () => { say(lines[3]); process.exit(0) }); say(lines[0]); await sleep(60000)",
+  )
+  child.kill('SIGINT')
+  expect((await end).code).toBe(0)
+  expect(readFileSync(join(audit, 'stdout.1.log'), 'utf8')).toBe(`${codexLines[0]}\n${codexLines[3]}\n`)
+  expect(JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))).toMatchObject({
+    reason: 'interrupted',
+    exit_code: 0,
+    complete: true,
+  })
+  expect(readFileSync(join(audit, 'events.jsonl'), 'utf8')).toContain('RUN_INTERRUPTED')
+})
+
+test('the second Ctrl-C kills it', async () => {
+  const { child, end, audit, pid } = await running(
+    "process.on('SIGINT', () => say(lines[1])); say(lines[0]); await sleep(60000)",
+  )
+  child.kill('SIGINT')
+  await once(child.stdout!, 'data')
+  child.kill('SIGINT')
+  expect((await end).code).toBe(1)
+  expect(isSameProcess(pid, null)).toBe(false)
+  expect(JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))).toMatchObject({
+    signal: 'SIGKILL',
+    complete: true,
+  })
+})
+
+test('a reader who leaves ends the agent, quietly', async () => {
+  const { cwd, audit } = workspace()
+  const child = start([
+    'run',
+    '--engine',
+    'codex',
+    '--cwd',
+    cwd,
+    '--audit',
+    audit,
+    ...command(agent(cwd, 'for (;;) { say(lines[2]); await sleep(5) }')),
+  ])
+  await once(child.stdout!, 'data')
+  child.stdout!.destroy()
+  const [err, [code]] = await Promise.all([text(child.stderr!), once(child, 'close')])
+  expect([code, err]).toEqual([0, ''])
+  const { pid } = JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))
+  expect(isSameProcess(pid, null)).toBe(false)
+  expect(existsSync(join(audit, 'journal.lock'))).toBe(false)
+})
+
+test('serve says where it is, and ends on Ctrl-C', async () => {
+  const { cwd } = workspace()
+  const child = start(['serve', cwd, '--port', '0'])
+  const [said] = await once(child.stderr!, 'data')
+  const url = /http:\S+/.exec(String(said))?.[0] ?? ''
+  expect(await (await fetch(`${url}healthz`)).json()).toMatchObject({ ok: true })
+  child.kill('SIGINT')
+  expect((await once(child, 'close'))[0]).toBe(0)
+})
+
+test('resume completes what a killed run left', async () => {
+  const { child, audit } = await running('for (let i = 0; i < 20; i++) { say(lines[2]); await sleep(10) }')
+  child.kill('SIGKILL')
+  await once(child, 'close')
+  const { err, out } = await sluice('replay', '--resume', audit)
+  expect(err).toMatch(/attempt 1: \d+ events added/)
+  expect(out).toBe(readFileSync(join(audit, 'events.jsonl'), 'utf8'))
+  expect(out.split('"agent.message.final"').length - 1).toBe(20)
+  expect((await sluice('replay', '--resume', audit)).err).toContain('nothing was missing')
+})

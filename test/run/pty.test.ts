@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test, vi } from 'vitest'
+import { replay } from '../../src/run/replay.ts'
+import { agent, codexLines, ran, types, workspace } from './agent.ts'
+
+afterEach(() => void vi.doUnmock('@lydell/node-pty'))
+
+test('runs on a real pseudo-terminal, and reads the records from there', async () => {
+  const { cwd, audit } = workspace()
+  const program = agent(
+    cwd,
+    "for (const line of lines) say(line); say(process.stdout.isTTY + ' ' + process.stdout.columns); process.exitCode = 3",
+  )
+  const { events, end } = await ran({ ...program, cwd, audit, pty: { cols: 100 } })
+  const log = readFileSync(join(audit, 'pty-output.1.log'), 'utf8')
+  expect(log).toBe(`${[...codexLines, 'true 100'].join('\r\n')}\r\n`)
+  expect(types(events)).toContain('agent.message.final')
+  expect(events.find((event) => event.raw_ref)?.raw_ref?.stream).toBe('pty')
+  expect(end).toMatchObject({ exit_code: 3, signal: null })
+  expect(JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))).toMatchObject({
+    mode: 'pty',
+    bytes: { pty: Buffer.byteLength(log) },
+  })
+  let again = ''
+  for await (const event of replay(audit)) again += `${JSON.stringify(event)}\n`
+  expect(again).toBe(readFileSync(join(audit, 'events.jsonl'), 'utf8'))
+})
+
+test('a time limit ends it there too', async () => {
+  const { cwd, audit } = workspace()
+  const { end } = await ran({
+    ...agent(cwd, 'say(lines[0]); await sleep(60000)'),
+    cwd,
+    audit,
+    pty: true,
+    timeout: 400,
+  })
+  expect(end).toMatchObject({ reason: 'timeout', signal: 'SIGTERM' })
+})
+
+test('what is typed reaches it', async () => {
+  const { cwd, audit } = workspace()
+  await ran({
+    command: 'sh',
+    args: ['-c', 'read word; echo "got $word"'],
+    cwd,
+    audit,
+    pty: true,
+    input: { text: 'hello\n' },
+  })
+  expect(readFileSync(join(audit, 'pty-output.1.log'), 'utf8')).toContain('got hello')
+})
+
+test('a command that is not there is a fault, as on pipes', async () => {
+  const { cwd, audit } = workspace()
+  await expect(ran({ command: 'no-such-agent', cwd, audit, pty: true })).rejects.toMatchObject({
+    code: 'SPAWN_FAILED',
+  })
+})
+
+test('without the package it says what to install', async () => {
+  vi.doMock('@lydell/node-pty', () => {
+    throw new Error('not here')
+  })
+  const { cwd, audit } = workspace()
+  await expect(ran({ command: 'true', cwd, audit, pty: true })).rejects.toMatchObject({
+    code: 'PTY_MISSING',
+    message: expect.stringContaining('npm install @lydell/node-pty'),
+  })
+})

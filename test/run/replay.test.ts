@@ -1,0 +1,183 @@
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { codex } from '../../src/engines/codex.ts'
+import type { Event } from '../../src/events/event.ts'
+import { type ReplayOptions, replay } from '../../src/run/replay.ts'
+import { run } from '../../src/run/run.ts'
+import { agent, codesOf, codexLines, ran, types, workspace } from './agent.ts'
+
+const fresh = () => mkdtempSync(join(tmpdir(), 'sluice-replay-'))
+
+async function all(path: string, options?: ReplayOptions): Promise<Event[]> {
+  const events: Event[] = []
+  for await (const event of replay(path, options)) events.push(event)
+  return events
+}
+
+test("reads any directory with the seed's names, with or without numbers", async () => {
+  const dir = fresh()
+  writeFileSync(join(dir, 'stdout.log'), codexLines.join('\n'))
+  writeFileSync(
+    join(dir, 'meta.json'),
+    JSON.stringify({ engine: 'codex', exit_code: 0, started_at: '2026-01-02T03:04:05Z', duration_s: 1.5 }),
+  )
+  const events = await all(dir)
+  expect(types(events)).toContain('agent.message.final')
+  expect(events.at(-1)).toMatchObject({
+    ts: '2026-01-02T03:04:06.500Z',
+    data: { state: 'awaiting_user_input' },
+    attempt_number: 1,
+  })
+  writeFileSync(join(dir, 'stdout.2.log'), codexLines.slice(0, 2).join('\n'))
+  writeFileSync(join(dir, 'meta.2.json'), JSON.stringify({ engine: 'codex', exit_code: -9 }))
+  const both = await all(dir)
+  expect(both.at(-1)).toMatchObject({
+    attempt_number: 2,
+    data: { state: 'interrupted', evidence: { signal: 'SIGKILL' } },
+  })
+  expect(await all(dir, { attempt: 2 })).toEqual(both.slice(events.length))
+})
+
+test('reads a single log', async () => {
+  const dir = fresh()
+  writeFileSync(join(dir, 'run.log'), codexLines.join('\n'))
+  expect(types(await all(join(dir, 'run.log'), { engine: codex }))).toContain('agent.message.final')
+})
+
+test('a single log is followed as it grows', async () => {
+  const dir = fresh()
+  const log = join(dir, 'run.log')
+  writeFileSync(log, message('one'))
+  // What stands beside it is not its own.
+  writeFileSync(join(dir, 'fs-diff.1.json'), '{"created":["x"]}')
+  const { flow, until } = following(log)
+  await until((events) => texts(events).length === 1)
+  appendFileSync(log, message('two'))
+  expect(texts(await until((events) => texts(events).length === 2))).toEqual(['one', 'two'])
+  flow.destroy()
+})
+
+test('says what is wrong with a path that holds no run', async () => {
+  await expect(all(fresh())).rejects.toMatchObject({ code: 'NOT_AN_AUDIT' })
+  expect(() => replay(join(fresh(), 'nowhere'))).toThrow(expect.objectContaining({ code: 'NOT_AN_AUDIT' }))
+  expect(() => replay(join(fresh(), 'nowhere'), { follow: true })).toThrow('cannot be read')
+})
+
+test('a chunk log that lies is left where it stops being true', async () => {
+  const dir = fresh()
+  writeFileSync(join(dir, 'stdout.1.log'), `${codexLines.join('\n')}\n`)
+  const honest = await all(dir, { engine: codex })
+  for (const lie of [
+    '["stdout",5,10,1]',
+    '["stdout",0,99999999,1]',
+    '["nowhere",0,1,1]',
+    '{"a":1}',
+    'rubbish',
+    '["stdout",0,10,-1]',
+  ]) {
+    writeFileSync(join(dir, 'chunks.1.jsonl'), `${lie}\n`)
+    expect(types(await all(dir, { engine: codex }))).toEqual(types(honest))
+  }
+})
+
+test('keeps the recorded pauses at real speed', async () => {
+  const dir = fresh()
+  const text = `${codexLines.join('\n')}\n`
+  writeFileSync(join(dir, 'stdout.1.log'), text)
+  writeFileSync(
+    join(dir, 'chunks.1.jsonl'),
+    `["stdout",0,50,0]\n["stdout",50,${Buffer.byteLength(text) - 50},300]\n`,
+  )
+  const began = performance.now()
+  const slow = await all(dir, { engine: codex, speed: 'real' })
+  expect(performance.now() - began).toBeGreaterThanOrEqual(290)
+  expect(slow).toEqual(await all(dir, { engine: codex }))
+})
+
+test('follows a run that is going on, to its end, and gives what it wrote', async () => {
+  const { cwd, audit } = workspace()
+  mkdirSync(audit)
+  const followed = all(audit, { follow: true })
+  const program = agent(
+    cwd,
+    'for (let i = 0; i < 30; i++) { say(lines[i % 4]); await sleep(3) } process.exitCode = 2',
+  )
+  const live = run({ ...program, engine: codex, cwd, audit, fsDiff: false })
+  const events: Event[] = []
+  for await (const event of live) events.push(event)
+  expect(await followed).toEqual(events)
+})
+
+test('follows from one attempt into the next', async () => {
+  const { cwd, audit } = workspace()
+  await ran({ ...agent(cwd, 'say(lines[0])'), cwd, audit })
+  const second = ran({ ...agent(cwd, 'await sleep(100); say(lines[1])'), cwd, audit })
+  const followed = await all(audit, { follow: true })
+  await second
+  expect(followed).toEqual(await all(audit))
+})
+
+/** Follows a directory or a log, and hands out events as they come. */
+function following(path: string) {
+  const flow = replay(path, { engine: codex, follow: true })
+  const events: Event[] = []
+  const until = async (done: (events: Event[]) => boolean) => {
+    while (!done(events)) {
+      const item: Event | null = flow.read()
+      if (item) events.push(item)
+      else await new Promise((resolve) => flow.once('readable', resolve))
+    }
+    return events
+  }
+  return { flow, until }
+}
+const message = (text: string) =>
+  `{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"${text}"}}\n`
+const texts = (events: Event[]) =>
+  events.flatMap((event) =>
+    event.event.type === 'agent.message.final' ? [(event.data as { text: string }).text] : [],
+  )
+
+test.each(['truncated', 'rotated', 'rewritten longer'])(
+  'a log that is %s while it is followed gives every event once',
+  async (how) => {
+    const dir = fresh()
+    const log = join(dir, 'stdout.1.log')
+    writeFileSync(log, message('one') + message('two'))
+    const { flow, until } = following(dir)
+    await until((events) => texts(events).length === 2)
+    if (how === 'truncated') {
+      truncateSync(log, 0)
+      appendFileSync(log, message('three'))
+    } else if (how === 'rotated') {
+      renameSync(log, join(dir, 'old'))
+      writeFileSync(log, message('three'))
+    } else writeFileSync(log, message('two') + message('x'.repeat(200)) + message('three'))
+    const events = await until((seen) => texts(seen).includes('three'))
+    expect(texts(events)).toEqual(
+      how === 'rewritten longer' ? ['one', 'two', 'x'.repeat(200), 'three'] : ['one', 'two', 'three'],
+    )
+    expect(events.map((event) => event.seq)).toEqual(events.map((_, i) => i + 1))
+    expect(new Set(events.map((event) => event.correlation.event_id)).size).toBe(events.length)
+    expect(codesOf(events)).toContain('LOG_RESTARTED')
+    flow.destroy()
+  },
+)
+
+test('a copy of an audit directory elsewhere gives the same events', async () => {
+  const { cwd, audit } = workspace()
+  const { events } = await ran({ ...agent(cwd, 'for (const line of lines) say(line)'), cwd, audit })
+  const copy = join(fresh(), 'copy')
+  cpSync(audit, copy, { recursive: true })
+  expect(await all(copy)).toEqual(events)
+})

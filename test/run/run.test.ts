@@ -1,0 +1,301 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { codex } from '../../src/engines/codex.ts'
+import type { Profile } from '../../src/events/profile.ts'
+import { replay } from '../../src/run/replay.ts'
+import { run } from '../../src/run/run.ts'
+import { isSameProcess } from '../../src/sinks/lock.ts'
+import { agent, codesOf, codexLines, ran, types, workspace } from './agent.ts'
+
+const read = (dir: string, name: string) => readFileSync(join(dir, name), 'utf8')
+const meta = (dir: string, attempt = 1) => JSON.parse(read(dir, `meta.${attempt}.json`))
+
+async function replayed(dir: string, custom?: Profile): Promise<string> {
+  let text = ''
+  for await (const event of replay(dir, { custom })) text += `${JSON.stringify(event)}\n`
+  return text
+}
+
+test('records everything, and the events it gives are the ones it writes', async () => {
+  const { cwd, audit } = workspace()
+  writeFileSync(join(cwd, 'old.txt'), 'old')
+  const program = agent(
+    cwd,
+    `for (const line of lines) say(line); fs.writeSync(2, 'a word\\n'); fs.writeFileSync('new.txt', 'x'); fs.appendFileSync('old.txt', '!')`,
+  )
+  const { events, end } = await ran({ ...program, cwd, audit, fsDiff: {} })
+  expect(types(events)).toContain('agent.message.final')
+  expect(end).toMatchObject({
+    attempt: 1,
+    exit_code: 0,
+    signal: null,
+    reason: null,
+    completion: { state: 'awaiting_user_input' },
+  })
+  expect(read(audit, 'stdout.1.log')).toBe(`${codexLines.join('\n')}\n`)
+  expect(read(audit, 'stderr.1.log')).toBe('a word\n')
+  expect(read(audit, 'events.jsonl')).toBe(events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+  expect(read(audit, 'parser_diagnostics.jsonl').split('\n').length - 1).toBe(
+    events.filter((event) => event.event.category === 'diagnostic').length,
+  )
+  expect(JSON.parse(read(audit, 'fs-diff.1.json'))).toEqual({
+    created: ['new.txt'],
+    modified: ['old.txt'],
+    deleted: [],
+  })
+  expect(meta(audit)).toMatchObject({
+    attempt_number: 1,
+    engine: 'codex',
+    mode: 'pipe',
+    exit_code: 0,
+    signal: null,
+    complete: true,
+    bytes: { stdout: Buffer.byteLength(`${codexLines.join('\n')}\n`), stderr: 7 },
+  })
+  const covered = read(audit, 'chunks.1.jsonl')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(
+    covered.filter(([stream]) => stream === 'stdout').reduce((sum, [, , length]) => sum + length, 0),
+  ).toBe(meta(audit).bytes.stdout)
+})
+
+test('a replay gives the same events, byte for byte', async () => {
+  const { cwd, audit } = workspace()
+  const program = agent(
+    cwd,
+    `
+    for (let i = 0; i < 40; i++) { const line = lines[i % 3]; fs.writeSync(1, line.slice(0, 20)); await sleep(i % 5); fs.writeSync(1, line.slice(20) + '\\n'); if (i % 7 === 0) fs.writeSync(2, 'noise ' + i + '\\n') }
+    process.exitCode = 4`,
+  )
+  await ran({ ...program, cwd, audit })
+  await ran({
+    ...agent(cwd, 'say(lines[0]); say("not json"); process.kill(process.pid, "SIGKILL")'),
+    cwd,
+    audit,
+  })
+  expect(await replayed(audit)).toBe(read(audit, 'events.jsonl'))
+  expect(meta(audit, 2)).toMatchObject({ exit_code: null, signal: 'SIGKILL' })
+})
+
+test('attempts count up and share the id of the run', async () => {
+  const { cwd, audit } = workspace()
+  const program = agent(cwd, 'say(lines[0])')
+  const first = await ran({ ...program, cwd, audit })
+  const second = await ran({ ...program, cwd, audit })
+  expect([first.end.attempt, second.end.attempt]).toEqual([1, 2])
+  expect(second.end.run_id).toBe(first.end.run_id)
+  expect(second.events[0]).toMatchObject({ seq: 1, attempt_number: 2 })
+  expect(existsSync(join(audit, 'stdout.2.log'))).toBe(true)
+})
+
+test('raw bytes stand in the log before their events come out', async () => {
+  const { cwd, audit } = workspace()
+  const live = run({
+    ...agent(cwd, 'for (let i = 0; i < 200; i++) say(lines[2])'),
+    engine: codex,
+    cwd,
+    audit,
+    fsDiff: false,
+  })
+  for await (const event of live) {
+    if (event.raw_ref)
+      expect(readFileSync(join(audit, 'stdout.1.log')).length).toBeGreaterThanOrEqual(event.raw_ref.byte_to)
+  }
+})
+
+test('a reader who is slow slows neither the agent nor its recording', async () => {
+  const { cwd, audit } = workspace()
+  const live = run({
+    ...agent(cwd, 'for (let i = 0; i < 5000; i++) say(lines[2])'),
+    engine: codex,
+    cwd,
+    audit,
+    fsDiff: false,
+  })
+  const iterator = live[Symbol.asyncIterator]()
+  await iterator.next()
+  // Nobody reads on, but the process comes to its end and every byte of it is there.
+  const pid = meta(audit).pid
+  while (isSameProcess(pid, null)) await new Promise((resolve) => setTimeout(resolve, 10))
+  expect(live.readableLength).toBeLessThan(1000)
+  let count = 1
+  while (!(await iterator.next()).done) count++
+  expect(count).toBeGreaterThanOrEqual(5000)
+  expect(read(audit, 'stdout.1.log').split('\n').length - 1).toBe(5000)
+})
+
+test('a script that writes to /dev/stderr finds a real pipe', async () => {
+  const { cwd, audit } = workspace()
+  await ran({ command: 'sh', args: ['-c', 'echo out > /dev/stdout; echo err > /dev/stderr'], cwd, audit })
+  expect([read(audit, 'stdout.1.log'), read(audit, 'stderr.1.log')]).toEqual(['out\n', 'err\n'])
+})
+
+test('a time limit ends it, with the reason in meta and in the events', async () => {
+  const { cwd, audit } = workspace()
+  const { events, end } = await ran({
+    ...agent(cwd, 'say(lines[0]); await sleep(60000)'),
+    cwd,
+    audit,
+    timeout: 300,
+  })
+  expect(end).toMatchObject({
+    reason: 'timeout',
+    signal: 'SIGTERM',
+    completion: { state: 'interrupted', reason_code: 'SIGNAL' },
+  })
+  expect(meta(audit)).toMatchObject({ reason: 'timeout', signal: 'SIGTERM' })
+  expect(codesOf(events)).toContain('RUN_TIMEOUT')
+  expect(await replayed(audit)).toBe(read(audit, 'events.jsonl'))
+})
+
+test('silence ends it, but a word in time does not', async () => {
+  const { cwd, audit } = workspace()
+  // Two and a half seconds of words, each well within the limit, then silence.
+  const script = 'for i in 1 2 3 4 5 6; do echo word; sleep 0.4; done; sleep 60'
+  const { events, end } = await ran({ command: 'sh', args: ['-c', script], cwd, audit, idleTimeout: 1800 })
+  expect(end.reason).toBe('idle_timeout')
+  expect(codesOf(events)).toContain('RUN_IDLE')
+  expect(read(audit, 'stdout.1.log')).toBe('word\n'.repeat(6))
+})
+
+test('one that does not heed SIGTERM is killed after the grace', async () => {
+  const { cwd, audit } = workspace()
+  const program = agent(cwd, "process.on('SIGTERM', () => {}); say(lines[0]); await sleep(60000)")
+  const live = run({ ...program, engine: codex, cwd, audit, fsDiff: false, killGrace: 200 })
+  for await (const _event of live) live.kill('SIGTERM')
+  expect(await live.end).toMatchObject({ reason: 'interrupted', signal: 'SIGKILL' })
+})
+
+test('a signal reaches the whole group', async () => {
+  const { cwd, audit } = workspace()
+  const live = run({
+    command: 'sh',
+    args: ['-c', 'trap "" INT; sleep 60 & echo $!; wait'],
+    engine: codex,
+    cwd,
+    audit,
+    fsDiff: false,
+  })
+  let grandchild = 0
+  for await (const event of live) {
+    if (event.event.type !== 'raw.stdout') continue
+    grandchild = Number((event.data as { line: string }).line)
+    expect(isSameProcess(grandchild, null)).toBe(true)
+    live.kill('SIGINT')
+    live.kill('SIGKILL')
+  }
+  expect(await live.end).toMatchObject({ reason: 'interrupted', signal: 'SIGKILL' })
+  expect(isSameProcess(grandchild, null)).toBe(false)
+})
+
+test('a grandchild that holds the pipe does not hang us', async () => {
+  const { cwd, audit } = workspace()
+  const { events, end } = await ran({
+    command: 'sh',
+    args: ['-c', `echo '${codexLines[3]}'; sleep 60 & echo $! >&2`],
+    cwd,
+    audit,
+    pipeGrace: 200,
+  })
+  expect(end).toMatchObject({ exit_code: 0, reason: null })
+  expect(codesOf(events)).toContain('PIPE_HELD_OPEN')
+  process.kill(Number(read(audit, 'stderr.1.log')))
+})
+
+test('an abort ends the process, and the flow still tells how', async () => {
+  const { cwd, audit } = workspace()
+  const abort = new AbortController()
+  const live = run({
+    ...agent(cwd, 'say(lines[0]); await sleep(60000)'),
+    engine: codex,
+    cwd,
+    audit,
+    fsDiff: false,
+    signal: abort.signal,
+  })
+  const seen: string[] = []
+  for await (const event of live) {
+    seen.push(event.event.type)
+    abort.abort()
+  }
+  expect(seen.at(-1)).toBe('lifecycle.completion.state')
+  expect(await live.end).toMatchObject({ reason: 'aborted' })
+})
+
+test('leaving the flow ends the process and frees the directory; a resume completes the events', async () => {
+  const { cwd, audit } = workspace()
+  const live = run({
+    ...agent(cwd, 'say(lines[0]); say(lines[1]); await sleep(60000)'),
+    engine: codex,
+    cwd,
+    audit,
+    fsDiff: false,
+  })
+  for await (const _event of live) break
+  await expect(live.end).rejects.toThrow()
+  expect(meta(audit)).toMatchObject({ reason: 'abandoned', signal: 'SIGTERM', complete: false })
+  expect(isSameProcess(meta(audit).pid, null)).toBe(false)
+  await ran({ ...agent(cwd, 'say(lines[0])'), cwd, audit })
+  expect(meta(audit).complete).toBe(true)
+  expect(await replayed(audit)).toBe(read(audit, 'events.jsonl'))
+})
+
+test('an attempt of an engine of your own is completed with that engine', async () => {
+  const { cwd, audit } = workspace()
+  const mine = { ...codex, name: 'mine' }
+  const program = agent(cwd, 'say(lines[0]); say(lines[2]); await sleep(60000)')
+  const live = run({ ...program, engine: mine, cwd, audit, fsDiff: false })
+  for await (const _event of live) break
+  await expect(live.end).rejects.toThrow()
+  await ran({ ...agent(cwd, 'say(lines[0])'), engine: mine, cwd, audit })
+  expect(await replayed(audit, mine)).toBe(read(audit, 'events.jsonl'))
+  expect(read(audit, 'events.jsonl')).toContain('"engine":"mine"')
+})
+
+test('a command that is not there is a fault, and leaves no attempt behind', async () => {
+  const { cwd, audit } = workspace()
+  await expect(ran({ command: 'no-such-agent', cwd, audit })).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
+  expect(existsSync(join(audit, 'stdout.1.log'))).toBe(false)
+  expect(existsSync(join(audit, 'meta.1.json'))).toBe(false)
+  await expect(ran({ command: 'sh', cwd: join(cwd, 'nowhere'), audit })).rejects.toThrow('does not exist')
+})
+
+test('a second run in the same directory is refused while the first goes on', async () => {
+  const { cwd, audit } = workspace()
+  const program = agent(cwd, 'say(lines[0]); process.stdin.resume()')
+  const live = run({ ...program, engine: codex, cwd, audit, fsDiff: false, input: { text: '' } })
+  expect(() => run({ ...program, cwd, audit })).toThrow(expect.objectContaining({ code: 'JOURNAL_LOCKED' }))
+  for await (const _event of live);
+  await live.end
+})
+
+test('text given as input reaches it', async () => {
+  const { cwd, audit } = workspace()
+  await ran({ command: 'cat', cwd, audit, input: { text: 'hello\n' } })
+  expect(read(audit, 'stdout.1.log')).toBe('hello\n')
+})
+
+test('60 MB that nobody has read yet are not held in memory', async () => {
+  const { cwd, audit } = workspace()
+  const script = `
+    import { run } from ${JSON.stringify(new URL('../../src/run/run.ts', import.meta.url).pathname)}
+    import { codex } from ${JSON.stringify(new URL('../../src/engines/codex.ts', import.meta.url).pathname)}
+    const live = run({ command: 'sh', args: ['-c', 'head -c 60000000 /dev/zero | tr "\\\\0" "x" | fold -w 1000'], engine: codex, cwd: ${JSON.stringify(cwd)}, audit: ${JSON.stringify(audit)}, fsDiff: false })
+    let count = 0
+    let most = 0
+    for await (const event of live) if (++count % 1000 === 0) most = Math.max(most, process.memoryUsage.rss())
+    console.log(JSON.stringify({ count, most }))`
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script])
+  let said = ''
+  child.stdout.on('data', (bytes) => (said += bytes))
+  child.stderr.pipe(process.stderr)
+  await once(child, 'close')
+  const { count, most } = JSON.parse(said)
+  expect(count).toBeGreaterThan(60_000)
+  expect(most).toBeLessThan(250e6)
+})

@@ -1,0 +1,264 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect, createServer as createProxy, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { codex } from '../../src/engines/codex.ts'
+import { run } from '../../src/run/run.ts'
+import { sse } from '../../src/sinks/sse.ts'
+import { agent, codexLines, workspace } from '../run/agent.ts'
+import { makeEvent } from '../sinks/make-event.ts'
+import { chromiumPath, launch, needsBrowser } from './browser.ts'
+import { putRun, root, serving, shutAll } from './serving.ts'
+
+const fixtures = new URL('../../fixtures', import.meta.url).pathname
+let browser: Browser
+const problems: string[] = []
+
+async function open(url: string, id = ''): Promise<Page> {
+  const page = await browser.newPage({ viewport: { width: 1300, height: 800 } })
+  page.on('pageerror', (error) => problems.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().includes('net::ERR')) problems.push(message.text())
+  })
+  page.on('request', (request) => {
+    if (new URL(request.url()).hostname !== '127.0.0.1') problems.push(`asked for ${request.url()}`)
+  })
+  await page.goto(id ? `${url}#${encodeURIComponent(id)}` : url)
+  return page
+}
+
+const lit = "[...document.querySelectorAll('#bytes mark')].map((mark) => mark.textContent).join('')"
+const counted = (page: Page, count: number) =>
+  expect
+    .poll(() => page.locator('#facts').getAttribute('data-events'), { timeout: 10_000 })
+    .toBe(String(count))
+const over = (page: Page) => page.waitForSelector('#conversation[data-over=true]')
+const ids = (page: Page): Promise<string[]> =>
+  page.evaluate(
+    "[...document.querySelectorAll('article')].map((item) => item.dataset.id + ' ' + item.textContent)",
+  )
+
+describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
+  beforeAll(async () => {
+    browser = await launch()
+  }, 60_000)
+  afterAll(() => browser?.close())
+  afterEach(async () => {
+    for (const context of browser.contexts()) await context.close()
+    await shutAll()
+    expect(problems.splice(0)).toEqual([])
+  })
+
+  test('shows every fixture, each to its end', { timeout: 120_000 }, async () => {
+    const { url } = await serving(fixtures)
+    const page = await open(url)
+    await page.waitForSelector('#runs a')
+    const listed = (await page.evaluate(
+      "[...document.querySelectorAll('#runs a')].map((link) => link.dataset.id)",
+    )) as string[]
+    const there = readdirSync(fixtures, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .flatMap((engine) =>
+        readdirSync(join(fixtures, engine.name), { withFileTypes: true })
+          .filter((entry) => entry.isDirectory())
+          .map((entry) => `${engine.name}/${entry.name}`),
+      )
+    expect(listed.sort()).toEqual(there.sort())
+    for (const id of listed) {
+      const count = readFileSync(join(fixtures, id, 'events.jsonl'), 'utf8').split('\n').length - 1
+      await page.evaluate(`location.hash = encodeURIComponent(${JSON.stringify(id)})`)
+      await counted(page, count)
+      expect(await page.$$eval('article[data-kind=end]', (found) => found.length), id).toBe(1)
+    }
+  })
+
+  test('choosing a message lights exactly its bytes in the raw stream', async () => {
+    const dir = join(
+      fixtures,
+      'codex',
+      readdirSync(join(fixtures, 'codex')).find((name) => name.includes('unicode')) ?? '',
+    )
+    const events = readFileSync(join(dir, 'events.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const { url } = await serving(dir)
+    const page = await open(url)
+    await over(page)
+    const finals = events.filter((event) => event.event.type === 'agent.message.final')
+    expect(finals.length).toBeGreaterThan(0)
+    for (const event of finals) {
+      const { stream, byte_from, byte_to } = event.raw_ref
+      await page.locator(`article[data-id="${event.attempt_number}.${event.seq}"]`).click()
+      const log = { stdout: 'stdout.log', stderr: 'stderr.log', pty: 'pty-output.log' }[stream as 'stdout']
+      const wanted = readFileSync(join(dir, log))
+        .subarray(byte_from, byte_to)
+        .toString()
+        .replaceAll('\r', '\u240d')
+        .replaceAll('\u007f', '\u2421')
+      await expect.poll(() => page.evaluate(lit)).toBe(wanted)
+      expect(await page.locator(`#streams [aria-selected=true]`).getAttribute('data-stream')).toBe(stream)
+    }
+    // And back: a click on a line of the log chooses what it means.
+    const first = finals[0]
+    await page.keyboard.press('Escape')
+    await page.locator(`.row[data-at="${first.raw_ref.byte_from}"] .line`).click()
+    expect(await page.locator('article.chosen').getAttribute('data-id')).toBe(`1.${first.seq}`)
+  })
+
+  test('text of an agent stays text', async () => {
+    const dir = root()
+    const path = putRun(dir, 'r', 1)
+    const evil =
+      '<img src=x onerror="document.title=1"><script>document.title=2</script>\n```\n</pre><b>x</b>\n```'
+    const made = [
+      makeEvent(1, { text: evil, run: 'r' }),
+      makeEvent(2, { text: evil, run: 'r', diagnostic: true }),
+    ]
+    writeFileSync(join(path, 'events.jsonl'), made.map((event) => `${JSON.stringify(event)}\n`).join(''))
+    writeFileSync(join(path, 'stdout.1.log'), evil)
+    const { url } = await serving(dir)
+    const page = await open(url, 'r')
+    await over(page)
+    expect(
+      await page.$$eval('article img, article script, #bytes img, article b', (found) =>
+        found.map((element) => element.outerHTML),
+      ),
+    ).toEqual(['<b>RAW_LINE</b>'])
+    expect(await page.locator('article').first().innerText()).toContain('<img src=x onerror=')
+    expect(await page.title()).toBe('r · sluice')
+  })
+
+  test('can be used with the keys alone', async () => {
+    const { url } = await serving(fixtures)
+    const page = await open(url)
+    await page.waitForSelector('#runs a')
+    await page.keyboard.press('/')
+    await page.keyboard.type('03b-tool-fail')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await over(page)
+    await page.locator('#conversation').focus()
+    const kinds: (string | null)[] = []
+    for (let i = 0; i < 3; i++) {
+      await page.keyboard.press('j')
+      kinds.push(await page.locator('article.chosen').getAttribute('data-kind'))
+    }
+    expect(new Set(kinds).size).toBeGreaterThan(1)
+    await page.keyboard.press('k')
+    expect(await page.locator('article.chosen').getAttribute('data-kind')).toBe(kinds[1])
+    while ((await page.locator('article.chosen').getAttribute('data-kind')) !== 'tool')
+      await page.keyboard.press('j')
+    expect(await page.locator('article.chosen details').getAttribute('open')).toBeNull()
+    await page.keyboard.press('Enter')
+    expect(await page.locator('article.chosen details').getAttribute('open')).toBe('')
+    await page.keyboard.press('G')
+    expect(await page.locator('article.chosen').getAttribute('data-kind')).toBe('end')
+    await page.keyboard.press('?')
+    expect(await page.locator('#help').getAttribute('open')).toBe('')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('t')
+    const theme = await page.evaluate('document.documentElement.dataset.theme')
+    await page.keyboard.press('t')
+    expect([theme, await page.evaluate('document.documentElement.dataset.theme')].sort()).toEqual([
+      'dark',
+      'light',
+    ])
+  })
+
+  test('a live run arrives as it is written, and a page that is cut off again and again ends with the same list', {
+    timeout: 90_000,
+  }, async () => {
+    const { cwd, audit } = workspace()
+    const { port, url } = await serving(cwd)
+    const sockets = new Set<Socket>()
+    const proxy = createProxy((client) => {
+      const server = connect(port, '127.0.0.1')
+      for (const socket of [client, server]) {
+        sockets.add(socket)
+        socket.on('error', () => {}).once('close', () => sockets.delete(socket))
+      }
+      client.pipe(server).pipe(client)
+    }).listen(0, '127.0.0.1')
+    await once(proxy, 'listening')
+    const live = run({
+      ...agent(
+        cwd,
+        `for (let i = 0; !fs.existsSync('stop'); i++) {
+          say(JSON.stringify({ type: 'item.completed', item: { id: 'item_' + i, type: 'agent_message', text: 'word ' + i } }))
+          await sleep(20)
+        }
+        say(lines[3])`,
+      ),
+      engine: codex,
+      cwd,
+      audit,
+      fsDiff: false,
+    })
+    await once(live, 'data')
+    live.resume()
+    const steady = await open(url, '.audit')
+    const shaky = await open(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}/`, '.audit')
+    await shaky.waitForSelector('article')
+    expect(await steady.locator('#state').getAttribute('data-state')).toBe('running')
+    // Five times: it has seen more than before, and is cut off.
+    const seen = async () => Number(await shaky.locator('#facts').getAttribute('data-events'))
+    for (let cut = 0, before = 0; cut < 5; cut++) {
+      await expect.poll(seen, { timeout: 20_000 }).toBeGreaterThan(before)
+      before = await seen()
+      for (const socket of sockets) socket.destroy()
+    }
+    writeFileSync(join(cwd, 'stop'), '')
+    const end = await live.end
+    expect(end.exit_code).toBe(0)
+    await over(steady)
+    await over(shaky)
+    const kept = readFileSync(join(audit, 'events.jsonl'), 'utf8').split('\n').length - 1
+    for (const page of [steady, shaky]) await counted(page, kept)
+    expect(await ids(shaky)).toEqual(await ids(steady))
+    expect((await ids(steady)).length).toBeGreaterThan(20)
+    await expect
+      .poll(() => steady.locator('#state').getAttribute('data-state'), { timeout: 10_000 })
+      .toBe('awaiting_user_input')
+    proxy.close()
+    for (const socket of sockets) socket.destroy()
+  })
+
+  test("sse() is read by the browser's own EventSource", async () => {
+    const records = Array.from({ length: 300 }, (_, i) =>
+      makeEvent(i + 1, { text: `a\r\nb\n\n${'é\u2028'.repeat(i)}` }),
+    )
+    const server = createServer((request, response) => {
+      if (request.url === '/') return void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>')
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      pipeline(Readable.from(records), sse({ heartbeat: 1 }), response).catch(() => {})
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const page = await open(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+    const got = await page.evaluate(`new Promise((resolve) => {
+      const seen = []
+      const source = new EventSource('/stream')
+      source.addEventListener('agent.message.final', (message) => seen.push([message.lastEventId, message.data]))
+      source.onerror = () => { source.close(); resolve(seen) }
+    })`)
+    expect(got).toEqual(records.map((record) => [`r1:${record.seq}`, JSON.stringify(record)]))
+    server.close()
+  })
+
+  test('a line of a codex run is a line of the conversation', async () => {
+    const dir = root()
+    const path = join(dir, 'plain')
+    putRun(dir, 'plain', 1)
+    writeFileSync(join(path, 'stdout.1.log'), codexLines.join('\n'))
+    const { url } = await serving(dir)
+    const page = await open(url)
+    // A single run is opened without asking.
+    await over(page)
+    expect(await page.locator('article').count()).toBe(1)
+  })
+})

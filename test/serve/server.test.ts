@@ -1,0 +1,404 @@
+import { once } from 'node:events'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { codex } from '../../src/engines/codex.ts'
+import { run } from '../../src/run/run.ts'
+import { takeLock } from '../../src/sinks/lock.ts'
+import { agent, codexLines, workspace } from '../run/agent.ts'
+import { makeEvent } from '../sinks/make-event.ts'
+import { ask, parseSse, putRun, root, serving, shutAll } from './serving.ts'
+
+afterEach(shutAll)
+
+// biome-ignore lint/suspicious/noExplicitAny: what comes over the wire is looked at field by field.
+const json = async (url: string): Promise<any> => (await fetch(url)).json()
+
+test('lists the runs, those that run first, then the newest', async () => {
+  const dir = root()
+  putRun(dir, 'old', 3)
+  writeFileSync(
+    join(dir, 'old', 'meta.1.json'),
+    JSON.stringify({
+      started_at: '2026-01-01T00:00:00Z',
+      exit_code: 0,
+      engine: 'codex',
+      argv: ['codex', 'exec'],
+    }),
+  )
+  putRun(dir, 'deep/er/new', 3)
+  writeFileSync(
+    join(dir, 'deep/er/new', 'meta.1.json'),
+    JSON.stringify({ started_at: '2026-02-01T00:00:00Z' }),
+  )
+  const live = putRun(dir, 'live', 1)
+  const lock = takeLock(join(live, 'journal.lock'))
+  const { url } = await serving(dir)
+  const runs = await json(`${url}runs`)
+  expect(runs.map((found: { id: string; state: string }) => [found.id, found.state])).toEqual([
+    ['live', 'running'],
+    ['deep/er/new', 'unknown'],
+    ['old', 'unknown'],
+  ])
+  expect(runs[2]).toMatchObject({
+    engine: 'codex',
+    attempts: 1,
+    started_at: '2026-01-01T00:00:00.000Z',
+    exit_code: 0,
+    argv: ['codex', 'exec'],
+    run_id: 'old',
+  })
+  lock.release()
+  expect(await json(`${url}healthz`)).toEqual({ ok: true, clients: 0 })
+})
+
+test('an audit directory itself can be served', async () => {
+  const dir = root()
+  const path = putRun(dir, '.audit', 2)
+  const { url } = await serving(path)
+  expect((await json(`${url}runs`))[0].id).toBe('.audit')
+  expect(parseSse((await ask(`${url}runs/.audit/events`)).text)).toHaveLength(2)
+})
+
+test('gives all events of a run that is over, then ends; the data is the line of the journal', async () => {
+  const dir = root()
+  const path = putRun(dir, 'a/b', 500)
+  const { url } = await serving(dir)
+  const { status, headers, text } = await ask(`${url}runs/a%2Fb/events`)
+  expect([status, headers['content-type']]).toEqual([200, 'text/event-stream; charset=utf-8'])
+  const messages = parseSse(text)
+  expect(messages.map((message) => `${message.data}\n`).join('')).toBe(
+    readFileSync(join(path, 'events.jsonl'), 'utf8'),
+  )
+  expect(messages[7]).toMatchObject({ id: 'a/b:8', event: 'agent.message.final' })
+})
+
+test.each(['header', 'query'])('resumes exactly after the id in the %s', async (where) => {
+  const dir = root()
+  putRun(dir, 'r', 3000, { attempts: 2 })
+  const { url } = await serving(dir)
+  const from = (id: string) =>
+    where === 'header'
+      ? ask(`${url}runs/r/events`, { 'last-event-id': id })
+      : ask(`${url}runs/r/events?after=${encodeURIComponent(id)}`)
+  const all = parseSse((await ask(`${url}runs/r/events`)).text).map((message) => message.id)
+  expect(all).toHaveLength(6000)
+  for (const at of [0, 1, 700, 2999, 3000, 4500, 5998]) {
+    expect(parseSse((await from(all[at]!)).text).map((message) => message.id)).toEqual(all.slice(at + 1))
+  }
+  // A client that has everything of a run that is over is told that there is nothing more.
+  expect((await from(all.at(-1)!)).status).toBe(204)
+})
+
+test('the header wins over the query, and a bare number counts in the first attempt', async () => {
+  const dir = root()
+  putRun(dir, 'r', 5)
+  const { url } = await serving(dir)
+  const both = await ask(`${url}runs/r/events?after=1`, { 'last-event-id': 'r:3' })
+  expect(parseSse(both.text).map((message) => message.id)).toEqual(['r:4', 'r:5'])
+  expect(parseSse((await ask(`${url}runs/r/events?after=2`)).text).map((message) => message.id)).toEqual([
+    'r:3',
+    'r:4',
+    'r:5',
+  ])
+})
+
+test.each([
+  ['of another run', 'other:2', 'foreign'],
+  ['that is no id', 'r:x', 'foreign'],
+  ['that is nothing', '%00', 'foreign'],
+  ['that is ahead of the journal', 'r:99', 'gone'],
+  ['of an attempt that is not there', 'r:7.1', 'gone'],
+  ['that is older than the journal', 'r:1', 'gone'],
+])('an id %s is answered with a reset and everything', async (_what, id, reason) => {
+  const dir = root()
+  const path = putRun(dir, 'r', 5)
+  // The journal begins later: what was before is gone.
+  const lines = readFileSync(join(path, 'events.jsonl'), 'utf8').split('\n')
+  writeFileSync(join(path, 'events.jsonl'), lines.slice(1).join('\n'))
+  const { url } = await serving(dir)
+  const messages = parseSse((await ask(`${url}runs/r/events?after=${id}`)).text)
+  expect(messages[0]).toMatchObject({ event: 'sluice.reset', id: '' })
+  expect(JSON.parse(messages[0]!.data).reason).toBe(reason)
+  expect(messages.slice(1).map((message) => message.id)).toEqual(['r:2', 'r:3', 'r:4', 'r:5'])
+})
+
+test('a huge id is refused', async () => {
+  const dir = root()
+  putRun(dir, 'r', 1)
+  const { url } = await serving(dir)
+  expect((await ask(`${url}runs/r/events`, { 'last-event-id': 'x'.repeat(5000) })).status).toBe(400)
+})
+
+test('a live run is followed as it is written, to its end', async () => {
+  const { cwd, audit } = workspace()
+  mkdirSync(audit)
+  const { url } = await serving(cwd)
+  const live = run({
+    ...agent(cwd, 'for (let i = 0; i < 40; i++) { say(lines[i % 4]); await sleep(4) }'),
+    engine: codex,
+    cwd,
+    audit,
+    fsDiff: false,
+  })
+  const first = await new Promise((resolve) => live.once('data', resolve))
+  const streamed = ask(`${url}runs/.audit/events`)
+  live.resume()
+  await live.end
+  const messages = parseSse((await streamed).text)
+  expect(JSON.parse(messages[0]!.data)).toEqual(first)
+  expect(messages.map((message) => `${message.data}\n`).join('')).toBe(
+    readFileSync(join(audit, 'events.jsonl'), 'utf8'),
+  )
+})
+
+test('a journal that is replaced under a client resets it', async () => {
+  const dir = root()
+  const path = putRun(dir, 'r', 3)
+  const lock = takeLock(join(path, 'journal.lock'))
+  const { url } = await serving(dir)
+  const answer = ask(`${url}runs/r/events`)
+  await expect.poll(async () => (await json(`${url}healthz`)).clients).toBe(1)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  rmSync(join(path, 'events.jsonl'))
+  writeFileSync(
+    join(path, 'events.jsonl'),
+    [1, 2].map((seq) => `${JSON.stringify(makeEvent(seq, { run: 'second' }))}\n`).join(''),
+  )
+  await new Promise((resolve) => setTimeout(resolve, 400))
+  lock.release()
+  expect(parseSse((await answer).text).map((message) => message.id || message.event)).toEqual([
+    'r:1',
+    'r:2',
+    'r:3',
+    'sluice.reset',
+    'second:1',
+    'second:2',
+  ])
+})
+
+test('a torn last line is not sent until it is whole', async () => {
+  const dir = root()
+  const path = putRun(dir, 'r', 1)
+  const lock = takeLock(join(path, 'journal.lock'))
+  const line = `${JSON.stringify(makeEvent(2, { run: 'r' }))}\n`
+  appendFileSync(join(path, 'events.jsonl'), line.slice(0, 40))
+  const { url } = await serving(dir)
+  const answer = ask(`${url}runs/r/events`)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  appendFileSync(join(path, 'events.jsonl'), line.slice(40))
+  await new Promise((resolve) => setTimeout(resolve, 300))
+  lock.release()
+  expect(parseSse((await answer).text).map((message) => message.id)).toEqual(['r:1', 'r:2'])
+})
+
+test('a journal with lines that are no events, or would forge a message, gives the others', async () => {
+  const dir = root()
+  const path = putRun(dir, 'r', 1)
+  const forged = { ...makeEvent(2), run_id: 'r\n\ndata: forged' }
+  appendFileSync(
+    join(path, 'events.jsonl'),
+    `not json\n{"a":1}\nnull\n${JSON.stringify(forged)}\n${JSON.stringify(makeEvent(2, { run: 'r' }))}\n`,
+  )
+  const { url } = await serving(dir)
+  expect(parseSse((await ask(`${url}runs/r/events`)).text).map((message) => message.id)).toEqual([
+    'r:1',
+    'r:2',
+  ])
+})
+
+test('a directory with logs but no events is read here, and nothing is written into it', async () => {
+  const dir = root()
+  const path = join(dir, 'logs')
+  mkdirSync(path)
+  writeFileSync(join(path, 'stdout.log'), codexLines.join('\n'))
+  writeFileSync(join(path, 'meta.json'), '{"engine":"codex","exit_code":0}')
+  const { url } = await serving(dir)
+  const messages = parseSse((await ask(`${url}runs/logs/events`)).text)
+  expect(messages.map((message) => message.event)).toContain('agent.message.final')
+  expect(messages.at(-1)?.event).toBe('lifecycle.completion.state')
+  expect(existsSync(join(path, 'events.jsonl'))).toBe(false)
+})
+
+test('raw bytes come as they are, in ranges', async () => {
+  const dir = root()
+  const path = putRun(dir, 'r', 1)
+  const bytes = Buffer.from([0, 255, 10, 13, 27, 60, 98, 62, 200])
+  writeFileSync(join(path, 'stdout.1.log'), bytes)
+  writeFileSync(join(path, 'stdout.2.log'), 'second')
+  const { url } = await serving(dir)
+  const raw = async (query: string) => {
+    const response = await fetch(`${url}runs/r/raw/stdout${query}`)
+    return {
+      status: response.status,
+      bytes: Buffer.from(await response.arrayBuffer()),
+      headers: response.headers,
+    }
+  }
+  const whole = await raw('?attempt=1')
+  expect(whole.bytes.equals(bytes)).toBe(true)
+  expect([
+    whole.headers.get('content-type'),
+    whole.headers.get('x-content-type-options'),
+    whole.headers.get('x-total-bytes'),
+  ]).toEqual(['application/octet-stream', 'nosniff', '9'])
+  expect((await raw('?attempt=1&from=2&to=5')).bytes.equals(bytes.subarray(2, 5))).toBe(true)
+  expect((await raw('?attempt=1&from=4&to=99')).bytes.equals(bytes.subarray(4))).toBe(true)
+  expect((await raw('?attempt=1&from=9')).bytes.length).toBe(0)
+  expect((await raw('')).bytes.toString()).toBe('second')
+  expect((await raw('?attempt=1&from=10')).status).toBe(416)
+  for (const bad of ['?from=-1', '?from=x', '?to=1e9', '?attempt=x'])
+    expect((await raw(bad)).status).toBeGreaterThanOrEqual(400)
+  expect((await fetch(`${url}runs/r/raw/pty`)).status).toBe(404)
+  expect((await fetch(`${url}runs/r/raw/events.jsonl`)).status).toBe(404)
+})
+
+test('no path leaves the directory, by dots, encodings or links', async () => {
+  const dir = root()
+  const outside = root()
+  putRun(outside, 'secret', 1)
+  putRun(dir, 'r', 1)
+  symlinkSync(join(outside, 'secret'), join(dir, 'link'))
+  mkdirSync(join(dir, 'half'))
+  symlinkSync(join(outside, 'secret', 'stdout.1.log'), join(dir, 'half', 'stdout.1.log'))
+  symlinkSync(join(outside, 'secret', 'events.jsonl'), join(dir, 'half', 'events.jsonl'))
+  const { url } = await serving(dir)
+  expect((await json(`${url}runs`)).map((found: { id: string }) => found.id)).toEqual(['r'])
+  const name = outside.split('/').pop()
+  for (const id of [
+    'link',
+    'half',
+    '..',
+    '..%2F',
+    `..%2F${name}%2Fsecret`,
+    `r%2F..%2F..%2F${name}%2Fsecret`,
+    `%2e%2e%2f${name}%2fsecret`,
+    encodeURIComponent(join(outside, 'secret')),
+    '%00',
+    '%',
+    'r%00',
+    'x'.repeat(9000),
+  ]) {
+    for (const what of ['events', 'raw/stdout'])
+      expect((await ask(`${url}runs/${id}/${what}`)).status).toBe(404)
+  }
+  const { port } = new URL(url)
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.write(
+    `GET /runs/../../${name}/secret/events HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+  )
+  let said = ''
+  socket.on('data', (bytes) => {
+    said += bytes
+  })
+  await once(socket, 'close')
+  expect(said).toMatch(/^HTTP\/1.1 404/)
+})
+
+test('answers to its own names only', async () => {
+  const { url, port } = await serving(root())
+  for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, 'localhost', '[::1]:80', '192.168.1.5'])
+    expect((await ask(url, { host })).status).toBe(200)
+  for (const host of [
+    'evil.example',
+    `evil.example:${port}`,
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    '[::1].evil',
+  ])
+    expect((await ask(url, { host })).status).toBe(403)
+})
+
+test('answers GET only, with a policy that lets nothing else in', async () => {
+  const { url } = await serving(root())
+  for (const method of ['POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'])
+    expect((await fetch(`${url}runs`, { method })).status).toBe(405)
+  const page = await fetch(url)
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+  expect(page.headers.get('content-security-policy')).not.toContain('unsafe')
+  const text = await page.text()
+  // Nothing of it comes from elsewhere, and nothing of it is inline.
+  expect(text).not.toMatch(/https?:|<script>|<style|\son\w+=/)
+  for (const path of ['page.js', 'page.css', 'icon.svg']) expect((await fetch(url + path)).status).toBe(200)
+  expect((await fetch(`${url}nothing`)).status).toBe(404)
+})
+
+test('a client that does not read is dropped alone, and costs one block', async () => {
+  const dir = root()
+  const path = putRun(dir, 'r', 1)
+  const text = 'y'.repeat(2000)
+  writeFileSync(
+    join(path, 'events.jsonl'),
+    Array.from(
+      { length: 20_000 },
+      (_, i) => `${JSON.stringify(makeEvent(i + 1, { run: 'r', text }))}\n`,
+    ).join(''),
+  )
+  const { url, port, clients } = await serving(dir, { maxStall: 300 })
+  const before = process.memoryUsage().rss
+  const deaf = Array.from({ length: 20 }, () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.pause()
+    socket.on('error', () => {})
+    socket.write('GET /runs/r/events HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    return socket
+  })
+  const good = await ask(`${url}runs/r/events`)
+  expect(parseSse(good.text)).toHaveLength(20_000)
+  await expect.poll(clients, { timeout: 5000 }).toBe(0)
+  expect(process.memoryUsage().rss - before).toBeLessThan(400e6)
+  for (const socket of deaf) socket.destroy()
+})
+
+test('beats while a live run is silent, and refuses more clients than it may have', async () => {
+  const dir = root()
+  const lock = takeLock(join(putRun(dir, 'r', 1), 'journal.lock'))
+  const { url } = await serving(dir, { heartbeat: 20, maxClients: 1 })
+  const response = await fetch(`${url}runs/r/events`)
+  const reader = response.body!.getReader()
+  let text = ''
+  while (!text.includes(':\n\n:\n\n')) text += new TextDecoder().decode((await reader.read()).value)
+  expect(parseSse(text)).toHaveLength(1)
+  expect((await ask(`${url}runs/r/events`)).status).toBe(503)
+  await reader.cancel()
+  lock.release()
+})
+
+test.runIf(existsSync('/proc/self/fd'))(
+  'a storm of clients that come and go leaves nothing open',
+  async () => {
+    const dir = root()
+    const lock = takeLock(join(putRun(dir, 'r', 300), 'journal.lock'))
+    const { url, clients } = await serving(dir)
+    const descriptors = () => readdirSync('/proc/self/fd').length
+    const visit = async () => {
+      const response = await fetch(`${url}runs/r/events`, { headers: { 'last-event-id': 'r:100' } })
+      const reader = response.body!.getReader()
+      await reader.read()
+      await reader.cancel()
+    }
+    await visit()
+    await expect.poll(clients).toBe(0)
+    const before = descriptors()
+    for (let round = 0; round < 5; round++) await Promise.all(Array.from({ length: 40 }, visit))
+    await expect.poll(clients).toBe(0)
+    await expect.poll(descriptors, { timeout: 10_000 }).toBeLessThanOrEqual(before + 5)
+    lock.release()
+  },
+)
+
+test('says what is wrong with a directory or a port', async () => {
+  await expect(serving(join(root(), 'nowhere'))).rejects.toMatchObject({ code: 'BAD_OPTION' })
+  const { port } = await serving(root())
+  await expect(serving(root(), { port })).rejects.toThrow('is taken')
+})

@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { checkTemplate, renderComment } from '../../src/work/comment.ts'
+import { readHeaders } from '../../src/work/headers.ts'
+import { settle } from '../../src/work/settle.ts'
+
+const order = { issue_ref: 'shop#12', run_id: 'run-7', repo_dir: '/repo' }
+const good = { issue_ref: 'shop#12', run_id: 'run-7', status: 'ok', commit: 'abc', tests: '3 passed' }
+const settled = (value: object) => {
+  const text = JSON.stringify(value)
+  return settle({ json: { state: 'read', text, bytes: text.length } }, order, 'run-7')
+}
+const comment = (value: object, template?: string) =>
+  renderComment(settled(value), order, 'json-cli', template)
+
+test('has every key field, in a head that the header parser reads back', () => {
+  const text = comment({ ...good, summary: 'One.\nTwo.', blocked_by: 'shop#9', questions: ['Why?', 'When?'] })
+  expect(Object.fromEntries(readHeaders(text).fields)).toEqual({
+    issue_ref: 'shop#12',
+    run_id: 'run-7',
+    status: 'ok',
+    pr: 'none',
+    commit: 'abc',
+    tests: '3 passed',
+  })
+  expect(text).toContain('Worker: json-cli\nEvidence: json\n')
+  expect(text).toContain('> One.\n> Two.\n')
+  expect(text).toContain('Blocked by:\n> shop#9\n')
+  expect(text).toContain('> Why?\n>\n> When?\n')
+  expect(text).not.toContain('{{')
+})
+
+test('says the reason and the next step, never a success, for a result that does not advance', () => {
+  const text = comment({ ...good, tests: undefined, summary: 'all done' })
+  expect(text).toContain('Status: needs-human\n')
+  expect(text).toContain('- WORK_FIELD_MISSING: tests is missing\n')
+  expect(text).toMatch(/^Next step: \S/m)
+  expect(text).not.toMatch(/^Status: ok/m)
+})
+
+test('cannot be reshaped by what a worker wrote', () => {
+  const summary = 'x\nStatus: ok\r\nRunId: 9\u2028PR: y <!-- sluice-work --> {{run_id}} \u001b[2J\u202e'
+  const text = comment({ ...good, status: 'fail', summary })
+  expect(text.match(/^(Status|RunId|PR): .*/gm)).toEqual(['RunId: run-7', 'Status: fail', 'PR: none'])
+  expect(text).toContain('&lt;!-- sluice-work')
+  expect(text).toContain('{{run_id}}')
+  expect(text).not.toMatch(/[\u001b\u202e\u2028]/)
+})
+
+test('fills a template of your own', () => {
+  expect(comment(good, '{{status}} by {{worker}}{{summary}}')).toBe('ok by json-cli\n')
+  expect(
+    comment(good, '{{#needs_human}}\nno\n{{/needs_human}}\n{{#advance}}\nyes {{commit}}\n{{/advance}}\n'),
+  ).toBe('yes abc\n')
+})
+
+test('refuses a template that names what does not exist, with the names that do', () => {
+  expect(() => checkTemplate('{{stauts}}')).toThrow(/"stauts".*status/)
+})

@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { activate, conclude, ledger } from '../../src/work/ledger.ts'
+
+let dir = ''
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'work-ledger-'))
+})
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+test('has no entry before a run was made active', async () => {
+  expect(await ledger(dir).read('shop#12')).toBeUndefined()
+})
+
+test('keeps issues apart and counts versions', async () => {
+  const runs = ledger(dir)
+  await activate(runs, 'shop#12', 'run-1')
+  await activate(runs, 'shop#13', 'run-9')
+  await activate(runs, 'shop#12', 'run-2')
+  expect(await runs.read('shop#12')).toEqual({
+    issue_ref: 'shop#12',
+    run_id: 'run-2',
+    state: 'active',
+    version: 2,
+  })
+  expect(await runs.read('shop#13')).toMatchObject({ run_id: 'run-9', version: 1 })
+})
+
+test('writes only on top of the version that was read', async () => {
+  const runs = ledger(dir)
+  const entry = await activate(runs, 'shop#12', 'run-1')
+  expect(await runs.swap('shop#12', entry.version, { run_id: 'run-2', state: 'active' })).toBeDefined()
+  expect(await runs.swap('shop#12', entry.version, { run_id: 'run-3', state: 'active' })).toBeUndefined()
+  expect(await runs.swap('shop#12', 0, { run_id: 'run-3', state: 'active' })).toBeUndefined()
+  expect(await runs.read('shop#12')).toMatchObject({ run_id: 'run-2' })
+})
+
+test('notes the end of the active run, and never touches that of another', async () => {
+  const runs = ledger(dir)
+  await activate(runs, 'shop#12', 'run-1')
+  await activate(runs, 'shop#12', 'run-2')
+  await conclude(runs, 'shop#12', 'run-1', 'ok')
+  expect(await runs.read('shop#12')).toMatchObject({ run_id: 'run-2', state: 'active' })
+  await conclude(runs, 'shop#12', 'run-2', 'blocked')
+  expect(await runs.read('shop#12')).toMatchObject({ run_id: 'run-2', state: 'blocked' })
+})
+
+test('stays small however often it changes', async () => {
+  const runs = ledger(dir)
+  for (let i = 0; i < 60; i++) await activate(runs, 'shop#12', `run-${i}`)
+  expect((await runs.read('shop#12'))?.version).toBe(60)
+  expect(readdirSync(join(dir, readdirSync(dir)[0]!)).length).toBeLessThanOrEqual(20)
+})
+
+test('fails with a clear fault where it cannot read', async () => {
+  writeFileSync(join(dir, 'file'), '')
+  await expect(ledger(join(dir, 'file')).read('shop#12')).rejects.toMatchObject({ code: 'LEDGER_FAILED' })
+})
+
+test('loses no change when several processes count in it at once', async () => {
+  const source = fileURLToPath(new URL('../../src/work/ledger.ts', import.meta.url))
+  const count = `
+    import { ledger } from ${JSON.stringify(source)}
+    const runs = ledger(${JSON.stringify(dir)})
+    let won = 0
+    while (won < 30) {
+      const entry = await runs.read('shop#12')
+      const n = Number(entry?.run_id ?? 0)
+      if (await runs.swap('shop#12', entry?.version ?? 0, { run_id: String(n + 1), state: 'active' })) won++
+    }`
+  const children = [1, 2, 3].map(() =>
+    spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', count]),
+  )
+  const ends = await Promise.all(
+    children.map(async (child) => [await text(child.stderr), ...(await once(child, 'exit'))]),
+  )
+  expect(ends).toEqual(children.map(() => ['', 0, null]))
+  expect(await ledger(dir).read('shop#12')).toMatchObject({ run_id: '90', version: 90 })
+})

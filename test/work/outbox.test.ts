@@ -1,0 +1,100 @@
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { digestOf, fileName, outbox, type Post } from '../../src/work/outbox.ts'
+
+let dir = ''
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'work-outbox-'))
+})
+afterEach(() => rmSync(dir, { recursive: true, force: true }))
+
+const post = (result: string): Post => ({
+  issue_ref: 'shop#12',
+  run_id: 'run-7',
+  digest: digestOf(result),
+  comment: `Status: ${result}\n`,
+  work: { result },
+})
+const names = (folder: string) => readdirSync(join(dir, folder))
+const journal = () =>
+  readFileSync(join(dir, 'journal.jsonl'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+
+test('keeps a comment as one file and one line of the journal', async () => {
+  const box = outbox(dir)
+  expect(await box.find(post('ok'))).toBeUndefined()
+  expect(await box.post(post('ok'))).toBeUndefined()
+  expect(await box.find(post('ok'))).toBe(digestOf('ok'))
+  expect(names('comments')).toHaveLength(1)
+  const text = readFileSync(join(dir, 'comments', names('comments')[0]!), 'utf8')
+  expect(text).toBe(`<!-- sluice-work ${digestOf('ok')} -->\nStatus: ok\n`)
+  expect(journal()).toMatchObject([
+    { kind: 'comment', issue_ref: 'shop#12', run_id: 'run-7', digest: digestOf('ok') },
+  ])
+})
+
+test('posts a run once, and answers with what stands', async () => {
+  await outbox(dir).post(post('ok'))
+  expect(await outbox(dir).post(post('ok'))).toBe(digestOf('ok'))
+  expect(await outbox(dir).post(post('fail'))).toBe(digestOf('ok'))
+  expect(names('comments')).toHaveLength(1)
+  expect(journal()).toHaveLength(1)
+})
+
+test('lets one of many simultaneous posts win', async () => {
+  const words = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
+  const answers = await Promise.all(words.map((word) => outbox(dir).post(post(word))))
+  expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
+  const won = digestOf(words[answers.indexOf(undefined)])
+  expect(answers.filter((answer) => answer === won)).toHaveLength(words.length - 1)
+  expect(names('comments')).toHaveLength(1)
+})
+
+test('archives beside the comments, once for each different result', async () => {
+  const box = outbox(dir)
+  await box.archive(post('late'))
+  await box.archive(post('late'))
+  await box.archive(post('later'))
+  expect(names('archive')).toHaveLength(2)
+  expect(journal().map(({ kind }) => kind)).toEqual(['archive', 'archive'])
+  expect(() => names('comments')).toThrow()
+})
+
+test('adds the line that a crash kept out of the journal', async () => {
+  await outbox(dir).post(post('ok'))
+  rmSync(join(dir, 'journal.jsonl'))
+  expect(await outbox(dir).find(post('ok'))).toBe(digestOf('ok'))
+  expect(await outbox(dir).find(post('ok'))).toBe(digestOf('ok'))
+  expect(journal()).toHaveLength(1)
+})
+
+test('does not let a torn line swallow the next one', async () => {
+  appendFileSync(join(dir, 'journal.jsonl'), '{"id":"comm')
+  await outbox(dir).post(post('ok'))
+  const lines = readFileSync(join(dir, 'journal.jsonl'), 'utf8').split('\n')
+  expect(lines[0]).toBe('{"id":"comm')
+  expect(JSON.parse(lines[1]!)).toMatchObject({ kind: 'comment' })
+})
+
+test('leaves no draft behind', async () => {
+  await outbox(dir).post(post('ok'))
+  await outbox(dir).post(post('fail'))
+  expect(names('comments').filter((name) => name.endsWith('.tmp'))).toEqual([])
+})
+
+test('fails with a clear fault where it cannot write', async () => {
+  writeFileSync(join(dir, 'comments'), 'a file in the way')
+  await expect(outbox(dir).post(post('ok'))).rejects.toMatchObject({ code: 'OUTBOX_FAILED' })
+  await expect(outbox(dir).find(post('ok'))).rejects.toMatchObject({ code: 'OUTBOX_FAILED' })
+})
+
+test('keeps names apart that look the same once they are made safe', () => {
+  const name = (issue_ref: string, run_id: string) => fileName({ issue_ref, run_id })
+  expect(name('a/b', 'c')).not.toBe(name('a#b', 'c'))
+  expect(name('a-b', 'c')).not.toBe(name('a', 'b-c'))
+  expect(name('../../etc', 'passwd')).toMatch(/^[A-Za-z0-9-]+$/)
+})

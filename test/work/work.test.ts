@@ -1,0 +1,201 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { findAdapter } from '../../src/work/adapter.ts'
+import type { Outbox } from '../../src/work/outbox.ts'
+import { type WorkOptions, work } from '../../src/work/work.ts'
+
+let base = ''
+let repo = ''
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'work-work-'))
+  repo = mkdtempSync(join(base, 'repo-'))
+})
+afterEach(() => rmSync(base, { recursive: true, force: true }))
+
+const order = () => ({ issue_ref: 'shop#12', run_id: 'run-7', repo_dir: repo })
+const run = (script: string, options: Partial<WorkOptions> = {}) =>
+  work(order(), { worker: 'script', command: ['sh', '-c', script], audit: join(base, 'audit'), ...options })
+const good = `printf '{"issue_ref":"shop#12","run_id":"run-7","status":"ok","commit":"c","tests":"n/a"}'`
+const auditDir = () => join(base, 'audit', readdirSync(join(base, 'audit'))[0]!)
+const codes = (done: { reasons: readonly { code: string }[] }) => done.reasons.map(({ code }) => code)
+
+/** A killed process that nobody has waited for yet is still listed, as a zombie. */
+function alive(pid: number): boolean {
+  const status = `/proc/${pid}/status`
+  return existsSync(status) && !/^State:\s+[ZX]/m.test(readFileSync(status, 'utf8'))
+}
+
+test.each([
+  ['a FIFO', 'mkfifo work_result.json'],
+  ['a link to a secret', 'ln -s /etc/passwd work_result.json'],
+  ['a link to a good result', `${good} > real.json; ln -s real.json work_result.json`],
+  ['a directory', 'mkdir work_result.json'],
+  ['a sparse file of 2 GB', 'truncate -s 2G work_result.json'],
+])('refuses %s as a result, and a good text beside it does not help (H2)', async (_, script) => {
+  const done = await run(
+    `${script}; printf 'IssueRef: shop#12\\nRunId: run-7\\nStatus: ok\\nCommit: c\\nTests: -\\n' > work_result.txt`,
+  )
+  expect(done.verdict).toBe('needs-human')
+  expect(codes(done)).toEqual(['WORK_FILE_REFUSED'])
+  expect(JSON.stringify(done)).not.toContain('root:')
+})
+
+test('refuses the files of a repository that the worker has moved away', async () => {
+  const done = await run(
+    `mkdir ../other; ${good} > ../other/work_result.json; mv "$PWD" ../gone; ln -s other ../${repo.split('/').pop()}`,
+  )
+  expect(codes(done)).toEqual(['WORK_FILE_REFUSED'])
+})
+
+test('writes no audit through a link that the worker put in its place', async () => {
+  const swapped = run(
+    `cd ${base}/audit/*; rm -r *; cd ..; mkdir ${base}/elsewhere; name=$(ls); rmdir $name; ln -s ${base}/elsewhere $name`,
+  )
+  await expect(swapped).rejects.toMatchObject({ code: 'AUDIT_FAILED' })
+  expect(readdirSync(join(base, 'elsewhere'))).not.toContain('work_audit.json')
+})
+
+test('settles a worker that cannot be started', async () => {
+  const done = await work(order(), { worker: 'script', command: ['no-such-command'], audit: false })
+  expect(done.verdict).toBe('needs-human')
+  expect(codes(done)).toContain('SPAWN_FAILED')
+  expect(done.exit).toEqual({ code: null, signal: null, ended: 'not started' })
+})
+
+test('ends a worker, and its children, that takes too long', async () => {
+  const done = await run(`${good} > work_result.json; sleep 100 & echo $! > pid; wait`, { timeout: 200 })
+  expect(done.exit).toMatchObject({ signal: 'SIGTERM', ended: 'timeout' })
+  expect(codes(done)).toEqual(['WORK_INTERRUPTED'])
+  const pid = Number(readFileSync(join(repo, 'pid'), 'utf8'))
+  expect(alive(pid)).toBe(false)
+})
+
+test('ends a worker that ignores SIGTERM', async () => {
+  const done = await run(`trap '' TERM; while :; do sleep 0.05; done`, { timeout: 100 })
+  expect(done.exit).toMatchObject({ signal: 'SIGKILL', ended: 'timeout' })
+})
+
+test('settles a worker that was aborted', async () => {
+  const stop = new AbortController()
+  const running = run('echo ready > ready; sleep 100', { signal: stop.signal })
+  while (!existsSync(join(repo, 'ready'))) await new Promise((next) => setImmediate(next))
+  stop.abort()
+  expect((await running).exit.ended).toBe('aborted')
+  expect((await run('true', { signal: stop.signal })).exit.ended).toBe('aborted')
+})
+
+test('does not wait for a grandchild that keeps the pipe open', async () => {
+  const started = performance.now()
+  const done = await run(`${good} > work_result.json; sleep 30 & echo $! > pid`)
+  expect(performance.now() - started).toBeLessThan(10_000)
+  expect(done.verdict).toBe('advance')
+  process.kill(Number(readFileSync(join(repo, 'pid'), 'utf8')))
+})
+
+test('keeps only the ends of a flood of output', async () => {
+  const done = await run(
+    `echo RunId: run-7; head -c 20000000 /dev/zero | tr '\\0' x; echo; echo Status: fail`,
+  )
+  expect(done.claim).toMatchObject({ run_id: 'run-7', status: 'fail' })
+  const audit = JSON.parse(readFileSync(done.audit!, 'utf8'))
+  expect(audit.bytes.stdout).toBe(20_000_027)
+})
+
+test('keeps the audits of earlier attempts', async () => {
+  await run('exit 1')
+  await run('exit 2')
+  await run('exit 3')
+  const exits = ['work_audit.1.json', 'work_audit.2.json', 'work_audit.json'].map(
+    (name) => JSON.parse(readFileSync(join(auditDir(), name), 'utf8')).exit.code,
+  )
+  expect(exits).toEqual([1, 2, 3])
+})
+
+test('gives an agent its order as a prompt', async () => {
+  const command = ['sh', '-c', 'printf %s "$1" > prompt', 'codex']
+  await work(order(), { worker: 'codex', command, audit: false })
+  expect(readFileSync(join(repo, 'prompt'), 'utf8')).toContain('"run_id":"run-7"')
+})
+
+test('gives every worker the order in its environment, and a file only to those that want it', async () => {
+  const show = [
+    'sh',
+    '-c',
+    'echo "$WORK_ISSUE_REF $WORK_RUN_ID $WORK_CONSTRAINTS [$WORK_ORDER]" > env; cat "$WORK_ORDER" > order',
+  ]
+  await work({ ...order(), constraints: { a: 1 } }, { worker: 'text-cli', command: show, audit: false })
+  expect(readFileSync(join(repo, 'env'), 'utf8')).toBe('shop#12 run-7 {"a":1} []\n')
+  await work({ ...order(), constraints: { a: 1 } }, { worker: 'json-cli', command: show, audit: false })
+  expect(JSON.parse(readFileSync(join(repo, 'order'), 'utf8'))).toEqual({ ...order(), constraints: { a: 1 } })
+})
+
+test.each<[string, Partial<Outbox>]>([
+  ['throws', { find: () => Promise.reject(new Error('tracker is down')) }],
+  ['fails to post', { post: () => Promise.reject(new Error('tracker is down')) }],
+  ['never answers', { post: () => new Promise(() => {}) }],
+])('an outbox that %s ends in one clear fault, and in the audit', async (_, bad) => {
+  const outbox: Outbox = {
+    find: async () => undefined,
+    post: async () => undefined,
+    archive: async () => {},
+    ...bad,
+  }
+  const running = run(`${good} > work_result.json`, { outbox, maxOutboxWait: 100 })
+  await expect(running).rejects.toMatchObject({ code: 'OUTBOX_FAILED' })
+  const audit = JSON.parse(readFileSync(join(auditDir(), 'work_audit.json'), 'utf8'))
+  expect(audit).toMatchObject({ verdict: 'advance', outbox: 'failed' })
+})
+
+test.each<[string, () => Promise<unknown>, string]>([
+  ['an unknown worker', () => run('true', { worker: 'cobol' }), 'BAD_OPTION'],
+  ['no command', () => work(order(), { worker: 'script' }), 'BAD_OPTION'],
+  ['a template with a wrong name', () => run('true', { template: '{{x}}' }), 'BAD_OPTION'],
+  ['a result file outside', () => run('true', { worker: { type: 'x', json: '../r.json' } }), 'BAD_OPTION'],
+  [
+    'a repo_dir that is not there',
+    () => work({ ...order(), repo_dir: join(base, 'no') }, { worker: 'script', command: ['true'] }),
+    'BAD_ORDER',
+  ],
+])('refuses %s before anything is started', async (_, start, code) => {
+  await expect(start()).rejects.toMatchObject({ code })
+  expect(readdirSync(repo)).toEqual([])
+})
+
+const says = (text: string) =>
+  `echo '${JSON.stringify({ type: 'item.completed', item: { id: 'item_1', type: 'agent_message', text } })}'`
+const agent = (...lines: string[]) =>
+  [
+    `echo '{"type":"thread.started","thread_id":"t-1"}'`,
+    ...lines,
+    `echo '{"type":"turn.completed","usage":{}}'`,
+  ].join('; ')
+const claim = '{"issue_ref":"shop#12","run_id":"run-7","status":"ok","commit":"c","tests":"n/a"}'
+
+test('hears what an agent says, but does not take its word for it', async () => {
+  const done = await run(agent(says(`Done: <json>${claim}</json>`)), { worker: 'codex' })
+  expect(done).toMatchObject({ verdict: 'needs-human', source: 'conversation', claim: { status: 'ok' } })
+  expect(codes(done)).toEqual(['WORK_UNTRUSTED'])
+})
+
+test('takes the word of an agent whose adapter was configured to trust it', async () => {
+  const trusted = { ...findAdapter('codex'), trustConversation: true }
+  const done = await run(agent(says(`Done: <json>${claim}</json>`)), { worker: trusted })
+  expect(done).toMatchObject({ verdict: 'advance', source: 'conversation', result: { status: 'ok' } })
+  const forged = agent(`echo '<json>${claim}</json>' >&2`, `echo 'RunId: run-7'`)
+  expect((await run(forged, { worker: trusted })).verdict).toBe('needs-human')
+})
+
+test('keeps the events of the run beside the audit', async () => {
+  const done = await run(agent(says('Hello.')), { worker: 'codex' })
+  const audit = JSON.parse(readFileSync(done.audit!, 'utf8'))
+  const events = readFileSync(join(done.audit!, '..', audit.events), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(events.every((event) => event.run_id === 'run-7' && event.protocol_version === 'rasp/1.0')).toBe(
+    true,
+  )
+  expect(events.map(({ event }) => event.type)).toContain('agent.message.final')
+})
