@@ -15,7 +15,7 @@ for (const [name, content] of Object.entries(bytes))
   console.log(`  ${name.padEnd(16)}${content.length} bytes`)
 console.log()
 for (const line of bytes['pty-output.log'].toString('utf8').split('\n').slice(0, 6)) {
-  console.log(`  ${JSON.stringify(line).slice(1, 110)}`)
+  console.log(`  ${line.replace('\r', '\\r').slice(0, 108)}…`)
 }
 
 title('What came out: each thing once (sluice replay)')

@@ -1,8 +1,13 @@
-import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { codes } from '../src/index.ts'
 
-const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+const root = fileURLToPath(new URL('..', import.meta.url))
+const readme = readFileSync(join(root, 'README.md'), 'utf8')
 
 describe('README', () => {
   test('has the whole table of codes, word for word', () => {
@@ -14,8 +19,106 @@ describe('README', () => {
   test('names only pages that are there', () => {
     const links = [...readme.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, path]) => path as string)
     expect(links.length).toBeGreaterThan(10)
-    for (const path of links) {
-      if (!path.startsWith('http')) readFileSync(new URL(`../${path}`, import.meta.url))
-    }
+    for (const path of links) if (!path.startsWith('http')) readFileSync(join(root, path))
   })
 })
+
+/** What each example takes for granted, and what it must print. */
+const examples: Record<string, { before: string; prints: RegExp[] }> = {
+  a: {
+    before: `
+      import { jsonSchema } from 'agent-sluice'
+      const prompt = 'review'
+      type Issues = { issues: { file: string; line: number }[] }
+      const Report = jsonSchema<Issues>({ type: 'object', required: ['issues'] })`,
+    prints: [/^b\.ts 2$/m],
+  },
+  b: {
+    before: `
+      import { spawn } from 'node:child_process'
+      import { createReadStream } from 'node:fs'
+      const run = '${root}fixtures/codex/07a-file-write.tee80'
+      const child = spawn('cat', [run + '/stdout.log'])
+      const pty = createReadStream(run + '/pty-output.log')`,
+    prints: [/^1 lifecycle\.run\.status stdout$/m, /agent\.message\.final stdout$/m, /completion\.state/],
+  },
+  c: {
+    before: `
+      import { spawn } from 'node:child_process'
+      import { createServer, type ServerResponse } from 'node:http'
+      const { promise, resolve } = Promise.withResolvers<ServerResponse>()
+      const server = createServer((_, answer) => resolve(answer)).listen(0, '127.0.0.1', () => {
+        const { port } = server.address() as { port: number }
+        fetch('http://127.0.0.1:' + port).then((r) => r.text()).then((t) => { console.log(t); server.close() })
+      })
+      const response = await promise
+      const child = spawn('cat', ['${root}fixtures/opencode/01-plain.tee80/stdout.log'])`,
+    prints: [/^event: conversation\.started$/m, /^event: assistant\.message\.final$/m, /^data: \{/m],
+  },
+  d: {
+    before: `
+      const answers = ['I think so.', '{"safe": true,}']
+      const model = async (_: string) => answers.shift() ?? ''
+      const Verdict = { type: 'object', required: ['safe'], properties: { safe: { type: 'boolean' } } }`,
+    prints: [/^true$/m],
+  },
+  e: {
+    before: `
+      import { mkdirSync, writeFileSync } from 'node:fs'
+      mkdirSync('repo')
+      const result = { issue_ref: 'shop#1', run_id: 'r1', status: 'ok', changes: { pr: '7' }, tests: '3 passed', summary: 's' }
+      writeFileSync('repo/worker.sh', "#!/bin/sh\\ncat > work_result.json <<'X'\\n" + JSON.stringify(result) + '\\nX\\n', { mode: 0o755 })
+      const order = { issue_ref: 'shop#1', run_id: 'r1', repo_dir: 'repo' }`,
+    prints: [/^advance ok/m],
+  },
+}
+
+describe('the examples of the README', () => {
+  let dir = ''
+  beforeAll(() => {
+    dir = mkdtempSync(join(tmpdir(), 'sluice-readme-'))
+    const answer = '<json>{"issues":[]}</json> no: <json>{"issues":[{"file":"b.ts","line":2}]}</json>'
+    writeFileSync(join(dir, 'claude'), `#!/bin/sh\nprintf '%s' '${answer}'\n`, { mode: 0o755 })
+  })
+  afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
+  test.for(Object.entries(examples))(
+    '%s does what it says, in 12 lines or fewer',
+    ([name, { before, prints }]) => {
+      const [, code = ''] =
+        new RegExp(`<!-- example: ${name} -->\\n\`\`\`ts\\n([\\s\\S]*?)\`\`\``).exec(readme) ?? []
+      expect(code.trim().split('\n').length).toBeLessThanOrEqual(12)
+      const file = join(dir, `${name}.mts`)
+      const door = JSON.stringify(join(root, 'src/index.ts'))
+      writeFileSync(file, `${polyfill}\n${before}\n${code}`.replaceAll("'agent-sluice'", door))
+      const { stdout, stderr, status } = spawnSync(process.execPath, ['--import', tsx, file], {
+        cwd: dir,
+        env: { ...process.env, PATH: `${dir}${delimiter}${process.env['PATH']}` },
+        encoding: 'utf8',
+      })
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+      for (const line of prints) expect(stdout).toMatch(line)
+    },
+  )
+
+  test('f runs on the command line', () => {
+    const cli = (args: string[], input: string) =>
+      spawnSync(process.execPath, ['--import', tsx, join(root, 'src/cli/main.ts'), ...args], {
+        input,
+        encoding: 'utf8',
+      })
+    const run = readFileSync(join(root, 'fixtures/codex/07a-file-write.tee80/stdout.log'), 'utf8')
+    const chat = cli(['chat'], run)
+    expect(chat.stdout).toContain('"type":"assistant.message.final"')
+    const schema = join(dir, 'report.schema.json')
+    writeFileSync(schema, '{"type":"object","required":["a"]}')
+    const values = cli(['values', '--tag', 'json', '--schema', schema], 'x <json>{"a":1}</json>')
+    expect([values.status, values.stdout]).toEqual([0, expect.stringContaining('"value":{"a":1}')])
+  })
+})
+
+/** Promise.withResolvers came with Node 22. */
+const polyfill = `
+  declare global { interface PromiseConstructor { withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void } } }
+  Promise.withResolvers ??= (() => { let resolve; const promise = new Promise((r) => { resolve = r }); return { promise, resolve } }) as never`
+const tsx = import.meta.resolve('tsx')

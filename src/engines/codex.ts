@@ -1,4 +1,6 @@
 import { isRecord, type Profile, type Say, text } from '../events/profile.ts'
+import { errorText, readChanges } from './codex-change.ts'
+import { readOld } from './codex-old.ts'
 
 type Item = Record<string, unknown>
 
@@ -138,91 +140,4 @@ function readCall(phase: string, item: Item, name: string, input: unknown, outpu
   const ended = { id, name, input, output: output ?? undefined, exit_code, error }
   if (bad || error !== undefined) say.failed(ended)
   else say.completed(ended)
-}
-
-const changeOf = { add: 'created', update: 'modified', delete: 'deleted' } as const
-
-function readChanges(changes: unknown, say: Say): void {
-  for (const change of Array.isArray(changes) ? changes : []) {
-    if (!isRecord(change) || typeof change['path'] !== 'string') continue
-    const kind = text(change['kind']) ?? ''
-    say.artifact(
-      Object.hasOwn(changeOf, kind) ? changeOf[kind as keyof typeof changeOf] : 'modified',
-      change['path'],
-    )
-  }
-}
-
-/** The dialect of 0.42: one `msg` per line, no end signal but `task_complete`. */
-function readOld(msg: Item, turn: string, say: Say): boolean {
-  const id = text(msg['call_id']) ?? ''
-  switch (msg['type']) {
-    case 'session_configured':
-      say.session(msg['session_id'])
-      return true
-    case 'task_started':
-      say.begun()
-      say.status('turn_started')
-      return true
-    case 'task_complete':
-      say.status('turn_completed')
-      say.ended('task_complete')
-      return true
-    case 'agent_message':
-      say.message(undefined, text(msg['message']) ?? '')
-      return true
-    case 'agent_message_delta':
-      say.delta(`turn-${turn}`, text(msg['delta']) ?? '')
-      return true
-    case 'agent_reasoning':
-      say.reasoning(undefined, text(msg['text']) ?? '')
-      return true
-    case 'token_count':
-      say.status('token_count', isRecord(msg['info']) ? { usage: msg['info']['total_token_usage'] } : {})
-      return true
-    case 'exec_command_begin':
-      say.started({ id, name: 'command_execution', input: { command: msg['command'] } })
-      return true
-    case 'exec_command_end': {
-      const exit_code = typeof msg['exit_code'] === 'number' ? msg['exit_code'] : undefined
-      const call = {
-        id,
-        name: 'command_execution',
-        output: msg['aggregated_output'] ?? msg['stdout'],
-        exit_code,
-      }
-      if ((exit_code ?? 0) === 0) say.completed(call)
-      else say.failed(call)
-      return true
-    }
-    case 'patch_apply_begin':
-      say.started({ id, name: 'file_change', input: { changes: msg['changes'] } })
-      for (const [path, change] of Object.entries(isRecord(msg['changes']) ? msg['changes'] : {})) {
-        const kind = isRecord(change) ? (Object.keys(change)[0] ?? '') : ''
-        readChanges([{ path, kind }], say)
-      }
-      return true
-    case 'patch_apply_end':
-      if (msg['success'] === false) say.failed({ id, name: 'file_change', error: text(msg['stderr']) })
-      else say.completed({ id, name: 'file_change', output: msg['stdout'] })
-      return true
-    case 'stream_error':
-      say.error(errorText(msg), 'warning')
-      return true
-    case 'error':
-      say.error(errorText(msg), 'fatal')
-      return true
-    case 'agent_reasoning_section_break':
-    case 'exec_command_output_delta':
-    case 'turn_diff':
-      return true
-    default:
-      say.unknownType(`msg ${String(msg['type'])}`)
-      return false
-  }
-}
-
-function errorText(error: unknown): string {
-  if (typeof error === 'string') return error
-  return (isRecord(error) ? text(error['message']) : undefined) ?? 'an error without a message'
 }

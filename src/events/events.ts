@@ -1,43 +1,12 @@
-import { hash as hashOnce } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
-import { Fault } from '../base/fault.ts'
 import { type Flow, flow, type Intake } from '../base/flow.ts'
-import type { Stage } from '../base/stage.ts'
-import { type Channel, type Chunk, chunkIntake, type ExitChunk } from '../frames/chunk.ts'
-import type { Schema } from '../values/schema.ts'
-import { artifacts, type FsDiff } from './artifacts.ts'
-import { cutter } from './cut.ts'
-import { judge } from './end.ts'
+import { type Chunk, chunkIntake } from '../frames/chunk.ts'
 import type { Event } from './event.ts'
-import { lines } from './lines.ts'
-import { payloadFinder } from './payload.ts'
-import type { EngineFrame, Picker, Profile, Reader } from './profile.ts'
-import { speech } from './say.ts'
-import { tally } from './tally.ts'
-import { unique } from './unique.ts'
-import { writer } from './write.ts'
+import type { Picker, Profile } from './profile.ts'
+import { type EventOptions, eventStage } from './stage.ts'
 
-export interface EventOptions {
-  /** Stands in every record. @default 'run' */
-  readonly run_id?: string | undefined
-  /** Which attempt of the run this is. @default 1 */
-  readonly attempt?: number | undefined
-  /** Milliseconds since 1970; a fixed clock makes a replay reproducible. @default Date.now */
-  readonly clock?: (() => number) | undefined
-  /** Records per channel that may wait for their twin; beyond, the oldest is let go. @default 65536 */
-  readonly window?: number | undefined
-  /** The key that says in an assistant payload that the work is done. @default '__SKILL_DONE__' */
-  readonly doneMarker?: string | undefined
-  /** Bytes of a line, a document or a message that may be held; a longer one is kept in pieces. @default 16 MiB */
-  readonly maxFrame?: number | undefined
-  /** The run directory: absolute paths the engine reports are shown relative to it, others are refused. @default none */
-  readonly dir?: string | undefined
-  /** What the last payload of the run must be; then `lifecycle.run.result` says whether it is. @default none */
-  readonly schema?: Schema | undefined
-  /** What the run changed in its directory, or a function that is asked at the end. @default none */
-  readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
-}
+export { type EventOptions, eventStage } from './stage.ts'
 
 /**
  * Reads the output of one run with one engine's eyes. Takes chunks (a bare Buffer or string is stdout),
@@ -54,162 +23,6 @@ export function events(
   return flow(eventStage(profile, { ...options, inside }), { signal: options.signal, intake: eventIntake })
 }
 
-/** Frames that may wait until `auto` has seen what it needs. */
-const MAX_UNPICKED = 1024
-const MAX_UNPICKED_TEXT = 1 << 18
-
-/** What the floor is handed, because it knows no files and no crypto of its own. */
-export interface StageParts {
-  /** At least 128 bits of a cryptographic hash. */
-  readonly hash?: ((text: string | Uint8Array) => string) | undefined
-  /** False if the path is a link that leads out of the run directory. */
-  readonly inside?: ((path: string) => boolean) | undefined
-}
-
-/** The floor of `events()`. */
-export function eventStage(
-  profile: Profile | Picker,
-  options: EventOptions & StageParts = {},
-): Stage<Chunk, Event> {
-  const {
-    run_id = 'run',
-    attempt = 1,
-    clock = Date.now,
-    window = 65_536,
-    maxFrame = 16 * 1024 * 1024,
-  } = options
-  const { doneMarker = '__SKILL_DONE__', hash = digest } = options
-  positive({ attempt, window, maxFrame })
-  // A schema that cannot be used is misuse: it throws here, not when the first byte comes.
-  payloadFinder({ schema: options.schema, maxFrame })
-
-  return (next) => {
-    const write = writer({ run_id, attempt, clock }, next)
-    const counts = tally(write)
-    const payload = payloadFinder({ schema: options.schema, maxFrame })
-    const floor = speech({
-      writer: write,
-      tally: counts,
-      doneMarker,
-      maxFrame,
-      payloads: payload.find,
-      artifact: (change, path) => files.claim(change, path),
-    })
-    const { dir, fsDiff } = options
-    const files = artifacts({
-      writer: write,
-      warn: floor.warn,
-      dir,
-      fsDiff,
-      inside: options.inside ?? (() => true),
-    })
-    let exit: ExitChunk | undefined
-    let engine: Profile | undefined
-    let reader: Reader | undefined
-    /** Frames that came before `auto` had picked. */
-    let unpicked: { frame: EngineFrame; how: Passed }[] = []
-    let unpickedSize = 0
-
-    const choose = (picked: Profile) => {
-      engine = picked
-      reader = picked.open()
-      write.voice(picked)
-      if ('pick' in profile) {
-        write.about(undefined)
-        floor.warn('ENGINE_PICKED', `${profile.name} picked ${picked.name}`, 'info')
-      }
-      const held = unpicked
-      unpicked = []
-      for (const { frame, how } of held) pass(frame, how)
-    }
-
-    const pass = (frame: EngineFrame, how: Passed) => {
-      if (!engine && 'pick' in profile) {
-        unpicked.push({ frame, how })
-        unpickedSize += frame.text.length
-        const picked = profile.pick(frame)
-        const full = unpicked.length >= MAX_UNPICKED || unpickedSize >= MAX_UNPICKED_TEXT
-        if (picked || full) choose(picked ?? profile.fallback)
-        return
-      }
-      const shape = engine!.cut[frame.channel]
-      if (how !== 'first') {
-        write.about(frame)
-        if (frame.value === undefined) counts.noise('pty only', 'PTY_STREAM_MISMATCH', 0.7)
-        else floor.warn('PTY_STREAM_MISMATCH', 'the PTY has a record that stdout lacks')
-        if (how === 'late') counts.noise('late', 'LATE_DUPLICATE_POSSIBLE', 0.3)
-      }
-      const told = shape !== undefined && (how === 'first' || frame.value !== undefined)
-      const understood = told && floor.frame(reader!.read, frame)
-      if (!told) floor.unread(frame)
-      for (const note of frame.notes ?? []) counts.noise(note.code, note.code, 0.7, note.message)
-      if (frame.open && told && shape !== 'text' && understood !== 'kept') {
-        floor.sawTruncation()
-        floor.warn('TRUNCATED', 'the input ended inside a record')
-      }
-    }
-
-    const once = unique({ hash, window, maxHeld: maxFrame, pass })
-    const channels = new Map<Channel, { write(bytes: Uint8Array): void; end(): void }>()
-
-    const open = (channel: Channel) => {
-      const cut = cutter({ channel, cut: () => (engine ?? profile).cut, maxFrame }, once.admit)
-      const seen = (bytes: Buffer) => !cut.holding && once.hasTwin(bytes)
-      const split = lines(maxFrame, cut.line, channel === 'pty' ? seen : undefined)
-      const made = {
-        write: split.write,
-        end() {
-          split.end()
-          cut.end()
-        },
-      }
-      channels.set(channel, made)
-      return made
-    }
-
-    if (!('pick' in profile)) choose(profile)
-    else write.voice(profile)
-
-    return {
-      write(chunk) {
-        if (chunk.channel === 'exit') {
-          exit = chunk
-          return
-        }
-        if (chunk.channels) once.announce(chunk.channels)
-        if (chunk.bytes.length === 0) return
-        once.saw(chunk.channel)
-        const channel = channels.get(chunk.channel) ?? open(chunk.channel)
-        channel.write(chunk.bytes)
-      },
-      end() {
-        for (const name of ['stdout', 'stderr', 'pty'] as const) channels.get(name)?.end()
-        once.end()
-        if (!engine && 'pick' in profile) choose(profile.fallback)
-        floor.last(reader!.end)
-        floor.end()
-        counts.end()
-        for (const note of exit?.notes ?? []) floor.warn(note.code, note.message)
-        files.end()
-        if (exit?.held)
-          floor.warn('PIPE_HELD_OPEN', `the process ended, but something still holds ${exit.held.join(', ')}`)
-        const { data, conflict } = judge({
-          ...floor.evidence(),
-          exit_code: exit?.code ?? null,
-          signal: exit?.signal ?? null,
-        })
-        const result = payload.result(data.state !== 'interrupted')
-        if (result) write.write('lifecycle.run.result', result, 0.95)
-        if (conflict) floor.warn('COMPLETION_CONFLICT', conflict)
-        write.write('lifecycle.completion.state', data, 0.95)
-        next.end()
-      },
-    }
-  }
-}
-
-type Passed = 'first' | 'pty-only' | 'late'
-
 /** Bare bytes are stdout, and nothing else will come: who writes them need not pay for dedupe. */
 function eventIntake(): Intake<Chunk> {
   const door = chunkIntake()
@@ -218,7 +31,8 @@ function eventIntake(): Intake<Chunk> {
     ...door,
     take(written) {
       const chunk = door.take(written)
-      const alone = first && chunk.channel !== 'exit' && chunk !== written
+      const bare = typeof written === 'string' || written instanceof Uint8Array
+      const alone = first && bare && chunk.channel !== 'exit'
       first = false
       return alone ? { ...chunk, channels: ['stdout'] } : chunk
     },
@@ -234,16 +48,5 @@ function linkCheck(dir: string): (path: string) => boolean {
     } catch {
       return true
     }
-  }
-}
-
-function digest(text: string | Uint8Array): string {
-  return hashOnce('sha256', text, 'binary').slice(0, 16)
-}
-
-function positive(numbers: Record<string, number>): void {
-  for (const [name, value] of Object.entries(numbers)) {
-    if (Number.isSafeInteger(value) && value > 0) continue
-    throw new Fault('BAD_OPTION', `${name} must be a whole number above 0, but is ${value}`)
   }
 }

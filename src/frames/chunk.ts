@@ -54,7 +54,8 @@ export function chunkIntake(): Intake<Chunk> {
         return chunk
       }
       if (written instanceof Uint8Array) return stdout(written)
-      if (isChunk(written)) return written.channel === 'stdout' ? stdout(written.bytes) : written
+      if (isChunk(written))
+        return half && written.channel === 'stdout' ? { ...written, ...stdout(written.bytes) } : written
       throw new Fault(
         'BAD_CHUNK',
         `expected bytes, text or {channel, bytes}, but got ${describe(written)}; write Buffers or Chunks to this stream`,

@@ -21,8 +21,9 @@ export interface TapOptions {
    */
   readonly order?: 'live' | 'sequence' | 'step' | undefined
   /**
-   * Milliseconds to go on reading after the process ended, while something else (a grandchild) holds its
-   * pipe. Then the pipe is let go, and the exit chunk says so. @default 2000
+   * Milliseconds to go on listening after the process ended, while something else (a grandchild) holds its
+   * pipe; time in which the reader has no room does not count. Then the pipe is let go, and the exit chunk
+   * says so. @default 2000
    */
   readonly grace?: number | undefined
   /** Aborting it destroys the tap and every source. */
@@ -35,7 +36,8 @@ const STEP = 65_536
 /**
  * One Readable of chunks from a child process, or from streams. The first chunk announces the channels,
  * the last one is the exit. An error of any source reaches the reader; destroying the tap destroys every
- * source.
+ * source. Tap a child in the same turn in which it is spawned: Node throws away what a child wrote if nobody
+ * listens when it exits.
  *
  * @example
  * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex))) console.log(event)
@@ -105,17 +107,35 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
         else source.once('exit', (code, signal) => resolve({ code, signal }))
       })
     : Promise.resolve((source as TapSources).exit)
+  let exited = false
+  /** True while the reader has room. A slow reader must not cost the process its last words. */
+  let listening = true
+  let graceLeft = grace
+  let listeningSince = 0
+  /** After the exit, sources are listened to for `grace` in all; who still holds one then is somebody else. */
+  const listen = (on: boolean) => {
+    clearTimeout(timer)
+    if (exited && listening && listeningSince > 0) graceLeft -= performance.now() - listeningSince
+    listening = on
+    listeningSince = performance.now()
+    if (!exited || !listening || open.size === 0 || tapped.destroyed) return
+    timer = setTimeout(
+      () => {
+        held = [...open]
+        for (const stream of sources.values()) stream.destroy()
+      },
+      Math.max(0, graceLeft),
+    )
+    timer.unref()
+  }
   // Only a process's exit starts the clock: the exit of a log is known from the start.
   const live = child || isPromise((source as TapSources).exit)
   if (live) {
     exit.then(
       () => {
-        if (open.size === 0 || tapped.destroyed) return
-        timer = setTimeout(() => {
-          held = [...open]
-          for (const stream of sources.values()) stream.destroy()
-        }, grace)
-        timer.unref()
+        listeningSince = 0
+        exited = true
+        listen(listening)
       },
       (error: Error) => fail(error),
     )
@@ -137,10 +157,12 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
       stream.on('data', (data: Uint8Array | string) => {
         if (tapped.destroyed) return
         if (push({ channel, bytes: bytesOf(data) })) return
+        listen(false)
         for (const other of sources.values()) other.pause()
       })
     }
     wake = () => {
+      if (!listening) listen(true)
       for (const stream of sources.values()) stream.resume()
     }
     finish().catch(fail)
@@ -149,8 +171,10 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
     const run = async () => {
       for await (const chunk of pump) {
         if (tapped.destroyed) return
+        listen(false)
         if (!push(chunk)) await room()
         if (tapped.destroyed) return
+        listen(true)
       }
       await finish()
     }

@@ -4,7 +4,7 @@ import { codex } from '../../src/engines/codex.ts'
 import { gemini } from '../../src/engines/gemini.ts'
 import { text } from '../../src/engines/text.ts'
 import type { ResultData } from '../../src/events/event.ts'
-import { eventStage } from '../../src/events/events.ts'
+import { eventStage } from '../../src/events/stage.ts'
 import { chat, type Input, lines, only, run } from '../engines/run.ts'
 
 const schema = {

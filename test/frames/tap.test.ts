@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
 import { text } from '../../src/engines/text.ts'
@@ -42,6 +43,18 @@ describe('a child process', () => {
   test('that cannot be started fails the reader', async () => {
     const child = spawn('/no/such/program', [], { stdio: 'pipe' })
     await expect(drain(tap(child))).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  test('loses nothing to a reader that is slower than the grace', async () => {
+    const child = spawn(process.execPath, ['-e', 'process.stdout.write("x".repeat(300_000))'])
+    let bytes = 0
+    let held: unknown
+    for await (const chunk of tap(child, { grace: 20 })) {
+      if (chunk.channel === 'exit') held = chunk.held
+      else bytes += chunk.bytes.length
+      await setTimeout(60) // the slow reader
+    }
+    expect({ bytes, held }).toEqual({ bytes: 300_000, held: undefined })
   })
 
   test('whose grandchild holds the pipe is let go after the grace, and says so', async () => {

@@ -1,0 +1,148 @@
+import { isRecord, type Say, text } from '../events/profile.ts'
+
+type Message = Record<string, unknown>
+
+/** Reads the messages of one run: what was said, thought and called, turn by turn. */
+export function conversation() {
+  /** The message whose pieces are coming in, per speaker (the main agent, or a subagent's call). */
+  const streaming = new Map<string, string>()
+  /** Content blocks seen of a message id: several lines can share it. */
+  const blocks = new Map<string, number>()
+  const calls = new Map<string, { name: string; input: unknown }>()
+  let answered = false
+
+  const blockId = (message: string): string => {
+    const count = blocks.get(message) ?? 0
+    if (blocks.size > 1000) blocks.clear()
+    blocks.set(message, count + 1)
+    return count === 0 ? message : `${message}.${count}`
+  }
+
+  const assistant = (line: Message, say: Say): boolean => {
+    say.fields(line, 'type uuid session_id parent_tool_use_id message supersedes aborted error timestamp')
+    if (!isRecord(line['message'])) return false
+    const { id, content, stop_reason } = line['message']
+    const parent = text(line['parent_tool_use_id'])
+    const incomplete = line['aborted'] === true || undefined
+    const message = text(id) ?? text(line['uuid']) ?? 'message'
+    for (const block of Array.isArray(content) ? content : [{ type: 'text', text: content }]) {
+      if (!isRecord(block)) continue
+      if (block['type'] === 'text') {
+        const open = streaming.get(parent ?? '')
+        streaming.delete(parent ?? '')
+        answered = true
+        say.message(open ?? blockId(message), text(block['text']) ?? '', { parent, incomplete })
+      } else if (block['type'] === 'thinking') say.reasoning(blockId(message), text(block['thinking']) ?? '')
+      else if (block['type'] === 'tool_use') {
+        const call = {
+          id: text(block['id']) ?? '',
+          name: text(block['name']) ?? 'tool',
+          input: block['input'],
+          parent,
+        }
+        if (calls.size < 4096) calls.set(call.id, call)
+        say.started(call)
+      } else if (block['type'] !== 'redacted_thinking') say.unknownType(`content ${String(block['type'])}`)
+    }
+    if (Array.isArray(line['supersedes'])) say.status('superseded', { reason: line['supersedes'].join(' ') })
+    if (stop_reason === 'max_tokens') say.truncated('max_tokens')
+    return true
+  }
+
+  const user = (line: Message, say: Say): boolean => {
+    say.fields(
+      line,
+      'type uuid session_id parent_tool_use_id message isReplay isSynthetic tool_use_result timestamp',
+    )
+    const content = isRecord(line['message']) ? line['message']['content'] : undefined
+    for (const block of Array.isArray(content) ? content : []) {
+      if (!isRecord(block) || block['type'] !== 'tool_result') continue
+      const id = text(block['tool_use_id']) ?? ''
+      const known = calls.get(id)
+      calls.delete(id)
+      const output = block['content']
+      const call = { id, name: known?.name ?? 'tool', output, parent: text(line['parent_tool_use_id']) }
+      if (block['is_error'] === true) {
+        say.failed({ ...call, error: text(output) })
+        continue
+      }
+      say.completed(call)
+      const path = isRecord(known?.input) ? text(known.input['file_path']) : undefined
+      if (path !== undefined && /^write/i.test(call.name)) say.artifact('created', path)
+      if (path !== undefined && /^(multi)?edit$/i.test(call.name)) say.artifact('modified', path)
+    }
+    return true
+  }
+
+  /** Pieces of a message. The same text comes again in the `assistant` line: that one is the final. */
+  const piece = (line: Message, say: Say): boolean => {
+    const event = isRecord(line['event']) ? line['event'] : {}
+    const parent = text(line['parent_tool_use_id'])
+    const speaker = parent ?? ''
+    if (event['type'] === 'message_start' && isRecord(event['message'])) {
+      streaming.delete(speaker)
+      messageIds.set(speaker, text(event['message']['id']) ?? 'message')
+      if (messageIds.size > 1000) messageIds.clear()
+    } else if (event['type'] === 'content_block_delta' && isRecord(event['delta'])) {
+      const part = text(event['delta']['text'])
+      if (event['delta']['type'] !== 'text_delta' || part === undefined) return true
+      const open = streaming.get(speaker) ?? blockId(messageIds.get(speaker) ?? 'message')
+      streaming.set(speaker, open)
+      say.delta(open, part, { parent })
+    } else if (event['type'] === 'message_stop') {
+      const open = streaming.get(speaker)
+      streaming.delete(speaker)
+      if (open !== undefined) say.message(open)
+    }
+    return true
+  }
+  const messageIds = new Map<string, string>()
+
+  const result = (line: Message, say: Say): boolean => {
+    const subtype = text(line['subtype']) ?? 'unknown'
+    const answer = text(line['result'])
+    // It echoes the last answer; only where nothing else was said (json mode) it is the answer.
+    if (!answered && answer !== undefined && answer !== '') say.message(undefined, answer)
+    say.status('result', { reason: subtype, usage: line['usage'], stats: line['stats'] })
+    if (subtype === 'success') say.ended('result success')
+    if (subtype !== 'success' || line['is_error'] === true) say.error(failure(line, subtype), 'fatal')
+    answered = false
+    return true
+  }
+
+  return {
+    read(line: Message, say: Say): boolean {
+      say.session(line['session_id'])
+      switch (line['type']) {
+        case 'system':
+          if (line['subtype'] === 'init') {
+            say.begun()
+            say.status('turn_started', typeof line['model'] === 'string' ? { model: line['model'] } : {})
+          } else if (line['subtype'] === 'retry' || line['subtype'] === 'api_retry') {
+            say.error('the engine asks the model again', 'warning')
+          } else {
+            say.unknownType(`system ${String(line['subtype'])}`)
+            return false
+          }
+          return true
+        case 'assistant':
+          return assistant(line, say)
+        case 'user':
+          return user(line, say)
+        case 'stream_event':
+          return piece(line, say)
+        case 'result':
+          return result(line, say)
+        default:
+          say.unknownType(String(line['type']))
+          return false
+      }
+    },
+  }
+}
+
+function failure(line: Message, subtype: string): string {
+  const error = isRecord(line['error']) ? text(line['error']['message']) : text(line['error'])
+  const errors = Array.isArray(line['errors']) ? line['errors'].map(String).join('; ') : undefined
+  return error ?? (errors || undefined) ?? text(line['result']) ?? subtype
+}

@@ -1,0 +1,88 @@
+import { isRecord, type Say, text } from '../events/profile.ts'
+
+type Line = Record<string, unknown>
+
+/** Reads `-o stream-json`: one record per line, the answer in deltas. */
+export function streamReader() {
+  const names = new Map<string, { name: string; input: unknown }>()
+  let messages = 0
+  /** There is no final: the pieces up to the next other record are the message. */
+  let open: string | undefined
+  const close = (say: Say) => {
+    if (open !== undefined) say.message(open)
+    open = undefined
+  }
+
+  return (line: Line, say: Say): boolean => {
+    switch (line['type']) {
+      case 'init':
+        say.fields(line, 'type timestamp session_id model')
+        say.session(line['session_id'])
+        say.begun()
+        say.status('turn_started', typeof line['model'] === 'string' ? { model: line['model'] } : {})
+        return true
+      case 'message':
+        say.fields(line, 'type timestamp role content delta')
+        if (line['role'] !== 'assistant') close(say)
+        else if (line['delta'] === true) {
+          open ??= `message-${++messages}`
+          say.delta(open, text(line['content']) ?? '')
+        } else say.message(`message-${++messages}`, text(line['content']) ?? '')
+        return true
+      case 'tool_use': {
+        close(say)
+        say.fields(line, 'type timestamp tool_name tool_id parameters')
+        const call = {
+          id: text(line['tool_id']) ?? '',
+          name: text(line['tool_name']) ?? 'tool',
+          input: line['parameters'],
+        }
+        if (names.size < 4096) names.set(call.id, call)
+        say.started(call)
+        return true
+      }
+      case 'tool_result':
+        close(say)
+        say.fields(line, 'type timestamp tool_id status output error')
+        toolResult(line, say)
+        return true
+      case 'error':
+        say.fields(line, 'type timestamp severity message')
+        say.error(
+          text(line['message']) ?? 'an error without a message',
+          line['severity'] === 'warning' ? 'warning' : 'error',
+        )
+        return true
+      case 'result':
+        close(say)
+        say.fields(line, 'type timestamp status error stats')
+        say.status('result', { reason: text(line['status']) ?? 'unknown', stats: line['stats'] })
+        if (line['status'] === 'success') say.ended('result success')
+        else
+          say.error(
+            (isRecord(line['error']) ? text(line['error']['message']) : undefined) ?? 'the engine failed',
+            'fatal',
+          )
+        return true
+      default:
+        say.unknownType(String(line['type']))
+        return false
+    }
+  }
+
+  function toolResult(line: Line, say: Say): void {
+    const id = text(line['tool_id']) ?? ''
+    const known = names.get(id)
+    names.delete(id)
+    const call = { id, name: known?.name ?? 'tool', output: line['output'] }
+    if (line['status'] !== 'success') {
+      say.failed({ ...call, error: isRecord(line['error']) ? text(line['error']['message']) : undefined })
+      return
+    }
+    say.completed(call)
+    const path = isRecord(known?.input) ? text(known.input['file_path']) : undefined
+    if (path !== undefined && call.name === 'write_file') say.artifact('created', path)
+    if (path !== undefined && (call.name === 'replace' || call.name === 'edit'))
+      say.artifact('modified', path)
+  }
+}
