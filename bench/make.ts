@@ -168,3 +168,36 @@ export function brokenPayloads(count: number): Payload[] {
     return { kind, text: spoil(value), value }
   })
 }
+
+/** A log as terminals show it: records among noise, some in colour, some with CRLF, some inside fences. */
+export function mixedLog(bytes: number): { input: Buffer; records: string[] } {
+  const next = random(3)
+  const records = agentLines(bytes * 0.8, 200, 4000, 4)
+  const pieces: string[] = []
+  for (const record of records) {
+    const dress = next()
+    if (dress < 0.11) pieces.push(`\u001b[2m${record}\u001b[0m\n`)
+    else if (dress < 0.2) pieces.push(`${record}\r\n`)
+    else if (dress < 0.25) pieces.push(`\`\`\`json\n${record}\n\`\`\`\n`)
+    else pieces.push(`${record}\n`)
+    for (let noise = next() * 4; noise > 1; noise--) {
+      const words = prose(next, 20 + Math.floor(next() * 150)).replaceAll('\n', ' ')
+      pieces.push(next() < 0.3 ? `\u001b[33mwarn\u001b[0m ${words}\n` : `${words}\n`)
+    }
+  }
+  return { input: Buffer.from(pieces.join('')), records }
+}
+
+/** The texts of the agent's messages among its records. */
+export function messagesOf(records: readonly string[]): string[] {
+  return records.flatMap((line) => {
+    const { item } = JSON.parse(line)
+    return item.type === 'agent_message' ? [item.text] : []
+  })
+}
+
+/** One value whose text has about so many characters. */
+export function document(length: number): { issues: unknown[] } {
+  const next = random(7)
+  return { issues: issues(next, Math.ceil(length / 235)) }
+}
