@@ -99,6 +99,22 @@ describe('what is handed out', () => {
     expect(seen).toHaveLength(1)
   })
 
+  test('in turns, where much is read again', async () => {
+    const list = JSON.stringify(Array.from({ length: 3000 }, (_, n) => ({ n })))
+    const flow = values({ items: '*' })
+    flow.end(`<think>${list}`)
+    let count = 0
+    for await (const outcome of flow) {
+      expect(outcome).toMatchObject({
+        ok: true,
+        value: { n: count++ },
+        notes: [{}, { code: 'THINK_UNCLOSED' }],
+      })
+      expect(flow.readableLength).toBeLessThan(600)
+    }
+    expect(count).toBe(3000)
+  })
+
   test('the first, or the last, if that is asked for', () => {
     const text = '{"issues":[{"a":"x"},{"a":1},{"a":2}]}'
     const schema = z.object({ a: z.number() })

@@ -36,3 +36,10 @@ test('parse takes no pick', () => {
   // @ts-expect-error the first value that passes is what it gives
   parse('', { pick: 'last' })
 })
+
+test('parse takes no items, values gives outcomes of them', () => {
+  // @ts-expect-error a text gives one value
+  parse('', { items: '*' })
+  const schema = z.object({ a: z.number() })
+  expectTypeOf(values({ items: ['a.*', 'b.*'], schema })).toEqualTypeOf<Flow<Outcome<{ a: number }>>>()
+})
