@@ -54,6 +54,21 @@ export function artifacts(options: ArtifactOptions) {
     writer.write(`artifact.${change}`, { path }, 0.95)
   }
 
+  /** The comparison of the directory, if there is one that can be used; without it the engine's word stands. */
+  const compared = (): FsDiff | undefined => {
+    let why: string
+    try {
+      const diff: unknown = typeof options.fsDiff === 'function' ? options.fsDiff() : options.fsDiff
+      if (diff === undefined || isDiff(diff)) return diff
+      if (diff instanceof Promise) diff.catch(() => {})
+      why = 'it must answer with {created, modified, deleted}, at once'
+    } catch (error) {
+      why = error instanceof Error ? error.message : String(error)
+    }
+    options.warn('ARTIFACT_REJECTED', `fsDiff cannot be used: ${quote(why, 120)}`)
+    return undefined
+  }
+
   return {
     claim(change: Change, path: string) {
       const accepted = accept(path)
@@ -65,7 +80,7 @@ export function artifacts(options: ArtifactOptions) {
     },
     end() {
       writer.about(undefined)
-      const diff = typeof options.fsDiff === 'function' ? options.fsDiff() : options.fsDiff
+      const diff = compared()
       if (!diff) {
         for (const [path, { change, range }] of claims) emit(change, path, range)
         writer.about(undefined)
@@ -90,6 +105,12 @@ export function artifacts(options: ArtifactOptions) {
         options.warn('ARTIFACT_REJECTED', `${told - MAX_TOLD} more paths were refused or missing`)
     },
   }
+}
+
+function isDiff(value: unknown): value is FsDiff {
+  if (typeof value !== 'object' || value === null || value instanceof Promise) return false
+  const { created, modified, deleted } = value as Record<string, unknown>
+  return [created, modified, deleted].every((paths) => paths === undefined || Array.isArray(paths))
 }
 
 /** Characters that are not seen but make two names differ. */

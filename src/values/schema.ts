@@ -21,26 +21,36 @@ export type Check = (value: unknown) => Checked
 export function checkOf(schema: Schema): Check {
   const { validate } = standard(schema)['~standard']
   return (value) => {
-    let result: ReturnType<typeof validate>
+    let checked: Checked | undefined
     try {
-      result = validate(value)
+      checked = read(validate(value), value)
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       return {
         errors: [{ path: '', rule: 'threw', message: clip(`the schema threw: ${message}`, MAX_MESSAGE) }],
       }
     }
-    if ('then' in result) {
-      result.then(undefined, () => {})
-      throw new Fault(
-        'BAD_SCHEMA',
-        'the schema answers asynchronously; use one without async checks or transforms',
-      )
-    }
-    // `issues` decides: a failed result may carry a value too.
-    if (!result.issues) return { value: result.value }
-    return { errors: result.issues.slice(0, MAX_ERRORS).map((issue) => errorOf(issue, value)) }
+    if (checked) return checked
+    throw new Fault(
+      'BAD_SCHEMA',
+      'the schema answers asynchronously; use one without async checks or transforms',
+    )
   }
+}
+
+/** What the answer of a schema means; undefined for a promise. Throws for what is no answer: a schema is anyone's code. */
+function read(
+  result: ReturnType<StandardSchemaV1['~standard']['validate']>,
+  value: unknown,
+): Checked | undefined {
+  if (!isObject(result)) throw new TypeError(`it answered with ${describe(result)}`)
+  if ('then' in result) {
+    result.then(undefined, () => {})
+    return undefined
+  }
+  // `issues` decides: a failed result may carry a value too.
+  if (!result.issues) return { value: result.value }
+  return { errors: result.issues.slice(0, MAX_ERRORS).map((issue) => errorOf(issue, value)) }
 }
 
 /** So many errors are kept; a value that breaks a thousand rules is told by its first twenty. */
