@@ -91,7 +91,7 @@ test('F1 kill -9 at every call of the file system, then a resume: the prefix is 
   expect(new Set(acknowledged).size).toBeGreaterThan(3)
 }, 120_000)
 
-const kills = Number(process.env['SLUICE_KILLS'] ?? 60)
+const kills = Number(process.env['SLUICE_KILLS'] ?? 15)
 
 test(`F1 kill -9 at random times (${kills}; SLUICE_KILLS=1000 for more), then a resume`, async () => {
   const count = 300
