@@ -123,7 +123,7 @@ const invisible = /\p{Default_Ignorable_Code_Point}/gu
 export function judgePath(path: string, dir: string | undefined): { ok?: string; why?: string } {
   if (path === '' || path.length > 4096) return { why: 'an empty or endless path' }
   if (/[\u0000-\u001f\u007f]/.test(path)) return { why: 'a control character' }
-  const root = dir?.replaceAll('\\', '/').replace(/\/+$/, '')
+  const root = dir === undefined ? undefined : withoutEnd(dir.replaceAll('\\', '/'))
   let rest = path.replaceAll('\\', '/')
   if (root && rest.startsWith(`${root}/`)) rest = rest.slice(root.length + 1)
   else if (rest.startsWith('/') || /^[A-Za-z]:/.test(rest))
@@ -136,4 +136,11 @@ export function judgePath(path: string, dir: string | undefined): { ok?: string;
   if (top.normalize('NFKC').replace(invisible, '').toLowerCase() === '.audit')
     return { why: 'it looks like .audit' }
   return { ok: parts.join('/') }
+}
+
+/** Without the slashes at its end. A loop, because the directory may be what a recorded file says it was. */
+function withoutEnd(path: string): string {
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
 }

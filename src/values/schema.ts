@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { clip, Fault, quote, type SchemaError } from '../base/fault.ts'
+import { clip, Fault, quote, type SchemaError, visible } from '../base/fault.ts'
 import { type JsonSchema, jsonSchema } from './json-schema.ts'
 
 /** Any Standard Schema (zod, valibot, arktype, …), or a plain JSON Schema object. */
@@ -27,7 +27,9 @@ export function checkOf(schema: Schema): Check {
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       return {
-        errors: [{ path: '', rule: 'threw', message: clip(`the schema threw: ${message}`, MAX_MESSAGE) }],
+        errors: [
+          { path: '', rule: 'threw', message: visible(clip(`the schema threw: ${message}`, MAX_MESSAGE)) },
+        ],
       }
     }
     if (checked) return checked
@@ -80,7 +82,7 @@ function errorOf(issue: StandardSchemaV1.Issue, root: unknown): SchemaError {
   return {
     path: clip(path, MAX_MESSAGE),
     rule: ruleOf(issue),
-    message: `${clip(issue.message, MAX_MESSAGE)}, found ${describe(found)}`,
+    message: `${visible(clip(issue.message, MAX_MESSAGE))}, found ${describe(found)}`,
   }
 }
 
