@@ -34,7 +34,7 @@ function* manyKeys(): Generator<Buffer> {
 }
 
 const line = `${JSON.stringify({ type: 'item.completed', item: { id: 'i', type: 'agent_message', text: 'x'.repeat(900) } })}\n`
-const message = `{"text":"${'y'.repeat(1 << 20)}"}\n`
+const message = `{"text":"${'y'.repeat(1 << 18)}"}\n`
 const cases: Record<string, () => [Iterable<Buffer>, NodeJS.ReadWriteStream]> = {
   line: () => [endless('{"a":"', 'x', '"}\n{"next":1}\n'), frames()],
   'line-values': () => [endless('{"a":"', 'x', '"}\n{"next":1}\n'), values({ lines: true })],

@@ -18,15 +18,12 @@ const codes = (text: string | Uint8Array, options: ValuesOptions<Schema | undefi
   only(text, options).notes.map((note) => note.code)
 
 /** The same JSON on every way into a value. */
-const paths: Record<string, readonly [(json: string) => string, ValuesOptions]> = {
+const paths: Record<string, readonly [(json: string) => string, ValuesOptions<Schema | undefined>]> = {
   'the whole input': [(json) => json, {}],
   'a tag block': [(json) => `a <json>${json}</json> b`, { tag: 'json' }],
   'a fence': [(json) => `a\n${T}json\n${json}\n${T}\nb`, {}],
   prose: [(json) => `a ${json} b`, {}],
-  'an envelope': [
-    (json) => JSON.stringify({ response: json }),
-    { schema: { required: ['a'] } } as ValuesOptions,
-  ],
+  'an envelope': [(json) => JSON.stringify({ response: json }), { schema: { required: ['a'] } }],
   'a repair': [(json) => `${json.slice(0, -1)},}`, {}],
   'a cut': [(json) => json.slice(0, -1), { partial: true }],
 }

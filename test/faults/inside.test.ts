@@ -20,10 +20,10 @@ afterEach(async () => {
 })
 
 const never = new Promise<never>(() => {})
-const fail = () => {
+const fail = (): never => {
   throw new Error('boom')
 }
-const reject = () => Promise.reject(new Error('boom'))
+const reject = (): Promise<never> => Promise.reject(new Error('boom'))
 // The casts are the fault: code of the user that does not keep its promise.
 const standard = (validate: unknown) =>
   ({ '~standard': { version: 1, vendor: 'test', validate } }) as unknown as Schema
