@@ -195,7 +195,7 @@ else {
   const titles = Object.values(cases).map(({ title }) => title)
   console.log(`| Case | ${rows.map(([peer]) => peer).join(' | ')} |`)
   console.log(`| --- |${' --- |'.repeat(rows.length)}`)
-  titles.forEach((title, i) =>
-    console.log(`| ${title} | ${rows.map(([, verdicts]) => verdicts[i]).join(' | ')} |`),
-  )
+  for (const [i, title] of titles.entries()) {
+    console.log(`| ${title} | ${rows.map(([, verdicts]) => verdicts[i]).join(' | ')} |`)
+  }
 }

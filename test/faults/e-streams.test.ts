@@ -84,13 +84,21 @@ test('E3 an error in a validator or normaliser is one failed outcome, and the ot
     for await (const outcome of flow) found.push(outcome.ok ? outcome.value : outcome.fault.code)
     return found
   }
-  const normalize = [(value: { n: number }) => (wrong(value.n), value)]
+  const normalize = [
+    (value: { n: number }) => {
+      wrong(value.n)
+      return value
+    },
+  ]
   expect(await read(values({ lines: true, normalize }))).toEqual([{ n: 1 }, 'NORMALIZE_FAILED', { n: 3 }])
   const schema = {
     '~standard': {
       version: 1 as const,
       vendor: 'test',
-      validate: (value: unknown) => (wrong((value as { n: number }).n), { value }),
+      validate: (value: unknown) => {
+        wrong((value as { n: number }).n)
+        return { value }
+      },
     },
   }
   expect(await read(values({ lines: true, schema }) as ReturnType<typeof values>)).toEqual([
