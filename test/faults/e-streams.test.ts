@@ -15,21 +15,10 @@ import { values } from '../../src/values/values.ts'
 import { texts } from '../engines/run.ts'
 import { agent, codesOf, ran, types, workspace } from '../run/agent.ts'
 
-const BIG = Number(process.env['SLUICE_BIG'] ?? 256 * 1024 * 1024)
 const node = (script: string) =>
   spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'pipe'] })
 /** Writes for ever, as fast as it is read. */
 const endless = `const s = '{"a":"' + 'x'.repeat(1000) + '"}\\n'; const go = () => { while (process.stdout.write(s)); process.stdout.once('drain', go) }; process.stdout.on('error', () => process.exit(9)); go()`
-
-test('E1 a consumer 1000 times slower, lines of 256 KiB: the producer waits, memory is flat', async () => {
-  const args = ['--expose-gc', '--import', 'tsx', 'test/faults/big.ts', 'slow', String(BIG)]
-  const { stdout } = await promisify(execFile)(process.execPath, args)
-  const result = JSON.parse(stdout)
-  expect(result.kinds['line']).toBe(Math.ceil(BIG / (256 * 1024 + 12)))
-  // What was made but not yet read: 64 items may wait, whatever their size, and the one in work.
-  expect(result.behind).toBeLessThan(68 * 256 * 1024)
-  expect(result.grown_mb).toBeLessThan(64)
-})
 
 describe('E2 leaving early: the source is destroyed, nothing is left behind, one AbortError', () => {
   test.for([

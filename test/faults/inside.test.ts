@@ -19,11 +19,13 @@ afterEach(async () => {
   expect(unhandled.splice(0)).toEqual([])
 })
 
-const never = new Promise<never>(() => {})
-const fail = (): never => {
+const never: Promise<string> = new Promise(() => {})
+function fail(): string {
   throw new Error('boom')
 }
-const reject = (): Promise<never> => Promise.reject(new Error('boom'))
+function reject(): Promise<string> {
+  return Promise.reject(new Error('boom'))
+}
 // The casts are the fault: code of the user that does not keep its promise.
 const standard = (validate: unknown) =>
   ({ '~standard': { version: 1, vendor: 'test', validate } }) as unknown as Schema
@@ -82,7 +84,7 @@ test.for([
   ['says a time beyond all dates', () => 1e20],
   ['says a word', () => 'now'],
 ] as const)('a clock that %s is BAD_OPTION', async ([, clock]) => {
-  const error = await read({ clock }).catch((error: unknown) => error)
+  const error: unknown = await read({ clock }).catch((why: unknown) => why)
   expect(Fault.is(error) && error.code).toBe('BAD_OPTION')
 })
 
