@@ -49,7 +49,7 @@ function sceneVerdicts(scene: SceneResult): Verdict[] {
     const reached = one && other ? ratio(one, other) : Number.NaN
     return {
       id: scene.id,
-      goal: `${ours} ≥ ${atLeast} × ${against} (${scene.scene})`,
+      goal: `${ours} ≥ ${Number(atLeast.toFixed(2))} × ${against} (${scene.scene})`,
       measured: one?.wrong || other?.wrong ? 'WRONG' : `${reached.toFixed(2)} ×`,
       met: reached >= atLeast,
     }

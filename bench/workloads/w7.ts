@@ -43,7 +43,9 @@ function incremental(deltas: readonly string[]): Candidate[] {
       name: OURS,
       role: 'ours',
       async run(visit) {
-        for await (const { done, value } of product.ask.stream(() => coming(deltas), { prompt: 'the issues, please' })) {
+        for await (const { done, value } of product.ask.stream(() => coming(deltas), {
+          prompt: 'the issues, please',
+        })) {
           if (done) visit(value)
         }
       },
