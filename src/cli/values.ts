@@ -12,6 +12,7 @@ interface Flags {
   readonly schema?: string
   readonly tag?: string
   readonly lines?: boolean
+  readonly items?: readonly string[]
   readonly pick: 'each' | 'first' | 'last'
   readonly partial?: boolean
   readonly root: 'object' | 'any'
@@ -25,6 +26,7 @@ Exit codes: 0 a valid value, 2 bad usage, 3 nothing valid, 4 the input was cut i
 Examples:
   $ echo 'Sure: <json>{"a": 1,}</json>' | sluice values --tag json
   $ sluice values run.log --pick last --schema report.schema.json
+  $ sluice values huge.log --tag json --items 'issues.*' --schema issue.schema.json
   $ codex exec --json "fix the test" | sluice values --lines`
 
 /** `sluice values`: the payloads of an agent's output, as NDJSON outcomes. */
@@ -36,6 +38,11 @@ export function valuesCommand(exit: (code: number) => void): Command {
     .option('--schema <file>', 'a JSON Schema that every value must pass')
     .option('--tag <name>', 'look only at blocks of this tag: json for <json>…</json>')
     .option('--lines', 'look only at NDJSON lines')
+    .option(
+      '--items <path>',
+      'print the elements of a document one by one, as they close: issues.* (may be given again)',
+      (path: string, paths: readonly string[] = []) => [...paths, path],
+    )
     .addOption(
       new Option('--pick <which>', 'which outcomes to print')
         .choices(['each', 'first', 'last'])
@@ -85,11 +92,12 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
 
 /** An outcome as it is printed: the frame's place, not its text, which is the input again. */
 function recordOf(outcome: Outcome<unknown>): object {
-  const { kind, from, to } = outcome.frame
+  const { kind, from, to, path } = outcome.frame
+  const place = path === undefined ? { kind, from, to } : { kind, from, to, path }
   const { repair_level, notes } = outcome
   if (outcome.ok) {
     const { value, incomplete } = outcome
-    return { ok: true, value, repair_level, notes, kind, from, to, ...(incomplete && { incomplete }) }
+    return { ok: true, value, repair_level, notes, ...place, ...(incomplete && { incomplete }) }
   }
   const { code, message, errors } = outcome.fault
   const fault = { code, message, ...(errors && { errors }) }
@@ -98,9 +106,7 @@ function recordOf(outcome: Outcome<unknown>): object {
     fault,
     repair_level,
     notes,
-    kind,
-    from,
-    to,
+    ...place,
     ...(outcome.comment && { comment: outcome.comment }),
   }
 }
@@ -121,7 +127,8 @@ class Tally {
 
   exit(): number {
     if (this.#faults.size === 1 && this.#faults.has('TRUNCATED')) return exits.incomplete
-    return this.#good > 0 ? exits.good : exits.nothing
+    // No outcome at all is an empty list of items, which is as good as any.
+    return this.#good > 0 || this.#faults.size === 0 ? exits.good : exits.nothing
   }
 
   words(): string {

@@ -20,6 +20,8 @@ export interface Frame {
   readonly to: number
   /** What stands between the delimiters, decoded, escape sequences removed. Empty for text ranges. */
   readonly text: string
+  /** For an item of a larger document: where in it, as a JSON pointer: `/issues/0`. */
+  readonly path?: string
   /** The tag's name, or the fence's info string. */
   readonly label?: string
   /** The input ended inside this frame. */

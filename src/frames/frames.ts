@@ -1,8 +1,8 @@
 import { Fault } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import { escapeRemover } from './ansi.ts'
 import { type Channel, type Chunk, chunkIntake } from './chunk.ts'
+import { feed } from './feed.ts'
 import type { Frame } from './frame.ts'
 import { prose } from './prose.ts'
 import { Scan } from './scan.ts'
@@ -43,7 +43,7 @@ export type ScanOptions = {
 
 /** Bytes that are read again may hold a million small frames: a flow takes them in turns of so many. */
 export const TURN = 256
-const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
+export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
 
 /**
  * Cuts bytes into frames: `<json>` blocks, fenced blocks, NDJSON lines, bare objects, and the text between them.
@@ -96,59 +96,7 @@ export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chun
 
 function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>): Required<Sink<Uint8Array>> {
   const scan = new Scan(channel, next, options)
-  const lookOutside = prose(scan, options)
-  const remover = escapeRemover({
-    keep: (bytes) => scan.tape.append(bytes),
-    drop: (count) => scan.tape.remove(count),
-  })
-  let closed = false
-  /** The turn was over before everything at hand was looked at. */
-  let behind = false
-
-  /** Looks at everything at hand, or answers false when the turn is over before that. */
-  function run(): boolean {
-    const turnOver = scan.emitted + options.turn
-    while (scan.inside ? scan.inside.look() : lookOutside()) {
-      if (scan.emitted >= turnOver) return false
-    }
-    return true
-  }
-
-  function goOn(): boolean {
-    behind = !run()
-    scan.settle()
-    return behind
-  }
-
-  function finish(): boolean {
-    while (run()) {
-      if (!scan.inside) {
-        scan.close()
-        closed = true
-        return false
-      }
-      scan.inside.finish()
-    }
-    return true
-  }
-
-  return {
-    write(bytes) {
-      remover.write(
-        Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
-      )
-      goOn()
-    },
-    end() {
-      remover.end()
-      scan.ended = true
-      finish()
-    },
-    more() {
-      if (closed) return false
-      return scan.ended ? finish() : behind && goOn()
-    },
-  }
+  return feed(scan, prose(scan, options), options.turn)
 }
 
 function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {

@@ -111,7 +111,7 @@ export class Scan {
     if (cut.label !== undefined) frame.label = cut.label
     if (cut.open) frame.open = true
     if (cut.first) frame.first = true
-    const notes = this.#notes(cut)
+    const notes = this.notesOf(cut)
     if (notes) frame.notes = notes
     this.#textFrom = to
     this.#textBlank = true
@@ -119,6 +119,21 @@ export class Scan {
     this.leave(cut.to)
     this.emitted++
     this.#next.write(frame)
+  }
+
+  /** What there is to tell about a piece: bytes that are not UTF-8, a think block around it. */
+  notesOf(cut: Pick<Cut, 'text' | 'textFrom' | 'textTo'>): Note[] | undefined {
+    const { view, base } = this.tape
+    const invalid = firstInvalid(cut.text, view, cut.textFrom - base, cut.textTo - base)
+    if (invalid < 0 && !this.unclosedThink) return undefined
+    const notes: Note[] = []
+    if (invalid >= 0) {
+      const at = this.tape.origin(invalid + base)
+      notes.push({ code: 'INVALID_UTF8', message: `byte ${at} of ${this.#channel} is not UTF-8`, at })
+    }
+    if (this.unclosedThink)
+      notes.push({ code: 'THINK_UNCLOSED', message: 'found in a think block that was never closed' })
+    return notes
   }
 
   /** Emits the text before a position as it is, because what follows is text for another reason. */
@@ -151,20 +166,6 @@ export class Scan {
   /** The channel is over: whatever no frame has taken is text. */
   close(): void {
     this.#flushText(this.tape.originEnd, this.tape.end)
-  }
-
-  #notes(cut: Cut): Note[] | undefined {
-    const { view, base } = this.tape
-    const invalid = firstInvalid(cut.text, view, cut.textFrom - base, cut.textTo - base)
-    if (invalid < 0 && !this.unclosedThink) return undefined
-    const notes: Note[] = []
-    if (invalid >= 0) {
-      const at = this.tape.origin(invalid + base)
-      notes.push({ code: 'INVALID_UTF8', message: `byte ${at} of ${this.#channel} is not UTF-8`, at })
-    }
-    if (this.unclosedThink)
-      notes.push({ code: 'THINK_UNCLOSED', message: 'found in a think block that was never closed' })
-    return notes
   }
 
   #flushText(to: number, position: number): void {

@@ -5,7 +5,10 @@ import type { Schema, Value } from './schema.ts'
 import { type ValuesOptions, valueStage } from './values.ts'
 
 /** The options of `values()` that make sense for a text that is already there. */
-export type ParseOptions<S extends Schema | undefined = undefined> = Omit<ValuesOptions<S>, 'pick' | 'signal'>
+export type ParseOptions<S extends Schema | undefined = undefined> = Omit<
+  ValuesOptions<S>,
+  'pick' | 'items' | 'signal'
+>
 
 /**
  * Parses a text that holds a payload, and gives the first value that passes. Throws a Fault if there is none.

@@ -1,15 +1,17 @@
 import { Fault, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
-import type { Stage } from '../base/stage.ts'
+import type { Sink, Stage } from '../base/stage.ts'
 import { type Channel, type Chunk, chunkIntake } from '../frames/chunk.ts'
-import { type FrameOptions, frameStage, type OpenerRules, TURN } from '../frames/frames.ts'
+import { DEFAULT_MAX_FRAME, type FrameOptions, frameStage, type OpenerRules, TURN } from '../frames/frames.ts'
 import type { Rules } from './attempt.ts'
 import { headOf } from './head.ts'
+import { itemStage } from './items.ts'
 import { judgeStage } from './judge.ts'
 import type { Outcome } from './outcome.ts'
 import { type Pick, pickStage } from './pick.ts'
 import type { ProtoKeys } from './proto.ts'
 import { checkOf, type Schema, type Value } from './schema.ts'
+import { selectionsOf } from './selection.ts'
 
 /**
  * Maps the fields of a parsed value before the schema sees it. A throw fails the candidate, not the stream.
@@ -25,6 +27,22 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
   readonly tag?: string | undefined
   /** Look only at NDJSON lines. @default false */
   readonly lines?: boolean | undefined
+  /**
+   * Hand out the elements of a document one by one, each as soon as it closes, instead of the document: for
+   * documents of any size, because only one element is held at a time. A path of names, indexes and `*` (every
+   * element or member), or several paths: `issues.*`, `*` for a root array, `files.*.issues.*`, or as a JSON
+   * pointer `/issues/*`. Each element is parsed, repaired and shown to the schema by itself; `frame.path` says
+   * which it is (`/issues/0`), `frame.from` where it stands. `maxFrame` is then a limit for an element. A
+   * document that breaks off gives one outcome TRUNCATED at its end; one without the paths, NO_MATCH.
+   *
+   * @default the whole document is one value
+   * @example
+   * for await (const outcome of file.pipe(values({ tag: 'json', items: 'issues.*', schema: Issue }))) {
+   *   if (outcome.ok) console.log(outcome.frame.path, outcome.value)
+   *   else console.warn(outcome.frame.path, outcome.fault.code)
+   * }
+   */
+  readonly items?: string | readonly string[] | undefined
   /** Hand out each payload, the first good one, or the last one. @default 'each' */
   readonly pick?: Pick | undefined
   /** Close a value that the input cut off, and list its incomplete paths. @default false */
@@ -82,8 +100,13 @@ export function valueStage<S extends Schema | undefined = undefined>(
   if (tag !== undefined && lines) {
     throw new Fault('BAD_OPTION', 'tag and lines exclude each other; leave one of them out')
   }
+  if (options.items !== undefined && lines) {
+    throw new Fault('BAD_OPTION', 'items and lines exclude each other; leave one of them out')
+  }
+  const selections = options.items === undefined ? undefined : selectionsOf(options.items)
   word('pick', pick, ['each', 'first', 'last'])
   const cut = frameStage({ ...cutOf(options, rules), turn })
+  const maxFrame = options.maxFrame ?? DEFAULT_MAX_FRAME
 
   return (next) => {
     const head = headOf(maxComment)
@@ -98,20 +121,22 @@ export function valueStage<S extends Schema | undefined = undefined>(
       end: () => next.end(),
     })
     // The cast is the door: a value is what its schema says, and the schema has let it pass.
-    const judge = judgeStage({ rules, label, head })(picked as typeof next)
-    const frames = cut(judge)
+    const outcomes = picked as Sink<Outcome<unknown>>
+    const chunks = selections
+      ? itemStage({ rules, label, head, selections, tag, maxFrame, turn })(outcomes)
+      : cut(judgeStage({ rules, label, head })(outcomes))
     return {
       write(chunk) {
         if (done || chunk.channel === 'exit' || chunk.channel === 'stderr' || chunk.bytes.length === 0) return
         channel ??= chunk.channel
         if (chunk.channel !== channel) return
         head.add(chunk.bytes)
-        frames.write(chunk)
+        chunks.write(chunk)
       },
       end() {
-        frames.end()
+        chunks.end()
       },
-      more: () => frames.more?.() ?? false,
+      more: () => chunks.more?.() ?? false,
     }
   }
 }
@@ -147,8 +172,8 @@ function rulesOf(options: ValuesOptions<Schema | undefined>): Rules {
     protoKeys,
     maxRepair: limit('maxRepair', options.maxRepair, 64 * 1024),
     maxDepth: limit('maxDepth', options.maxDepth, 512),
-    // Lines come by the million, other payloads one or a few to a run.
-    look: options.lines !== true,
+    // Lines and items come by the million, other payloads one or a few to a run.
+    look: options.lines !== true && options.items === undefined,
   }
 }
 

@@ -8,7 +8,7 @@ import type { Bad, Good } from './outcome.ts'
 /** The outcome of a frame whose value passed. `why` says how the frame itself needed help. */
 export function goodOf(frame: Frame, pass: Pass, why: string | undefined): Good<unknown> {
   // Most payloads are clean, and then nothing more is made for them.
-  if (!why && !frame.open && !frame.notes && pass.changes.length + pass.notes.length === 0) {
+  if (!why && pass.changes.length + pass.notes.length === 0 && !frame.notes && !frame.open) {
     return { ok: true, value: pass.value, repair_level: 'none', notes: NONE, frame }
   }
   const changes = [...pass.changes]

@@ -72,13 +72,37 @@ describe('sluice values', () => {
     expect([cut.code, cut.records[0].fault.code]).toEqual([4, 'TRUNCATED'])
     const partial = await sluice(['values', '--tag', 'json', '--partial'], '<json>{"a":[1,2')
     expect(partial.code).toBe(0)
-    expect(partial.records).toMatchObject([{ value: { a: [1] }, incomplete: ['', '/a', '/a/1'] }])
+    expect(partial.records).toMatchObject([{ value: { a: [1, 2] }, incomplete: ['', '/a', '/a/1'] }])
   })
 
   test('gives the input as a comment if nothing is found', async () => {
     const { code, records } = await sluice(['values'], 'only words')
     expect(code).toBe(3)
     expect(records).toMatchObject([{ fault: { code: 'NO_MATCH' }, comment: { text: 'only words' } }])
+  })
+
+  test('prints the items of a document, and where they stand', async () => {
+    const log = file('items.log', 'words <json>{"issues":[{"a":1},{"a":2,],"files":[{"f":1}]}</json>')
+    const { code, records } = await sluice([
+      'values',
+      log,
+      '--tag',
+      'json',
+      '--items',
+      'issues.*',
+      '--items',
+      'files.*',
+    ])
+    expect(records).toMatchObject([
+      { ok: true, value: { a: 1 }, path: '/issues/0', from: 23, to: 30 },
+      { ok: false, fault: { code: 'INVALID_JSON' }, path: '/issues/1', from: 31 },
+      { ok: true, value: { f: 1 }, path: '/files/0' },
+    ])
+    expect(code).toBe(0)
+    const none = await sluice(['values', '--items', 'issues.*'], '{"issues":[]}')
+    expect([none.code, none.out]).toEqual([0, ''])
+    const cut = await sluice(['values', '--items', 'issues.*'], '{"issues":[{"a":1},')
+    expect([cut.code, cut.records.length]).toEqual([4, 2])
   })
 
   test('takes any root if asked to', async () => {
@@ -100,6 +124,7 @@ describe('sluice values', () => {
     ['an unknown command', ['vlues'], /Did you mean values/],
     ['a bad choice', ['values', '--pick', 'all'], /each, first, last/],
     ['options that exclude each other', ['values', '--lines', '--tag', 'json'], /exclude each other/],
+    ['a path that is none', ['values', '--items', 'a..b'], /"a\.\.b" is no path/],
     ['two files', ['values', 'a', 'b'], /too many arguments/],
   ])('leaves with 2 on %s', async (_name, args, message) => {
     const { code, err, out } = await sluice(args)

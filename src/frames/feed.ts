@@ -1,0 +1,62 @@
+import type { Sink } from '../base/stage.ts'
+import { escapeRemover } from './ansi.ts'
+import type { Scan } from './scan.ts'
+
+/**
+ * Drives a scan with the bytes of its channel: escape sequences are removed, then what is open looks at the
+ * rest, or `lookOutside` while nothing is. After `turn` emissions it stops, and goes on with `more`.
+ */
+export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Required<Sink<Uint8Array>> {
+  const remover = escapeRemover({
+    keep: (bytes) => scan.tape.append(bytes),
+    drop: (count) => scan.tape.remove(count),
+  })
+  let closed = false
+  /** The turn was over before everything at hand was looked at. */
+  let behind = false
+
+  /** Looks at everything at hand, or answers false when the turn is over before that. */
+  function run(): boolean {
+    const turnOver = scan.emitted + turn
+    while (scan.inside ? scan.inside.look() : lookOutside()) {
+      if (scan.emitted >= turnOver) return false
+    }
+    return true
+  }
+
+  function goOn(): boolean {
+    behind = !run()
+    scan.settle()
+    return behind
+  }
+
+  function finish(): boolean {
+    while (run()) {
+      if (!scan.inside) {
+        scan.close()
+        closed = true
+        return false
+      }
+      scan.inside.finish()
+    }
+    return true
+  }
+
+  return {
+    write(bytes) {
+      remover.write(
+        Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+      )
+      goOn()
+    },
+    end() {
+      remover.end()
+      scan.ended = true
+      finish()
+    },
+    more() {
+      if (closed) return false
+      return scan.ended ? finish() : behind && goOn()
+    },
+  }
+}

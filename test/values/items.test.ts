@@ -1,0 +1,340 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { drive } from '../../src/base/stage.ts'
+import type { Chunk } from '../../src/frames/chunk.ts'
+import { type ValuesOptions, valueStage, values } from '../../src/values/values.ts'
+import { outcomes } from './chunked.ts'
+
+/** The outcomes in short: the path, and the value or the code of the fault. */
+function brief(text: string, options: ValuesOptions<undefined>): unknown[] {
+  return outcomes(text, options).map((outcome) => [
+    outcome.frame.path,
+    outcome.ok ? outcome.value : outcome.fault.code,
+  ])
+}
+
+const issues = { items: 'issues.*' } as const
+
+describe('what is handed out', () => {
+  test('each element of an array, with its path and its place', () => {
+    const text = '{"summary":"s","issues":[{"a":1}, {"a":[{"a":2}]}],"z":1}'
+    expect(outcomes(text, issues)).toMatchObject([
+      { ok: true, value: { a: 1 }, repair_level: 'none', notes: [] },
+      { ok: true, value: { a: [{ a: 2 }] }, frame: { path: '/issues/1', from: 34, to: 49 } },
+    ])
+  })
+
+  test('the elements of a root array, of arrays in it, and the members of an object', () => {
+    expect(brief('[{"a":1},{"b":2}]', { items: '*' })).toEqual([
+      ['/0', { a: 1 }],
+      ['/1', { b: 2 }],
+    ])
+    expect(brief('[[{"a":1}],[],[{"a":2},{"a":3}]]', { items: '*.*' })).toEqual([
+      ['/0/0', { a: 1 }],
+      ['/2/0', { a: 2 }],
+      ['/2/1', { a: 3 }],
+    ])
+    expect(brief('{"files":{"a/b~c.ts":{"n":1},"d":{"n":2}}}', { items: 'files.*' })).toEqual([
+      ['/files/a~1b~0c.ts', { n: 1 }],
+      ['/files/d', { n: 2 }],
+    ])
+  })
+
+  test('paths of several levels, indexes, single values and JSON pointers', () => {
+    const text = '{"a":{"b":[{"x":1},{"x":2}],"b.c":[{"x":3}]},"b":[{"x":4}],"m":{"v":{"x":5}}}'
+    const paths = (items: string) => brief(text, { items }).map((one) => (one as unknown[])[0])
+    expect(paths('a.b.*')).toEqual(['/a/b/0', '/a/b/1'])
+    expect(paths('a.b.1')).toEqual(['/a/b/1'])
+    expect(paths('m.v')).toEqual(['/m/v'])
+    expect(paths('/a/b.c/*')).toEqual(['/a/b.c/0'])
+    expect(paths('*.*')).toEqual(['/a/b', '/a/b.c', '/b/0', '/m/v'])
+  })
+
+  test('several selections in one pass, in the order of the document', () => {
+    const text = '{"files":[{"f":1}],"x":[{"n":0}],"issues":[{"i":1},{"i":2}]}'
+    expect(brief(text, { items: ['issues.*', 'files.*'] })).toEqual([
+      ['/files/0', { f: 1 }],
+      ['/issues/0', { i: 1 }],
+      ['/issues/1', { i: 2 }],
+    ])
+  })
+
+  test('a key that is spelled with escapes is the same key, a very long one is none', () => {
+    expect(brief('{"iss\\u0075es":[{"a":1}]}', issues)).toEqual([['/issues/0', { a: 1 }]])
+    const text = `{"${'k'.repeat(5000)}":[{"a":0}],"issues":[{"a":1}]}`
+    expect(brief(text, issues)).toEqual([['/issues/0', { a: 1 }]])
+    expect(brief(text, { items: '*.*' })).toEqual([
+      ['/…/0', { a: 0 }],
+      ['/issues/0', { a: 1 }],
+    ])
+  })
+
+  test('objects only, unless any root will do', () => {
+    const text = '[1, "x", null, [2], {"a":1}, -1.5e3 ]'
+    expect(brief(text, { items: '*' }).map((one) => (one as unknown[])[1])).toEqual([
+      ...Array(4).fill('ROOT_NOT_OBJECT'),
+      { a: 1 },
+      'ROOT_NOT_OBJECT',
+    ])
+    const any = brief(text, { items: '*', root: 'any' }).map((one) => (one as unknown[])[1])
+    expect(any).toEqual(JSON.parse(text))
+  })
+
+  test('nothing for an empty list; NO_MATCH without the list; EMPTY without anything', () => {
+    expect(outcomes('{"issues":[]}', issues)).toEqual([])
+    expect(outcomes('{"other":[{"a":1}]}', issues)).toMatchObject([
+      { ok: false, fault: { code: 'NO_MATCH' }, comment: { text: '{"other":[{"a":1}]}' } },
+    ])
+    expect(brief('{"issues":"none"}', issues)).toEqual([[undefined, 'NO_MATCH']])
+    expect(brief(' \n\ufeff', issues)).toEqual([[undefined, 'EMPTY']])
+  })
+
+  test('an element as soon as it closes', () => {
+    const seen: unknown[] = []
+    const sink = valueStage(issues)({ write: (outcome) => void seen.push(outcome), end() {} })
+    const write = (text: string) => sink.write({ channel: 'stdout', bytes: Buffer.from(text) })
+    write('{"issues":[{"a":{"b":1}')
+    expect(seen).toHaveLength(0)
+    write('}')
+    expect(seen).toHaveLength(1)
+  })
+
+  test('the first, or the last, if that is asked for', () => {
+    const text = '{"issues":[{"a":"x"},{"a":1},{"a":2}]}'
+    const schema = z.object({ a: z.number() })
+    expect(outcomes(text, { ...issues, schema, pick: 'first' })).toMatchObject([{ value: { a: 1 } }])
+    expect(outcomes(text, { ...issues, schema, pick: 'last' })).toMatchObject([{ value: { a: 2 } }])
+  })
+})
+
+describe('each element by itself', () => {
+  test('is normalized and shown to the schema, with the place of what fails', () => {
+    const text = '{"issues":[{"A":1},{"A":"x"},{"A":3}]}'
+    const all = outcomes(text, {
+      ...issues,
+      schema: z.object({ a: z.number() }),
+      normalize: [({ A }) => ({ a: A })],
+    })
+    expect(all).toMatchObject([
+      { ok: true, value: { a: 1 } },
+      {
+        ok: false,
+        fault: { code: 'SCHEMA_FAILED', at: 19, errors: [{ path: '/a' }] },
+        frame: { path: '/issues/1', from: 19, to: 28 },
+      },
+      { ok: true, value: { a: 3 } },
+    ])
+  })
+
+  test.each([
+    ['a trailing comma', '{"a":2,}', { a: 2 }],
+    ['single quotes', "{'a':2}", { a: 2 }],
+    ['a key without quotes', '{a:2}', { a: 2 }],
+    ['a raw line break in a string', '{"a":"x\ny"}', { a: 'x\ny' }],
+    ['an odd quote in a string', '{"a":"5" tall"}', { a: '5" tall' }],
+    ['a bracket behind an odd quote', '{"a":"x {" y"}', { a: 'x {" y' }],
+    ['an envelope', '{"response":"{\\"a\\":2}"}', { a: 2 }],
+    ['a comment before it', '/* no */ {"a":2}', { a: 2 }],
+    ['a missing value', '{"a":}', 'INVALID_JSON'],
+    ['a string that was left open', '{"a":"x}', 'INVALID_JSON'],
+    ['an object that was left open', '{"a":2', 'INVALID_JSON'],
+    ['an array that was left open', '{"a":[2}', 'INVALID_JSON'],
+    ['closing brackets that are swapped', '{"a":[2}]', 'INVALID_JSON'],
+    ['an ellipsis', '...', 'INVALID_JSON'],
+    ['a word', 'True', 'INVALID_JSON'],
+    ['a key that reaches for a prototype', '{"__proto__":{"x":1},"a":2}', { a: 2 }],
+  ])('is repaired or reported, and the rest goes on: %s', (_name, broken, expected) => {
+    const schema = z.looseObject({ a: z.any().refine((a) => a !== undefined) })
+    for (const gap of ['', '\n  ']) {
+      const text = `{"issues":[${gap}{"a":1},${gap}${broken},${gap}{"a":3},${gap}{"a":4}]}`
+      const all = outcomes(text, { ...issues, schema })
+      expect(all.map((one) => one.frame.path)).toEqual(['/issues/0', '/issues/1', '/issues/2', '/issues/3'])
+      const [before, bad, ...after] = all.map((one) => (one.ok ? one.value : one.fault.code))
+      expect([before, ...after]).toEqual([{ a: 1 }, { a: 3 }, { a: 4 }])
+      expect(bad).toEqual(expected)
+      expect(all[1]?.frame.from).toBe(text.indexOf(broken))
+      if (all[1]?.ok && !broken.includes('proto')) expect(all[1].repair_level).toBe('deterministic_generic')
+    }
+  })
+
+  test('a missing comma between two is no more than a repair', () => {
+    const all = outcomes('{"issues":[{"a":1} {"a":2},{"a":3}]}', issues)
+    expect(all.map((one) => one.repair_level)).toEqual(['none', 'deterministic_generic', 'none'])
+  })
+
+  test('is let go when it outgrows maxFrame, and the rest goes on', () => {
+    const text = `{"issues":[{"a":"${'x'.repeat(100)}"},{"a":1}],"issues":[["${']'.repeat(99)}"],{"a":2}]}`
+    const all = outcomes(text, { ...issues, maxFrame: 50 })
+    expect(all).toMatchObject([
+      { fault: { code: 'FRAME_TOO_LONG', at: 11 }, frame: { path: '/issues/0', from: 11, to: 61, text: '' } },
+      { value: { a: 1 } },
+      { fault: { code: 'FRAME_TOO_LONG' }, frame: { path: '/issues/0' } },
+      { value: { a: 2 } },
+    ])
+  })
+
+  test('may be exactly as long as maxFrame', () => {
+    const maxFrame = '{"a":1}'.length
+    expect(brief('[{"a":1},{"a":12},{"a":2}]', { items: '*', maxFrame })).toEqual([
+      ['/0', { a: 1 }],
+      ['/1', 'FRAME_TOO_LONG'],
+      ['/2', { a: 2 }],
+    ])
+  })
+
+  test('is too deep for itself only', () => {
+    const deep = `${'['.repeat(2000)}${']'.repeat(2000)}`
+    expect(brief(`[{"a":1},${deep},{"a":2}]`, { items: '*' })).toEqual([
+      ['/0', { a: 1 }],
+      ['/1', 'MAX_DEPTH'],
+      ['/2', { a: 2 }],
+    ])
+  })
+
+  test('has offsets in the original bytes, escapes and all', () => {
+    const text = '\u001b[1m[{"a":1},\u001b[31m{"a":\u001b[0m2}\u001b[0m]'
+    const [, second] = outcomes(text, { items: '*' })
+    expect(second).toMatchObject({ value: { a: 2 }, frame: { from: 18, to: 29, text: '{"a":2}' } })
+    const bytes = Buffer.concat([Buffer.from('[{"a":"'), Buffer.from([0xff]), Buffer.from('"},{"a":1}]')])
+    expect(outcomes(bytes, { items: '*' })).toMatchObject([
+      { value: { a: '\ufffd' }, notes: [{ code: 'INVALID_UTF8', at: 7 }] },
+      { value: { a: 1 }, notes: [] },
+    ])
+  })
+})
+
+describe('the document', () => {
+  test('that breaks off in an element gives TRUNCATED, or the partial element', () => {
+    const text = '{"issues":[{"a":1},{"a":[1,{"b":2},3'
+    expect(brief(text, issues)).toEqual([
+      ['/issues/0', { a: 1 }],
+      ['/issues/1', 'TRUNCATED'],
+    ])
+    expect(outcomes(text, { ...issues, partial: true })[1]).toMatchObject({
+      ok: true,
+      value: { a: [1, { b: 2 }, 3] },
+      incomplete: ['', '/a', '/a/2'],
+      notes: [{ code: 'OUTPUT_REPAIRED_GENERIC' }, { code: 'TRUNCATED' }],
+    })
+  })
+
+  test('that breaks off between two elements, or before the first, gives TRUNCATED', () => {
+    expect(brief('{"issues":[{"a":1},', issues)).toEqual([
+      ['/issues/0', { a: 1 }],
+      ['/issues', 'TRUNCATED'],
+    ])
+    expect(brief('{"summary":"so f', issues)).toEqual([['', 'TRUNCATED']])
+    expect(outcomes('  {"issues":[{"a":1}', issues)[1]).toMatchObject({
+      frame: { from: 2, to: 20, open: true },
+    })
+  })
+
+  test('never gives half a number as a whole one', () => {
+    for (const options of [{}, { partial: true }]) {
+      expect(brief('[12, 3', { items: '*', root: 'any', ...options })).toEqual([
+        ['/0', 12],
+        ['/1', 'TRUNCATED'],
+      ])
+    }
+    expect(brief('["a"', { items: '*', root: 'any' })).toEqual([
+      ['/0', 'a'],
+      ['', 'TRUNCATED'],
+    ])
+  })
+
+  test('stands in a block of the tag, each block by itself', () => {
+    const text = 'use {"issues":[{"no":1}]} <json>{"issues":[{"a":1}]}</json>, <json>\n{"issues":[{"a":2},'
+    expect(brief(text, { ...issues, tag: 'json' })).toEqual([
+      ['/issues/0', { a: 1 }],
+      ['/issues/0', { a: 2 }],
+      ['/issues', 'TRUNCATED'],
+    ])
+  })
+
+  test('ends where its block ends, strings aside', () => {
+    const tag = { ...issues, tag: 'json' }
+    expect(brief('<json>{"issues":[{"a":1}</json>{"a":2}]}', tag)).toEqual([
+      ['/issues/0', { a: 1 }],
+      ['/issues', 'TRUNCATED'],
+    ])
+    expect(brief('<json>{"issues":[{"a":"</json><json>"}]}</json>', tag)).toEqual([
+      ['/issues/0', { a: '</json><json>' }],
+    ])
+    expect(brief('<json>{"x":["</json>"],"y":"<json>","issues":[{"a":1}]}</json>', tag)).toEqual([
+      ['/issues/0', { a: 1 }],
+    ])
+  })
+
+  test('ends at its tag when a string in it was left open', () => {
+    const next = ' and "words" <json>{"issues":[{"a":2}]}</json>'
+    const tag = { ...issues, tag: 'json' }
+    expect(brief(`<json>{"issues":[{"a":"x</json>${next}`, tag)).toEqual([
+      ['/issues/0', 'TRUNCATED'],
+      ['/issues/0', { a: 2 }],
+    ])
+    expect(brief(`<json>{"summary":"x</json>${next}`, tag)).toEqual([
+      ['', 'TRUNCATED'],
+      ['/issues/0', { a: 2 }],
+    ])
+    expect(brief('<json>{"issues":[{"a":"x</json>', tag)).toEqual([['/issues/0', 'TRUNCATED']])
+    expect(brief('<json>{"issues":[{"b":"par<json>{"issues":[{"b":"full"}]}</json>', tag)).toEqual([
+      ['/issues/0', 'TRUNCATED'],
+      ['/issues/0', { b: 'full' }],
+    ])
+  })
+
+  test('is found amid noise, in a fence or behind a think block, and that is a repair', () => {
+    const clean = '{"issues":[{"a":1}]}'
+    for (const [text, level] of [
+      [` \ufeff\n${clean}\n`, 'none'],
+      [`${clean} and more words`, 'none'],
+      [`Here: <json>${clean}</json>`, 'none'],
+      [`[info] run {cmd} and {"x": y} or [1, 2\n${clean}`, 'deterministic_generic'],
+      [`\`\`\`json\n${clean}\n\`\`\``, 'deterministic_generic'],
+      [`<think>{"issues":[{"a":0}]}</think>${clean}`, 'deterministic_generic'],
+      [`<json>\`\`\`json\n${clean}\n\`\`\`</json>`, 'deterministic_generic'],
+    ] as const) {
+      const all = outcomes(text, issues)
+      expect(all, text).toMatchObject([{ ok: true, value: { a: 1 }, repair_level: level }])
+    }
+  })
+
+  test('may be not quite JSON around its elements', () => {
+    for (const text of [
+      '{issues:[{"a":1}]}',
+      '{\'issues\':[{"a":1}]}',
+      '{"n":1 "issues":[{"a":1}]}',
+      '{"n":1,,"issues":[{"a":1}],}',
+      '{"summary":"he said "hi, you" twice","issues":[{"a":1}]}',
+      '{"x":{"s":"5" tall"},"issues":[{"a":1}]}',
+      '{"x":{"y":[1,2},"issues":[{"a":1}]}',
+    ]) {
+      expect(outcomes(text, issues), text).toMatchObject([
+        { ok: true, value: { a: 1 }, repair_level: 'deterministic_generic' },
+      ])
+    }
+  })
+})
+
+describe('options', () => {
+  test.each([
+    ['no path', []],
+    ['an empty path', ''],
+    ['an empty step', 'a..b'],
+    ['something else', 7],
+    ['a path inside another', ['issues.*', '*.0.tags.*']],
+  ])('%s is refused at once', (_name, items) => {
+    expect(() => values({ items: items as string })).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
+  })
+
+  test('items and lines exclude each other', () => {
+    expect(() => values({ items: '*', lines: true })).toThrow(/exclude each other/)
+  })
+
+  test('the schema gives the type of an element', () => {
+    const flow = valueStage({ items: '*', schema: z.object({ a: z.number() }) })
+    const chunk: Chunk = { channel: 'stdout', bytes: Buffer.from('[{"a":1}]') }
+    const [outcome] = drive(flow, [chunk])
+    expect(outcome?.ok && outcome.value.a + 1).toBe(2)
+  })
+})
