@@ -149,7 +149,7 @@ async function measureFamily(
 }
 
 async function cpuMs(reader: Family['reader'], chunks: readonly Buffer[]): Promise<number> {
-  globalThis.gc?.()
+  globalThis.gc?.({ type: 'minor', execution: 'sync' })
   const before = process.cpuUsage()
   await batched(source(chunks).pipe(readers[reader]()), () => {})
   const { user, system } = process.cpuUsage(before)

@@ -25,8 +25,8 @@ writes bench/results.json, bench/README.md and bench/plot.svg.
   --write          with --quick or --only: write the files after all
 `
 
-const FULL: Pace = { rounds: 7, minCpuMs: 120 }
-const QUICK: Pace = { rounds: 3, minCpuMs: 30 }
+const FULL: Pace = { rounds: 7, minCpuMs: 200, warmUpMs: 600 }
+const QUICK: Pace = { rounds: 3, minCpuMs: 60, warmUpMs: 200 }
 
 const { values: options } = parseArgs({
   options: {

@@ -1,5 +1,5 @@
 /** The same numbers on every machine: a small generator with a seed. */
-export function random(seed: number): () => number {
+function random(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -19,7 +19,7 @@ const WORDS = (
 const FOREIGN = [...WORDS, 'naïve', '→', '完成', '✓', 'größer', 'доверие']
 
 /** Prose of so many characters. Of the lines in real captures about one in twenty is not plain ASCII. */
-export function prose(next: Random, length: number): string {
+function prose(next: Random, length: number): string {
   const words = next() < 0.05 ? FOREIGN : WORDS
   let text = ''
   while (text.length < length) {
@@ -63,7 +63,7 @@ function issues(next: Random, count: number) {
 }
 
 /** What seed 001 calls an issue. */
-export function issue(next: Random) {
+function issue(next: Random) {
   return {
     file: `src/${plain(next, 12).trim().replaceAll(' ', '/')}.ts`,
     line: 1 + Math.floor(next() * 900),
@@ -120,13 +120,13 @@ function record(next: Random, index: number, size: number) {
 }
 
 /** A way to spoil JSON text. */
-export interface Breakage {
+interface Breakage {
   readonly kind: string
   spoil(value: unknown): string
 }
 
 /** The spellings that models get wrong most. Each keeps the value: what was meant is still plain. */
-export const breakages: readonly Breakage[] = [
+const breakages: readonly Breakage[] = [
   { kind: 'trailing commas', spoil: (value) => pretty(value).replace(/([^,[{\s])(\n\s*[}\]])/g, '$1,$2') },
   { kind: 'unquoted keys', spoil: (value) => pretty(value).replace(/"(\w+)":/g, '$1:') },
   { kind: 'single quotes', spoil: (value) => pretty(value).replaceAll('"', "'") },
@@ -200,4 +200,12 @@ export function messagesOf(records: readonly string[]): string[] {
 export function document(length: number): { issues: unknown[] } {
   const next = random(7)
   return { issues: issues(next, Math.ceil(length / 235)) }
+}
+
+/** Texts of array elements, so many bytes of them. */
+export function elements(bytes: number): string[] {
+  const next = random(8)
+  const texts: string[] = []
+  for (let made = 0; made < bytes; made += texts.at(-1)!.length + 1) texts.push(JSON.stringify(issue(next)))
+  return texts
 }

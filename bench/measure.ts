@@ -63,6 +63,8 @@ export interface Pace {
   readonly rounds: number
   /** A measured stretch lasts at least so long; a short run is repeated. */
   readonly minCpuMs: number
+  /** So long runs each of them before it is measured, on average. */
+  readonly warmUpMs: number
 }
 
 /** Counts the values and hashes them in order. */
@@ -94,9 +96,8 @@ export async function measure(
   }
   const right = scene.candidates.filter((candidate) => !wrong.has(candidate))
   const speeds = new Map(scene.candidates.map((candidate) => [candidate, [] as number[]]))
-  if (pace) {
-    const repeats = new Map<Candidate, number>()
-    for (const candidate of right) repeats.set(candidate, await warmUp(candidate, pace.minCpuMs))
+  if (pace && right.length > 0) {
+    const repeats = await warmUp(right, pace)
     for (let round = 0; round < pace.rounds; round++) {
       for (let turn = 0; turn < right.length; turn++) {
         const candidate = right[(turn + round) % right.length]!
@@ -130,11 +131,21 @@ async function mistakeOf(candidate: Candidate, expected: Answer): Promise<string
   return found.hash === expected.hash ? undefined : 'finds other values'
 }
 
-/** Lets the compiler see the code, and says how many runs fill a measured stretch. */
-async function warmUp(candidate: Candidate, minCpuMs: number): Promise<number> {
-  await cpuMs(candidate, 1)
-  const once = await cpuMs(candidate, 1)
-  return Math.max(1, Math.ceil(minCpuMs / Math.max(once, 0.1)))
+/**
+ * Lets the compiler see everyone's code, in turns as they will be measured, and says how many runs of each fill a
+ * measured stretch.
+ */
+async function warmUp(candidates: readonly Candidate[], pace: Pace): Promise<Map<Candidate, number>> {
+  const repeats = new Map<Candidate, number>()
+  let spent = 0
+  while (spent < pace.warmUpMs * candidates.length) {
+    for (const candidate of candidates) {
+      const once = Math.max(0.1, await cpuMs(candidate, 1))
+      spent += once
+      repeats.set(candidate, Math.max(1, Math.ceil(pace.minCpuMs / once)))
+    }
+  }
+  return repeats
 }
 
 async function cpuMs(candidate: Candidate, times: number): Promise<number> {
@@ -142,8 +153,9 @@ async function cpuMs(candidate: Candidate, times: number): Promise<number> {
   const visit = () => {
     count++
   }
-  // Each begins with a clean heap and pays for its own garbage.
-  globalThis.gc?.()
+  // Each begins with an empty nursery and pays for its own garbage. A full collection would also throw away the
+  // compiled code of whoever had not run for a few turns, and so measure the compiler.
+  globalThis.gc?.({ type: 'minor', execution: 'sync' })
   const before = process.cpuUsage()
   for (let run = 0; run < times; run++) await candidate.run(visit)
   const { user, system } = process.cpuUsage(before)

@@ -36,8 +36,19 @@ export function chunksOf(bytes: Buffer, size: number): Buffer[] {
   return chunks
 }
 
+/**
+ * The last streams stay alive. In a process that reads one stream after the other there is always one, and when
+ * there is none the engine drops the code that it had compiled for them.
+ */
+const kept: unknown[] = []
+
+function keep(stream: unknown): void {
+  if (kept.push(stream) > 32) kept.shift()
+}
+
 /** Reads a stream by a `data` listener: what a Writable or `on('data')` gets. */
 export function batched<T>(stream: NodeJS.ReadableStream, each: (item: T) => void): Promise<void> {
+  keep(stream)
   return new Promise((resolve, reject) => {
     stream.on('data', each)
     stream.on('end', resolve)
@@ -47,6 +58,7 @@ export function batched<T>(stream: NodeJS.ReadableStream, each: (item: T) => voi
 
 /** Reads a stream item by item, by `for await`. */
 export async function oneByOne<T>(stream: NodeJS.ReadableStream, each: (item: T) => void): Promise<void> {
+  keep(stream)
   // The cast is the door: Node's streams do not say what they hold.
   for await (const item of stream as AsyncIterable<T>) each(item)
 }

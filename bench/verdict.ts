@@ -49,7 +49,7 @@ function sceneVerdicts(scene: SceneResult): Verdict[] {
     const reached = one && other ? ratio(one, other) : Number.NaN
     return {
       id: scene.id,
-      goal: `${ours} ≥ ${atLeast} × ${against} (${scene.scene})`,
+      goal: `${ours} ≥ ${Number(atLeast.toFixed(2))} × ${against} (${scene.scene})`,
       measured: one?.wrong || other?.wrong ? 'WRONG' : `${reached.toFixed(2)} ×`,
       met: reached >= atLeast,
     }
@@ -59,17 +59,22 @@ function sceneVerdicts(scene: SceneResult): Verdict[] {
 function memoryVerdicts(memory: readonly MemoryResult[], maxGrowth = MAX_GROWTH): Verdict[] {
   return groups(memory)
     .filter(([first]) => first!.role === 'ours')
-    .map((sizes) => {
+    .flatMap((sizes): Verdict[] => {
       const first = sizes[0]!
       const last = sizes.at(-1)!
       const wrong = sizes.find((one) => one.wrong)?.wrong
       const growth = last.peak - first.peak
-      return {
+      const growing = {
         id: 'M',
         goal: `${first.name}, ${first.input}: peak grows ≤ ${maxGrowth} MB from ${first.megabytes} to ${last.megabytes} MB`,
         measured: wrong ? `WRONG: ${wrong}` : `${growth.toFixed(1)} MB, to ${last.peak.toFixed(0)} MB`,
         met: !wrong && growth <= maxGrowth,
       }
+      if (first.maxPeak === undefined) return [growing]
+      const peak = Math.max(...sizes.map((one) => one.peak))
+      const goal = `${first.name}, ${first.input}: peak ≤ ${first.maxPeak} MB`
+      const met = !wrong && peak <= first.maxPeak
+      return [growing, { id: 'W4', goal, measured: `${peak.toFixed(0)} MB`, met }]
     })
 }
 

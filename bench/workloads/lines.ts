@@ -43,7 +43,7 @@ export async function* lineScenes(
 }
 
 async function tinyChunks(min: number, max: number): Promise<Scene> {
-  const { lines, input } = lineInput(1 << 18, min, max)
+  const { lines, input } = lineInput(1 << 17, min, max)
   const chunks = chunksOf(input, 1)
   const expected = await answerTo(lines.map((line) => JSON.parse(line)))
   return {

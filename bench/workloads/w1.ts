@@ -57,7 +57,7 @@ function all(open: () => Readable, found: Scene['expected']): Candidate[] {
 }
 
 async function tinyChunks(): Promise<Scene> {
-  const { input, values } = noiseLog(1 << 19, 100_000)
+  const { input, values } = noiseLog(1 << 17, 20_000)
   const found = await answerTo(positions(input))
   const chunks = chunksOf(input, 1)
   const candidates = all(() => source(chunks), found).filter(({ role }) => role !== 'limit')
