@@ -1,5 +1,5 @@
 // The same faults for us and for the peers, each case in a process of its own with limits on time and memory.
-//   npx tsx bench/peers-faults.ts [--markdown]
+//   npx tsx bench/peers-faults.ts
 // A verdict is one of: ok, loses (a record is missing), corrupts (a wrong value comes out), crashes, hangs, n/a.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -113,10 +113,8 @@ const peers: Record<string, { readonly take: Take; readonly whole?: true }> = {
   'stream-json': {
     take: through(
       async () => {
-        const { default: chain } = await import('stream-chain')
-        const { default: parser } = await import('stream-json')
         const { streamValues } = await import('stream-json/streamers/stream-values.js')
-        return chain([parser({ jsonStreaming: true }), streamValues()]) as unknown as NodeJS.ReadWriteStream
+        return streamValues.withParserAsStream({ jsonStreaming: true }) as unknown as NodeJS.ReadWriteStream
       },
       (item) => (item as { value: unknown }).value,
     ),
