@@ -119,7 +119,7 @@ const peers: Record<string, { readonly take: Take; readonly whole?: true }> = {
       (item) => (item as { value: unknown }).value,
     ),
   },
-  JSONStream: { take: through(async () => (await import('JSONStream')).default.parse(null as never)) },
+  JSONStream: { take: through(async () => (await import('JSONStream')).default.parse(null)) },
   jsonrepair: {
     whole: true,
     take: text((input) => JSON.parse(repair(input))),

@@ -15,6 +15,6 @@ declare module 'streamsearch' {
 declare module 'JSONStream' {
   import type { Transform } from 'node:stream'
 
-  const JSONStream: { parse(path: string): Transform }
+  const JSONStream: { parse(path: string | null): Transform }
   export default JSONStream
 }

@@ -19,8 +19,10 @@ afterEach(async () => {
   expect(unhandled.splice(0)).toEqual([])
 })
 
+type Case = [name: string, does: () => unknown]
+
 const never: Promise<string> = new Promise(() => {})
-function fail(): string {
+function fail(): never {
   throw new Error('boom')
 }
 function reject(): Promise<string> {
@@ -50,7 +52,7 @@ describe('a schema of the user', () => {
   test.for([
     ['rejects', reject],
     ['never answers', () => never],
-  ] as const)('that %s is BAD_SCHEMA, in text and in streams', async ([, validate]) => {
+  ] as Case[])('that %s is BAD_SCHEMA, in text and in streams', async ([, validate]) => {
     const schema = standard(validate)
     expect(() => tryParse('{"a":1}', { schema })).toThrow(expect.objectContaining({ code: 'BAD_SCHEMA' }))
     await expect(Readable.from(['{"a":1}']).pipe(values({ schema })).toArray()).rejects.toMatchObject({
@@ -63,7 +65,7 @@ test.for([
   ['throws', fail],
   ['rejects', reject],
   ['never answers', () => never],
-] as const)('a normalizer that %s is NORMALIZE_FAILED', ([, normalizer]) => {
+] as Case[])('a normalizer that %s is NORMALIZE_FAILED', ([, normalizer]) => {
   expect(tryParse('{"a":1}', { normalize: [normalizer] })).toMatchObject({
     ok: false,
     fault: { code: 'NORMALIZE_FAILED' },
@@ -83,7 +85,7 @@ test.for([
   ['says NaN', () => Number.NaN],
   ['says a time beyond all dates', () => 1e20],
   ['says a word', () => 'now'],
-] as const)('a clock that %s is BAD_OPTION', async ([, clock]) => {
+] as Case[])('a clock that %s is BAD_OPTION', async ([, clock]) => {
   const error: unknown = await read({ clock }).catch((why: unknown) => why)
   expect(Fault.is(error) && error.code).toBe('BAD_OPTION')
 })
@@ -93,7 +95,7 @@ test.for([
   ['rejects', reject],
   ['never answers', () => never],
   ['answers with nonsense', () => ({ created: 7 })],
-] as const)(
+] as Case[])(
   'a comparison of the directory that %s is one diagnostic, and the run still ends',
   async ([, fsDiff]) => {
     const got = await read({ fsDiff })
