@@ -23,6 +23,7 @@ export default defineConfig([
     entry: doors,
     format: 'cjs',
     splitting: false,
+    shims: true, // import.meta.url, which `createRequire` needs
     dts: { entry: doors, compilerOptions: { ignoreDeprecations: '6.0' } },
   },
 ])

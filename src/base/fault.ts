@@ -154,7 +154,8 @@ export class Fault extends Error {
   readonly attempts?: readonly FailedAttempt[]
 
   constructor(code: Code, message: string = codes[code], details: FaultDetails = {}) {
-    super(clip(message, MAX_MESSAGE), 'cause' in details ? { cause: details.cause } : undefined)
+    // A schema or a file name may have put anything into it.
+    super(visible(clip(message, MAX_MESSAGE)), 'cause' in details ? { cause: details.cause } : undefined)
     this.code = code
     if (details.errors) this.errors = details.errors
     if ('value' in details) this.value = details.value
@@ -181,12 +182,16 @@ export class Fault extends Error {
  * quote('a\u001b[2Jb') // '"a\\u001b[2Jb"'
  */
 export function quote(text: string, max = 40): string {
-  const clipped = clip(text, max)
-  return `"${clipped.replace(unsafe, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)}"`
+  return `"${visible(clip(text, max))}"`
 }
 
-// C0, DEL, C1, line separators, bidirectional overrides and lone surrogates.
-const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]|\p{Cs}/gu
+/** Bounded text with everything that could steer a terminal or forge a line spelled out, as `\u001b`. */
+export function visible(text: string): string {
+  return text.replace(unsafe, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+// C0, DEL, C1, line separators, bidirectional marks and overrides, and lone surrogates.
+const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\p{Cs}/gu
 
 /** Cuts text to `max` characters and marks the cut. Never leaves half a surrogate pair behind. */
 export function clip(text: string, max: number): string {

@@ -62,7 +62,7 @@ class StageTransform<In, Out> extends Transform {
   readonly #intake: Intake<In>
   readonly #sink: Sink<In>
   readonly #sources = new Set<Readable>()
-  /** Units per portion: small at the start of a chunk, grows while portions yield few items, shrinks when many. */
+  /** Units per portion: grows while portions yield few items, shrinks when they yield many. */
   #portion = MIN_PORTION
   #pushed = 0
   /** The chunk in work, until every portion of it is fed; or, without input, the end. */
@@ -92,7 +92,6 @@ class StageTransform<In, Out> extends Transform {
     try {
       const input = this.#intake.take(written)
       this.#work = { input, at: 0, size: this.#intake.size(input), done }
-      this.#portion = MIN_PORTION
     } catch (error) {
       done(error as Error)
       return

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { chatCommand } from './chat.ts'
+import { safe } from './draw.ts'
 import { enginesCommand } from './engines.ts'
 import { eventsCommand } from './events.ts'
 import { exits } from './exits.ts'
@@ -37,7 +38,10 @@ for (const make of commands) {
   )
 }
 // commander leaves with 1 on bad usage; here 1 means a failed run.
-for (const command of [program, ...program.commands]) command.exitOverride()
+for (const command of [program, ...program.commands]) {
+  // It quotes what it was given, and that may come from a file of somebody else's.
+  command.exitOverride().configureOutput({ outputError: (text, write) => write(safe(text)) })
+}
 
 try {
   await program.parseAsync()

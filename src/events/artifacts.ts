@@ -54,6 +54,21 @@ export function artifacts(options: ArtifactOptions) {
     writer.write(`artifact.${change}`, { path }, 0.95)
   }
 
+  /** The comparison of the directory, if there is one that can be used; without it the engine's word stands. */
+  const compared = (): FsDiff | undefined => {
+    let why: string
+    try {
+      const diff: unknown = typeof options.fsDiff === 'function' ? options.fsDiff() : options.fsDiff
+      if (diff === undefined || isDiff(diff)) return diff
+      if (diff instanceof Promise) diff.catch(() => {})
+      why = 'it must answer with {created, modified, deleted}, at once'
+    } catch (error) {
+      why = error instanceof Error ? error.message : String(error)
+    }
+    options.warn('ARTIFACT_REJECTED', `fsDiff cannot be used: ${quote(why, 120)}`)
+    return undefined
+  }
+
   return {
     claim(change: Change, path: string) {
       const accepted = accept(path)
@@ -65,7 +80,7 @@ export function artifacts(options: ArtifactOptions) {
     },
     end() {
       writer.about(undefined)
-      const diff = typeof options.fsDiff === 'function' ? options.fsDiff() : options.fsDiff
+      const diff = compared()
       if (!diff) {
         for (const [path, { change, range }] of claims) emit(change, path, range)
         writer.about(undefined)
@@ -92,6 +107,12 @@ export function artifacts(options: ArtifactOptions) {
   }
 }
 
+function isDiff(value: unknown): value is FsDiff {
+  if (typeof value !== 'object' || value === null || value instanceof Promise) return false
+  const { created, modified, deleted } = value as Record<string, unknown>
+  return [created, modified, deleted].every((paths) => paths === undefined || Array.isArray(paths))
+}
+
 /** Characters that are not seen but make two names differ. */
 const invisible = /\p{Default_Ignorable_Code_Point}/gu
 
@@ -102,7 +123,7 @@ const invisible = /\p{Default_Ignorable_Code_Point}/gu
 export function judgePath(path: string, dir: string | undefined): { ok?: string; why?: string } {
   if (path === '' || path.length > 4096) return { why: 'an empty or endless path' }
   if (/[\u0000-\u001f\u007f]/.test(path)) return { why: 'a control character' }
-  const root = dir?.replaceAll('\\', '/').replace(/\/+$/, '')
+  const root = dir === undefined ? undefined : withoutEnd(dir.replaceAll('\\', '/'))
   let rest = path.replaceAll('\\', '/')
   if (root && rest.startsWith(`${root}/`)) rest = rest.slice(root.length + 1)
   else if (rest.startsWith('/') || /^[A-Za-z]:/.test(rest))
@@ -115,4 +136,11 @@ export function judgePath(path: string, dir: string | undefined): { ok?: string;
   if (top.normalize('NFKC').replace(invisible, '').toLowerCase() === '.audit')
     return { why: 'it looks like .audit' }
   return { ok: parts.join('/') }
+}
+
+/** Without the slashes at its end. A loop, because the directory may be what a recorded file says it was. */
+function withoutEnd(path: string): string {
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
 }

@@ -98,9 +98,10 @@ export function lines(
     const to = from + at + 1 - start
     const end = at > start && bytes[at - 1] === CR ? at - 1 : at
     if (!(known && end > start && known(bytes.subarray(start, end)))) {
-      const text = escaped
-        ? clean(bytes.subarray(start, end))
-        : withoutMarks(bytes.toString('utf8', start, end))
+      const text =
+        escaped || isFramedByC1(bytes, start, end)
+          ? clean(bytes.subarray(start, end))
+          : withoutMarks(bytes.toString('utf8', start, end))
       const broken = text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))
       out(broken ? { text, from, to, open: false, note: 'INVALID_UTF8' } : { text, from, to, open: false })
     }
@@ -131,7 +132,26 @@ export function lines(
 
 /** Decodes a line and takes out escape sequences. */
 function clean(bytes: Buffer): string {
-  return withoutMarks((bytes.includes(ESC) ? withoutEscapes(bytes) : bytes).toString('utf8'))
+  if (bytes.includes(ESC)) return withoutMarks(withoutEscapes(bytes).toString('utf8'))
+  if (!isFramedByC1(bytes, 0, bytes.length)) return withoutMarks(bytes.toString('utf8'))
+  // Without ESC, C1 controls inside a record are text that a CLI did not escape in its JSON; around it they
+  // are sequences.
+  const open = bytes.indexOf(BRACE)
+  const from = open < 0 ? bytes.length : open
+  const to = Math.max(from, bytes.lastIndexOf(CLOSING_BRACE) + 1)
+  const head = withoutEscapes(bytes.subarray(0, from))
+  const tail = withoutEscapes(bytes.subarray(to))
+  return withoutMarks(Buffer.concat([head, bytes.subarray(from, to), tail]).toString('utf8'))
+}
+
+const C1_LEAD = 0xc2
+const BRACE = 0x7b
+const CLOSING_BRACE = 0x7d
+
+/** May C1 controls stand before or after a record? Two bytes tell for nearly every line. */
+function isFramedByC1(bytes: Buffer, start: number, end: number): boolean {
+  if (bytes[start] === C1_LEAD) return true
+  return bytes[start] === BRACE && bytes[end - 1] !== CLOSING_BRACE
 }
 
 /** Takes NULs and a BOM off the start. */
@@ -141,10 +161,7 @@ function withoutMarks(text: string): string {
   return at === 0 ? text : text.slice(at)
 }
 
-/**
- * No sequence crosses an LF, so each line is cleaned by itself. A line without ESC is left alone: C1 controls
- * in it are text that a CLI did not escape in its JSON, and taking them out would tear the record.
- */
+/** No sequence crosses an LF, so each line is cleaned by itself. */
 function withoutEscapes(bytes: Buffer): Buffer {
   const kept: Buffer[] = []
   const remover = escapeRemover({ keep: (part) => void kept.push(part), drop() {} })

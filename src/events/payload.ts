@@ -1,6 +1,7 @@
 import type { Code } from '../base/fault.ts'
 import { drive } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
+import { opensInProse } from '../frames/gate.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
 import type { Schema } from '../values/schema.ts'
 import { valueStage } from '../values/values.ts'
@@ -39,8 +40,7 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
      * its own; taking it out is a repair.
      */
     find(text: string, own: boolean, enveloped: boolean): Found {
-      // Nearly all messages are prose, and no payload is without a brace.
-      if (!text.includes('{')) return NOTHING
+      if (!mayHoldPayload(text, judged !== undefined)) return NOTHING
       const chunks: Chunk[] = [{ channel: 'stdout', bytes: Buffer.from(text) }]
       if (judged && own) {
         const outcome = drive(judged, chunks).at(-1)
@@ -79,6 +79,27 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
     },
   }
 }
+
+/**
+ * Nearly all messages are prose, some of them with braces in it (`{cmd}`, `fn() { }`), and to set the scanner up
+ * costs more than to read them. No payload is without a brace that opens one, or a mark around it.
+ */
+function mayHoldPayload(text: string, loose: boolean): boolean {
+  let brace = text.indexOf('{')
+  if (brace < 0) return false
+  if (MARKS.some((mark) => text.includes(mark)) || /[\u001b\u0080-\u009f]/.test(text)) return true
+  // Whatever stands first may be the whole message, and is judged less strictly.
+  let first = 0
+  while (first < brace && /[\s\0]/.test(text[first]!)) first++
+  if (first === brace || text[first] === '[') return true
+  for (; brace >= 0; brace = text.indexOf('{', brace + 1)) {
+    if (opensInProse(text.slice(brace), loose)) return true
+  }
+  return false
+}
+
+/** Behind a think block, too, the whole message may begin. */
+const MARKS = ['<json>', '<think', '```', '~~~']
 
 const NOTHING: Found = { payloads: [], fault: undefined }
 

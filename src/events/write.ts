@@ -1,3 +1,4 @@
+import { Fault } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
 import type { Channel } from '../frames/chunk.ts'
 import type { Category, Event, EventData, EventType, Source } from './event.ts'
@@ -25,6 +26,25 @@ export interface Voice {
   readonly parser: string
 }
 
+/** What a Date can hold, in milliseconds. */
+const MAX_TIME = 8.64e15
+
+/** A clock is the caller's code: what it throws is told as what it is. */
+function ask(clock: () => number): number {
+  try {
+    return clock()
+  } catch (cause) {
+    throw new Fault('BAD_OPTION', 'the clock threw; it must answer with milliseconds since 1970', { cause })
+  }
+}
+
+function noTime(now: unknown): Fault {
+  // Nobody waits for a promise here, and its failure must not end the process.
+  if (now instanceof Promise) now.catch(() => {})
+  const said = typeof now === 'number' ? now : `a ${typeof now}`
+  return new Fault('BAD_OPTION', `the clock must answer with milliseconds since 1970, but said ${said}`)
+}
+
 /** Numbers events, and gives them their time, source, session and place. */
 export function writer(options: WriterOptions, next: Sink<Event>) {
   const { run_id, attempt, clock } = options
@@ -42,8 +62,9 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   let lastStamp = ''
 
   const stamp = () => {
-    const now = clock()
+    const now = ask(clock)
     if (now !== lastTime) {
+      if (!(Math.abs(now) <= MAX_TIME)) throw noTime(now)
       lastTime = now
       lastStamp = new Date(now).toISOString()
     }

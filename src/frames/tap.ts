@@ -56,12 +56,15 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
     throw new Fault('BAD_OPTION', 'tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
 
   let wake = () => {}
+  /** Takes our ears off the sources: who leaves early leaves nothing behind. */
+  let forget = () => {}
   const tapped = new Readable({
     objectMode: true,
     highWaterMark: 4,
     read: () => wake(),
     destroy(error, done) {
       clearTimeout(timer)
+      forget()
       for (const stream of sources.values()) stream.destroy()
       wake()
       done(error)
@@ -153,13 +156,18 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
   }
 
   if (order === 'live') {
-    for (const [channel, stream] of sources) {
-      stream.on('data', (data: Uint8Array | string) => {
+    const ears = [...sources].map(([channel, stream]) => {
+      const hear = (data: Uint8Array | string) => {
         if (tapped.destroyed) return
         if (push({ channel, bytes: bytesOf(data) })) return
         listen(false)
         for (const other of sources.values()) other.pause()
-      })
+      }
+      stream.on('data', hear)
+      return () => stream.off('data', hear)
+    })
+    forget = () => {
+      for (const off of ears) off()
     }
     wake = () => {
       if (!listening) listen(true)

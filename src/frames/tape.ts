@@ -1,3 +1,5 @@
+import { isAscii } from 'node:buffer'
+
 /**
  * The bytes of one channel that are still needed, escape sequences already removed, in one piece.
  *
@@ -27,6 +29,11 @@ export class Tape {
     this.#roof = maxFrame + MAX_CHUNK
   }
 
+  /** Bytes before this position have been looked at for ASCII. */
+  #looked = 0
+  /** One past the last byte that may not be ASCII. */
+  #foreignEnd = 0
+
   /** Adds clean bytes. They may be looked at in place until the next `settle`. */
   append(chunk: Buffer): void {
     const live = this.end - this.base
@@ -38,6 +45,21 @@ export class Tape {
       this.view = room.subarray(0, live + chunk.length)
     }
     this.end += chunk.length
+  }
+
+  /**
+   * True if everything from `position` on is known to be ASCII. No byte is looked at twice, and none that is
+   * not asked about: noise is never decoded.
+   */
+  isPlainFrom(position: number): boolean {
+    if (this.#looked < this.end) {
+      // What was passed over has not been looked at, so it counts as foreign.
+      if (position > this.#looked) this.#foreignEnd = this.#looked = position
+      const plain = isAscii(this.view.subarray(this.#looked - this.base))
+      if (!plain) this.#foreignEnd = this.end
+      this.#looked = this.end
+    }
+    return position >= this.#foreignEnd
   }
 
   /** Lets go of everything before `keep`, and of the caller's chunk: what is left is a copy of our own. */

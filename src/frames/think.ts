@@ -17,22 +17,26 @@ export interface ThinkMachine {
  */
 export function thinkMachine(scan: Scan, closed: (from: number, to: number) => void): ThinkMachine {
   const { tape } = scan
-  const kinds = ['think', 'thinking'].map(
-    (name): Kind => ({
-      opener: new Needle(tape, `<${name}>`),
-      closer: new Needle(tape, `</${name}>`),
-      passed: 0,
-    }),
+  /** Both openers begin with it. One search for both, and none longer than six bytes: those are slower. */
+  const opener = new Needle(tape, '<think')
+  const kinds = ['>', 'ing>'].map(
+    (rest): Kind => ({ rest: Buffer.from(rest), closer: new Needle(tape, `</think${rest}`) }),
   )
   let from = 0
   let kind = kinds[0] as Kind
+  /** Openers before this position stand in mid-line or are none: they are text, and are judged once. */
+  let passed = 0
 
-  function nextOf(candidate: Kind, start: number): number {
-    for (;;) {
-      const at = candidate.opener.next(Math.max(start, candidate.passed))
-      if (at === NOWHERE || scan.head.blank(at)) return at
-      candidate.passed = at + 1
+  /** Which opener stands at a hit of the needle: none, or not known yet. */
+  function kindAt(position: number): Kind | 'none' | 'open' {
+    const rest = tape.view.subarray(position + opener.length - tape.base)
+    for (const candidate of kinds) {
+      const length = Math.min(rest.length, candidate.rest.length)
+      if (rest.compare(candidate.rest, 0, length, 0, length) !== 0) continue
+      if (length === candidate.rest.length) return candidate
+      if (!scan.ended) return 'open'
     }
+    return 'none'
   }
 
   const think: Inside = {
@@ -62,28 +66,35 @@ export function thinkMachine(scan: Scan, closed: (from: number, to: number) => v
     finish() {
       // Never closed: read again as prose, once. Openers of further blocks mean nothing any more.
       scan.unclosedThink = true
-      scan.leave(from + kind.opener.length)
+      scan.leave(from + opener.length + kind.rest.length)
     },
   }
 
   return {
     next(start) {
       if (scan.unclosedThink) return NOWHERE
-      let next = NOWHERE
-      for (const candidate of kinds) next = Math.min(next, nextOf(candidate, start))
-      return next
+      for (;;) {
+        const at = opener.next(Math.max(start, passed))
+        if (at === NOWHERE) return NOWHERE
+        if (scan.head.blank(at)) {
+          const found = kindAt(at)
+          if (found === 'open') return NOWHERE
+          if (found !== 'none') return at
+        }
+        passed = at + 1
+      }
     },
     open(position) {
+      const found = kindAt(position)
+      if (typeof found === 'object') kind = found
       from = position
-      kind = kinds.find((k) => k.opener.next(position) === position) ?? kind
       scan.enter(think)
     },
   }
 }
 
 interface Kind {
-  readonly opener: Needle
+  /** What stands in the opener behind `<think`. */
+  readonly rest: Buffer
   readonly closer: Needle
-  /** Openers before this position stand in mid-line: they are text, and are judged once. */
-  passed: number
 }

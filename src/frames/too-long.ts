@@ -28,13 +28,15 @@ export function tooLong(scan: Scan, what: string, from: number, findEnd: (from: 
   scan.cutTextBefore(from)
   return {
     get keep() {
-      return Math.min(seek, tape.end)
+      // The byte before `seek` stays: where it stood is known only as long as it is here, and an escape sequence
+      // behind it may belong to the prose that follows.
+      return Math.max(from, Math.min(seek, tape.end) - 1)
     },
     look() {
       const found = findEnd(seek)
       seek = found.at
       if (!found.done) {
-        pieces(tape.origin(seek), seek, false)
+        if (seek > from) pieces(tape.origin(seek - 1) + 1, seek, false)
         return false
       }
       pieces(tape.origin(seek - 1) + 1, seek, true)

@@ -64,6 +64,36 @@ export function listAttempts(dir: string): Attempt[] {
     .sort((a, b) => a.number - b.number)
 }
 
+/**
+ * Remembers which directory this is, and gives a check to be made before each write by name. The agent that is
+ * being recorded may have put a link, or another directory, in its place: what leads somewhere else is not
+ * written to.
+ */
+export function pinned(dir: string): () => void {
+  const print = (): string => {
+    const { dev, ino } = fs.statSync(dir, { bigint: true })
+    return `${dev}:${ino} ${fs.realpathSync(dir)}`
+  }
+  const moved = (cause?: unknown) =>
+    new Fault(
+      'AUDIT_FAILED',
+      `${quote(dir, 200)} was moved or replaced during the run; nothing is written there`,
+      {
+        cause,
+      },
+    )
+  const fixed = print()
+  return () => {
+    let now: string
+    try {
+      now = print()
+    } catch (error) {
+      throw moved(error)
+    }
+    if (now !== fixed) throw moved()
+  }
+}
+
 function entriesOf(dir: string): fs.Dirent[] {
   try {
     return fs.readdirSync(dir, { withFileTypes: true })

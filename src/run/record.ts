@@ -7,7 +7,7 @@ import type { Picker, Profile } from '../events/profile.ts'
 import type { Channel, Chunk } from '../frames/chunk.ts'
 import { openLines } from '../sinks/line-file.ts'
 import { startOf } from '../sinks/lock.ts'
-import { fileNames } from './audit.ts'
+import { fileNames, pinned } from './audit.ts'
 import { chunkLine } from './chunk-log.ts'
 import {
   compare,
@@ -101,8 +101,10 @@ export function recordAttempt(options: RecordOptions): Recording {
     bytes: {},
     complete: false,
   }
+  const check = pinned(audit)
   const save = (more: Partial<Meta>) => {
     meta = { ...meta, ...more }
+    check()
     writeMeta(path('meta'), meta)
   }
   const look = (): Promise<Snapshot> => snapshot(cwd, { ...(options.fsDiff || {}), except: resolve(audit) })
@@ -206,6 +208,7 @@ export function recordAttempt(options: RecordOptions): Recording {
       if (failure !== undefined) throw failure
       if (before) {
         diff = withOutside(cwd, compare(before, await look()))
+        check()
         writeWhole(path('fsDiff'), `${JSON.stringify(diff)}\n`)
       }
       const notes = [...(meta.reason === null ? [] : [stopNotes[meta.reason]]), held ? heldNote : undefined]
@@ -228,6 +231,7 @@ export function recordAttempt(options: RecordOptions): Recording {
   }
 
   function finish(exit: Exit, ms: number, notes: readonly Note[]): void {
+    check()
     save({
       ended_at: new Date().toISOString(),
       duration_ms: ms,

@@ -348,7 +348,7 @@ function why(data) {
 }
 
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1)
-const firstLine = (text) => (text.trim().split('\n')[0] || '').replace(/^[*#\s]+|[*\s]+$/g, '').slice(0, 200)
+const firstLine = (text) => (text.trim().split('\n')[0] || '').slice(0, 400).replace(/^[*#\s]+|[*\s]+$/g, '').slice(0, 200)
 
 function summary(value) {
   if (value === undefined || value === null) return ''

@@ -85,7 +85,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   })
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isOurName(request.headers.host, host))
+    if (!isOurName(request.headersDistinct['host'], host))
       return refuse(response, 403, 'this server does not go by that name')
     if (request.method !== 'GET') {
       response.setHeader('allow', 'GET')
@@ -216,8 +216,10 @@ function isInside(path: string, root: string): boolean {
  * A page elsewhere can make its own name lead here (DNS rebinding) and would then be let in by the browser. So only names
  * that nobody else can own are answered: addresses, localhost, and the one it was started with.
  */
-function isOurName(header: string | undefined, host: string): boolean {
-  if (header === undefined) return false
+function isOurName(headers: readonly string[] | undefined, host: string): boolean {
+  const [header, second] = headers ?? []
+  // Two names are none: a proxy before us may have looked at the other one.
+  if (header === undefined || second !== undefined) return false
   const name = header.replace(/:\d{1,5}$/, '').toLowerCase()
   if (name === 'localhost' || name === host.toLowerCase()) return true
   return isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0

@@ -4,7 +4,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
-import { diskFault } from './disk-fault.ts'
+import { codeOf, diskFault } from './disk-fault.ts'
 import { jsonLine } from './jsonl.ts'
 import { type LineFile, openLines } from './line-file.ts'
 import { takeLock } from './lock.ts'
@@ -82,11 +82,7 @@ export interface Place {
 
 export function openJournal(dir: string, options: JournalOptions = {}): Journal {
   const { fsync = 'interval', interval = 1000 } = options
-  try {
-    fs.mkdirSync(dir, { recursive: true })
-  } catch (error) {
-    throw diskFault('make', dir, error)
-  }
+  makeDir(dir)
   const lock = takeLock(join(dir, LOCK_FILE))
   const files: LineFile[] = []
   let timer: NodeJS.Timeout | undefined
@@ -146,6 +142,20 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
       for (const file of files) file.sync()
     },
     close,
+  }
+}
+
+function makeDir(dir: string): void {
+  try {
+    fs.mkdirSync(dir, { recursive: true })
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw diskFault('make', dir, error)
+    // On a read-only disk the recursive call says ENOENT; the plain one says what is wrong.
+    try {
+      fs.mkdirSync(dir)
+    } catch (plain) {
+      throw diskFault('make', dir, plain)
+    }
   }
 }
 

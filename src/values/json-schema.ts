@@ -1,7 +1,8 @@
+import { createRequire } from 'node:module'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import formats from 'ajv-formats'
+import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
+import type { Ajv2020 } from 'ajv/dist/2020.js'
+import type formats from 'ajv-formats'
 import { Fault, quote } from '../base/fault.ts'
 
 /** A JSON Schema as an object: draft 2020-12, or draft-07 if its `$schema` says so. */
@@ -43,11 +44,12 @@ const compiled = new WeakMap<JsonSchema, StandardSchemaV1>()
 
 function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
   const options: Options = { allErrors, strict: false, ownProperties: true, logger: false }
-  const Draft = draftOf(schema)
+  const { addFormats, drafts } = validators()
+  const Draft = drafts[draftOf(schema)]
   try {
     // An instance of its own: two schemas may have the same `$id`, and none is kept longer than it is used.
     const ajv = new Draft(options)
-    formats.default(ajv)
+    addFormats(ajv)
     return ajv.compile(schema)
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
@@ -55,13 +57,30 @@ function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
   }
 }
 
-function draftOf(schema: JsonSchema): typeof Ajv | typeof Ajv2020 {
+/** ajv takes 8 MB, and most programs never compile a JSON Schema: it is loaded with the first one. */
+function validators() {
+  loaded ??= load()
+  return loaded
+}
+
+let loaded: ReturnType<typeof load> | undefined
+
+function load() {
+  const require = createRequire(import.meta.url)
+  // The casts are the door: `require` knows no types.
+  const { Ajv: Draft07 } = require('ajv') as { Ajv: typeof Ajv }
+  const { Ajv2020: Draft2020 } = require('ajv/dist/2020.js') as { Ajv2020: typeof Ajv2020 }
+  const { default: addFormats } = require('ajv-formats') as typeof formats
+  return { addFormats, drafts: { '2020-12': Draft2020, '07': Draft07 } }
+}
+
+function draftOf(schema: JsonSchema): '2020-12' | '07' {
   const draft = schema['$schema']
-  if (draft === undefined) return Ajv2020
+  if (draft === undefined) return '2020-12'
   if (typeof draft === 'string') {
     const name = draft.replace(/^https?:\/\//, '').replace(/#$/, '')
-    if (name === 'json-schema.org/draft/2020-12/schema' || name === 'json-schema.org/schema') return Ajv2020
-    if (name === 'json-schema.org/draft-07/schema') return Ajv
+    if (name === 'json-schema.org/draft/2020-12/schema' || name === 'json-schema.org/schema') return '2020-12'
+    if (name === 'json-schema.org/draft-07/schema') return '07'
   }
   throw new Fault(
     'BAD_SCHEMA',

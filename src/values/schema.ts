@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { clip, Fault, quote, type SchemaError } from '../base/fault.ts'
+import { clip, Fault, quote, type SchemaError, visible } from '../base/fault.ts'
 import { type JsonSchema, jsonSchema } from './json-schema.ts'
 
 /** Any Standard Schema (zod, valibot, arktype, …), or a plain JSON Schema object. */
@@ -21,26 +21,38 @@ export type Check = (value: unknown) => Checked
 export function checkOf(schema: Schema): Check {
   const { validate } = standard(schema)['~standard']
   return (value) => {
-    let result: ReturnType<typeof validate>
+    let checked: Checked | undefined
     try {
-      result = validate(value)
+      checked = read(validate(value), value)
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error)
       return {
-        errors: [{ path: '', rule: 'threw', message: clip(`the schema threw: ${message}`, MAX_MESSAGE) }],
+        errors: [
+          { path: '', rule: 'threw', message: visible(clip(`the schema threw: ${message}`, MAX_MESSAGE)) },
+        ],
       }
     }
-    if ('then' in result) {
-      result.then(undefined, () => {})
-      throw new Fault(
-        'BAD_SCHEMA',
-        'the schema answers asynchronously; use one without async checks or transforms',
-      )
-    }
-    // `issues` decides: a failed result may carry a value too.
-    if (!result.issues) return { value: result.value }
-    return { errors: result.issues.slice(0, MAX_ERRORS).map((issue) => errorOf(issue, value)) }
+    if (checked) return checked
+    throw new Fault(
+      'BAD_SCHEMA',
+      'the schema answers asynchronously; use one without async checks or transforms',
+    )
   }
+}
+
+/** What the answer of a schema means; undefined for a promise. Throws for what is no answer: a schema is anyone's code. */
+function read(
+  result: ReturnType<StandardSchemaV1['~standard']['validate']>,
+  value: unknown,
+): Checked | undefined {
+  if (!isObject(result)) throw new TypeError(`it answered with ${describe(result)}`)
+  if ('then' in result) {
+    result.then(undefined, () => {})
+    return undefined
+  }
+  // `issues` decides: a failed result may carry a value too.
+  if (!result.issues) return { value: result.value }
+  return { errors: result.issues.slice(0, MAX_ERRORS).map((issue) => errorOf(issue, value)) }
 }
 
 /** So many errors are kept; a value that breaks a thousand rules is told by its first twenty. */
@@ -70,7 +82,7 @@ function errorOf(issue: StandardSchemaV1.Issue, root: unknown): SchemaError {
   return {
     path: clip(path, MAX_MESSAGE),
     rule: ruleOf(issue),
-    message: `${clip(issue.message, MAX_MESSAGE)}, found ${describe(found)}`,
+    message: `${visible(clip(issue.message, MAX_MESSAGE))}, found ${describe(found)}`,
   }
 }
 

@@ -38,6 +38,13 @@ describe('lines', () => {
     expect(linesOf('a\ufffd\n')[0]).not.toHaveProperty('note')
   })
 
+  test('lose C1 sequences around a record, and keep C1 characters inside it', () => {
+    const record = '{"a":"x\u0099y"}'
+    for (const line of [`\u009b2m${record}\u009b0m`, `${record}\u009b0m`, `\u009b2m${record}`, record])
+      expect(linesOf(`${line}\n`).map(({ text }) => text)).toEqual([record])
+    expect(linesOf('\u009b2mwords £\n').map(({ text }) => text)).toEqual(['words £'])
+  })
+
   test('that outgrow the limit come in pieces, and the next one is whole', () => {
     const pieces = linesOf(`${'x'.repeat(25)}\nok\n`, 7, 10)
     expect(pieces.map(({ from, to, note }) => [from, to, note])).toEqual([

@@ -512,8 +512,15 @@ const hostile: Row[] = [
 
 const base = [...cuts, ...tags, ...fences, ...fenceOddities, ...objects, ...lines, ...think]
 
+/** A sequence right behind what was too long belongs to the prose that follows, also when it comes alone. */
+const behind: Row[] = [
+  { id: 'D2-limit-behind', input: `> ${T}\n\u009b> ${T}\n`, options: { maxFrame: 4 } },
+  { id: 'D2-limit-behind-line', input: '{"a":"long"\n\u001b[0mx {"b":2}\n', options: { maxFrame: 8 } },
+]
+
 export const corpus: readonly Row[] = [
   ...base,
+  ...behind,
   ...payloads,
   ...gates,
   ...escapes,

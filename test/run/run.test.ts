@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
@@ -298,4 +298,21 @@ test('60 MB that nobody has read yet are not held in memory', async () => {
   const { count, most } = JSON.parse(said)
   expect(count).toBeGreaterThan(60_000)
   expect(most).toBeLessThan(250e6)
+})
+
+test.each([
+  ['a link', "fs.mkdirSync('elsewhere'); fs.symlinkSync('elsewhere', '.audit')"],
+  ['another directory', "fs.mkdirSync('.audit'); fs.symlinkSync('.audit', 'elsewhere')"],
+])('writes nothing through %s that the agent put in place of the audit directory', async (_what, swap) => {
+  const { cwd, audit } = workspace()
+  const swapped = ran({
+    ...agent(cwd, `for (const line of lines) say(line); fs.renameSync('.audit', 'gone'); ${swap}`),
+    cwd,
+    audit,
+    fsDiff: {},
+  })
+  await expect(swapped).rejects.toMatchObject({ code: 'AUDIT_FAILED' })
+  expect(readdirSync(join(cwd, 'elsewhere'))).toEqual([])
+  // What was open already went on into the directory that was moved away.
+  expect(read(join(cwd, 'gone'), 'stdout.1.log')).toBe(`${codexLines.join('\n')}\n`)
 })

@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto'
+
+/** One way to read an input: it shows each value that it finds. */
+export interface Candidate {
+  readonly name: string
+  readonly role: 'ours' | 'peer' | 'limit'
+  run(visit: Visit): Promise<void> | void
+  /** What it must find, if that is not what the scene expects: a search that only finds positions, say. */
+  readonly expected?: Answer
+}
+
+export type Visit = (value: unknown) => void
+
+export interface Answer {
+  readonly count: number
+  readonly hash: string
+}
+
+/** `ours` must reach `atLeast` times the speed of `against`. */
+export interface Goal {
+  readonly ours: string
+  readonly against: string
+  readonly atLeast: number
+}
+
+/** One input, read in one way by several candidates. */
+export interface Scene {
+  readonly name: string
+  readonly bytes: number
+  readonly expected: Answer
+  readonly candidates: readonly Candidate[]
+  readonly goals?: readonly Goal[]
+}
+
+export interface Workload {
+  readonly id: string
+  readonly title: string
+  /** In words, what the input is. */
+  readonly input: string
+  scenes(quick: boolean): Iterable<Scene> | AsyncIterable<Scene>
+}
+
+export interface CandidateResult {
+  readonly name: string
+  readonly role: Candidate['role']
+  /** Why it was not measured, if its answer was wrong. */
+  readonly wrong?: string
+  /** MB per CPU second, one for each round. */
+  readonly speeds: readonly number[]
+}
+
+export interface SceneResult {
+  readonly id: string
+  readonly title: string
+  readonly input: string
+  readonly scene: string
+  readonly bytes: number
+  readonly candidates: readonly CandidateResult[]
+  readonly goals: readonly Goal[]
+}
+
+export interface Pace {
+  readonly rounds: number
+  /** A measured stretch lasts at least so long; a short run is repeated. */
+  readonly minCpuMs: number
+  /** So long runs each of them before it is measured, on average. */
+  readonly warmUpMs: number
+}
+
+/** Counts the values and hashes them in order. */
+export async function answerOf(run: Candidate['run']): Promise<Answer> {
+  const hash = createHash('sha256')
+  let count = 0
+  await run((value) => {
+    count++
+    hash.update(`${JSON.stringify(value)}\n`)
+  })
+  return { count, hash: hash.digest('hex').slice(0, 16) }
+}
+
+export function answerTo(values: Iterable<unknown>): Promise<Answer> {
+  return answerOf((visit) => {
+    for (const value of values) visit(value)
+  })
+}
+
+/** Checks every answer, then measures those that are right, in rotated order. Without a pace it only checks. */
+export async function measure(
+  scene: Scene,
+  pace: Pace | undefined,
+): Promise<Pick<SceneResult, 'scene' | 'bytes' | 'candidates' | 'goals'>> {
+  const wrong = new Map<Candidate, string>()
+  for (const candidate of scene.candidates) {
+    const why = await mistakeOf(candidate, candidate.expected ?? scene.expected)
+    if (why) wrong.set(candidate, why)
+  }
+  const right = scene.candidates.filter((candidate) => !wrong.has(candidate))
+  const speeds = new Map(scene.candidates.map((candidate) => [candidate, [] as number[]]))
+  if (pace && right.length > 0) {
+    const repeats = await warmUp(right, pace)
+    for (let round = 0; round < pace.rounds; round++) {
+      for (let turn = 0; turn < right.length; turn++) {
+        const candidate = right[(turn + round) % right.length]!
+        const times = repeats.get(candidate)!
+        const seconds = (await cpuMs(candidate, times)) / 1000
+        speeds.get(candidate)!.push((times * scene.bytes) / 1e6 / seconds)
+      }
+    }
+  }
+  return {
+    scene: scene.name,
+    bytes: scene.bytes,
+    goals: scene.goals ?? [],
+    candidates: scene.candidates.map((candidate) => ({
+      name: candidate.name,
+      role: candidate.role,
+      ...(wrong.has(candidate) && { wrong: wrong.get(candidate)! }),
+      speeds: speeds.get(candidate)!,
+    })),
+  }
+}
+
+async function mistakeOf(candidate: Candidate, expected: Answer): Promise<string | undefined> {
+  let found: Answer
+  try {
+    found = await answerOf(candidate.run)
+  } catch (error) {
+    return `fails: ${String(error).slice(0, 80)}`
+  }
+  if (found.count !== expected.count) return `finds ${found.count} of ${expected.count}`
+  return found.hash === expected.hash ? undefined : 'finds other values'
+}
+
+/**
+ * Lets the compiler see everyone's code, in turns as they will be measured, and says how many runs of each fill a
+ * measured stretch.
+ */
+async function warmUp(candidates: readonly Candidate[], pace: Pace): Promise<Map<Candidate, number>> {
+  const repeats = new Map<Candidate, number>()
+  let spent = 0
+  while (spent < pace.warmUpMs * candidates.length) {
+    for (const candidate of candidates) {
+      const once = Math.max(0.1, await cpuMs(candidate, 1))
+      spent += once
+      repeats.set(candidate, Math.max(1, Math.ceil(pace.minCpuMs / once)))
+    }
+  }
+  return repeats
+}
+
+async function cpuMs(candidate: Candidate, times: number): Promise<number> {
+  let count = 0
+  const visit = () => {
+    count++
+  }
+  // Each begins with an empty nursery and pays for its own garbage. A full collection would also throw away the
+  // compiled code of whoever had not run for a few turns, and so measure the compiler.
+  globalThis.gc?.({ type: 'minor', execution: 'sync' })
+  const before = process.cpuUsage()
+  for (let run = 0; run < times; run++) await candidate.run(visit)
+  const { user, system } = process.cpuUsage(before)
+  if (count === 0) throw new Error(`${candidate.name} found nothing while it was measured`)
+  return (user + system) / 1000
+}
+
+export function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  if (sorted.length === 0) return Number.NaN
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}
+
+/** How often the one is as fast as the other: the median over the rounds, each of which ran under one weather. */
+export function ratio(ours: CandidateResult, other: CandidateResult): number {
+  return median(ours.speeds.map((speed, round) => speed / other.speeds[round]!))
+}

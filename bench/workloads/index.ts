@@ -1,0 +1,13 @@
+import type { Workload } from '../measure.ts'
+
+/** Loaded one by one, so that a process holds only the opponents of its own workload. */
+export const workloads: ReadonlyMap<string, () => Promise<Workload>> = new Map([
+  ['W1', async () => (await import('./w1.ts')).w1],
+  ['W2', async () => (await import('./w2.ts')).w2],
+  ['W2s', async () => (await import('./w2s.ts')).w2s],
+  ['W3', async () => (await import('./w3.ts')).w3],
+  ['W4', async () => (await import('./w4.ts')).w4],
+  ['W5', async () => (await import('./w5.ts')).w5],
+  ['W6', async () => (await import('./w6.ts')).w6],
+  ['W7', async () => (await import('./w7.ts')).w7],
+])

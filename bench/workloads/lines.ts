@@ -1,0 +1,122 @@
+import type { Readable } from 'node:stream'
+import ndjson from 'ndjson'
+import split2 from 'split2'
+import jsonl from 'stream-json/jsonl/parser.js'
+import { agentLines } from '../make.ts'
+import { answerTo, type Candidate, type Goal, type Scene } from '../measure.ts'
+import { product } from '../product.ts'
+import { batched, chunksOf, oneByOne, type Reading, source } from '../source.ts'
+
+export const OURS = 'values({lines})'
+
+/** The scenes of W2 and W2s: lines of one range of lengths, in several chunkings and readings. */
+export async function* lineScenes(
+  bytes: number,
+  min: number,
+  max: number,
+  goals: Goal[],
+): AsyncGenerator<Scene> {
+  const made = lineInput(bytes, min, max)
+  const base = {
+    bytes: made.input.length,
+    expected: await answerTo(made.lines.map((line) => JSON.parse(line))),
+  }
+  const texts = await answerTo(made.lines)
+  for (const [name, size] of [
+    ['64 KiB chunks', 65_536],
+    ['4,095 B chunks', 4095],
+  ] as const) {
+    const chunks = chunksOf(made.input, size)
+    const open = () => source(chunks)
+    const limit = preSplit(made.lines)
+    const cutOnly = cut(open, texts)
+    yield {
+      ...base,
+      name: `${name}, data`,
+      candidates: [...readers(open, batched), cutOnly, limit],
+      goals: size === 65_536 ? goals : [],
+    }
+    if (size === 65_536)
+      yield { ...base, name: `${name}, for await`, candidates: [...readers(open, oneByOne), limit] }
+  }
+  yield await tinyChunks(min, max)
+}
+
+async function tinyChunks(min: number, max: number): Promise<Scene> {
+  const { lines, input } = lineInput(1 << 17, min, max)
+  const chunks = chunksOf(input, 1)
+  const expected = await answerTo(lines.map((line) => JSON.parse(line)))
+  return {
+    name: '1 B chunks, data',
+    bytes: input.length,
+    expected,
+    candidates: readers(() => source(chunks), batched),
+  }
+}
+
+function lineInput(bytes: number, min: number, max: number): { lines: string[]; input: Buffer } {
+  const lines = agentLines(bytes, min, max)
+  return { lines, input: Buffer.from(`${lines.join('\n')}\n`) }
+}
+
+function readers(open: () => Readable, read: Reading): Candidate[] {
+  return [
+    sluice(OURS, open, read),
+    sluice('values({lines, schema})', open, read, RECORD),
+    { name: 'ndjson', role: 'peer', run: (visit) => read(open().pipe(ndjson.parse()), visit) },
+    {
+      name: 'split2 + JSON.parse',
+      role: 'peer',
+      run: (visit) => read(open().pipe(split2(JSON.parse)), visit),
+    },
+    {
+      name: 'stream-json jsonl',
+      role: 'peer',
+      run: (visit) => read<{ value: unknown }>(open().pipe(jsonl.asStream()), (item) => visit(item.value)),
+    },
+  ]
+}
+
+const RECORD = {
+  type: 'object',
+  required: ['type', 'item'],
+  properties: { type: { type: 'string' }, item: { type: 'object', required: ['id', 'type'] } },
+}
+
+function sluice(name: string, open: () => Readable, read: Reading, schema?: typeof RECORD): Candidate {
+  return {
+    name,
+    role: 'ours',
+    run: (visit) =>
+      read<{ ok: boolean; value?: unknown }>(
+        open().pipe(product.values({ lines: true, schema })),
+        (outcome) => outcome.ok && visit(outcome.value),
+      ),
+  }
+}
+
+function cut(open: () => Readable, texts: Scene['expected']): Candidate {
+  const options = { tags: [], fences: false, objects: false, think: false }
+  return {
+    name: 'frames(), not parsed',
+    role: 'ours',
+    expected: texts,
+    run: (visit) =>
+      batched<{ kind: string; text: string }>(
+        open().pipe(product.frames(options)),
+        (frame) => frame.kind === 'line' && visit(frame.text),
+      ),
+  }
+}
+
+function preSplit(lines: readonly string[]): Candidate {
+  return {
+    name: 'JSON.parse, lines split before',
+    role: 'limit',
+    run(visit) {
+      for (const line of lines) visit(JSON.parse(line))
+    },
+  }
+}
+
+export const LIMIT = 'JSON.parse, lines split before'

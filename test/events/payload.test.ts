@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
+import { payloadFinder } from '../../src/events/payload.ts'
+import { valueStage } from '../../src/values/values.ts'
+
+const pieces = [
+  '{',
+  '}',
+  '[',
+  ']',
+  '"a"',
+  "'a'",
+  'a',
+  ':',
+  '1',
+  ',',
+  ' ',
+  '\n',
+  '\0',
+  '\ufeff',
+  '{cmd}',
+  '{"a":1}',
+  '{a:1}',
+  'prose',
+  '<json>',
+  '</json>',
+  '<think>',
+  '</think>',
+  '```json\n',
+  '```\n',
+  '~~~',
+  '\u001b[0m',
+  '\u009b1m',
+]
+const message = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((list) => list.join(''))
+
+test('a message is passed over only if no payload is in it', () => {
+  fc.assert(
+    fc.property(message, (text) => {
+      const { payloads, fault } = payloadFinder({ schema: undefined, maxFrame: 1 << 20 }).find(
+        text,
+        true,
+        false,
+      )
+      const outcomes = drive(valueStage({ maxComment: 0 }), [{ channel: 'stdout', bytes: Buffer.from(text) }])
+      const values = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.value] : []))
+      expect(payloads.map(({ value }) => value)).toEqual(text.includes('{') ? values : [])
+      const last = outcomes.at(-1)!
+      const code = last.ok || ['NO_MATCH', 'EMPTY'].includes(last.fault.code) ? undefined : last.fault.code
+      expect(fault).toBe(text.includes('{') ? code : undefined)
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+test('so it is with a schema, which opens braces before bare keys too', () => {
+  const schema = { type: 'object', required: ['a'] }
+  fc.assert(
+    fc.property(message, (text) => {
+      const finder = payloadFinder({ schema, maxFrame: 1 << 20 })
+      finder.find(text, true, false)
+      const [outcome] = drive(valueStage({ schema, pick: 'last', maxComment: 0 }), [
+        { channel: 'stdout', bytes: Buffer.from(text) },
+      ])
+      const result = finder.result(true)
+      if (text.includes('{') && outcome!.ok)
+        expect(result).toMatchObject({ status: 'success', value: outcome!.value })
+      else expect(result?.status).toBe('failed')
+    }),
+    { numRuns: 500 },
+  )
+})

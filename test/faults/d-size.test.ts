@@ -1,0 +1,210 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
+import { type FrameOptions, frameStage } from '../../src/frames/frames.ts'
+import { jsonSchema } from '../../src/values/json-schema.ts'
+import { tryParse } from '../../src/values/parse.ts'
+import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
+import { inSizes } from '../frames/splits.ts'
+
+/** Bytes of the slower cases: `SLUICE_BIG=1073741824 npx vitest run test/faults/d-size.test.ts` for all of them. */
+const BIG = Number(process.env['SLUICE_BIG'] ?? 128 * 1024 * 1024)
+/** Openers, of which twice as many are tried; a million of them with the same switch. */
+const N = process.env['SLUICE_BIG'] ? 1_000_000 : 100_000
+const GB = 1024 ** 3
+const LIMIT_MB = (16 * 1024 * 1024) / 1e6
+
+async function big(name: string, bytes: number) {
+  const args = ['--expose-gc', '--import', 'tsx', 'test/faults/big.ts', name, String(bytes)]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  return JSON.parse(stdout)
+}
+const cpu = (started: NodeJS.CpuUsage) => {
+  const { user, system } = process.cpuUsage(started)
+  return (user + system) / 1000
+}
+
+describe('D1 a line of 1 GB without LF: memory stays at the limit + 64 MB, FRAME_TOO_LONG, the next line parses', () => {
+  test('D1 frames, 1 GB', async () => {
+    const result = await big('line', GB)
+    expect(result).toMatchObject({ codes: { FRAME_TOO_LONG: 1 }, last: '{"next":1}', kinds: { line: 1 } })
+    expect(result.grown_mb).toBeLessThan(LIMIT_MB + 64)
+  })
+  test('D1 values', async () => {
+    const result = await big('line-values', BIG)
+    expect(result).toMatchObject({ kinds: { FRAME_TOO_LONG: 1, ok: 1 }, last: { next: 1 } })
+    expect(result.grown_mb).toBeLessThan(LIMIT_MB + 64)
+  })
+  test('D1 events: kept in pieces, each with its range', async () => {
+    const result = await big('line-events', BIG)
+    expect(result.codes['FRAME_TOO_LONG']).toBeGreaterThan(0)
+    expect(result.kinds['raw.stdout']).toBe(Math.ceil((BIG + 8) / (16 * 1024 * 1024)))
+    expect(result.grown_mb).toBeLessThan(LIMIT_MB + 64)
+  })
+})
+
+describe('D2 a <json> block or a fence of 1 GB that never closes: the same', () => {
+  test.for(['tag', 'fence'])('D2 %s, 1 GB', async (name) => {
+    const result = await big(name, name === 'tag' ? GB : BIG)
+    expect(result.codes).toEqual({ FRAME_TOO_LONG: 1 })
+    expect(Object.keys(result.kinds)).toEqual(['text'])
+    expect(result.grown_mb).toBeLessThan(LIMIT_MB + 64)
+  })
+  test('D2 values say it once', async () => {
+    const result = await big('tag-values', BIG)
+    expect(result.kinds).toEqual({ FRAME_TOO_LONG: 1 })
+    expect(result.grown_mb).toBeLessThan(LIMIT_MB + 64)
+  })
+})
+
+describe('D3 nesting of a million: MAX_DEPTH, no stack overflow, linear', () => {
+  const n = 1_000_000
+  const deep: Record<string, string> = {
+    'arrays, only opened': '['.repeat(n),
+    'arrays, closed': '['.repeat(n) + ']'.repeat(n),
+    'objects, only opened': '{"a":'.repeat(n),
+    'objects, closed': `${'{"a":'.repeat(n)}1${'}'.repeat(n)}`,
+  }
+  const ways: Record<string, readonly [(text: string) => string, ValuesOptions]> = {
+    'whole input': [(text) => text, { root: 'any' }],
+    'with partial': [(text) => text, { root: 'any', partial: true }],
+    'a tag': [(text) => `<json>${text}</json>`, { root: 'any', tag: 'json' }],
+    'a line': [(text) => `${text}\n`, { root: 'any', lines: true }],
+  }
+  for (const [name, text] of Object.entries(deep))
+    test.for(Object.entries(ways))(`D3 ${name}: %s`, ([, [dress, options]]) => {
+      const started = process.cpuUsage()
+      const bytes = Buffer.from(dress(text))
+      const outcomes = drive(valueStage(options), [{ channel: 'stdout', bytes }])
+      expect(outcomes.every((outcome) => !outcome.ok)).toBe(true)
+      const codes = outcomes.map((outcome) => (outcome.ok ? '' : outcome.fault.code))
+      // What only opens is no line (its last byte is no bracket), and what is cut says that first.
+      expect(['MAX_DEPTH', 'TRUNCATED', 'NO_MATCH']).toContain(codes[0])
+      if (name.endsWith('closed')) expect(codes).toEqual(['MAX_DEPTH'])
+      expect(cpu(started)).toBeLessThan(5000)
+    })
+})
+
+describe('D4 a million keys, and keys without end', () => {
+  test('D4 a million keys below maxFrame are a value', () => {
+    const text = `{${Array.from({ length: 1_000_000 }, (_, i) => `"k${i}":0`).join(',')}}`
+    const outcome = tryParse(text)
+    expect(outcome.ok && Object.keys(outcome.value as object).length).toBe(1_000_000)
+  })
+  test('D4 a block of keys without end is let go at maxFrame, before the heap grows (DESIGN.md: bytes are the limit)', async () => {
+    const result = await big('keys', BIG)
+    expect(result).toMatchObject({ kinds: { FRAME_TOO_LONG: 1, ok: 1 }, last: { next: 1 } })
+    expect(result.grown_mb).toBeLessThan(LIMIT_MB + 64)
+  })
+})
+
+describe('D5 a million lookalike openers: twice the input takes at most 2.3 times the time', () => {
+  const openers: Record<string, string> = {
+    tags: '<json>',
+    fences: '```\n',
+    backticks: '`',
+    braces: '{',
+    quotes: '"',
+  }
+  const cases = Object.entries(openers).flatMap(([name, piece]) =>
+    [{}, { lines: false, needsPayload: true, loose: true, document: 'any' } as FrameOptions].map(
+      (options, i) => [`${name}${i ? ' as values' : ''}`, piece, options] as const,
+    ),
+  )
+  test.for(cases)('D5 %s', ([, piece, options]) => {
+    const best = (n: number) => {
+      const bytes = Buffer.from(piece.repeat(n))
+      const pieces = inSizes(bytes, [65_536])
+      let least = Number.POSITIVE_INFINITY
+      for (let turn = 0; turn < 3; turn++) {
+        let covered = 0
+        const stage = frameStage(options)({
+          write: (frame) => {
+            covered += frame.to - frame.from
+          },
+          end() {},
+        })
+        const started = process.cpuUsage()
+        for (const part of pieces) stage.write({ channel: 'stdout', bytes: part })
+        stage.end()
+        least = Math.min(least, cpu(started))
+        expect(covered).toBe(bytes.length)
+      }
+      return least
+    }
+    best(50_000)
+    // On a busy machine one ratio may be off; a quadratic scanner has 4 every time.
+    let ratio = Number.POSITIVE_INFINITY
+    for (let turn = 0; turn < 3 && ratio > 2.3; turn++) {
+      const [once, twice] = [best(N), best(2 * N)]
+      ratio = twice < 20 ? 2 : Math.min(ratio, twice / once)
+    }
+    expect(ratio).toBeLessThanOrEqual(2.3)
+  })
+})
+
+describe('D6 repair is bounded', () => {
+  const schema = jsonSchema({})
+  const broken: Record<string, (size: number) => string> = {
+    'unescaped quotes': (size) => `{"a":"${'x" y '.repeat(size / 5)}"}`,
+    quotes: (size) => `{"a":${'"'.repeat(size)}}`,
+    'single quotes': (size) => `{${"'a':1,".repeat(size / 6)}}`,
+    'bare words': (size) => `{${'a:b,'.repeat(size / 4)}}`,
+    commas: (size) => `{"a":[${'1,,'.repeat(size / 3)}]}`,
+    comments: (size) => `{"a":${'/*'.repeat(size / 2)}1}`,
+    'newlines and quotes': (size) => `{"a":"${'\n"'.repeat(size / 2)}"}`,
+  }
+  // With raw newlines in its strings a candidate may grow only to the cap in the first place (SCANNER.md).
+  const tooLarge = Object.entries(broken).filter(([name]) => !name.startsWith('newlines'))
+  test.for(tooLarge)('D6 above the cap %s are not repaired, and it says so', ([, make]) => {
+    const outcome = tryParse(make(70_000), { schema })
+    expect(outcome.ok).toBe(false)
+    expect(outcome.notes.map((note) => note.code)).toContain('REPAIR_SKIPPED')
+  })
+  test.for(Object.entries(broken))(
+    'D6 below the cap %s hold the event loop for less than 50 ms',
+    ([, make]) => {
+      const text = make(65_000)
+      let least = Number.POSITIVE_INFINITY
+      for (let turn = 0; turn < 6 && least >= 50; turn++) {
+        const started = process.cpuUsage()
+        tryParse(text, { schema })
+        least = Math.min(least, cpu(started))
+      }
+      expect(least).toBeLessThan(50)
+    },
+  )
+})
+
+describe('D7 schemas that are bombs', () => {
+  const nested = (depth: number) => {
+    let schema: Record<string, unknown> = { type: 'object' }
+    for (let i = 0; i < depth; i++) schema = { allOf: [schema] }
+    return schema
+  }
+  test('D7 a $ref that refers to itself fails the value, not the process', () => {
+    expect(tryParse('{"a":1}', { schema: { $ref: '#' } })).toMatchObject({
+      ok: false,
+      fault: { code: 'SCHEMA_FAILED' },
+    })
+  })
+  test('D7 allOf nested 20,000 deep is BAD_SCHEMA, at once', () => {
+    expect(() => valueStage({ schema: nested(20_000) })).toThrow(
+      expect.objectContaining({ code: 'BAD_SCHEMA' }),
+    )
+  })
+  test('D7 uniqueItems over 100,000 numbers is judged in linear time; maxFrame caps what it may see', () => {
+    const schema = { properties: { a: { type: 'array', items: { type: 'number' }, uniqueItems: true } } }
+    const text = JSON.stringify({ a: Array.from({ length: 100_000 }, (_, i) => i) })
+    const started = process.cpuUsage()
+    expect(tryParse(text, { schema }).ok).toBe(true)
+    expect(cpu(started)).toBeLessThan(2000)
+    expect(tryParse(`x ${text}`, { schema, maxFrame: 1000 }).ok).toBe(false)
+  })
+  test('D7 that schemas are trusted, catastrophic patterns included, is said where it is looked for', () => {
+    expect(readFileSync('SECURITY.md', 'utf8')).toMatch(/schema/i)
+    expect(readFileSync('src/values/json-schema.ts', 'utf8')).toMatch(/Schemas are trusted/)
+  })
+})

@@ -1,0 +1,380 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import fs, {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { afterAll, afterEach, expect, test, vi } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
+import { codex } from '../../src/engines/codex.ts'
+import type { Event } from '../../src/events/event.ts'
+import { eventStage } from '../../src/events/events.ts'
+import type { Chunk } from '../../src/frames/chunk.ts'
+import { replay } from '../../src/run/replay.ts'
+import { run } from '../../src/run/run.ts'
+import { type JournalOptions, journal } from '../../src/sinks/journal.ts'
+import { agent, codesOf, ran } from '../run/agent.ts'
+import { killOnce } from '../run/kill-once.ts'
+import { makeEvent } from '../sinks/make-event.ts'
+import { plainJs } from './plain-js.ts'
+import { type SmallDisk, smallDisk } from './small-disk.ts'
+
+const plain = plainJs('src/base', 'src/sinks', 'test/sinks/make-event.ts', 'test/faults/journal-writer.ts')
+afterAll(() => rmSync(plain, { recursive: true }))
+const writer = join(plain, 'test/faults/journal-writer.js')
+const fresh = () => mkdtempSync(join(tmpdir(), 'sluice-faults-'))
+const linesOf = (dir: string, name = 'events.jsonl') =>
+  readFileSync(join(dir, name), 'utf8').split('\n').slice(0, -1)
+const seqsOf = (dir: string, name?: string) => linesOf(dir, name).map((line) => JSON.parse(line).seq)
+const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
+
+/** What stands there in whole lines before anybody has repaired it. */
+const wholeSeqs = (dir: string): number[] => (existsSync(join(dir, 'events.jsonl')) ? seqsOf(dir) : [])
+
+async function pass(dir: string, events: Iterable<Event>, options?: JournalOptions): Promise<number> {
+  let passed = 0
+  for await (const _event of Readable.from(events).pipe(journal(dir, options))) passed++
+  return passed
+}
+
+/** Writes events in a process of its own; what it had acknowledged, and how it ended. */
+async function written(dir: string, count: number, fatal: number, half = '') {
+  const child = spawn(process.execPath, [writer, dir, `${count}`, `${fatal}`, half])
+  let said = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    said += text
+  })
+  const [, signal] = await once(child, 'close')
+  const words = said.split('\n').slice(0, -1)
+  return { signal, acknowledged: words.filter((word) => !word.startsWith('calls')).map(Number), words }
+}
+
+afterEach(() => void vi.restoreAllMocks())
+
+test('F1 kill -9 at every call of the file system, then a resume: the prefix is intact, nothing acknowledged is lost, nothing stands twice, no line is torn', async () => {
+  const count = 4
+  const events = upTo(count).map((seq) => makeEvent(seq, { diagnostic: (seq - 1) % 3 === 1 }))
+  const whole = await written(fresh(), count, 0)
+  const calls = Number(/calls (\d+)/.exec(whole.words.at(-1)!)?.[1])
+  expect(calls).toBeGreaterThan(20)
+  const check = async (fatal: number, half: string) => {
+    const dir = fresh()
+    const { signal, acknowledged } = await written(dir, count, fatal, half)
+    expect(signal, `call ${fatal}`).toBe('SIGKILL')
+    expect(acknowledged).toEqual(upTo(acknowledged.length))
+    expect(wholeSeqs(dir).slice(0, acknowledged.length)).toEqual(acknowledged)
+    await pass(dir, events)
+    expect(linesOf(dir), `call ${fatal}`).toEqual(events.map((event) => JSON.stringify(event)))
+    expect(readFileSync(join(dir, 'events.jsonl')).at(-1)).toBe(10)
+    expect(seqsOf(dir, 'parser_diagnostics.jsonl')).toEqual([2])
+    expect(existsSync(join(dir, 'journal.lock'))).toBe(false)
+    return acknowledged.length
+  }
+  const acknowledged: number[] = []
+  const work = upTo(calls).map((fatal) => [fatal, fatal % 2 === 0 ? 'half' : ''] as const)
+  const next = async (): Promise<void> => {
+    for (let one = work.shift(); one; one = work.shift()) acknowledged.push(await check(...one))
+  }
+  await Promise.all([next(), next(), next()])
+  // The kills really fall before, between and after the events.
+  expect(new Set(acknowledged).size).toBeGreaterThan(3)
+}, 120_000)
+
+const kills = Number(process.env['SLUICE_KILLS'] ?? 15)
+
+test(`F1 kill -9 at random times (${kills}; SLUICE_KILLS=1000 for more), then a resume`, async () => {
+  const count = 300
+  const events = upTo(count).map((seq) => makeEvent(seq, { diagnostic: (seq - 1) % 3 === 1 }))
+  const lines = events.map((event) => JSON.stringify(event))
+  let left = kills
+  let inside = 0
+  const next = async () => {
+    while (left-- > 0) {
+      const dir = fresh()
+      const child = spawn(process.execPath, [writer, dir, `${count}`, '0'])
+      let said = ''
+      child.stdout.setEncoding('utf8').on('data', (text) => {
+        said += text
+      })
+      const closed = once(child, 'close')
+      await Promise.race([once(child.stdout, 'data'), closed])
+      setTimeout(() => child.kill('SIGKILL'), Math.random() * 60)
+      await closed
+      // The last word may be torn by the kill; it was then not heard.
+      const acknowledged = said
+        .split('\n')
+        .slice(0, -1)
+        .filter((word) => !word.startsWith('calls')).length
+      if (acknowledged > 0 && acknowledged < count) inside++
+      expect(wholeSeqs(dir).slice(0, acknowledged)).toEqual(upTo(acknowledged))
+      await pass(dir, events)
+      expect(linesOf(dir)).toEqual(lines)
+      rmSync(dir, { recursive: true })
+    }
+  }
+  await Promise.all([next(), next(), next()])
+  expect(inside).toBeGreaterThan(kills / 4)
+}, 600_000)
+
+// The whole product under the same fault: `test/run/kill.test.ts` does twenty moments, `bench/kill.ts 1000` a thousand.
+test('F1 kill -9 of a whole run in mid-output, then a resume', async () => {
+  const kill = await killOnce({ from: 'output', ms: 60 })
+  expect(kill.after).toBeGreaterThanOrEqual(kill.kept)
+  expect(kill.kept).toBeGreaterThanOrEqual(kill.acknowledged)
+}, 60_000)
+
+const disk = smallDisk('64k')
+const mounted = typeof disk !== 'string'
+if (mounted) disk.remove()
+const withDisk = async (size: string, body: (disk: SmallDisk) => Promise<void>) => {
+  const made = smallDisk(size) as SmallDisk
+  try {
+    await body(made)
+  } finally {
+    made.remove()
+  }
+}
+const reason = mounted ? '' : ` (skipped: ${disk})`
+
+test.runIf(mounted)(
+  `F2 ENOSPC on a real full file system (tmpfs): a typed error, whole lines, and a retry without duplicates${reason}`,
+  () =>
+    withDisk('64k', async (small) => {
+      const dir = join(small.dir, 'audit')
+      const events = upTo(400).map((seq) => makeEvent(seq))
+      let passed = 0
+      const failed = (async () => {
+        for await (const _event of Readable.from(events).pipe(journal(dir))) passed++
+      })()
+      await expect(failed).rejects.toMatchObject({
+        code: 'JOURNAL_FAILED',
+        message: expect.stringContaining('ENOSPC'),
+      })
+      const kept = seqsOf(dir)
+      expect(kept.length).toBeGreaterThan(20)
+      expect(kept).toEqual(upTo(kept.length))
+      expect(passed).toBeLessThanOrEqual(kept.length)
+      expect(readFileSync(join(dir, 'events.jsonl')).at(-1)).toBe(10)
+      small.remount('size=4m')
+      await pass(dir, events)
+      expect(seqsOf(dir)).toEqual(upTo(400))
+    }),
+)
+
+test.runIf(mounted)(
+  `F2 ENOSPC on a real full file system (tmpfs) under a whole run: one fault, the agent is ended, and the next attempt goes on${reason}`,
+  () =>
+    withDisk('256k', async (small) => {
+      const cwd = fresh()
+      const audit = join(small.dir, 'audit')
+      const flood = "say(lines[0]); for (;;) { say('x'.repeat(4000)); await sleep(0) }"
+      const live = run({ ...agent(cwd, flood), engine: codex, cwd, audit, fsDiff: false })
+      live.on('error', () => {}).resume()
+      await expect(live.end).rejects.toMatchObject({
+        code: expect.stringMatching(/^(RECORD_FAILED|JOURNAL_FAILED)$/),
+      })
+      for (const line of linesOf(audit)) JSON.parse(line)
+      small.remount('size=8m')
+      const { events, end } = await ran({ ...agent(cwd, 'for (const line of lines) say(line)'), cwd, audit })
+      expect([end.attempt, end.completion.state]).toEqual([2, 'awaiting_user_input'])
+      const all = linesOf(audit).map((line) => JSON.parse(line) as Event)
+      expect(all.slice(-events.length)).toEqual(events)
+      expect(new Set(all.map((event) => event.correlation.event_id)).size).toBe(all.length)
+    }),
+)
+
+test.runIf(mounted)(`F2 EROFS on a real read-only file system (tmpfs): said at once${reason}`, () =>
+  withDisk('64k', async (small) => {
+    small.remount('ro')
+    expect(() => journal(join(small.dir, 'audit'))).toThrow(
+      expect.objectContaining({ code: 'JOURNAL_FAILED', message: expect.stringContaining('EROFS') }),
+    )
+  }),
+)
+
+test.each(['EIO', 'ENOSPC', 'EROFS'])(
+  'F2 a short write, then %s (injected at the fs layer): a typed error, never a torn line followed by good ones, a retry does not duplicate',
+  async (code) => {
+    const dir = fresh()
+    const events = upTo(4).map((seq) => makeEvent(seq))
+    const real = fs.writeSync
+    let calls = 0
+    const book = journal(dir)
+    vi.spyOn(fs, 'writeSync').mockImplementation(((
+      fd: number,
+      bytes: Buffer,
+      from: number,
+      length: number,
+      at: number,
+    ) => {
+      if (++calls === 2) return real(fd, bytes, from, 11, at)
+      if (calls > 2) throw Object.assign(new Error(code), { code })
+      return real(fd, bytes, from, length, at)
+    }) as typeof fs.writeSync)
+    const failed = (async () => {
+      for await (const _event of Readable.from(events).pipe(book));
+    })()
+    await expect(failed).rejects.toMatchObject({ code: 'JOURNAL_FAILED', cause: { code } })
+    vi.restoreAllMocks()
+    expect(seqsOf(dir)).toEqual([1])
+    expect(readFileSync(join(dir, 'events.jsonl')).at(-1)).toBe(10)
+    await pass(dir, events)
+    expect(seqsOf(dir)).toEqual([1, 2, 3, 4])
+  },
+)
+
+test.each(['each', 'end'] as const)(
+  'F2 a failing fsync (%s, injected at the fs layer): a typed error, and nothing is written behind it',
+  async (fsync) => {
+    const dir = fresh()
+    vi.spyOn(fs, 'fdatasyncSync').mockImplementation(() => {
+      throw Object.assign(new Error('EIO'), { code: 'EIO' })
+    })
+    const events = upTo(3).map((seq) => makeEvent(seq))
+    await expect(pass(dir, events, { fsync })).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
+    vi.restoreAllMocks()
+    expect(seqsOf(dir)).toEqual(upTo(fsync === 'each' ? 1 : 3))
+    await pass(dir, events)
+    expect(seqsOf(dir)).toEqual([1, 2, 3])
+  },
+)
+
+test('F3 two writers on one run directory: the second process is refused by the lock, and a stale lock is taken over', async () => {
+  const dir = fresh()
+  const hold = `
+    import { openJournal } from ${JSON.stringify(join(plain, 'src/sinks/journal.js'))}
+    import { makeEvent } from ${JSON.stringify(join(plain, 'test/sinks/make-event.js'))}
+    const book = openJournal(${JSON.stringify(dir)})
+    book.append(makeEvent(1))
+    process.stdout.write('open')
+    setInterval(() => {}, 1000)`
+  const first = spawn(process.execPath, ['--input-type=module', '-e', hold])
+  await once(first.stdout, 'data')
+  expect(() => journal(dir)).toThrow(expect.objectContaining({ code: 'JOURNAL_LOCKED' }))
+  const second = spawn(process.execPath, ['--input-type=module', '-e', hold])
+  let said = ''
+  second.stderr.on('data', (bytes) => {
+    said += bytes
+  })
+  const [code] = await once(second, 'close')
+  expect([code, said.includes('JOURNAL_LOCKED')]).toEqual([1, true])
+  expect(seqsOf(dir)).toEqual([1])
+  first.kill('SIGKILL')
+  await once(first, 'exit')
+  expect(existsSync(join(dir, 'journal.lock'))).toBe(true)
+  await pass(dir, [makeEvent(1), makeEvent(2)])
+  expect(seqsOf(dir)).toEqual([1, 2])
+  expect(readdirSync(dir).filter((name) => name.includes('lock'))).toEqual([])
+})
+
+const message = (text: string) =>
+  `{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"${text}"}}\n`
+const textsOf = (events: readonly Event[]) =>
+  events.flatMap((event) =>
+    event.event.type === 'agent.message.final' ? [(event.data as { text: string }).text] : [],
+  )
+
+test.each<[string, (log: string) => void, string[]]>([
+  [
+    'truncated',
+    (log) => {
+      truncateSync(log, 0)
+      appendFileSync(log, message('two') + message('three'))
+    },
+    ['one', 'two', 'three'],
+  ],
+  [
+    'rotated',
+    (log) => {
+      renameSync(log, `${log}.old`)
+      writeFileSync(log, message('three'))
+    },
+    ['one', 'two', 'three'],
+  ],
+  [
+    'swapped for another inode with the same bytes and more',
+    (log) => {
+      copyFileSync(log, `${log}.new`)
+      appendFileSync(`${log}.new`, message('three'))
+      renameSync(`${log}.new`, log)
+    },
+    ['one', 'two', 'three'],
+  ],
+])(
+  'F4 a log %s while it is tailed: detected, read from 0, each event once',
+  async (_how, change, expected) => {
+    const dir = fresh()
+    const log = join(dir, 'stdout.1.log')
+    writeFileSync(log, message('one') + message('two'))
+    const flow = replay(dir, { follow: true, engine: codex })
+    const events: Event[] = []
+    for await (const event of flow) {
+      events.push(event)
+      if (textsOf(events).length === 2 && event.event.type === 'agent.message.final') change(log)
+      if (textsOf(events).includes('three')) break
+    }
+    expect(textsOf(events)).toEqual(expected)
+    expect(events.map((event) => event.seq)).toEqual(upTo(events.length))
+    expect(codesOf(events)).toContain('LOG_RESTARTED')
+  },
+)
+
+test('F4 a checkpoint ahead of its file: what is there is read, once, and nothing is made up', async () => {
+  const dir = fresh()
+  const log = message('one') + message('two')
+  writeFileSync(join(dir, 'stdout.1.log'), log)
+  const note = (from: number, length: number) => JSON.stringify({ channel: 'stdout', from, length, ms: 1 })
+  for (const checkpoint of [
+    `${note(0, log.length * 10)}\n`,
+    `${note(0, 10)}\n${note(10, 1e9)}\n`,
+    `${note(log.length * 2, 10)}\n`,
+  ]) {
+    writeFileSync(join(dir, 'chunks.1.jsonl'), checkpoint)
+    const events: Event[] = []
+    for await (const event of replay(dir, { engine: codex })) events.push(event)
+    expect(textsOf(events)).toEqual(['one', 'two'])
+  }
+  // The events that were kept are the other checkpoint: a journal of more than the log can give is another run's.
+  await pass(dir, [makeEvent(1), makeEvent(2)])
+  await expect(pass(dir, [makeEvent(1, { text: 'other' })])).rejects.toMatchObject({
+    code: 'JOURNAL_MISMATCH',
+  })
+})
+
+test('F5 a clock that goes back, skew between streams, a DST jump: order by seq, and a time is never what decides', async () => {
+  const hour = 3_600_000
+  // Forwards, an hour back, two hours on, then frozen.
+  const times = [5 * hour, 4 * hour, 6 * hour, 3 * hour, 3 * hour]
+  const chunks: Chunk[] = []
+  for (const text of ['same', 'same', 'b']) {
+    chunks.push({ channel: 'stdout', bytes: Buffer.from(message(text)), channels: ['stdout', 'pty'] })
+    chunks.push({ channel: 'pty', bytes: Buffer.from(message(text).replace('\n', '\r\n')) })
+  }
+  const read = (clock: () => number) => drive(eventStage(codex, { clock }), chunks)
+  let asked = 0
+  const odd = read(() => times[asked++ % times.length]!)
+  const even = read(() => 0)
+  const timeless = (events: readonly Event[]) => events.map((event) => ({ ...event, ts: '' }))
+  // Whatever the clock says, the same events in the same order: twins paired, equal ones of one stream kept.
+  expect(timeless(odd)).toEqual(timeless(even))
+  expect(textsOf(odd)).toEqual(['same', 'same', 'b'])
+  expect(odd.map((event) => event.seq)).toEqual(upTo(odd.length))
+  expect(odd.map((event) => event.ts)).not.toEqual(odd.map((event) => event.ts).sort())
+  // And the journal takes them as they come, and knows them again at another time.
+  const dir = fresh()
+  await pass(dir, odd)
+  await pass(dir, even)
+  expect(seqsOf(dir)).toEqual(upTo(odd.length))
+  rmSync(dir, { recursive: true })
+})

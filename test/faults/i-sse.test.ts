@@ -1,0 +1,270 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { createParser } from 'eventsource-parser'
+import { afterEach, expect, test } from 'vitest'
+import { openJournal } from '../../src/sinks/journal.ts'
+import { takeLock } from '../../src/sinks/lock.ts'
+import { sse, sseMessage } from '../../src/sinks/sse.ts'
+import { ask, parseSse, putRun, root, serving, shutAll } from '../serve/serving.ts'
+import { makeEvent } from '../sinks/make-event.ts'
+
+afterEach(shutAll)
+
+/** Like a browser's EventSource: it remembers the last id, comes back with it after a cut, and counts what it saw. */
+class Client {
+  readonly seen: string[] = []
+  last = ''
+  resets = 0
+  #request: ReturnType<typeof get> | undefined
+  readonly #url: string
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  /** Listens until the server ends the stream, or `hangUp` says that it is enough. */
+  listen(hangUp: (seen: number) => boolean = () => false): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const headers = this.last ? { 'last-event-id': this.last } : {}
+      this.#request = get(this.#url, { headers, agent: false }, (response: IncomingMessage) => {
+        const parser = createParser({
+          onEvent: ({ id, event }) => {
+            if (event === 'sluice.reset') this.resets++
+            if (id !== undefined) this.last = id
+            if (id) this.seen.push(id)
+          },
+        })
+        response.setEncoding('utf8').on('data', (text) => {
+          parser.feed(text)
+          if (hangUp(this.seen.length)) response.destroy()
+        })
+        response.once('close', () => resolve(response.statusCode ?? 0))
+      })
+      this.#request.on('error', (error: NodeJS.ErrnoException) =>
+        error.code === 'ECONNRESET' ? resolve(0) : reject(error),
+      )
+    })
+  }
+
+  hangUp(): void {
+    this.#request?.destroy()
+  }
+}
+
+test('I1 CR, LF and CRLF in data become several data lines, U+0085 and U+2028 are ordinary', async () => {
+  for (const data of ['a\nb', 'a\rb', 'a\r\nb']) {
+    expect(sseMessage({ data })).toBe('data: a\ndata: b\n\n')
+    expect(parseSse(sseMessage({ id: '1', data }))).toMatchObject([{ id: '1', data: 'a\nb' }])
+  }
+  for (const data of ['a\u0085b', 'a\u2028b', 'a\u2029b', 'a\u000bb', ' a', ':a', 'id: 7', ''])
+    expect(parseSse(sseMessage({ id: '1', data }))[0]).toMatchObject({ id: '1', data })
+  expect(parseSse(sseMessage({ data: 'x\n\nid: 9\nevent: forged\ndata: y' }))).toHaveLength(1)
+  // And on the wire, in an event that says all of it.
+  const text = 'a\nb\rc\r\nd\u0085e\u2028f\n\ndata: forged\n\n'
+  let sent = ''
+  for await (const part of Readable.from([makeEvent(1, { text })]).pipe(sse({ heartbeat: 0 }))) sent += part
+  const [message, ...more] = parseSse(sent)
+  expect(more).toEqual([])
+  expect(JSON.parse(message!.data)).toMatchObject({ data: { text } })
+})
+
+test('I1 an id or an event name with CR, LF or NUL is refused', async () => {
+  for (const bad of ['a\rb', 'a\nb', 'a\r\nb', 'a\0b', '\n', '\r', '\0']) {
+    for (const message of [
+      { id: bad, data: '' },
+      { event: bad, data: '' },
+    ])
+      expect(() => sseMessage(message)).toThrow(expect.objectContaining({ code: 'SSE_FIELD' }))
+  }
+  const forged = Readable.from([makeEvent(1, { run: 'r\n\ndata: forged' })]).pipe(sse({ heartbeat: 0 }))
+  await expect(forged.toArray()).rejects.toMatchObject({ code: 'SSE_FIELD' })
+})
+
+test('I2 slow clients: each has a bounded queue and is then disconnected, the others are unaffected', async () => {
+  const dir = root()
+  const path = putRun(dir, 'r', 1)
+  const text = 'y'.repeat(2000)
+  const lines = Array.from(
+    { length: 8000 },
+    (_, i) => `${JSON.stringify(makeEvent(i + 1, { run: 'r', text }))}\n`,
+  )
+  writeFileSync(join(path, 'events.jsonl'), lines.join(''))
+  const { url, port, clients } = await serving(dir, { maxStall: 500 })
+  const before = process.memoryUsage().rss
+  const deaf = Array.from({ length: 40 }, () => {
+    const socket = connect(port, '127.0.0.1').pause()
+    socket.on('error', () => {})
+    socket.write('GET /runs/r/events HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    return socket
+  })
+  const good = new Client(`${url}runs/r/events`)
+  await good.listen()
+  expect(good.seen).toHaveLength(8000)
+  await expect.poll(clients, { timeout: 10_000 }).toBe(0)
+  // 40 times 17 MB were asked for.
+  expect(process.memoryUsage().rss - before).toBeLessThan(300e6)
+  // Each was served, and cut long before it had everything.
+  const sizes = await Promise.all(
+    deaf.map(async (socket) => {
+      let size = 0
+      socket.on('data', (bytes) => {
+        size += bytes.length
+      })
+      socket.resume()
+      await once(socket, 'close')
+      return size
+    }),
+  )
+  expect(Math.min(...sizes)).toBeGreaterThan(0)
+  expect(Math.max(...sizes)).toBeLessThan(lines.length * 2000)
+})
+
+test('I3 a reconnect with a Last-Event-ID: exactly what comes after it, or a clear reset, or a refusal', async () => {
+  const dir = root()
+  const path = putRun(dir, 'r', 200)
+  putRun(dir, 'other', 50)
+  // The first ten are gone: an id among them is too old.
+  const lines = readFileSync(join(path, 'events.jsonl'), 'utf8').split('\n')
+  writeFileSync(join(path, 'events.jsonl'), lines.slice(10).join('\n'))
+  const { url } = await serving(dir)
+  const from = (id: string) => ask(`${url}runs/r/events`, { 'last-event-id': id })
+  const ids = (text: string) => parseSse(text).map((message) => message.id)
+  const expected = (first: number) => Array.from({ length: 201 - first }, (_, i) => `r:${first + i}`)
+
+  for (const valid of [11, 50, 199]) expect(ids((await from(`r:${valid}`)).text)).toEqual(expected(valid + 1))
+  expect((await from('r:200')).status).toBe(204)
+  for (const [id, reason] of [
+    ['r:5', 'gone'],
+    ['r:201', 'gone'],
+    ['r:999999999999999', 'gone'],
+    ['other:7', 'foreign'],
+    ['r:7x', 'foreign'],
+    ['r:-1', 'foreign'],
+    ['r:1e3', 'foreign'],
+    ['r:__proto__', 'foreign'],
+    ['../other:7', 'foreign'],
+    ["r:7'; drop", 'foreign'],
+  ]) {
+    const [reset, ...rest] = parseSse((await from(id!)).text)
+    expect([id, reset!.event, JSON.parse(reset!.data).reason]).toEqual([id, 'sluice.reset', reason])
+    expect(rest.map((message) => message.id)).toEqual(expected(11))
+  }
+  expect((await from('r'.repeat(2000))).status).toBe(400)
+  // Node itself answers a header that is larger than it takes.
+  expect([400, 431]).toContain((await from('9'.repeat(12_000))).status)
+  expect([400, 431]).toContain((await from('9'.repeat(200_000)).catch(() => ({ status: 431 }))).status)
+
+  // A client that is cut again and again sees every event once.
+  const client = new Client(`${url}runs/r/events`)
+  for (let cuts = 0, status = 0; status !== 204 && cuts < 500; cuts++) {
+    const goal = client.seen.length + 17
+    status = await client.listen((seen) => seen >= goal)
+  }
+  expect([client.seen, client.resets]).toEqual([expected(11), 0])
+})
+
+test.runIf(existsSync('/proc/self/fd'))(
+  'I4 a client that is stopped, one that half-closes, one that vanishes: heartbeats go on, the dead ones are let go, no descriptor is left',
+  async () => {
+    const dir = root()
+    const path = putRun(dir, 'r', 0)
+    const book = openJournal(path)
+    book.append(makeEvent(1, { run: 'r' }))
+    const { url, port, clients } = await serving(dir, { heartbeat: 20, maxStall: 2500 })
+    const descriptors = () => readdirSync('/proc/self/fd').length
+    const before = descriptors()
+    const request = 'GET /runs/r/events HTTP/1.1\r\nHost: localhost\r\n\r\n'
+
+    // A whole process that is stopped: its kernel still takes bytes, until its buffer is full.
+    const stopped = spawn(process.execPath, [
+      '-e',
+      `const s = require('net').connect(${port}, '127.0.0.1'); s.write(${JSON.stringify(request)}); s.on('data', () => process.stdout.write('.'))`,
+    ])
+    await once(stopped.stdout, 'data')
+    stopped.kill('SIGSTOP')
+    const vanished = connect(port, '127.0.0.1')
+    vanished.write(request)
+    await once(vanished, 'data')
+    vanished.resetAndDestroy()
+    // It will not ask again, so it is taken at its word and let go.
+    const halfClosed = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).resume()
+    halfClosed.end(request)
+    await once(halfClosed, 'end')
+    const listener = connect(port, '127.0.0.1')
+    let heard = ''
+    listener.setEncoding('utf8').on('data', (text) => {
+      heard += text
+    })
+    listener.write(request)
+    const live = new Client(`${url}runs/r/events`)
+    const ended = live.listen()
+    await expect.poll(() => heard.split(':\n\n').length, { timeout: 5000 }).toBeGreaterThan(3)
+    await expect.poll(clients).toBe(3)
+
+    // Enough to fill every buffer on the way to the one that is stopped.
+    for (let seq = 2; seq <= 6000; seq++) {
+      book.append(makeEvent(seq, { run: 'r', text: 'z'.repeat(2000) }))
+      // The server lives in this process, too, and must not look stalled itself.
+      if (seq % 50 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+    await expect.poll(() => live.seen.length, { timeout: 20_000 }).toBe(6000)
+    await expect.poll(clients, { timeout: 20_000 }).toBe(2)
+    book.close()
+    await ended
+    expect(heard).toContain('id: r:6000\n')
+    stopped.kill('SIGKILL')
+    halfClosed.destroy()
+    listener.destroy()
+    await expect.poll(clients).toBe(0)
+    await expect.poll(descriptors, { timeout: 10_000 }).toBeLessThanOrEqual(before + 3)
+  },
+)
+
+test.runIf(existsSync('/proc/self/fd'))(
+  'I4 1,000 clients at once, then a storm of reconnects: every event once for each, bounded, no descriptor left',
+  async () => {
+    const dir = root()
+    const path = putRun(dir, 'r', 0)
+    const book = openJournal(path)
+    for (let seq = 1; seq <= 20; seq++) book.append(makeEvent(seq, { run: 'r' }))
+    const { url, clients } = await serving(dir)
+    const descriptors = () => readdirSync('/proc/self/fd').length
+    const before = descriptors()
+    const memory = process.memoryUsage().rss
+    const crowd = Array.from({ length: 1000 }, () => new Client(`${url}runs/r/events`))
+    const first = crowd.map((client) => client.listen((seen) => seen >= 30))
+    await expect.poll(clients, { timeout: 30_000 }).toBe(1000)
+    for (let seq = 21; seq <= 30; seq++) book.append(makeEvent(seq, { run: 'r' }))
+    await Promise.all(first)
+    // All hang up at the same event and come back at once.
+    const again = crowd.map((client) => client.listen())
+    for (let seq = 31; seq <= 50; seq++) book.append(makeEvent(seq, { run: 'r' }))
+    await expect
+      .poll(() => crowd.every((client) => client.seen.length === 50), { timeout: 30_000 })
+      .toBe(true)
+    book.close()
+    await Promise.all(again)
+    const expected = Array.from({ length: 50 }, (_, i) => `r:${i + 1}`)
+    for (const client of crowd) expect([client.seen, client.resets]).toEqual([expected, 0])
+    await expect.poll(clients, { timeout: 10_000 }).toBe(0)
+    await expect.poll(descriptors, { timeout: 10_000 }).toBeLessThanOrEqual(before + 10)
+    // Both ends of a thousand connections live in this process.
+    expect(process.memoryUsage().rss - memory).toBeLessThan(400e6)
+    // One more than allowed is told to come back.
+    const lock = takeLock(join(path, 'journal.lock'))
+    const few = await serving(dir, { maxClients: 2 })
+    const held = [new Client(`${few.url}runs/r/events`), new Client(`${few.url}runs/r/events`)]
+    const holding = held.map((client) => client.listen())
+    await expect.poll(few.clients).toBe(2)
+    expect(await new Client(`${few.url}runs/r/events`).listen()).toBe(503)
+    for (const client of held) client.hangUp()
+    await Promise.all(holding)
+    lock.release()
+  },
+  120_000,
+)

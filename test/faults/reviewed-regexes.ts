@@ -1,0 +1,155 @@
+/**
+ * Every regular expression in src/, and why it cannot be made to take long: its input is bounded, or each character is
+ * looked at a bounded number of times. A new one is added here after somebody has thought about it.
+ */
+export const reviewed: Readonly<Record<string, { readonly why: string; readonly max?: number }>> = {
+  'ask/live.ts /^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$/': {
+    why: 'one number of a payload; every character is read once',
+  },
+  'ask/subtrees.ts /^#\\/(\\$defs|definitions)\\/([^/~%]{1,200})$/': {
+    why: 'a $ref of a schema, which is trusted, and bounded',
+  },
+  'base/fault.ts /[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
+    { why: 'text that was clipped before' },
+  'base/fault.ts /[\\ud800-\\udbff]/': { why: 'text that was clipped before' },
+  'cli/draw.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
+    { why: 'one class, every character is read once' },
+  'cli/duration.ts /^(\\d{1,9}(?:\\.\\d{1,3})?)(ms|s|m|h)?$/': { why: 'an option on the command line' },
+  'cli/replay.ts /^[1-9]\\d{0,8}$/': { why: 'an option on the command line' },
+  'cli/serve.ts /^\\d{1,5}$/': { why: 'an option on the command line' },
+  'cli/width.ts /\\ufe0f/u': { why: 'one grapheme' },
+  'cli/width.ts /^[\\p{Mn}\\p{Me}\\p{Cf}]/u': { why: 'one grapheme' },
+  'cli/width.ts /^\\p{Emoji_Presentation}/u': { why: 'one grapheme' },
+  'cli/width.ts /^\\p{RI}\\p{RI}/u': { why: 'one grapheme' },
+  'engines/claude.ts /^(multi)?edit$/i': { why: 'anchored, the name of a tool' },
+  'engines/claude.ts /^write/i': { why: 'anchored, the name of a tool' },
+  'engines/codex.ts /^(thread|turn|item)\\.[a-z]+$/': { why: 'anchored, every character is read once' },
+  'engines/codex.ts /^Reconnecting/': { why: 'anchored, every character is read once' },
+  'engines/gemini.ts /^(Error when talking to Gemini API|Error generating content|\\[API Error)/': {
+    why: 'anchored, the first 200 or 500 characters of a line',
+    max: 500,
+  },
+  'engines/gemini.ts /^(Warning: |YOLO mode is enabled|Ripgrep is not available|Loaded cached credentials|\\[STARTUP\\])/':
+    { why: 'anchored, the first 200 or 500 characters of a line', max: 500 },
+  'engines/gemini.ts /^Attempt \\d+ failed/': {
+    why: 'anchored, the first 200 or 500 characters of a line',
+    max: 500,
+  },
+  'engines/gemini.ts /^\\{\\s*"session_id":\\s*"([^"]+)",/': {
+    why: 'anchored, the first 200 or 500 characters of a line',
+    max: 500,
+  },
+  'engines/iflow.ts /"session-id"\\s*:\\s*"([^"]{1,200})"/': {
+    why: 'the first 500 or 4096 characters of a line',
+    max: 4_096,
+  },
+  'engines/iflow.ts /^(\\w*Error|Failed|Exception)\\b/': {
+    why: 'the first 500 or 4096 characters of a line',
+    max: 4_096,
+  },
+  'engines/iflow.ts /^Error executing tool \\S+:/': {
+    why: 'the first 500 or 4096 characters of a line',
+    max: 4_096,
+  },
+  'engines/iflow.ts /^\\S{0,3}\\s*Resuming session (\\S{1,200})/u': {
+    why: 'the first 500 or 4096 characters of a line',
+    max: 4_096,
+  },
+  'events/artifacts.ts /[\\u0000-\\u001f\\u007f]/': {
+    why: 'a path of at most 4096 characters, every one read once',
+    max: 4_096,
+  },
+  'events/artifacts.ts /\\p{Default_Ignorable_Code_Point}/gu': {
+    why: 'a path of at most 4096 characters, every one read once',
+    max: 4_096,
+  },
+  'events/artifacts.ts /^[A-Za-z]:/': {
+    why: 'a path of at most 4096 characters, every one read once',
+    max: 4_096,
+  },
+  'events/cut.ts /\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d[.\\d]*Z\\s+(?:ERROR|WARN|INFO|DEBUG|TRACE)\\s/': {
+    why: 'the last 4096 characters of a line, and what repeats cannot begin a match',
+    max: 4_096,
+  },
+  'frames/fence.ts /^ {0,3}$/': { why: 'at most 64 characters before a fence', max: 64 },
+  'frames/fence.ts /^ {0,3}(?:(>) ?|(?:[-*+]|\\d{1,9}[.)])[ \\t]+)/': {
+    why: 'at most 64 characters before a fence',
+    max: 64,
+  },
+  'frames/frames.ts /^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/': { why: 'an option' },
+  'page.js /(.)\\/\\.audit$/': { why: 'the id of a run, every character is read once' },
+  'page.js /(`[^`\\n]{1,200}`)/': {
+    why: 'text below 20,000 characters, at most 200 looked at from each',
+    max: 20_000,
+  },
+  'page.js /[\\u0000-\\u0008\\u000b-\\u001f\\u007f]/g': { why: 'one class, every character is read once' },
+  'page.js /\\n{1,9}$/': { why: 'at most nine looked at from each character' },
+  'page.js /^ {0,3}```/': { why: 'anchored and bounded' },
+  'page.js /^[*#\\s]+|[*\\s]+$/g': { why: 'the first 400 characters of a line', max: 400 },
+  'page.js /^[\\w@%+=:,./-]+$/': { why: 'anchored, every character is read once' },
+  'page.js /^\\n{1,9}/': { why: 'anchored and bounded' },
+  'run/audit.ts /^([a-z-]+)(?:\\.(\\d{1,9}))?\\.(log|jsonl?)$/': { why: 'the name of a file', max: 255 },
+  'run/fs-diff.ts /^\\/?[\\w.-]+\\/?$/': {
+    why: 'a line of a .gitignore of at most 64 KiB, anchored',
+    max: 65_536,
+  },
+  'serve/raw.ts /^\\d{1,15}$/': { why: 'anchored and bounded' },
+  'serve/server.ts /:\\d{1,5}$/': { why: 'a Host header, which Node bounds at 16 KiB', max: 16_384 },
+  'serve/server.ts /^\\[(.*)\\]$/': { why: 'a Host header, which Node bounds at 16 KiB', max: 16_384 },
+  'serve/stream.ts /^(?:(\\d{1,9})\\.)?(\\d{1,15})$/': {
+    why: 'an id of at most 1024 characters, anchored and bounded',
+  },
+  'sinks/lock.ts /^[\\w-]{1,64}$/': { why: 'anchored and bounded' },
+  'sinks/sse.ts /[\\r\\n\\0]/': { why: 'one class, every character is read once' },
+  'sinks/sse.ts /\\r\\n|\\r|\\n/': { why: 'one class, every character is read once' },
+  'values/fence-body.ts /[ \\t]/': { why: 'one class, the first hit ends it' },
+  'values/inspect.ts /[.e]/i': { why: 'one number of a payload; every character is read once' },
+  'values/inspect.ts /^-?[0.]*[1-9]/': { why: 'one number of a payload; every character is read once' },
+  'values/inspect.ts /e/i': { why: 'one number of a payload; every character is read once' },
+  'values/json-schema.ts /#$/': { why: 'the $schema of a schema, which is trusted' },
+  'values/json-schema.ts /^https?:\\/\\//': { why: 'the $schema of a schema, which is trusted' },
+  'values/marks.ts /^[A-Za-z0-9]{1,16}[ \\t]*(?=\\r?\\n|$)/': { why: '64 characters behind a mark', max: 64 },
+  'values/mend.ts /^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$/': {
+    why: 'one word of at most 256 characters',
+    max: 256,
+  },
+  'values/mend.ts /^-?[\\p{L}_$][\\p{L}\\p{N}_$./@-]*$/u': {
+    why: 'one word of at most 256 characters',
+    max: 256,
+  },
+  'values/mend.ts /^[+]?\\.?\\d/': { why: 'one word of at most 256 characters', max: 256 },
+  'values/mend.ts /^[0-9a-fA-F]{4}$/': { why: 'one word of at most 256 characters', max: 256 },
+  'values/mend.ts /^\\+/': { why: 'one word of at most 256 characters', max: 256 },
+  'values/mend.ts /^\\./': { why: 'one word of at most 256 characters', max: 256 },
+  'values/partial.ts /^[0-9a-fA-F]*$/': { why: 'at most four digits of an escape', max: 4 },
+  'values/partial.ts /^d[89ab]/i': { why: 'at most four digits of an escape', max: 4 },
+  'values/repair.ts /"([A-Za-z]{1,9})"/g': {
+    why: 'at most maxRepair characters (64 KiB), every one read once',
+    max: 65_536,
+  },
+  'values/repair.ts /[\\s,"\'`\\\\\\u2018-\\u201f]+/gu': {
+    why: 'at most maxRepair characters (64 KiB), every one read once',
+    max: 65_536,
+  },
+  'work/comment.ts /&/g': { why: 'one class, every character is read once' },
+  'work/comment.ts /</g': { why: 'one class, every character is read once' },
+  'work/comment.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]/g': {
+    why: 'one class, every character is read once',
+  },
+  'work/comment.ts /\\r\\n?|[\\u2028\\u2029\\u0085]/g': { why: 'one class, every character is read once' },
+  'work/comment.ts /\\s+/g': { why: 'a field of bounded length, every character is read once' },
+  'work/comment.ts /\\{\\{([^{}]{0,100})\\}\\}/g': {
+    why: 'a template, which is trusted; at most 100 looked at from each brace',
+  },
+  'work/comment.ts /^\\{\\{#(\\w+)\\}\\}\\n([\\s\\S]*?)^\\{\\{\\/\\1\\}\\}\\n?/gm': {
+    why: 'a template, which is trusted and short',
+    max: 4_000,
+  },
+  'work/ledger.ts /^\\d{9}\\.json$/': { why: 'the name of a file', max: 255 },
+  'work/order.ts /[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Cs}]/u': { why: 'one class, the first hit ends it' },
+  'work/outbox.ts /[^A-Za-z0-9]+/g': { why: 'a name of bounded length, every character read once' },
+  'work/outbox.ts /^<!-- sluice-work ([0-9a-f]{64}) -->\\n/': {
+    why: 'a name of bounded length, every character read once',
+  },
+  'work/result.ts /[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Cs}]/u': { why: 'one class, the first hit ends it' },
+}
