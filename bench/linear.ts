@@ -121,7 +121,7 @@ export async function measureLinear(
   return results
 }
 
-const SMALLEST = 1 << 17
+const SMALLEST = 1 << 15
 /** Twice as much still fits into `maxFrame`, so both sizes meet the same rules. */
 const LARGEST = 1 << 22
 

@@ -18,7 +18,7 @@ const HELP = `npm run bench -- [options]
 Measures the built package beside its peers, after checking every answer. A full run takes some minutes and
 writes bench/results.json, bench/README.md and bench/plot.svg.
 
-  --quick          smaller inputs and fewer rounds, under two minutes; prints, and writes nothing
+  --quick          smaller inputs, fewer rounds and chunk sizes, under two minutes; prints, and writes nothing
   --only W1,M      only these of ${PARTS.join(', ')}; prints, and writes nothing
   --check          answers, linearity and memory, no timing; exit code 1 if one of them fails
   --compare FILE   prints what changed since an older results.json
@@ -26,7 +26,7 @@ writes bench/results.json, bench/README.md and bench/plot.svg.
 `
 
 const FULL: Pace = { rounds: 7, minCpuMs: 200, warmUpMs: 600 }
-const QUICK: Pace = { rounds: 3, minCpuMs: 60, warmUpMs: 200 }
+const QUICK: Pace = { rounds: 3, minCpuMs: 60, warmUpMs: 150 }
 
 const { values: options } = parseArgs({
   options: {

@@ -9,36 +9,32 @@ import { batched, chunksOf, oneByOne, type Reading, source } from '../source.ts'
 
 export const OURS = 'values({lines})'
 
+interface LineShape {
+  readonly bytes: number
+  readonly min: number
+  readonly max: number
+  readonly goals: readonly Goal[]
+}
+
 /** The scenes of W2 and W2s: lines of one range of lengths, in several chunkings and readings. */
 export async function* lineScenes(
-  bytes: number,
-  min: number,
-  max: number,
-  goals: Goal[],
+  { bytes, min, max, goals }: LineShape,
+  quick: boolean,
 ): AsyncGenerator<Scene> {
-  const made = lineInput(bytes, min, max)
-  const base = {
-    bytes: made.input.length,
-    expected: await answerTo(made.lines.map((line) => JSON.parse(line))),
-  }
-  const texts = await answerTo(made.lines)
-  for (const [name, size] of [
-    ['64 KiB chunks', 65_536],
-    ['4,095 B chunks', 4095],
-  ] as const) {
-    const chunks = chunksOf(made.input, size)
-    const open = () => source(chunks)
-    const limit = preSplit(made.lines)
-    const cutOnly = cut(open, texts)
-    yield {
-      ...base,
-      name: `${name}, data`,
-      candidates: [...readers(open, batched), cutOnly, limit],
-      goals: size === 65_536 ? goals : [],
-    }
-    if (size === 65_536)
-      yield { ...base, name: `${name}, for await`, candidates: [...readers(open, oneByOne), limit] }
-  }
+  const { lines, input } = lineInput(bytes, min, max)
+  const base = { bytes: input.length, expected: await answerTo(lines.map((line) => JSON.parse(line))) }
+  const texts = await answerTo(lines)
+  const limit = preSplit(lines)
+  const whole = chunksOf(input, 65_536)
+  const open = () => source(whole)
+  const all = [...readers(open, batched), cut(open, texts), limit]
+  yield { ...base, name: '64 KiB chunks, data', candidates: all, goals }
+  yield { ...base, name: '64 KiB chunks, for await', candidates: [...readers(open, oneByOne), limit] }
+  if (quick) return
+  const odd = chunksOf(input, 4095)
+  const openOdd = () => source(odd)
+  const oddly = [...readers(openOdd, batched), cut(openOdd, texts), limit]
+  yield { ...base, name: '4,095 B chunks, data', candidates: oddly }
   yield await tinyChunks(min, max)
 }
 
