@@ -9,6 +9,14 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'ask/subtrees.ts /^#\\/(\\$defs|definitions)\\/([^/~%]{1,200})$/': {
     why: 'a $ref of a schema, which is trusted, and bounded',
   },
+  'engines/claude-turn.ts /^(multi)?edit$/i': {
+    why: 'anchored: it stops at the first character that does not fit',
+  },
+  'engines/claude-turn.ts /^write/i': { why: 'anchored: it stops at the first character that does not fit' },
+  'events/payload.ts /[\\s\\0]/': { why: 'one class, tested on one character' },
+  'events/payload.ts /[\\u001b\\u0080-\\u009f]/': { why: 'one class, every character is read once' },
+  'values/document.ts /^\\d+$/': { why: 'one class, every character is read once' },
+  'values/items.ts /^[{[]/': { why: 'looks at the first character' },
   'base/fault.ts /[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
     { why: 'text that was clipped before' },
   'base/fault.ts /[\\ud800-\\udbff]/': { why: 'text that was clipped before' },
@@ -21,8 +29,6 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'cli/width.ts /^[\\p{Mn}\\p{Me}\\p{Cf}]/u': { why: 'one grapheme' },
   'cli/width.ts /^\\p{Emoji_Presentation}/u': { why: 'one grapheme' },
   'cli/width.ts /^\\p{RI}\\p{RI}/u': { why: 'one grapheme' },
-  'engines/claude.ts /^(multi)?edit$/i': { why: 'anchored, the name of a tool' },
-  'engines/claude.ts /^write/i': { why: 'anchored, the name of a tool' },
   'engines/codex.ts /^(thread|turn|item)\\.[a-z]+$/': { why: 'anchored, every character is read once' },
   'engines/codex.ts /^Reconnecting/': { why: 'anchored, every character is read once' },
   'engines/gemini.ts /^(Error when talking to Gemini API|Error generating content|\\[API Error)/': {
