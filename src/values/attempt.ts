@@ -1,5 +1,6 @@
 import type { Code, Note, SchemaError } from '../base/fault.ts'
 import { isDeeper } from './depth.ts'
+import { keyCount } from './inspect.ts'
 import { mayHoldProtoKey, type ProtoKeys, removeProtoKeys } from './proto.ts'
 import type { Check } from './schema.ts'
 
@@ -24,6 +25,8 @@ export interface Passed {
   readonly kind: 'passed'
   readonly value: unknown
   readonly notes: readonly Note[]
+  /** The `keyCount` of the value as it was parsed; 0 if nobody is going to ask. */
+  readonly keys: number
 }
 
 export interface Rejected {
@@ -56,6 +59,7 @@ export function attempt(text: string, rules: Rules): Tried {
   } catch (cause) {
     return { kind: 'broken', code: 'INVALID_JSON', detail: '', cause }
   }
+  const keys = rules.look ? keyCount(value) : 0
   let notes = NONE
   if (rules.protoKeys !== 'keep' && mayHoldProtoKey(value)) {
     const removed = removeProtoKeys(value)
@@ -67,23 +71,26 @@ export function attempt(text: string, rules: Rules): Tried {
   if (rules.root === 'object' && !isRecord(value)) {
     return { kind: 'rejected', code: 'ROOT_NOT_OBJECT', detail: `it is ${nameOf(value)}` }
   }
-  // Most callers have neither a normalizer nor a schema.
-  if (!rules.check && rules.normalize.length === 0) return { kind: 'passed', value, notes }
-  return judge(value, notes, rules)
+  return judge(value, notes, keys, rules)
 }
 
 const NONE: readonly Note[] = []
 
-function judge(parsed: unknown, notes: readonly Note[], rules: Rules): Passed | Rejected {
+function judge(parsed: unknown, notes: readonly Note[], keys: number, rules: Rules): Passed | Rejected {
   // Nearly every value passes with nothing to do before the schema: that path makes nothing it does not need.
-  if (rules.normalize.length > 0) return judgeNormalized(parsed, notes, rules)
+  if (rules.normalize.length > 0) return judgeNormalized(parsed, notes, keys, rules)
   const checked = rules.check?.(parsed)
-  if (!checked) return { kind: 'passed', value: parsed, notes }
-  if ('value' in checked) return { kind: 'passed', value: checked.value, notes }
+  if (!checked) return { kind: 'passed', value: parsed, notes, keys }
+  if ('value' in checked) return { kind: 'passed', value: checked.value, notes, keys }
   return rejectedBy(checked.errors, envelopeOf(parsed))
 }
 
-function judgeNormalized(parsed: unknown, notes: readonly Note[], rules: Rules): Passed | Rejected {
+function judgeNormalized(
+  parsed: unknown,
+  notes: readonly Note[],
+  keys: number,
+  rules: Rules,
+): Passed | Rejected {
   // Read before the normalizers run: they may change the value in place.
   const envelope = envelopeOf(parsed)
   let value = parsed
@@ -101,8 +108,8 @@ function judgeNormalized(parsed: unknown, notes: readonly Note[], rules: Rules):
     }
   }
   const checked = rules.check?.(value)
-  if (!checked) return { kind: 'passed', value, notes }
-  if ('value' in checked) return { kind: 'passed', value: checked.value, notes }
+  if (!checked) return { kind: 'passed', value, notes, keys }
+  if ('value' in checked) return { kind: 'passed', value: checked.value, notes, keys }
   return rejectedBy(checked.errors, envelope)
 }
 

@@ -200,7 +200,7 @@ function passOf(
   notes: readonly Note[],
   rules: Rules,
 ): Pass {
-  const found = rules.look ? inspect(text) : NONE
+  const found = rules.look ? inspect(text, passed.keys) : NONE
   const all =
     passed.notes.length + notes.length + found.length === 0 ? NONE : [...notes, ...passed.notes, ...found]
   return { ok: true, value: passed.value, changes, notes: all }
