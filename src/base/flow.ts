@@ -57,6 +57,8 @@ const MAX_AHEAD = 64 * 1024
 const MIN_PORTION = 512
 /** What one portion can at worst queue: quiet input lets portions grow, and then every byte may be an item. */
 const MAX_PORTION = 16 * 1024
+/** For a stage that takes turns: it stops by itself when it has written enough. */
+const WHOLE_PORTION = 64 * 1024
 /** After so many milliseconds without a pause, timers and sockets get their turn. */
 const MAX_BUSY_MS = 15
 
@@ -89,6 +91,7 @@ class StageTransform<In, Out> extends Transform {
       },
       end() {},
     })
+    if (this.#sink.more) this.#portion = WHOLE_PORTION
     this.on('pipe', (source: Readable) => this.#sources.add(source))
     this.on('unpipe', (source: Readable) => this.#sources.delete(source))
   }
@@ -177,6 +180,7 @@ class StageTransform<In, Out> extends Transform {
         work.done(error as Error)
         return
       }
+      if (this.#more) continue
       if (this.#pushed > MAX_WAITING) this.#portion = Math.max(MIN_PORTION, this.#portion >> 2)
       else if (this.#pushed < MAX_WAITING / 4) this.#portion = Math.min(MAX_PORTION, this.#portion << 2)
     }

@@ -1,12 +1,14 @@
 import { codes } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
-import { isDeeper } from '../values/depth.ts'
+import { isDeeper, isNested } from '../values/depth.ts'
 import { type Balance, balance, scan } from './balance.ts'
 import type { Line } from './lines.ts'
 import type { Cut, EngineFrame } from './profile.ts'
 
 /** A record nested deeper than this would overflow whoever prints it. */
 const MAX_DEPTH = 512
+/** Characters of a text that may be parsed before anybody has asked how deep it is. */
+const LARGE = 1 << 16
 /** What a held line costs beside its text. */
 const LINE_COST = 64
 /** Blank lines before a frame are kept up to this many characters; the range covers all of them. */
@@ -69,11 +71,11 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
   const plain = (line: Line) => {
     const shape = options.cut()[channel]
     if (line.note === 'FRAME_TOO_LONG' || shape === undefined || shape === 'text') return plainText(line)
-    if (line.text.length > 2 * MAX_DEPTH && isDeeper(line.text, MAX_DEPTH)) {
+    const value = parseLine(line.text)
+    if (value === undefined && isTooDeep(line.text)) {
       asText({ ...line, note: 'MAX_DEPTH' })
       return
     }
-    const value = parseLine(line.text)
     if (value !== undefined) {
       const { from, to, text } = line
       // Nearly every line of a run comes through here.
@@ -207,7 +209,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
       blanks = undefined
     },
     /** Lines are being held, so what comes next may belong to them. */
-    get holding() {
+    holding() {
       return gathering !== undefined || block !== undefined
     },
   }
@@ -247,12 +249,17 @@ function parseLine(text: string): unknown {
 }
 
 function parse(text: string): unknown {
-  if (text.length > 2 * MAX_DEPTH && isDeeper(text, MAX_DEPTH)) return undefined
+  if (text.length > LARGE && isTooDeep(text)) return undefined
   try {
-    return JSON.parse(text)
+    const value = JSON.parse(text)
+    return isNested(value, MAX_DEPTH) ? undefined : value
   } catch {
     return undefined
   }
+}
+
+function isTooDeep(text: string): boolean {
+  return text.length > 2 * MAX_DEPTH && isDeeper(text, MAX_DEPTH)
 }
 
 function startsLog(text: string): boolean {

@@ -1,7 +1,7 @@
 import type { Code } from '../base/fault.ts'
 import { drive } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
-import { opensInProse } from '../frames/gate.ts'
+import { opensAs, opensInProse } from '../frames/gate.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
 import type { Schema } from '../values/schema.ts'
 import { valueStage } from '../values/values.ts'
@@ -91,7 +91,7 @@ function mayHoldPayload(text: string, loose: boolean): boolean {
   // Whatever stands first may be the whole message, and is judged less strictly.
   let first = 0
   while (first < brace && /[\s\0]/.test(text[first]!)) first++
-  if (first === brace || text[first] === '[') return true
+  if ((first === brace || text[first] === '[') && opensAs('document', text.slice(first))) return true
   for (; brace >= 0; brace = text.indexOf('{', brace + 1)) {
     if (opensInProse(text.slice(brace), loose)) return true
   }

@@ -20,6 +20,11 @@ export function isBlank(byte: number | undefined): boolean {
   return byte === SPACE || byte === LF || byte === CR || byte === TAB
 }
 
+/** `{` or `[`: what a record begins with. */
+export function isBracket(byte: number | undefined): boolean {
+  return byte === OPEN_BRACE || byte === OPEN_BRACKET
+}
+
 /** How many bytes a BOM takes at `at`, if one ends or begins there: 3 or 0. */
 export function bomAt(bytes: Uint8Array, at: number): 0 | 3 {
   return bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf ? 3 : 0

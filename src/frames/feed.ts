@@ -26,7 +26,8 @@ export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Requ
 
   function goOn(): boolean {
     behind = !run()
-    scan.settle()
+    // Until the turn comes round again no bytes are added, and the chunk at hand stays whose it is.
+    if (!behind) scan.settle()
     return behind
   }
 

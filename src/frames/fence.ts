@@ -51,7 +51,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
   let body = bodyLines(0)
 
   const fence: Inside = {
-    get keep() {
+    keep() {
       return opener.from
     },
     look() {

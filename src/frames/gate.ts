@@ -46,7 +46,12 @@ export function gate(kind: GateKind, opening: number): (byte: number) => boolean
  * opensInProse('{}', false) // false
  */
 export function opensInProse(text: string, loose: boolean): boolean {
-  const judge = gate(loose ? 'loose' : 'strict', text.charCodeAt(0))
+  return opensAs(loose ? 'loose' : 'strict', text)
+}
+
+/** The same for any kind of opening. */
+export function opensAs(kind: GateKind, text: string): boolean {
+  const judge = gate(kind, text.charCodeAt(0))
   for (let at = 1; at < text.length; at++) {
     const opens = judge(text.charCodeAt(at))
     if (opens !== undefined) return opens

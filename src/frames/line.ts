@@ -1,4 +1,4 @@
-import { CLOSE_BRACE, CLOSE_BRACKET, CR, NUL, SPACE, TAB } from './bytes.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, CR, isBracket, NUL, SPACE, TAB } from './bytes.ts'
 import { Needle } from './needle.ts'
 import type { Inside, Scan } from './scan.ts'
 import { tooLong } from './too-long.ts'
@@ -19,7 +19,7 @@ export function lineMachine(
   const lf = new Needle(scan.tape, '\n')
   let from = 0
   const line: Inside = {
-    get keep() {
+    keep() {
       return from
     },
     look() {
@@ -56,6 +56,8 @@ export function lineMachine(
   function cut(end: number, to: number, open: boolean): void {
     const textTo = to > end && scan.byte(end - 1) === CR ? end - 1 : end
     scan.cut({ kind: 'line', from, to, text: scan.decode(from, textTo), textFrom: from, textTo, open })
+    // Record after record is the common case: no search is needed to find the next one.
+    if (to > end && isBracket(scan.byte(to))) enter(to)
   }
 
   function findLineEnd(seek: number) {
@@ -63,8 +65,10 @@ export function lineMachine(
     return end < scan.tape.end ? { done: true, at: end + 1 } : { done: false, at: scan.tape.end }
   }
 
-  return (position) => {
+  function enter(position: number): void {
     from = position
     scan.enter(line)
   }
+
+  return enter
 }

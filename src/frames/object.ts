@@ -48,7 +48,7 @@ export function objectMachine(
   }
 
   const object: Inside = {
-    get keep() {
+    keep() {
       return candidate.from
     },
     look() {
@@ -106,6 +106,10 @@ export function objectMachine(
     let at = candidate.seek - base
     while (at < to) {
       const byte = view[at] as number
+      if (MATTERS[byte] === 0) {
+        at++
+        continue
+      }
       if (byte === QUOTE) {
         if (!isProtected(view, at, floor)) inString = !inString
       } else if (byte === LF) {
@@ -166,3 +170,7 @@ export function objectMachine(
     scan.enter(object)
   }
 }
+
+/** One for the bytes that the walk does something about, zero for all others. */
+const MATTERS = new Uint8Array(256)
+for (const byte of [QUOTE, LF, OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET]) MATTERS[byte] = 1

@@ -1,4 +1,4 @@
-import { bomAt, isBlank, LESS, NUL, OPEN_BRACE, OPEN_BRACKET } from './bytes.ts'
+import { bomAt, isBlank, isBracket, LESS, NUL } from './bytes.ts'
 import { type FenceHit, fenceMachine } from './fence.ts'
 import type { ScanOptions } from './frames.ts'
 import { lineMachine } from './line.ts'
@@ -43,7 +43,7 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
     }
     const from = scan.position
     if (openLine && isBracket(scan.byte(from)) && from !== noRecord && head.bare(from)) {
-      // Record after record is the common case: no search is needed to find the next one.
+      // A record at the very position needs no search to be found.
       openLine(from)
       return true
     }
@@ -130,10 +130,6 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
   }
 
   return look
-}
-
-function isBracket(byte: number | undefined): boolean {
-  return byte === OPEN_BRACE || byte === OPEN_BRACKET
 }
 
 const noFence: FenceHit = { at: NOWHERE, decided: true }

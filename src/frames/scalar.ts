@@ -29,7 +29,7 @@ export function scalarMachine(scan: Scan, giveUp: (from: number) => void): (from
   let to = 0
 
   const scalar: Inside = {
-    get keep() {
+    keep() {
       return from
     },
     look() {

@@ -43,7 +43,7 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
   }
 
   const tag: Inside = {
-    get keep() {
+    keep() {
       return block.from
     },
     look() {

@@ -1,5 +1,3 @@
-import { isAscii } from 'node:buffer'
-
 /**
  * The bytes of one channel that are still needed, escape sequences already removed, in one piece.
  *
@@ -29,11 +27,6 @@ export class Tape {
     this.#roof = maxFrame + MAX_CHUNK
   }
 
-  /** Bytes before this position have been looked at for ASCII. */
-  #looked = 0
-  /** One past the last byte that may not be ASCII. */
-  #foreignEnd = 0
-
   /** Adds clean bytes. They may be looked at in place until the next `settle`. */
   append(chunk: Buffer): void {
     const live = this.end - this.base
@@ -45,21 +38,6 @@ export class Tape {
       this.view = room.subarray(0, live + chunk.length)
     }
     this.end += chunk.length
-  }
-
-  /**
-   * True if everything from `position` on is known to be ASCII. No byte is looked at twice, and none that is
-   * not asked about: noise is never decoded.
-   */
-  isPlainFrom(position: number): boolean {
-    if (this.#looked < this.end) {
-      // What was passed over has not been looked at, so it counts as foreign.
-      if (position > this.#looked) this.#foreignEnd = this.#looked = position
-      const plain = isAscii(this.view.subarray(this.#looked - this.base))
-      if (!plain) this.#foreignEnd = this.end
-      this.#looked = this.end
-    }
-    return position >= this.#foreignEnd
   }
 
   /** Lets go of everything before `keep`, and of the caller's chunk: what is left is a copy of our own. */
@@ -115,7 +93,8 @@ export class Tape {
     if (own && own.length >= size && (own.length <= SMALL || size > own.length >> 5)) return own
     // A frame that outgrows a few chunks may go on to the limit: room for all of it at once spares the copies,
     // and costs nothing before it is filled, because untouched pages are not memory yet.
-    const capacity = size <= SMALL ? SMALL : Math.max(2 * size, Math.min(this.#roof, LARGE))
+    const capacity =
+      size <= SMALL ? Math.max(2 * size, LEAST) : Math.max(2 * size, Math.min(this.#roof, LARGE))
     this.#own = Buffer.allocUnsafeSlow(capacity)
     return this.#own
   }
@@ -152,7 +131,9 @@ interface Mark {
 const EMPTY = Buffer.alloc(0)
 /** What one portion of a flow brings at most. */
 const MAX_CHUNK = 1 << 20
-/** The smallest buffer worth having: a few chunks of a pipe. Larger ones are given back when they stand empty. */
+/** Whoever parses many short texts makes one such buffer for each. */
+const LEAST = 1 << 10
+/** A few chunks of a pipe. Larger buffers are given back when they stand empty. */
 const SMALL = 1 << 18
 /** The most that is set aside in advance. */
 const LARGE = 1 << 25

@@ -40,7 +40,7 @@ export function thinkMachine(scan: Scan, closed: (from: number, to: number) => v
   }
 
   const think: Inside = {
-    get keep() {
+    keep() {
       return from
     },
     look() {

@@ -27,7 +27,7 @@ export function tooLong(scan: Scan, what: string, from: number, findEnd: (from: 
 
   scan.cutTextBefore(from)
   return {
-    get keep() {
+    keep() {
       // The byte before `seek` stays: where it stood is known only as long as it is here, and an escape sequence
       // behind it may belong to the prose that follows.
       return Math.max(from, Math.min(seek, tape.end) - 1)

@@ -1,7 +1,7 @@
 import type { Code, Note, SchemaError } from '../base/fault.ts'
 import { isDeeper } from './depth.ts'
-import { keyCount } from './inspect.ts'
-import { mayHoldProtoKey, type ProtoKeys, removeProtoKeys } from './proto.ts'
+import { isOrdinary } from './ordinary.ts'
+import { type ProtoKeys, removeProtoKeys } from './proto.ts'
 import type { Check } from './schema.ts'
 
 /** By what a candidate is judged. */
@@ -14,8 +14,6 @@ export interface Rules {
   readonly maxRepair: number
   readonly maxDepth: number
   readonly protoKeys: ProtoKeys
-  /** Look for duplicate keys and lost digits too: costs another pass over the text. */
-  readonly look: boolean
 }
 
 /** What became of one text: it passed, it is JSON but was rejected, or it is no JSON. */
@@ -25,8 +23,8 @@ export interface Passed {
   readonly kind: 'passed'
   readonly value: unknown
   readonly notes: readonly Note[]
-  /** The `keyCount` of the value as it was parsed; 0 if nobody is going to ask. */
-  readonly keys: number
+  /** There may be something to say about how its text was read. */
+  readonly unusual: boolean
 }
 
 export interface Rejected {
@@ -50,19 +48,23 @@ export interface Broken {
 
 /** Parses one text strictly and shows it to the root rule, the normalizers and the schema, in this order. */
 export function attempt(text: string, rules: Rules): Tried {
-  if (isDeeper(text, rules.maxDepth)) {
-    return { kind: 'broken', code: 'MAX_DEPTH', detail: `more than ${rules.maxDepth} levels` }
-  }
+  const { maxDepth } = rules
+  // Brackets alone become many times their size: a large text is asked before it is parsed, a small one only if
+  // it looks unusual.
+  const large = text.length > LARGE
+  if (large && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (cause) {
+    if (!large && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
     return { kind: 'broken', code: 'INVALID_JSON', detail: '', cause }
   }
-  const keys = rules.look ? keyCount(value) : 0
+  const unusual = !isOrdinary(value, text, Math.min(maxDepth, MAX_RECURSION))
   let notes = NONE
-  if (rules.protoKeys !== 'keep' && mayHoldProtoKey(value)) {
-    const removed = removeProtoKeys(value)
+  if (unusual) {
+    if (!large && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
+    const removed = rules.protoKeys === 'keep' ? 0 : removeProtoKeys(value)
     if (removed > 0) {
       if (rules.protoKeys === 'error') return { kind: 'rejected', code: 'PROTO_KEY', detail: '' }
       notes = [{ code: 'PROTO_KEY', message: `removed ${removed} key(s) that reach for a prototype` }]
@@ -71,24 +73,31 @@ export function attempt(text: string, rules: Rules): Tried {
   if (rules.root === 'object' && !isRecord(value)) {
     return { kind: 'rejected', code: 'ROOT_NOT_OBJECT', detail: `it is ${nameOf(value)}` }
   }
-  return judge(value, notes, keys, rules)
+  return judge(value, notes, unusual, rules)
 }
 
 const NONE: readonly Note[] = []
+/** Characters of a text that may be parsed before anybody has asked how deep it is. */
+const LARGE = 1 << 16
+const MAX_RECURSION = 256
 
-function judge(parsed: unknown, notes: readonly Note[], keys: number, rules: Rules): Passed | Rejected {
+function tooDeep(maxDepth: number): Broken {
+  return { kind: 'broken', code: 'MAX_DEPTH', detail: `more than ${maxDepth} levels` }
+}
+
+function judge(parsed: unknown, notes: readonly Note[], unusual: boolean, rules: Rules): Passed | Rejected {
   // Nearly every value passes with nothing to do before the schema: that path makes nothing it does not need.
-  if (rules.normalize.length > 0) return judgeNormalized(parsed, notes, keys, rules)
+  if (rules.normalize.length > 0) return judgeNormalized(parsed, notes, unusual, rules)
   const checked = rules.check?.(parsed)
-  if (!checked) return { kind: 'passed', value: parsed, notes, keys }
-  if ('value' in checked) return { kind: 'passed', value: checked.value, notes, keys }
+  if (!checked) return { kind: 'passed', value: parsed, notes, unusual }
+  if ('value' in checked) return { kind: 'passed', value: checked.value, notes, unusual }
   return rejectedBy(checked.errors, envelopeOf(parsed))
 }
 
 function judgeNormalized(
   parsed: unknown,
   notes: readonly Note[],
-  keys: number,
+  unusual: boolean,
   rules: Rules,
 ): Passed | Rejected {
   // Read before the normalizers run: they may change the value in place.
@@ -108,8 +117,8 @@ function judgeNormalized(
     }
   }
   const checked = rules.check?.(value)
-  if (!checked) return { kind: 'passed', value, notes, keys }
-  if ('value' in checked) return { kind: 'passed', value: checked.value, notes, keys }
+  if (!checked) return { kind: 'passed', value, notes, unusual }
+  if ('value' in checked) return { kind: 'passed', value: checked.value, notes, unusual }
   return rejectedBy(checked.errors, envelope)
 }
 

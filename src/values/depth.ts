@@ -30,6 +30,24 @@ export function isDeeper(text: string, max: number): boolean {
   return false
 }
 
+/**
+ * Is a parsed value nested deeper than `max`? Cheaper than to ask its text, but a text of brackets alone becomes many
+ * times its size when it is parsed: ask a large text first.
+ *
+ * @example
+ * isNested([[1]], 1) // true
+ */
+export function isNested(value: unknown, max: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (max === 0) return true
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) if (isNested(value[index], max - 1)) return true
+    return false
+  }
+  for (const key in value) if (isNested((value as Record<string, unknown>)[key], max - 1)) return true
+  return false
+}
+
 /** How often the needle occurs, but no more than `max + 1`. */
 function count(text: string, needle: string, max: number): number {
   let found = 0

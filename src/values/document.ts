@@ -109,7 +109,7 @@ export function documentMachine(scan: Scan, options: DocumentOptions): DocumentM
   }
 
   const inside: Inside = {
-    get keep() {
+    keep() {
       if (doc.stage === 'walk') return doc.itemFrom >= 0 ? doc.itemFrom : Math.min(walk.keep, tape.end)
       if (doc.stage === 'gate') return doc.from
       if (doc.stage === 'in key' && !isLongKey()) return doc.keyFrom

@@ -7,7 +7,7 @@ export interface Head {
   drop(): void
   comment(): Comment
   /** How many bytes were added, kept or not. */
-  readonly size: number
+  size(): number
 }
 
 /** Makes an empty head that keeps at most `max` bytes. It grows by doubling, so single bytes cost nothing. */
@@ -36,7 +36,7 @@ export function headOf(max: number): Head {
       const to = truncated && kept ? characterStart(kept, length) : length
       return { text: kept?.toString('utf8', 0, to) ?? '', truncated, from: 0, to }
     },
-    get size() {
+    size() {
       return size
     },
   }

@@ -2,33 +2,15 @@ import { type Note, quote } from '../base/fault.ts'
 import { stringEnd } from './balanced.ts'
 
 /**
- * How many keys the objects of a parsed value have, all together. A text with more of them has one twice. NaN for
- * a value that is nested too deep to be walked on the stack.
- */
-export function keyCount(value: unknown, depth = 0): number {
-  if (typeof value !== 'object' || value === null) return 0
-  if (depth > MAX_RECURSION) return Number.NaN
-  let count = 0
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) count += keyCount(value[index], depth + 1)
-    return count
-  }
-  for (const key in value) count += 1 + keyCount((value as Record<string, unknown>)[key], depth + 1)
-  return count
-}
-
-const MAX_RECURSION = 256
-
-/**
  * Looks for what `JSON.parse` swallows without a word: a key that occurs twice in one object, and a number
  * that does not survive as a JavaScript number. One note for each, about the first case. The text must be
- * valid JSON; longer ones than 1 MiB are not looked at. `keys` is the `keyCount` of its value.
+ * valid JSON; longer ones than 1 MiB are not looked at.
  *
  * @example
- * inspect('{"id":12345678901234567890}', 1)[0]?.code // 'PRECISION_LOSS'
+ * inspect('{"id":12345678901234567890}')[0]?.code // 'PRECISION_LOSS'
  */
-export function inspect(text: string, keys: number): readonly Note[] {
-  if (text.length > MAX_TEXT || isPlain(text, keys)) return NONE
+export function inspect(text: string): readonly Note[] {
+  if (text.length > MAX_TEXT) return NONE
   /** The keys of each open object; undefined for an array. */
   const open: (Set<string> | undefined)[] = []
   let twice: string | undefined
@@ -89,22 +71,6 @@ export function inspect(text: string, keys: number): readonly Note[] {
 const NONE: readonly Note[] = []
 const MAX_TEXT = 1 << 20
 
-/** Nearly every text has its keys once and only short numbers: that is found out without taking it apart. */
-function isPlain(text: string, keys: number): boolean {
-  let found = 0
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    if (unit === QUOTE) i = stringEnd(text, i)
-    else if (unit === COLON) found++
-    else if (unit === MINUS || (unit >= 48 && unit <= 57)) {
-      const from = i
-      while (isNumberPart(text.charCodeAt(i + 1))) i++
-      if (i - from >= 15 || !survives(text.slice(from, i + 1))) return false
-    }
-  }
-  return found === keys
-}
-
 function keyOf(text: string, open: number, close: number): string {
   const raw = text.slice(open + 1, close)
   return raw.includes('\\') ? JSON.parse(text.slice(open, close + 1)) : raw
@@ -128,7 +94,6 @@ function isNumberPart(unit: number): boolean {
 
 const QUOTE = 34
 const COMMA = 44
-const COLON = 58
 const MINUS = 45
 const DOT = 46
 const BRACKET = 91

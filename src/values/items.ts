@@ -154,7 +154,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
   return {
     ...feed(scan, outside.look, options.turn ?? Number.POSITIVE_INFINITY),
     close() {
-      if (!found) emit(nothingOf(outside.blank ? 'EMPTY' : 'NO_MATCH', channel, head, label))
+      if (!found) emit(nothingOf(outside.blank() ? 'EMPTY' : 'NO_MATCH', channel, head, label))
     },
   }
 }

@@ -48,14 +48,14 @@ export interface Miss {
  */
 export function climb(text: string, rules: Rules): Pass | Miss {
   const asIs = attemptTrimmed(text, rules)
-  if (asIs.kind === 'passed') return passOf(asIs, text, NONE, NONE, rules)
+  if (asIs.kind === 'passed') return passOf(asIs, text, NONE, NONE)
   if (asIs.kind === 'broken') {
     return asIs.code === 'MAX_DEPTH' ? missOf(asIs, text, false, NONE) : climbOn(text, rules, asIs, [])
   }
   if (asIs.envelope === undefined) return missOf(asIs, text, true, NONE)
   const inner = attemptTrimmed(asIs.envelope, rules)
   const changes = ['took the text in "response"']
-  if (inner.kind === 'passed') return passOf(inner, asIs.envelope, changes, NONE, rules)
+  if (inner.kind === 'passed') return passOf(inner, asIs.envelope, changes, NONE)
   if (inner.kind === 'rejected') return missOf(asIs, text, true, NONE)
   return climbOn(asIs.envelope, rules, asIs, changes)
 }
@@ -64,7 +64,7 @@ export function climb(text: string, rules: Rules): Pass | Miss {
 export function climbStrictly(text: string, rules: Rules): Pass | Miss {
   const asIs = attemptTrimmed(text, rules)
   return asIs.kind === 'passed'
-    ? passOf(asIs, text, NONE, NONE, rules)
+    ? passOf(asIs, text, NONE, NONE)
     : missOf(asIs, text, asIs.kind === 'rejected', NONE)
 }
 
@@ -94,7 +94,7 @@ function climbOn(start: string, rules: Rules, first: Rejected | Broken, changes:
     if (tried.kind === 'passed') {
       if (ambiguous.some((more) => more())) notes.push(AMBIGUOUS)
       return {
-        ...passOf(tried, text, changes, notes, rules),
+        ...passOf(tried, text, changes, notes),
         ...(step.incomplete && { incomplete: step.incomplete }),
       }
     }
@@ -193,14 +193,8 @@ function closeEnd(text: string, _gate: Gate, rules: Rules): Step | undefined {
   return { ...closedAfter, changes: [...mended.changes, 'closed what the input left open'] }
 }
 
-function passOf(
-  passed: Passed,
-  text: string,
-  changes: readonly string[],
-  notes: readonly Note[],
-  rules: Rules,
-): Pass {
-  const found = rules.look ? inspect(text, passed.keys) : NONE
+function passOf(passed: Passed, text: string, changes: readonly string[], notes: readonly Note[]): Pass {
+  const found = passed.unusual ? inspect(text) : NONE
   const all =
     passed.notes.length + notes.length + found.length === 0 ? NONE : [...notes, ...passed.notes, ...found]
   return { ok: true, value: passed.value, changes, notes: all }

@@ -144,7 +144,7 @@ class Mender {
     while (isKeyPart(this.#text.charCodeAt(i))) i++
     if (i === from) return false
     if (i === this.#text.length) return this.#dropCut(from)
-    this.#edit(from, i, JSON.stringify(this.#text.slice(from, i)), 'quoted keys')
+    this.#edit(from, i, `"${this.#text.slice(from, i)}"`, 'quoted keys')
     this.#at = i
     return true
   }
@@ -172,6 +172,10 @@ class Mender {
     let i = this.#at + 1
     while (i < text.length) {
       const unit = text.charCodeAt(i)
+      if (unit < 128 && HARMLESS[unit] === 1) {
+        i++
+        continue
+      }
       if (unit === BACKSLASH) {
         const kind = text[i + 1]
         if (kind === undefined) break
@@ -352,3 +356,7 @@ const CLOSING_BRACKET = 93
 const BACKTICK = 96
 const BRACE = 123
 const CLOSING_BRACE = 125
+
+/** One for the ASCII that a string may hold as it is: no control characters, backslashes or quotes of any kind. */
+const HARMLESS = new Uint8Array(128).fill(1, 32)
+for (const unit of [QUOTE, APOSTROPHE, BACKTICK, BACKSLASH]) HARMLESS[unit] = 0

@@ -10,30 +10,6 @@
 export type ProtoKeys = 'remove' | 'error' | 'keep'
 
 /**
- * Might the value hold such a key? Every payload is asked. Walking its keys costs about 5 % of parsing it;
- * searching its text for all spellings cost 60 %, because long strings are searched too.
- */
-export function mayHoldProtoKey(value: unknown, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  // Deeper than the stack should go: the thorough walk, which needs none, shall answer.
-  if (depth > MAX_RECURSION) return true
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) {
-      if (mayHoldProtoKey(value[index], depth + 1)) return true
-    }
-    return false
-  }
-  // Own keys or not is no matter here: at worst the thorough walk finds nothing.
-  for (const key in value) {
-    if (key === '__proto__' || key === 'constructor') return true
-    if (mayHoldProtoKey((value as Record<string, unknown>)[key], depth + 1)) return true
-  }
-  return false
-}
-
-const MAX_RECURSION = 256
-
-/**
  * Takes the keys out of a parsed value, in place, and says how many there were. Iterative: the depth of the
  * value does not matter.
  *

@@ -15,7 +15,7 @@ export interface Seek {
   /** Finds the next document and hands over to its machine. False: it waits for more bytes. */
   look(): boolean
   /** Whether nothing but blanks has been seen. */
-  readonly blank: boolean
+  blank(): boolean
 }
 
 /**
@@ -85,7 +85,7 @@ export function seek(scan: Scan, machine: DocumentMachine, options: SeekOptions)
 
   return {
     look,
-    get blank() {
+    blank() {
       return blank
     },
   }

@@ -105,7 +105,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
   }
   const selections = options.items === undefined ? undefined : selectionsOf(options.items)
   word('pick', pick, ['each', 'first', 'last'])
-  const cut = frameStage({ ...cutOf(options, rules), turn })
+  const cut = frameStage(cutOf(options, rules, turn))
   const maxFrame = options.maxFrame ?? DEFAULT_MAX_FRAME
 
   return (next) => {
@@ -141,19 +141,25 @@ export function valueStage<S extends Schema | undefined = undefined>(
   }
 }
 
-function cutOf(options: ValuesOptions<Schema | undefined>, rules: Rules): FrameOptions & OpenerRules {
-  const { tag, lines, maxFrame } = options
-  const none = { tags: [], fences: false, lines: false, objects: false, think: true, text: true, maxFrame }
-  if (tag !== undefined) return { ...none, tags: [tag] }
-  if (lines) return { ...none, lines: true, think: false }
+function cutOf(
+  options: ValuesOptions<Schema | undefined>,
+  rules: Rules,
+  turn: number | undefined,
+): FrameOptions & OpenerRules {
+  const { tag, lines = false, maxFrame } = options
+  const any = tag === undefined && !lines
   return {
-    ...none,
-    tags: ['json'],
-    needsPayload: true,
-    fences: true,
-    objects: true,
-    loose: rules.check !== undefined,
-    document: rules.root,
+    tags: tag !== undefined ? [tag] : any ? ['json'] : [],
+    fences: any,
+    lines,
+    objects: any,
+    think: !lines,
+    text: true,
+    maxFrame,
+    needsPayload: any,
+    loose: any && rules.check !== undefined,
+    document: any && rules.root,
+    turn,
   }
 }
 
@@ -172,8 +178,6 @@ function rulesOf(options: ValuesOptions<Schema | undefined>): Rules {
     protoKeys,
     maxRepair: limit('maxRepair', options.maxRepair, 64 * 1024),
     maxDepth: limit('maxDepth', options.maxDepth, 512),
-    // Lines and items come by the million, other payloads one or a few to a run.
-    look: options.lines !== true && options.items === undefined,
   }
 }
 

@@ -61,7 +61,7 @@ export function nothingOf(
   head: Head,
   label: string | undefined,
 ): Bad {
-  const frame: Frame = { kind: 'text', channel, from: 0, to: head.size, text: '', blank: code === 'EMPTY' }
+  const frame: Frame = { kind: 'text', channel, from: 0, to: head.size(), text: '', blank: code === 'EMPTY' }
   const fault = faultOf(code, '', label, {})
   const bad: Bad = { ok: false, fault, repair_level: 'none', notes: NONE, frame }
   return code === 'EMPTY' ? bad : { ...bad, comment: head.comment() }

@@ -5,7 +5,7 @@ test('keeps the first bytes and says how many there were', () => {
   const head = headOf(5)
   for (const byte of Buffer.from('abcdefgh')) head.add(Buffer.of(byte))
   expect(head.comment()).toEqual({ text: 'abcde', truncated: true, from: 0, to: 5 })
-  expect(head.size).toBe(8)
+  expect(head.size()).toBe(8)
 })
 
 test('is not truncated when all fits', () => {

@@ -11,7 +11,6 @@ const base: Rules = {
   maxRepair: 65_536,
   maxDepth: 512,
   protoKeys: 'remove',
-  look: true,
 }
 const rules = (more: Partial<Rules> & { schema?: Schema } = {}): Rules => {
   const { schema, ...rest } = more

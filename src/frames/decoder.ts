@@ -1,0 +1,60 @@
+import { isAscii } from 'node:buffer'
+import { decode } from './decode.ts'
+import type { Tape } from './tape.ts'
+
+/**
+ * Decodes ranges of a tape. Most records are plain ASCII, short, and stand one behind the other: they are decoded
+ * many at a time, as latin1, which is the fastest there is, and handed out as slices of that.
+ *
+ *     {"a":1}\n{"a":2}\n{"a":3}\n{"a":"é"}\n
+ *              ^ from                ^ to     the window: as far as it is plain
+ *
+ * A slice keeps its window alive, so windows are small, and only made for records that follow each other.
+ */
+export class Decoder {
+  readonly #tape: Tape
+  #window = ''
+  #from = 0
+  #to = 0
+  /** The byte that ended the last window stands before this position. */
+  #foreignTo = 0
+  /** Where the last range ended. */
+  #last = 0
+
+  constructor(tape: Tape) {
+    this.#tape = tape
+  }
+
+  decode(from: number, to: number): string {
+    const follows = from - this.#last <= 2
+    this.#last = to
+    if (from >= this.#to && follows && from >= this.#foreignTo && to - from <= WINDOW / 2) this.#open(from)
+    if (this.isPlain(from, to)) return this.#window.slice(from - this.#from, to - this.#from)
+    const { view, base } = this.#tape
+    return decode(view, from - base, to - base)
+  }
+
+  /** True if the range is known to be ASCII. */
+  isPlain(from: number, to: number): boolean {
+    return from >= this.#from && to <= this.#to
+  }
+
+  #open(from: number): void {
+    const { view, base, end } = this.#tape
+    let to = Math.min(end, from + WINDOW)
+    if (!isAscii(view.subarray(from - base, to - base))) {
+      const stop = to
+      to = from
+      while (to < stop && isAscii(view.subarray(to - base, to + BLOCK - base))) to += BLOCK
+      to = Math.min(to, stop)
+      this.#foreignTo = to + BLOCK
+    }
+    this.#window = to > from ? view.toString('latin1', from - base, to - base) : ''
+    this.#from = from
+    this.#to = to
+  }
+}
+
+const WINDOW = 4096
+/** How exactly the end of a window is looked for. */
+const BLOCK = 256

@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
+import { isDeeper } from '../../src/values/depth.ts'
+import { inspect } from '../../src/values/inspect.ts'
+import { isOrdinary } from '../../src/values/ordinary.ts'
+import { removeProtoKeys } from '../../src/values/proto.ts'
+import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
+
+const name = fc.constantFrom(
+  '"a"',
+  '"b"',
+  '"7"',
+  '"\\u0061"',
+  '"__proto__"',
+  '"constructor"',
+  '"prototype"',
+  '"a\\":"',
+)
+
+/** JSON in any spelling, with few names and odd numbers, so that keys meet again and digits get lost. */
+const { json } = fc.letrec<{ json: string }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom('0', '-1', '12.5', '1e3', '1e400', '1e-400', '12345678901234567', '123456789012345'),
+    fc.constantFrom(
+      'true',
+      'false',
+      'null',
+      '""',
+      '"a"',
+      '"\\""',
+      '"\\\\"',
+      '"a long string, \\"quoted\\" in part"',
+    ),
+    fc.array(tie('json'), { maxLength: 3 }).map((items) => `[${items.join(' ,')}]`),
+    fc
+      .array(fc.tuple(name, fc.constantFrom('', ' ', '\n'), tie('json')), { maxLength: 3 })
+      .map(
+        (members) =>
+          `{${members.map(([key, blank, value]) => `${key}${blank}:${blank}${value}`).join(',')}${' '}}`,
+      ),
+  ),
+}))
+test('what looks ordinary has nothing that the thorough ways would find', () => {
+  let ordinary = 0
+  fc.assert(
+    fc.property(json, fc.integer({ min: 0, max: 4 }), (text, depth) => {
+      const value = JSON.parse(text)
+      if (!isOrdinary(value, text, depth)) return
+      ordinary++
+      expect(inspect(text)).toEqual([])
+      expect(isDeeper(text, depth)).toBe(false)
+      expect(removeProtoKeys(value)).toBe(0)
+    }),
+    { numRuns: 5000 },
+  )
+  expect(ordinary).toBeGreaterThan(500)
+})
+
+test.each([
+  '{}',
+  ' [ ] ',
+  '{"type":"item.completed","item":{"id":"i","exit_code":-1,"text":"a \\"quoted\\" word, and more than 24 characters"}}',
+  '[{"a":1.5,"b":[true,false,null]},{"a":"\\\\"}]',
+  '"a scalar"',
+  '12',
+])('%s is ordinary', (text) => {
+  expect(isOrdinary(JSON.parse(text), text, 3)).toBe(true)
+})
+
+test.each([
+  ['lines', { lines: true }, (json: string) => `${json}\n`],
+  ['items', { items: '*' }, (json: string) => `[${json}]`],
+  ['a tag', { tag: 'json' }, (json: string) => `<json>${json}</json>`],
+] as const)('a key twice and a lost digit are told in %s', (_, options: ValuesOptions, wrap) => {
+  const [outcome] = drive(valueStage(options), [
+    { channel: 'stdout', bytes: Buffer.from(wrap('{"a":1,"a":12345678901234567890}')) },
+  ])
+  expect(outcome?.notes.map(({ code }) => code)).toEqual(['DUPLICATE_KEY', 'PRECISION_LOSS'])
+})
