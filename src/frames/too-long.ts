@@ -34,7 +34,8 @@ export function tooLong(scan: Scan, what: string, from: number, findEnd: (from: 
     },
     look() {
       const found = findEnd(seek)
-      seek = found.at
+      // A search may look back further than before, to judge a line by its start; what was let go stays let go.
+      seek = Math.max(seek, found.at)
       if (!found.done) {
         if (seek > from) pieces(tape.origin(seek - 1) + 1, seek, false)
         return false

@@ -620,6 +620,16 @@ export const limitRules: readonly Rule[] = [
     ],
   },
   {
+    says: 'a fence whose limit ends its first line is skipped to its closer, whatever the chunks',
+    options: { ...fencesOnly, maxFrame: 4 },
+    expect: [
+      ['text !FRAME_TOO_LONG', `${T}\n`],
+      ['text', `\n${T}`],
+      ['text', '\n'],
+      ['fence open', T, ''],
+    ],
+  },
+  {
     says: 'an object that is too long is let go, and scanning goes on in place',
     options: { ...objectsOnly, maxFrame: 12 },
     expect: [
