@@ -1,4 +1,5 @@
 import type { Code, Note, SchemaError } from '../base/fault.ts'
+import { withoutStack } from '../base/no-stack.ts'
 import { isDeeper } from './depth.ts'
 import { isOrdinary } from './ordinary.ts'
 import { type ProtoKeys, removeProtoKeys } from './proto.ts'
@@ -55,7 +56,7 @@ export function attempt(text: string, rules: Rules): Tried {
   if (large && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = withoutStack(JSON.parse, text)
   } catch (cause) {
     if (!large && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
     return { kind: 'broken', code: 'INVALID_JSON', detail: '', cause }

@@ -22,6 +22,7 @@ export function parse<S extends Schema | undefined = undefined>(
 ): Value<S> {
   const outcome = tryParse(text, options)
   if (outcome.ok) return outcome.value
+  Error.captureStackTrace(outcome.fault, parse)
   throw outcome.fault
 }
 

@@ -1,4 +1,5 @@
 import { type Code, codes, Fault, type FaultDetails, type Note } from '../base/fault.ts'
+import { withoutStack } from '../base/no-stack.ts'
 import type { Channel } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
 import type { Head } from './head.ts'
@@ -71,5 +72,6 @@ const NONE: readonly Note[] = []
 
 function faultOf(code: Code, detail: string, label: string | undefined, details: FaultDetails): Fault {
   const words = detail ? `${codes[code]}: ${detail}` : codes[code]
-  return new Fault(code, label ? `${label}: ${words}` : words, details)
+  // Nobody threw it; `parse`, which does, gives it the stack of its caller.
+  return withoutStack((message) => new Fault(code, message, details), label ? `${label}: ${words}` : words)
 }

@@ -22,3 +22,12 @@ test('is a plain function of its text', () => {
   expect(tryParse('{"a":1}')).toEqual(tryParse('{"a":1}'))
   expect(tryParse('')).toMatchObject({ ok: false, fault: { code: 'EMPTY' } })
 })
+
+test('parse throws a Fault whose stack begins at its caller', () => {
+  function caller() {
+    parse('{"a":')
+  }
+  expect(caller).toThrow(
+    expect.objectContaining({ stack: expect.stringMatching(/^Fault: .*\n\s+at caller/) }),
+  )
+})
