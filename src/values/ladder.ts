@@ -1,13 +1,13 @@
 import { type Code, type Note, quote, type SchemaError } from '../base/fault.ts'
 import { attempt, type Broken, type Passed, type Rejected, type Rules, type Tried } from './attempt.ts'
-import { balancedEnd, type Gate, skipBlanks, spans } from './balanced.ts'
+import { balancedEnd, type Gate, type Span, skipBlanks, spans } from './balanced.ts'
 import { controlsEscaped } from './control.ts'
 import { fenceBodies } from './fence-body.ts'
 import { inspect } from './inspect.ts'
 import { marksDropped } from './marks.ts'
 import { mend } from './mend.ts'
 import { closeCut } from './partial.ts'
-import { repair } from './repair.ts'
+import { MAX_GENERAL, repairGenerally } from './repair.ts'
 import { withoutThink } from './think.ts'
 
 /** A value that passed. `changes` is empty if the text was taken as it is. */
@@ -90,7 +90,7 @@ function climbOn(start: string, rules: Rules, first: Rejected | Broken, changes:
     changes.push(...step.changes)
     const tried = attempt(text, rules)
     const others = step.others
-    if (others) ambiguous.push(() => others().some((other) => attempt(other, rules).kind === 'passed'))
+    if (others) ambiguous.push(() => anyPasses(others, rules))
     if (tried.kind === 'passed') {
       if (ambiguous.some((more) => more())) notes.push(AMBIGUOUS)
       return {
@@ -116,7 +116,7 @@ interface Step {
   readonly text: string
   readonly changes: readonly string[]
   /** The candidates it passed over. */
-  readonly others?: () => string[]
+  readonly others?: Iterable<string>
   readonly incomplete?: readonly string[]
 }
 
@@ -141,7 +141,7 @@ function takeFenceBody(text: string, gate: Gate): Step | undefined {
   const bodies = fenceBodies(text, gate)
   const body = bodies.next()
   if (body.done) return undefined
-  return { text: trim(body.value), changes: ['took the body of a fence'], others: () => [...bodies] }
+  return { text: trim(body.value), changes: ['took the body of a fence'], others: bodies }
 }
 
 function takeFirstObject(text: string, gate: Gate): Step | undefined {
@@ -150,13 +150,24 @@ function takeFirstObject(text: string, gate: Gate): Step | undefined {
   if (!span) return undefined
   const object = text.slice(span.from, span.to < 0 ? text.length : span.to)
   if (object.length === text.length) return undefined
-  const others = () => [...found].filter(({ to }) => to >= 0).map(({ from, to }) => text.slice(from, to))
-  return {
-    text: object,
-    changes: ['took the first object'],
-    others,
-  }
+  return { text: object, changes: ['took the first object'], others: textsOf(text, found) }
 }
+
+function* textsOf(text: string, found: Iterable<Span>): Generator<string> {
+  for (const { from, to } of found) if (to >= 0) yield text.slice(from, to)
+}
+
+/** Whether one of the next candidates passes, too. Only some are tried: a frame may be made of nothing but candidates. */
+function anyPasses(candidates: Iterable<string>, rules: Rules): boolean {
+  let tried = 0
+  for (const text of candidates) {
+    if (attempt(text, rules).kind === 'passed') return true
+    if (++tried === MAX_OTHERS) return false
+  }
+  return false
+}
+
+const MAX_OTHERS = 64
 
 function escapeControls(text: string): Step | undefined {
   const escaped = controlsEscaped(text)
@@ -173,13 +184,22 @@ function dropMarks(text: string): Step | undefined {
 function repairSyntax(text: string, _gate: Gate, rules: Rules, notes: Note[]): Step | undefined {
   if (text[0] !== '{' && text[0] !== '[') return undefined
   if (text.length > rules.maxRepair) {
-    notes.push({
-      code: 'REPAIR_SKIPPED',
-      message: `${text.length} characters are more than maxRepair, ${rules.maxRepair}`,
-    })
+    notes.push(skipped(`${text.length} characters are more than maxRepair, ${rules.maxRepair}`))
     return undefined
   }
-  return repair(text)
+  const mended = mend(text)
+  if (mended) return mended
+  if (text.length > MAX_GENERAL) {
+    notes.push(
+      skipped(`${text.length} characters need general repair, which is tried for at most ${MAX_GENERAL}`),
+    )
+    return undefined
+  }
+  return repairGenerally(text)
+}
+
+function skipped(message: string): Note {
+  return { code: 'REPAIR_SKIPPED', message }
 }
 
 function closeEnd(text: string, _gate: Gate, rules: Rules): Step | undefined {

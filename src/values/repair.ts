@@ -1,18 +1,18 @@
 import { jsonrepair } from 'jsonrepair'
 import { balancedEnd, skipBlanks } from './balanced.ts'
-import { isCutLiteral, type Mended, mend } from './mend.ts'
+import { isCutLiteral, type Mended } from './mend.ts'
+
+/** Of more characters jsonrepair can make 50 ms, in which nothing else happens. */
+export const MAX_GENERAL = 16 * 1024
 
 /**
- * Repairs commas and quotes: first by our own pass, which is linear and knows what it changes; what that
- * cannot do goes to jsonrepair. The text must be balanced, because jsonrepair closes what was cut as if
- * it had been meant so, and it must be short: jsonrepair is superlinear and recursive.
+ * Repairs commas and quotes by jsonrepair, for what `mend` cannot do. The text must be balanced, because jsonrepair
+ * closes what was cut as if it had been meant so, and it must be short: jsonrepair is superlinear and recursive.
  *
  * What jsonrepair makes is taken only if it has the same letters, digits, brackets and colons as the
  * original, in the same order: it may then have moved quotes and commas, but not made up a value.
  */
-export function repair(text: string): Mended | undefined {
-  const mended = mend(text)
-  if (mended) return mended
+export function repairGenerally(text: string): Mended | undefined {
   if (balancedEnd(text, skipBlanks(text, 0)) < 0) return undefined
   let repaired: string
   try {

@@ -124,7 +124,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
     const outcomes = picked as Sink<Outcome<unknown>>
     const chunks = selections
       ? itemStage({ rules, label, head, selections, tag, maxFrame, turn })(outcomes)
-      : cut(judgeStage({ rules, label, head })(outcomes))
+      : cut(unless(() => done, judgeStage({ rules, label, head })(outcomes)))
     return {
       write(chunk) {
         if (done || chunk.channel === 'exit' || chunk.channel === 'stderr' || chunk.bytes.length === 0) return
@@ -139,6 +139,11 @@ export function valueStage<S extends Schema | undefined = undefined>(
       more: () => chunks.more?.() ?? false,
     }
   }
+}
+
+/** Frames that come when the pick is made are not even judged: one chunk may hold thousands. */
+function unless<T>(done: () => boolean, next: Sink<T>): Sink<T> {
+  return { write: (value) => void (done() || next.write(value)), end: () => next.end() }
 }
 
 function cutOf(
