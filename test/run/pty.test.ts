@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { replay } from '../../src/run/replay.ts'
+import { run } from '../../src/run/run.ts'
 import { agent, codexLines, ran, types, workspace } from './agent.ts'
 
 afterEach(() => void vi.doUnmock('@lydell/node-pty'))
@@ -68,4 +69,21 @@ test('without the package it says what to install', async () => {
     code: 'PTY_MISSING',
     message: expect.stringContaining('npm install @lydell/node-pty'),
   })
+})
+
+test('keeps what is typed before the terminal is there', async () => {
+  const { cwd, audit } = workspace()
+  const live = run({
+    command: 'sh',
+    args: ['-c', 'read line; echo "got $line"'],
+    cwd,
+    audit,
+    pty: true,
+    fsDiff: false,
+  })
+  live.type('hel')
+  live.type('lo\r')
+  live.resume()
+  expect(await live.end).toMatchObject({ exit_code: 0 })
+  expect(readFileSync(join(audit, 'pty-output.1.log'), 'utf8')).toContain('got hello')
 })
