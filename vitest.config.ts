@@ -7,5 +7,10 @@ export default defineConfig({
     testTimeout: 120_000,
     // Real processes, sockets and signals on a machine that others use, too: one more try, and the report says so.
     retry: process.env['CI'] ? 1 : 0,
+    coverage: {
+      provider: 'v8',
+      include: ['src/**/*.ts'],
+      reporter: ['text-summary', 'json-summary'],
+    },
   },
 })

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { isSameProcess } from '../../src/sinks/lock.ts'
 import { agent, codexLines, workspace } from '../run/agent.ts'
+import { inside } from './inside.ts'
 
 function start(args: readonly string[], stdin: 'ignore' | 'pipe' = 'ignore') {
   return spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
@@ -22,7 +23,7 @@ async function ended(child: ChildProcess) {
   return { out, err, code, signal }
 }
 
-const sluice = (...args: string[]) => ended(start(args))
+const sluice = (...args: string[]) => inside(args)
 const command = (program: { command: string; args?: readonly string[] | undefined }) => [
   '--',
   program.command,
@@ -106,13 +107,11 @@ test('leaves with 2 for bad usage, and says what to do', async () => {
     [['serve', join(cwd, 'nowhere')], 'cannot be served'],
     [['serve', '--port', '99999', cwd], 'between 0 and 65535'],
   ]
-  await Promise.all(
-    cases.map(async ([args, words]) => {
-      const { code, err } = await sluice(...args)
-      expect(err, args.join(' ')).toContain(words)
-      expect(code, args.join(' ')).toBe(2)
-    }),
-  )
+  for (const [args, words] of cases) {
+    const { code, err } = await sluice(...args)
+    expect(err, args.join(' ')).toContain(words)
+    expect(code, args.join(' ')).toBe(2)
+  }
 })
 
 test('hands its own stdin on', async () => {

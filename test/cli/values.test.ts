@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inside } from './inside.ts'
 
 let dir: string
 beforeAll(() => {
@@ -24,9 +25,7 @@ const start = (args: readonly string[]) =>
   })
 
 async function sluice(args: readonly string[], input = '') {
-  const child = start(args)
-  child.stdin.end(input)
-  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  const { code, err, out } = await inside(args, { stdin: input })
   const records = out.split('\n').filter(Boolean)
   return { code, err, out, records: args.includes('--help') ? [] : records.map((line) => JSON.parse(line)) }
 }
