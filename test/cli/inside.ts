@@ -1,5 +1,5 @@
 import { PassThrough, Readable } from 'node:stream'
-import { text } from 'node:stream/consumers'
+import { setImmediate } from 'node:timers/promises'
 import { vi } from 'vitest'
 import { sluice } from '../../src/cli/sluice.ts'
 
@@ -36,15 +36,23 @@ export async function inside(args: readonly string[], surroundings: Surroundings
     vi.spyOn(process, 'stderr', 'get').mockReturnValue(stderr as unknown as typeof process.stderr),
     vi.spyOn(console, 'error').mockImplementation((line) => void stderr.write(`${line}\n`)),
   ]
-  const texts = Promise.all([text(stdout), text(stderr)])
+  const [out, err] = [said(stdout), said(stderr)]
   let code: number
   try {
     code = await sluice(['node', 'sluice', ...args])
   } finally {
-    stdout.end()
-    stderr.end()
     for (const spy of spies) spy.mockRestore()
   }
-  const [out, err] = await texts
-  return { code, out, err }
+  return { code, out: await out(), err: await err() }
+}
+
+/** Gathers what is written, until it is asked for. */
+function said(stream: PassThrough): () => Promise<string> {
+  const pieces: Buffer[] = []
+  stream.on('data', (bytes: Buffer) => pieces.push(bytes))
+  return async () => {
+    // What was written last is read in the next turn.
+    await setImmediate()
+    return Buffer.concat(pieces).toString()
+  }
 }
