@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { isSameProcess } from '../../src/sinks/lock.ts'
 import { agent, codexLines, workspace } from '../run/agent.ts'
-import { inside } from './inside.ts'
+import { inside, standIn } from './inside.ts'
 
 function start(args: readonly string[], stdin: 'ignore' | 'pipe' = 'ignore') {
   return spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
@@ -200,6 +200,32 @@ test('serve says where it is, and ends on Ctrl-C', async () => {
   expect(await (await fetch(`${url}healthz`)).json()).toMatchObject({ ok: true })
   child.kill('SIGINT')
   expect((await once(child, 'close'))[0]).toBe(0)
+})
+
+test('serve ends on SIGTERM, too', async () => {
+  const { cwd } = workspace()
+  const stderr = standIn()
+  const end = inside(['serve', cwd, '--port', '0'], { stderr })
+  const [said] = await once(stderr, 'data')
+  const url = /http:\S+/.exec(String(said))?.[0] ?? ''
+  expect((await fetch(`${url}healthz`)).status).toBe(200)
+  process.emit('SIGTERM', 'SIGTERM')
+  expect((await end).code).toBe(0)
+  await expect(fetch(`${url}healthz`)).rejects.toThrow('fetch failed')
+})
+
+test('replay reads one attempt, as the engine it is told', async () => {
+  const { cwd, audit } = workspace()
+  const run = ['run', '--cwd', cwd, '--audit', audit, '--no-fs-diff', '--engine', 'codex']
+  for (const word of ['one', 'two']) await sluice(...run, '--', 'echo', word)
+  const { out } = await sluice('replay', audit, '--attempt', '2', '--engine', 'text')
+  const events = out
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+  expect(new Set(events.map((event) => event.source.engine))).toEqual(new Set(['text']))
+  expect(new Set(events.map((event) => event.attempt_number))).toEqual(new Set([2]))
+  expect(out).toContain('two')
 })
 
 test('resume completes what a killed run left', async () => {

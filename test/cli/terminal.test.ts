@@ -56,6 +56,23 @@ describe('on a terminal', () => {
     )
   })
 
+  test('chat draws a conversation that is done at 80 columns, where the terminal has no width', async () => {
+    const stdout = standIn({ tty: true, columns: 0 })
+    const done = join('fixtures', 'opencode/06a-skill-done.pipe', 'stdout.log')
+    const { code, out } = await inside(['chat', done], { stdout })
+    expect(code).toBe(0)
+    expect(out).toMatch(/■ completed \(DONE_MARKER/)
+  })
+
+  test('replay draws with colours, but for those who do not want any', async () => {
+    const draw = async () =>
+      (await inside(['replay', log], { stdout: standIn({ tty: true, colors: true }) })).out
+    vi.stubEnv('NO_COLOR', '')
+    expect(await draw()).toContain('\u001b[')
+    vi.stubEnv('NO_COLOR', '1')
+    expect(await draw()).not.toContain('\u001b')
+  })
+
   test('says that it reads what is typed', async () => {
     const stdin = Object.assign(new PassThrough().end('{"a":1}'), { isTTY: true })
     const { code, err, out } = await inside(['values', '-'], { stdin })
@@ -105,6 +122,14 @@ describe('sluice run', () => {
     ])
     expect(lines[3]).toMatch(/^sluice: attempt 1 is recorded in .*\.audit$/)
     expect(process.listenerCount('SIGHUP')).toBe(0)
+  })
+
+  test('says where it records, also if that is here', async () => {
+    const { cwd } = workspace()
+    vi.spyOn(process, 'cwd').mockReturnValue(cwd)
+    const { err } = await inside(['run', '--audit', cwd, '--cwd', cwd, '--', 'true'])
+    vi.restoreAllMocks()
+    expect(err).toBe('sluice: attempt 1 is recorded in .\n')
   })
 
   test.each([

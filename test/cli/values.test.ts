@@ -104,6 +104,15 @@ describe('sluice values', () => {
     expect([cut.code, cut.records.length]).toEqual([4, 2])
   })
 
+  test('counts what went wrong, and says the first', async () => {
+    const { code, err } = await sluice(
+      ['values', '--tag', 'json', '--schema', file('a.schema.json', '{"required":["a"]}')],
+      '<json>{"b":1}</json> <json>{"c":1}</json> <json>{"a":</json>',
+    )
+    expect(code).toBe(3)
+    expect(err).toMatch(/^sluice: SCHEMA_FAILED × 2, INVALID_JSON: .*\n$/)
+  })
+
   test('takes any root if asked to', async () => {
     expect((await sluice(['values', '--root', 'any'], '[1]')).records).toMatchObject([{ value: [1] }])
   })

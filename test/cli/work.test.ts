@@ -76,6 +76,19 @@ test('--dry-run writes nothing but shows the comment', async () => {
   expect(existsSync(join(base, 'box'))).toBe(false)
 })
 
+test('--template is the comment', async () => {
+  writeFileSync(join(base, 'comment.md'), 'It is {{status}}.\n')
+  const { work } = await sluice(
+    ...order(),
+    '--dry-run',
+    '--template',
+    join(base, 'comment.md'),
+    '--',
+    ...good,
+  )
+  expect(work.comment).toContain('It is ok.')
+})
+
 test.each([
   ['a missing order', ['--order', 'nowhere.json', '--', 'true'], /nowhere.json" cannot be read \(ENOENT\)/],
   ['a worker type that does not exist', ['--worker', 'cobol', '--', 'true'], /cobol.*json-cli/],
