@@ -214,6 +214,13 @@ test('serve ends on SIGTERM, too', async () => {
   await expect(fetch(`${url}healthz`)).rejects.toThrow('fetch failed')
 })
 
+test('resume makes no directory of a path that was mistyped', async () => {
+  const { cwd } = workspace()
+  const { code, err } = await sluice('replay', '--resume', join(cwd, 'nowhere'))
+  expect([code, err]).toEqual([2, expect.stringContaining('nowhere" cannot be read (ENOENT)')])
+  expect(existsSync(join(cwd, 'nowhere'))).toBe(false)
+})
+
 test('replay reads one attempt, as the engine it is told', async () => {
   const { cwd, audit } = workspace()
   const run = ['run', '--cwd', cwd, '--audit', audit, '--no-fs-diff', '--engine', 'codex']
