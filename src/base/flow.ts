@@ -52,6 +52,8 @@ function wholeIntake<In>(): Intake<In> {
 
 /** As many items may wait for the reader before the flow stops feeding its stage. */
 const MAX_WAITING = 64
+/** From as many units (bytes, mostly) may they have been made: 64 items of 16 MB are too many. */
+const MAX_AHEAD = 64 * 1024
 const MIN_PORTION = 512
 /** What one portion can at worst queue: quiet input lets portions grow, and then every byte may be an item. */
 const MAX_PORTION = 16 * 1024
@@ -65,6 +67,8 @@ class StageTransform<In, Out> extends Transform {
   /** Units per portion: grows while portions yield few items, shrinks when they yield many. */
   #portion = MIN_PORTION
   #pushed = 0
+  /** Units fed since the reader last had nothing left. */
+  #ahead = 0
   /** The chunk in work, until every portion of it is fed; or, without input, the end. */
   #work: { input?: In; at: number; size: number; done: TransformCallback } | undefined
   /** The stage has more to write before it takes the next portion. */
@@ -74,7 +78,8 @@ class StageTransform<In, Out> extends Transform {
   #asked = false
 
   constructor(stage: Stage<In, Out>, intake: Intake<In>) {
-    super({ objectMode: true, readableHighWaterMark: MAX_WAITING, writableHighWaterMark: 4 })
+    // Node asks when the queue is empty and not before: how full it may get is decided here, by items and bytes.
+    super({ objectMode: true, readableHighWaterMark: 1, writableHighWaterMark: 4 })
     this.#intake = intake
     this.#sink = stage({
       write: (value) => {
@@ -115,6 +120,7 @@ class StageTransform<In, Out> extends Transform {
 
   override _read(size: number): void {
     this.#asked = true
+    this.#ahead = 0
     if (!this.#work) super._read(size)
     else if (this.#paused) {
       this.#paused = false
@@ -147,7 +153,7 @@ class StageTransform<In, Out> extends Transform {
         work.done()
         return
       }
-      if (this.readableLength >= MAX_WAITING && !this.#asked) {
+      if (!this.#asked && (this.#ahead >= MAX_AHEAD || this.readableLength >= MAX_WAITING)) {
         this.#paused = true
         return
       }
@@ -164,6 +170,7 @@ class StageTransform<In, Out> extends Transform {
         const to = Math.min(work.size, work.at + this.#portion)
         this.#sink.write(this.#portionOf(work.input as In, work.at, to, work.size))
         this.#more = this.#sink.more !== undefined
+        this.#ahead += to - work.at
         work.at = to
       } catch (error) {
         this.#work = undefined

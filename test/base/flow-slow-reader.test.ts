@@ -19,3 +19,39 @@ test.each([1, 63, 64, 65, 1000])('hands %i items on to a reader that takes one a
   await pipeline(Readable.from(sent), same, slow)
   expect(taken).toEqual(sent)
 })
+
+test('large items do not pile up before a slow reader: what waits is bounded in bytes, too', async () => {
+  const large = 1 << 18
+  let fed = 0
+  let taken = 0
+  let ahead = 0
+  const stage = flow<Uint8Array, number>(
+    (next) => ({
+      write(bytes) {
+        const before = fed
+        fed += bytes.length
+        if (Math.floor(fed / large) > Math.floor(before / large)) next.write(large)
+      },
+      end: () => next.end(),
+    }),
+    {
+      intake: () => ({
+        take: (written) => written as Uint8Array,
+        size: (bytes) => bytes.length,
+        portion: (bytes, from, to) => bytes.subarray(from, to),
+      }),
+    },
+  )
+  const slow = new Writable({
+    objectMode: true,
+    highWaterMark: 1,
+    write(size, _encoding, done) {
+      ahead = Math.max(ahead, fed - taken)
+      taken += size
+      setImmediate(done)
+    },
+  })
+  await pipeline(Readable.from(Array.from({ length: 256 }, () => Buffer.alloc(1 << 16))), stage, slow)
+  expect(taken).toBe(256 << 16)
+  expect(ahead).toBeLessThan(4 * large)
+})

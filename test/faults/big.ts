@@ -46,6 +46,7 @@ const cases: Record<string, () => [Iterable<Buffer>, NodeJS.ReadWriteStream]> = 
   log: () => [endless('', line, '<json>{"next":1}</json>\n'), values({ tag: 'json' })],
   'log-events': () => [endless('', line, '{"type":"turn.completed"}\n'), events(codex)],
   slow: () => [endless('', message, ''), frames({ lines: true })],
+  'slow-events': () => [endless('', line, ''), events(codex)],
 }
 
 const [input, flow] = cases[name]!()
@@ -64,10 +65,10 @@ const sink = new Writable({
     for (const note of item.notes ?? []) codes[note.code] = (codes[note.code] ?? 0) + 1
     if (item.data?.code) codes[item.data.code] = (codes[item.data.code] ?? 0) + 1
     last = item.value ?? item.text ?? item.data?.state
-    seen = item.to ?? seen
+    seen = item.to ?? item.raw_ref?.byte_to ?? seen
     behind = Math.max(behind, made - seen)
-    // A reader a thousand times slower than the cutter, which takes some microseconds for such a line.
-    if (name === 'slow') setTimeout(done, 4)
+    // A reader a thousand times slower than the cutter, which takes some microseconds for a line.
+    if (name.startsWith('slow')) setTimeout(done, 4)
     else done()
   },
 })

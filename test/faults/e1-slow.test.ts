@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { describe, expect, test } from 'vitest'
+
+async function slowly(name: string, bytes: number) {
+  const args = ['--expose-gc', '--import', 'tsx', 'test/faults/big.ts', name, String(bytes)]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  return JSON.parse(stdout)
+}
+
+describe('E1 consumer 1000 times slower: the producer is paused, memory stays flat within 32 MB', () => {
+  test('E1 large frames, 1 GB', async () => {
+    const result = await slowly('slow', 1 << 30)
+    expect(result.kinds).toEqual({ line: 4096 })
+    expect(result.grown_mb).toBeLessThan(32)
+    expect(result.behind).toBeLessThan(2 << 20)
+  })
+  test('E1 small events, 4 ms for each', async () => {
+    const result = await slowly('slow-events', 2 << 20)
+    expect(result.kinds['agent.message.final']).toBeGreaterThan(2000)
+    expect(result.grown_mb).toBeLessThan(32)
+    expect(result.behind).toBeLessThan(1 << 20)
+  })
+})
