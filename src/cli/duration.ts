@@ -10,7 +10,7 @@ const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 
  */
 export function duration(text: string): number {
   const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text)
-  const ms = match ? Number(match[1]) * (units[match[2] ?? 's'] ?? 1) : 0
+  const ms = match ? Number(match[1]) * units[match[2] ?? 's']! : 0
   if (ms > 0 && ms < 2 ** 31) return ms
   throw new InvalidArgumentError('Give a time such as 90s, 5m or 1h.')
 }

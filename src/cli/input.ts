@@ -25,18 +25,25 @@ export function openInput(file: string | undefined): Input {
 /** Reads a file that holds one JSON object, such as a schema. */
 export async function readObject(file: string, what: string): Promise<Record<string, unknown>> {
   statOf(file)
-  const text = await readFile(file, 'utf8')
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw unreadable(quote(file, 200), cause)
+  })
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} is not JSON: ${quote(why, 120)}`, { cause })
+    const why = quote((cause as Error).message, 120)
+    throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} is not JSON: ${why}`, { cause })
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} must hold a JSON object`)
   }
   return value as Record<string, unknown>
+}
+
+/** What could be opened, but breaks while it is read. */
+export function unreadable(what: string, cause: unknown): Fault {
+  return new Fault('BAD_OPTION', `cannot read ${what}: ${quote((cause as Error).message, 120)}`, { cause })
 }
 
 function statOf(file: string): Stats {

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { CompletionData, Event } from '../events/event.ts'
 import { isEvent } from '../events/event.ts'
+import { listAttempts } from '../run/audit.ts'
 import { replay } from '../run/replay.ts'
 import { resume } from '../run/resume.ts'
 import { exits } from './exits.ts'
@@ -61,7 +62,8 @@ function attemptNumber(text: string): number {
 }
 
 async function replayAndShow(dir: string, flags: Flags): Promise<number> {
-  if (flags.resume) {
+  // A path without a run is for `replay` to refuse: a resume would make a directory of it.
+  if (flags.resume && listAttempts(dir).length > 0) {
     const { attempts, added } = await resume(dir)
     const what =
       attempts.length === 0 ? 'nothing was missing' : `attempt ${attempts.join(', ')}: ${added} events added`

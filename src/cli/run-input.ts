@@ -9,7 +9,7 @@ import { events } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { tap } from '../frames/tap.ts'
 import { exits } from './exits.ts'
-import { openInput, readObject } from './input.ts'
+import { openInput, readObject, unreadable } from './input.ts'
 
 /** What `events` and `chat` are told on the command line. */
 export interface RunFlags {
@@ -72,7 +72,7 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
     exit: flags.exit,
   }
   const chunks = tap(sources, { order: 'step' })
-  chunks.on('error', (error) => flow.destroy(error))
+  chunks.on('error', (error) => flow.destroy(unreadable('the logs', error)))
   return chunks.pipe(flow)
 }
 

@@ -1,10 +1,10 @@
 import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
-import { type Code, Fault } from '../base/fault.ts'
+import { type Code, type Fault, quote } from '../base/fault.ts'
 import type { Outcome } from '../values/outcome.ts'
 import { values } from '../values/values.ts'
 import { exits } from './exits.ts'
-import { openInput, readObject } from './input.ts'
+import { openInput, readObject, unreadable } from './input.ts'
 import { printer } from './print.ts'
 import { progress } from './progress.ts'
 
@@ -81,9 +81,7 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
   } catch (cause) {
     // The reader of stdout is gone, so the rest of the input was cut off on purpose.
     if (left) return exits.good
-    if (Fault.is(cause)) throw cause
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault('BAD_OPTION', `cannot read ${file ?? 'stdin'}: ${why}`, { cause })
+    throw unreadable(quote(file ?? 'stdin', 200), cause)
   }
   const words = tally.words()
   if (words) console.error(`sluice: ${words}`)

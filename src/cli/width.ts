@@ -43,7 +43,7 @@ export function fitTo(text: string, columns: number): string {
 }
 
 function widthOfGrapheme(grapheme: string): number {
-  const code = grapheme.codePointAt(0) ?? 0
+  const code = grapheme.codePointAt(0)!
   if (code < 0x300) return code < 0x20 || (code >= 0x7f && code < 0xa0) ? 0 : 1
   if (/^[\p{Mn}\p{Me}\p{Cf}]/u.test(grapheme)) return 0
   if (/^\p{RI}\p{RI}/u.test(grapheme) || /\ufe0f/u.test(grapheme)) return 2

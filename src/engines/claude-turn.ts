@@ -81,8 +81,8 @@ export function conversation() {
     const speaker = parent ?? ''
     if (event['type'] === 'message_start' && isRecord(event['message'])) {
       streaming.delete(speaker)
+      if (messageIds.size >= 1000) messageIds.clear()
       messageIds.set(speaker, text(event['message']['id']) ?? 'message')
-      if (messageIds.size > 1000) messageIds.clear()
     } else if (event['type'] === 'content_block_delta' && isRecord(event['delta'])) {
       const part = text(event['delta']['text'])
       if (event['delta']['type'] !== 'text_delta' || part === undefined) return true

@@ -4,7 +4,13 @@ import { errorText, readChanges } from './codex-change.ts'
 type Item = Record<string, unknown>
 
 /** The dialect of 0.42: one `msg` per line, no end signal but `task_complete`. */
-export function readOld(msg: Item, turn: string, say: Say): boolean {
+export function oldReader(): (msg: Item, turn: string, say: Say) => boolean {
+  /** What the patches that are being applied would change, by call. */
+  const patches = new Map<string, Item>()
+  return (msg, turn, say) => readOld(msg, turn, say, patches)
+}
+
+function readOld(msg: Item, turn: string, say: Say, patches: Map<string, Item>): boolean {
   const id = text(msg['call_id']) ?? ''
   switch (msg['type']) {
     case 'session_configured':
@@ -47,15 +53,20 @@ export function readOld(msg: Item, turn: string, say: Say): boolean {
     }
     case 'patch_apply_begin':
       say.started({ id, name: 'file_change', input: { changes: msg['changes'] } })
-      for (const [path, change] of Object.entries(isRecord(msg['changes']) ? msg['changes'] : {})) {
-        const kind = isRecord(change) ? (Object.keys(change)[0] ?? '') : ''
-        readChanges([{ path, kind }], say)
+      if (isRecord(msg['changes']) && patches.size < 4096) patches.set(id, msg['changes'])
+      return true
+    case 'patch_apply_end': {
+      const changes = Object.entries(patches.get(id) ?? {})
+      patches.delete(id)
+      if (msg['success'] === false) {
+        say.failed({ id, name: 'file_change', error: text(msg['stderr']) })
+        return true
       }
+      say.completed({ id, name: 'file_change', output: msg['stdout'] })
+      for (const [path, change] of changes)
+        readChanges([{ path, kind: isRecord(change) ? Object.keys(change)[0] : undefined }], say)
       return true
-    case 'patch_apply_end':
-      if (msg['success'] === false) say.failed({ id, name: 'file_change', error: text(msg['stderr']) })
-      else say.completed({ id, name: 'file_change', output: msg['stdout'] })
-      return true
+    }
     case 'stream_error':
       say.error(errorText(msg), 'warning')
       return true

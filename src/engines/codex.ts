@@ -1,6 +1,6 @@
 import { isRecord, type Profile, type Say, text } from '../events/profile.ts'
 import { errorText, readChanges } from './codex-change.ts'
-import { readOld } from './codex-old.ts'
+import { oldReader } from './codex-old.ts'
 
 type Item = Record<string, unknown>
 
@@ -14,19 +14,22 @@ export const codex: Profile = {
   cut: { stdout: 'records', pty: 'records' },
   about: 'codex exec --json; 0.166, 0.98, 0.42 (both of its dialects)',
   shape: ({ value }) => isRecord(value) && (isLine(value) || isOldLine(value)),
-  open: () => ({
-    read({ value }, say) {
-      if (!isRecord(value)) return false
-      if (isRecord(value['msg'])) return readOld(value['msg'], text(value['id']) ?? '', say)
-      if (isConfig(value)) {
-        say.status('configured', typeof value['model'] === 'string' ? { model: value['model'] } : {})
-        return true
-      }
-      // The echoed prompt is the user's, not the agent's.
-      if (typeof value['prompt'] === 'string' && value['type'] === undefined) return true
-      return readLine(value, say)
-    },
-  }),
+  open() {
+    const readOld = oldReader()
+    return {
+      read({ value }, say) {
+        if (!isRecord(value)) return false
+        if (isRecord(value['msg'])) return readOld(value['msg'], text(value['id']) ?? '', say)
+        if (isConfig(value)) {
+          say.status('configured', typeof value['model'] === 'string' ? { model: value['model'] } : {})
+          return true
+        }
+        // The echoed prompt is the user's, not the agent's.
+        if (typeof value['prompt'] === 'string' && value['type'] === undefined) return true
+        return readLine(value, say)
+      },
+    }
+  },
 }
 
 function isLine(value: Item): boolean {

@@ -27,7 +27,10 @@ export function streamReader() {
         else if (line['delta'] === true) {
           open ??= `message-${++messages}`
           say.delta(open, text(line['content']) ?? '')
-        } else say.message(`message-${++messages}`, text(line['content']) ?? '')
+        } else {
+          close(say)
+          say.message(`message-${++messages}`, text(line['content']) ?? '')
+        }
         return true
       case 'tool_use': {
         close(say)

@@ -28,7 +28,8 @@ const POLL_MS = 100
 
 /**
  * Reads an audit directory while it is being written. It is over when the last attempt is, and nobody
- * holds the directory any more; without a `meta.N.json` that tells, only the reader ends it.
+ * holds the directory any more; without a `meta.N.json` that tells, only the reader ends it. The first attempt, or
+ * the one that is wanted, is waited for.
  */
 export async function* follow(dir: string, options: FollowOptions): AsyncGenerator<TimedChunk | Opening> {
   const { attempt: wanted, list, until, ...reading } = options
@@ -42,7 +43,7 @@ export async function* follow(dir: string, options: FollowOptions): AsyncGenerat
         yield* followAttempt(dir, attempt, reading, until, waker)
         if (wanted) return
         number = attempt.number + 1
-      } else if (number > 0 && !isLocked(join(dir, LOCK_FILE))) return
+      } else if (!wanted && number > 0 && !isLocked(join(dir, LOCK_FILE))) return
       else await waker.sleep()
     }
   } finally {

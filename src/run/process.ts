@@ -73,7 +73,9 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
 export async function startOnPty(options: StartOptions & { cols: number; rows: number }): Promise<Started> {
   const { command, args, cwd, env, input, logs, wake, cols, rows } = options
   const pty = await loadPty()
-  if (!findCommand(command, cwd, env)) throw cannotStart(command, cwd, { code: 'ENOENT' })
+  // The terminal itself would only show an exit code.
+  if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
+    throw cannotStart(command, cwd, { code: 'ENOENT' })
   const fd = fs.openSync(logs.pty, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o644)
   const recorder = recordHere(logs.pty, fd, wake)
   const terminal = pty.spawn(command, [...args], {

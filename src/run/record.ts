@@ -68,6 +68,8 @@ const heldNote: Note = {
 }
 /** Where no watcher wakes us, the logs are looked at so often. */
 const POLL_MS = 200
+/** More than a terminal itself would hold for a program that does not read yet. */
+const MAX_TYPED = 64 * 1024
 
 /**
  * Runs a command and records it. The bytes go into the logs first; what comes out of `chunks` is read
@@ -110,6 +112,8 @@ export function recordAttempt(options: RecordOptions): Recording {
   const look = (): Promise<Snapshot> => snapshot(cwd, { ...(options.fsDiff || {}), except: resolve(audit) })
 
   let running: Started | undefined
+  /** What was typed before there was a terminal to type into. */
+  let typed = ''
   let exited = false
   let killer: NodeJS.Timeout | undefined
   const stop = (reason: StopReason, signal: NodeJS.Signals) => {
@@ -155,6 +159,7 @@ export function recordAttempt(options: RecordOptions): Recording {
     try {
       const start = { ...options, logs, wake: waker.wake }
       running = options.pty ? await startOnPty({ ...start, ...options.pty }) : await startOnPipes(start)
+      if (typed !== '') running.type?.(typed)
       const { recorders } = running
       const recorded = Promise.all(recorders.map((recorder) => recorder.ended)).catch((error: unknown) => {
         failure = error
@@ -247,6 +252,9 @@ export function recordAttempt(options: RecordOptions): Recording {
     meta: () => meta,
     stop,
     complete: () => save({ complete: true }),
-    type: (text) => running?.type?.(text),
+    type(text) {
+      if (running) running.type?.(text)
+      else if (typed.length < MAX_TYPED) typed += text
+    },
   }
 }

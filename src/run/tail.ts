@@ -28,11 +28,6 @@ export class Tail {
     this.path = path
   }
 
-  /** How far it has been read. */
-  get position(): number {
-    return this.#at
-  }
-
   /** The next bytes, or undefined if there are none now. */
   read(): Piece | undefined {
     if (this.#fd === undefined && !this.#open()) return undefined
@@ -54,11 +49,6 @@ export class Tail {
       length >= MARK ? bytes.subarray(-MARK) : Buffer.concat([this.#mark, bytes]).subarray(-MARK),
     )
     return piece
-  }
-
-  /** True if there are bytes that were not read yet. */
-  get behind(): boolean {
-    return this.#fd !== undefined && fs.fstatSync(this.#fd).size > this.#at
   }
 
   close(): void {

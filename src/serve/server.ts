@@ -91,7 +91,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
       response.setHeader('allow', 'GET')
       return refuse(response, 405, 'only GET is answered here')
     }
-    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://sluice')
+    // Joined, not resolved: resolving would take `//name` for another host. A proxy's whole address is not for us.
+    const { pathname, searchParams } = new URL(`http://sluice/${request.url!.replace('/', '')}`)
     const file = pageFiles.get(pathname)
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
     if (pathname === '/healthz') return sendJson(response, { ok: true, clients })
@@ -186,9 +187,9 @@ export async function serve(options: ServeOptions): Promise<Served> {
     clients: () => clients,
     async close() {
       shut.abort()
-      server.close()
+      const closed = new Promise((done) => server.close(done))
       server.closeAllConnections()
-      if (server.listening) await new Promise((done) => server.once('close', done))
+      await closed
     },
   }
 }

@@ -108,8 +108,8 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
   try {
     events = open(EVENTS_FILE)
     diagnostics = open(DIAGNOSTICS_FILE)
-    last = placeOf(events.last())
-    agree(events, diagnostics)
+    last = placeOf(events.last(), dir)
+    agree(events, diagnostics, dir)
   } catch (error) {
     close()
     throw error
@@ -163,11 +163,11 @@ function makeDir(dir: string): void {
  * A crash between the two writes of one diagnostic leaves it in `events.jsonl` only; a power cut may keep
  * the newer part of the other file. Both can only touch the tail, so only the tails are compared.
  */
-function agree(events: LineFile, diagnostics: LineFile): void {
+function agree(events: LineFile, diagnostics: LineFile, dir: string): void {
   const text = events.last()
-  const last = placeOf(text)
+  const last = placeOf(text, dir)
   for (;;) {
-    const place = placeOf(diagnostics.last())
+    const place = placeOf(diagnostics.last(), dir)
     if (!place || (last && order(place, last) <= 0)) break
     diagnostics.dropLast()
   }
@@ -199,10 +199,18 @@ function order(a: Omit<Place, 'run_id'>, b: Omit<Place, 'run_id'>): number {
   return a.attempt_number - b.attempt_number || a.seq - b.seq
 }
 
-function placeOf(line: string | undefined): Place | undefined {
+function placeOf(line: string | undefined, dir: string): Place | undefined {
   if (line === undefined) return undefined
-  const { run_id, attempt_number, seq } = JSON.parse(line) as Place
-  return { run_id, attempt_number, seq }
+  // The cast is the door: what is used is checked here.
+  const { run_id, attempt_number, seq, event } = (JSON.parse(line) ?? {}) as Partial<Event>
+  const counts = Number.isSafeInteger(attempt_number) && Number.isSafeInteger(seq)
+  if (typeof run_id === 'string' && counts && typeof event?.category === 'string') {
+    return { run_id, attempt_number: attempt_number!, seq: seq! }
+  }
+  throw new Fault(
+    'JOURNAL_MISMATCH',
+    `a file in ${quote(dir, 200)} ends with a line that is no event; use a fresh directory`,
+  )
 }
 
 function foreign(dir: string, last: Place, event: Event): Fault {

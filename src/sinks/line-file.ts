@@ -7,9 +7,6 @@ const BLOCK = 64 * 1024
 
 /** A file of whole lines that is only ever appended to. Opened by one writer at a time. */
 export interface LineFile {
-  readonly path: string
-  /** Bytes of whole lines: where the next one goes. */
-  readonly size: number
   /** Adds one line, ended by LF. All of it stands in the file when this returns, or none. */
   append(line: string): void
   /** All lines from the first on, without their LF. */
@@ -39,6 +36,7 @@ export function openLines(path: string): LineFile {
     // Not through a link: the directory may be writable by the agent that is being recorded.
     fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_NOFOLLOW, 0o644),
   )
+  /** Bytes of whole lines: where the next one goes. */
   let size = 0
   let closed = false
   let dirty = false
@@ -46,10 +44,6 @@ export function openLines(path: string): LineFile {
   let broken: Fault | undefined
 
   const file: LineFile = {
-    path,
-    get size() {
-      return size
-    },
     append(line) {
       if (broken) throw broken
       const bytes = Buffer.from(line)
@@ -134,7 +128,7 @@ export function openLines(path: string): LineFile {
   return file
 
   function repair(): void {
-    const whole = size === 0 || byteAt(fd, size - 1) === LF ? size : (lineStart(fd, size + 1) ?? 0)
+    const whole = size === 0 || byteAt(fd, size - 1) === LF ? size : lineStart(fd, size + 1)!
     if (whole < size) {
       guard('repair', path, () => fs.ftruncateSync(fd, whole))
       size = whole
@@ -159,7 +153,8 @@ function lineStart(fd: number, end: number): number | undefined {
 
 function byteAt(fd: number, at: number): number | undefined {
   const one = Buffer.alloc(1)
-  return fs.readSync(fd, one, 0, 1, at) === 1 ? one[0] : undefined
+  fs.readSync(fd, one, 0, 1, at)
+  return one[0]
 }
 
 function readText(fd: number, from: number, to: number): string {

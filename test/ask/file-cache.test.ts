@@ -2,9 +2,11 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFile
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
 import { ask } from '../../src/ask/ask.ts'
 import type { CacheEntry } from '../../src/ask/cache.ts'
 import { fileCache } from '../../src/ask/file-cache.ts'
+import { model } from './model.ts'
 
 let dir = ''
 beforeEach(() => {
@@ -80,4 +82,45 @@ test('serves ask: the second question costs no call', async () => {
   expect(calls).toBe(1)
   const kept = JSON.parse(readFileSync(join(dir, readdirSync(dir)[0]!), 'utf8'))
   expect(kept).toMatchObject({ value: { a: 1 }, repair_level: 'deterministic_generic' })
+})
+
+test('a directory that is a file is a cache that fails: the answer comes all the same, with a note', async () => {
+  writeFileSync(join(dir, 'file'), '')
+  const notes: string[] = []
+  const { call } = model('{"a":1}')
+  const value = await ask(call, {
+    prompt: 'x',
+    cache: fileCache(join(dir, 'file')),
+    onAttempt: (outcome) => notes.push(...outcome.notes.map(({ code }) => code)),
+  })
+  expect(value).toEqual({ a: 1 })
+  expect(notes).toEqual(['CACHE_FAILED', 'CACHE_FAILED'])
+})
+
+test('a cache may throw anything', async () => {
+  const notes: string[] = []
+  const cache = {
+    get() {
+      throw 'words'
+    },
+    set: () => undefined,
+  }
+  const { call } = model('{"a":1}')
+  await ask(call, {
+    prompt: 'x',
+    cache,
+    onAttempt: (outcome) => notes.push(...outcome.notes.map(({ message }) => message)),
+  })
+  expect(notes).toEqual(['the cache failed: words'])
+})
+
+test('what JSON cannot keep is not kept', async () => {
+  const kept = new Map<string, CacheEntry>()
+  const schema = z.object({ a: z.number().transform((n) => BigInt(n)) })
+  for (const _ of [1, 2]) {
+    const { call, asked } = model('{"a":1}')
+    expect(await ask(call, { prompt: 'x', schema, cacheKey: 'k', cache: kept })).toEqual({ a: 1n })
+    expect(asked).toHaveLength(1)
+  }
+  expect(kept.size).toBe(0)
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import { chatStage } from '../../src/chat/chat.ts'
+import { type Chat, chatStage } from '../../src/chat/chat.ts'
 import { drawing, safe } from '../../src/cli/draw.ts'
 import { fitTo, widthOf } from '../../src/cli/width.ts'
 import { claude } from '../../src/engines/claude.ts'
@@ -92,6 +92,95 @@ describe('a drawn conversation', () => {
   })
 })
 
+describe('a drawn record', () => {
+  const meta = {
+    protocol_version: 'fcmp/1.0',
+    run_id: 'r',
+    seq: 1,
+    ts: '',
+    engine: 'toy',
+    meta: { attempt: 1, local_seq: 1 },
+    correlation: {},
+  }
+  /** What is drawn for these, one after the other. */
+  const draw = (...records: [type: string, data: object][]) => {
+    const drawn = drawing({ color: false, width: () => 60 })
+    // The cast is the door: the test names only what is drawn.
+    return records.map(([type, data]) => drawn({ ...meta, type, data } as unknown as Chat)).join('')
+  }
+  const piece = (message_id: string, text: string): [string, object] => [
+    'assistant.message.delta',
+    { message_id, text },
+  ]
+  const evidence = { failure: null, signal: null, end_signal: null, exit_code: null }
+
+  test('keeps two messages apart that come in pieces', () => {
+    expect(draw(piece('a', 'one'), piece('b', 'two\n'), piece('c', 'three'), piece('c', '!'))).toBe(
+      'one\ntwo\nthree!',
+    )
+    const final: [string, object] = ['assistant.message.final', { message_id: 'c', text: 'three!' }]
+    expect(draw(piece('c', 'three'), piece('c', '!'), final)).toBe('three!\n')
+  })
+
+  test('shows a message again if its pieces were others, and where it was cut', () => {
+    const final = (text: string, more = {}): [string, object] => [
+      'assistant.message.final',
+      { message_id: 'a', text, ...more },
+    ]
+    expect(draw(piece('a', 'Hel'), final('Help!\n'))).toBe('Hel\nHelp!\n')
+    expect(draw(piece('a', 'Hel'), final('Hel', { incomplete: true }))).toBe('Hel\n  (cut off)\n')
+    expect(draw(final('Hel', { incomplete: true }))).toBe('Hel\n  (cut off)\n')
+  })
+
+  test('says what became of files', () => {
+    const files = ['created', 'modified', 'deleted'].map((change): [string, object] => [
+      `artifact.${change}`,
+      { path: `${change}.txt` },
+    ])
+    expect(draw(...files)).toBe('+ created.txt\n~ modified.txt\n- deleted.txt\n')
+  })
+
+  test('sums a call up by what it is about', () => {
+    const call = (input: unknown, more = {}): [string, object] => [
+      'assistant.tool_call',
+      { phase: 'started', call_id: 'a', name: 't', input, ...more },
+    ]
+    expect(draw(call(undefined))).toBe('▸ t\n')
+    expect(draw(call(null))).toBe('▸ t\n')
+    expect(draw(call(7))).toBe('▸ t 7\n')
+    expect(draw(call({ url: 'x:/y' }))).toBe('▸ t x:/y\n')
+    expect(draw(call({ changes: [{ path: 'a' }, null] }))).toBe('▸ t a undefined\n')
+    expect(draw(call({ other: 1 }))).toBe('▸ t {"other":1}\n')
+    expect(draw(call({}, { phase: 'completed', output: { ok: true } }))).toBe('✓ t {"ok":true}\n')
+    expect(draw(call({}, { phase: 'completed' }))).toBe('✓ t\n')
+    expect(draw(call({}, { phase: 'failed', error: 'denied', output: 'no' }))).toBe('✗ t denied\n')
+  })
+
+  test.each([
+    ['conversation.completed', { evidence: { ...evidence, end_signal: 'stop' } }, '■ completed (X: stop)\n'],
+    ['conversation.failed', { evidence: { ...evidence, signal: 'SIGTERM' } }, '■ failed (X: SIGTERM)\n'],
+    ['conversation.failed', { evidence: { ...evidence, truncated: true } }, '■ failed (X: output was cut)\n'],
+    [
+      'user.input.required',
+      { evidence, result: { status: 'success' } },
+      '■ awaiting your input (X, result success)\n',
+    ],
+    ['diagnostic.warning', { evidence, state: 'unknown' }, '■ ended, nobody knows how (X)\n'],
+    ['diagnostic.warning', { code: 'A', message: 'b', severity: 'fatal' }, '! A: b\n'],
+    ['diagnostic.warning', { code: 'A', message: 'b', severity: 'info' }, ''],
+  ])('%s %j is %j', (type, data, expected) => {
+    expect(draw([type, { reason_code: 'X', ...data }])).toBe(expected)
+  })
+
+  test('counts the raw lines that it does not show', () => {
+    const raw: [string, object] = ['raw.stderr', { line: 'x' }]
+    const end: [string, object] = ['conversation.completed', { reason_code: 'X', evidence }]
+    expect(draw(raw, ['raw.pty', { line: 'y' }], ['raw.stdout', { line: 'z' }], end)).toBe(
+      '■ completed (X, 3 raw lines not shown)\n',
+    )
+  })
+})
+
 test('safe text shows control characters, keeps line ends and spells tabs out', () => {
   expect(safe('a\tb\r\nc\u001bd\u007f')).toBe('a    b\nc␛d\ufffd')
 })
@@ -105,6 +194,7 @@ test.each([
   ['🇨🇳', 2],
   ['❤️', 2],
   ['½', 1],
+  ['a\u0007b', 2],
   ['a\u200bb', 2],
 ])('%s is %i columns wide', (text, width) => expect(widthOf(text)).toBe(width))
 

@@ -9,6 +9,7 @@ import type { Chat } from '../../src/chat/chat.ts'
 import { engines } from '../../src/engines/engines.ts'
 import type { Event } from '../../src/events/event.ts'
 import { validChat, validEvents } from '../engines/valid.ts'
+import { inside } from './inside.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-events-'))
 afterAll(() => rmSync(dir, { recursive: true }))
@@ -19,11 +20,8 @@ const start = (args: readonly string[]) =>
   })
 
 async function sluice(args: readonly string[], input: string | Buffer = '') {
-  const child = start(args)
-  child.stdin.on('error', () => {})
-  child.stdin.end(input)
-  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  return { code: code as number, err, out, lines: out.split('\n').filter(Boolean) }
+  const { code, err, out } = await inside(args, { stdin: input })
+  return { code, err, out, lines: out.split('\n').filter(Boolean) }
 }
 
 const records = <T>(lines: readonly string[]): T[] => lines.map((line) => JSON.parse(line))

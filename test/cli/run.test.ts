@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { isSameProcess } from '../../src/sinks/lock.ts'
 import { agent, codexLines, workspace } from '../run/agent.ts'
+import { inside, standIn } from './inside.ts'
 
 function start(args: readonly string[], stdin: 'ignore' | 'pipe' = 'ignore') {
   return spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
@@ -22,7 +23,7 @@ async function ended(child: ChildProcess) {
   return { out, err, code, signal }
 }
 
-const sluice = (...args: string[]) => ended(start(args))
+const sluice = (...args: string[]) => inside(args)
 const command = (program: { command: string; args?: readonly string[] | undefined }) => [
   '--',
   program.command,
@@ -106,13 +107,11 @@ test('leaves with 2 for bad usage, and says what to do', async () => {
     [['serve', join(cwd, 'nowhere')], 'cannot be served'],
     [['serve', '--port', '99999', cwd], 'between 0 and 65535'],
   ]
-  await Promise.all(
-    cases.map(async ([args, words]) => {
-      const { code, err } = await sluice(...args)
-      expect(err, args.join(' ')).toContain(words)
-      expect(code, args.join(' ')).toBe(2)
-    }),
-  )
+  for (const [args, words] of cases) {
+    const { code, err } = await sluice(...args)
+    expect(err, args.join(' ')).toContain(words)
+    expect(code, args.join(' ')).toBe(2)
+  }
 })
 
 test('hands its own stdin on', async () => {
@@ -201,6 +200,39 @@ test('serve says where it is, and ends on Ctrl-C', async () => {
   expect(await (await fetch(`${url}healthz`)).json()).toMatchObject({ ok: true })
   child.kill('SIGINT')
   expect((await once(child, 'close'))[0]).toBe(0)
+})
+
+test('serve ends on SIGTERM, too', async () => {
+  const { cwd } = workspace()
+  const stderr = standIn()
+  const end = inside(['serve', cwd, '--port', '0'], { stderr })
+  const [said] = await once(stderr, 'data')
+  const url = /http:\S+/.exec(String(said))?.[0] ?? ''
+  expect((await fetch(`${url}healthz`)).status).toBe(200)
+  process.emit('SIGTERM', 'SIGTERM')
+  expect((await end).code).toBe(0)
+  await expect(fetch(`${url}healthz`)).rejects.toThrow('fetch failed')
+})
+
+test('resume makes no directory of a path that was mistyped', async () => {
+  const { cwd } = workspace()
+  const { code, err } = await sluice('replay', '--resume', join(cwd, 'nowhere'))
+  expect([code, err]).toEqual([2, expect.stringContaining('nowhere" cannot be read (ENOENT)')])
+  expect(existsSync(join(cwd, 'nowhere'))).toBe(false)
+})
+
+test('replay reads one attempt, as the engine it is told', async () => {
+  const { cwd, audit } = workspace()
+  const run = ['run', '--cwd', cwd, '--audit', audit, '--no-fs-diff', '--engine', 'codex']
+  for (const word of ['one', 'two']) await sluice(...run, '--', 'echo', word)
+  const { out } = await sluice('replay', audit, '--attempt', '2', '--engine', 'text')
+  const events = out
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line))
+  expect(new Set(events.map((event) => event.source.engine))).toEqual(new Set(['text']))
+  expect(new Set(events.map((event) => event.attempt_number))).toEqual(new Set([2]))
+  expect(out).toContain('two')
 })
 
 test('resume completes what a killed run left', async () => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inside } from './inside.ts'
 
 let dir: string
 beforeAll(() => {
@@ -24,9 +25,7 @@ const start = (args: readonly string[]) =>
   })
 
 async function sluice(args: readonly string[], input = '') {
-  const child = start(args)
-  child.stdin.end(input)
-  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  const { code, err, out } = await inside(args, { stdin: input })
   const records = out.split('\n').filter(Boolean)
   return { code, err, out, records: args.includes('--help') ? [] : records.map((line) => JSON.parse(line)) }
 }
@@ -103,6 +102,15 @@ describe('sluice values', () => {
     expect([none.code, none.out]).toEqual([0, ''])
     const cut = await sluice(['values', '--items', 'issues.*'], '{"issues":[{"a":1},')
     expect([cut.code, cut.records.length]).toEqual([4, 2])
+  })
+
+  test('counts what went wrong, and says the first', async () => {
+    const { code, err } = await sluice(
+      ['values', '--tag', 'json', '--schema', file('a.schema.json', '{"required":["a"]}')],
+      '<json>{"b":1}</json> <json>{"c":1}</json> <json>{"a":</json>',
+    )
+    expect(code).toBe(3)
+    expect(err).toMatch(/^sluice: SCHEMA_FAILED × 2, INVALID_JSON: .*\n$/)
   })
 
   test('takes any root if asked to', async () => {

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { activate, ledger } from '../../src/work/ledger.ts'
+import { inside } from './inside.ts'
 
 let base = ''
 beforeEach(() => {
@@ -21,9 +22,13 @@ const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const start = (...args: string[]) => spawn(process.execPath, ['--import', 'tsx', main, 'work', ...args])
 
 async function sluice(...args: string[]) {
-  const child = start(...args)
-  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  const { out, err, code } = await inside(['work', ...args])
   return { out, err, code, work: out.startsWith('{') ? JSON.parse(out) : undefined }
+}
+
+async function ended(child: ReturnType<typeof start>) {
+  const [out, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
+  return { code, work: JSON.parse(out) }
 }
 const order = () => ['--order', join(base, 'order.json')]
 const box = () => ['--outbox', join(base, 'box')]
@@ -71,6 +76,19 @@ test('--dry-run writes nothing but shows the comment', async () => {
   expect(existsSync(join(base, 'box'))).toBe(false)
 })
 
+test('--template is the comment', async () => {
+  writeFileSync(join(base, 'comment.md'), 'It is {{status}}.\n')
+  const { work } = await sluice(
+    ...order(),
+    '--dry-run',
+    '--template',
+    join(base, 'comment.md'),
+    '--',
+    ...good,
+  )
+  expect(work.comment).toContain('It is ok.')
+})
+
 test.each([
   ['a missing order', ['--order', 'nowhere.json', '--', 'true'], /nowhere.json" cannot be read \(ENOENT\)/],
   ['a worker type that does not exist', ['--worker', 'cobol', '--', 'true'], /cobol.*json-cli/],
@@ -99,7 +117,7 @@ test('exits 1 when the outbox cannot be written', async () => {
 })
 
 test('two processes on one order at once post one comment', async () => {
-  const both = await Promise.all([1, 2].map(() => sluice(...order(), ...box(), '--', ...good)))
+  const both = await Promise.all([1, 2].map(() => ended(start(...order(), ...box(), '--', ...good))))
   expect(both.map(({ code }) => code)).toEqual([0, 0])
   expect(both.map(({ work }) => work.delivery).sort()).toEqual(['already posted', 'posted'])
   expect(readdirSync(join(base, 'box', 'comments'))).toHaveLength(1)

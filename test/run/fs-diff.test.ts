@@ -1,4 +1,4 @@
-import {
+import fs, {
   appendFileSync,
   mkdirSync,
   mkdtempSync,
@@ -9,7 +9,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { compare, snapshot } from '../../src/run/fs-diff.ts'
 
 function tree(...paths: string[]): string {
@@ -83,4 +83,48 @@ test('beyond its bound it says only what is certain', async () => {
   put(root, 'd')
   const diff = compare(before, await snapshot(root))
   expect(diff).toMatchObject({ created: [], deleted: [], truncated: true })
+})
+
+test('a limit on the second look takes nothing for deleted', async () => {
+  const root = tree('a', 'b', 'c')
+  const before = await snapshot(root)
+  put(root, 'a', 'other')
+  const diff = compare(before, await snapshot(root, { maxFiles: 1 }))
+  expect(diff.deleted).toEqual([])
+  expect(diff.truncated).toBe(true)
+})
+
+test('a list of ignored names that is too long is not read', async () => {
+  const root = tree()
+  put(root, '.gitignore', `dist/\n${'x\n'.repeat(40_000)}`)
+  put(root, 'dist/a')
+  expect([...(await snapshot(root)).files.keys()]).toContain('dist/a')
+  put(root, '.gitignore', 'dist/\n/\n*.log\n')
+  expect([...(await snapshot(root)).files.keys()]).toEqual(['.gitignore'])
+})
+
+test('lets others have their turn while it looks at many files', async () => {
+  const root = tree(...Array.from({ length: 600 }, (_, n) => `f${n}`))
+  let turns = 0
+  const count = setImmediate(function again() {
+    turns++
+    setImmediate(again).unref()
+  })
+  expect((await snapshot(root)).files.size).toBe(600)
+  clearImmediate(count)
+  expect(turns).toBeGreaterThan(0)
+})
+
+test('what goes away while it is looked at is not there', async () => {
+  const root = tree('a', 'sub/b')
+  const real = fs.readdirSync
+  vi.spyOn(fs, 'readdirSync').mockImplementation(((path: string, options: object) => {
+    const entries = real(path, options as { withFileTypes: true })
+    rmSync(join(root, 'sub'), { recursive: true, force: true })
+    rmSync(join(root, 'a'), { force: true })
+    return entries
+  }) as typeof fs.readdirSync)
+  const { files, whole } = await snapshot(root)
+  vi.restoreAllMocks()
+  expect([files.size, whole]).toEqual([0, true])
 })

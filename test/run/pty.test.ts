@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { replay } from '../../src/run/replay.ts'
+import { run } from '../../src/run/run.ts'
 import { agent, codexLines, ran, types, workspace } from './agent.ts'
 
 afterEach(() => void vi.doUnmock('@lydell/node-pty'))
@@ -68,4 +69,48 @@ test('without the package it says what to install', async () => {
     code: 'PTY_MISSING',
     message: expect.stringContaining('npm install @lydell/node-pty'),
   })
+})
+
+test('keeps what is typed before the terminal is there', async () => {
+  const { cwd, audit } = workspace()
+  const live = run({
+    command: 'sh',
+    args: ['-c', 'read line; echo "got $line"'],
+    cwd,
+    audit,
+    pty: true,
+    fsDiff: false,
+  })
+  live.type('hel')
+  live.type('lo\r')
+  live.resume()
+  expect(await live.end).toMatchObject({ exit_code: 0 })
+  expect(readFileSync(join(audit, 'pty-output.1.log'), 'utf8')).toContain('got hello')
+})
+
+test('a working directory that is not there is a fault, as on pipes', async () => {
+  const { cwd, audit } = workspace()
+  const nowhere = join(cwd, 'nowhere')
+  for (const pty of [false, true]) {
+    await expect(ran({ command: 'true', cwd: nowhere, audit, pty })).rejects.toMatchObject({
+      code: 'SPAWN_FAILED',
+      message: expect.stringContaining('nowhere" does not exist'),
+    })
+  }
+})
+
+test('a command with a path is looked for from the working directory, one without a PATH nowhere', async () => {
+  const { cwd, audit } = workspace()
+  writeFileSync(join(cwd, 'agent.sh'), '#!/bin/sh\necho ran\n', { mode: 0o755 })
+  const { end } = await ran({ command: './agent.sh', cwd, audit, pty: true })
+  expect(end.exit_code).toBe(0)
+  await expect(ran({ command: 'agent.sh', cwd, audit, pty: true, env: {} })).rejects.toMatchObject({
+    code: 'SPAWN_FAILED',
+  })
+})
+
+test('a signal that has no name of ours is told by its number', async () => {
+  const { cwd, audit } = workspace()
+  const { end } = await ran({ command: 'sh', args: ['-c', 'kill -10 $$'], cwd, audit, pty: true })
+  expect(end).toMatchObject({ exit_code: null, signal: 'signal 10' })
 })

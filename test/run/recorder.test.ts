@@ -78,3 +78,42 @@ test.runIf(fs.existsSync('/dev/full'))(
     })
   },
 )
+
+test('where there is no mkfifo, the recorder has an ordinary pipe', async () => {
+  const bin = mkdtempSync(join(tmpdir(), 'sluice-record-'))
+  fs.symlinkSync('/bin/cat', join(bin, 'cat'))
+  vi.stubEnv('PATH', bin)
+  const path = fresh()
+  const recorder = record(path, () => {})
+  expect(recorder.pid).toBeTypeOf('number')
+  const child = spawn('/bin/sh', ['-c', 'echo something'], { stdio: ['ignore', recorder.stdio, 'ignore'] })
+  await new Promise((resolve) => child.once('spawn', resolve))
+  recorder.release()
+  await recorder.ended
+  expect(readFileSync(path, 'utf8')).toBe('something\n')
+})
+
+test('where no pipe can be opened, there is an ordinary one, and no name is left', async () => {
+  const before = fs.readdirSync(tmpdir()).filter((name) => /^sluice-[0-9a-f-]{36}$/.test(name))
+  const real = fs.openSync
+  vi.spyOn(fs, 'openSync').mockImplementation((file, ...rest) => {
+    if (/sluice-[0-9a-f-]{36}$/.test(String(file))) throw new Error('no pipes today')
+    return real(file, ...rest)
+  })
+  const recorder = record(fresh(), () => {})
+  vi.restoreAllMocks()
+  recorder.release()
+  await recorder.ended
+  expect(fs.readdirSync(tmpdir()).filter((name) => /^sluice-[0-9a-f-]{36}$/.test(name))).toEqual(before)
+})
+
+test('a recorder in this process can be stopped twice, and takes nothing afterwards', async () => {
+  const path = fresh()
+  const recorder = recordHere(path, openSync(path, 'w'), () => {})
+  recorder.write(Buffer.from('kept'))
+  recorder.stop()
+  recorder.stop()
+  recorder.write(Buffer.from('late'))
+  await recorder.ended
+  expect(readFileSync(path, 'utf8')).toBe('kept')
+})

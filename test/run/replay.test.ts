@@ -181,3 +181,60 @@ test('a copy of an audit directory elsewhere gives the same events', async () =>
   cpSync(audit, copy, { recursive: true })
   expect(await all(copy)).toEqual(events)
 })
+
+test('follows one attempt only, if that is wanted, and waits until it is there', async () => {
+  const { cwd, audit } = workspace()
+  await ran({ ...agent(cwd, 'say(lines[0])'), cwd, audit })
+  const second = all(audit, { follow: true, attempt: 2 })
+  await ran({ ...agent(cwd, 'say(lines[1])'), cwd, audit })
+  await ran({ ...agent(cwd, 'say(lines[2])'), cwd, audit })
+  const events = await second
+  expect(new Set(events.map((event) => event.attempt_number))).toEqual(new Set([2]))
+  expect(events).toEqual(await all(audit, { attempt: 2 }))
+})
+
+test('ends when recorder and process are gone, though nobody said how it ended', async () => {
+  const dir = fresh()
+  writeFileSync(join(dir, 'stdout.1.log'), message('one'))
+  writeFileSync(join(dir, 'meta.1.json'), JSON.stringify({ engine: 'codex', pid: 999_999_999 }))
+  const events = await all(dir, { follow: true })
+  expect(texts(events)).toEqual(['one'])
+  expect(events.at(-1)).toMatchObject({ data: { state: 'unknown' } })
+})
+
+test('a followed chunk log is believed only as far as there are logs for it', async () => {
+  const dir = fresh()
+  writeFileSync(join(dir, 'stdout.1.log'), message('one'))
+  const length = message('one').length
+  writeFileSync(join(dir, 'chunks.1.jsonl'), `["stdout",0,${length},1]\n["stderr",0,5,2]\n`)
+  writeFileSync(join(dir, 'meta.1.json'), JSON.stringify({ ended_at: 'x', exit_code: 0 }))
+  expect(texts(await all(dir, { follow: true, engine: codex }))).toEqual(['one'])
+})
+
+test('a chunk log that is replaced while it is followed gives every event once', async () => {
+  const dir = fresh()
+  const log = join(dir, 'stdout.1.log')
+  const noted = (text: string) => `["stdout",0,${Buffer.byteLength(text)},1]\n`
+  writeFileSync(log, message('one'))
+  writeFileSync(join(dir, 'chunks.1.jsonl'), noted(message('one')))
+  const { flow, until } = following(dir)
+  await until((events) => texts(events).length === 1)
+  const more = message('one') + message('two')
+  writeFileSync(log, more)
+  writeFileSync(join(dir, 'new'), noted(more))
+  renameSync(join(dir, 'new'), join(dir, 'chunks.1.jsonl'))
+  const events = await until((seen) => texts(seen).includes('two'))
+  expect(texts(events)).toEqual(['one', 'two'])
+  expect(codesOf(events)).toContain('LOG_RESTARTED')
+  flow.destroy()
+})
+
+test('who leaves a replay at real speed is not waited for', async () => {
+  const dir = fresh()
+  writeFileSync(join(dir, 'stdout.1.log'), message('one') + message('two'))
+  const half = message('one').length
+  writeFileSync(join(dir, 'chunks.1.jsonl'), `["stdout",0,${half},0]\n["stdout",${half},${half},600000]\n`)
+  for await (const event of replay(dir, { engine: codex, speed: 'real' })) {
+    if (event.event.type === 'agent.message.final') break
+  }
+})

@@ -316,3 +316,63 @@ test.each([
   // What was open already went on into the directory that was moved away.
   expect(read(join(cwd, 'gone'), 'stdout.1.log')).toBe(`${codexLines.join('\n')}\n`)
 })
+
+test.each([
+  ['no command', { command: '' }, 'command is empty'],
+  ['a time that is none', { timeout: -1 }, 'timeout must be milliseconds'],
+  ['a time beyond what a timer can hold', { idleTimeout: 2 ** 31 }, 'idleTimeout must be milliseconds'],
+  ['a grace that is no number', { killGrace: Number.NaN }, 'killGrace must be milliseconds'],
+])('refuses %s before anything is started', (_what, options, words) => {
+  const { cwd, audit } = workspace()
+  expect(() => run({ command: 'true', cwd, audit, ...options })).toThrow(words)
+  expect(existsSync(audit)).toBe(false)
+})
+
+test('starts nothing for a signal that is aborted already', () => {
+  const { cwd, audit } = workspace()
+  const signal = AbortSignal.abort(new Error('too late'))
+  expect(() => run({ command: 'true', cwd, audit, signal })).toThrow('too late')
+  expect(existsSync(audit)).toBe(false)
+})
+
+test('a signal that is aborted before the process is there ends it all the same', async () => {
+  const { cwd, audit } = workspace()
+  const stop = new AbortController()
+  const live = run({ command: 'sleep', args: ['60'], cwd, audit, signal: stop.signal })
+  stop.abort()
+  live.resume()
+  expect(await live.end).toMatchObject({ reason: 'aborted', signal: 'SIGTERM' })
+})
+
+test('a file that is no program is a fault with the system\u2019s word', async () => {
+  const { cwd, audit } = workspace()
+  writeFileSync(join(cwd, 'plain.txt'), 'words')
+  await expect(ran({ command: join(cwd, 'plain.txt'), cwd, audit })).rejects.toMatchObject({
+    code: 'SPAWN_FAILED',
+    message: expect.stringContaining('EACCES'),
+  })
+})
+
+test('typing into a run on pipes does nothing', async () => {
+  const { cwd, audit } = workspace()
+  const live = run({ command: 'cat', cwd, audit, fsDiff: false })
+  live.type('before')
+  live.once('data', () => live.type('after'))
+  live.resume()
+  expect(await live.end).toMatchObject({ exit_code: 0 })
+  expect(read(audit, 'stdout.1.log')).toBe('')
+})
+
+test('what it changed is told, and links that lead out are left out', async () => {
+  const { cwd, audit } = workspace()
+  const body =
+    'fs.writeFileSync("made.txt", ""); fs.symlinkSync("/", "out"); fs.symlinkSync("gone", "nowhere"); fs.symlinkSync("made.txt", "in")'
+  const { events } = await ran({ ...agent(cwd, body), cwd, audit, fsDiff: {} })
+  expect(JSON.parse(read(audit, 'fs-diff.1.json'))).toEqual({
+    created: ['in', 'made.txt', 'nowhere', 'out'],
+    modified: [],
+    deleted: [],
+    outside: ['nowhere', 'out'],
+  })
+  expect(types(events).filter((type) => type === 'artifact.created')).toHaveLength(2)
+})

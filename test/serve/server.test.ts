@@ -7,9 +7,11 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
@@ -401,4 +403,99 @@ test('says what is wrong with a directory or a port', async () => {
   await expect(serving(join(root(), 'nowhere'))).rejects.toMatchObject({ code: 'BAD_OPTION' })
   const { port } = await serving(root())
   await expect(serving(root(), { port })).rejects.toThrow('is taken')
+  await expect(serving(root(), { host: '192.0.2.1' })).rejects.toThrow('EADDRNOTAVAIL')
+  const file = join(root(), 'file')
+  writeFileSync(file, '')
+  await expect(serving(file)).rejects.toThrow('is not a directory')
 })
+
+test('an address that is none is refused, not an accident', async () => {
+  const { port } = await serving(root())
+  const socket = connect(port, '127.0.0.1')
+  socket.end('GET // HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n')
+  let text = ''
+  for await (const bytes of socket) text += bytes
+  expect(text).toMatch(/^HTTP\/1\.1 404 /)
+})
+
+test('a run that goes away while it is asked for is an accident that ends nothing', async () => {
+  const dir = root()
+  const path = putRun(dir, 'a', 1)
+  const { url } = await serving(dir)
+  expect((await fetch(`${url}runs/a`)).status).toBe(200)
+  rmSync(path, { recursive: true })
+  writeFileSync(path, 'a file in its place')
+  const { status, text } = await ask(`${url}runs/a/raw/stdout`)
+  expect([status, text]).toEqual([500, expect.stringContaining('something went wrong here')])
+  expect((await fetch(`${url}healthz`)).status).toBe(200)
+  rmSync(path)
+  expect((await ask(`${url}runs/a/raw/stdout`)).status).toBe(404)
+})
+
+test('is over when it says so: nothing listens any more', async () => {
+  const { url, close, port } = await serving(root())
+  expect((await fetch(`${url}healthz`)).status).toBe(200)
+  const idle = connect(port, '127.0.0.1')
+  await once(idle, 'connect')
+  await close()
+  await expect(ask(`${url}healthz`)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  idle.destroy()
+  await close()
+})
+
+test('logs that were just written are a run that goes on, others are over', async () => {
+  const dir = root()
+  for (const name of ['fresh', 'old']) {
+    mkdirSync(join(dir, name))
+    writeFileSync(join(dir, name, 'stdout.log'), codexLines.join('\n'))
+  }
+  utimesSync(join(dir, 'old', 'stdout.log'), 1000, 1000)
+  const { url } = await serving(dir)
+  const states = (await json(`${url}runs`)).map((found: { id: string; state: string }) => [
+    found.id,
+    found.state,
+  ])
+  expect(states).toEqual([
+    ['fresh', 'running'],
+    ['old', 'unknown'],
+  ])
+})
+
+test('an end is reckoned from the start and the time it took, where none was noted', async () => {
+  const dir = root()
+  const path = putRun(dir, 'a', 1)
+  writeFileSync(
+    join(path, 'meta.1.json'),
+    JSON.stringify({ started_at: '2026-01-01T00:00:00Z', duration_s: 2 }),
+  )
+  const { url } = await serving(dir)
+  expect(await json(`${url}runs/a`)).toMatchObject({ ended_at: '2026-01-01T00:00:02.000Z' })
+})
+
+test('a run is not looked for without end below', async () => {
+  const dir = root()
+  putRun(dir, `${'d/'.repeat(30)}deep`, 1)
+  putRun(dir, 'near', 1)
+  const { url } = await serving(dir)
+  expect((await json(`${url}runs`)).map(({ id }: { id: string }) => id)).toEqual(['near'])
+})
+
+test.runIf(hasIPv6())('goes by an address of version 6, too', async () => {
+  const { url } = await serving(root(), { host: '::1' })
+  expect(url).toMatch(/^http:\/\/\[::1\]:\d+\/$/)
+  expect((await fetch(`${url}healthz`)).status).toBe(200)
+})
+
+test('begins at the beginning for a client that has seen nothing yet', async () => {
+  const dir = root()
+  putRun(dir, 'a', 2)
+  const { url } = await serving(dir)
+  const ids = async (after: string) =>
+    parseSse((await ask(`${url}runs/a/events?after=${after}`)).text).map(({ id }) => id)
+  expect(await ids('')).toEqual(['a:1', 'a:2'])
+  expect(await ids('a:0')).toEqual(['a:1', 'a:2'])
+})
+
+function hasIPv6(): boolean {
+  return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
+}

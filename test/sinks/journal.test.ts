@@ -236,3 +236,25 @@ test.runIf(process.platform !== 'win32')('a real limit on the file size tears no
   expect(last).toBeLessThanOrEqual(kept.length)
   expect(readFileSync(join(dir, 'events.jsonl')).at(-1)).toBe(10)
 })
+
+test('takes a run that is fed again from its middle, but no event twice', async () => {
+  const dir = fresh()
+  await pass(dir, [makeEvent(1), makeEvent(2), makeEvent(3)])
+  await pass(dir, [makeEvent(2), makeEvent(3), makeEvent(4)])
+  expect(seqs(dir)).toEqual([1, 2, 3, 4])
+  await expect(pass(dir, [makeEvent(4), makeEvent(4)])).rejects.toMatchObject({ code: 'JOURNAL_MISMATCH' })
+  expect(seqs(dir)).toEqual([1, 2, 3, 4])
+})
+
+test.each(['null', '7', '"text"', '{}', '{"run_id":"r","seq":1,"attempt_number":1}', '{"seq":1,"event":{}}'])(
+  'a journal that ends with %s is somebody else\u2019s: it is refused and left as it is',
+  (line) => {
+    for (const name of ['events.jsonl', 'parser_diagnostics.jsonl']) {
+      const dir = fresh()
+      writeFileSync(join(dir, name), `${line}\n`)
+      expect(() => journal(dir)).toThrow(expect.objectContaining({ code: 'JOURNAL_MISMATCH' }))
+      expect(readFileSync(join(dir, name), 'utf8')).toBe(`${line}\n`)
+      expect(existsSync(join(dir, 'journal.lock'))).toBe(false)
+    }
+  },
+)

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import fs, { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, test } from 'vitest'
-import { isLocked, takeLock } from '../../src/sinks/lock.ts'
+import { dirname, join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { isLocked, isSameProcess, takeLock } from '../../src/sinks/lock.ts'
 
 const fresh = () => join(mkdtempSync(join(tmpdir(), 'sluice-lock-')), 'lock')
 
@@ -80,4 +80,64 @@ test('of many processes that find it stale, exactly one wins', async () => {
     expect(said.filter((text) => text === 'readyJOURNAL_LOCKED')).toHaveLength(3)
     expect(readdirSync(join(path, '..'))).toEqual(['lock'])
   }
+})
+
+test('a number that belongs to somebody else is alive', () => {
+  vi.spyOn(process, 'kill').mockImplementation(() => {
+    throw Object.assign(new Error('EPERM'), { code: 'EPERM' })
+  })
+  expect(isSameProcess(process.pid, null)).toBe(true)
+  vi.restoreAllMocks()
+})
+
+test('what cannot be read is a fault that says so', () => {
+  const path = fresh()
+  expect(() => takeLock(join(path, 'nowhere'))).toThrow(expect.objectContaining({ code: 'JOURNAL_FAILED' }))
+  mkdirSync(path)
+  expect(() => takeLock(path)).toThrow(expect.objectContaining({ code: 'JOURNAL_FAILED' }))
+  expect(() => isLocked(path)).toThrow('EISDIR')
+})
+
+test('a lock that goes away while it is looked at is free', () => {
+  const path = fresh()
+  const first = takeLock(path)
+  const real = fs.linkSync
+  vi.spyOn(fs, 'linkSync').mockImplementationOnce((from, to) => {
+    try {
+      real(from, to)
+    } finally {
+      first.release()
+    }
+  })
+  const second = takeLock(path)
+  vi.restoreAllMocks()
+  expect(() => takeLock(path)).toThrow('writes here')
+  second.release()
+})
+
+test('a stale lock that another has replaced meanwhile is left alone', () => {
+  const path = fresh()
+  const stale = JSON.stringify({ token: 'dead', pid: 999_999_999, host: hostname() })
+  const other = JSON.stringify({ token: 'other', pid: process.pid, host: hostname(), started: null })
+  writeFileSync(path, stale)
+  const real = fs.linkSync
+  vi.spyOn(fs, 'linkSync').mockImplementation((from, to) => {
+    real(from, to)
+    // The right to replace is taken: now the other one was quicker.
+    if (String(to).endsWith('.after-dead')) writeFileSync(path, other)
+  })
+  expect(() => takeLock(path)).toThrow(`process ${process.pid}`)
+  vi.restoreAllMocks()
+  expect(readFileSync(path, 'utf8')).toBe(other)
+  expect(readdirSync(dirname(path))).toEqual(['lock'])
+})
+
+test('does not dig without end in locks whose takers all died', () => {
+  const path = fresh()
+  let at = path
+  for (let depth = 0; depth < 12; depth++) {
+    writeFileSync(at, JSON.stringify({ token: `t${depth}`, pid: 999_999_999, host: hostname() }))
+    at += `.after-t${depth}`
+  }
+  expect(() => takeLock(path)).toThrow('remove')
 })

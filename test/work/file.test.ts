@@ -138,3 +138,14 @@ test('does not hang on a file that is swapped for a FIFO all the time (H2)', asy
   child.kill('SIGKILL')
   await once(child, 'exit')
 })
+
+test('a place that cannot be looked at is refused, and was nothing before', async () => {
+  writeFileSync(join(root, 'file'), '')
+  expect(await before(join(root, 'file', 'x'))).toEqual({ print: undefined })
+  expect(await read('file/x')).toEqual({ state: 'refused', message: 'cannot be looked at (ENOTDIR)' })
+})
+
+test('a device is no plain file', async () => {
+  const found = await readResult('/dev', 'null', { print: undefined }, MAX)
+  expect(found).toEqual({ state: 'refused', message: 'is no plain file' })
+})

@@ -83,3 +83,43 @@ test('loses no change when several processes count in it at once', async () => {
   expect(ends).toEqual(children.map(() => ['', 0, null]))
   expect(await ledger(dir).read('shop#12')).toMatchObject({ run_id: '90', version: 90 })
 })
+
+test('a run that is active already stays so, without a new version', async () => {
+  const runs = ledger(dir)
+  const entry = await activate(runs, 'shop#12', 'run-1')
+  expect(await activate(runs, 'shop#12', 'run-1')).toEqual(entry)
+  await conclude(runs, 'shop#12', 'run-1', 'ok')
+  expect(await conclude(runs, 'shop#12', 'run-1', 'ok')).toMatchObject({ state: 'ok', version: 2 })
+})
+
+test('many at once agree on one entry for each version', async () => {
+  const runs = ledger(dir)
+  const names = Array.from({ length: 12 }, (_, n) => `run-${n}`)
+  const entries = await Promise.all(names.map((name) => activate(ledger(dir), 'shop#12', name)))
+  expect(entries.map(({ version }) => version).sort((a, b) => a - b)).toEqual(names.map((_, n) => n + 1))
+  const last = entries.find(({ version }) => version === 12)!
+  expect(await runs.read('shop#12')).toEqual(last)
+  const ended = await Promise.all(names.map((name) => conclude(ledger(dir), 'shop#12', name, 'fail')))
+  expect(new Set(ended.map((entry) => entry?.run_id))).toEqual(new Set([last.run_id]))
+  expect(await runs.read('shop#12')).toMatchObject({ run_id: last.run_id, state: 'fail', version: 13 })
+})
+
+test.each(['null', '{', '{"issue_ref":"other","run_id":"x"}', '{"issue_ref":"shop#12"}'])(
+  'an entry that is none, %s, is a fault and is not written over',
+  async (text) => {
+    const runs = ledger(dir)
+    await activate(runs, 'shop#12', 'run-1')
+    const [folder] = readdirSync(dir)
+    writeFileSync(join(dir, folder!, '000000002.json'), text)
+    await expect(runs.read('shop#12')).rejects.toMatchObject({ code: 'LEDGER_FAILED' })
+    await expect(activate(runs, 'shop#12', 'run-2')).rejects.toMatchObject({ code: 'LEDGER_FAILED' })
+  },
+)
+
+test('a ledger that cannot be written is a fault', async () => {
+  writeFileSync(join(dir, 'file'), '')
+  const runs = ledger(join(dir, 'file'))
+  await expect(runs.swap('shop#12', 0, { run_id: 'r', state: 'active' })).rejects.toMatchObject({
+    code: 'LEDGER_FAILED',
+  })
+})

@@ -98,3 +98,18 @@ test('keeps names apart that look the same once they are made safe', () => {
   expect(name('a-b', 'c')).not.toBe(name('a', 'b-c'))
   expect(name('../../etc', 'passwd')).toMatch(/^[A-Za-z0-9-]+$/)
 })
+
+test('a comment that somebody has edited still stands', async () => {
+  const box = outbox(dir)
+  await box.post(post('ok'))
+  writeFileSync(join(dir, 'comments', names('comments')[0]!), 'edited by hand\n')
+  expect(await box.find(post('ok'))).toBe('unknown')
+  expect(await box.post(post('other'))).toBe('unknown')
+})
+
+test('finds its line in a journal that holds many', async () => {
+  const box = outbox(dir)
+  for (const run_id of ['a', 'b', 'c']) await box.post({ ...post('ok'), run_id })
+  expect(await box.find({ ...post('ok'), run_id: 'c' })).toBe(digestOf('ok'))
+  expect(journal()).toHaveLength(3)
+})

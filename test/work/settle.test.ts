@@ -36,6 +36,19 @@ describe('settle', () => {
     })
   })
 
+  test('takes a byte order mark for what it is', () => {
+    expect(settle({ json: file(`\ufeff${JSON.stringify(good)}`) }, order, 'run-7').verdict).toBe('advance')
+  })
+
+  test('the anchors of stdout count before those of stderr', () => {
+    const { claim } = settle(
+      { stdout: 'Status: ok\nCommit: aaa\n', stderr: 'Commit: bbb\nTests: 3 passed\n' },
+      order,
+      'run-7',
+    )
+    expect(claim).toMatchObject({ changes: { commit: 'aaa' }, tests: '3 passed' })
+  })
+
   test('advances a complete text result and takes the free text as its summary', () => {
     const settled = settle({ text: file(goodText) }, order, 'run-7')
     expect(settled.verdict).toBe('advance')

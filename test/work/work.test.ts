@@ -1,9 +1,10 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { takeLock } from '../../src/sinks/lock.ts'
 import { findAdapter } from '../../src/work/adapter.ts'
-import type { Outbox } from '../../src/work/outbox.ts'
+import { type Outbox, outbox } from '../../src/work/outbox.ts'
 import { type WorkOptions, work } from '../../src/work/work.ts'
 
 let base = ''
@@ -198,4 +199,54 @@ test('keeps the events of the run beside the audit', async () => {
     true,
   )
   expect(events.map(({ event }) => event.type)).toContain('agent.message.final')
+})
+
+test('a second, other result of the same run is archived, and says so', async () => {
+  const box = outbox(join(base, 'box'))
+  const first = await run(`${good} > work_result.json`, { outbox: box })
+  expect(first.delivery).toBe('posted')
+  rmSync(join(repo, 'work_result.json'))
+  const other = await run('true', { outbox: box })
+  expect(other).toMatchObject({ verdict: 'needs-human', delivery: 'archived' })
+  expect(other.notes.map(({ code }) => code)).toContain('WORK_RESULT_TWICE')
+  expect(readdirSync(join(base, 'box', 'comments'))).toHaveLength(1)
+  expect(readdirSync(join(base, 'box', 'archive'))).toHaveLength(1)
+  expect(JSON.parse(readFileSync(other.audit!, 'utf8'))).toMatchObject({ outbox: 'archived' })
+})
+
+test('records beside a run of the same name that is still going on', async () => {
+  const first = await run(`${good} > work_result.json`)
+  const lock = takeLock(join(dirname(first.audit!), 'journal.lock'))
+  rmSync(join(repo, 'work_result.json'))
+  const second = await run(`${good} > work_result.json`)
+  lock.release()
+  expect(second.verdict).toBe('advance')
+  expect(dirname(second.audit!)).toBe(`${dirname(first.audit!)}-2`)
+})
+
+test('a worker with an engine that is none is refused', async () => {
+  const worker = { ...findAdapter('script'), engine: 'cudex' }
+  await expect(run('true', { worker })).rejects.toMatchObject({
+    code: 'BAD_OPTION',
+    message: expect.stringContaining('cudex'),
+  })
+})
+
+test('an audit that cannot be made ends the work before it is started', async () => {
+  writeFileSync(join(base, 'audit'), 'a file in the way')
+  await expect(run('touch started')).rejects.toMatchObject({ code: 'AUDIT_FAILED' })
+  expect(readdirSync(repo)).toEqual([])
+})
+
+test('runs nothing for a signal that is aborted already, and asks a human', async () => {
+  const done = await run('touch started', { signal: AbortSignal.abort() })
+  expect(done).toMatchObject({ verdict: 'needs-human', exit: { code: null, ended: 'aborted' } })
+  expect(readdirSync(repo)).toEqual([])
+})
+
+test('leaves no record where none is wanted', async () => {
+  const done = await run(`${good} > work_result.json; echo said`, { audit: false })
+  expect(done.verdict).toBe('advance')
+  expect(done.audit).toBe(undefined)
+  expect(readdirSync(base).filter((name) => name !== basename(repo))).toEqual([])
 })

@@ -1,0 +1,144 @@
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { agent, workspace } from '../run/agent.ts'
+import { inside, standIn } from './inside.ts'
+
+const log = join('fixtures', 'codex/02-reasoning.pipe', 'stdout.log')
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+describe('on a terminal', () => {
+  test('chat draws, with colours where the terminal has them', async () => {
+    vi.stubEnv('NO_COLOR', '')
+    const drawn = await inside(['chat', log, '--exit', '0'], { stdout: standIn({ tty: true, colors: true }) })
+    expect(drawn.out).toContain('\u001b[36m●\u001b[0m')
+    expect(drawn.out).not.toContain('protocol_version')
+    const plain = await inside(['chat', log, '--exit', '0'], { stdout: standIn({ tty: true }) })
+    expect(plain.out).not.toContain('\u001b')
+    vi.stubEnv('NO_COLOR', '1')
+    const asked = await inside(['chat', log, '--exit', '0'], { stdout: standIn({ tty: true, colors: true }) })
+    expect(asked.out).toBe(plain.out)
+  })
+
+  test('chat --json prints records there too', async () => {
+    const piped = await inside(['chat', log])
+    const { out } = await inside(['chat', log, '--json'], { stdout: standIn({ tty: true }) })
+    const types = (text: string) =>
+      text
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line).type)
+    expect(types(out)).toEqual(types(piped.out))
+  })
+
+  test('a line is cut at the width of the terminal, and at 80 columns where it has none', async () => {
+    const wide = await inside(['replay', log], { stdout: standIn({ tty: true, columns: 0 }) })
+    const narrow = await inside(['replay', log], { stdout: standIn({ tty: true, columns: 20 }) })
+    const cut = (text: string) => text.split('\n').filter((line) => line.endsWith('…')).length
+    expect(cut(narrow.out)).toBeGreaterThan(cut(wide.out))
+  })
+
+  test('events that are printed there cannot steer it', async () => {
+    const { cwd, audit } = workspace()
+    const program = agent(cwd, 'say(JSON.stringify({ type: "thread.started", thread_id: "\\u009b2J" }))')
+    const run = ['run', '--cwd', cwd, '--audit', audit, '--engine', 'codex', '--json']
+    const command = ['--', program.command, ...program.args!]
+    const { out } = await inside([...run, ...command], { stdout: standIn({ tty: true }) })
+    expect(out).toContain('\\u009b2J')
+    expect(out).not.toContain('\u009b')
+    // In a pipe the bytes are those of the journal.
+    expect((await inside(['replay', '--json', audit])).out).toBe(
+      readFileSync(join(audit, 'events.jsonl'), 'utf8'),
+    )
+  })
+
+  test('chat draws a conversation that is done at 80 columns, where the terminal has no width', async () => {
+    const stdout = standIn({ tty: true, columns: 0 })
+    const done = join('fixtures', 'opencode/06a-skill-done.pipe', 'stdout.log')
+    const { code, out } = await inside(['chat', done], { stdout })
+    expect(code).toBe(0)
+    expect(out).toMatch(/■ completed \(DONE_MARKER/)
+  })
+
+  test('replay draws with colours, but for those who do not want any', async () => {
+    const draw = async () =>
+      (await inside(['replay', log], { stdout: standIn({ tty: true, colors: true }) })).out
+    vi.stubEnv('NO_COLOR', '')
+    expect(await draw()).toContain('\u001b[')
+    vi.stubEnv('NO_COLOR', '1')
+    expect(await draw()).not.toContain('\u001b')
+  })
+
+  test('says that it reads what is typed', async () => {
+    const stdin = Object.assign(new PassThrough().end('{"a":1}'), { isTTY: true })
+    const { code, err, out } = await inside(['values', '-'], { stdin })
+    expect([code, JSON.parse(out).value]).toEqual([0, { a: 1 }])
+    expect(err).toBe('sluice: reading from the terminal; end with Ctrl-D\n')
+  })
+})
+
+describe('sluice run', () => {
+  test('hands what is typed to an agent on a pseudo-terminal', async () => {
+    const { cwd, audit } = workspace()
+    const stdin = new PassThrough()
+    const stdout = standIn({ tty: true, columns: 61 })
+    const script = 'tput cols 2>/dev/null; stty size; read line; echo "got $line"'
+    const end = inside(['run', '--pty', '--cwd', cwd, '--audit', audit, '--', 'sh', '-c', script], {
+      stdin,
+      stdout,
+    })
+    stdin.write('hello\r')
+    expect((await end).err).toContain('attempt 1 is recorded in ')
+    const shown = readFileSync(join(audit, 'pty-output.1.log'), 'utf8')
+    expect(shown).toContain('24 61')
+    expect(shown).toContain('got hello')
+  })
+
+  test('tells on a terminal how to kill an agent that does not heed Ctrl-C', async () => {
+    const { cwd, audit } = workspace()
+    const program = agent(cwd, "process.on('SIGINT', () => say(lines[1])); say(lines[0]); await sleep(60000)")
+    const stdout = standIn()
+    const stderr = standIn({ tty: true })
+    const command = ['--', program.command, ...program.args!]
+    const end = inside(['run', '--cwd', cwd, '--audit', audit, '--engine', 'codex', ...command], {
+      stdout,
+      stderr,
+    })
+    await once(stdout, 'data')
+    process.emit('SIGINT', 'SIGINT')
+    await once(stdout, 'data')
+    process.emit('SIGINT', 'SIGINT')
+    const { code, err } = await end
+    expect(code).toBe(1)
+    const lines = err.split('\n')
+    expect(lines.slice(0, 3)).toEqual([
+      '',
+      'sluice: interrupting; press Ctrl-C again to kill',
+      'sluice: interrupted',
+    ])
+    expect(lines[3]).toMatch(/^sluice: attempt 1 is recorded in .*\.audit$/)
+    expect(process.listenerCount('SIGHUP')).toBe(0)
+  })
+
+  test('says where it records, also if that is here', async () => {
+    const { cwd } = workspace()
+    vi.spyOn(process, 'cwd').mockReturnValue(cwd)
+    const { err } = await inside(['run', '--audit', cwd, '--cwd', cwd, '--', 'true'])
+    vi.restoreAllMocks()
+    expect(err).toBe('sluice: attempt 1 is recorded in .\n')
+  })
+
+  test.each([
+    ['the time limit was reached', ['--timeout', '300ms']],
+    ['there was no output for too long', ['--idle-timeout', '300ms']],
+  ])('says that %s', async (words, limit) => {
+    const { cwd, audit } = workspace()
+    const { code, err } = await inside(['run', '--cwd', cwd, '--audit', audit, ...limit, '--', 'sleep', '60'])
+    expect(err).toContain(`sluice: ended, because ${words}\n`)
+    expect(code).toBe(1)
+  })
+})

@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest'
+import { claude } from '../../src/engines/claude.ts'
+import { codesOf, endOf, lines, only, run, texts } from './run.ts'
+
+const line = (type: string, more: object = {}) => ({ type, uuid: 'u', session_id: 's-1', ...more })
+const says = (content: unknown, more: object = {}, message: object = {}) =>
+  line('assistant', { message: { id: 'm', content, ...message }, ...more })
+const piece = (event: object, parent?: string) =>
+  line('stream_event', { event, parent_tool_use_id: parent ?? null })
+const delta = (text: string, parent?: string) =>
+  piece({ type: 'content_block_delta', delta: { type: 'text_delta', text } }, parent)
+const read = (...records: object[]) => run(claude, { stdout: lines(...records), exit: 0 })
+const ids = (events: ReturnType<typeof read>) =>
+  only(events, 'agent.message.final').map(({ data }) => data.message_id)
+
+describe('a message', () => {
+  test('is read from a plain string too, and has a name though it says none', () => {
+    const events = read(says('Hello'), line('assistant', { message: { content: [{ type: 'text' }] } }))
+    expect(texts(events)).toEqual(['Hello', ''])
+    expect(ids(events)).toEqual(['m', 'u'])
+    const nameless = { type: 'assistant', session_id: 's-1', message: { content: 'x' } }
+    expect(ids(read(nameless))).toEqual(['message'])
+  })
+
+  test('without a body is kept as raw', () => {
+    const events = read(line('assistant', { message: 'Hello' }))
+    expect(texts(events)).toEqual([])
+    expect(only(events, 'raw.stdout')).toHaveLength(1)
+  })
+
+  test('passes over hidden thoughts, and tells of blocks nobody knows', () => {
+    const events = read(
+      says([{ type: 'redacted_thinking', data: 'x' }, 7, { type: 'thinking' }, { type: 'hologram' }]),
+    )
+    expect(only(events, 'agent.reasoning.summary').map(({ data }) => data.text)).toEqual([''])
+    expect(codesOf(events)).toContain('UNKNOWN_TYPE')
+  })
+
+  test('that was cut by a limit says so', () => {
+    const events = read(
+      says('Hel', { aborted: true }, { stop_reason: 'max_tokens' }),
+      says('x', { supersedes: ['a', 'b'] }),
+    )
+    expect(only(events, 'agent.message.final')[0]!.data).toMatchObject({ text: 'Hel', incomplete: true })
+    expect(endOf(events).evidence.truncated).toBe(true)
+    expect(only(events, 'lifecycle.run.status').map(({ data }) => data)).toContainEqual({
+      status: 'superseded',
+      reason: 'a b',
+    })
+  })
+
+  test('in pieces is whole when it stops, though no line repeats it', () => {
+    const events = read(
+      piece({ type: 'message_start', message: { id: 'm-1' } }),
+      delta('Hel'),
+      piece({ type: 'content_block_delta', delta: { type: 'input_json_delta', partial_json: '{' } }),
+      delta('lo'),
+      piece({ type: 'message_stop' }),
+      piece({ type: 'message_stop' }),
+      piece({ type: 'message_start', message: {} }),
+      delta('again'),
+      line('stream_event'),
+    )
+    expect(texts(events)).toEqual(['Hello', 'again'])
+    expect(ids(events)).toEqual(['m-1', 'message'])
+  })
+
+  test('of one of a thousand speakers keeps its own name', () => {
+    const starts = Array.from({ length: 1001 }, (_, n) =>
+      piece({ type: 'message_start', message: { id: `m-${n}` } }, `agent-${n}`),
+    )
+    const events = read(...starts, delta('last', 'agent-1000'), piece({ type: 'message_stop' }, 'agent-1000'))
+    expect(ids(events)).toEqual(['m-1000'])
+  })
+
+  test('has a name of its own among thousands', () => {
+    const stdout = lines(
+      ...Array.from({ length: 1100 }, (_, n) => says('x', {}, { id: `m-${n}` })),
+      says('y', {}, { id: 'm-1099' }),
+    )
+    expect(ids(run(claude, { stdout, exit: 0 })).slice(-2)).toEqual(['m-1099', 'm-1099.1'])
+  })
+})
+
+describe('a call', () => {
+  const use = (more: object) => says([{ type: 'tool_use', ...more }])
+  const result = (more: object) => line('user', { message: { content: [{ type: 'tool_result', ...more }] } })
+
+  test('has its name at the end too, and its files', () => {
+    const call = (id: string, name: string) => [
+      use({ id, name, input: { file_path: `${id}.txt` } }),
+      result({ tool_use_id: id, content: 'ok' }),
+    ]
+    const events = read(
+      ...call('a', 'Write'),
+      ...call('b', 'Edit'),
+      ...call('c', 'MultiEdit'),
+      ...call('d', 'Read'),
+      use({ id: 'e', name: 'Write', input: 'e.txt' }),
+      result({ tool_use_id: 'e' }),
+      result({ tool_use_id: 'never begun', content: 'x' }),
+      result({}),
+    )
+    const files = only(events, 'artifact.created', 'artifact.modified')
+    expect(files.map(({ event, data }) => [event.type, data.path])).toEqual([
+      ['artifact.created', 'a.txt'],
+      ['artifact.modified', 'b.txt'],
+      ['artifact.modified', 'c.txt'],
+    ])
+    expect(only(events, 'tool.call.completed').map(({ data }) => data.name)).toEqual([
+      'Write',
+      'Edit',
+      'MultiEdit',
+      'Read',
+      'Write',
+      'tool',
+      'tool',
+    ])
+  })
+
+  test('that failed changed nothing', () => {
+    const events = read(
+      use({ id: 'a', name: 'Write', input: { file_path: 'a.txt' } }),
+      result({ tool_use_id: 'a', is_error: true, content: 'denied' }),
+      use({}),
+    )
+    expect(only(events, 'tool.call.failed')[0]!.data).toMatchObject({
+      call_id: 'a',
+      name: 'Write',
+      error: 'denied',
+    })
+    expect(only(events, 'artifact.created')).toEqual([])
+    expect(only(events, 'tool.call.started').at(-1)!.data).toEqual({ call_id: '', name: 'tool' })
+  })
+
+  test('a user line without results says nothing', () => {
+    const events = read(
+      line('system', { subtype: 'init' }),
+      line('user'),
+      line('user', { message: { content: 'hi' } }),
+      line('user', { message: { content: [1, { type: 'text' }] } }),
+    )
+    expect(only(events, 'raw.stdout')).toHaveLength(3)
+    expect(codesOf(events)).toEqual([])
+  })
+
+  test('is remembered by name up to a bound', () => {
+    const uses = Array.from({ length: 4097 }, (_, n) => use({ id: `c${n}`, name: 'ls' }))
+    const ends = [4095, 4096].map((n) => result({ tool_use_id: `c${n}` }))
+    const events = run(claude, { stdout: lines(...uses, ...ends), exit: 0 })
+    expect(only(events, 'tool.call.completed').map(({ data }) => data.name)).toEqual(['ls', 'tool'])
+  })
+})
+
+describe('the rest of a turn', () => {
+  test('begins without a model, retries, and knows no other system line', () => {
+    const events = read(
+      line('system', { subtype: 'init' }),
+      line('system', { subtype: 'api_retry' }),
+      line('system', { subtype: 'mystery' }),
+      line('mystery'),
+    )
+    expect(only(events, 'lifecycle.run.status').map(({ data }) => data)).toContainEqual({
+      status: 'turn_started',
+    })
+    expect(only(events, 'diagnostic.engine.error')[0]!.data.severity).toBe('warning')
+    expect(only(events, 'raw.stdout')).toHaveLength(2)
+  })
+
+  test.each([
+    ['boom', { error: { message: 'boom' } }],
+    ['in words', { error: 'in words' }],
+    ['a; b', { errors: ['a', 'b'] }],
+    ['the answer', { errors: [], result: 'the answer' }],
+    ['unknown', {}],
+  ])('fails with what it says: %s', (failure, more) => {
+    expect(endOf(read(line('result', more))).evidence.failure).toBe(failure)
+  })
+})

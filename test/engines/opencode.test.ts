@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { opencode } from '../../src/engines/opencode.ts'
+import { codesOf, endOf, lines, only, run, texts } from './run.ts'
+
+const line = (type: string, more: object) => ({ type, timestamp: 1, sessionID: 's-1', ...more })
+const part = (type: string, more: object = {}) => line(type, { part: { type, ...more } })
+const read = (...records: object[]) => run(opencode, { stdout: lines(...records), exit: 0 })
+
+test('an unknown part is kept as raw and told', () => {
+  const events = read(part('brand_new'), line('text', {}))
+  expect(only(events, 'raw.stdout')).toHaveLength(2)
+  expect(codesOf(events)).toContain('UNKNOWN_TYPE')
+})
+
+test('a part without its fields is an empty one', () => {
+  const events = read(part('text'), part('reasoning'), part('step_finish'))
+  expect(texts(events)).toEqual([''])
+  expect(only(events, 'agent.reasoning.summary')[0]!.data.text).toBe('')
+  expect(only(events, 'lifecycle.run.status').at(-1)!.data).toMatchObject({
+    status: 'step_finish',
+    reason: 'unknown',
+  })
+  expect(endOf(events).evidence.end_signal).toBe(null)
+})
+
+test('a call that is not over is only started', () => {
+  const events = read(
+    part('tool_use', { callID: 'a', tool: 'bash', state: { status: 'running' } }),
+    part('tool_use'),
+  )
+  expect(only(events, 'tool.call.started').map(({ data }) => data)).toEqual([
+    { call_id: 'a', name: 'bash', input: {} },
+    { call_id: '', name: 'tool', input: {} },
+  ])
+  expect(only(events, 'tool.call.completed', 'tool.call.failed')).toEqual([])
+})
+
+test('files are created, modified when they were there, and edited', () => {
+  const call = (tool: string, path: string, metadata: object) =>
+    part('tool_use', {
+      callID: path,
+      tool,
+      state: { status: 'completed', input: { filePath: path }, metadata },
+    })
+  const events = read(
+    call('write', 'new.txt', { exists: false }),
+    call('write', 'old.txt', { exists: true }),
+    call('edit', 'a.txt', {}),
+    call('multiedit', 'b.txt', { filepath: 'c.txt' }),
+    call('read', 'd.txt', {}),
+  )
+  const files = only(events, 'artifact.created', 'artifact.modified', 'artifact.deleted')
+  expect(files.map(({ event, data }) => [event.type, data.path])).toEqual([
+    ['artifact.created', 'new.txt'],
+    ['artifact.modified', 'old.txt'],
+    ['artifact.modified', 'a.txt'],
+    ['artifact.modified', 'c.txt'],
+  ])
+})
+
+test.each([
+  ['APIError: boom', { name: 'APIError', data: { message: 'boom' } }],
+  ['error: boom', { message: 'boom' }],
+  ['UnknownError: no message', { name: 'UnknownError', data: 'x' }],
+  ['an error without a message', 'boom'],
+])('an error is told as far as it says something: %s', (message, error) => {
+  const events = read(line('error', { error }))
+  expect(endOf(events)).toMatchObject({ state: 'interrupted', evidence: { failure: message } })
+})

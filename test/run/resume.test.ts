@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { resume, resumeInto } from '../../src/run/resume.ts'
+import { run } from '../../src/run/run.ts'
+import { openJournal } from '../../src/sinks/journal.ts'
+import { codexLines } from './agent.ts'
+
+let dir = ''
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'sluice-resume-'))
+})
+afterEach(() => rmSync(dir, { recursive: true }))
+
+const meta = () => JSON.parse(readFileSync(join(dir, 'meta.1.json'), 'utf8'))
+const events = () => readFileSync(join(dir, 'events.jsonl'), 'utf8')
+
+/** What a recorder leaves that was killed: the raw log, and a meta that says so. */
+function lost(more: object, age = 60): void {
+  writeFileSync(join(dir, 'stdout.1.log'), `${codexLines.join('\n')}\n`)
+  const then = Date.now() / 1000 - age
+  utimesSync(join(dir, 'stdout.1.log'), then, then)
+  const started_at = '2026-01-02T03:04:05.000Z'
+  writeFileSync(
+    join(dir, 'meta.1.json'),
+    JSON.stringify({ run_id: 'r', engine: 'codex', started_at, ended_at: null, complete: false, ...more }),
+  )
+}
+
+test('waits for the process that still runs, then completes what it wrote', async () => {
+  const agent = spawn('sleep', ['60'])
+  await once(agent, 'spawn')
+  lost({ pid: agent.pid })
+  let over = false
+  const resumed = resume(dir).finally(() => {
+    over = true
+  })
+  await new Promise((resolve) => setTimeout(resolve, 150))
+  expect(over).toBe(false)
+  agent.kill('SIGKILL')
+  expect(await resumed).toMatchObject({ attempts: [1] })
+  expect(meta()).toMatchObject({
+    complete: true,
+    reason: 'recorder_lost',
+    bytes: { stdout: expect.any(Number) },
+  })
+  expect(events()).toContain('Grüße — done.')
+})
+
+test('a run in the same place does not wait, but says what is in the way', async () => {
+  const agent = spawn('sleep', ['60'])
+  await once(agent, 'spawn')
+  lost({ pid: agent.pid })
+  const next = run({ command: 'true', audit: dir, cwd: dir, fsDiff: false })
+  next.resume()
+  await expect(next.end).rejects.toMatchObject({
+    code: 'JOURNAL_LOCKED',
+    message: expect.stringContaining(`its process ${agent.pid} still runs`),
+  })
+  agent.kill('SIGKILL')
+  await once(agent, 'exit')
+})
+
+test('a process whose number was never noted counts as gone when its log rests', async () => {
+  lost({}, 0)
+  const book = openJournal(dir)
+  await expect(resumeInto(dir, book, { wait: false })).rejects.toThrow('its process  still runs')
+  book.close()
+  const began = Date.now()
+  expect(await resume(dir)).toMatchObject({ attempts: [1] })
+  expect(Date.now() - began).toBeGreaterThan(500)
+})
+
+test('waits for the recorders of a process that is gone, but can be told to stop', async () => {
+  const recorder = spawn('sleep', ['60'])
+  await once(recorder, 'spawn')
+  lost({ pid: 999_999_999, recorders: [recorder.pid] })
+  const stop = new AbortController()
+  const aborted = resume(dir, { signal: stop.signal })
+  setTimeout(() => stop.abort(), 50)
+  await expect(aborted).rejects.toMatchObject({ name: 'AbortError' })
+  setTimeout(() => recorder.kill('SIGKILL'), 50)
+  expect(await resume(dir)).toMatchObject({ attempts: [1] })
+})
+
+test('an end that was noted is kept, and needs no waiting', async () => {
+  lost({ pid: process.pid, ended_at: '2026-01-02T03:05:00.000Z', exit_code: 3 })
+  expect(await resume(dir)).toMatchObject({ attempts: [1] })
+  expect(meta()).toMatchObject({ complete: true, ended_at: '2026-01-02T03:05:00.000Z', exit_code: 3 })
+  expect(meta().reason).toBe(undefined)
+  expect(await resume(dir)).toEqual({ attempts: [], added: 0 })
+})

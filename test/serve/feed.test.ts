@@ -1,0 +1,106 @@
+import { appendFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Feed } from '../../src/serve/feed.ts'
+import { makeEvent } from '../sinks/make-event.ts'
+import { parseSse, root } from './serving.ts'
+
+let dir = ''
+let path = ''
+let feed: Feed
+beforeEach(() => {
+  dir = root()
+  path = join(dir, 'events.jsonl')
+  feed = new Feed(path)
+})
+afterEach(() => {
+  feed.close()
+  rmSync(dir, { recursive: true })
+})
+
+const line = (seq: number, attempt = 1) => `${JSON.stringify(makeEvent(seq, { run: 'r', attempt }))}\n`
+/** The file is looked at again only after a few milliseconds. */
+const later = () => setTimeout(10)
+const ids = (at: number) => parseSse(feed.read(at)?.bytes.toString() ?? '').map(({ id }) => id)
+
+test('a journal that is not there yet has nothing, and is found when it comes', async () => {
+  expect([feed.read(0), feed.run_id, feed.after(1, 1)]).toEqual([undefined, undefined, undefined])
+  writeFileSync(path, line(1))
+  await later()
+  expect(feed.run_id).toBe('r')
+  expect(ids(0)).toEqual(['r:1'])
+})
+
+test('one that is only a link is none', async () => {
+  writeFileSync(join(dir, 'secret'), line(1))
+  symlinkSync(join(dir, 'secret'), path)
+  expect(feed.read(0)).toBe(undefined)
+  expect(feed.run_id).toBe(undefined)
+})
+
+test('readers at the same place get the same block', () => {
+  writeFileSync(path, line(1) + line(2))
+  const block = feed.read(0)
+  expect(block).toBeDefined()
+  expect(feed.read(0)).toBe(block)
+  expect(feed.read(block!.next)).toBe(undefined)
+})
+
+test('finds the place after an event, past lines that are none', () => {
+  writeFileSync(
+    path,
+    `${line(1)}nonsense\n{"run_id":"r","seq":"1","attempt_number":1}\n${line(2)}${line(1, 2)}`,
+  )
+  expect(ids(feed.after(1, 1)!)).toEqual(['r:2', 'r:2.1'])
+  expect(ids(feed.after(1, 2)!)).toEqual(['r:2.1'])
+  expect(feed.after(1, 3)).toBe(undefined)
+  expect(feed.after(3, 1)).toBe(undefined)
+})
+
+test('finds a place far behind without reading everything before it', () => {
+  const lines = Array.from({ length: 3000 }, (_, n) => line(n + 1))
+  lines.splice(1500, 0, 'nonsense\n')
+  writeFileSync(path, lines.join(''))
+  expect(ids(feed.after(1, 2998)!)).toEqual(['r:2999', 'r:3000'])
+  expect(ids(feed.after(1, 10)!)[0]).toBe('r:11')
+})
+
+test('notices another journal in its place, also one that begins in the same way', async () => {
+  writeFileSync(path, '{"a":1}\n')
+  expect(feed.read(0)?.bytes.length).toBe(0)
+  appendFileSync(path, line(1))
+  await later()
+  expect(feed.generation).toBe(0)
+  expect(ids(8)).toEqual(['r:1'])
+  writeFileSync(join(dir, 'new'), `{"a":1}\n${line(7)}`)
+  renameSync(join(dir, 'new'), path)
+  await later()
+  expect(ids(0)).toEqual(['r:7'])
+  expect(feed.generation).toBe(1)
+  rmSync(path)
+  await later()
+  expect(feed.read(0)).toBe(undefined)
+  expect(feed.generation).toBe(2)
+})
+
+test('wakes who waits when something is added, when it is left, and when it is closed', async () => {
+  writeFileSync(path, line(1))
+  const leave = new AbortController()
+  const added = feed.more(new AbortController().signal)
+  appendFileSync(path, line(2))
+  await added
+  const left = feed.more(leave.signal)
+  leave.abort()
+  await left
+  await feed.more(leave.signal)
+  const closed = feed.more(new AbortController().signal)
+  feed.close()
+  await closed
+})
+
+test('gives a line that is longer than a block', () => {
+  const long = `${JSON.stringify(makeEvent(1, { run: 'r', text: 'x'.repeat(300_000) }))}\n`
+  writeFileSync(path, long + line(2))
+  expect(ids(0)).toEqual(['r:1', 'r:2'])
+})

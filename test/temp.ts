@@ -1,0 +1,20 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** What the product itself puts into the folder for temporary files, and has to take away again. */
+const ours = /^(sluice-serve-\w{6}|work-run-\w{6}|work-order-\w{6}|sluice-[0-9a-f-]{36})$/
+
+/**
+ * Gives a test run a folder of its own for temporary files, and takes it away when the run is over. What tests
+ * leave there goes with it; what the product leaves there is an error.
+ */
+export function setup(): () => void {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-tests-'))
+  process.env['TMPDIR'] = dir
+  return () => {
+    const left = readdirSync(dir).filter((name) => ours.test(name))
+    rmSync(dir, { recursive: true, force: true })
+    if (left.length > 0) throw new Error(`temporary files were left behind: ${left.join(', ')}`)
+  }
+}
