@@ -26,6 +26,8 @@ const { values: flags } = parseArgs({
 })
 const seed = Number(flags.seed)
 const FOLDER = '.fuzz'
+/** A round takes a second or two; a failing input is not made smaller for longer than this. */
+const MAX_ROUND_MS = 60_000
 
 /** What one round of a property found. */
 interface Found {
@@ -70,7 +72,11 @@ process.exitCode = failures.length > 0 ? 1 : 0
 /** Cases per round: enough to warm up, few enough that a failing round is found again in a blink. */
 function checked<T>(law: fc.IRawProperty<T, boolean>, numRuns: number) {
   return async (seed: number): Promise<Found> => {
-    const { failed, counterexample, ...result } = await fc.check(law, { seed, numRuns })
+    const { failed, counterexample, ...result } = await fc.check(law, {
+      seed,
+      numRuns,
+      interruptAfterTimeLimit: MAX_ROUND_MS,
+    })
     const why = 'errorInstance' in result ? String(result.errorInstance) : ''
     return { cases: result.numRuns, failed, input: counterexample, why }
   }

@@ -76,10 +76,12 @@ export function tornFault(
   acknowledged: readonly string[],
 ): string | undefined {
   const path = join(dir, 'events.jsonl')
-  const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
-  const whole = events.map((event) => `${JSON.stringify(event)}\n`).join('')
-  if (!whole.startsWith(text)) return 'what stands there is not the beginning of what was written'
-  const kept = text.split('\n').length - 1
+  // Bytes: a character may be torn, too.
+  const bytes = existsSync(path) ? readFileSync(path) : Buffer.alloc(0)
+  const whole = Buffer.from(events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+  if (!whole.subarray(0, bytes.length).equals(bytes))
+    return 'what stands there is not the beginning of what was written'
+  const kept = bytes.toString().split('\n').length - 1
   const ids = events.map((event) => event.correlation.event_id)
   if (acknowledged.some((id, i) => id !== ids[i])) return 'it acknowledged in another order'
   if (kept < acknowledged.length)
