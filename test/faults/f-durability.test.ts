@@ -161,6 +161,83 @@ test.runIf(mounted)(
     }),
 )
 
+/** Runs an agent that never ends by itself; it is over when the reader hears of the end, and so is the lock. */
+async function goesOn(cwd: string, audit: string, leave: (live: ReturnType<typeof run>) => Promise<unknown>) {
+  const flood =
+    "fs.writeFileSync('pid', String(process.pid)); say(lines[0]); for (;;) { say('x'.repeat(4000)); await sleep(0) }"
+  const error = await leave(run({ ...agent(cwd, flood), engine: codex, cwd, audit, fsDiff: false }))
+  expect(existsSync(join(audit, 'journal.lock'))).toBe(false)
+  const pid = Number(readFileSync(join(cwd, 'pid'), 'utf8'))
+  expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+  return error
+}
+const readAll = async (live: AsyncIterable<Event>): Promise<unknown> => {
+  try {
+    for await (const _ of live);
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+test.runIf(mounted)(
+  `F2 after ENOSPC on a real full file system (tmpfs) the agent is gone and the lock is free when the reader hears of it, so the next run can begin at once${reason}`,
+  () =>
+    withDisk('256k', async (small) => {
+      const cwd = fresh()
+      const audit = join(small.dir, 'audit')
+      const error = await goesOn(cwd, audit, readAll)
+      expect(error).toMatchObject({ code: expect.stringMatching(/^(RECORD_FAILED|JOURNAL_FAILED)$/) })
+      small.remount('size=8m')
+      const { end } = await ran({ ...agent(cwd, 'for (const line of lines) say(line)'), cwd, audit })
+      expect(end.attempt).toBe(2)
+    }),
+)
+
+test('F2 after ENOSPC in the journal alone (injected at the fs layer) the lock is free when the reader hears of it', async () => {
+  const cwd = fresh()
+  const real = fs.writeSync
+  const error = await goesOn(cwd, join(cwd, '.audit'), async (live) => {
+    let calls = 0
+    vi.spyOn(fs, 'writeSync').mockImplementation(((fd: number, bytes: Buffer, ...rest: number[]) => {
+      if (bytes.includes('"rasp/1.0"') && ++calls > 3)
+        throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })
+      return real(fd, bytes, ...(rest as [number, number, number]))
+    }) as typeof fs.writeSync)
+    const failed = await readAll(live)
+    vi.restoreAllMocks()
+    return failed
+  })
+  expect(error).toMatchObject({ code: 'JOURNAL_FAILED', message: expect.stringContaining('ENOSPC') })
+})
+
+test('F2 ENOSPC when the end of a run is noted (injected at the fs layer): a typed error', async () => {
+  const cwd = fresh()
+  const real = fs.writeFileSync
+  vi.spyOn(fs, 'writeFileSync').mockImplementation(((path: string, text: string, options: object) => {
+    if (/meta\.1\.json/.test(path) && /"exit_code": 0/.test(text))
+      throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })
+    real(path, text, options)
+  }) as typeof fs.writeFileSync)
+  const body = 'for (const line of lines) say(line)'
+  const live = run({ ...agent(cwd, body), engine: codex, cwd, audit: join(cwd, '.audit'), fsDiff: false })
+  expect(await readAll(live)).toMatchObject({
+    code: 'RECORD_FAILED',
+    message: expect.stringContaining('ENOSPC'),
+  })
+  vi.restoreAllMocks()
+  expect(existsSync(join(cwd, '.audit', 'journal.lock'))).toBe(false)
+})
+
+test('F2 a run that is destroyed by its reader is over, and its lock is free, when it is closed', async () => {
+  const cwd = fresh()
+  await goesOn(cwd, join(cwd, '.audit'), async (live) => {
+    await once(live.resume(), 'data')
+    live.destroy()
+    await once(live, 'close')
+  })
+})
+
 test.runIf(mounted)(`F2 EROFS on a real read-only file system (tmpfs): said at once${reason}`, () =>
   withDisk('64k', async (small) => {
     small.remount('ro')
