@@ -1,8 +1,10 @@
 // The same faults for us and for the peers, each case in a process of its own with limits on time and memory.
-//   npx tsx bench/peers-faults.ts
-// A verdict is one of: ok, loses (a record is missing), corrupts (a wrong value comes out), crashes, hangs, n/a.
+//   npx tsx bench/peers-faults.ts            (prints the table, and writes it into docs/reliability.md)
+// A verdict is one of: ok, keeps (a prototype key is there as a plain own key, as JSON.parse has it), loses (a record is
+// missing), corrupts (a wrong value comes out, or one whose prototype was changed), crashes, hangs, n/a.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
@@ -14,6 +16,8 @@ interface Case {
   readonly chunks: () => Iterable<Buffer>
   /** What must come out, in order, as JSON. */
   readonly expected: readonly string[]
+  /** What JSON.parse makes of it, if that is harmless though not what we give. */
+  readonly kept?: string
   /** One text, one value: what a repairer or a partial parser is for. */
   readonly single?: boolean
 }
@@ -62,6 +66,7 @@ const cases: Record<string, Case> = {
     title: '`__proto__` as a key',
     chunks: () => bytes('{"a":1,"__proto__":{"polluted":1}}\n'),
     expected: ['{"a":1}'],
+    kept: '{"a":1,"__proto__":{"polluted":1}}',
     single: true,
   },
   openers: {
@@ -92,20 +97,48 @@ const through =
       },
     )
   }
+/** A stream of the old kind, which cannot be iterated: written to, and listened to. */
+const listened =
+  (make: () => Promise<NodeJS.ReadWriteStream>): Take =>
+  async (chunks, give) => {
+    const stream = await make()
+    stream.on('data', give)
+    let failure: Error | undefined
+    const ended = new Promise<void>((resolve) => {
+      stream.on('end', resolve)
+      stream.on('error', (error) => {
+        failure ??= error
+        resolve()
+      })
+    })
+    for (const chunk of chunks) {
+      stream.write(chunk as Uint8Array)
+      await new Promise(setImmediate)
+      if (failure) break
+    }
+    if (!failure) stream.end()
+    await ended
+    if (failure) throw failure
+  }
 const text = (parse: (text: string) => unknown): Take => {
   return async (chunks, give) => give(parse(Buffer.concat([...chunks]).toString()))
 }
 
+function ours(options: { readonly lines?: true }): Take {
+  return through(
+    async () => {
+      const { values } = await import('../src/values/values.ts')
+      const schema = { type: 'object', minProperties: 1 }
+      return values({ ...options, schema }) as unknown as NodeJS.ReadWriteStream
+    },
+    (outcome) => ((outcome as { ok: boolean }).ok ? (outcome as { value: unknown }).value : undefined),
+  )
+}
+
 const peers: Record<string, { readonly take: Take; readonly whole?: true }> = {
-  'agent-sluice': {
-    take: through(
-      async () => {
-        const { values } = await import('../src/values/values.ts')
-        return values({ schema: { type: 'object', minProperties: 1 } }) as unknown as NodeJS.ReadWriteStream
-      },
-      (outcome) => ((outcome as { ok: boolean }).ok ? (outcome as { value: unknown }).value : undefined),
-    ),
-  },
+  // Told that the input is lines, as the others are by their nature; and told nothing.
+  'agent-sluice': { take: ours({ lines: true }) },
+  'agent-sluice, told nothing': { take: ours({}) },
   ndjson: { take: through(async () => (await import('ndjson')).default.parse()) },
   'ndjson strict:false': {
     take: through(async () => (await import('ndjson')).default.parse({ strict: false })),
@@ -119,7 +152,18 @@ const peers: Record<string, { readonly take: Take; readonly whole?: true }> = {
       (item) => (item as { value: unknown }).value,
     ),
   },
-  JSONStream: { take: through(async () => (await import('JSONStream')).default.parse(null)) },
+  // The door for lines that its documentation names.
+  'stream-json jsonl, ignoreErrors': {
+    take: through(
+      async () => {
+        const { parser } = await import('stream-json/jsonl/parser.js')
+        return parser.asStream({ ignoreErrors: true }) as unknown as NodeJS.ReadWriteStream
+      },
+      (item) => (item as { value: unknown }).value,
+    ),
+  },
+  // Its readme says that without a path nothing is emitted; it emits each root, which is what is wanted here.
+  JSONStream: { take: listened(async () => (await import('JSONStream')).default.parse(null)) },
   jsonrepair: {
     whole: true,
     take: text((input) => JSON.parse(repair(input))),
@@ -161,9 +205,11 @@ async function inProcess(peer: string, name: string): Promise<string> {
   return code === 0 && said ? said : 'crashes'
 }
 
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
 /** In the child: one peer, one case. */
 async function one(peer: string, name: string): Promise<string> {
-  const { chunks, expected } = cases[name]!
+  const { chunks, expected, kept } = cases[name]!
   repair = (await import('jsonrepair')).jsonrepair
   partial = (await import('partial-json')).parse
   const seen: string[] = []
@@ -171,14 +217,16 @@ async function one(peer: string, name: string): Promise<string> {
   try {
     await peers[peer]!.take(chunks(), (value) => {
       if (value === undefined) return
-      if (Object.hasOwn(value as object, '__proto__') || 'polluted' in (value as object))
-        seen.push('a prototype key')
-      else seen.push(JSON.stringify(value))
+      const changed =
+        isObject(value) && ![Object.prototype, Array.prototype].includes(Object.getPrototypeOf(value))
+      seen.push(changed ? 'a changed prototype' : JSON.stringify(value))
     })
   } catch (error) {
     failed = error instanceof RangeError ? 'crashes' : 'stops with an error'
   }
   if (failed === 'crashes') return failed
+  if ('polluted' in {}) return 'corrupts'
+  if (kept !== undefined && seen.join() === kept) return 'keeps'
   const wrong = seen.filter((value) => !expected.includes(value))
   const missing = expected.filter((value) => !seen.includes(value))
   if (wrong.length > 0) return `corrupts`
@@ -191,9 +239,15 @@ if (peer && name && Object.hasOwn(peers, peer)) process.stdout.write(await one(p
 else {
   const rows = await table()
   const titles = Object.values(cases).map(({ title }) => title)
-  console.log(`| Case | ${rows.map(([peer]) => peer).join(' | ')} |`)
-  console.log(`| --- |${' --- |'.repeat(rows.length)}`)
-  for (const [i, title] of titles.entries()) {
-    console.log(`| ${title} | ${rows.map(([, verdicts]) => verdicts[i]).join(' | ')} |`)
-  }
+  const lines = [
+    `| Case | ${rows.map(([peer]) => peer).join(' | ')} |`,
+    `| --- |${' --- |'.repeat(rows.length)}`,
+    ...titles.map((title, i) => `| ${title} | ${rows.map(([, verdicts]) => verdicts[i]).join(' | ')} |`),
+  ]
+  console.log(lines.join('\n'))
+  const page = new URL('../docs/reliability.md', import.meta.url)
+  const [before, rest] = readFileSync(page, 'utf8').split('<!-- peers -->')
+  const after = rest?.split('<!-- /peers -->')[1]
+  if (after === undefined) throw new Error('docs/reliability.md has no place for the table')
+  writeFileSync(page, `${before}<!-- peers -->\n${lines.join('\n')}\n<!-- /peers -->${after}`)
 }

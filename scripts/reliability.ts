@@ -7,7 +7,11 @@ import { relative } from 'node:path'
 interface Report {
   readonly testResults: readonly {
     readonly name: string
-    readonly assertionResults: readonly { readonly title: string; readonly status: string }[]
+    readonly assertionResults: readonly {
+      readonly title: string
+      readonly ancestorTitles: readonly string[]
+      readonly status: string
+    }[]
   }[]
 }
 
@@ -18,8 +22,9 @@ const report = JSON.parse(readFileSync(path, 'utf8')) as Report
 
 const results = new Map<string, { files: Set<string>; passed: number; failed: number; skipped: string[] }>()
 for (const { name, assertionResults } of report.testResults) {
-  for (const { title, status } of assertionResults) {
-    const id = /^([A-I]\d{1,2})\b/.exec(title)?.[1]
+  for (const { title, ancestorTitles, status } of assertionResults) {
+    // A test has its id in its own name, or in that of its group.
+    const id = [title, ...ancestorTitles].map((name) => /^([A-I]\d{1,2})\b/.exec(name)?.[1]).find(Boolean)
     if (!id) continue
     const found = results.get(id) ?? { files: new Set(), passed: 0, failed: 0, skipped: [] }
     results.set(id, found)

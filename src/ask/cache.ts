@@ -47,6 +47,14 @@ export function keyOf(options: AskOptions): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
 
+/** Whether something that comes out of a cache can have been put there by us. */
+export function isEntry(entry: unknown): entry is CacheEntry {
+  if (typeof entry !== 'object' || entry === null || !('value' in entry)) return false
+  const { repair_level, notes } = entry as Partial<CacheEntry>
+  const known = repair_level === 'none' || repair_level === 'deterministic_generic'
+  return known && Array.isArray(notes)
+}
+
 /** Only what comes back as it went in may be kept: a Date would come back as a string. */
 export function survivesJson(value: unknown): boolean {
   try {

@@ -5,7 +5,7 @@ import { type Call, isStream, leave, unlessAborted } from './answer.ts'
 import { keeper } from './keeper.ts'
 import { type AskOptions, checkOptions } from './options.ts'
 import { reading } from './reading.ts'
-import { retryInEnglish, summaryOf } from './retry-prompt.ts'
+import { retryInEnglish, retryText, summaryOf } from './retry-prompt.ts'
 import { type Progress, snapshots } from './snapshots.ts'
 import { subtreeCheck } from './subtrees.ts'
 
@@ -60,9 +60,12 @@ export async function* converse<S extends Schema | undefined>(
     label,
     stopWhenValid = false,
   } = options
+  const tell = async (...told: Parameters<NonNullable<typeof options.onAttempt>>) => {
+    await unlessAborted(Promise.resolve(options.onAttempt?.(...told)), signal)
+  }
   const kept = await keeper(options)
   if (kept.hit) {
-    options.onAttempt?.(kept.hit, { attempt: 0, cached: true, duration_ms: 0 })
+    await tell(kept.hit, { attempt: 0, cached: true, duration_ms: 0 })
     yield last(kept.hit, 0)
     return
   }
@@ -72,7 +75,7 @@ export async function* converse<S extends Schema | undefined>(
     const read = reading(options)
     const started = performance.now()
     const fault = failed.at(-1)?.fault
-    const again = fault && retryPrompt({ error: summaryOf(fault), fault, attempt: attempt - 1 })
+    const again = fault && retryText(retryPrompt, { error: summaryOf(fault), fault, attempt: attempt - 1 })
     const answer = await unlessAborted(
       Promise.resolve(
         call({
@@ -112,7 +115,7 @@ export async function* converse<S extends Schema | undefined>(
     let outcome = read.end()
     if (outcome.ok) outcome = await kept.keep(outcome)
     const duration_ms = Math.round(performance.now() - started)
-    options.onAttempt?.(outcome, { attempt, cached: false, duration_ms })
+    await tell(outcome, { attempt, cached: false, duration_ms })
     if (outcome.ok) {
       yield last(outcome, attempt)
       return

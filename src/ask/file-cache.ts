@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeWhole } from '../sinks/durable.ts'
-import type { Cache, CacheEntry } from './cache.ts'
+import { type Cache, type CacheEntry, isEntry } from './cache.ts'
 
 export interface FileCacheOptions {
   /** How many answers are kept; the oldest go first. @default 1000 */
@@ -51,9 +51,8 @@ async function readSmall(path: string, maxBytes: number): Promise<string | undef
 
 function entryOf(text: string, key: string): CacheEntry | undefined {
   try {
-    const { key: kept, value, repair_level, notes } = JSON.parse(text)
-    const known = repair_level === 'none' || repair_level === 'deterministic_generic'
-    return kept === key && known && Array.isArray(notes) ? { value, repair_level, notes } : undefined
+    const { key: kept, ...entry } = JSON.parse(text)
+    return kept === key && isEntry(entry) ? entry : undefined
   } catch {
     return undefined
   }

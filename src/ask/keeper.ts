@@ -2,13 +2,13 @@ import type { Note } from '../base/fault.ts'
 import type { Good, Outcome } from '../values/outcome.ts'
 import { checkOf, type Schema, type Value } from '../values/schema.ts'
 import { unlessAborted } from './answer.ts'
-import { type CacheEntry, keyOf, survivesJson } from './cache.ts'
+import { type CacheEntry, isEntry, keyOf, survivesJson } from './cache.ts'
 import type { AskOptions } from './options.ts'
 
 /** Looks into the cache, and knows how to put something there. Neither can make the question fail. */
 export async function keeper<S extends Schema | undefined>(options: AskOptions<S>) {
   type T = Value<S>
-  const { cache, schema, signal } = options
+  const { cache, schema, signal, maxCacheWait = 10_000 } = options
   if (!cache) return { hit: undefined, keep: async (outcome: Good<T>): Promise<Outcome<T>> => outcome }
   const key = keyOf(options as AskOptions)
   const trouble: Note[] = []
@@ -17,19 +17,36 @@ export async function keeper<S extends Schema | undefined>(options: AskOptions<S
     const message = error instanceof Error ? error.message : String(error)
     trouble.push({ code: 'CACHE_FAILED', message: `the cache failed: ${message.slice(0, 200)}` })
   }
-  const attemptGet = async () => unlessAborted(Promise.resolve(cache.get(key)), signal)
-  const entry = await attemptGet().catch(note)
+  /** A cache of somebody else may throw anything, or never answer. */
+  const wait = async <R>(ask: () => R) => {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`no answer in ${maxCacheWait} ms`)), maxCacheWait)
+    })
+    try {
+      return await unlessAborted(Promise.race([ask(), late]), signal)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  const entry = await wait(async () => checked(await cache.get(key))).catch(note)
   return {
     hit: entry && passes(schema, entry) ? hitOf<T>(entry) : undefined,
     async keep(outcome: Good<T>): Promise<Outcome<T>> {
       const { value, repair_level, notes } = outcome
-      const attemptSet = async () =>
-        unlessAborted(Promise.resolve(cache.set(key, { value, repair_level, notes })), signal)
       // An unfinished value passed only as far as it goes.
-      if (survivesJson(value) && !outcome.incomplete?.length) await attemptSet().catch(note)
+      if (survivesJson(value) && !outcome.incomplete?.length) {
+        await wait(() => cache.set(key, { value, repair_level, notes })).catch(note)
+      }
       return trouble.length > 0 ? { ...outcome, notes: [...notes, ...trouble] } : outcome
     },
   }
+}
+
+/** What a cache gives back is looked at before it is believed. */
+function checked(entry: CacheEntry | undefined): CacheEntry | undefined {
+  if (entry === undefined || isEntry(entry)) return entry
+  throw new Error('what it gave back is no entry')
 }
 
 /** A plain JSON Schema is asked again; any other may turn values into something it does not take itself. */

@@ -26,24 +26,29 @@ export interface AskOptions<S extends Schema | undefined = Schema | undefined> e
   readonly retryPrompt?: RetryPrompt | undefined
   /** Where answers that passed are kept, repaired ones too; failures never are. @default none */
   readonly cache?: Cache | undefined
+  /** Milliseconds the cache may take for each answer; then it is not used, and CACHE_FAILED is noted. @default 10,000 */
+  readonly maxCacheWait?: number | undefined
   /** Stands for a schema or normalizers that are code, and for the model, in the key of the cache. @default none */
   readonly cacheKey?: string | undefined
   /** Aborting it rejects with its reason, and is passed to the call. */
   readonly signal?: AbortSignal | undefined
   /** Leave a streamed answer as soon as a value in it is closed and passes. @default false: read it to its end */
   readonly stopWhenValid?: boolean | undefined
-  /** Gets the outcome of each attempt. A throw of it rejects. @default none */
-  readonly onAttempt?: ((outcome: Outcome<Value<S>>, info: AttemptInfo) => void) | undefined
+  /** Gets the outcome of each attempt, and is waited for. A throw of it rejects. @default none */
+  readonly onAttempt?: ((outcome: Outcome<Value<S>>, info: AttemptInfo) => unknown) | undefined
 }
 
 /** Misuse is told before the first call costs anything. */
 export function checkOptions(options: AskOptions): void {
-  const { prompt, retries = 1, temperature = 0.7 } = options
+  const { prompt, retries = 1, temperature = 0.7, maxCacheWait = 0 } = options
   if (typeof prompt !== 'string' || prompt === '') {
     throw new Fault('BAD_OPTION', 'ask needs a prompt that is a string and not empty')
   }
   if (!Number.isSafeInteger(retries) || retries < 0) {
     throw new Fault('BAD_OPTION', `retries must be a whole number from 0, but is ${String(retries)}`)
+  }
+  if (!(maxCacheWait >= 0 && maxCacheWait < 2 ** 31)) {
+    throw new Fault('BAD_OPTION', `maxCacheWait must be milliseconds, but is ${String(maxCacheWait)}`)
   }
   if (typeof temperature !== 'number' || !Number.isFinite(temperature)) {
     throw new Fault('BAD_OPTION', `temperature must be a number, but is ${String(temperature)}`)

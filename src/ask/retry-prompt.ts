@@ -1,4 +1,4 @@
-import { clip, codes, type Fault } from '../base/fault.ts'
+import { clip, codes, Fault } from '../base/fault.ts'
 
 /** Why an answer could not be used, as it is told to the model. */
 export interface Failure {
@@ -33,6 +33,15 @@ export const retryInChinese: RetryPrompt = ({ error }) =>
   `你上一次的输出无法解析为合法 JSON。
 错误信息：${error}
 请严格按要求重新输出，仅输出 JSON 对象，不要包含任何额外文字、Markdown 标记或代码块。`
+
+/** Asks for the text; what is none would be sent to the model as `[object Promise]`. */
+export function retryText(prompt: RetryPrompt, failure: Failure): string {
+  const text: unknown = prompt(failure)
+  if (typeof text === 'string') return text
+  // Nobody waits for a promise here, and its failure must not end the process.
+  if (text instanceof Promise) text.catch(() => {})
+  throw new Fault('BAD_OPTION', `retryPrompt must answer with a text at once, but gave ${typeof text}`)
+}
 
 const MAX_SUMMARY = 600
 const MAX_ERRORS = 8

@@ -3,6 +3,7 @@ import { join, sep } from 'node:path'
 import { type Flow, flow, type Intake } from '../base/flow.ts'
 import { type Chunk, chunkIntake } from '../frames/chunk.ts'
 import type { Event } from './event.ts'
+import { guarded } from './guard.ts'
 import type { Picker, Profile } from './profile.ts'
 import { type EventOptions, eventStage } from './stage.ts'
 
@@ -20,7 +21,10 @@ export function events(
   options: EventOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Event> {
   const inside = options.dir === undefined ? undefined : linkCheck(options.dir)
-  return flow(eventStage(profile, { ...options, inside }), { signal: options.signal, intake: eventIntake })
+  return flow(eventStage(guarded(profile), { ...options, inside }), {
+    signal: options.signal,
+    intake: eventIntake,
+  })
 }
 
 /** Bare bytes are stdout, and nothing else will come: who writes them need not pay for dedupe. */

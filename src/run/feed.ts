@@ -1,29 +1,57 @@
 import type { Transform } from 'node:stream'
 
-/** Writes what comes into the flow, at the pace of its reader, and tidies up whichever way it ends. */
-export async function feed(
+/** What belongs to a flow and ends with it. */
+export interface Tied {
+  /** The flow is being destroyed, or has ended: let the source come to its end. */
+  stop(): void
+  /** The source has ended: let go of everything. */
+  tidy(): void
+}
+
+/**
+ * Writes what comes into the flow, at the pace of its reader. With `tied`, the flow is only closed, and its failure only
+ * told, when the source has ended and all is tidied up: who hears of the end can begin again at once.
+ */
+export function feed(source: AsyncIterable<unknown>, flow: Transform, tied?: Tied): Promise<void> {
+  /** Wakes a write that waits for room, of which there will be none. */
+  let leave = () => {}
+  const fed = write(source, flow, (wake) => {
+    leave = wake
+  })
+  if (tied) {
+    const destroy = flow._destroy.bind(flow)
+    flow._destroy = (error, done) => {
+      leave()
+      tied.stop()
+      destroy(error, async (failure) => {
+        await fed
+        tied.tidy()
+        done(failure)
+      })
+    }
+  }
+  return fed
+}
+
+async function write(
   source: AsyncIterable<unknown>,
   flow: Transform,
-  tidy: () => void = () => {},
+  waits: (wake: () => void) => void,
 ): Promise<void> {
   // `end` of a run is a promise, so the method is taken from where it was.
   const finish = flow.end.bind(flow)
   try {
     for await (const item of source) {
-      if (!flow.destroyed && !flow.write(item)) await roomIn(flow)
+      if (!flow.destroyed && !flow.write(item)) await roomIn(flow, waits)
       if (flow.destroyed) return
     }
     finish()
   } catch (error) {
     flow.destroy(error as Error)
-  } finally {
-    // When it ended well, the journal closes itself with its last event.
-    if (flow.destroyed) tidy()
-    else flow.once('close', tidy)
   }
 }
 
-function roomIn(flow: Transform): Promise<void> {
+function roomIn(flow: Transform, waits: (wake: () => void) => void): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       flow.off('drain', done)
@@ -32,5 +60,6 @@ function roomIn(flow: Transform): Promise<void> {
     }
     flow.on('drain', done)
     flow.on('close', done)
+    waits(done)
   })
 }

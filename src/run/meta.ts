@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
-import { codes, type Note } from '../base/fault.ts'
+import { codes, Fault, type Note } from '../base/fault.ts'
+import { diskFault } from '../sinks/disk-fault.ts'
 
 /** Why a process was ended, if it did not end by itself. */
 export type StopReason =
@@ -53,7 +54,7 @@ export function writeWhole(path: string, text: string): void {
     fs.renameSync(draft, path)
   } catch (error) {
     fs.rmSync(draft, { force: true })
-    throw error
+    throw new Fault('RECORD_FAILED', diskFault('write', path, error).message, { cause: error })
   }
 }
 

@@ -119,7 +119,9 @@ export function recordAttempt(options: RecordOptions): Recording {
   const stop = (reason: StopReason, signal: NodeJS.Signals) => {
     if (exited) return
     meta = { ...meta, reason: meta.reason ?? reason }
-    running?.kill(signal)
+    // If it is not there yet, it is stopped when it is.
+    if (!running) return
+    running.kill(signal)
     killer ??= setTimeout(() => running?.kill('SIGKILL'), options.killGrace)
   }
 

@@ -134,7 +134,7 @@ export function run(options: RunOptions): Run {
   })
   async function* source() {
     await resumeInto(audit, book, { ...reading, custom: engine, wait: false })
-    yield* recording.chunks
+    if (!made.destroyed) yield* recording.chunks
   }
 
   let completion: CompletionData | undefined
@@ -153,15 +153,17 @@ export function run(options: RunOptions): Run {
       }),
     { intake: timedIntake as never },
   )
-  // A silent agent holds its generator in a sleep, where leaving the loop does not reach it: so it is stopped here.
-  made.once('close', () => recording.stop('abandoned', 'SIGTERM'))
   const abort = () => recording.stop('aborted', 'SIGTERM')
   signal?.addEventListener('abort', abort, { once: true })
 
   const closed = new Promise<Error | null>((resolve) => {
     finished(made, (error) => resolve(error ?? null))
   })
-  const end = feed(source(), made, close)
+  const end = feed(source(), made, {
+    // A silent agent holds its generator in a sleep, where leaving the loop does not reach it: so it is stopped here.
+    stop: () => recording.stop('abandoned', 'SIGTERM'),
+    tidy,
+  })
     .then(() => closed)
     .then((failure) => {
       if (failure) throw failure
@@ -178,7 +180,7 @@ export function run(options: RunOptions): Run {
     type: recording.type,
   }) as Run
 
-  function close(): void {
+  function tidy(): void {
     signal?.removeEventListener('abort', abort)
     book.close()
   }

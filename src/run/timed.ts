@@ -2,6 +2,7 @@ import type { Intake } from '../base/flow.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/events.ts'
+import { guarded } from '../events/guard.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { type Chunk, chunkIntake } from '../frames/chunk.ts'
 import type { FsDiff } from './fs-diff.ts'
@@ -43,7 +44,7 @@ export const timedEvents: Stage<TimedChunk | Opening, Event> = (next) => {
       const { profile, opens, fsDiff } = item
       // Links were judged when the diff was made; judging them now could say something else.
       const inside = (path: string) => !fsDiff()?.outside?.includes(path)
-      const stage = eventStage(profile, { ...opens, clock: () => now, fsDiff, inside })
+      const stage = eventStage(guarded(profile), { ...opens, clock: () => now, fsDiff, inside })
       // The end of one attempt is not the end of the flow.
       inner = stage({ write: (event) => next.write(event), end() {} })
     },

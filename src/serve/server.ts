@@ -91,8 +91,11 @@ export async function serve(options: ServeOptions): Promise<Served> {
       response.setHeader('allow', 'GET')
       return refuse(response, 405, 'only GET is answered here')
     }
-    // Joined, not resolved: resolving would take `//name` for another host. A proxy's whole address is not for us.
-    const { pathname, searchParams } = new URL(`http://sluice/${request.url!.replace('/', '')}`)
+    // Only a path is asked for here: `//host/x` and `http://host/x` name somebody else's.
+    const target = request.url!
+    if (!target.startsWith('/') || target.startsWith('//'))
+      return refuse(response, 404, 'there is no such page or run')
+    const { pathname, searchParams } = new URL(`http://sluice${target}`)
     const file = pageFiles.get(pathname)
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
     if (pathname === '/healthz') return sendJson(response, { ok: true, clients })

@@ -1,8 +1,8 @@
-import { Fault } from '../base/fault.ts'
 import type { Delivery } from './audit.ts'
 import { conclude, type Ledger } from './ledger.ts'
 import { digestOf, type Outbox, type Post } from './outbox.ts'
 import type { Settled } from './settle.ts'
+import { within } from './within.ts'
 
 interface Done extends Settled {
   readonly issue_ref: string
@@ -20,13 +20,13 @@ interface Done extends Settled {
 export async function deliver(
   done: Done,
   outbox: Outbox,
-  options: { readonly ledger?: Ledger | undefined; readonly maxOutboxWait?: number | undefined },
+  options: { readonly ledger: Ledger | undefined; readonly maxOutboxWait: number },
 ): Promise<Delivery> {
   const { issue_ref, run_id, verdict, claim, reasons } = done
   // What the result says, not how the comment looks: a changed template makes no second result.
   const digest = digestOf([verdict, claim, reasons.map(({ code }) => code)])
   const post: Post = { issue_ref, run_id, digest, comment: done.comment ?? '', work: done }
-  const wait = <T>(ask: () => Promise<T>): Promise<T> => within(ask, options.maxOutboxWait ?? 60_000)
+  const wait = <T>(ask: () => Promise<T>) => within(ask, 'the outbox', 'OUTBOX_FAILED', options.maxOutboxWait)
   if (verdict === 'archive') {
     await wait(() => outbox.archive(post))
     return 'archived'
@@ -39,20 +39,4 @@ export async function deliver(
   const state = verdict === 'advance' ? (done.result?.status ?? 'needs-human') : 'needs-human'
   if (options.ledger) await conclude(options.ledger, issue_ref, run_id, state)
   return standing === undefined ? 'posted' : 'already posted'
-}
-
-/** An outbox of somebody else may throw anything, or never answer. */
-async function within<T>(ask: () => Promise<T>, ms: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Fault('OUTBOX_FAILED', `the outbox did not answer in ${ms} ms`)), ms)
-  })
-  try {
-    return await Promise.race([ask(), late])
-  } catch (error) {
-    if (Fault.is(error)) throw error
-    throw new Fault('OUTBOX_FAILED', 'the outbox failed', { cause: error })
-  } finally {
-    clearTimeout(timer)
-  }
 }

@@ -4,6 +4,7 @@ import { Fault } from '../base/fault.ts'
 import { writeWhole } from '../sinks/durable.ts'
 import { digestOf } from './outbox.ts'
 import type { Status } from './result.ts'
+import { within } from './within.ts'
 
 /** Which run is the active one of an issue, and how far it is. */
 export interface LedgerEntry {
@@ -83,12 +84,13 @@ const KEPT = 20
  * await activate(ledger('.outbox/ledger'), 'shop#12', 'run-8')
  */
 export async function activate(runs: Ledger, issueRef: string, runId: string): Promise<LedgerEntry> {
-  for (;;) {
+  for (let turn = 0; turn < MAX_TURNS; turn++) {
     const entry = await runs.read(issueRef)
     if (entry?.run_id === runId) return entry
     const next = await runs.swap(issueRef, entry?.version ?? 0, { run_id: runId, state: 'active' })
     if (next) return next
   }
+  throw stuck()
 }
 
 /** Notes how a run ended, if it is still the active one; never touches the entry of another run. */
@@ -98,11 +100,28 @@ export async function conclude(
   runId: string,
   state: LedgerEntry['state'],
 ): Promise<LedgerEntry | undefined> {
-  for (;;) {
+  for (let turn = 0; turn < MAX_TURNS; turn++) {
     const entry = await runs.read(issueRef)
     if (entry?.run_id !== runId || entry.state === state) return entry
     const next = await runs.swap(issueRef, entry.version, { run_id: runId, state })
     if (next) return next
+  }
+  throw stuck()
+}
+
+/** So often somebody else may be faster; more is a ledger that never takes a change. */
+const MAX_TURNS = 1000
+
+function stuck(): Fault {
+  return new Fault('LEDGER_FAILED', `the ledger refused a change ${MAX_TURNS} times`)
+}
+
+/** A ledger of somebody else: it may throw anything, or never answer. */
+export function boundedLedger(runs: Ledger, ms: number): Ledger {
+  const wait = <T>(ask: () => Promise<T>) => within(ask, 'the ledger', 'LEDGER_FAILED', ms)
+  return {
+    read: (issueRef) => wait(() => runs.read(issueRef)),
+    swap: (issueRef, version, next) => wait(() => runs.swap(issueRef, version, next)),
   }
 }
 

@@ -8,7 +8,7 @@ import { checkTemplate, commentTemplate, renderComment } from './comment.ts'
 import { deliver } from './deliver.ts'
 import { before, readResult } from './file.ts'
 import { headerParser } from './headers.ts'
-import type { Ledger } from './ledger.ts'
+import { boundedLedger, type Ledger } from './ledger.ts'
 import { readOrder, type WorkOrder } from './order.ts'
 import { fileName, type Outbox } from './outbox.ts'
 import { presence } from './result.ts'
@@ -42,7 +42,10 @@ export interface WorkOptions {
   readonly signal?: AbortSignal | undefined
   /** Bytes a result file may have; a larger one needs a human. @default 1 MiB */
   readonly maxResult?: number | undefined
-  /** Milliseconds the outbox may take before the work fails with OUTBOX_FAILED. @default 60,000 */
+  /**
+   * Milliseconds the outbox and the ledger may take for each answer, before the work fails with OUTBOX_FAILED or
+   * LEDGER_FAILED. @default 60,000
+   */
   readonly maxOutboxWait?: number | undefined
 }
 
@@ -78,15 +81,16 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
     typeof options.worker === 'string' ? findAdapter(options.worker, options.adapters) : options.worker
   const command = options.command?.length ? options.command : adapter.command
   if (!command?.[0]) throw new Fault('BAD_OPTION', `the worker ${quote(adapter.type)} needs a command`)
-  const { template = commentTemplate, maxResult = 1 << 20 } = options
+  const { template = commentTemplate, maxResult = 1 << 20, maxOutboxWait = 60_000 } = options
   checkTemplate(template)
   const files = {
     json: fileOf(adapter.json, 'work_result.json'),
     text: fileOf(adapter.text, 'work_result.txt'),
   }
   const root = await directory(asked.repo_dir)
+  const ledger = options.ledger && boundedLedger(options.ledger, maxOutboxWait)
   // A ledger that cannot be read is told now, not when the work is done.
-  if (options.activeRunId === undefined) await options.ledger?.read(asked.issue_ref)
+  if (options.activeRunId === undefined) await ledger?.read(asked.issue_ref)
 
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }
   const started = new Date()
@@ -108,7 +112,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
     exit: spawned.exit,
   }
 
-  const entry = options.activeRunId === undefined ? await options.ledger?.read(asked.issue_ref) : undefined
+  const entry = options.activeRunId === undefined ? await ledger?.read(asked.issue_ref) : undefined
   const active = options.activeRunId ?? entry?.run_id ?? asked.run_id
   const settled = settle(evidence, asked, active)
   const comment =
@@ -153,7 +157,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   }
   if (!options.outbox) return { ...done, delivery: 'none' }
   try {
-    const delivery = await deliver(done, options.outbox, options)
+    const delivery = await deliver(done, options.outbox, { ledger, maxOutboxWait })
     const twice = delivery === 'archived' && settled.verdict !== 'archive'
     const notes = twice
       ? [...settled.notes, { code: 'WORK_RESULT_TWICE', message: codes.WORK_RESULT_TWICE } as const]
@@ -186,10 +190,10 @@ async function start(
       WORK_TASK: order.task ?? '',
       WORK_CONSTRAINTS: JSON.stringify(order.constraints ?? null),
       ...(orderFile ? { WORK_ORDER: orderFile } : {}),
-      ...adapter.env?.(order, orderFile),
+      ...told(adapter, 'env', () => adapter.env?.(order, orderFile)),
     }
     const [name = '', ...args] = command
-    const all = [...args, ...(adapter.args?.(order, orderFile) ?? [])]
+    const all = [...args, ...(told(adapter, 'args', () => adapter.args?.(order, orderFile)) ?? [])]
     const { run_id } = order
     const { engine } = adapter
     const place = audit === false ? false : join(audit, fileName(order))
@@ -206,6 +210,15 @@ async function start(
     })
   } finally {
     if (folder) await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** What an adapter of the caller says; a throw of it is told as what it is. */
+function told<T>({ type }: Adapter, what: string, ask: () => T): T {
+  try {
+    return ask()
+  } catch (cause) {
+    throw new Fault('BAD_OPTION', `${what} of the adapter ${quote(type)} threw`, { cause })
   }
 }
 

@@ -179,29 +179,48 @@ describe('C6 what is cut is partial only when allowed, and half a scalar is neve
       expect(brief(dress(text))).toEqual(['TRUNCATED'])
       const outcome = only(dress(text), { partial: true })
       expect(outcome).toMatchObject({ ok: true, repair_level: 'deterministic_generic' })
-      expect(outcome.ok && outcome.incomplete).toContain(path)
-      if (path !== '/a' || 'a' in (value as object))
-        expect(outcome.ok && outcome.value).toMatchObject(value as object)
+      expect(outcome.ok && outcome.incomplete).toEqual(path === '' ? [''] : ['', path])
+      expect(outcome.ok && outcome.value).toEqual(value)
       expect(outcome.notes.map((note) => note.code)).toContain('TRUNCATED')
     }
   })
 })
 
-test('C7 a repair that would change the structure is flagged or refused, never level none', () => {
-  for (const text of [
-    '{"a":[1,2}]',
-    '{"a":{"b":[1}]}',
-    '{"a":1]',
-    '{"a":[{"b":1]}',
-    '{"a":}',
-    '{"a":1 "b" 2}',
-  ])
-    for (const options of [{}, { partial: true }, { schema: {} }, { tag: 'json' }] as const) {
-      const input = 'tag' in options ? `<json>${text}</json>` : text
-      for (const outcome of outcomes(input, options)) {
-        if (outcome.ok) expect(outcome.repair_level).toBe('deterministic_generic')
-        else expect(outcome.fault.code).toMatch(/^(INVALID_JSON|TRUNCATED|NO_MATCH)$/)
-      }
+describe('C7 a repair that would change the structure', () => {
+  // In prose they are no candidate at all, or one that fails; in a tag they are a payload that fails.
+  const swapped: readonly (readonly [text: string, found: string])[] = [
+    ['{"a":[1,2}]', 'INVALID_JSON'],
+    ['{"a":{"b":[1}]}', 'INVALID_JSON'],
+    ['{"a":1]', 'INVALID_JSON'],
+    ['{"a":}', 'INVALID_JSON'],
+    ['{"a":1 "b" 2}', 'INVALID_JSON'],
+    ['[{"a":1]}', 'INVALID_JSON'],
+    ['{"a":[{"b":1]}', 'NO_MATCH'],
+    ['{"a":(1]}', 'NO_MATCH'],
+    ['{"a":[1,2]]}', 'NO_MATCH'],
+    ['{"a":{"b":1]', 'NO_MATCH'],
+  ]
+  test.for(swapped)('C7 %s is refused, whatever is allowed', ([text, found]) => {
+    for (const options of [{}, { partial: true }, { schema: {} }, { root: 'any' }] as const) {
+      expect(brief(text, options)).toEqual([found])
+      expect(brief(`<json>${text}</json>`, { ...options, tag: 'json' })).toEqual(['INVALID_JSON'])
+      expect(brief(`${T}json\n${text}\n${T}`, options)).toEqual(['INVALID_JSON'])
     }
-  expect(tryParse('{"a":[1,2}]')).toMatchObject({ ok: false, fault: { code: 'INVALID_JSON' } })
+    expect(brief(`${text}\n{"b":2}\n`, { lines: true }).at(-1)).toEqual({ b: 2 })
+    expect(tryParse(text)).toMatchObject({ ok: false, repair_level: 'none' })
+  })
+  test('C7 a closer too many, or too few where partial is allowed, is flagged with what was done', () => {
+    const flagged: readonly (readonly [string, ValuesOptions, unknown, string])[] = [
+      ['{"a":1}}', {}, { a: 1 }, 'took it from prose'],
+      ['<json>{"a":1}}</json>', { tag: 'json' }, { a: 1 }, 'took the first object'],
+      ['{"a":[1,2', { partial: true }, { a: [1, 2] }, 'closed what the input left open'],
+    ]
+    for (const [text, options, value, change] of flagged) {
+      const outcome = only(text, options)
+      expect(outcome).toMatchObject({ ok: true, value, repair_level: 'deterministic_generic' })
+      const note = outcome.notes.find(({ code }) => code === 'OUTPUT_REPAIRED_GENERIC')
+      expect(note?.changes).toContain(change)
+    }
+    expect(brief('{"a":[1,2')).toEqual(['TRUNCATED'])
+  })
 })

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
@@ -50,6 +50,8 @@ describe('E2 leaving early: the source is destroyed, nothing is left behind, one
     await closed
     expect(errors.map((error) => error.name)).toEqual(['AbortError'])
     expect(source.destroyed).toBe(true)
+    expect(getEventListeners(abort.signal, 'abort')).toEqual([])
+    expect(source.listenerCount('data')).toBe(0)
   })
   test('E2 destroy in mid-block destroys what is piped in', async () => {
     const source = new PassThrough()

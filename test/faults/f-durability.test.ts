@@ -27,20 +27,16 @@ import { type JournalOptions, journal } from '../../src/sinks/journal.ts'
 import { agent, codesOf, ran } from '../run/agent.ts'
 import { killOnce } from '../run/kill-once.ts'
 import { makeEvent } from '../sinks/make-event.ts'
-import { plainJs } from './plain-js.ts'
+import { resumedFault, tornFault, writers } from './killed-writer.ts'
 import { type SmallDisk, smallDisk } from './small-disk.ts'
 
-const plain = plainJs('src/base', 'src/sinks', 'test/sinks/make-event.ts', 'test/faults/journal-writer.ts')
-afterAll(() => rmSync(plain, { recursive: true }))
-const writer = join(plain, 'test/faults/journal-writer.js')
+const { plain, write, remove } = writers()
+afterAll(remove)
 const fresh = () => mkdtempSync(join(tmpdir(), 'sluice-faults-'))
 const linesOf = (dir: string, name = 'events.jsonl') =>
   readFileSync(join(dir, name), 'utf8').split('\n').slice(0, -1)
 const seqsOf = (dir: string, name?: string) => linesOf(dir, name).map((line) => JSON.parse(line).seq)
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i + 1)
-
-/** What stands there in whole lines before anybody has repaired it. */
-const wholeSeqs = (dir: string): number[] => (existsSync(join(dir, 'events.jsonl')) ? seqsOf(dir) : [])
 
 async function pass(dir: string, events: Iterable<Event>, options?: JournalOptions): Promise<number> {
   let passed = 0
@@ -48,78 +44,49 @@ async function pass(dir: string, events: Iterable<Event>, options?: JournalOptio
   return passed
 }
 
-/** Writes events in a process of its own; what it had acknowledged, and how it ended. */
-async function written(dir: string, count: number, fatal: number, half = '') {
-  const child = spawn(process.execPath, [writer, dir, `${count}`, `${fatal}`, half])
-  let said = ''
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    said += text
-  })
-  const [, signal] = await once(child, 'close')
-  const words = said.split('\n').slice(0, -1)
-  return { signal, acknowledged: words.filter((word) => !word.startsWith('calls')).map(Number), words }
-}
-
 afterEach(() => void vi.restoreAllMocks())
 
+const someEvents = (count: number) =>
+  upTo(count).map((seq) => makeEvent(seq, { diagnostic: (seq - 1) % 3 === 1 }))
+
 test('F1 kill -9 at every call of the file system, then a resume: the prefix is intact, nothing acknowledged is lost, nothing stands twice, no line is torn', async () => {
-  const count = 4
-  const events = upTo(count).map((seq) => makeEvent(seq, { diagnostic: (seq - 1) % 3 === 1 }))
-  const whole = await written(fresh(), count, 0)
-  const calls = Number(/calls (\d+)/.exec(whole.words.at(-1)!)?.[1])
+  const events = someEvents(4)
+  const { calls = 0 } = await write(fresh(), events)
   expect(calls).toBeGreaterThan(20)
-  const check = async (fatal: number, half: string) => {
+  const check = async (call: number, part: number) => {
     const dir = fresh()
-    const { signal, acknowledged } = await written(dir, count, fatal, half)
-    expect(signal, `call ${fatal}`).toBe('SIGKILL')
-    expect(acknowledged).toEqual(upTo(acknowledged.length))
-    expect(wholeSeqs(dir).slice(0, acknowledged.length)).toEqual(acknowledged)
+    const { signal, acknowledged } = await write(dir, events, { call, part })
+    expect(signal, `call ${call}`).toBe('SIGKILL')
+    expect(tornFault(dir, events, acknowledged), `call ${call}`).toBe(undefined)
     await pass(dir, events)
-    expect(linesOf(dir), `call ${fatal}`).toEqual(events.map((event) => JSON.stringify(event)))
-    expect(readFileSync(join(dir, 'events.jsonl')).at(-1)).toBe(10)
-    expect(seqsOf(dir, 'parser_diagnostics.jsonl')).toEqual([2])
-    expect(existsSync(join(dir, 'journal.lock'))).toBe(false)
+    expect(resumedFault(dir, events), `call ${call}`).toBe(undefined)
+    rmSync(dir, { recursive: true })
     return acknowledged.length
   }
   const acknowledged: number[] = []
-  const work = upTo(calls).map((fatal) => [fatal, fatal % 2 === 0 ? 'half' : ''] as const)
+  const work = upTo(calls).flatMap((call) => [0, 0.5].map((part) => [call, part] as const))
   const next = async (): Promise<void> => {
     for (let one = work.shift(); one; one = work.shift()) acknowledged.push(await check(...one))
   }
   await Promise.all([next(), next(), next()])
   // The kills really fall before, between and after the events.
-  expect(new Set(acknowledged).size).toBeGreaterThan(3)
+  expect(new Set(acknowledged).size).toBe(5)
 }, 120_000)
 
 const kills = Number(process.env['SLUICE_KILLS'] ?? 15)
 
 test(`F1 kill -9 at random times (${kills}; SLUICE_KILLS=1000 for more), then a resume`, async () => {
-  const count = 300
-  const events = upTo(count).map((seq) => makeEvent(seq, { diagnostic: (seq - 1) % 3 === 1 }))
-  const lines = events.map((event) => JSON.stringify(event))
+  const events = someEvents(300)
   let left = kills
   let inside = 0
   const next = async () => {
     while (left-- > 0) {
       const dir = fresh()
-      const child = spawn(process.execPath, [writer, dir, `${count}`, '0'])
-      let said = ''
-      child.stdout.setEncoding('utf8').on('data', (text) => {
-        said += text
-      })
-      const closed = once(child, 'close')
-      await Promise.race([once(child.stdout, 'data'), closed])
-      setTimeout(() => child.kill('SIGKILL'), Math.random() * 60)
-      await closed
-      // The last word may be torn by the kill; it was then not heard.
-      const acknowledged = said
-        .split('\n')
-        .slice(0, -1)
-        .filter((word) => !word.startsWith('calls')).length
-      if (acknowledged > 0 && acknowledged < count) inside++
-      expect(wholeSeqs(dir).slice(0, acknowledged)).toEqual(upTo(acknowledged))
+      const { acknowledged } = await write(dir, events, { ms: Math.random() * 60 })
+      if (acknowledged.length > 0 && acknowledged.length < events.length) inside++
+      expect(tornFault(dir, events, acknowledged)).toBe(undefined)
       await pass(dir, events)
-      expect(linesOf(dir)).toEqual(lines)
+      expect(resumedFault(dir, events)).toBe(undefined)
       rmSync(dir, { recursive: true })
     }
   }
@@ -193,6 +160,83 @@ test.runIf(mounted)(
       expect(new Set(all.map((event) => event.correlation.event_id)).size).toBe(all.length)
     }),
 )
+
+/** Runs an agent that never ends by itself; it is over when the reader hears of the end, and so is the lock. */
+async function goesOn(cwd: string, audit: string, leave: (live: ReturnType<typeof run>) => Promise<unknown>) {
+  const flood =
+    "fs.writeFileSync('pid', String(process.pid)); say(lines[0]); for (;;) { say('x'.repeat(4000)); await sleep(0) }"
+  const error = await leave(run({ ...agent(cwd, flood), engine: codex, cwd, audit, fsDiff: false }))
+  expect(existsSync(join(audit, 'journal.lock'))).toBe(false)
+  const pid = Number(readFileSync(join(cwd, 'pid'), 'utf8'))
+  expect(() => process.kill(pid, 0)).toThrow('ESRCH')
+  return error
+}
+const readAll = async (live: AsyncIterable<Event>): Promise<unknown> => {
+  try {
+    for await (const _ of live);
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+test.runIf(mounted)(
+  `F2 after ENOSPC on a real full file system (tmpfs) the agent is gone and the lock is free when the reader hears of it, so the next run can begin at once${reason}`,
+  () =>
+    withDisk('256k', async (small) => {
+      const cwd = fresh()
+      const audit = join(small.dir, 'audit')
+      const error = await goesOn(cwd, audit, readAll)
+      expect(error).toMatchObject({ code: expect.stringMatching(/^(RECORD_FAILED|JOURNAL_FAILED)$/) })
+      small.remount('size=8m')
+      const { end } = await ran({ ...agent(cwd, 'for (const line of lines) say(line)'), cwd, audit })
+      expect(end.attempt).toBe(2)
+    }),
+)
+
+test('F2 after ENOSPC in the journal alone (injected at the fs layer) the lock is free when the reader hears of it', async () => {
+  const cwd = fresh()
+  const real = fs.writeSync
+  const error = await goesOn(cwd, join(cwd, '.audit'), async (live) => {
+    let calls = 0
+    vi.spyOn(fs, 'writeSync').mockImplementation(((fd: number, bytes: Buffer, ...rest: number[]) => {
+      if (bytes.includes('"rasp/1.0"') && ++calls > 3)
+        throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })
+      return real(fd, bytes, ...(rest as [number, number, number]))
+    }) as typeof fs.writeSync)
+    const failed = await readAll(live)
+    vi.restoreAllMocks()
+    return failed
+  })
+  expect(error).toMatchObject({ code: 'JOURNAL_FAILED', message: expect.stringContaining('ENOSPC') })
+})
+
+test('F2 ENOSPC when the end of a run is noted (injected at the fs layer): a typed error', async () => {
+  const cwd = fresh()
+  const real = fs.writeFileSync
+  vi.spyOn(fs, 'writeFileSync').mockImplementation(((path: string, text: string, options: object) => {
+    if (/meta\.1\.json/.test(path) && /"exit_code": 0/.test(text))
+      throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' })
+    real(path, text, options)
+  }) as typeof fs.writeFileSync)
+  const body = 'for (const line of lines) say(line)'
+  const live = run({ ...agent(cwd, body), engine: codex, cwd, audit: join(cwd, '.audit'), fsDiff: false })
+  expect(await readAll(live)).toMatchObject({
+    code: 'RECORD_FAILED',
+    message: expect.stringContaining('ENOSPC'),
+  })
+  vi.restoreAllMocks()
+  expect(existsSync(join(cwd, '.audit', 'journal.lock'))).toBe(false)
+})
+
+test('F2 a run that is destroyed by its reader is over, and its lock is free, when it is closed', async () => {
+  const cwd = fresh()
+  await goesOn(cwd, join(cwd, '.audit'), async (live) => {
+    await once(live.resume(), 'data')
+    live.destroy()
+    await once(live, 'close')
+  })
+})
 
 test.runIf(mounted)(`F2 EROFS on a real read-only file system (tmpfs): said at once${reason}`, () =>
   withDisk('64k', async (small) => {

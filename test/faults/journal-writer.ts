@@ -1,11 +1,12 @@
-// A process that keeps events and dies at a chosen call of the file system. Started by f-durability.test.ts:
-//   node journal-writer.js <dir> <events> <call at which to die, or 0> <half: die inside a write>
+// A process that keeps events and dies at a chosen call of the file system. Started by killed-writer.ts:
+//   node journal-writer.js <dir> <file of events> <call at which to die, or 0> <part of a write that is still done> <fsync>
 import { once } from 'node:events'
 import fs from 'node:fs'
-import { journal } from '../../src/sinks/journal.ts'
-import { makeEvent } from '../sinks/make-event.ts'
+import type { Event } from '../../src/events/event.ts'
+import { type JournalOptions, journal } from '../../src/sinks/journal.ts'
 
-const [dir = '', count = '0', fatal = '0', half] = process.argv.slice(2)
+const [dir = '', file = '', fatal = '0', part = '0', fsync] = process.argv.slice(2)
+const events = fs.readFileSync(file, 'utf8').split('\n').slice(0, -1)
 let calls = 0
 
 const die = () => process.kill(process.pid, 'SIGKILL')
@@ -13,6 +14,7 @@ const names = [
   'mkdirSync',
   'writeFileSync',
   'linkSync',
+  'renameSync',
   'openSync',
   'fstatSync',
   'readSync',
@@ -32,21 +34,22 @@ for (const name of names) {
     // Module loading reads files too, and our own output is not the journal's.
     if (!armed || (name === 'writeSync' && args[0] === 1)) return real(...args)
     if (++calls === Number(fatal)) {
-      if (half && name === 'writeSync')
-        real(args[0], args[1], args[2], Math.floor(Number(args[3]) / 2), args[4])
+      const length = Math.floor(Number(args[3]) * Number(part))
+      if (name === 'writeSync' && length > 0) real(args[0], args[1], args[2], length, args[4])
       die()
     }
     return real(...args)
   }
 }
 armed = true
-const book = journal(dir, { fsync: 'each' })
+// The cast is the door of the command line.
+const book = journal(dir, { fsync: fsync as JournalOptions['fsync'] })
 // One at a time, so that the call at which it dies falls between two that were acknowledged.
-for (let seq = 1; seq <= Number(count); seq++) {
+for (const line of events) {
   const passed = once(book, 'data')
-  book.write(makeEvent(seq, { diagnostic: (seq - 1) % 3 === 1 }))
+  book.write(JSON.parse(line) as Event)
   const [event] = await passed
-  fs.writeSync(1, `${event.seq}\n`)
+  fs.writeSync(1, `${event.correlation.event_id}\n`)
 }
 const closed = once(book, 'close')
 book.end()

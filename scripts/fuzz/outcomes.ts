@@ -1,0 +1,15 @@
+import { drive } from '../../src/base/stage.ts'
+import type { Chunk } from '../../src/frames/chunk.ts'
+import type { Schema } from '../../src/values/schema.ts'
+import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
+import { plain } from '../../test/values/chunked.ts'
+
+/** Any schema, as far as the options go. */
+export type Asked = ValuesOptions<Schema | undefined>
+
+/** What comes out of the pieces, as plain data. */
+export const outcomes = (pieces: readonly Uint8Array[], options: Asked) =>
+  drive(
+    valueStage(options),
+    pieces.map((bytes): Chunk => ({ channel: 'stdout', bytes })),
+  ).map(plain)

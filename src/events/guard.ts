@@ -1,0 +1,90 @@
+import { clip, codes, Fault, quote } from '../base/fault.ts'
+import type { EngineFrame, Picker, Profile, Reader, Say } from './profile.ts'
+
+/**
+ * An engine is somebody else's code. One that throws on a frame leaves it as raw, is told of once and counted at the
+ * end, and the run goes on; one that answers with something else than it should is misuse, and ends the run.
+ */
+export function guarded<Engine extends Profile | Picker>(engine: Engine): Engine {
+  if ('pick' in engine) {
+    const { fallback } = engine
+    return { ...engine, pick: (frame: EngineFrame) => picked(engine, frame), fallback: guarded(fallback) }
+  }
+  return { ...engine, open: () => opened(engine) }
+}
+
+function picked(picker: Picker, frame: EngineFrame): Profile | undefined {
+  let profile: Profile | undefined
+  try {
+    profile = picker.pick(frame)
+  } catch (cause) {
+    throw misuse(picker, 'threw in pick', cause)
+  }
+  if (profile === undefined) return undefined
+  quiet(profile)
+  if (typeof profile?.open !== 'function') throw misuse(picker, 'must pick a profile, or undefined')
+  return guarded(profile)
+}
+
+function opened(engine: Profile): Reader {
+  let reader: Reader
+  try {
+    reader = engine.open()
+  } catch (cause) {
+    throw misuse(engine, 'threw in open', cause)
+  }
+  quiet(reader)
+  if (typeof reader?.read !== 'function') throw misuse(engine, 'must open with an object that has read')
+  let failed = 0
+
+  const threw = (error: unknown, say: Say) => {
+    // What comes through `say` from the floors below is theirs, and ours to hand on: a full disk, a bad clock.
+    if (Fault.is(error)) throw error
+    if (++failed > 1) return
+    const words = error instanceof Error ? error.message : String(error)
+    say.warning('PROFILE_FAILED', `${codes.PROFILE_FAILED}: ${clip(words, 100)}`)
+  }
+
+  return {
+    read(frame, say) {
+      let understood: boolean | 'kept'
+      try {
+        understood = reader.read(frame, say)
+      } catch (error) {
+        threw(error, say)
+        return false
+      }
+      if (understood === true || understood === false || understood === 'kept') return understood
+      quiet(understood)
+      throw misuse(engine, "must answer at once in read, with true, false or 'kept'")
+    },
+    end(say) {
+      const before = failed
+      try {
+        const answer: unknown = reader.end?.(say)
+        // It is too late for what a promise would still say.
+        if (isPromise(answer)) {
+          quiet(answer)
+          throw new Error('end answered with a promise')
+        }
+      } catch (error) {
+        threw(error, say)
+      }
+      if (failed > 1) {
+        const where = failed > before ? ', the last time at the end' : ''
+        say.warning('PROFILE_FAILED', `${failed} times: ${codes.PROFILE_FAILED}${where}`)
+      }
+    },
+  }
+}
+
+const isPromise = (answer: unknown): answer is Promise<unknown> => answer instanceof Promise
+
+/** Nobody waits for a promise here, and its failure must not end the process. */
+function quiet(answer: unknown): void {
+  if (isPromise(answer)) answer.catch(() => {})
+}
+
+function misuse(engine: Profile | Picker, what: string, cause?: unknown): Fault {
+  return new Fault('BAD_OPTION', `the engine ${quote(engine.name)} ${what}`, { cause })
+}

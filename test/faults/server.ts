@@ -1,0 +1,9 @@
+// A server in a process of its own, so that what it costs can be told from what its clients cost:
+//   node --import tsx server.ts <dir> <options as JSON>
+// Says its port; ends with its parent.
+import { serve } from '../../src/serve/server.ts'
+
+const [dir = '', options = '{}'] = process.argv.slice(2)
+const { port } = await serve({ dir, port: 0, ...JSON.parse(options) })
+process.stdout.write(`${port}\n`)
+process.stdin.on('close', () => process.exit()).resume()
