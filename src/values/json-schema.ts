@@ -4,6 +4,7 @@ import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import type formats from 'ajv-formats'
 import { Fault, quote } from '../base/fault.ts'
+import { linearUniqueItems } from './unique-items.ts'
 
 /** A JSON Schema as an object: draft 2020-12, or draft-07 if its `$schema` says so. */
 export type JsonSchema = Readonly<Record<string, unknown>>
@@ -50,6 +51,7 @@ function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
     // An instance of its own: two schemas may have the same `$id`, and none is kept longer than it is used.
     const ajv = new Draft(options)
     addFormats(ajv)
+    linearUniqueItems(ajv)
     return ajv.compile(schema)
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)

@@ -239,6 +239,36 @@ describe('D7 schemas that are bombs', () => {
       expect(tryParse(`x ${text}`, { schema, maxFrame: 1000 })).toMatchObject({ ok: false })
     }
   })
+  test('D7 uniqueItems over 100,000 items of any kind is linear, and equal is equal as JSON', () => {
+    const schema = { properties: { a: { uniqueItems: true } } }
+    const kinds = [(i: number) => i, (i: number) => ({ i, b: [i] }), (i: number) => (i % 2 ? i : `${i}`)]
+    for (const kind of kinds) {
+      const text = JSON.stringify({ a: Array.from({ length: 100_000 }, (_, i) => kind(i)) })
+      const started = process.cpuUsage()
+      expect(tryParse(text, { schema }).ok).toBe(true)
+      expect(cpu(started)).toBeLessThan(3000)
+    }
+    const same = [
+      '[1,1.0]',
+      '[{"x":1,"y":2},{"y":2,"x":1}]',
+      '[[1,[2]],[1,[2]]]',
+      '["a","\\u0061"]',
+      '[null,null]',
+      '[0,-0]',
+    ]
+    for (const a of same) expect(tryParse(`{"a":${a}}`, { schema }).ok, a).toBe(false)
+    const other = [
+      '[1,"1"]',
+      '[{},[]]',
+      '["{}",{}]',
+      '["[1]",[1]]',
+      '[null,"null"]',
+      '[true,1]',
+      '[[1,2],[12]]',
+      '["\\"a","a"]',
+    ]
+    for (const a of other) expect(tryParse(`{"a":${a}}`, { schema }).ok, a).toBe(true)
+  })
   test('D7 that schemas are trusted, and what of them is slow, is said where it is looked for', () => {
     const security = readFileSync('SECURITY.md', 'utf8')
     for (const word of ['catastrophic `pattern`', '`$ref` loop', '`uniqueItems`', '`maxFrame`'])
