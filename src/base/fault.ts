@@ -30,6 +30,7 @@ export const codes = {
   THINK_UNCLOSED: 'the payload stands in a think block that was never closed',
   FRAME_TOO_LONG: 'a frame outgrew maxFrame and was let go as text',
   INVALID_UTF8: 'bytes that are not UTF-8 were replaced by U+FFFD',
+  NUL_BYTES: 'NUL bytes at the start of a line were passed over',
   PRECISION_LOSS: 'a number does not survive as a JavaScript number',
   DUPLICATE_KEY: 'an object has the same key twice; the last one wins',
 

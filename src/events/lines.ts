@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Code } from '../base/fault.ts'
 import { escapeRemover } from '../frames/ansi.ts'
-import { CR, ESC, LF } from '../frames/bytes.ts'
+import { bomAt, CR, ESC, LF, NUL } from '../frames/bytes.ts'
 
 /** Of a line that outgrew the limit, so many bytes are decoded for its raw record. */
 const HEAD = 8192
@@ -47,11 +47,7 @@ export function lines(
     }
     const slice = bytes.subarray(0, skipping ? Math.min(end, HEAD) : end)
     const text = clean(slice)
-    const note = skipping
-      ? 'FRAME_TOO_LONG'
-      : text.includes('\ufffd') && !isUtf8(slice)
-        ? 'INVALID_UTF8'
-        : undefined
+    const note = skipping ? 'FRAME_TOO_LONG' : noteOf(text, slice, 0, slice.length)
     out(note ? { text, from, to, open, note } : { text, from, to, open })
     from = to
   }
@@ -102,8 +98,8 @@ export function lines(
         escaped || isFramedByC1(bytes, start, end)
           ? clean(bytes.subarray(start, end))
           : withoutMarks(bytes.toString('utf8', start, end))
-      const broken = text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))
-      out(broken ? { text, from, to, open: false, note: 'INVALID_UTF8' } : { text, from, to, open: false })
+      const note = noteOf(text, bytes, start, end)
+      out(note ? { text, from, to, open: false, note } : { text, from, to, open: false })
     }
     from = to
   }
@@ -128,6 +124,18 @@ export function lines(
       size = 0
     },
   }
+}
+
+/** What there is to say about the bytes of a line. */
+function noteOf(text: string, bytes: Buffer, start: number, end: number): Code | undefined {
+  if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) return 'INVALID_UTF8'
+  return beginsWithNul(bytes, start, end) ? 'NUL_BYTES' : undefined
+}
+
+function beginsWithNul(bytes: Buffer, start: number, end: number): boolean {
+  let at = start
+  while (at + 3 <= end && bomAt(bytes, at) === 3) at += 3
+  return at < end && bytes[at] === NUL
 }
 
 /** Decodes a line and takes out escape sequences. */

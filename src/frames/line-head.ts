@@ -6,7 +6,7 @@ const MAX_PREFIX = 64
 
 /**
  * Answers what stands between the start of a line and a position in it, looking back only over bytes that can
- * matter. Bytes that the tape has let go of are remembered as three facts about the line they belong to.
+ * matter. Bytes that the tape has let go of are remembered as four facts about the line they belong to.
  */
 export class LineHead {
   readonly #tape: Tape
@@ -14,6 +14,7 @@ export class LineHead {
   #known = 0
   #bare = true
   #blank = true
+  #nul = false
   #prefix: string | undefined = ''
 
   constructor(tape: Tape) {
@@ -23,6 +24,17 @@ export class LineHead {
   /** True if only NULs and BOMs stand before `position` on its line: a record may begin here. */
   bare(position: number): boolean {
     return this.#walk(position, (byte) => byte === NUL, this.#bare)
+  }
+
+  /** True if a NUL stands before `position` on its line, which is bare. */
+  nul(position: number): boolean {
+    const { view, base } = this.#tape
+    for (let at = position; at > this.#known; at--) {
+      const byte = view[at - 1 - base]
+      if (byte === LF) return false
+      if (byte === NUL) return true
+    }
+    return this.#nul
   }
 
   /** True if only blanks, NULs and BOMs stand before `position` on its line. */
@@ -50,6 +62,7 @@ export class LineHead {
     if (position <= this.#known) return
     const bare = this.bare(position)
     const blank = this.blank(position)
+    this.#nul = bare && this.nul(position)
     this.#prefix = this.prefix(position)
     this.#bare = bare
     this.#blank = blank

@@ -121,13 +121,15 @@ export class Scan {
     this.#next.write(frame)
   }
 
-  /** What there is to tell about a piece: bytes that are not UTF-8, a think block around it. */
-  notesOf(cut: Pick<Cut, 'text' | 'textFrom' | 'textTo'>): Note[] | undefined {
+  /** What there is to tell about a piece: bytes that are not UTF-8, NULs before it, a think block around it. */
+  notesOf(cut: Pick<Cut, 'kind' | 'text' | 'textFrom' | 'textTo'>): Note[] | undefined {
     const { view, base } = this.tape
     const plain = this.#decoder.isPlain(cut.textFrom, cut.textTo)
     const invalid = plain ? -1 : firstInvalid(cut.text, view, cut.textFrom - base, cut.textTo - base)
-    if (invalid < 0 && !this.unclosedThink) return undefined
+    const nul = cut.kind === 'line' && this.head.nul(cut.textFrom)
+    if (invalid < 0 && !nul && !this.unclosedThink) return undefined
     const notes: Note[] = []
+    if (nul) notes.push({ code: 'NUL_BYTES', message: 'NUL bytes before the record were passed over' })
     if (invalid >= 0) {
       const at = this.tape.origin(invalid + base)
       notes.push({ code: 'INVALID_UTF8', message: `byte ${at} of ${this.#channel} is not UTF-8`, at })

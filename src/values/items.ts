@@ -135,7 +135,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
   function frameOf({ from, to, path }: Piece): Frame {
     const { tape } = scan
     const text = scan.decode(from, to)
-    const notes = scan.notesOf({ text, textFrom: from, textTo: to })
+    const notes = scan.notesOf({ kind: 'object', text, textFrom: from, textTo: to })
     // Spelled out: a spread costs more than the JSON.parse of a small element.
     const frame: Frame = {
       kind: 'object',

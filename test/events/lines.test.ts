@@ -18,11 +18,11 @@ describe('lines', () => {
     expect(textsOf('a\r\nb\rc\u2028d\u0085e\n\nf')).toEqual(['a', 'b\rc\u2028d\u0085e', '', 'f'])
   })
 
-  test('lose escape sequences, leading NULs and a BOM, and keep their offsets', () => {
+  test('lose escape sequences, leading NULs (with a note) and a BOM, and keep their offsets', () => {
     const input = '\u001b[31mred\u001b[0m\n\u0000\ufeff{"a":1}\n\u001b]0;title\u0007x\n'
     expect(linesOf(input)).toEqual([
       { text: 'red', from: 0, to: 13, open: false },
-      { text: '{"a":1}', from: 13, to: 25, open: false },
+      { text: '{"a":1}', from: 13, to: 25, open: false, note: 'NUL_BYTES' },
       { text: 'x', from: 25, to: 37, open: false },
     ])
   })

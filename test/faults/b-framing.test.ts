@@ -141,8 +141,10 @@ describe('B10 BOM at the start and later, NUL bytes', () => {
     expect([first?.frame.to, second?.frame.to]).toEqual([11, 22])
     expect(brief('\ufeff{"a":1}')).toEqual([{ a: 1 }])
   })
-  test('B10 NULs before a record are passed over (SCANNER.md); a NUL inside is a fault, and the next parses', () => {
+  test('B10 NULs before a record are passed over, with a note; a NUL inside is a fault, and the next parses', () => {
     expect(brief('\0\0{"a":1}\n', { lines: true })).toEqual([{ a: 1 }])
+    const noted = outcomes('x\n\0\0{"a":1}\n{"b":2}\n\ufeff{"c":3}\n', { lines: true })
+    expect(noted.map(({ notes }) => notes.map(({ code }) => code))).toEqual([['NUL_BYTES'], [], []])
     expect(brief('{"a":\0 1}\n{"b":2}\n', { lines: true })).toEqual(['INVALID_JSON', { b: 2 }])
   })
   test('B10 a line with NULs among words is raw, with a diagnostic, and no byte is lost', () => {
@@ -150,6 +152,7 @@ describe('B10 BOM at the start and later, NUL bytes', () => {
     expect(texts(events)).toEqual(['a', 'b'])
     expect(only(events, 'raw.stdout')[0]?.data.line).toBe('a\0b')
     expect(codesOf(events)).toContain('RAW_LINE')
+    expect(codesOf(events)).toContain('NUL_BYTES')
     const ranges = events.flatMap(({ raw_ref }) => (raw_ref ? [raw_ref.byte_to] : []))
     expect(Math.max(...ranges)).toBe(3 + 2 * message('a').length + 1 + 4 + 2 + 3)
   })

@@ -390,8 +390,15 @@ class Reference {
       return from
     }
     const textEnd = ended && this.#bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd
-    this.#cut({ kind: 'line', from, to, text: this.#slice(from, textEnd), open: !good })
+    const notes: Note['code'][] = this.#nulBefore(from) ? ['NUL_BYTES'] : []
+    this.#cut({ kind: 'line', from, to, text: this.#slice(from, textEnd), open: !good, notes })
     return to
+  }
+
+  #nulBefore(at: number): boolean {
+    let start = at
+    while (start > 0 && this.#bytes[start - 1] !== LF) start--
+    return this.#slice(start, at).includes(NUL)
   }
 
   #endsInCloser(from: number, end: number): boolean {
@@ -490,7 +497,11 @@ class Reference {
   // What was found.
 
   #cut(cut: Cut): void {
-    this.#cuts.push(this.#thinkUnclosed ? { ...cut, notes: ['THINK_UNCLOSED'] } : cut)
+    const notes: Note['code'][] = [
+      ...(cut.notes ?? []),
+      ...(this.#thinkUnclosed ? ['THINK_UNCLOSED' as const] : []),
+    ]
+    this.#cuts.push(notes.length > 0 ? { ...cut, notes } : cut)
   }
 
   /** Lets `[from, to)` go as text, in pieces. */

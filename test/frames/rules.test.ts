@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { type Code, codes } from '../../src/base/fault.ts'
 import { type CutFrame, referenceFrames } from './reference.ts'
 import {
   documentRules,
@@ -78,6 +79,10 @@ function readWhat(what: string): Pick<CutFrame, 'kind' | 'label' | 'open' | 'fir
 
 function readNote(word: string): NonNullable<CutFrame['notes']>[number] {
   const [code, at] = word.slice(1).split('@')
-  if (code !== 'FRAME_TOO_LONG' && code !== 'INVALID_UTF8' && code !== 'THINK_UNCLOSED') throw new Error(word)
+  if (!isCode(code)) throw new Error(word)
   return { code, message: '', ...(at !== undefined && { at: Number(at) }) }
+}
+
+function isCode(word: string | undefined): word is Code {
+  return word !== undefined && word in codes
 }

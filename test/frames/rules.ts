@@ -64,13 +64,15 @@ export const lineRules: readonly Rule[] = [
     expect: [['text', ' {"a":1}\n']],
   },
   {
-    says: 'NULs and a BOM before the brace are passed over and stay text',
+    says: 'NULs and a BOM before the brace are passed over and stay text; NULs are told of',
     options: linesOnly,
     expect: [
       ['blank', '\ufeff\0\0'],
-      ['line', '{"a":1}\n', '{"a":1}'],
+      ['line !NUL_BYTES', '{"a":1}\n', '{"a":1}'],
       ['blank', '\0\ufeff'],
-      ['line', '{"b":2}\n', '{"b":2}'],
+      ['line !NUL_BYTES', '{"b":2}\n', '{"b":2}'],
+      ['blank', '\ufeff'],
+      ['line', '{"c":3}\n', '{"c":3}'],
     ],
   },
   {
