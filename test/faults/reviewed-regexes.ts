@@ -77,8 +77,8 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'the last 4096 characters of a line, and what repeats cannot begin a match',
     max: 4_096,
   },
-  'frames/fence.ts /^ {0,3}$/': { why: 'at most 64 characters before a fence', max: 64 },
-  'frames/fence.ts /^ {0,3}(?:(>) ?|(?:[-*+]|\\d{1,9}[.)])[ \\t]+)/': {
+  'frames/fence-opening.ts /^ {0,3}$/': { why: 'at most 64 characters before a fence', max: 64 },
+  'frames/fence-opening.ts /^ {0,3}(?:(>) ?|(?:[-*+]|\\d{1,9}[.)])[ \\t]+)/': {
     why: 'at most 64 characters before a fence',
     max: 64,
   },
