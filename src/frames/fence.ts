@@ -1,13 +1,8 @@
 import { BACKTICK, isBlank, LF, SPACE } from './bytes.ts'
-import { Needle, NOWHERE } from './needle.ts'
+import { type Container, type FenceHit, openings } from './fence-opening.ts'
+import { Needle } from './needle.ts'
 import type { Inside, Scan } from './scan.ts'
 import { tooLong } from './too-long.ts'
-
-/** Where a fence line stands; not `decided` while its line is not complete. */
-export interface FenceHit {
-  readonly at: number
-  readonly decided: boolean
-}
 
 /** CommonMark fenced blocks. */
 export interface FenceMachine {
@@ -17,14 +12,6 @@ export interface FenceMachine {
   partial(): number
   /** Begins the block at a decided hit. */
   open(from: number): void
-}
-
-/** What stands before a fence on its line, as far as it matters for the lines of its body. */
-interface Container {
-  /** How many `>` each body line carries. */
-  readonly quotes: number
-  /** Columns from the last `>` to the fence: so many spaces are taken from each body line. */
-  readonly indent: number
 }
 
 interface Opener extends Container {
@@ -237,93 +224,4 @@ export function fenceMachine(scan: Scan): FenceMachine {
 
 type LineStage = 'quote' | 'gap' | 'indent' | 'marks' | 'blanks'
 
-interface Opening {
-  readonly at: number
-  readonly mark: number
-  readonly container: Container
-  runEnd: number
-  lineEnd: number
-}
-
-/** Finds the lines on which a fence of one kind of mark opens. What was looked at once is not looked at again. */
-function openings(scan: Scan, marks: string) {
-  const { tape } = scan
-  const needle = new Needle(tape, marks)
-  const lf = new Needle(tape, '\n')
-  const mark = marks.charCodeAt(0)
-  let opening: Opening | undefined
-  let decided = false
-  /** Marks before this position open nothing. */
-  let passed = 0
-
-  function next(from: number): FenceHit {
-    for (;;) {
-      if (opening && opening.at < from) opening = undefined
-      if (!opening) {
-        const at = needle.next(Math.max(from, passed))
-        if (at === NOWHERE) return nothing
-        const prefix = scan.head.prefix(at)
-        const container = prefix === undefined ? undefined : readPrefix(prefix)
-        if (!container) {
-          passed = at + 1
-          continue
-        }
-        opening = { at, mark, container, runEnd: at, lineEnd: NOWHERE }
-        decided = false
-      }
-      if (decided) return { at: opening.at, decided }
-      const opens = judge(opening)
-      if (opens !== false) {
-        decided = opens === true
-        return { at: opening.at, decided }
-      }
-      passed = opening.runEnd
-      opening = undefined
-    }
-  }
-
-  /** Whether the marks open a fence; undefined while their line is not complete. */
-  function judge(candidate: Opening): boolean | undefined {
-    while (scan.byte(candidate.runEnd) === mark) candidate.runEnd++
-    const limit = scan.limit(candidate.at)
-    const end = lf.next(candidate.runEnd)
-    if (end === NOWHERE && !scan.ended) return tape.end >= limit ? false : undefined
-    candidate.lineEnd = Math.min(end, tape.end)
-    if (candidate.lineEnd >= limit) return false
-    if (mark !== BACKTICK) return true
-    return !tape.view.subarray(candidate.runEnd - tape.base, candidate.lineEnd - tape.base).includes(BACKTICK)
-  }
-
-  /** The opening that `next` has just decided on. */
-  function at(from: number): Opening {
-    next(from)
-    return opening as Opening
-  }
-
-  return { needle, next, at }
-}
-
-const nothing: FenceHit = { at: NOWHERE, decided: true }
 const GREATER = 0x3e
-const AT_COLUMN_0: Container = { quotes: 0, indent: 0 }
-const BOM = '\u00ef\u00bb\u00bf'
-
-/** Reads what stands before a fence; undefined if a fence cannot stand there. At most 64 characters come in. */
-function readPrefix(prefix: string): Container | undefined {
-  if (prefix === '') return AT_COLUMN_0
-  const text = prefix.startsWith(BOM) ? prefix.slice(3) : prefix
-  let quotes = 0
-  let indent = 0
-  let at = 0
-  for (;;) {
-    const marker = /^ {0,3}(?:(>) ?|(?:[-*+]|\d{1,9}[.)])[ \t]+)/.exec(text.slice(at))
-    if (!marker) break
-    at += marker[0].length
-    if (marker[1]) {
-      quotes++
-      indent = 0
-    } else indent += marker[0].length
-  }
-  const rest = text.slice(at)
-  return /^ {0,3}$/.test(rest) ? { quotes, indent: indent + rest.length } : undefined
-}

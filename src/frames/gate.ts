@@ -1,4 +1,4 @@
-import { isBlank, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './bytes.ts'
+import { COLON, isBlank, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './bytes.ts'
 
 /**
  * How sure an opening bracket must be before it counts as one: in prose (`strict`), in prose when a schema can
@@ -61,7 +61,6 @@ export function opensAs(kind: GateKind, text: string): boolean {
 
 const APOSTROPHE = 0x27
 const SLASH = 0x2f
-const COLON = 0x3a
 
 function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39

@@ -1,5 +1,6 @@
 import { bomAt, isBlank, isBracket, LESS, NUL } from './bytes.ts'
-import { type FenceHit, fenceMachine } from './fence.ts'
+import { fenceMachine } from './fence.ts'
+import type { FenceHit } from './fence-opening.ts'
 import type { ScanOptions } from './frames.ts'
 import { lineMachine } from './line.ts'
 import { Needle, NOWHERE } from './needle.ts'

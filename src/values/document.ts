@@ -2,6 +2,8 @@ import {
   BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
+  COLON,
+  COMMA,
   isBlank,
   LESS,
   OPEN_BRACE,
@@ -532,8 +534,6 @@ const LATER = FIRST.map((digits) => digits.padStart(3, '0'))
 
 /** Longer names are not read. */
 const MAX_NAME = 4096
-const COMMA = 0x2c
-const COLON = 0x3a
 
 function isIndex(step: string | undefined): boolean {
   return step !== undefined && /^\d+$/.test(step)

@@ -1,4 +1,4 @@
-import { CLOSE_BRACE, isBlank, OPEN_BRACE, QUOTE } from '../frames/bytes.ts'
+import { BACKSLASH, CLOSE_BRACE, COLON, COMMA, isBlank, OPEN_BRACE, QUOTE } from '../frames/bytes.ts'
 import type { Tape } from '../frames/tape.ts'
 
 /**
@@ -104,6 +104,3 @@ const NONE = Buffer.alloc(0)
 const MAX_HEAD = 256
 const MAX_CREDIT = 1 << 20
 const MISS = 2048
-const COMMA = 0x2c
-const COLON = 0x3a
-const BACKSLASH = 0x5c

@@ -1,11 +1,20 @@
-import { isWord } from './balanced.ts'
 import { escapeOf } from './control.ts'
-
-/** A text that was made JSON, and what was changed in it. */
-export interface Mended {
-  readonly text: string
-  readonly changes: readonly string[]
-}
+import { Edits, type Mended } from './edits.ts'
+import { closes, HARMLESS, isEscape, isQuote } from './mend-quotes.ts'
+import { isBarePart, isJsonWord, isKeyPart, isNumberOrLiteralAt, MAX_WORD, spellingOf } from './mend-words.ts'
+import {
+  BACKSLASH,
+  BRACE,
+  BRACKET,
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COLON,
+  COMMA,
+  isSpace,
+  LF,
+  QUOTE,
+  SLASH,
+} from './units.ts'
 
 /**
  * Makes JSON of what is almost JSON, in one pass: trailing and missing commas, comments, unquoted keys and
@@ -28,10 +37,7 @@ type State = 'first value' | 'value' | 'first key' | 'key' | 'colon' | 'comma' |
 class Mender {
   readonly #text: string
   readonly #cut: boolean
-  /** In the order of their making: a trailing comma is known as such only behind the blanks after it. */
-  readonly #edits: Edit[] = []
-  /** How often each kind of change was made. */
-  readonly #changes = new Map<string, number>()
+  readonly #edits = new Edits()
   #at = 0
   #state: State = 'value'
   /** True for an array, false for an object. */
@@ -57,15 +63,7 @@ class Mender {
   }
 
   result(): Mended {
-    const pieces: string[] = []
-    let copied = 0
-    for (const { from, to, by } of this.#edits.sort((a, b) => a.from - b.from)) {
-      pieces.push(this.#text.slice(copied, from), by)
-      copied = to
-    }
-    pieces.push(this.#text.slice(copied))
-    const changes = [...this.#changes].map(([what, times]) => `${what} (${times})`)
-    return { text: pieces.join(''), changes }
+    return this.#edits.applyTo(this.#text)
   }
 
   #step(): boolean {
@@ -87,7 +85,7 @@ class Mender {
         if (unit === CLOSING_BRACE || unit === CLOSING_BRACKET) return this.#close(unit)
         if (this.#at === this.#valueEnd && !isQuote(unit) && unit !== BRACE && unit !== BRACKET) return false
         if (unit === COLON) return false
-        this.#edit(this.#valueEnd, this.#valueEnd, ',', 'added a missing comma')
+        this.#edits.add(this.#valueEnd, this.#valueEnd, ',', 'added a missing comma')
         this.#state = this.#inArray() ? 'value' : 'key'
         return true
       case 'first key':
@@ -106,9 +104,9 @@ class Mender {
     const text = this.#text
     while (this.#at < text.length) {
       const unit = text.charCodeAt(this.#at)
-      if (unit === 32 || unit === 10 || unit === 13 || unit === 9) this.#at++
+      if (isSpace(unit)) this.#at++
       else if (unit === 0xa0 || unit === 0xfeff || unit === 0x2028 || unit === 0x2029 || unit === 0x3000) {
-        this.#edit(this.#at, this.#at + 1, ' ', 'replaced unusual blanks')
+        this.#edits.add(this.#at, this.#at + 1, ' ', 'replaced unusual blanks')
         this.#at++
       } else if (unit === SLASH) {
         const line = text[this.#at + 1] === '/'
@@ -116,7 +114,7 @@ class Mender {
         const found = text.indexOf(line ? '\n' : '*/', this.#at + 2)
         if (found < 0 && !line) return false
         const end = found < 0 ? text.length : line ? found : found + 2
-        this.#edit(this.#at, end, '', 'dropped comments')
+        this.#edits.add(this.#at, end, '', 'dropped comments')
         this.#at = end
       } else break
     }
@@ -144,14 +142,14 @@ class Mender {
     while (isKeyPart(this.#text.charCodeAt(i))) i++
     if (i === from) return false
     if (i === this.#text.length) return this.#dropCut(from)
-    this.#edit(from, i, `"${this.#text.slice(from, i)}"`, 'quoted keys')
+    this.#edits.add(from, i, `"${this.#text.slice(from, i)}"`, 'quoted keys')
     this.#at = i
     return true
   }
 
   #close(unit: number): boolean {
     if (this.#open.pop() !== (unit === CLOSING_BRACKET)) return false
-    if (this.#comma >= 0) this.#edit(this.#comma, this.#comma + 1, '', 'dropped trailing commas')
+    if (this.#comma >= 0) this.#edits.add(this.#comma, this.#comma + 1, '', 'dropped trailing commas')
     this.#at++
     this.#afterValue()
     return true
@@ -168,7 +166,7 @@ class Mender {
   #string(key: boolean): boolean {
     const text = this.#text
     const opening = text.charCodeAt(this.#at)
-    if (opening !== QUOTE) this.#edit(this.#at, this.#at + 1, '"', 'replaced other quotes')
+    if (opening !== QUOTE) this.#edits.add(this.#at, this.#at + 1, '"', 'replaced other quotes')
     let i = this.#at + 1
     while (i < text.length) {
       const unit = text.charCodeAt(i)
@@ -180,23 +178,23 @@ class Mender {
         const kind = text[i + 1]
         if (kind === undefined) break
         if (kind !== "'" && kind !== '`' && !isEscape(text, i)) {
-          this.#edit(i, i, '\\', 'escaped backslashes')
+          this.#edits.add(i, i, '\\', 'escaped backslashes')
           i++
           continue
         }
-        if (kind === "'" || kind === '`') this.#edit(i, i + 1, '', 'dropped needless backslashes')
+        if (kind === "'" || kind === '`') this.#edits.add(i, i + 1, '', 'dropped needless backslashes')
         i += 2
       } else if (closes(unit, opening)) {
         if (key || this.#endsValue(i + 1)) {
-          if (unit !== QUOTE) this.#edit(i, i + 1, '"', 'replaced other quotes')
+          if (unit !== QUOTE) this.#edits.add(i, i + 1, '"', 'replaced other quotes')
           this.#at = i + 1
           return true
         }
-        if (unit === QUOTE) this.#edit(i, i, '\\', 'escaped quotes')
+        if (unit === QUOTE) this.#edits.add(i, i, '\\', 'escaped quotes')
         i++
       } else {
-        if (unit === QUOTE) this.#edit(i, i, '\\', 'escaped quotes')
-        else if (unit < 32) this.#edit(i, i + 1, escapeOf(unit), 'escaped control characters')
+        if (unit === QUOTE) this.#edits.add(i, i, '\\', 'escaped quotes')
+        else if (unit < 32) this.#edits.add(i, i + 1, escapeOf(unit), 'escaped control characters')
         i++
       }
     }
@@ -221,7 +219,7 @@ class Mender {
     const next = text.charCodeAt(i)
     if (i >= text.length || isQuote(next) || next === SLASH) return true
     if (next === CLOSING_BRACE || next === CLOSING_BRACKET) return true
-    if (this.#inArray()) return next === BRACE || next === BRACKET || isNumberOrWord(text, i)
+    if (this.#inArray()) return next === BRACE || next === BRACKET || isNumberOrLiteralAt(text, i)
     const word = i
     while (i < word + MAX_WORD && isKeyPart(text.charCodeAt(i))) i++
     while (isSpace(text.charCodeAt(i))) i++
@@ -238,26 +236,16 @@ class Mender {
     if (i === from || i - from > MAX_WORD) return false
     const word = text.slice(from, i)
     this.#at = i
-    if (number.test(word) || literals.has(word)) return true
-    const python = pythonic.get(word)
-    if (python) {
-      this.#edit(from, i, python, 'spelled literals as JSON does')
-      return true
-    }
-    if (/^[+]?\.?\d/.test(word)) {
-      const plain = word.replace(/^\+/, '').replace(/^\./, '0.')
-      if (!number.test(plain)) return false
-      this.#edit(from, i, plain, 'spelled numbers as JSON does')
-      return true
-    }
-    if (!plainWord.test(word) || isCutLiteral(word)) return false
-    this.#edit(from, i, JSON.stringify(word), 'quoted words')
+    if (isJsonWord(word)) return true
+    const spelling = spellingOf(word)
+    if (!spelling) return false
+    this.#edits.add(from, i, spelling.text, spelling.change)
     return true
   }
 
   /** A word that the end of the text touches may be half a word. */
   #dropCut(from: number): boolean {
-    if (this.#cut) this.#edit(from, this.#text.length, '', 'dropped a cut word')
+    if (this.#cut) this.#edits.add(from, this.#text.length, '', 'dropped a cut word')
     this.#at = this.#text.length + 1
     return this.#cut
   }
@@ -265,98 +253,4 @@ class Mender {
   #inArray(): boolean {
     return this.#open[this.#open.length - 1] === true
   }
-
-  #edit(from: number, to: number, by: string, change: string): void {
-    this.#edits.push({ from, to, by })
-    this.#changes.set(change, (this.#changes.get(change) ?? 0) + 1)
-  }
 }
-
-interface Edit {
-  readonly from: number
-  readonly to: number
-  readonly by: string
-}
-
-/** A word or a number without quotes is at most so long. */
-const MAX_WORD = 256
-
-const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
-const plainWord = /^-?[\p{L}_$][\p{L}\p{N}_$./@-]*$/u
-const literals = new Set(['true', 'false', 'null'])
-const pythonic = new Map([
-  ['True', 'true'],
-  ['TRUE', 'true'],
-  ['False', 'false'],
-  ['FALSE', 'false'],
-  ['None', 'null'],
-  ['NULL', 'null'],
-])
-
-/**
- * `tru` and `Fal` are literals that were cut short, and `undefined` is no value: quoting them would invent one.
- */
-export function isCutLiteral(word: string): boolean {
-  const lower = word.toLowerCase()
-  return (
-    word === 'undefined' ||
-    ['true', 'false', 'null', 'none'].some((whole) => whole.startsWith(lower) && whole !== lower)
-  )
-}
-
-function isQuote(unit: number): boolean {
-  return unit === QUOTE || unit === APOSTROPHE || unit === BACKTICK || (unit >= 0x2018 && unit <= 0x201f)
-}
-
-/** Typographic quotes end at any of their kind, because models mix the two halves up. */
-function closes(unit: number, opening: number): boolean {
-  if (opening <= BACKTICK) return unit === opening
-  return opening <= 0x201b ? unit >= 0x2018 && unit <= 0x201b : unit >= 0x201c && unit <= 0x201f
-}
-
-function isEscape(text: string, at: number): boolean {
-  const kind = text[at + 1]!
-  if (kind === 'u') return /^[0-9a-fA-F]{4}$/.test(text.slice(at + 2, at + 6))
-  return '"\\/bfnrt'.includes(kind)
-}
-
-function isKeyPart(unit: number): boolean {
-  return isWord(unit) || unit === MINUS || unit === DOT
-}
-
-/** All that can belong to a number or a word without quotes; what kind of word it is, is asked later. */
-function isBarePart(unit: number): boolean {
-  return isKeyPart(unit) || unit === PLUS || unit === AT || unit === SLASH
-}
-
-function isNumberOrWord(text: string, at: number): boolean {
-  let i = at
-  while (i < at + MAX_WORD && isBarePart(text.charCodeAt(i))) i++
-  const word = text.slice(at, i)
-  return number.test(word) || literals.has(word) || pythonic.has(word)
-}
-
-function isSpace(unit: number): boolean {
-  return unit === 32 || unit === LF || unit === 13 || unit === 9
-}
-
-const LF = 10
-const QUOTE = 34
-const APOSTROPHE = 39
-const PLUS = 43
-const COMMA = 44
-const MINUS = 45
-const DOT = 46
-const SLASH = 47
-const COLON = 58
-const AT = 64
-const BRACKET = 91
-const BACKSLASH = 92
-const CLOSING_BRACKET = 93
-const BACKTICK = 96
-const BRACE = 123
-const CLOSING_BRACE = 125
-
-/** One for the ASCII that a string may hold as it is: no control characters, backslashes or quotes of any kind. */
-const HARMLESS = new Uint8Array(128).fill(1, 32)
-for (const unit of [QUOTE, APOSTROPHE, BACKTICK, BACKSLASH]) HARMLESS[unit] = 0

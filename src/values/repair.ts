@@ -1,6 +1,7 @@
 import { jsonrepair } from 'jsonrepair'
 import { balancedEnd, skipBlanks } from './balanced.ts'
-import { isCutLiteral, type Mended } from './mend.ts'
+import type { Mended } from './edits.ts'
+import { isCutLiteral } from './mend-words.ts'
 
 /** Of more characters jsonrepair can make 50 ms, in which nothing else happens. */
 export const MAX_GENERAL = 16 * 1024

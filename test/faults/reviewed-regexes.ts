@@ -77,8 +77,8 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'the last 4096 characters of a line, and what repeats cannot begin a match',
     max: 4_096,
   },
-  'frames/fence.ts /^ {0,3}$/': { why: 'at most 64 characters before a fence', max: 64 },
-  'frames/fence.ts /^ {0,3}(?:(>) ?|(?:[-*+]|\\d{1,9}[.)])[ \\t]+)/': {
+  'frames/fence-opening.ts /^ {0,3}$/': { why: 'at most 64 characters before a fence', max: 64 },
+  'frames/fence-opening.ts /^ {0,3}(?:(>) ?|(?:[-*+]|\\d{1,9}[.)])[ \\t]+)/': {
     why: 'at most 64 characters before a fence',
     max: 64,
   },
@@ -115,18 +115,18 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/json-schema.ts /#$/': { why: 'the $schema of a schema, which is trusted' },
   'values/json-schema.ts /^https?:\\/\\//': { why: 'the $schema of a schema, which is trusted' },
   'values/marks.ts /^[A-Za-z0-9]{1,16}[ \\t]*(?=\\r?\\n|$)/': { why: '64 characters behind a mark', max: 64 },
-  'values/mend.ts /^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$/': {
+  'values/mend-words.ts /^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$/': {
     why: 'one word of at most 256 characters',
     max: 256,
   },
-  'values/mend.ts /^-?[\\p{L}_$][\\p{L}\\p{N}_$./@-]*$/u': {
+  'values/mend-words.ts /^-?[\\p{L}_$][\\p{L}\\p{N}_$./@-]*$/u': {
     why: 'one word of at most 256 characters',
     max: 256,
   },
-  'values/mend.ts /^[+]?\\.?\\d/': { why: 'one word of at most 256 characters', max: 256 },
-  'values/mend.ts /^[0-9a-fA-F]{4}$/': { why: 'one word of at most 256 characters', max: 256 },
-  'values/mend.ts /^\\+/': { why: 'one word of at most 256 characters', max: 256 },
-  'values/mend.ts /^\\./': { why: 'one word of at most 256 characters', max: 256 },
+  'values/mend-words.ts /^[+]?\\.?\\d/': { why: 'one word of at most 256 characters', max: 256 },
+  'values/mend-quotes.ts /^[0-9a-fA-F]{4}$/': { why: 'one word of at most 256 characters', max: 256 },
+  'values/mend-words.ts /^\\+/': { why: 'one word of at most 256 characters', max: 256 },
+  'values/mend-words.ts /^\\./': { why: 'one word of at most 256 characters', max: 256 },
   'values/partial.ts /^[0-9a-fA-F]*$/': { why: 'at most four digits of an escape', max: 4 },
   'values/partial.ts /^d[89ab]/i': { why: 'at most four digits of an escape', max: 4 },
   'values/repair.ts /"([A-Za-z]{1,9})"/g': {
