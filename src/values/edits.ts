@@ -8,25 +8,41 @@ export interface Mended {
 export class Edits {
   /** In the order of their making: a trailing comma is known as such only behind the blanks after it. */
   readonly #edits: Edit[] = []
-  /** How often each kind of change was made. */
+  #inOrder = true
+  #last = 0
+  /** How often each kind of change was made, but for the last kind, whose count is kept apart: mostly it comes again. */
   readonly #changes = new Map<string, number>()
+  #change = ''
+  #times = 0
 
   /** Puts `by` in the place of what stands from `from` to `to`. */
   add(from: number, to: number, by: string, change: string): void {
     this.#edits.push({ from, to, by })
-    this.#changes.set(change, (this.#changes.get(change) ?? 0) + 1)
+    if (from < this.#last) this.#inOrder = false
+    this.#last = from
+    if (change !== this.#change) this.#count(change)
+    this.#times++
   }
 
   applyTo(text: string): Mended {
+    this.#count('')
+    if (!this.#inOrder) this.#edits.sort((a, b) => a.from - b.from)
     const pieces: string[] = []
     let copied = 0
-    for (const { from, to, by } of this.#edits.sort((a, b) => a.from - b.from)) {
+    for (const { from, to, by } of this.#edits) {
       pieces.push(text.slice(copied, from), by)
       copied = to
     }
     pieces.push(text.slice(copied))
     const changes = [...this.#changes].map(([what, times]) => `${what} (${times})`)
     return { text: pieces.join(''), changes }
+  }
+
+  /** Another kind of change begins. */
+  #count(change: string): void {
+    if (this.#times > 0) this.#changes.set(this.#change, (this.#changes.get(this.#change) ?? 0) + this.#times)
+    this.#change = change
+    this.#times = 0
   }
 }
 
