@@ -1,4 +1,5 @@
-import { type Branch, type Live, live, pointer } from './live.ts'
+import { type Branch, pointer } from './branch.ts'
+import { type Live, live } from './live.ts'
 import { seeker } from './seek.ts'
 
 export interface SnapshotOptions {
