@@ -1,3 +1,15 @@
+import {
+  APOSTROPHE,
+  BACKSLASH,
+  BRACE,
+  BRACKET,
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COLON,
+  QUOTE,
+  SLASH,
+} from './units.ts'
+
 /**
  * Bracketed values inside other text: where one opens, and where it is closed again. Strings are
  * respected; a backslash protects the next quote or backslash, inside strings and outside.
@@ -137,15 +149,6 @@ function isProtectable(unit: number): boolean {
   return unit === QUOTE || unit === BACKSLASH
 }
 
-const QUOTE = 34
-const APOSTROPHE = 39
-const SLASH = 47
-const COLON = 58
-const BRACKET = 91
-const BACKSLASH = 92
-const CLOSING_BRACKET = 93
-const BRACE = 123
-const CLOSING_BRACE = 125
 const BOM = 0xfeff
 
 /** One for the units that matter to `balancedEnd`, zero for the others, which are by far the most. */

@@ -1,4 +1,5 @@
 import { stringEnd } from './balanced.ts'
+import { BRACE, BRACKET, CLOSING_BRACE, CLOSING_BRACKET, QUOTE } from './units.ts'
 
 /**
  * Is the text nested deeper than `max`? Asked before every parse, so the common answer must be cheap: a
@@ -54,9 +55,3 @@ function count(text: string, needle: string, max: number): number {
   for (let at = text.indexOf(needle); at >= 0 && found <= max; at = text.indexOf(needle, at + 1)) found++
   return found
 }
-
-const QUOTE = 34
-const BRACKET = 91
-const CLOSING_BRACKET = 93
-const BRACE = 123
-const CLOSING_BRACE = 125

@@ -1,5 +1,6 @@
 import { type Note, quote } from '../base/fault.ts'
 import { stringEnd } from './balanced.ts'
+import { BRACE, BRACKET, CLOSING_BRACE, CLOSING_BRACKET, COMMA, DOT, MINUS, QUOTE } from './units.ts'
 
 /**
  * Looks for what `JSON.parse` swallows without a word: a key that occurs twice in one object, and a number
@@ -91,12 +92,3 @@ function isNumberPart(unit: number): boolean {
     (unit >= 48 && unit <= 57) || unit === DOT || unit === MINUS || unit === 43 || unit === 101 || unit === 69
   )
 }
-
-const QUOTE = 34
-const COMMA = 44
-const MINUS = 45
-const DOT = 46
-const BRACKET = 91
-const CLOSING_BRACKET = 93
-const BRACE = 123
-const CLOSING_BRACE = 125

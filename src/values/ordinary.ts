@@ -1,4 +1,16 @@
 import { stringEnd } from './balanced.ts'
+import {
+  BACKSLASH,
+  BRACE,
+  BRACKET,
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COLON,
+  COMMA,
+  DOT,
+  MINUS,
+  QUOTE,
+} from './units.ts'
 
 /**
  * Is there nothing to say about a parsed value? Nearly always, and every payload is asked, so the answer must be
@@ -161,16 +173,6 @@ function pastBlanks(text: string, from: number): number {
   }
 }
 
-const QUOTE = 34
-const COMMA = 44
-const MINUS = 45
-const DOT = 46
-const COLON = 58
-const BRACKET = 91
-const BACKSLASH = 92
-const CLOSING_BRACKET = 93
 const SMALL_F = 102
 const SMALL_N = 110
 const SMALL_T = 116
-const BRACE = 123
-const CLOSING_BRACE = 125

@@ -1,3 +1,15 @@
+import {
+  BACKSLASH,
+  BRACE,
+  BRACKET,
+  CLOSING_BRACE,
+  CLOSING_BRACKET,
+  COLON,
+  COMMA,
+  MINUS,
+  QUOTE,
+} from './units.ts'
+
 /**
  * Cut JSON: a text that is the beginning of a JSON text and stops somewhere inside it.
  */
@@ -254,13 +266,3 @@ function scanNumber(text: string, from: number): number {
 function isDigit(unit: number): boolean {
   return unit >= 48 && unit <= 57
 }
-
-const QUOTE = 34
-const COMMA = 44
-const MINUS = 45
-const COLON = 58
-const BRACKET = 91
-const BACKSLASH = 92
-const CLOSING_BRACKET = 93
-const BRACE = 123
-const CLOSING_BRACE = 125
