@@ -87,7 +87,7 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
 function mayHoldPayload(text: string, loose: boolean): boolean {
   let brace = text.indexOf('{')
   if (brace < 0) return false
-  if (MARKS.some((mark) => text.includes(mark)) || /[\u001b\u0080-\u009f]/.test(text)) return true
+  if (MARKS.some((mark) => text.includes(mark)) || holdsC1(text)) return true
   // Whatever stands first may be the whole message, and is judged less strictly.
   let first = 0
   while (first < brace && /[\s\0]/.test(text[first]!)) first++
@@ -99,7 +99,12 @@ function mayHoldPayload(text: string, loose: boolean): boolean {
 }
 
 /** Behind a think block, too, the whole message may begin. */
-const MARKS = ['<json>', '<think', '```', '~~~']
+const MARKS = ['<json>', '<think', '```', '~~~', '\u001b']
+
+/** Nearly every text is ASCII, and that is found out natively. */
+function holdsC1(text: string): boolean {
+  return Buffer.byteLength(text) !== text.length && /[\u0080-\u009f]/.test(text)
+}
 
 const NOTHING: Found = { payloads: [], fault: undefined }
 
