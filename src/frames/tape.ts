@@ -93,8 +93,8 @@ export class Tape {
     if (own && own.length >= size && (own.length <= SMALL || size > own.length >> 5)) return own
     // A frame that outgrows a few chunks may go on to the limit: room for all of it at once spares the copies,
     // and costs nothing before it is filled, because untouched pages are not memory yet.
-    const capacity =
-      size <= SMALL ? Math.max(2 * size, LEAST) : Math.max(2 * size, Math.min(this.#roof, LARGE))
+    const large = Math.max(2 * size, Math.min(this.#roof, LARGE))
+    const capacity = size <= SHORT ? Math.max(2 * size, LEAST) : size <= SMALL ? SMALL : large
     this.#own = Buffer.allocUnsafeSlow(capacity)
     return this.#own
   }
@@ -131,8 +131,9 @@ interface Mark {
 const EMPTY = Buffer.alloc(0)
 /** What one portion of a flow brings at most. */
 const MAX_CHUNK = 1 << 20
-/** Whoever parses many short texts makes one such buffer for each. */
+/** Whoever parses many short texts makes one buffer for each, and it should be no larger than need be. */
 const LEAST = 1 << 10
+const SHORT = 1 << 14
 /** A few chunks of a pipe. Larger buffers are given back when they stand empty. */
 const SMALL = 1 << 18
 /** The most that is set aside in advance. */
