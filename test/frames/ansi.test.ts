@@ -42,3 +42,16 @@ test.each([
     }
   }
 })
+
+test.each(['\u001b[', '\u001b]', '\u001b ', '\u009b', '\u009d'])(
+  'a sequence that begins with %j is given up where the reference gives it up',
+  (opener) => {
+    for (let length = 4090; length < 4100; length++) {
+      for (const end of ['m', '\u0007', '\u001b\\', '\u009c', '']) {
+        const filler = opener.endsWith(' ') ? ' ' : '1'
+        const bytes = Buffer.from(`${opener}${filler.repeat(length)}${end}x`)
+        expect(cleaned(bytes).kept).toBe(clean(bytes).bytes.toString('latin1'))
+      }
+    }
+  },
+)
