@@ -68,6 +68,7 @@ export function escapeRemover(out: Cleaned): { write(chunk: Buffer): void; end()
           return byte === C1_LEAD ? 0 : keepOne(byte)
         }
         out.drop(2)
+        length = 2
         state = introduces(byte - 0x40)
         return 1
       case 'escape':

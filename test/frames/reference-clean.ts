@@ -44,30 +44,31 @@ function passEscape(bytes: Buffer, at: number): number {
 //  ESC [ 3 1 m     ESC ] 0 ; t i t l e BEL     ESC ( B     ESC 7
 function passSequence(bytes: Buffer, esc: number, second: number): number {
   const char = String.fromCharCode(second)
-  if (char === '[') return passCsi(bytes, esc + 2)
-  if (']PX^_'.includes(char)) return passString(bytes, esc + 2)
+  if (char === '[') return passCsi(bytes, esc)
+  if (']PX^_'.includes(char)) return passString(bytes, esc)
   let at = esc + 1
-  while (isBetween(bytes[at], 0x20, 0x2f) && at < esc + 1 + MAX_SEQUENCE) at++
+  while (isBetween(bytes[at], 0x20, 0x2f) && at < esc + MAX_SEQUENCE) at++
   // A byte that does not fit is looked at anew.
-  return isBetween(bytes[at], 0x30, 0x7e) ? at + 1 : at
+  return isBetween(bytes[at], 0x30, 0x7e) && at < esc + MAX_SEQUENCE ? at + 1 : at
 }
 
 //  C2 9B 3 1 m     C2 9D 0 ; t i t l e BEL     C2 84
 function passControl(bytes: Buffer, at: number, second: number): number {
   if (second === 0x85) return at // NEL is data: agents write it raw inside JSON strings
-  if (second === 0x9b) return passCsi(bytes, at + 2)
-  if ([0x90, 0x98, 0x9d, 0x9e, 0x9f].includes(second)) return passString(bytes, at + 2)
+  if (second === 0x9b) return passCsi(bytes, at)
+  if ([0x90, 0x98, 0x9d, 0x9e, 0x9f].includes(second)) return passString(bytes, at)
   return at + 2
 }
 
+/** Both openers have two bytes, and the whole sequence has at most MAX_SEQUENCE. */
 function passCsi(bytes: Buffer, from: number): number {
-  let at = from
+  let at = from + 2
   while (isBetween(bytes[at], 0x20, 0x3f) && at < from + MAX_SEQUENCE) at++
   return isBetween(bytes[at], 0x40, 0x7e) && at < from + MAX_SEQUENCE ? at + 1 : at
 }
 
 function passString(bytes: Buffer, from: number): number {
-  let at = from
+  let at = from + 2
   while (at < bytes.length && at < from + MAX_SEQUENCE) {
     if (bytes[at] === BEL) return at + 1
     if (bytes[at] === LF) return at
