@@ -518,7 +518,48 @@ const behind: Row[] = [
   { id: 'D2-limit-behind-line', input: '{"a":"long"\n\u001b[0mx {"b":2}\n', options: { maxFrame: 8 } },
 ]
 
+/** Where one byte more or less decides: mutants of the scanner lived here. */
+const edges: Row[] = [
+  ...group('B5-fence-edge', [
+    `> > ${T}json\n> > {"a":1}\n> > ${T}\n> x\n`,
+    `> > ${T}json\n>> {"a":1}\n> > ${T}\n`,
+    `> > ${T}json\n> {"a":1}\n> ${T}\n`,
+    `   >    > ${T}json\n   >   > {"a":1}\n   >   > ${T}\n`,
+    `> ${T}json\n    > {"a":1}\n> ${T}\n`,
+    `>${T}json\n>{"a":1}\n>${T}\n`,
+    `-   ${T}json\n    {"a":1}\n    ${T}\n`,
+    `-    ${T}json\n     {"a":1}\n     ${T}\n`,
+    `1.  ${T}json\n    {"a":1}\n       ${T}\n        ${T}\n`,
+    `${T}json\n\n${T}`,
+    `> ${T}json\n>\n> ${T}  `,
+  ]),
+  ...group('B4-tag-edge', [
+    bytes('<json>', 0xff, '{"a":1}</json>'),
+    bytes('<json>{"a":"', 0xc2, '"}</json>'),
+    bytes('<json>{"a":"', 0xe0, 0xa0, '"}</json>'),
+    bytes('<json>{"a":"', 0xf0, 0x9f, 0x98, '"}</json>'),
+    bytes('{"a":"', 0xdf, 0xbf, 0x80, '"}\n'),
+  ]),
+  ...group(
+    'B7-gate-edge',
+    ['x {A: 1} y', 'x {Z:1} y', 'x {a:1} y', 'x {z:1} y', 'x {9:1} y', 'x {_:1} {$:1} y'],
+    asSchema,
+  ),
+  ...group(
+    'B8-scalar-edge',
+    ['9', '0', '-9.5e9', 'a', 'z', 'true ', ' false', 'nullx', '"a" b', '12 3'],
+    asAny,
+  ),
+  ...group('B10-bom-edge', [
+    `${BOM}x`,
+    bytes(0xef, 0xbb, 'x'),
+    bytes('x\n', 0xbb, '{"a":1}\n'),
+    bytes(0xef, '{"a":1}\n'),
+  ]),
+]
+
 export const corpus: readonly Row[] = [
+  ...edges,
   ...base,
   ...behind,
   ...payloads,
