@@ -79,3 +79,56 @@ test.each([
   ])
   expect(outcome?.notes.map(({ code }) => code)).toEqual(['DUPLICATE_KEY', 'PRECISION_LOSS'])
 })
+
+/** Values about which there is nothing to say, however they are spelled. */
+const { plainValue } = fc.letrec<{ plainValue: unknown }>((tie) => ({
+  plainValue: fc.oneof(
+    { maxDepth: 4 },
+    fc.constantFrom(
+      0,
+      7,
+      10,
+      99,
+      100,
+      999,
+      1000,
+      1001,
+      9999,
+      12345,
+      123456,
+      1234567,
+      -1,
+      -40,
+      0.5,
+      2.25,
+      -0.125,
+    ),
+    fc.constantFrom(
+      true,
+      false,
+      null,
+      '',
+      'a',
+      '"',
+      '\\',
+      'a "quoted" word\n',
+      'a longer text, without escapes',
+      'é',
+    ),
+    fc.array(tie('plainValue'), { maxLength: 4 }),
+    fc.dictionary(fc.constantFrom('a', 'b', 'type', 'a "key"', 'ключ'), tie('plainValue'), {
+      maxKeys: 4,
+      noNullPrototype: true,
+    }),
+  ),
+}))
+
+test('an ordinary value is known as one, in every spelling, so that the thorough ways are rarely asked', () => {
+  fc.assert(
+    fc.property(plainValue, fc.constantFrom(undefined, 1, '\t', ' \n'), (value, indent) => {
+      const text = JSON.stringify(value, null, indent)
+      expect(isOrdinary(JSON.parse(text), text, 6)).toBe(true)
+    }),
+    { numRuns: 3000 },
+  )
+})
