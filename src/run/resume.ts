@@ -121,7 +121,7 @@ async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undef
     if (!wait) {
       throw new Fault(
         'JOURNAL_LOCKED',
-        `attempt ${attempt.number} lost its recorder, but its process ${pid ?? ''} still runs; ` +
+        `attempt ${attempt.number} lost its recorder, but its process${typeof pid === 'number' ? ` ${pid}` : ''} still runs; ` +
           'end it, or wait for it with sluice replay --resume',
       )
     }

@@ -218,7 +218,7 @@ test('H3 fs-diff paths that leave the run directory or imitate .audit: rejected,
     'a/../../x',
     '..\\..\\x',
     '/etc/passwd',
-    '/home/agent-2/x',
+    '/srv/run-2/x',
     'C:\\x',
     'c:/x',
     '\\\\server\\share',
@@ -237,7 +237,7 @@ test('H3 fs-diff paths that leave the run directory or imitate .audit: rejected,
     const events = run(
       codex,
       { exit: 0 },
-      { dir: '/home/agent', fsDiff: { [change]: [...bad, 'good.txt', '.audit/x'] } },
+      { dir: '/srv/run', fsDiff: { [change]: [...bad, 'good.txt', '.audit/x'] } },
     )
     expect(pathsOf(events)).toEqual(['good.txt'])
     expect(refused(events)).toHaveLength(bad.length)

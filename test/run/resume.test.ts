@@ -34,14 +34,15 @@ test('waits for the process that still runs, then completes what it wrote', asyn
   const agent = spawn('sleep', ['60'])
   await once(agent, 'spawn')
   lost({ pid: agent.pid })
-  let over = false
-  const resumed = resume(dir).finally(() => {
-    over = true
-  })
-  await new Promise((resolve) => setTimeout(resolve, 150))
-  expect(over).toBe(false)
+  const ended = once(agent, 'exit')
+  const order: string[] = []
+  const resumed = resume(dir).finally(() => order.push('resumed'))
+  ended.then(() => order.push('ended'))
+  // Many turns of the event loop are more than a resume takes that does not wait.
+  for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve))
   agent.kill('SIGKILL')
   expect(await resumed).toMatchObject({ attempts: [1] })
+  expect(order).toEqual(['ended', 'resumed'])
   expect(meta()).toMatchObject({
     complete: true,
     reason: 'recorder_lost',
@@ -67,7 +68,7 @@ test('a run in the same place does not wait, but says what is in the way', async
 test('a process whose number was never noted counts as gone when its log rests', async () => {
   lost({}, 0)
   const book = openJournal(dir)
-  await expect(resumeInto(dir, book, { wait: false })).rejects.toThrow('its process  still runs')
+  await expect(resumeInto(dir, book, { wait: false })).rejects.toThrow('its process still runs')
   book.close()
   const began = Date.now()
   expect(await resume(dir)).toMatchObject({ attempts: [1] })
@@ -80,9 +81,9 @@ test('waits for the recorders of a process that is gone, but can be told to stop
   lost({ pid: 999_999_999, recorders: [recorder.pid] })
   const stop = new AbortController()
   const aborted = resume(dir, { signal: stop.signal })
-  setTimeout(() => stop.abort(), 50)
+  setImmediate(() => stop.abort())
   await expect(aborted).rejects.toMatchObject({ name: 'AbortError' })
-  setTimeout(() => recorder.kill('SIGKILL'), 50)
+  setImmediate(() => recorder.kill('SIGKILL'))
   expect(await resume(dir)).toMatchObject({ attempts: [1] })
 })
 
