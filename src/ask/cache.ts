@@ -50,6 +50,7 @@ export function keyOf(options: AskOptions): string {
 /** Whether something that comes out of a cache can have been put there by us. */
 export function isEntry(entry: unknown): entry is CacheEntry {
   if (typeof entry !== 'object' || entry === null || !('value' in entry)) return false
+  // The cast is the door: what is used is checked here.
   const { repair_level, notes } = entry as Partial<CacheEntry>
   const known = repair_level === 'none' || repair_level === 'deterministic_generic'
   return known && Array.isArray(notes)

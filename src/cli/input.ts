@@ -32,6 +32,7 @@ export async function readObject(file: string, what: string): Promise<Record<str
   try {
     value = JSON.parse(text)
   } catch (cause) {
+    // JSON.parse and the file system throw nothing but Errors.
     const why = quote((cause as Error).message, 120)
     throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} is not JSON: ${why}`, { cause })
   }
@@ -43,6 +44,7 @@ export async function readObject(file: string, what: string): Promise<Record<str
 
 /** What could be opened, but breaks while it is read. */
 export function unreadable(what: string, cause: unknown): Fault {
+  // The file system throws nothing but Errors.
   return new Fault('BAD_OPTION', `cannot read ${what}: ${quote((cause as Error).message, 120)}`, { cause })
 }
 
