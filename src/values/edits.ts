@@ -6,10 +6,11 @@ export interface Mended {
 
 /** Changes to a text, gathered while it is read and made all at once: one copy, however many they are. */
 export class Edits {
-  /** In the order of their making: a trailing comma is known as such only behind the blanks after it. */
+  /** In the order of their making: a trailing or missing comma is known as such only behind the blanks after it. */
   readonly #edits: Edit[] = []
   #inOrder = true
-  #last = 0
+  /** One past what the last edit took. */
+  #end = 0
   /** How often each kind of change was made, but for the last kind, whose count is kept apart: mostly it comes again. */
   readonly #changes = new Map<string, number>()
   #change = ''
@@ -18,15 +19,15 @@ export class Edits {
   /** Puts `by` in the place of what stands from `from` to `to`. */
   add(from: number, to: number, by: string, change: string): void {
     this.#edits.push({ from, to, by })
-    if (from < this.#last) this.#inOrder = false
-    this.#last = from
+    if (from < this.#end) this.#inOrder = false
+    this.#end = to
     if (change !== this.#change) this.#count(change)
     this.#times++
   }
 
   applyTo(text: string): Mended {
     this.#count('')
-    if (!this.#inOrder) this.#edits.sort((a, b) => a.from - b.from)
+    if (!this.#inOrder) this.#edits.sort((a, b) => a.from - b.from || a.to - b.to)
     const pieces: string[] = []
     let copied = 0
     for (const { from, to, by } of this.#edits) {

@@ -13,6 +13,7 @@ describe('mend', () => {
     ['missing commas', '{"a":1 "b":[1 2]}', { a: 1, b: [1, 2] }],
     ['a missing comma at a line break', '{"a":"x"\n"b":"y"}', { a: 'x', b: 'y' }],
     ['missing commas between objects', '[{"x":1}{"y":2}]', [{ x: 1 }, { y: 2 }]],
+    ['a missing comma where a comment stands', '[{}/**/"a"]', [{}, 'a']],
     ['unquoted keys', '{key: "val", a-b: 1, 3: 4}', { key: 'val', 'a-b': 1, 3: 4 }],
     ['unquoted words', '{"severity": high, "xs": [a, b]}', { severity: 'high', xs: ['a', 'b'] }],
     ['single quotes', `{'a': 'say "x"', 'b': 'it\\'s'}`, { a: 'say "x"', b: "it's" }],
