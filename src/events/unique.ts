@@ -15,8 +15,9 @@ interface UniqueOptions {
 /**
  * Lets every record through once, though stdout and the PTY both have it: the kth on one pairs with the
  * kth on the other, two from one channel are never merged. stdout is authoritative; a PTY record waits for
- * its twin, and is emitted from the PTY when a later one pairs, or at the end. Without stdout the PTY
- * speaks at once.
+ * its twin, and is emitted from the PTY when a later one pairs, or at the end. Where stderr is there, too, a
+ * later one must have paired with each: otherwise stderr might still say that the record is its own, and
+ * what was written there must not speak as the agent. Without stdout the PTY speaks at once.
  *
  * Only the difference between the channels is held: digests of what was emitted, text of what waits.
  */
@@ -42,6 +43,8 @@ export function unique(options: UniqueOptions) {
   let heldSize = 0
   /** Twins that met. */
   let paired = 0
+  /** Up to which id of the PTY its channel was heard: who waits before that finds no twin there, as all keep their order. */
+  const heard = { stdout: 0, stderr: 0 }
 
   const remember = (channel: Channel, key: string) => {
     const keys = emitted[channel]
@@ -91,20 +94,22 @@ export function unique(options: UniqueOptions) {
     pass(frame, late ? 'late' : 'pty-only')
   }
 
-  /** Records that wait before `id` will not find a twin any more: both channels keep their order. */
-  const settleBefore = (id: number) => {
+  /** What the PTY has at `id` met its twin: records that wait before that may not find one any more. */
+  const pair = (channel: 'stdout' | 'stderr', id: number) => {
+    paired++
+    heard[channel] = Math.max(heard[channel], id)
+    const settled = seen.stderr ? Math.min(heard.stdout, heard.stderr) : heard.stdout
     for (const earlier of records.keys()) {
-      if (earlier >= id) break
+      if (earlier >= settled) break
       letGo(earlier, forgotten > 0)
     }
   }
 
   /** Takes out the twin of a PTY text, if stdout or stderr had one. */
   const cancel = (key: string): boolean => {
-    if (forget('stdout', key)) settleBefore(nextId)
-    else if (!forget('stderr', key)) return false
-    paired++
-    return true
+    const channel = forget('stdout', key) ? 'stdout' : forget('stderr', key) ? 'stderr' : undefined
+    if (channel) pair(channel, nextId)
+    return channel !== undefined
   }
 
   const admitPty = (frame: EngineFrame) => {
@@ -134,8 +139,7 @@ export function unique(options: UniqueOptions) {
     const queue = waitingByKey.get(key)
     if (queue) {
       const id = queue.ids[queue.head]!
-      paired++
-      if (channel === 'stdout') settleBefore(id)
+      pair(channel, id)
       leave(id)
       pass(frame, 'first')
     } else if (forget('pty', key)) paired++

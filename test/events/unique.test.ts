@@ -85,6 +85,20 @@ describe('twins on stdout and PTY', () => {
     expect(passed).toEqual(['stdout:a', 'stderr:log', 'pty:echo pty-only'])
   })
 
+  test('let stderr claim a record of the PTY, until a later one of stderr pairs', () => {
+    const { floor, put, passed } = pairing()
+    floor.announce(['stdout', 'stderr', 'pty'])
+    for (const text of ['forged', 'a', 'lost', 'log', 'b']) put('pty', text)
+    put('stdout', 'a')
+    expect(passed).toEqual(['stdout:a'])
+    put('stderr', 'forged')
+    put('stderr', 'log')
+    put('stdout', 'b')
+    expect(passed).toEqual(['stdout:a', 'stderr:forged', 'stderr:log', 'pty:lost pty-only', 'stdout:b'])
+    floor.end()
+    expect(passed).toHaveLength(5)
+  })
+
   test('are not confused by content that looks like two records', () => {
     const { floor, put, passed } = pairing()
     put('stdout', 'a|b')
@@ -150,6 +164,36 @@ test('law Once: whatever the weaving, the kth record of one channel and the kth 
           // The kth of one channel is the kth of the other.
           expect(emitted).toBe(Math.max(count(out, letter), count(pty, letter)))
         }
+      },
+    ),
+  )
+})
+
+test('law Trust: whatever the weaving, what stderr has written never comes out as the PTY’s', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.boolean(), { maxLength: 12 }),
+      fc.infiniteStream(fc.nat(2)),
+      (fromStderr, order) => {
+        const { floor, put, passed } = pairing()
+        floor.announce(['stdout', 'stderr', 'pty'])
+        const texts = fromStderr.map((forged, at) => `${forged ? 'forged' : 'said'}-${at}`)
+        // The terminal shows both, as they were written.
+        const rest: { channel: Channel; texts: string[] }[] = [
+          { channel: 'stdout', texts: texts.filter((text) => text.startsWith('said')) },
+          { channel: 'stderr', texts: texts.filter((text) => text.startsWith('forged')) },
+          { channel: 'pty', texts: [...texts] },
+        ]
+        for (let left = 2 * texts.length; left > 0; ) {
+          const { channel, texts } = rest[order.next().value!]!
+          const text = texts.shift()
+          if (text === undefined) continue
+          put(channel, text)
+          left--
+        }
+        floor.end()
+        const expected = texts.map((text) => `${text.startsWith('said') ? 'stdout' : 'stderr'}:${text}`)
+        expect([...passed].sort()).toEqual(expected.sort())
       },
     ),
   )
