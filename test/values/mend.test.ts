@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { controlsEscaped } from '../../src/values/control.ts'
 import { mend } from '../../src/values/mend.ts'
 
 const mended = (text: string) => {
@@ -26,6 +27,21 @@ describe('mend', () => {
     ['raw control characters in any quotes', `{'a':'x\ty\n'}`, { a: 'x\ty\n' }],
     ['numbers with a plus or without a zero', '[+5, .5]', [5, 0.5]],
     ['unusual blanks', '{\u00a0"a":\ufeff1}', { a: 1 }],
+    ['CR as a blank', '{"a":1,\r}', { a: 1 }],
+    ['missing commas between arrays', '[[1][2]]', [[1], [2]]],
+    ['a missing comma before a string', '[[1]"a"]', [[1], 'a']],
+    ['two strings in a line as one: where the first ends is not known', '{"a":"x" "y"}', { a: 'x" "y' }],
+    ['comments behind strings', '{"a":"x" /* c */, "b":["y", // d\n 1]}', { a: 'x', b: ['y', 1] }],
+    ['a quote before a slash that begins no comment', '{"a":"x"/y"}', { a: 'x"/y' }],
+    ['a trailing comma behind a string', '["x",]', ['x']],
+    ['a quote before a comma that no value follows', '["a", b", "c"]', ['a", b', 'c']],
+    ['a blank between an unquoted key and its colon', '{"a":"x", b : 1}', { a: 'x', b: 1 }],
+    ['backticks', '{`a`: `it\\`s`, "b": "it\\`s"}', { a: 'it`s', b: 'it`s' }],
+    ['typographic quotes, mixed up', '[‛a‘, ‘b‛, “c‟, ‟d“, „e”]', ['a', 'b', 'c', 'd', 'e']],
+    ['an apostrophe in double typographic quotes', '[“it’s”, ‘say “x” now’]', ['it’s', 'say “x” now']],
+    ['backslashes before what is no escape', '["\\u00e9", "\\u00g9", "\\u12"]', ['é', '\\u00g9', '\\u12']],
+    ['words with signs in them', '[a@b/c.d, -x, x1]', ['a@b/c.d', '-x', 'x1']],
+    ['the longest word', `[${'w'.repeat(256)}]`, ['w'.repeat(256)]],
   ])('mends %s', (_name, text, value) => {
     expect(mended(text)).toEqual(value)
   })
@@ -51,6 +67,19 @@ describe('mend', () => {
     '{"a" 1}',
     '{a:1;b:2}',
     '{"a":1 /* never closed }',
+    '[1] /* never closed',
+    '[{}1]',
+    '[[1]x]',
+    '{"a":1 :2}',
+    ']',
+    '[/x*/1]',
+    '{;:1}',
+    '[[1}',
+    '[1+2]',
+    '[a+1]',
+    '[1..5]',
+    '[x.+1]',
+    `[${'w'.repeat(257)}]`,
     '',
   ])('refuses %s, where a value would be invented or the structure changed', (text) => {
     expect(mend(text)).toBeUndefined()
@@ -110,5 +139,21 @@ describe('mend', () => {
   test('mends the beginning of a text that was cut', () => {
     expect(mend('{a: 1, b: "par', true)?.text).toBe('{"a": 1, "b": "par')
     expect(mend('{a: [True, Fal', true)?.text).toBe('{"a": [true, ')
+    expect(mend('{a: 1, ab', true)?.text).toBe('{"a": 1, ')
+    expect(mend('{a: "x\\', true)?.text).toBe('{"a": "x\\')
+    expect(mend('{a: "x",', true)?.text).toBe('{"a": "x",')
+    expect(mend('{a: 1 /* hal', true)?.text).toBe('{"a": 1 /* hal')
+  })
+})
+
+describe('controlsEscaped', () => {
+  test.each([
+    ['"\n"', '"\\n"', 1],
+    ['{"a b":"\u0001\u001f\u007f"}', '{"a b":"\\u0001\\u001f\u007f"}', 2],
+    ['{"a":"\b\t\n\f\r"}', '{"a":"\\b\\t\\n\\f\\r"}', 5],
+    ['{\n"a":"cut\n', '{\n"a":"cut\\n', 1],
+    ['{\n"a": " "\n}', '{\n"a": " "\n}', 0],
+  ])('of %j', (text, escaped, count) => {
+    expect(controlsEscaped(text)).toEqual({ text: escaped, count })
   })
 })

@@ -33,6 +33,16 @@ describe('closeCut', () => {
     ['[', [], ['']],
     ['["', [''], ['', '/0']],
     ['{"a":1}', { a: 1 }, []],
+    ['"par', 'par', ['']],
+    ['[\r\t1,', [1], ['']],
+    ['{"a":[],"b":{},"c', { a: [], b: {} }, ['']],
+    ['[tru', [], ['', '/0']],
+    ['[1E5,-0.5e+1,0,', [1e5, -5, 0], ['']],
+    ['["\\u0d8a', ['\u0d8a'], ['', '/0']],
+    ['["x\ud83d', ['x'], ['', '/0']],
+    ['["x\udbff', ['x'], ['', '/0']],
+    ['["x\ud800', ['x'], ['', '/0']],
+    ['["\ue000', ['\ue000'], ['', '/0']],
     ['{"__proto__":{"x":"y', JSON.parse('{"__proto__":{"x":"y"}}'), ['', '/__proto__', '/__proto__/x']],
   ])('closes %s', (text, value, incomplete) => {
     expect(closed(text)).toEqual({ value, incomplete })
@@ -56,6 +66,16 @@ describe('closeCut', () => {
     '{"a":1]',
     '{} x',
     '[1 2',
+    '[1.,',
+    '[-,',
+    '[1e,',
+    '[1e+]',
+    '[1,]',
+    '{"a":1,}',
+    '["\\x',
+    '["\\u1g',
+    '["\\ug1',
+    '{"\n":1',
   ])('knows that %j is not the beginning of a JSON container', (text) => {
     expect(closeCut(text)).toBeUndefined()
   })
