@@ -98,6 +98,8 @@ const reasons = {
   recorder_lost: 'its recorder was lost',
 } as const
 
+const CTRL_D = '\x04'
+
 /** The first Ctrl-C is for the agent, the second is the last. */
 function forwardSignals(agent: Run): () => void {
   let asked = false
@@ -114,8 +116,17 @@ function forwardSignals(agent: Run): () => void {
 }
 
 function typeInto(agent: Run): void {
+  let last = ''
   process.stdin.setEncoding('utf8')
-  process.stdin.on('data', (text: string) => agent.type(text))
+  process.stdin.on('data', (text: string) => {
+    last = text
+    agent.type(text)
+  })
+  // A pipe that ends is a Ctrl-D on the terminal; behind half a line the first one only hands that over.
+  // Of an input that was empty from the beginning nothing is told: many agents leave at a Ctrl-D.
+  process.stdin.on('end', () => {
+    if (last !== '') agent.type(last.endsWith('\n') ? CTRL_D : CTRL_D + CTRL_D)
+  })
   // What is typed must not keep us here when the agent is gone.
   process.stdin.unref?.()
 }

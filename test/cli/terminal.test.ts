@@ -98,6 +98,19 @@ describe('sluice run', () => {
     expect(shown).toContain('got hello')
   })
 
+  test.each(['one\ntwo\n', 'one\ntwo'])(
+    'ends the input of an agent on a pseudo-terminal with its own: %j',
+    async (text) => {
+      const { cwd, audit } = workspace()
+      const script = 'printf "<%s>" "$(cat)"'
+      await inside(['run', '--pty', '--cwd', cwd, '--audit', audit, '--', 'sh', '-c', script], {
+        stdin: new PassThrough().end(text),
+        stdout: standIn(),
+      })
+      expect(readFileSync(join(audit, 'pty-output.1.log'), 'utf8')).toContain('<one\r\ntwo>')
+    },
+  )
+
   test('tells on a terminal how to kill an agent that does not heed Ctrl-C', async () => {
     const { cwd, audit } = workspace()
     const program = agent(cwd, "process.on('SIGINT', () => say(lines[1])); say(lines[0]); await sleep(60000)")
