@@ -11,6 +11,21 @@ export interface Branch {
   path: string | undefined
 }
 
+/** Values that are complete, in the order they were completed. */
+export class Completed {
+  /** The container of each, none for the root, and its key there. */
+  readonly branches: (Branch | undefined)[] = []
+  readonly keys: (string | number)[] = []
+
+  add(branch: Branch | undefined, key: string | number): void {
+    this.branches.push(branch)
+    this.keys.push(key)
+  }
+}
+
+/** Where nothing has become complete, which is most often so in a long string. */
+export const NOTHING = new Completed()
+
 /**
  * The value at a key of a branch; own values only.
  */

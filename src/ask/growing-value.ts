@@ -1,4 +1,4 @@
-import type { Branch } from './branch.ts'
+import { type Branch, Completed, NOTHING } from './branch.ts'
 
 /**
  * A value that is built in place, and what of it is complete. It is told what comes next; what may come next
@@ -13,9 +13,8 @@ export class GrowingValue {
   key = ''
   /** Whether that value may be seen: it does not hang below a key that reaches for a prototype. */
   shown = true
-  /** The complete values, in the order they were completed: the container of each, and its key there. */
-  readonly branches: (Branch | undefined)[] = []
-  readonly keys: (string | number)[] = []
+  /** What has become complete since somebody asked. A list of all would grow with the document. */
+  #completed = new Completed()
 
   /** The value that comes next will be under this key. */
   name(key: string): void {
@@ -40,9 +39,7 @@ export class GrowingValue {
 
   /** The value that was put last will not change any more. */
   complete(): void {
-    if (!this.shown) return
-    this.branches.push(this.top)
-    this.keys.push(this.#lastKey())
+    if (this.shown) this.#completed.add(this.top, this.#lastKey())
   }
 
   /** Puts a container, either a map or a list; what follows goes into it. */
@@ -64,9 +61,15 @@ export class GrowingValue {
     const closed = this.top!
     this.top = closed.parent
     this.shown = closed.shown
-    if (!this.shown) return
-    this.branches.push(this.top)
-    this.keys.push(closed.key)
+    if (this.shown) this.#completed.add(this.top, closed.key)
+  }
+
+  /** What has become complete since this was asked before. */
+  takeCompleted(): Completed {
+    if (this.#completed.keys.length === 0) return NOTHING
+    const taken = this.#completed
+    this.#completed = new Completed()
+    return taken
   }
 
   #lastKey(): string | number {

@@ -1,4 +1,4 @@
-import type { Branch } from './branch.ts'
+import type { Completed } from './branch.ts'
 import { GrowingValue } from './growing-value.ts'
 import {
   CLOSE_LIST,
@@ -32,11 +32,8 @@ export interface Live {
   begun(): boolean
   /** The value that grows, in place. */
   value(): unknown
-  /** How many values are complete, in the order they were completed. */
-  count(): number
-  /** The nth completed value: the container it is in (none for the root) and its key there. */
-  branch(n: number): Branch | undefined
-  key(n: number): string | number
+  /** What has become complete since this was asked before. */
+  takeCompleted(): Completed
 }
 
 /*
@@ -274,8 +271,6 @@ export function live(maxDepth: number): Live {
     failed: () => state === FAILED,
     begun: () => begun,
     value: () => grown.root,
-    count: () => grown.keys.length,
-    branch: (n) => grown.branches[n],
-    key: (n) => grown.keys[n]!,
+    takeCompleted: () => grown.takeCompleted(),
   }
 }

@@ -1,4 +1,4 @@
-import { type Branch, pointer } from './branch.ts'
+import { type Branch, type Completed, NOTHING, pointer } from './branch.ts'
 import { type Live, live } from './live.ts'
 import { seeker } from './seek.ts'
 
@@ -45,13 +45,12 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
   const { maxDepth = 512 } = options
   const seek = seeker(options)
   let reading: Live | undefined
-  /** How many values were complete at the last snapshot, and at the one before it. */
-  let told = 0
-  let toldBefore = 0
+  /** What the last push completed. */
+  let completed = NOTHING
 
   return {
     push(piece) {
-      toldBefore = told
+      completed = NOTHING
       let text = piece
       let at = 0
       let sought = reading === undefined
@@ -70,15 +69,14 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
         sought = true
       }
       if (reading === undefined || reading.failed() || !reading.begun()) return undefined
-      told = reading.count()
-      return new Known(reading, toldBefore, told)
+      completed = reading.takeCompleted()
+      return new Known(reading.value(), completed)
     },
     finished() {
       const found: { branch: Branch | undefined; key: string | number }[] = []
-      for (let n = toldBefore; n < told; n++) {
-        const branch = reading?.branch(n)
+      for (const [n, branch] of completed.branches.entries()) {
         if (branch === undefined || branch.depth < CHECKED_LEVELS)
-          found.push({ branch, key: reading!.key(n) })
+          found.push({ branch, key: completed.keys[n]! })
       }
       return found
     },
@@ -92,21 +90,15 @@ const CHECKED_LEVELS = 2
 /** A snapshot. The paths are spelled out only if somebody asks for them. */
 class Known implements Progress {
   readonly value: unknown
-  readonly #reading: Live
-  readonly #from: number
-  readonly #to: number
+  readonly #completed: Completed
 
-  constructor(reading: Live, from: number, to: number) {
-    this.value = reading.value()
-    this.#reading = reading
-    this.#from = from
-    this.#to = to
+  constructor(value: unknown, completed: Completed) {
+    this.value = value
+    this.#completed = completed
   }
 
   get complete(): readonly string[] {
-    const paths: string[] = []
-    for (let n = this.#from; n < this.#to; n++)
-      paths.push(pointer(this.#reading.branch(n), this.#reading.key(n)))
-    return paths
+    const { branches, keys } = this.#completed
+    return branches.map((branch, n) => pointer(branch, keys[n]!))
   }
 }

@@ -111,6 +111,12 @@ describe('snapshots', () => {
     for (const { json } of run('{"a":"x😀y\\ud83d\\ude00z"}', 1)) expect(json).not.toMatch(/\\ud83d"/)
   })
 
+  test('keep what each had to tell, though more becomes complete', () => {
+    const seen = snapshots()
+    const shots = ['{"a":"x', 'y', '","b":[1', ',2]', '}'].map((piece) => seen.push(piece))
+    expect(shots.map((shot) => shot?.complete)).toEqual([[], [], ['/a'], ['/b/0', '/b/1', '/b'], ['']])
+  })
+
   test('only grow: a path that was complete never changes again', () => {
     const record = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }))
     fc.assert(
