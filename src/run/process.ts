@@ -1,10 +1,9 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
-import { delimiter, join } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { codeOf } from '../sinks/disk-fault.ts'
-import { type Recorder, record, recordHere } from './recorder.ts'
+import { type Recorder, record } from './recorder.ts'
 
 /** How a process ended. */
 export interface Exit {
@@ -37,15 +36,30 @@ export interface StartOptions {
 /** Starts a process on two pipes, as the leader of its own group. */
 export async function startOnPipes(options: StartOptions): Promise<Started> {
   const { command, args, cwd, env, input, logs, wake } = options
-  const stdout = record(logs.stdout, wake)
-  const stderr = record(logs.stderr, wake)
-  const recorders = [stdout, stderr]
-  const child = spawn(command, [...args], {
-    cwd,
-    env,
-    detached: true,
-    stdio: [typeof input === 'string' ? input : 'pipe', stdout.stdio, stderr.stdio],
-  })
+  const recorders: Recorder[] = []
+  const recorded = (path: string) => {
+    const recorder = record(path, wake)
+    recorders.push(recorder)
+    return recorder
+  }
+  let stdout: Recorder
+  let stderr: Recorder
+  let child: ChildProcess
+  try {
+    stdout = recorded(logs.stdout)
+    stderr = recorded(logs.stderr)
+    child = start(command, cwd, () =>
+      spawn(command, [...args], {
+        cwd,
+        env,
+        detached: true,
+        stdio: [typeof input === 'string' ? input : 'pipe', stdout.stdio, stderr.stdio],
+      }),
+    )
+  } catch (error) {
+    await abandon(recorders)
+    throw error
+  }
   const exit = new Promise<Exit>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
@@ -54,12 +68,11 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
     failed,
     new Promise<undefined>((resolve) => void child.once('spawn', resolve)),
   ])
-  for (const recorder of recorders) recorder.release()
   if (began) {
-    for (const recorder of recorders) recorder.stop()
-    await Promise.allSettled(recorders.map((recorder) => recorder.ended))
+    await abandon(recorders)
     throw cannotStart(command, cwd, began)
   }
+  for (const recorder of recorders) recorder.release()
   if (child.stdout) stdout.attach(child.stdout)
   if (child.stderr) stderr.attach(child.stderr)
   // A process that does not read its input must not break us.
@@ -69,58 +82,8 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   return { pid, exit, recorders, kill: (signal) => killGroup(pid, signal) }
 }
 
-/** Starts a process on a pseudo-terminal. It leads its own session, so its group can be signalled too. */
-export async function startOnPty(options: StartOptions & { cols: number; rows: number }): Promise<Started> {
-  const { command, args, cwd, env, input, logs, wake, cols, rows } = options
-  const pty = await loadPty()
-  // The terminal itself would only show an exit code.
-  if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
-    throw cannotStart(command, cwd, { code: 'ENOENT' })
-  const fd = fs.openSync(logs.pty, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o644)
-  const recorder = recordHere(logs.pty, fd, wake)
-  const terminal = pty.spawn(command, [...args], {
-    cwd,
-    cols,
-    rows,
-    env: { ...env },
-    name: 'xterm-256color',
-    encoding: null,
-  })
-  // With `encoding: null` these are bytes, though the types say text.
-  terminal.onData((data: unknown) => recorder.write(data as Uint8Array))
-  const exit = new Promise<Exit>((resolve) => {
-    terminal.onExit(({ exitCode, signal }) => {
-      recorder.stop()
-      resolve(
-        signal
-          ? { code: null, signal: signalNames.get(signal) ?? `signal ${signal}` }
-          : { code: exitCode, signal: null },
-      )
-    })
-  })
-  if (typeof input === 'object') terminal.write(input.text)
-  return {
-    pid: terminal.pid,
-    exit,
-    recorders: [recorder],
-    kill: (signal) => killGroup(terminal.pid, signal),
-    type: (text) => terminal.write(text),
-  }
-}
-
-async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
-  try {
-    return await import('@lydell/node-pty')
-  } catch (error) {
-    throw new Fault(
-      'PTY_MISSING',
-      'a pseudo-terminal needs the optional package @lydell/node-pty: npm install @lydell/node-pty (or run without pty)',
-      { cause: error },
-    )
-  }
-}
-
-function killGroup(pid: number, signal: NodeJS.Signals): void {
+/** Sends a signal to a process and to all that it has started. */
+export function killGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch (error) {
@@ -129,36 +92,37 @@ function killGroup(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
-function findCommand(command: string, cwd: string, env: NodeJS.ProcessEnv): boolean {
-  const places = command.includes('/') ? [cwd] : (env['PATH'] ?? '').split(delimiter)
-  return places.some((place) => {
-    try {
-      fs.accessSync(command.startsWith('/') ? command : join(place, command), fs.constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
+/** Calls what starts a command; what that throws says that it cannot be started. */
+export function start<Child>(command: string, cwd: string, spawned: () => Child): Child {
+  try {
+    return spawned()
+  } catch (error) {
+    throw cannotStart(command, cwd, error)
+  }
 }
 
-function cannotStart(command: string, cwd: string, cause: unknown): Fault {
-  const code = codeOf(cause)
+/** Nothing will be recorded: what the recorders hold is given back. */
+async function abandon(recorders: readonly Recorder[]): Promise<void> {
+  for (const recorder of recorders) {
+    recorder.release()
+    recorder.stop()
+  }
+  await Promise.allSettled(recorders.map((recorder) => recorder.ended))
+}
+
+export function cannotStart(command: string, cwd: string, cause: unknown): Fault {
+  const code = String(codeOf(cause))
   const why =
-    code !== 'ENOENT'
-      ? String(code)
-      : fs.existsSync(cwd)
-        ? 'no such command; is it installed and on PATH?'
-        : `the working directory ${quote(cwd, 120)} does not exist`
+    code === 'ENOENT' && !fs.existsSync(cwd)
+      ? `the working directory ${quote(cwd, 120)} does not exist`
+      : (reasons.get(code) ?? code)
   return new Fault('SPAWN_FAILED', `cannot start ${quote(command, 120)}: ${why}`, { cause })
 }
 
-const signalNames = new Map([
-  [1, 'SIGHUP'],
-  [2, 'SIGINT'],
-  [3, 'SIGQUIT'],
-  [6, 'SIGABRT'],
-  [9, 'SIGKILL'],
-  [11, 'SIGSEGV'],
-  [13, 'SIGPIPE'],
-  [15, 'SIGTERM'],
+const reasons = new Map([
+  ['ENOENT', 'no such command; is it installed and on PATH?'],
+  ['EACCES', 'it is no program that may be run (EACCES)'],
+  ['ENOTDIR', 'a part of its path, or the working directory, is no directory (ENOTDIR)'],
+  ['E2BIG', 'its arguments and environment are too long; hand long text over as input (E2BIG)'],
+  ['ERR_INVALID_ARG_VALUE', 'its arguments or environment hold a NUL character'],
 ])

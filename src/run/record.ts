@@ -18,8 +18,9 @@ import {
   withOutside,
 } from './fs-diff.ts'
 import { type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
-import { type Exit, type Started, startOnPipes, startOnPty } from './process.ts'
+import { type Exit, type Started, startOnPipes } from './process.ts'
 import { Tail } from './tail.ts'
+import { startOnPty } from './terminal.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 import { Waker } from './waker.ts'
 import { watchdog } from './watchdog.ts'

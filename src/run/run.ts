@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import { finished, type Readable } from 'node:stream'
-import { Fault } from '../base/fault.ts'
+import { Fault, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import { join as joinStages } from '../base/stage.ts'
 import { auto } from '../engines/auto.ts'
@@ -111,8 +111,13 @@ export function run(options: RunOptions): Run {
 
   const book = openJournal(audit, { fsync })
   const attempts = listAttempts(audit)
-  const run_id =
-    options.run_id ?? book.last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id ?? randomUUID()
+  const known = book.last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
+  const { run_id = known ?? randomUUID() } = options
+  if (known !== undefined && run_id !== known) {
+    book.close()
+    const whose = `${quote(audit, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(run_id, 100)}`
+    throw new Fault('JOURNAL_MISMATCH', `${whose}; name another directory, or no run_id`)
+  }
   const attempt = 1 + Math.max(0, ...attempts.map((found) => found.number))
   const recording = recordAttempt({
     reading,

@@ -28,6 +28,17 @@ test('runs on a real pseudo-terminal, and reads the records from there', async (
   expect(again).toBe(readFileSync(join(audit, 'events.jsonl'), 'utf8'))
 })
 
+test.each([10_000, 40_000, 300_000])(
+  'keeps the last bytes of an agent that writes %i and leaves',
+  async (size) => {
+    const { cwd, audit } = workspace()
+    const text = 'x'.repeat(size)
+    writeFileSync(join(cwd, 'said'), `${text}\n`)
+    await ran({ command: 'cat', args: ['said'], cwd, audit, pty: true })
+    expect(readFileSync(join(audit, 'pty-output.1.log'), 'utf8')).toBe(`${text}\r\n`)
+  },
+)
+
 test('a time limit ends it there too', async () => {
   const { cwd, audit } = workspace()
   const { end } = await ran({

@@ -353,6 +353,37 @@ test('a file that is no program is a fault with the system\u2019s word', async (
   })
 })
 
+test('what cannot be started is a fault at once, and nothing of it is left', async () => {
+  const { cwd, audit } = workspace()
+  writeFileSync(join(cwd, 'plain.txt'), 'words')
+  const open = () => readdirSync('/proc/self/fd').length
+  const before = open()
+  for (const [options, why] of [
+    [{ command: join(cwd, 'plain.txt', 'x') }, 'ENOTDIR'],
+    [{ command: 'true', cwd: join(cwd, 'plain.txt') }, 'ENOTDIR'],
+    [{ command: 'true', args: ['x'.repeat(200_000)] }, 'E2BIG'],
+    [{ command: 'true', args: ['a\0b'] }, 'NUL'],
+  ] as const) {
+    const failed = ran({ cwd, audit, fsDiff: false, ...options })
+    await expect(failed).rejects.toMatchObject({
+      code: 'SPAWN_FAILED',
+      message: expect.stringContaining(why),
+    })
+  }
+  expect(open()).toBe(before)
+  expect(existsSync(join(audit, 'stdout.1.log'))).toBe(false)
+})
+
+test('a directory of another run is refused before anything is started', async () => {
+  const { cwd, audit } = workspace()
+  await ran({ command: 'true', cwd, audit, run_id: 'A' })
+  expect(() => run({ command: 'touch', args: ['ran'], cwd, audit, run_id: 'B' })).toThrow(
+    'belongs to the run "A", not to "B"',
+  )
+  expect(existsSync(join(cwd, 'ran'))).toBe(false)
+  expect(await ran({ command: 'true', cwd, audit })).toMatchObject({ end: { run_id: 'A', attempt: 2 } })
+})
+
 test('typing into a run on pipes does nothing', async () => {
   const { cwd, audit } = workspace()
   const live = run({ command: 'cat', cwd, audit, fsDiff: false })

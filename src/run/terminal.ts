@@ -1,0 +1,129 @@
+import fs from 'node:fs'
+import { delimiter, join } from 'node:path'
+import type { IPty } from '@lydell/node-pty'
+import { Fault } from '../base/fault.ts'
+import { withoutStack } from '../base/no-stack.ts'
+import { cannotStart, type Exit, killGroup, type Started, type StartOptions, start } from './process.ts'
+import { recordHere } from './recorder.ts'
+
+/** Starts a process on a pseudo-terminal. It leads its own session, so its group can be signalled too. */
+export async function startOnPty(options: StartOptions & { cols: number; rows: number }): Promise<Started> {
+  const { command, args, cwd, env, input, logs, wake, cols, rows } = options
+  const pty = await loadPty()
+  // The terminal itself would only show an exit code.
+  if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
+    throw cannotStart(command, cwd, { code: 'ENOENT' })
+  const fd = fs.openSync(logs.pty, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o644)
+  const recorder = recordHere(logs.pty, fd, wake)
+  let terminal: Terminal
+  try {
+    terminal = start(command, cwd, () =>
+      pty.spawn(command, [...args], {
+        cwd,
+        cols,
+        rows,
+        env: { ...env },
+        name: 'xterm-256color',
+        encoding: null,
+      }),
+    )
+  } catch (error) {
+    recorder.stop()
+    throw error
+  }
+  const letGo = holdOpen(terminal)
+  // With `encoding: null` these are bytes, though the types say text.
+  terminal.onData((data: unknown) => {
+    recorder.write(data as Uint8Array)
+    drain(terminal, recorder.write)
+  })
+  const exit = new Promise<Exit>((resolve) => {
+    terminal.onExit(({ exitCode, signal }) => {
+      letGo()
+      recorder.stop()
+      resolve(
+        signal
+          ? { code: null, signal: signalNames.get(signal) ?? `signal ${signal}` }
+          : { code: exitCode, signal: null },
+      )
+    })
+  })
+  if (typeof input === 'object') terminal.write(input.text)
+  return {
+    pid: terminal.pid,
+    exit,
+    recorders: [recorder],
+    kill: (signal) => killGroup(terminal.pid, signal),
+    type: (text) => terminal.write(text),
+  }
+}
+
+/** What node-pty has on Unix, and does not tell in its types. */
+type Terminal = IPty & { readonly fd?: number; readonly ptsName?: string }
+
+/**
+ * Opens the side of the terminal that the process has, and keeps it open. When the last one closes it, the terminal
+ * hangs up, and what stands in it is thrown away unread: with us there, the last one is never the process.
+ */
+function holdOpen({ ptsName }: Terminal): () => void {
+  try {
+    const fd = fs.openSync(ptsName!, fs.constants.O_RDWR | fs.constants.O_NOCTTY)
+    return () => fs.closeSync(fd)
+  } catch {
+    // Then the last few kilobytes are as safe as node-pty has them.
+    return () => {}
+  }
+}
+
+/** Reads all that stands in the terminal: node-pty takes 4 KB in a turn, and stops 200 ms after the exit. */
+function drain({ fd }: Terminal, write: (bytes: Uint8Array) => void): void {
+  const bytes = Buffer.allocUnsafe(4096)
+  try {
+    for (let taken = 0; fd !== undefined && taken < MAX_TURN; ) {
+      const length = withoutStack(() => fs.readSync(fd, bytes), undefined)
+      if (length === 0) return
+      write(bytes.subarray(0, length))
+      taken += length
+    }
+  } catch {
+    // EAGAIN: nothing more is there now. Any other failure node-pty will meet by itself.
+  }
+}
+
+/** Bytes that are read from a terminal at once; others must have their turn. */
+const MAX_TURN = 1 << 20
+
+async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
+  try {
+    return await import('@lydell/node-pty')
+  } catch (error) {
+    throw new Fault(
+      'PTY_MISSING',
+      'a pseudo-terminal needs the optional package @lydell/node-pty: npm install @lydell/node-pty (or run without pty)',
+      { cause: error },
+    )
+  }
+}
+
+function findCommand(command: string, cwd: string, env: NodeJS.ProcessEnv): boolean {
+  const places = command.includes('/') ? [cwd] : (env['PATH'] ?? '').split(delimiter)
+  return places.some((place) => {
+    try {
+      fs.accessSync(command.startsWith('/') ? command : join(place, command), fs.constants.X_OK)
+      return true
+    } catch {
+      return false
+    }
+  })
+}
+
+const signalNames = new Map([
+  [1, 'SIGHUP'],
+  [2, 'SIGINT'],
+  [3, 'SIGQUIT'],
+  [6, 'SIGABRT'],
+  [9, 'SIGKILL'],
+  [11, 'SIGSEGV'],
+  [13, 'SIGPIPE'],
+  [15, 'SIGTERM'],
+])
