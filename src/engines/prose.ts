@@ -28,9 +28,7 @@ export function prose() {
     speak(say: Say) {
       const first = frames[0]
       if (!first) return
-      const text = frames
-        .map((frame, index) => (index === 0 ? '' : `\n${frame.blanks ?? ''}`) + shown(frame))
-        .join('')
+      const text = frames.map((frame, index) => between(frames[index - 1], frame) + shown(frame)).join('')
       say.about({ channel: first.channel, from: first.from, to: frames.at(-1)!.to })
       say.confidence(first.channel === 'stdout' ? 0.6 : 0.3)
       say.message(undefined, text)
@@ -52,6 +50,12 @@ export function prose() {
     },
     frames: (): readonly EngineFrame[] => frames,
   }
+}
+
+/** What stood before a frame in the text. */
+function between(before: EngineFrame | undefined, { glue, blanks = '', from }: EngineFrame): string {
+  if (before === undefined) return ''
+  return glue !== undefined && before.to === from ? glue : `\n${blanks}`
 }
 
 /** A block as it stood in the text. */

@@ -40,11 +40,12 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
 
   const emit = (first: Line, frame: Omit<EngineFrame, 'channel' | 'from'>) => {
     const notes = first.note ? [{ code: first.note, message: codes[first.note], at: first.from }] : undefined
-    const { blanks } = first
-    out({ channel, from: first.from, ...frame, ...(blanks && { blanks }), ...(notes && { notes }) })
+    const { blanks, glue } = first
+    const before = glue !== undefined ? { glue } : blanks && { blanks }
+    out({ channel, from: first.from, ...frame, ...before, ...(notes && { notes }) })
   }
 
-  const asText = (line: Line) => {
+  const asText = (line: Line): undefined => {
     const frame = { kind: 'text' as const, to: line.to, text: line.text }
     if (line.text === '' && line.note === undefined) emit(line, { ...frame, blank: true })
     else if (line.open && line.note === undefined && opensDocument(line.text))
@@ -61,38 +62,41 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     emit(held.lines[0]!, { kind: 'text', to: held.lines.at(-1)!.to, text, open: true })
   }
 
+  const passBlanks = () => {
+    if (blanks) asText({ from: blanks.from, to: blanks.to, text: '', open: false })
+    blanks = undefined
+  }
+
   const release = () => {
     const failed = gathering
     gathering = undefined
     for (const line of failed?.lines ?? []) asText(line)
   }
 
-  /** A line outside of any document or block. */
-  const plain = (line: Line) => {
+  /** A line outside of any document or block. Answers with the rest of it, if it had more than a document. */
+  const plain = (line: Line): Line | undefined => {
     const shape = options.cut()[channel]
     if (line.note === 'FRAME_TOO_LONG' || shape === undefined || shape === 'text') return plainText(line)
-    const value = parseLine(line.text)
-    if (value === undefined && isTooDeep(line.text)) {
-      asText({ ...line, note: 'MAX_DEPTH' })
-      return
+    const gathers = (shape === 'documents' || channel === 'pty') && opensDocument(line.text)
+    // A rest may be a record and another rest: to look at all of it each time would take the square of its length.
+    if (line.glue === undefined || !gathers) {
+      const value = parseLine(line.text)
+      if (value === undefined && isTooDeep(line.text)) return asText({ ...line, note: 'MAX_DEPTH' })
+      if (value !== undefined) {
+        const { from, to, text } = line
+        // Nearly every line of a run comes through here.
+        if (line.note === undefined && line.blanks === undefined && line.glue === undefined)
+          out({ kind: 'line', channel, from, to, text, value })
+        else emit(line, { kind: 'line', to, text, value })
+        return undefined
+      }
     }
-    if (value !== undefined) {
-      const { from, to, text } = line
-      // Nearly every line of a run comes through here.
-      if (line.note === undefined && line.blanks === undefined)
-        out({ kind: 'line', channel, from, to, text, value })
-      else emit(line, { kind: 'line', to, text, value })
-      return
-    }
-    if ((shape === 'documents' || channel === 'pty') && opensDocument(line.text)) {
-      gathering = { lines: [], parts: [], logs: [], size: 0, state: balance() }
-      gather(line)
-      return
-    }
-    plainText(line)
+    if (!gathers) return plainText(line)
+    gathering = { lines: [], parts: [], logs: [], size: 0, state: balance() }
+    return gather(line)
   }
 
-  const plainText = (line: Line) => {
+  const plainText = (line: Line): undefined => {
     const label = options.cut().blocks?.find((name) => line.text.trim() === `<${name}>`)
     if (label === undefined || line.open) asText(line)
     else block = { label, lines: [line], size: line.text.length }
@@ -115,22 +119,22 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     }
   }
 
-  const gather = (line: Line) => {
+  /** One more line of a document. Answers with what stands behind its end on the same line. */
+  const gather = (line: Line): Line | undefined => {
     const held = gathering!
     if (held.lines.length > 0) {
       if (channel === 'pty' && startsLog(line.text)) {
         held.logs.push(line)
         held.size += line.text.length + LINE_COST
         if (held.size > maxFrame) release()
-        return
+        return undefined
       }
       // JSON strings hold no raw line end; only a terminal breaks a record there. And a document's inner
       // lines are indented: a record of its own means that the document will not come.
       const broken = channel !== 'pty' && (held.state.inString || opensDocument(line.text))
       if (broken || parseLine(line.text) !== undefined) {
         release()
-        plain(line)
-        return
+        return plain(line)
       }
     }
     held.lines.push(line)
@@ -143,22 +147,21 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
         //  …aaa2026-11-15T00:48:15Z ERROR …
         //      ^ log: read again up to here
         held.state = before
-        const at = line.from + Buffer.byteLength(text.slice(0, log))
-        held.logs.push({ text: text.slice(log), from: at, to: line.to, open: false })
+        held.logs.push({ text: text.slice(log), from: placeOf(line, log), to: line.to, open: false })
         text = text.slice(0, log)
         end = scan(text, held.state)
       }
     }
     if (end === 'broken') {
       release()
-      return
+      return undefined
     }
     held.size += text.length + LINE_COST
     if (end === 'inside') {
       // Inside a string the line end is the terminal's; outside it is the document's, or may as well be.
       held.parts.push(held.state.inString ? text : `${text}\n`)
       if (held.size > maxFrame) release()
-      return
+      return undefined
     }
     //  {"a":1}2026-11-15T00:48:15Z ERROR …
     //         ^ end: what follows is a line of its own
@@ -167,46 +170,57 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     const value = parse(joined) ?? parse(joined.replaceAll('\n', ''))
     if (value === undefined) {
       release()
-      return
+      return undefined
     }
     gathering = undefined
-    const first = held.lines[0]!
-    const rest = text.slice(end)
-    const glued = rest.trim() !== ''
-    const to = glued ? line.from + Buffer.byteLength(text.slice(0, end)) : line.to
-    const frame = { kind: held.lines.length === 1 ? 'line' : 'object', to, text: joined, value } as const
-    emit(first, held.logs.length > 0 || glued ? { ...frame, mended: true } : frame)
+    const rest = restOf(line, text, end)
+    const [first, ...more] = held.lines
+    // Log text that was taken out of this line is not the record's.
+    const to = rest ? rest.from : text === line.text ? line.to : placeOf(line, end)
+    emit(first!, {
+      kind: more.length === 0 ? 'line' : 'object',
+      to,
+      text: joined,
+      value,
+      ...((rest || held.logs.length > 0) && { mended: true }),
+      ...(more.length > 0 && channel === 'pty' && { pieces: held.lines.map((piece) => piece.text) }),
+    })
     for (const log of held.logs) asText(log)
-    if (glued) plain({ text: rest.trimStart(), from: to, to: line.to, open: line.open })
+    return rest
   }
 
   return {
     line(line: Line) {
-      if (line.text.trim() === '' && !block && line.note === undefined) {
+      // Inside a string that a terminal has broken, blanks are the string's.
+      const text = channel === 'pty' && gathering?.state.inString
+      if (line.text.trim() === '' && !text && !block && line.note === undefined) {
         if (gathering) {
           gathering.lines.push({ ...line, text: '' })
           gathering.size += LINE_COST
           if (gathering.size > maxFrame) release()
           return
         }
+        if (blanks && blanks.to !== line.from) passBlanks()
         blanks ??= { from: line.from, to: line.to, text: '' }
         if (blanks.text.length < MAX_BLANKS) blanks.text += '\n'
         blanks.to = line.to
         return
       }
+      // Between the blanks and this line another one may have been passed over, because its twin was there.
+      if (blanks && blanks.to !== line.from) passBlanks()
       const before = blanks
       blanks = undefined
-      const whole = before ? { ...line, from: before.from, blanks: before.text } : line
+      const whole = before
+        ? { ...line, start: line.start ?? line.from, from: before.from, blanks: before.text }
+        : line
       if (block) insideBlock(whole)
-      else if (gathering) gather(whole)
-      else plain(whole)
+      else for (let next: Line | undefined = whole; next; ) next = gathering ? gather(next) : plain(next)
     },
     end() {
       for (const held of block?.lines ?? []) asText(held)
       block = undefined
       cutOff()
-      if (blanks) asText({ from: blanks.from, to: blanks.to, text: '', open: false })
-      blanks = undefined
+      passBlanks()
     },
     /** Lines are being held, so what comes next may belong to them. */
     holding() {
@@ -223,6 +237,30 @@ interface Gathering {
   readonly logs: Line[]
   size: number
   state: Balance
+}
+
+/** Where the first so many units of a line's text end in its channel. */
+function placeOf(line: Line, units: number): number {
+  if (line.places) return line.places.endOf(line.skip! + units)
+  return (line.start ?? line.from) + Buffer.byteLength(line.text.slice(0, units))
+}
+
+/** What stands in a line behind the record that ends at `end`, if it is more than blanks. */
+function restOf(line: Line, text: string, end: number): Line | undefined {
+  const behind = text.slice(end)
+  const rest = behind.trimStart()
+  if (rest === '') return undefined
+  const glue = behind.slice(0, behind.length - rest.length)
+  const from = placeOf(line, end)
+  return {
+    text: rest,
+    from,
+    to: line.to,
+    open: line.open,
+    glue,
+    start: from + Buffer.byteLength(glue),
+    ...(line.places && { places: line.places, skip: line.skip! + end + glue.length }),
+  }
 }
 
 /** True for `{` before a key or the line end, and for `[` before a value or the line end. */

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Code } from '../base/fault.ts'
 import { escapeRemover } from '../frames/ansi.ts'
 import { bomAt, CR, ESC, LF, NUL } from '../frames/bytes.ts'
+import { type Kept, Places } from './places.ts'
 
 /** Of a line that outgrew the limit, so many bytes are decoded for its raw record. */
 const HEAD = 8192
@@ -17,6 +18,13 @@ export interface Line {
   readonly note?: Code
   /** Blank lines before it that belong to its range. */
   readonly blanks?: string
+  /** Where its own text begins, if that is not `from`. */
+  readonly start?: number
+  /** Where its characters stood, if the text is not the bytes one by one; `skip` of them are not in `text`. */
+  readonly places?: Places
+  readonly skip?: number
+  /** It is the rest of a line whose beginning was a record, behind these blanks. */
+  readonly glue?: string
 }
 
 /**
@@ -40,15 +48,15 @@ export function lines(
   const cut = (bytes: Buffer, to: number, open: boolean) => {
     let end = bytes.length
     if (!open && bytes[end - 1] === LF) end--
-    if (bytes[end - 1] === CR) end--
+    end = beforeCr(bytes, 0, end)
     if (known && !skipping && !open && end > 0 && known(bytes.subarray(0, end))) {
       from = to
       return
     }
     const slice = bytes.subarray(0, skipping ? Math.min(end, HEAD) : end)
-    const text = clean(slice)
-    const note = skipping ? 'FRAME_TOO_LONG' : noteOf(text, slice, 0, slice.length)
-    out(note ? { text, from, to, open, note } : { text, from, to, open })
+    const line = clean(slice, from)
+    const note = skipping ? 'FRAME_TOO_LONG' : noteOf(line.text, slice, 0, slice.length)
+    out(note ? { ...line, from, to, open, note } : { ...line, from, to, open })
     from = to
   }
 
@@ -92,14 +100,15 @@ export function lines(
   /** A line that lies whole in one chunk, as nearly all do: decoded in place, without a view of its own. */
   const whole = (bytes: Buffer, start: number, at: number, escaped: boolean) => {
     const to = from + at + 1 - start
-    const end = at > start && bytes[at - 1] === CR ? at - 1 : at
+    const end = beforeCr(bytes, start, at)
     if (!(known && end > start && known(bytes.subarray(start, end)))) {
-      const text =
-        escaped || isFramedByC1(bytes, start, end)
-          ? clean(bytes.subarray(start, end))
-          : withoutMarks(bytes.toString('utf8', start, end))
-      const note = noteOf(text, bytes, start, end)
-      out(note ? { text, from, to, open: false, note } : { text, from, to, open: false })
+      const text = escaped || isFramedByC1(bytes, start, end) ? undefined : bytes.toString('utf8', start, end)
+      if (text === undefined || isMark(text.charCodeAt(0)) || text.includes('\ufffd')) {
+        const slice = bytes.subarray(start, end)
+        const line = clean(slice, from)
+        const note = noteOf(line.text, slice, 0, slice.length)
+        out(note ? { ...line, from, to, open: false, note } : { ...line, from, to, open: false })
+      } else out({ text, from, to, open: false })
     }
     from = to
   }
@@ -138,18 +147,41 @@ function beginsWithNul(bytes: Buffer, start: number, end: number): boolean {
   return at < end && bytes[at] === NUL
 }
 
-/** Decodes a line and takes out escape sequences. */
-function clean(bytes: Buffer): string {
-  if (bytes.includes(ESC)) return withoutMarks(withoutEscapes(bytes).toString('utf8'))
-  if (!isFramedByC1(bytes, 0, bytes.length)) return withoutMarks(bytes.toString('utf8'))
-  // Without ESC, C1 controls inside a record are text that a CLI did not escape in its JSON; around it they
-  // are sequences.
-  const open = bytes.indexOf(BRACE)
-  const from = open < 0 ? bytes.length : open
-  const to = Math.max(from, bytes.lastIndexOf(CLOSING_BRACE) + 1)
-  const head = withoutEscapes(bytes.subarray(0, from))
-  const tail = withoutEscapes(bytes.subarray(to))
-  return withoutMarks(Buffer.concat([head, bytes.subarray(from, to), tail]).toString('utf8'))
+/** Decodes a line that begins at `from`, and takes out escape sequences, and NULs and a BOM at its start. */
+function clean(bytes: Buffer, from: number): Pick<Line, 'text' | 'start' | 'places' | 'skip'> {
+  const kept: Buffer[] = []
+  const runs: Kept[] = []
+  const escapes = bytes.includes(ESC)
+  if (escapes) keepPlain(bytes, 0, kept, runs)
+  else if (isFramedByC1(bytes, 0, bytes.length)) {
+    // Without ESC, C1 controls inside a record are text that a CLI did not escape in its JSON; around it they
+    // are sequences.
+    const open = bytes.indexOf(BRACE)
+    const start = open < 0 ? bytes.length : open
+    const end = Math.max(start, bytes.lastIndexOf(CLOSING_BRACE) + 1)
+    keepPlain(bytes.subarray(0, start), 0, kept, runs)
+    kept.push(bytes.subarray(start, end))
+    runs.push({ at: start, length: end - start })
+    keepPlain(bytes.subarray(end), end, kept, runs)
+  } else kept.push(bytes)
+  const whole = (kept.length === 1 ? kept[0]! : Buffer.concat(kept)).toString('utf8')
+  let skip = 0
+  while (isMark(whole.charCodeAt(skip))) skip++
+  const text = skip === 0 ? whole : whole.slice(skip)
+  if (runs.length > 0) return { text, places: new Places(whole, from, runs), skip }
+  return skip === 0 ? { text } : { text, start: from + Buffer.byteLength(whole.slice(0, skip)) }
+}
+
+/** What stands at the start of a line and is no part of it: NULs and a BOM. */
+function isMark(unit: number): boolean {
+  return unit === 0 || unit === 0xfeff
+}
+
+/** One past the last byte that is no CR: a terminal inside a terminal adds one more. */
+function beforeCr(bytes: Buffer, start: number, end: number): number {
+  let at = end
+  while (at > start && bytes[at - 1] === CR) at--
+  return at
 }
 
 const C1_LEAD = 0xc2
@@ -162,18 +194,19 @@ function isFramedByC1(bytes: Buffer, start: number, end: number): boolean {
   return bytes[start] === BRACE && bytes[end - 1] !== CLOSING_BRACE
 }
 
-/** Takes NULs and a BOM off the start. */
-function withoutMarks(text: string): string {
-  let at = 0
-  while (text.charCodeAt(at) === 0 || text.charCodeAt(at) === 0xfeff) at++
-  return at === 0 ? text : text.slice(at)
-}
-
-/** No sequence crosses an LF, so each line is cleaned by itself. */
-function withoutEscapes(bytes: Buffer): Buffer {
-  const kept: Buffer[] = []
-  const remover = escapeRemover({ keep: (part) => void kept.push(part), drop() {} })
+/** Keeps what is no escape sequence. None crosses an LF, so each line is cleaned by itself. */
+function keepPlain(bytes: Buffer, offset: number, kept: Buffer[], runs: Kept[]): void {
+  let at = offset
+  const remover = escapeRemover({
+    keep(part) {
+      kept.push(part)
+      runs.push({ at, length: part.length })
+      at += part.length
+    },
+    drop(count) {
+      at += count
+    },
+  })
   remover.write(bytes)
   remover.end()
-  return Buffer.concat(kept)
 }

@@ -30,8 +30,12 @@ export interface EngineFrame extends Frame {
   readonly value?: unknown
   /** Blank lines that stand before the frame and belong to its range. */
   readonly blanks?: string
+  /** It stands on the same line as the frame before it, behind these blanks. */
+  readonly glue?: string
   /** The record was put together from torn lines. */
   readonly mended?: true
+  /** The lines of a PTY that it was put together from: on another channel they may be no record. */
+  readonly pieces?: readonly string[]
 }
 
 /** What a tool call may tell. */

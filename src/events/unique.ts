@@ -46,6 +46,9 @@ export function unique(options: UniqueOptions) {
   /** Up to which id of the PTY its channel was heard: who waits before that finds no twin there, as all keep their order. */
   const heard = { stdout: 0, stderr: 0 }
 
+  /** Line ends do not count: those outside of strings may be the document's, or the terminal's. */
+  const keyOf = ({ text }: EngineFrame) => hash(text.includes('\n') ? text.replaceAll('\n', '') : text)
+
   const remember = (channel: Channel, key: string) => {
     const keys = emitted[channel]
     keys.set(key, (keys.get(key) ?? 0) + 1)
@@ -67,9 +70,10 @@ export function unique(options: UniqueOptions) {
     return true
   }
 
-  const wait = (key: string, frame: EngineFrame) => {
+  const wait = (key: string, { pieces, ...frame }: EngineFrame) => {
     const id = nextId++
-    ;(frame.value === undefined ? lines : records).set(id, { key, frame })
+    const pieceKeys = pieces?.filter((piece) => piece !== '').map((piece) => hash(piece))
+    ;(frame.value === undefined ? lines : records).set(id, { key, frame, pieceKeys })
     heldSize += frame.text.length
     const queue = waitingByKey.get(key)
     if (queue) queue.ids.push(id)
@@ -87,11 +91,26 @@ export function unique(options: UniqueOptions) {
     return waited
   }
 
-  /** Emits a record from the PTY. If its twin comes after all, that one is silent. */
+  /**
+   * Emits a record from the PTY. If its twin comes after all, that one is silent. A record that a terminal shows
+   * in lines is none if another channel had these lines, where they were no record.
+   */
   const letGo = (id: number, late: boolean) => {
-    const { key, frame } = leave(id)
+    const { key, frame, pieceKeys } = leave(id)
+    if (pieceKeys && (forgetAll('stdout', pieceKeys) || forgetAll('stderr', pieceKeys))) {
+      paired++
+      return
+    }
     remember('pty', key)
     pass(frame, late ? 'late' : 'pty-only')
+  }
+
+  /** Takes all of these out, or none. */
+  const forgetAll = (channel: Channel, keys: readonly string[]): boolean => {
+    const failed = keys.findIndex((key) => !forget(channel, key))
+    if (failed < 0) return true
+    for (const key of keys.slice(0, failed)) remember(channel, key)
+    return false
   }
 
   /** What the PTY has at `id` met its twin: records that wait before that may not find one any more. */
@@ -113,13 +132,17 @@ export function unique(options: UniqueOptions) {
   }
 
   const admitPty = (frame: EngineFrame) => {
-    if (!seen.stdout) {
-      if (!alone()) remember('pty', hash(frame.text))
+    if (alone()) {
       pass(frame, 'first')
       return
     }
-    const key = hash(frame.text)
+    const key = keyOf(frame)
     if (cancel(key)) return
+    if (!seen.stdout) {
+      remember('pty', key)
+      pass(frame, 'first')
+      return
+    }
     wait(key, frame)
     while (records.size + lines.size > window || heldSize > maxHeld) letGo(oldest(), true)
   }
@@ -135,7 +158,7 @@ export function unique(options: UniqueOptions) {
       pass(frame, 'first')
       return
     }
-    const key = hash(frame.text)
+    const key = keyOf(frame)
     const queue = waitingByKey.get(key)
     if (queue) {
       const id = queue.ids[queue.head]!
@@ -188,6 +211,8 @@ export function unique(options: UniqueOptions) {
 interface Waiting {
   readonly key: string
   readonly frame: EngineFrame
+  /** The digests of its lines, if it was put together. */
+  readonly pieceKeys: readonly string[] | undefined
 }
 
 interface Queue {

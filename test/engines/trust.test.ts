@@ -159,3 +159,13 @@ test('a subagent ends nothing and gives no result', () => {
     structured_payload: { a: 1 },
   })
 })
+
+test('an answer in plain text is what was written, though a line of it begins with JSON', () => {
+  for (const [written, said] of [
+    ['Answer:\n{"a":1} is the answer\n', 'Answer:\n{"a":1} is the answer'],
+    ['{"a":1}{"b":2}, both\n\nof them\n', '{"a":1}{"b":2}, both\n\nof them'],
+  ]) {
+    for (const engine of [auto, claude, gemini])
+      expect(texts(run(engine, { stdout: written!, exit: 0 }))).toEqual([said])
+  }
+})

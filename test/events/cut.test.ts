@@ -103,8 +103,30 @@ describe('the PTY', () => {
     expect(brief(cut('{"a":"你\r\n好","b":12\r\n34}\r\n', 'pty'))).toEqual([{ a: '你好', b: 1234 }])
   })
 
+  test('wraps blanks inside a string too', () => {
+    expect(brief(cut(`{"a":"x\r\n     \r\n   \r\ny"}\r\n`, 'pty'))).toEqual([{ a: `x${' '.repeat(8)}y` }])
+  })
+
   test('gives lines back that do not make a record', () => {
     expect(brief(cut('{"a":"xxx\r\n{"c":1}\r\n', 'pty'))).toEqual(['{"a":"xxx', { c: 1 }])
+  })
+})
+
+describe('what stands behind a record on its line', () => {
+  test('has its own place, though blank lines or escapes stand before the record', () => {
+    for (const before of ['\r\n\r\n', '\u001b[32m', '\u0000', '\r\n\u001b[32m']) {
+      const record = `${before}{"a":"é"}`
+      const [first, rest] = cut(`${record} LOG text\r\n`, 'pty')
+      expect([first!.to, rest!.from]).toEqual([Buffer.byteLength(record), Buffer.byteLength(record)])
+      expect([first!.value, rest!.text, rest!.glue]).toEqual([{ a: 'é' }, 'LOG text', ' '])
+    }
+  })
+
+  test('may be ten thousand records', () => {
+    const frames = cut(`${'{"a":1} '.repeat(2000)}\u001b[0m${'{}'.repeat(8000)} end\n`, 'pty')
+    expect(frames).toHaveLength(10_001)
+    expect(frames[3000]!.from).toBe(8 * 2000 + 4 + 2 * 1000)
+    expect(frames.at(-1)).toMatchObject({ text: 'end', glue: ' ' })
   })
 })
 

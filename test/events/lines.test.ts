@@ -14,17 +14,28 @@ function linesOf(input: Uint8Array | string, size = Number.POSITIVE_INFINITY, ma
 const textsOf = (input: Uint8Array | string) => linesOf(input).map((line) => line.text)
 
 describe('lines', () => {
-  test('end at LF only, and one CR belongs to the end', () => {
-    expect(textsOf('a\r\nb\rc\u2028d\u0085e\n\nf')).toEqual(['a', 'b\rc\u2028d\u0085e', '', 'f'])
+  test('end at LF only, and the CRs before it belong to the end', () => {
+    expect(textsOf('a\r\nb\rc\u2028d\u0085e\n\nf\r\r\n')).toEqual(['a', 'b\rc\u2028d\u0085e', '', 'f'])
   })
 
   test('lose escape sequences, leading NULs (with a note) and a BOM, and keep their offsets', () => {
     const input = '\u001b[31mred\u001b[0m\n\u0000\ufeff{"a":1}\n\u001b]0;title\u0007x\n'
-    expect(linesOf(input)).toEqual([
+    expect(linesOf(input)).toMatchObject([
       { text: 'red', from: 0, to: 13, open: false },
       { text: '{"a":1}', from: 13, to: 25, open: false, note: 'NUL_BYTES' },
       { text: 'x', from: 25, to: 37, open: false },
     ])
+  })
+
+  test('know where their characters stood', () => {
+    const places = ([line]: Line[]) =>
+      [...line!.text].map((_, at) => line!.places?.endOf(line!.skip! + at + 1))
+    // Each place is one past the character’s last byte; the escapes before it belong to it.
+    expect(places(linesOf('\u001b[1mé\u001b[0mx\u001b[Ky\n'))).toEqual([6, 11, 15])
+    expect(places(linesOf('\u009b1m{a\u009bx}\u009b0m\n'))).toEqual([5, 6, 8, 9, 10])
+    expect(places(linesOf('\0\u001b[1mx\n'))).toEqual([6])
+    const [line] = linesOf('\u001b[1mabc\n')
+    expect([3, 1, 2].map((units) => line!.places!.endOf(units))).toEqual([7, 5, 6])
   })
 
   test('keep C1 controls that a CLI left in its JSON', () => {

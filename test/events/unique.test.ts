@@ -109,6 +109,56 @@ describe('twins on stdout and PTY', () => {
   })
 })
 
+describe('a record that a terminal shows in lines', () => {
+  const shown = (text: string): EngineFrame => ({
+    kind: 'object',
+    channel: 'pty',
+    from: 0,
+    to: 1,
+    text,
+    value: { text },
+    pieces: text.split('\n'),
+  })
+
+  test('is the one that stdout has in one line', () => {
+    const { floor, put, passed } = pairing()
+    floor.announce(['stdout', 'pty'])
+    put('stdout', '{"a":1}')
+    floor.admit(shown('{"a":\n1}'))
+    floor.end()
+    expect(passed).toEqual(['stdout:{"a":1}'])
+  })
+
+  test.each(['stdout', 'stderr'] as const)('is none where %s has it in lines', (channel) => {
+    const { floor, put, passed } = pairing()
+    floor.announce(['stdout', 'stderr', 'pty'])
+    floor.admit(shown('{\n"a":1\n}'))
+    for (const line of ['{', '"a":1', '}']) put(channel, line, false)
+    floor.end()
+    expect(passed).toEqual([`${channel}:{`, `${channel}:"a":1`, `${channel}:}`])
+    expect(floor.counts().held).toBe(0)
+  })
+
+  test('is one where a line is missing there', () => {
+    const { floor, put, passed } = pairing()
+    floor.announce(['stdout', 'stderr', 'pty'])
+    floor.admit(shown('{\n"a":1\n}'))
+    for (const line of ['{', '"a":1']) put('stderr', line, false)
+    floor.end()
+    expect(passed).toEqual(['stderr:{', 'stderr:"a":1', 'pty:{\n"a":1\n} pty-only'])
+  })
+})
+
+test('stderr and a PTY without stdout give a line once, whoever comes first', () => {
+  for (const order of [['stderr', 'pty'] as const, ['pty', 'stderr'] as const]) {
+    const { floor, put, passed } = pairing()
+    floor.announce(['stderr', 'pty'])
+    for (const channel of order) put(channel, 'log', false)
+    floor.end()
+    expect(passed).toEqual([`${order[0]}:log`])
+  }
+})
+
 describe('the window', () => {
   test('bounds what is remembered, and says that a twin may be emitted again', () => {
     const { floor, put, passed } = pairing(4)

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { claude } from '../../src/engines/claude.ts'
 import { codex } from '../../src/engines/codex.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { codesOf, endOf, only, run, texts } from '../engines/run.ts'
@@ -167,6 +168,35 @@ describe('B11 a PTY that wraps, ends lines in CRLF and echoes', () => {
     expect(only(alone, 'raw.pty')).toEqual([])
     const both = run(codex, { stdout: `${long}\n`, pty: `${wrapped(columns)}\r\n` })
     expect(texts(both)).toEqual(['x'.repeat(300)])
+  })
+  test('B11 wrapped at any column, also outside of strings: the run is the one of stdout', () => {
+    const records = [
+      {
+        type: 'system',
+        subtype: 'init',
+        session_id: 's',
+        uuid: 'u',
+        model: 'm',
+        tools: ['Bash', 'Edit', 'Read'],
+      },
+      {
+        type: 'assistant',
+        session_id: 's',
+        uuid: 'u',
+        message: { id: 'm', content: `a${' '.repeat(150)}b` },
+      },
+      { type: 'result', subtype: 'success', session_id: 's', is_error: false },
+    ].map((record) => JSON.stringify(record))
+    const stdout = `${records.join('\n')}\n`
+    const expected = run(claude, { stdout, exit: 0 })
+    for (let columns = 20; columns < 140; columns++) {
+      const rows = records.flatMap((record) => record.match(new RegExp(`.{1,${columns}}`, 'g'))!)
+      const pty = rows.map((row) => `${row}\r\n`).join('')
+      expect(run(claude, { stdout, pty, exit: 0 }), `${columns} columns`).toEqual(expected)
+      expect(texts(run(claude, { pty, exit: 0 })), `${columns} columns`).toEqual(texts(expected))
+    }
+    // A terminal inside a terminal ends its lines with CR CR LF.
+    expect(run(claude, { stdout, pty: stdout.replaceAll('\n', '\r\r\n'), exit: 0 })).toEqual(expected)
   })
   test('B11 what never becomes a record stays raw', () => {
     const events = run(codex, { pty: `${wrapped(80).slice(0, 200)}\r\nno JSON\r\n${message('a')}\r\n` })
