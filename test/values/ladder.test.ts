@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Rules } from '../../src/values/attempt.ts'
+import { fenceBodies } from '../../src/values/fence-body.ts'
 import { climb } from '../../src/values/ladder.ts'
+import { marksDropped } from '../../src/values/marks.ts'
 import { checkOf, type Schema } from '../../src/values/schema.ts'
 
 const base: Rules = {
@@ -114,6 +116,84 @@ describe('the rungs', () => {
       code: 'SCHEMA_FAILED',
       cut: true,
     })
+  })
+})
+
+describe('the edges of the rungs', () => {
+  const bodies = (text: string) => [...fenceBodies(text, { loose: false, arrays: true })]
+
+  test.each([
+    ['an indent of three', '   ```\n{"a":1}\n   ```', ['{"a":1}']],
+    ['an indent of four', '    ```\n{"a":1}\n    ```', []],
+    ['a closer with an indent of four', '```\n{"a":1}\n    ```\n```', ['{"a":1}\n    ```']],
+    ['two marks', '``\n{"a":1}\n``', []],
+    ['more marks at the end', '```\n{"a":1}\n`````', ['{"a":1}']],
+    ['fewer marks at the end', '````\n{"a":1}\n```\n````', ['{"a":1}\n```']],
+    ['marks of the other kind', '```\n{"a":1}\n~~~\n```', ['{"a":1}\n~~~']],
+    ['words behind the closer', '```\n{"a":1}\n``` x\n```', ['{"a":1}\n``` x']],
+    ['blanks behind the closer', '```\n{"a":1}\n``` \t\nx', ['{"a":1}']],
+    ['an array in it', '```\n[1]\n```', ['[1]']],
+    ['words in it', '```\nwords\n```', []],
+    ['a backtick in the label', '```json `\n{"a":1}\n```', []],
+    ['a backtick in the label of tildes', '~~~json `\n{"a":1}\n~~~', ['{"a":1}']],
+    ['a label and more', '``` JSONC x=1\n{"a":1}\n```', ['{"a":1}']],
+    ['a label that only begins so', '```jsonx\n{"a":1}\n```', []],
+    ['a label of 1024', `\`\`\`json ${'x'.repeat(1019)}\n{"a":1}\n\`\`\``, ['{"a":1}']],
+    ['a label of 1025', `\`\`\`json ${'x'.repeat(1020)}\n{"a":1}\n\`\`\``, []],
+    ['nothing in it', '```json\n```', ['']],
+    ['another one at once', '```json\n1\n```\n```json\n2\n```', ['1', '2']],
+    ['a value before it', '{"a":"\n```json\n1\n```"}\n```json\n2\n```', ['2']],
+  ])('a fence with %s', (_name, text, found) => {
+    expect(bodies(text)).toEqual(found)
+  })
+
+  test.each([' ', '\n', '\r', '\t', '\ufeff'])(
+    'an object in prose may have %j before its first key',
+    (blank) => {
+      expect(value(`see {${blank}"a":1} and so on`)).toMatchObject({ value: { a: 1 } })
+      expect(value(`see [${blank}{"a":1}] and so on`, { root: 'any' })).toMatchObject({ value: [{ a: 1 }] })
+    },
+  )
+
+  test('an escaped quote in prose does not open a string', () => {
+    expect(value('it said \\" here: {"a":1} ok')).toMatchObject({ value: { a: 1 } })
+    expect(value('C:\\{"a":1} ok')).toMatchObject({ value: { a: 1 } })
+  })
+
+  test.each([
+    ['<think>{"a":0}</think>{"a":1}', 1],
+    ['\t <think>{"a":0}</think>{"a":1}', 1],
+    ['x\r\n<think>{"a":0}</think>{"a":1}', 1],
+    ['\ufeff<think>{"a":0}</think>{"a":1}', 1],
+    ['x <think>{"a":0}</think>{"a":1}', 0],
+    [`${' '.repeat(1024)}<think>{"a":0}</think>{"a":1}`, 1],
+    ['<thinkx>{"a":0}</thinkx>{"a":1}', 0],
+    ['<think>{"a":0}</thinking></think>{"a":1}', 1],
+    ['<thinking>{"a":0}</think></thinking>{"a":1}', 1],
+  ])('a think block is the first thing on its line: %j', (text, a) => {
+    expect(value(text)).toMatchObject({ value: { a } })
+  })
+
+  test.each([
+    ['{"a":1,\n```\n"b":"```"}', '{"a":1,\n\n"b":"```"}', 1],
+    ['{"a":"```",\n~~~js \r\n"b":2\n```}', '{"a":"```",\n\r\n"b":2\n}', 2],
+    ['~~~\n{"a":1}\n```json', '\n{"a":1}\n', 2],
+    ['```json5 x\n{"a":1}', 'json5 x\n{"a":1}', 1],
+    ['{"a":"x', '{"a":"x', 0],
+    ['{"a":"``` x', '{"a":"``` x', 0],
+    ['"```"```"```"', '"```""```"', 1],
+  ])('fence marks outside of strings: %j', (text, without, count) => {
+    expect(marksDropped(text)).toEqual({ text: without, count })
+  })
+
+  test('what failed says how it begins, or that it is blank', () => {
+    const detail = (text: string, more = {}) => {
+      const result = climb(text, rules(more))
+      return result.ok ? undefined : result.detail
+    }
+    expect(detail('words')).toBe('it starts with "words"')
+    expect(detail('')).toBe('it is blank')
+    expect(detail(`${'['.repeat(600)}`)).toBe('more than 512 levels')
   })
 })
 
