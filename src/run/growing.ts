@@ -6,7 +6,7 @@ import { readBlock } from './recorded.ts'
 import { Tail } from './tail.ts'
 
 /** Bytes of one channel, and when they were read, if somebody noted it. */
-export interface Portion {
+interface Portion {
   readonly channel: Channel
   readonly bytes: Buffer
   readonly ms?: number

@@ -30,7 +30,7 @@ export interface LedgerEntry {
  */
 export interface Ledger {
   read(issueRef: string): Promise<LedgerEntry | undefined>
-  /** The new entry, or undefined if somebody was faster. */
+  /** The new entry, with all that `next` has, or undefined if somebody was faster. */
   swap(
     issueRef: string,
     version: number,
