@@ -32,11 +32,18 @@ export function isStream(answer: Answer): answer is AsyncIterable<string | Uint8
 }
 
 /**
- * Waits for a promise, but no longer than until the signal is aborted: a call that does not look at its
- * signal must not hold us.
+ * Asks somebody, but not if the signal is aborted, and waits no longer than until it is: a call that does not
+ * look at its signal must not hold us.
  */
-export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (!signal) return promise
+export async function unlessAborted<T>(
+  ask: () => T | PromiseLike<T>,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  if (!signal) return ask()
+  signal.throwIfAborted()
+  const promise = Promise.resolve(ask())
+  // It may fail when nobody waits for it any more, and that must not end the process.
+  promise.catch(() => {})
   signal.throwIfAborted()
   let onAbort: (() => void) | undefined
   const aborted = new Promise<never>((_, reject) => {

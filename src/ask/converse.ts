@@ -61,7 +61,7 @@ export async function* converse<S extends Schema | undefined>(
     stopWhenValid = false,
   } = options
   const tell = async (...told: Parameters<NonNullable<typeof options.onAttempt>>) => {
-    await unlessAborted(Promise.resolve(options.onAttempt?.(...told)), signal)
+    await unlessAborted(() => options.onAttempt?.(...told), signal)
   }
   const kept = await keeper(options)
   if (kept.hit) {
@@ -77,7 +77,7 @@ export async function* converse<S extends Schema | undefined>(
     const fault = failed.at(-1)?.fault
     const again = fault && retryText(retryPrompt, { error: summaryOf(fault), fault, attempt: attempt - 1 })
     const answer = await unlessAborted(
-      Promise.resolve(
+      () =>
         call({
           // Only the correction and the original prompt: the bad answer is not shown to the model again.
           prompt: again === undefined ? prompt : `${prompt}\n\n${again}`,
@@ -86,7 +86,6 @@ export async function* converse<S extends Schema | undefined>(
           attempt,
           ...(signal ? { signal } : {}),
         }),
-      ),
       signal,
     )
     const look = watch ? watcher(options, attempt) : undefined
@@ -95,8 +94,7 @@ export async function* converse<S extends Schema | undefined>(
       let open = true
       try {
         while (open) {
-          const next = pieces.next()
-          const step = signal ? await unlessAborted(next, signal) : await next
+          const step = signal ? await unlessAborted(() => pieces.next(), signal) : await pieces.next()
           open = step.done !== true
           if (step.done) break
           const text = read.write(step.value)

@@ -24,7 +24,7 @@ export async function keeper<S extends Schema | undefined>(options: AskOptions<S
       timer = setTimeout(() => reject(new Error(`no answer in ${maxCacheWait} ms`)), maxCacheWait)
     })
     try {
-      return await unlessAborted(Promise.race([ask(), late]), signal)
+      return await unlessAborted(() => Promise.race([ask(), late]), signal)
     } finally {
       clearTimeout(timer)
     }
@@ -36,7 +36,7 @@ export async function keeper<S extends Schema | undefined>(options: AskOptions<S
       const { value, repair_level, notes } = outcome
       // An unfinished value passed only as far as it goes.
       if (survivesJson(value) && !outcome.incomplete?.length) {
-        await wait(() => cache.set(key, { value, repair_level, notes })).catch(note)
+        await wait(async () => cache.set(key, copyOf({ value, repair_level, notes }))).catch(note)
       }
       return trouble.length > 0 ? { ...outcome, notes: [...notes, ...trouble] } : outcome
     },
@@ -45,8 +45,14 @@ export async function keeper<S extends Schema | undefined>(options: AskOptions<S
 
 /** What a cache gives back is looked at before it is believed. */
 function checked(entry: CacheEntry | undefined): CacheEntry | undefined {
-  if (entry === undefined || isEntry(entry)) return entry
+  if (entry === undefined) return undefined
+  if (isEntry(entry)) return copyOf(entry)
   throw new Error('what it gave back is no entry')
+}
+
+/** A cache in memory keeps the very value: without a copy, what one caller does to it would be seen by the next. */
+function copyOf({ value, repair_level, notes }: CacheEntry): CacheEntry {
+  return structuredClone({ value, repair_level, notes })
 }
 
 /** A plain JSON Schema is asked again; any other may turn values into something it does not take itself. */

@@ -1,8 +1,11 @@
-import { clip, codes, Fault } from '../base/fault.ts'
+import { clip, codes, Fault, visible } from '../base/fault.ts'
 
 /** Why an answer could not be used, as it is told to the model. */
 export interface Failure {
-  /** A bounded summary of what is wrong. It never quotes the answer. */
+  /**
+   * A summary of what is wrong: one line, at most 600 characters. Of the answer it only has the names of
+   * properties, and what the messages of a schema that is code repeat; control characters are spelled out.
+   */
   readonly error: string
   readonly fault: Fault
   /** The attempt that failed, from 1. */
@@ -45,13 +48,18 @@ export function retryText(prompt: RetryPrompt, failure: Failure): string {
 
 const MAX_SUMMARY = 600
 const MAX_ERRORS = 8
+const MAX_PATH = 120
 
 /**
- * What is wrong, in words that are ours or the schema's. What was found in the answer is left out: a model
- * that reads its own mistake tends to repeat it, and the answer may hold instructions.
+ * What is wrong, in words that are ours or the schema's. The values that were found are left out: a model
+ * that reads its own mistake tends to repeat it, and the answer may hold instructions. The names of properties have to
+ * stay, or nobody could tell where the mistake is; they are quoted.
  */
 export function summaryOf(fault: Fault): string {
   const errors = (fault.errors ?? []).slice(0, MAX_ERRORS)
-  const rules = errors.map(({ path, message }) => `${path || 'the root'}: ${message.split(', found ')[0]}`)
-  return clip([codes[fault.code], ...rules].join('; '), MAX_SUMMARY)
+  const rules = errors.map(({ path, message }) => {
+    const place = path === '' ? 'the root' : JSON.stringify(clip(path, MAX_PATH))
+    return `${place}: ${message.split(', found ')[0]}`
+  })
+  return clip(visible([codes[fault.code], ...rules].join('; ')), MAX_SUMMARY)
 }

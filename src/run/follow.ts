@@ -1,17 +1,15 @@
 import { createHash } from 'node:crypto'
-import fs from 'node:fs'
 import { join } from 'node:path'
 import { codes } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Event, EventOf } from '../events/event.ts'
-import type { Channel } from '../frames/chunk.ts'
 import { LOCK_FILE } from '../sinks/journal.ts'
-import { isLocked, isSameProcess } from '../sinks/lock.ts'
+import { isLocked } from '../sinks/lock.ts'
 import { type Attempt, channels, fileNames } from './audit.ts'
-import { parseChunkLine } from './chunk-log.ts'
+import { growing } from './growing.ts'
 import { type Meta, readMeta } from './meta.ts'
-import { exitOf, opening, type RecordedOptions, readBlock, startOf } from './recorded.ts'
-import { Tail } from './tail.ts'
+import { exitOf, opening, type RecordedOptions, startOf } from './recorded.ts'
+import { isDraining, lives, RECORDER_MS } from './resume.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 import { Waker } from './waker.ts'
 
@@ -38,12 +36,15 @@ export async function* follow(dir: string, options: FollowOptions): AsyncGenerat
   until.once('close', waker.wake)
   try {
     for (let number = wanted ?? 0; !until.destroyed; ) {
-      const attempt = list().find((found) => (wanted ? found.number === number : found.number >= number))
+      const find = () => list().find((found) => (wanted ? found.number === number : found.number >= number))
+      const found = find()
+      // Looked up again: its last file may have come since.
+      const attempt = found && !isStarting(dir, found) ? find() : undefined
       if (attempt) {
-        yield* followAttempt(dir, attempt, reading, until, waker)
+        yield* followAttempt(dir, attempt, { ...options, reading }, waker)
         if (wanted) return
         number = attempt.number + 1
-      } else if (!wanted && number > 0 && !isLocked(join(dir, LOCK_FILE))) return
+      } else if (!found && !wanted && number > 0 && !isLocked(join(dir, LOCK_FILE))) return
       else await waker.sleep()
     }
   } finally {
@@ -54,27 +55,26 @@ export async function* follow(dir: string, options: FollowOptions): AsyncGenerat
 async function* followAttempt(
   dir: string,
   attempt: Attempt,
-  options: RecordedOptions,
-  until: { readonly destroyed: boolean },
+  { reading, list, until }: FollowOptions & { readonly reading: RecordedOptions },
   waker: Waker,
 ): AsyncGenerator<TimedChunk | Opening> {
-  const files = fileNames(attempt.number)
   for (const path of Object.values(attempt.logs)) waker.watch(path)
+  const isLost = lossOf(dir)
   for (let restarted = false; !until.destroyed; restarted = true) {
-    const meta = () => (attempt.alone ? {} : (readMeta(attempt.meta ?? join(dir, files.meta)) ?? {}))
+    const meta = () => metaOf(dir, attempt)
     const started = startOf(attempt, meta())
     const present = channels.filter((channel) => attempt.logs[channel] !== undefined)
-    yield { ...opening(dir, attempt, meta(), options), ...(restarted ? { restarted } : {}) }
+    yield { ...opening(dir, attempt, meta(), reading), ...(restarted ? { restarted } : {}) }
     yield {
       chunk: { channel: present[0] ?? 'stdout', bytes: Buffer.alloc(0), channels: present },
       time: started,
     }
-    const reader = attempt.chunks === undefined ? tailLogs(attempt) : tailChunks(attempt, attempt.chunks)
+    const reader = growing(() => list().find(({ number }) => number === attempt.number) ?? attempt)
     let time = started
     let last = false
     try {
       while (!until.destroyed) {
-        const piece = reader.read()
+        const piece = reader.read(last)
         if (piece === 'restarted') break
         if (piece) {
           last = false
@@ -88,8 +88,8 @@ async function* followAttempt(
           if (exit) yield { chunk: exit, time: Math.max(time, started + (duration_ms ?? 0)) }
           return
         }
-        // Once more after the end was seen, for what was written just before it.
-        last = typeof ended_at === 'string' || isLost(dir, meta())
+        // Once more after the end was seen, for what was written just before it, and what was never noted.
+        last = typeof ended_at === 'string' || isLost(attempt, meta())
         if (!last) await waker.sleep()
       }
     } finally {
@@ -98,70 +98,31 @@ async function* followAttempt(
   }
 }
 
-/** Recorder and process are both gone, and nobody said how it ended. */
-function isLost(dir: string, { pid, pid_started = null }: Partial<Meta>): boolean {
-  return typeof pid === 'number' && !isLocked(join(dir, LOCK_FILE)) && !isSameProcess(pid, pid_started)
+function metaOf(dir: string, attempt: Attempt): Partial<Meta> {
+  if (attempt.alone) return {}
+  return readMeta(attempt.meta ?? join(dir, fileNames(attempt.number).meta)) ?? {}
 }
 
-interface Reader {
-  read(): { channel: Channel; bytes: Buffer; ms?: number } | 'restarted' | undefined
-  close(): void
+/**
+ * Its recorder is still making its files, one after the other; the number of the process is noted when all are
+ * there. If the process cannot be started, they all go away again.
+ */
+function isStarting(dir: string, attempt: Attempt): boolean {
+  const { recorders, pid, ended_at } = metaOf(dir, attempt)
+  // Only a recorder of ours notes its helpers; others may never tell a number.
+  const unknown = recorders !== undefined && pid === undefined && ended_at === undefined
+  return unknown && isLocked(join(dir, LOCK_FILE))
 }
 
-/** The logs as they grow, each in turn: for directories without a chunk log. */
-function tailLogs(attempt: Attempt): Reader {
-  const tails = channels.flatMap((channel) => {
-    const path = attempt.logs[channel]
-    return path === undefined ? [] : [{ channel, tail: new Tail(path) }]
-  })
-  return {
-    read() {
-      for (const { channel, tail } of tails) {
-        const piece = tail.read()
-        if (piece?.restarted) return 'restarted'
-        if (piece) return { channel, bytes: piece.bytes }
-      }
-      return undefined
-    },
-    close() {
-      for (const { tail } of tails) tail.close()
-    },
-  }
-}
-
-/** A read that says it was longer was not one of ours. */
-const MAX_READ = 1 << 20
-
-/** The chunks as they are noted: their bytes stand in the logs before the note is written. */
-function tailChunks(attempt: Attempt, path: string): Reader {
-  const tail = new Tail(path)
-  const logs = new Map<Channel, number>()
-  let rest = ''
-  let lines: string[] = []
-  return {
-    read() {
-      while (lines.length === 0) {
-        const piece = tail.read()
-        if (!piece) return undefined
-        if (piece.restarted) return 'restarted'
-        lines = (rest + piece.bytes.toString('latin1')).split('\n')
-        rest = lines.pop() ?? ''
-      }
-      const read = parseChunkLine(lines.shift()!)
-      const log = read && attempt.logs[read.channel]
-      if (!log) return undefined
-      const fd = logs.get(read.channel) ?? fs.openSync(log, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
-      logs.set(read.channel, fd)
-      return {
-        channel: read.channel,
-        bytes: readBlock(fd, read.from, Math.min(read.length, MAX_READ)),
-        ms: read.ms,
-      }
-    },
-    close() {
-      tail.close()
-      for (const fd of logs.values()) fs.closeSync(fd)
-    },
+/** Tells when recorder and process are both gone, and nobody said how it ended. */
+function lossOf(dir: string): (attempt: Attempt, meta: Partial<Meta>) => boolean {
+  let since: number | undefined
+  return (attempt, meta) => {
+    const { pid, recorders } = meta
+    if ((pid === undefined && recorders === undefined) || isLocked(join(dir, LOCK_FILE))) return false
+    if (lives(attempt, meta)) return false
+    since ??= Date.now()
+    return Date.now() - since > RECORDER_MS || !isDraining(meta)
   }
 }
 

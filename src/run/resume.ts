@@ -107,17 +107,16 @@ function sizes(attempt: Attempt): Record<string, number> {
 }
 
 /** So long the recorders of a process that is gone may take for what is left in the pipes. */
-const RECORDER_MS = 5000
+export const RECORDER_MS = 5000
 /** A process that is not known by number counts as gone when its logs have rested so long. */
 const QUIET_MS = 1000
 
 /** Waits until the process of a lost attempt and its recorders are gone: they may still be writing. */
 async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undefined): Promise<void> {
-  const { pid, pid_started = null, ended_at, recorders = [] } = readMeta(attempt.meta) ?? {}
+  const meta = readMeta(attempt.meta) ?? {}
+  const { pid, ended_at } = meta
   if (ended_at !== undefined) return
-  // Killed between the start of the process and the note of its number.
-  const alive = () => (typeof pid === 'number' ? isSameProcess(pid, pid_started) : restless(attempt))
-  for (let first = true; alive(); first = false) {
+  for (let first = true; lives(attempt, meta); first = false) {
     if (!wait) {
       throw new Fault(
         'JOURNAL_LOCKED',
@@ -128,11 +127,17 @@ async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undef
     await setTimeout(first ? 10 : 100, undefined, { signal })
   }
   const until = Date.now() + RECORDER_MS
-  while (recorders.some((recorder) => isSameProcess(recorder, null)) && Date.now() < until) {
-    await setTimeout(10, undefined, { signal })
-  }
+  while (isDraining(meta) && Date.now() < until) await setTimeout(10, undefined, { signal })
 }
 
-function restless(attempt: Attempt): boolean {
+/** Whether the process of an attempt is still there. */
+export function lives(attempt: Attempt, { pid, pid_started = null }: Partial<Meta>): boolean {
+  if (typeof pid === 'number') return isSameProcess(pid, pid_started)
+  // Killed between the start of the process and the note of its number.
   return Object.values(attempt.logs).some((path) => Date.now() - fs.statSync(path).mtimeMs < QUIET_MS)
+}
+
+/** Whether somebody may still carry what is left in the pipes into the logs. */
+export function isDraining({ recorders = [] }: Partial<Meta>): boolean {
+  return recorders.some((recorder) => isSameProcess(recorder, null))
 }

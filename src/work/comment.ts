@@ -58,46 +58,101 @@ export function renderComment(
 ): string {
   const { claim, reasons } = settled
   const good = settled.verdict === 'advance'
-  const values = new Map<string, string>([
-    ['issue_ref', inline(order.issue_ref)],
-    ['run_id', inline(order.run_id)],
-    ['status', good ? (claim.status ?? 'needs-human') : 'needs-human'],
-    ['pr', inline(claim.changes?.pr ?? 'none')],
-    ['commit', inline(claim.changes?.commit ?? 'none')],
-    ['tests', inline(claim.tests ?? 'missing')],
-    ['worker', inline(worker)],
-    ['source', settled.source ?? 'none'],
-    ['verdict', settled.verdict],
-    ['advance', good ? 'yes' : ''],
-    ['needs_human', good ? '' : 'yes'],
-    ['reasons', reasons.map(({ code, message }) => `- ${code}: ${inline(message)}`).join('\n')],
-    ['next_step', good ? '' : nextStep(settled)],
-    ['blocked_by', block(claim.blocked_by ?? '')],
-    ['questions', (claim.questions ?? []).map(block).join('\n>\n')],
-    ['summary', block(claim.summary ?? '')],
-  ])
-  return fill(template, values)
-}
-
-/** Throws at once if a template names a value that does not exist, before any worker was started. */
-export function checkTemplate(template: string): void {
-  const nothing: Settled = { verdict: 'needs-human', reasons: [], notes: [], claim: {}, tried: [] }
-  renderComment(nothing, { issue_ref: '', run_id: '', repo_dir: '' }, '', template)
-}
-
-const section = /^\{\{#(\w+)\}\}\n([\s\S]*?)^\{\{\/\1\}\}\n?/gm
-const value = /\{\{([^{}]{0,100})\}\}/g
-
-/** Fills what the template names. Values are put in once and never read as template again. */
-function fill(template: string, values: ReadonlyMap<string, string>): string {
-  const get = (name: string): string => {
-    const found = values.get(name)
-    if (found !== undefined) return found
-    const known = [...values.keys()].join(', ')
-    throw new Fault('BAD_OPTION', `the template names ${quote(name)}; it can name ${known}`)
+  const values: Record<Name, string> = {
+    issue_ref: inline(order.issue_ref),
+    run_id: inline(order.run_id),
+    status: good ? (claim.status ?? 'needs-human') : 'needs-human',
+    pr: inline(claim.changes?.pr ?? 'none'),
+    commit: inline(claim.changes?.commit ?? 'none'),
+    tests: inline(claim.tests ?? 'missing'),
+    worker: inline(worker),
+    source: settled.source ?? 'none',
+    verdict: settled.verdict,
+    advance: good ? 'yes' : '',
+    needs_human: good ? '' : 'yes',
+    reasons: reasons.map(({ code, message }) => `- ${code}: ${inline(message)}`).join('\n'),
+    next_step: good ? '' : nextStep(settled),
+    blocked_by: block(claim.blocked_by ?? ''),
+    questions: (claim.questions ?? []).map(block).join('\n>\n'),
+    summary: block(claim.summary ?? ''),
   }
-  const kept = template.replace(section, (_, name: string, inner: string) => (get(name) ? inner : ''))
-  return `${kept.replace(value, (_, name: string) => get(name)).trimEnd()}\n`
+  // Values are put in once and never read as template again.
+  const filled = piecesOf(template)
+    .filter(({ section }) => section === undefined || values[section] !== '')
+    .map(({ text, name }) => text + (name === undefined ? '' : values[name]))
+  return `${filled.join('').trimEnd()}\n`
+}
+
+/** Throws at once if a template cannot be filled, whatever the verdict will be: before any worker was started. */
+export function checkTemplate(template: string): void {
+  piecesOf(template)
+}
+
+const names = [
+  'issue_ref',
+  'run_id',
+  'status',
+  'pr',
+  'commit',
+  'tests',
+  'worker',
+  'source',
+  'verdict',
+  'advance',
+  'needs_human',
+  'reasons',
+  'next_step',
+  'blocked_by',
+  'questions',
+  'summary',
+] as const
+type Name = (typeof names)[number]
+
+/** Some text, then a value, both only if the section they are in stands. */
+interface Piece {
+  readonly section: Name | undefined
+  readonly text: string
+  readonly name?: Name
+}
+
+const mark = /\{\{([^{}]{0,100})\}\}/g
+
+/** Takes a template apart. Sections stand on lines of their own, and not in one another. */
+function piecesOf(template: string): Piece[] {
+  const pieces: Piece[] = []
+  let section: Name | undefined
+  let at = 0
+  for (const found of template.matchAll(mark)) {
+    const [whole, inside = ''] = found
+    const text = template.slice(at, found.index)
+    at = found.index + whole.length
+    const opens = inside.startsWith('#')
+    if (!opens && !inside.startsWith('/')) {
+      pieces.push({ section, text, name: nameOf(inside) })
+      continue
+    }
+    const name = nameOf(inside.slice(1))
+    const alone = found.index === 0 || template[found.index - 1] === '\n'
+    const ended = template[at] === '\n'
+    if (!alone || (opens && !ended)) throw misplaced(whole, 'must stand on a line of its own')
+    if (opens && section) throw misplaced(whole, `stands in the section ${section}`)
+    if (!opens && section !== name) throw misplaced(whole, 'closes a section that is not open')
+    pieces.push({ section, text })
+    section = opens ? name : undefined
+    if (ended) at++
+  }
+  if (section) throw misplaced(`{{#${section}}}`, 'is never closed')
+  return [...pieces, { section, text: template.slice(at) }]
+}
+
+function nameOf(text: string): Name {
+  const name = names.find((known) => known === text)
+  if (name) return name
+  throw new Fault('BAD_OPTION', `the template names ${quote(text)}; it can name ${names.join(', ')}`)
+}
+
+function misplaced(found: string, why: string): Fault {
+  return new Fault('BAD_OPTION', `the template has ${quote(found)}, which ${why}`)
 }
 
 function nextStep({ reasons, source }: Settled): string {

@@ -11,6 +11,11 @@ export interface LedgerEntry {
   readonly issue_ref: string
   readonly run_id: string
   readonly state: 'active' | Status | 'needs-human'
+  /**
+   * False if nobody has made a run of this issue the active one: the entry only tells how the last run
+   * ended, and the next may be any.
+   */
+  readonly activated?: false
   /** Counts the changes of this entry, from 1. */
   readonly version: number
 }
@@ -25,11 +30,11 @@ export interface LedgerEntry {
  */
 export interface Ledger {
   read(issueRef: string): Promise<LedgerEntry | undefined>
-  /** The new entry, or undefined if somebody was faster. */
+  /** The new entry, with all that `next` has, or undefined if somebody was faster. */
   swap(
     issueRef: string,
     version: number,
-    next: Pick<LedgerEntry, 'run_id' | 'state'>,
+    next: Pick<LedgerEntry, 'run_id' | 'state' | 'activated'>,
   ): Promise<LedgerEntry | undefined>
 }
 
@@ -86,14 +91,19 @@ const KEPT = 20
 export async function activate(runs: Ledger, issueRef: string, runId: string): Promise<LedgerEntry> {
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     const entry = await runs.read(issueRef)
-    if (entry?.run_id === runId) return entry
-    const next = await runs.swap(issueRef, entry?.version ?? 0, { run_id: runId, state: 'active' })
+    if (entry?.run_id === runId && entry.activated !== false) return entry
+    // A run that has ended keeps its end.
+    const state = entry?.run_id === runId ? entry.state : 'active'
+    const next = await runs.swap(issueRef, entry?.version ?? 0, { run_id: runId, state })
     if (next) return next
   }
   throw stuck()
 }
 
-/** Notes how a run ended, if it is still the active one; never touches the entry of another run. */
+/**
+ * Notes how a run ended, if it is still the active one, or if nobody has made any run of its issue the
+ * active one. Never touches the entry of another run that was.
+ */
 export async function conclude(
   runs: Ledger,
   issueRef: string,
@@ -102,11 +112,21 @@ export async function conclude(
 ): Promise<LedgerEntry | undefined> {
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     const entry = await runs.read(issueRef)
-    if (entry?.run_id !== runId || entry.state === state) return entry
-    const next = await runs.swap(issueRef, entry.version, { run_id: runId, state })
+    if ((activeIn(entry) ?? runId) !== runId) return entry
+    if (entry?.run_id === runId && entry.state === state) return entry
+    const next = await runs.swap(issueRef, entry?.version ?? 0, {
+      run_id: runId,
+      state,
+      ...(activeIn(entry) === undefined ? { activated: false } : {}),
+    })
     if (next) return next
   }
   throw stuck()
+}
+
+/** The run that was made the active one, if one was. */
+export function activeIn(entry: LedgerEntry | undefined): string | undefined {
+  return entry?.activated === false ? undefined : entry?.run_id
 }
 
 /** So often somebody else may be faster; more is a ledger that never takes a change. */

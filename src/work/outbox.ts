@@ -12,6 +12,7 @@ export interface PostKey {
 
 /** What is posted or archived. Two results are the same if their digests are. */
 export interface Post extends PostKey {
+  /** A hash of what the result says, and for a comment the state it tells: `4f2c…-ok`. Keep it whole. */
   readonly digest: string
   /** The rendered comment. */
   readonly comment: string
@@ -116,7 +117,7 @@ type Posted = PostKey & Pick<Post, 'digest'>
 
 const idOf = (kind: string, posted: Posted) => `${kind}:${fileName(posted)}:${posted.digest.slice(0, 16)}`
 
-const head = /^<!-- sluice-work ([0-9a-f]{64}) -->\n/
+const head = /^<!-- sluice-work ([0-9a-f]{64}(?:-[a-z-]{1,20})?) -->\n/
 
 /** A name that any file system takes: what people recognise, then a hash that keeps names apart. */
 export function fileName({ issue_ref, run_id }: PostKey): string {

@@ -8,7 +8,7 @@ import { checkTemplate, commentTemplate, renderComment } from './comment.ts'
 import { deliver } from './deliver.ts'
 import { before, readResult } from './file.ts'
 import { headerParser } from './headers.ts'
-import { boundedLedger, type Ledger } from './ledger.ts'
+import { activeIn, boundedLedger, type Ledger } from './ledger.ts'
 import { readOrder, type WorkOrder } from './order.ts'
 import { fileName, type Outbox } from './outbox.ts'
 import { presence } from './result.ts'
@@ -23,7 +23,7 @@ export interface WorkOptions {
   readonly command?: readonly string[] | undefined
   /** Adapters of your own, to be found by type. @default [] */
   readonly adapters?: readonly Adapter[] | undefined
-  /** The run whose result counts. @default the ledger's entry for the issue, else the order's run */
+  /** The run whose result counts. @default the one the ledger has as active, else the order's */
   readonly activeRunId?: string | undefined
   /** Where the active runs are kept; the state of the run is noted there. @default none */
   readonly ledger?: Ledger | undefined
@@ -113,7 +113,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   }
 
   const entry = options.activeRunId === undefined ? await ledger?.read(asked.issue_ref) : undefined
-  const active = options.activeRunId ?? entry?.run_id ?? asked.run_id
+  const active = options.activeRunId ?? activeIn(entry) ?? asked.run_id
   const settled = settle(evidence, asked, active)
   const comment =
     settled.verdict === 'archive' ? undefined : renderComment(settled, asked, adapter.type, template)

@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { Readable } from 'node:stream'
+import { text as textOf } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ask } from '../../src/ask/ask.ts'
@@ -88,6 +92,68 @@ describe('a call', () => {
     stop.abort()
     await expect(waiting).rejects.toMatchObject({ name: 'AbortError' })
     expect(stream.destroyed).toBe(true)
+  })
+})
+
+describe('an abort', () => {
+  const source = fileURLToPath(new URL('../../src/ask/ask.ts', import.meta.url))
+  /** Runs this in a process of its own, which ends with 1 if a promise was left without a handler. */
+  const alone = async (code: string) => {
+    const whole = `import { ask } from ${JSON.stringify(source)}\n${code}`
+    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', whole])
+    const [out, err] = await Promise.all([textOf(child.stdout), textOf(child.stderr)])
+    return { out: out.trim(), err, code: child.exitCode ?? (await once(child, 'exit'))[0] }
+  }
+
+  test('before the question keeps the model from being called, and ends in the reason alone', async () => {
+    const ended = await alone(`
+      let calls = 0
+      const call = async ({ signal }) => { calls++; signal.throwIfAborted(); return '{}' }
+      const signal = AbortSignal.abort(new Error('enough'))
+      const error = await ask(call, { prompt: 'x', signal }).catch((error) => error)
+      console.log(calls, error.message)`)
+    expect(ended).toEqual({ out: '0 enough', err: '', code: 0 })
+  })
+
+  test('between two snapshots asks the stream for nothing more, and ends in the reason alone', async () => {
+    const ended = await alone(`
+      const stop = new AbortController()
+      let asked = 0
+      let left = 0
+      const stream = {
+        [Symbol.asyncIterator]: () => ({
+          async next() {
+            asked++
+            stop.signal.throwIfAborted()
+            return { done: false, value: '{"a":1,' }
+          },
+          async return() { left++; return { done: true, value: undefined } },
+        }),
+      }
+      try {
+        for await (const _ of ask.stream(() => stream, { prompt: 'x', signal: stop.signal })) stop.abort(new Error('enough'))
+      } catch (error) {
+        console.log(asked, left, error.message)
+      }`)
+    expect(ended).toEqual({ out: '1 1 enough', err: '', code: 0 })
+  })
+
+  test('while the model is asked leaves its late failure without consequence', async () => {
+    const ended = await alone(`
+      const stop = new AbortController()
+      const call = ({ signal }) => { stop.abort(new Error('enough')); return Promise.reject(new Error('late')) }
+      console.log(await ask(call, { prompt: 'x', signal: stop.signal }).catch((error) => error.message))`)
+    expect(ended).toEqual({ out: 'enough', err: '', code: 0 })
+  })
+
+  test('is told to nobody else: neither the cache nor onAttempt is asked', async () => {
+    const asked: string[] = []
+    const cache = { get: () => void asked.push('get'), set: () => asked.push('set') }
+    const signal = AbortSignal.abort(new Error('enough'))
+    await expect(
+      ask(() => '{}', { prompt, cache, signal, onAttempt: () => void asked.push('onAttempt') }),
+    ).rejects.toThrow('enough')
+    expect(asked).toEqual([])
   })
 })
 
@@ -212,3 +278,31 @@ test.each([{ prompt: '' }, { retries: -1 }, { retries: 1.5 }, { temperature: Num
     expect(asked).toEqual([])
   },
 )
+
+test('a cached answer belongs to who got it: what one caller does to it, no other sees', async () => {
+  const cache = new Map<string, CacheEntry>()
+  const { call, asked } = model('{"a": 1, "list": [1]}')
+  const question = () => ask<undefined>(call, { prompt, cache }) as Promise<{ list: number[] }>
+  const first = await question()
+  first.list.push(2)
+  const second = await question()
+  expect(second.list).toEqual([1])
+  second.list.push(3)
+  expect((await question()).list).toEqual([1])
+  expect(asked).toHaveLength(1)
+})
+
+test('an entry that cannot be copied is no entry', async () => {
+  const cache = new Map<string, CacheEntry>()
+  const entry: CacheEntry = { value: { a: () => 1 }, repair_level: 'none', notes: [] }
+  const { call, asked } = model('{"a": 1}')
+  const outcomes: Outcome<unknown>[] = []
+  const onAttempt = (outcome: Outcome<unknown>) => void outcomes.push(outcome)
+  expect(
+    await ask(call, { prompt, cache: { get: () => entry, set: cache.set.bind(cache) }, onAttempt }),
+  ).toEqual({
+    a: 1,
+  })
+  expect(asked).toHaveLength(1)
+  expect(outcomes[0]?.notes).toMatchObject([{ code: 'CACHE_FAILED' }])
+})

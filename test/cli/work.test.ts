@@ -45,7 +45,7 @@ test('exits 0 when the result advanced, with the work as JSON on stdout', async 
   expect(work).toMatchObject({ verdict: 'advance', delivery: 'posted', worker: 'script', source: 'text' })
   expect(out).not.toContain('\u009b')
   expect(work.claim.summary).toBe('\u009bdone')
-  expect(readdirSync(join(base, 'box')).sort()).toEqual(['audit', 'comments', 'journal.jsonl'])
+  expect(readdirSync(join(base, 'box')).sort()).toEqual(['audit', 'comments', 'journal.jsonl', 'ledger'])
 })
 
 test('exits 5 when a human is needed', async () => {

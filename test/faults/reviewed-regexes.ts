@@ -147,15 +147,12 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'work/comment.ts /\\{\\{([^{}]{0,100})\\}\\}/g': {
     why: 'a template, which is trusted; at most 100 looked at from each brace',
   },
-  'work/comment.ts /^\\{\\{#(\\w+)\\}\\}\\n([\\s\\S]*?)^\\{\\{\\/\\1\\}\\}\\n?/gm': {
-    why: 'a template, which is trusted and short',
-    max: 4_000,
-  },
   'work/ledger.ts /^\\d{9}\\.json$/': { why: 'the name of a file', max: 255 },
   'work/order.ts /[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Cs}]/u': { why: 'one class, the first hit ends it' },
   'work/outbox.ts /[^A-Za-z0-9]+/g': { why: 'a name of bounded length, every character read once' },
-  'work/outbox.ts /^<!-- sluice-work ([0-9a-f]{64}) -->\\n/': {
-    why: 'a name of bounded length, every character read once',
+  'work/outbox.ts /^<!-- sluice-work ([0-9a-f]{64}(?:-[a-z-]{1,20})?) -->\\n/': {
+    why: 'the first 200 characters of a comment; anchored, and every part is bounded',
+    max: 200,
   },
   'work/result.ts /[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Cs}]/u': { why: 'one class, the first hit ends it' },
 }

@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   renameSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,8 +13,11 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
 import type { Event } from '../../src/events/event.ts'
+import { listAttempts } from '../../src/run/audit.ts'
+import { follow } from '../../src/run/follow.ts'
 import { type ReplayOptions, replay } from '../../src/run/replay.ts'
 import { run } from '../../src/run/run.ts'
+import { takeLock } from '../../src/sinks/lock.ts'
 import { agent, codesOf, codexLines, ran, types, workspace } from './agent.ts'
 
 const fresh = () => mkdtempSync(join(tmpdir(), 'sluice-replay-'))
@@ -209,6 +213,97 @@ test('a followed chunk log is believed only as far as there are logs for it', as
   writeFileSync(join(dir, 'chunks.1.jsonl'), `["stdout",0,${length},1]\n["stderr",0,5,2]\n`)
   writeFileSync(join(dir, 'meta.1.json'), JSON.stringify({ ended_at: 'x', exit_code: 0 }))
   expect(texts(await all(dir, { follow: true, engine: codex }))).toEqual(['one'])
+})
+
+test('a log that comes after its attempt was opened is followed too', async () => {
+  const dir = fresh()
+  writeFileSync(join(dir, 'stdout.1.log'), message('one'))
+  const { flow, until } = following(dir)
+  await until((events) => texts(events).length === 1)
+  writeFileSync(join(dir, 'stderr.1.log'), 'a warning\n')
+  const events = await until((seen) => seen.some(({ raw_ref }) => raw_ref?.stream === 'stderr'))
+  expect(types(events).at(-1)).toBe('raw.stderr')
+  flow.destroy()
+})
+
+test('a chunk log may name a log that came after its attempt was opened', async () => {
+  const dir = fresh()
+  const [one, two] = [message('one'), message('two')]
+  const noted = (...line: (string | number)[]) =>
+    appendFileSync(join(dir, 'chunks.1.jsonl'), `${JSON.stringify(line)}\n`)
+  const meta = (more: object) =>
+    writeFileSync(join(dir, 'meta.1.json'), JSON.stringify({ started_at: '2026-01-02T03:04:05Z', ...more }))
+  meta({})
+  writeFileSync(join(dir, 'stdout.1.log'), one)
+  noted('stdout', 0, one.length, 1)
+  const { until } = following(dir)
+  await until((events) => texts(events).length === 1)
+  writeFileSync(join(dir, 'stderr.1.log'), 'a warning\n')
+  noted('stderr', 0, 10, 2)
+  appendFileSync(join(dir, 'stdout.1.log'), two)
+  noted('stdout', one.length, two.length, 3)
+  meta({ ended_at: '2026-01-02T03:04:06Z', exit_code: 0 })
+  const events = await until((seen) => types(seen).includes('lifecycle.completion.state'))
+  expect(types(events)).toContain('raw.stderr')
+  expect(events).toEqual(await all(dir, { engine: codex }))
+})
+
+test('an attempt is opened when all its files are there, not between the first and the last', async () => {
+  const dir = fresh()
+  const lock = takeLock(join(dir, 'journal.lock'))
+  const meta = (pid: number | null) =>
+    writeFileSync(join(dir, 'meta.1.json'), JSON.stringify({ recorders: [], pid, ended_at: null }))
+  meta(null)
+  writeFileSync(join(dir, 'stdout.1.log'), '')
+  let looks = 0
+  const list = () => {
+    const found = listAttempts(dir)
+    // The recorder goes on after we have looked.
+    if (++looks === 1) writeFileSync(join(dir, 'stderr.1.log'), '')
+    if (looks === 2) meta(process.pid)
+    return found
+  }
+  const items = follow(dir, { list, until: { destroyed: false, once() {} } })
+  expect((await items.next()).value).toMatchObject({ opens: { attempt: 1 } })
+  expect((await items.next()).value).toMatchObject({ chunk: { channels: ['stdout', 'stderr'] } })
+  await items.return(undefined)
+  lock.release()
+})
+
+test('what a lost recorder never noted is followed after what it did note', async () => {
+  const dir = fresh()
+  const noted = message('one')
+  writeFileSync(join(dir, 'stdout.1.log'), `${noted}${codexLines[3]}\n`)
+  writeFileSync(join(dir, 'stderr.1.log'), `${'x'.repeat(999)}\n`.repeat(150))
+  writeFileSync(join(dir, 'chunks.1.jsonl'), `["stdout",0,${noted.length},1]\n`)
+  writeFileSync(join(dir, 'meta.1.json'), JSON.stringify({ engine: 'codex', pid: 999_999_999 }))
+  const followed = await all(dir, { follow: true })
+  expect(followed.at(-1)).toMatchObject({ data: { state: 'awaiting_user_input' } })
+  expect(followed).toEqual(await all(dir))
+})
+
+test.each([
+  ['a gap', '["stdout",5,10,1]'],
+  ['too many bytes', '["stdout",0,99999999,1]'],
+  ['no bytes', '["stdout",0,0,1]'],
+  ['a log that is not there', '["stderr",0,1,1]'],
+  ['rubbish', 'rubbish'],
+  ['a line without an end', 'x'.repeat(5000)],
+])('a followed chunk log that notes %s loses no bytes', async (_, lie) => {
+  const dir = fresh()
+  writeFileSync(join(dir, 'stdout.1.log'), message('one'))
+  writeFileSync(join(dir, 'chunks.1.jsonl'), `${lie}\n`)
+  writeFileSync(join(dir, 'meta.1.json'), JSON.stringify({ ended_at: 'x', exit_code: 0 }))
+  expect(texts(await all(dir, { follow: true, engine: codex }))).toEqual(['one'])
+})
+
+test('ends when the recorder was lost before it could note the number of the process', async () => {
+  const dir = fresh()
+  const log = join(dir, 'stdout.1.log')
+  writeFileSync(log, message('one'))
+  utimesSync(log, 1, 1)
+  writeFileSync(join(dir, 'meta.1.json'), JSON.stringify({ engine: 'codex', recorders: [], pid: null }))
+  expect(texts(await all(dir, { follow: true }))).toEqual(['one'])
 })
 
 test('a chunk log that is replaced while it is followed gives every event once', async () => {

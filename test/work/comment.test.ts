@@ -56,3 +56,30 @@ test('fills a template of your own', () => {
 test('refuses a template that names what does not exist, with the names that do', () => {
   expect(() => checkTemplate('{{stauts}}')).toThrow(/"stauts".*status/)
 })
+
+test.each([
+  ['a wrong name in a section that one verdict drops', 'x\n{{#advance}}\n{{typo}}\n{{/advance}}\n', '"typo"'],
+  ['a wrong name in the section of the other', '{{#needs_human}}\n{{typo}}\n{{/needs_human}}\n', '"typo"'],
+  ['a section of a wrong name', '{{#typo}}\nx\n{{/typo}}\n', '"typo"'],
+  ['a section that is not closed', '{{#summary}}\n{{summary}}\n', 'summary'],
+  ['a section that was not opened', 'x\n{{/summary}}\n', 'summary'],
+  ['sections that cross', '{{#summary}}\n{{#pr}}\n{{/summary}}\n{{/pr}}\n', 'pr'],
+  ['a section in a section', '{{#advance}}\n{{#pr}}\nx\n{{/pr}}\n{{/advance}}\n', 'pr'],
+  ['a section inside a line', 'a {{#summary}}\nx\n{{/summary}}\n', 'summary'],
+  ['a section whose end is inside a line', '{{#summary}}\nx {{/summary}}\n', 'summary'],
+  ['no name', '{{}}', '""'],
+])('refuses a template with %s, before there is a verdict', (_, template, named) => {
+  expect(() => checkTemplate(template)).toThrow(
+    expect.objectContaining({ code: 'BAD_OPTION', message: expect.stringContaining(named) }),
+  )
+})
+
+test('a template that is taken can be filled for every verdict', () => {
+  const template =
+    '{{#advance}}\nyes\n{{/advance}}\n{{#needs_human}}\nno: {{reasons}}\n{{/needs_human}}tail {{ x'
+  checkTemplate(template)
+  expect(comment(good, template)).toBe('yes\ntail {{ x\n')
+  expect(comment({ ...good, tests: undefined }, template)).toBe(
+    'no: - WORK_FIELD_MISSING: tests is missing\ntail {{ x\n',
+  )
+})

@@ -51,6 +51,25 @@ test('notes the end of the active run, and never touches that of another', async
   expect(await runs.read('shop#12')).toMatchObject({ run_id: 'run-2', state: 'blocked' })
 })
 
+test('notes the end of any run while nobody was made the active one, and of no other after', async () => {
+  const runs = ledger(dir)
+  await conclude(runs, 'shop#12', 'run-1', 'ok')
+  await conclude(runs, 'shop#12', 'run-2', 'fail')
+  expect(await runs.read('shop#12')).toMatchObject({ run_id: 'run-2', state: 'fail', activated: false })
+  await conclude(runs, 'shop#12', 'run-2', 'fail')
+  expect(await runs.read('shop#12')).toMatchObject({ version: 2 })
+  // It has ended, and stays so.
+  await activate(runs, 'shop#12', 'run-2')
+  expect(await runs.read('shop#12')).toEqual({
+    issue_ref: 'shop#12',
+    run_id: 'run-2',
+    state: 'fail',
+    version: 3,
+  })
+  await conclude(runs, 'shop#12', 'run-1', 'ok')
+  expect(await runs.read('shop#12')).toMatchObject({ run_id: 'run-2', state: 'fail', version: 3 })
+})
+
 test('stays small however often it changes', async () => {
   const runs = ledger(dir)
   for (let i = 0; i < 60; i++) await activate(runs, 'shop#12', `run-${i}`)

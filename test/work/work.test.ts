@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { takeLock } from '../../src/sinks/lock.ts'
 import { findAdapter } from '../../src/work/adapter.ts'
+import { activate, ledger } from '../../src/work/ledger.ts'
 import { type Outbox, outbox } from '../../src/work/outbox.ts'
 import { type WorkOptions, work } from '../../src/work/work.ts'
 
@@ -212,6 +213,61 @@ test('a second, other result of the same run is archived, and says so', async ()
   expect(readdirSync(join(base, 'box', 'comments'))).toHaveLength(1)
   expect(readdirSync(join(base, 'box', 'archive'))).toHaveLength(1)
   expect(JSON.parse(readFileSync(other.audit!, 'utf8'))).toMatchObject({ outbox: 'archived' })
+})
+
+const runs = () => ledger(join(base, 'ledger'))
+const other = good.replace('"ok"', '"ok","summary":"again"')
+
+test('the ledger has the status of a run that nobody made the active one', async () => {
+  const options = { outbox: outbox(join(base, 'box')), ledger: runs() }
+  expect(await run(`${good} > work_result.json`, options)).toMatchObject({ delivery: 'posted' })
+  expect(await runs().read('shop#12')).toMatchObject({ run_id: 'run-7', state: 'ok', version: 1 })
+  // Nobody chose a run, so the next one counts as well.
+  const next = `${good.replace('run-7', 'run-8').replace('"ok"', '"blocked"')} > work_result.json`
+  const second = await work(
+    { ...order(), run_id: 'run-8' },
+    { worker: 'script', command: ['sh', '-c', next], audit: false, ...options },
+  )
+  expect(second).toMatchObject({ verdict: 'advance', active_run_id: 'run-8', delivery: 'posted' })
+  expect(await runs().read('shop#12')).toMatchObject({ run_id: 'run-8', state: 'blocked' })
+})
+
+test.each(['activated', 'not activated'])(
+  'a ledger that fails after the post gets the posted status with the next attempt, whatever that one says (%s)',
+  async (how) => {
+    if (how === 'activated') await activate(runs(), 'shop#12', 'run-7')
+    const before = await runs().read('shop#12')
+    const box = outbox(join(base, 'box'))
+    const broken = { ...runs(), swap: () => Promise.reject(new Error('disk is full')) }
+    const failed = run(`${good} > work_result.json`, { outbox: box, ledger: broken })
+    await expect(failed).rejects.toMatchObject({ code: 'LEDGER_FAILED' })
+    expect(await runs().read('shop#12')).toEqual(before)
+    const again = await run('exit 1', { outbox: box, ledger: runs() })
+    expect(again).toMatchObject({ verdict: 'needs-human', delivery: 'archived' })
+    expect(await runs().read('shop#12')).toMatchObject({ run_id: 'run-7', state: 'ok' })
+    const third = await run(`${other} > work_result.json`, { outbox: box, ledger: runs() })
+    expect(third).toMatchObject({ verdict: 'advance', delivery: 'archived' })
+    expect(await runs().read('shop#12')).toMatchObject({ state: 'ok', version: before ? 2 : 1 })
+    expect(readdirSync(join(base, 'box', 'comments'))).toHaveLength(1)
+  },
+)
+
+test('a comment that does not tell its status leaves the ledger as it is', async () => {
+  await activate(runs(), 'shop#12', 'run-7')
+  const box: Outbox = { ...outbox(join(base, 'box')), find: async () => 'unknown' }
+  const done = await run(`${good} > work_result.json`, { outbox: box, ledger: runs() })
+  expect(done).toMatchObject({ verdict: 'advance', delivery: 'archived' })
+  expect(await runs().read('shop#12')).toMatchObject({ state: 'active' })
+})
+
+test('the comment of an attempt before digests told the status is still its own', async () => {
+  await activate(runs(), 'shop#12', 'run-7')
+  const box = outbox(join(base, 'box'))
+  const bare: Outbox = { ...box, find: async (key) => (await box.find(key))?.slice(0, 64) }
+  await run(`${good} > work_result.json`, { outbox: box })
+  const done = await run(`${good} > work_result.json`, { outbox: bare, ledger: runs() })
+  expect(done.delivery).toBe('already posted')
+  expect(await runs().read('shop#12')).toMatchObject({ state: 'ok' })
 })
 
 test('records beside a run of the same name that is still going on', async () => {
