@@ -5,12 +5,19 @@ type Item = Record<string, unknown>
 
 /** The dialect of 0.42: one `msg` per line, no end signal but `task_complete`. */
 export function oldReader(): (msg: Item, turn: string, say: Say) => boolean {
-  /** What the patches that are being applied would change, by call. */
-  const patches = new Map<string, Item>()
-  return (msg, turn, say) => readOld(msg, turn, say, patches)
+  const state: State = { patches: new Map(), pieces: { turn: '', messages: 0, open: undefined } }
+  return (msg, turn, say) => readOld(msg, turn, say, state)
 }
 
-function readOld(msg: Item, turn: string, say: Say, patches: Map<string, Item>): boolean {
+interface State {
+  /** What the patches that are being applied would change, by call. */
+  readonly patches: Map<string, Item>
+  /** The message that comes in pieces, and how many of its turn did before: pieces have no name but their turn's. */
+  pieces: { readonly turn: string; readonly messages: number; readonly open: string | undefined }
+}
+
+function readOld(msg: Item, turn: string, say: Say, state: State): boolean {
+  const { patches } = state
   const id = text(msg['call_id']) ?? ''
   switch (msg['type']) {
     case 'session_configured':
@@ -24,11 +31,15 @@ function readOld(msg: Item, turn: string, say: Say, patches: Map<string, Item>):
       say.status('turn_completed')
       say.ended('task_complete')
       return true
-    case 'agent_message':
-      say.message(undefined, text(msg['message']) ?? '')
+    case 'agent_message': {
+      // It repeats the pieces before it.
+      const open = state.pieces.turn === turn ? state.pieces.open : undefined
+      if (open !== undefined) state.pieces = { ...state.pieces, open: undefined }
+      say.message(open, text(msg['message']) ?? '')
       return true
+    }
     case 'agent_message_delta':
-      say.delta(`turn-${turn}`, text(msg['delta']) ?? '')
+      say.delta(pieceId(turn, state), text(msg['delta']) ?? '')
       return true
     case 'agent_reasoning':
       say.reasoning(undefined, text(msg['text']) ?? '')
@@ -81,4 +92,13 @@ function readOld(msg: Item, turn: string, say: Say, patches: Map<string, Item>):
       say.unknownType(`msg ${String(msg['type'])}`)
       return false
   }
+}
+
+function pieceId(turn: string, state: State): string {
+  const { pieces } = state
+  if (pieces.turn === turn && pieces.open !== undefined) return pieces.open
+  const messages = pieces.turn === turn ? pieces.messages + 1 : 1
+  const open = messages === 1 ? `turn-${turn}` : `turn-${turn}.${messages - 1}`
+  state.pieces = { turn, messages, open }
+  return open
 }
