@@ -1,3 +1,4 @@
+import { memory } from '../events/memory.ts'
 import { isRecord, type Say, text } from '../events/profile.ts'
 import { errorText, readChanges } from './codex-change.ts'
 
@@ -5,13 +6,19 @@ type Item = Record<string, unknown>
 
 /** The dialect of 0.42: one `msg` per line, no end signal but `task_complete`. */
 export function oldReader(): (msg: Item, turn: string, say: Say) => boolean {
-  const state: State = { patches: new Map(), pieces: { turn: '', messages: 0, open: undefined } }
+  const state: State = { patches: memory(sizeOf), pieces: { turn: '', messages: 0, open: undefined } }
   return (msg, turn, say) => readOld(msg, turn, say, state)
+}
+
+/** A file and how it changes, without the text that is written there. */
+interface Change {
+  readonly path: string
+  readonly kind: string | undefined
 }
 
 interface State {
   /** What the patches that are being applied would change, by call. */
-  readonly patches: Map<string, Item>
+  readonly patches: ReturnType<typeof memory<readonly Change[]>>
   /** The message that comes in pieces, and how many of its turn did before: pieces have no name but their turn's. */
   pieces: { readonly turn: string; readonly messages: number; readonly open: string | undefined }
 }
@@ -64,18 +71,16 @@ function readOld(msg: Item, turn: string, say: Say, state: State): boolean {
     }
     case 'patch_apply_begin':
       say.started({ id, name: 'file_change', input: { changes: msg['changes'] } })
-      if (isRecord(msg['changes']) && patches.size < 4096) patches.set(id, msg['changes'])
+      if (isRecord(msg['changes'])) patches.set(id, Object.entries(msg['changes']).map(changeOf))
       return true
     case 'patch_apply_end': {
-      const changes = Object.entries(patches.get(id) ?? {})
-      patches.delete(id)
+      const changes = patches.take(id)
       if (msg['success'] === false) {
         say.failed({ id, name: 'file_change', error: text(msg['stderr']) })
         return true
       }
       say.completed({ id, name: 'file_change', output: msg['stdout'] })
-      for (const [path, change] of changes)
-        readChanges([{ path, kind: isRecord(change) ? Object.keys(change)[0] : undefined }], say)
+      readChanges(changes, say)
       return true
     }
     case 'stream_error':
@@ -101,4 +106,13 @@ function pieceId(turn: string, state: State): string {
   const open = messages === 1 ? `turn-${turn}` : `turn-${turn}.${messages - 1}`
   state.pieces = { turn, messages, open }
   return open
+}
+
+function changeOf([path, change]: [string, unknown]): Change {
+  return { path, kind: isRecord(change) ? Object.keys(change)[0] : undefined }
+}
+
+/** An entry costs something too, be its path ever so short. */
+function sizeOf(changes: readonly Change[]): number {
+  return changes.reduce((sum, { path, kind = '' }) => sum + path.length + kind.length + 16, 0)
 }
