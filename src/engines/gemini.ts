@@ -14,8 +14,8 @@ export const gemini: Profile = {
     isDocument(frame.value) ||
     isCutDocument(frame) ||
     (frame.channel !== 'stderr' && isStreamLine(frame.value)),
-  open() {
-    const answer = prose()
+  open(limits) {
+    const answer = prose(limits)
     const stream = streamReader()
     /** Records or a document were seen, so plain lines are no answer. */
     let streaming = false

@@ -11,8 +11,8 @@ export const iflow: Profile = {
   cut: { stdout: 'text', stderr: 'text', pty: 'text', blocks: ['Execution Info'] },
   about: 'iflow -p; 0.5, rebuilt from its write templates, not run',
   shape: (frame) => frame.label === 'Execution Info',
-  open() {
-    const answer = prose()
+  open(limits) {
+    const answer = prose(limits)
     let info: EngineFrame | undefined
     /** The answer has begun: what looks like a notice now may be the model's words. */
     let answering = false

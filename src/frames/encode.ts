@@ -23,6 +23,7 @@ export function encoder() {
   }
 }
 
-function isHighSurrogate(unit: number): boolean {
+/** The first half of a character that takes two. */
+export function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff
 }
