@@ -53,6 +53,14 @@ describe('messages that are open at once', () => {
     ])
   })
 
+  test('are no more than 4,096, however short', () => {
+    const records = Array.from({ length: 4100 }, (_, n) => piece('x', `p${n}`))
+    const events = run(claude, { stdout: lines(...records), exit: 0 })
+    const last = events.findLast(({ event }) => event.type === 'agent.message.delta')!.seq
+    expect(finals(events)).toHaveLength(4100)
+    expect(finals(events).filter(({ seq }) => seq < last)).toHaveLength(4)
+  })
+
   test('a message goes on after it was closed', () => {
     const records = [piece('a'.repeat(600), null), piece('b'.repeat(600), 'p'), piece('c', null), stop(null)]
     const events = run(claude, { stdout: lines(...records), exit: 0 }, { maxFrame: 1000 })
