@@ -1,19 +1,22 @@
+import { memory } from '../events/memory.ts'
 import { isRecord, type Say, text } from '../events/profile.ts'
+import { calls } from './call.ts'
 
 type Message = Record<string, unknown>
 
 /** Reads the messages of one run: what was said, thought and called, turn by turn. */
 export function conversation() {
   /** The message whose pieces are coming in, per speaker (the main agent, or a subagent's call). */
-  const streaming = new Map<string, string>()
+  const streaming = memory<string>((id) => id.length)
   /** Content blocks seen of a message id: several lines can share it. */
-  const blocks = new Map<string, number>()
-  const calls = new Map<string, { name: string; input: unknown }>()
+  const blocks = memory<number>(() => 0)
+  /** The message that began last, per speaker. */
+  const messageIds = memory<string>((id) => id.length)
+  const begun = calls()
   let answered = false
 
   const blockId = (message: string): string => {
     const count = blocks.get(message) ?? 0
-    if (blocks.size > 1000) blocks.clear()
     blocks.set(message, count + 1)
     return count === 0 ? message : `${message}.${count}`
   }
@@ -28,8 +31,7 @@ export function conversation() {
     for (const block of Array.isArray(content) ? content : [{ type: 'text', text: content }]) {
       if (!isRecord(block)) continue
       if (block['type'] === 'text') {
-        const open = streaming.get(parent ?? '')
-        streaming.delete(parent ?? '')
+        const open = streaming.take(parent ?? '')
         answered = true
         say.message(open ?? blockId(message), text(block['text']) ?? '', { parent, incomplete })
       } else if (block['type'] === 'thinking') say.reasoning(blockId(message), text(block['thinking']) ?? '')
@@ -40,7 +42,7 @@ export function conversation() {
           input: block['input'],
           parent,
         }
-        if (calls.size < 4096) calls.set(call.id, call)
+        begun.begun(call.id, call.name, call.input)
         say.started(call)
       } else if (block['type'] !== 'redacted_thinking') say.unknownType(`content ${String(block['type'])}`)
     }
@@ -58,8 +60,7 @@ export function conversation() {
     for (const block of Array.isArray(content) ? content : []) {
       if (!isRecord(block) || block['type'] !== 'tool_result') continue
       const id = text(block['tool_use_id']) ?? ''
-      const known = calls.get(id)
-      calls.delete(id)
+      const known = begun.ended(id)
       const output = block['content']
       const call = { id, name: known?.name ?? 'tool', output, parent: text(line['parent_tool_use_id']) }
       if (block['is_error'] === true) {
@@ -67,7 +68,7 @@ export function conversation() {
         continue
       }
       say.completed(call)
-      const path = isRecord(known?.input) ? text(known.input['file_path']) : undefined
+      const path = known?.path
       if (path !== undefined && /^write/i.test(call.name)) say.artifact('created', path)
       if (path !== undefined && /^(multi)?edit$/i.test(call.name)) say.artifact('modified', path)
     }
@@ -80,23 +81,27 @@ export function conversation() {
     const parent = text(line['parent_tool_use_id'])
     const speaker = parent ?? ''
     if (event['type'] === 'message_start' && isRecord(event['message'])) {
-      streaming.delete(speaker)
-      if (messageIds.size >= 1000) messageIds.clear()
+      streaming.take(speaker)
       messageIds.set(speaker, text(event['message']['id']) ?? 'message')
     } else if (event['type'] === 'content_block_delta' && isRecord(event['delta'])) {
       const part = text(event['delta']['text'])
       if (event['delta']['type'] !== 'text_delta' || part === undefined) return true
-      const open = streaming.get(speaker) ?? blockId(messageIds.get(speaker) ?? 'message')
-      streaming.set(speaker, open)
-      say.delta(open, part, { parent })
+      say.delta(openOf(speaker, say), part, { parent })
     } else if (event['type'] === 'message_stop') {
-      const open = streaming.get(speaker)
-      streaming.delete(speaker)
+      const open = streaming.take(speaker)
       if (open !== undefined) say.message(open)
     }
     return true
   }
-  const messageIds = new Map<string, string>()
+
+  const openOf = (speaker: string, say: Say): string => {
+    const known = streaming.get(speaker)
+    if (known !== undefined) return known
+    const open = blockId(messageIds.get(speaker) ?? 'message')
+    for (const forgotten of streaming.set(speaker, open))
+      say.message(forgotten, undefined, { incomplete: true })
+    return open
+  }
 
   const result = (line: Message, say: Say): boolean => {
     const subtype = text(line['subtype']) ?? 'unknown'

@@ -1,5 +1,13 @@
 import { balance, scan } from '../events/balance.ts'
-import { type EngineFrame, isRecord, type Profile, type Reader, type Say, text } from '../events/profile.ts'
+import {
+  type EngineFrame,
+  isRecord,
+  type Limits,
+  type Profile,
+  type Reader,
+  type Say,
+  text,
+} from '../events/profile.ts'
 import { conversation } from './claude-turn.ts'
 import { prose } from './prose.ts'
 
@@ -27,8 +35,8 @@ export function isQwen(value: unknown): boolean {
 }
 
 /** Claude Code and Qwen Code speak one dialect. */
-export function openDialect(): Reader {
-  const answer = prose()
+export function openDialect(limits: Limits): Reader {
+  const answer = prose(limits)
   const turn = conversation()
   let spoke = false
   const read = (value: unknown, say: Say): boolean => {

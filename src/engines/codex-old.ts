@@ -1,3 +1,4 @@
+import { memory } from '../events/memory.ts'
 import { isRecord, type Say, text } from '../events/profile.ts'
 import { errorText, readChanges } from './codex-change.ts'
 
@@ -5,12 +6,25 @@ type Item = Record<string, unknown>
 
 /** The dialect of 0.42: one `msg` per line, no end signal but `task_complete`. */
 export function oldReader(): (msg: Item, turn: string, say: Say) => boolean {
-  /** What the patches that are being applied would change, by call. */
-  const patches = new Map<string, Item>()
-  return (msg, turn, say) => readOld(msg, turn, say, patches)
+  const state: State = { patches: memory(sizeOf), pieces: { turn: '', messages: 0, open: undefined } }
+  return (msg, turn, say) => readOld(msg, turn, say, state)
 }
 
-function readOld(msg: Item, turn: string, say: Say, patches: Map<string, Item>): boolean {
+/** A file and how it changes, without the text that is written there. */
+interface Change {
+  readonly path: string
+  readonly kind: string | undefined
+}
+
+interface State {
+  /** What the patches that are being applied would change, by call. */
+  readonly patches: ReturnType<typeof memory<readonly Change[]>>
+  /** The message that comes in pieces, and how many of its turn did before: pieces have no name but their turn's. */
+  pieces: { readonly turn: string; readonly messages: number; readonly open: string | undefined }
+}
+
+function readOld(msg: Item, turn: string, say: Say, state: State): boolean {
+  const { patches } = state
   const id = text(msg['call_id']) ?? ''
   switch (msg['type']) {
     case 'session_configured':
@@ -24,11 +38,15 @@ function readOld(msg: Item, turn: string, say: Say, patches: Map<string, Item>):
       say.status('turn_completed')
       say.ended('task_complete')
       return true
-    case 'agent_message':
-      say.message(undefined, text(msg['message']) ?? '')
+    case 'agent_message': {
+      // It repeats the pieces before it.
+      const open = state.pieces.turn === turn ? state.pieces.open : undefined
+      if (open !== undefined) state.pieces = { ...state.pieces, open: undefined }
+      say.message(open, text(msg['message']) ?? '')
       return true
+    }
     case 'agent_message_delta':
-      say.delta(`turn-${turn}`, text(msg['delta']) ?? '')
+      say.delta(pieceId(turn, state), text(msg['delta']) ?? '')
       return true
     case 'agent_reasoning':
       say.reasoning(undefined, text(msg['text']) ?? '')
@@ -53,18 +71,16 @@ function readOld(msg: Item, turn: string, say: Say, patches: Map<string, Item>):
     }
     case 'patch_apply_begin':
       say.started({ id, name: 'file_change', input: { changes: msg['changes'] } })
-      if (isRecord(msg['changes']) && patches.size < 4096) patches.set(id, msg['changes'])
+      if (isRecord(msg['changes'])) patches.set(id, Object.entries(msg['changes']).map(changeOf))
       return true
     case 'patch_apply_end': {
-      const changes = Object.entries(patches.get(id) ?? {})
-      patches.delete(id)
+      const changes = patches.take(id)
       if (msg['success'] === false) {
         say.failed({ id, name: 'file_change', error: text(msg['stderr']) })
         return true
       }
       say.completed({ id, name: 'file_change', output: msg['stdout'] })
-      for (const [path, change] of changes)
-        readChanges([{ path, kind: isRecord(change) ? Object.keys(change)[0] : undefined }], say)
+      readChanges(changes, say)
       return true
     }
     case 'stream_error':
@@ -81,4 +97,22 @@ function readOld(msg: Item, turn: string, say: Say, patches: Map<string, Item>):
       say.unknownType(`msg ${String(msg['type'])}`)
       return false
   }
+}
+
+function pieceId(turn: string, state: State): string {
+  const { pieces } = state
+  if (pieces.turn === turn && pieces.open !== undefined) return pieces.open
+  const messages = pieces.turn === turn ? pieces.messages + 1 : 1
+  const open = messages === 1 ? `turn-${turn}` : `turn-${turn}.${messages - 1}`
+  state.pieces = { turn, messages, open }
+  return open
+}
+
+function changeOf([path, change]: [string, unknown]): Change {
+  return { path, kind: isRecord(change) ? Object.keys(change)[0] : undefined }
+}
+
+/** An entry costs something too, be its path ever so short. */
+function sizeOf(changes: readonly Change[]): number {
+  return changes.reduce((sum, { path, kind = '' }) => sum + path.length + kind.length + 16, 0)
 }

@@ -1,11 +1,11 @@
 import { isRecord, type Say, text } from '../events/profile.ts'
+import { calls } from './call.ts'
 
 type Line = Record<string, unknown>
 
 /** Reads `-o stream-json`: one record per line, the answer in deltas. */
 export function streamReader() {
-  const names = new Map<string, { name: string; input: unknown }>()
-  let messages = 0
+  const begun = calls()
   /** There is no final: the pieces up to the next other record are the message. */
   let open: string | undefined
   const close = (say: Say) => {
@@ -25,11 +25,11 @@ export function streamReader() {
         say.fields(line, 'type timestamp role content delta')
         if (line['role'] !== 'assistant') close(say)
         else if (line['delta'] === true) {
-          open ??= `message-${++messages}`
+          open ??= say.newId()
           say.delta(open, text(line['content']) ?? '')
         } else {
           close(say)
-          say.message(`message-${++messages}`, text(line['content']) ?? '')
+          say.message(undefined, text(line['content']) ?? '')
         }
         return true
       case 'tool_use': {
@@ -40,7 +40,7 @@ export function streamReader() {
           name: text(line['tool_name']) ?? 'tool',
           input: line['parameters'],
         }
-        if (names.size < 4096) names.set(call.id, call)
+        begun.begun(call.id, call.name, call.input)
         say.started(call)
         return true
       }
@@ -75,15 +75,14 @@ export function streamReader() {
 
   function toolResult(line: Line, say: Say): void {
     const id = text(line['tool_id']) ?? ''
-    const known = names.get(id)
-    names.delete(id)
+    const known = begun.ended(id)
     const call = { id, name: known?.name ?? 'tool', output: line['output'] }
     if (line['status'] !== 'success') {
       say.failed({ ...call, error: isRecord(line['error']) ? text(line['error']['message']) : undefined })
       return
     }
     say.completed(call)
-    const path = isRecord(known?.input) ? text(known.input['file_path']) : undefined
+    const path = known?.path
     if (path !== undefined && call.name === 'write_file') say.artifact('created', path)
     if (path !== undefined && (call.name === 'replace' || call.name === 'edit'))
       say.artifact('modified', path)

@@ -14,38 +14,35 @@ export const gemini: Profile = {
     isDocument(frame.value) ||
     isCutDocument(frame) ||
     (frame.channel !== 'stderr' && isStreamLine(frame.value)),
-  open() {
-    const answer = prose()
+  open(limits) {
+    const answer = prose(limits)
     const stream = streamReader()
     /** Records or a document were seen, so plain lines are no answer. */
+    let framed = false
+    /** It speaks stream-json, where the stream alone is the answer: a document is anybody's. */
     let streaming = false
-    let documents: EngineFrame[] = []
+    /** The best document so far. */
+    let best: EngineFrame | undefined
     return {
       read(frame, say) {
-        if (isDocument(frame.value)) {
-          documents.push(frame)
-          // The last one wins in the end, so a flood of them need not be held.
-          if (documents.length > 16) say.giveBack(documents.shift()!)
+        if (!streaming && isDocument(frame.value)) {
+          const worse = best && rank(best) > rank(frame) ? frame : best
+          if (worse !== frame) best = frame
+          if (worse) say.giveBack(worse)
           return 'kept'
         }
-        if (isCutDocument(frame)) {
+        if (!streaming && isCutDocument(frame)) {
           say.session(cutSession.exec(frame.text.slice(0, 200))?.[1])
-          streaming = true
+          framed = true
           return false
         }
         if (frame.channel === 'stderr') return readLog(frame.text, say)
-        if (isStreamLine(frame.value) || (streaming && isRecord(frame.value))) {
-          streaming = true
-          return stream(frame.value as Line, say)
-        }
-        return streaming ? readLog(frame.text, say) : answer.keep(frame, say)
+        if (isStreamLine(frame.value)) framed = streaming = true
+        if (framed && isRecord(frame.value)) return stream(frame.value, say)
+        return framed ? readLog(frame.text, say) : answer.keep(frame, say)
       },
       end(say) {
-        const best = documents.reduce<EngineFrame | undefined>(
-          (a, b) => (a && rank(a) > rank(b) ? a : b),
-          undefined,
-        )
-        if (!streaming && best === undefined) {
+        if (!framed && best === undefined) {
           dropNoise(answer, say)
           return
         }
@@ -53,9 +50,8 @@ export const gemini: Profile = {
           say.about(frame)
           if (!readLog(frame.text, say)) say.giveBack(frame)
         }
-        for (const frame of documents) if (frame !== best) say.giveBack(frame)
-        documents = []
-        if (best) readDocument(best, say)
+        if (best && streaming) say.giveBack(best)
+        else if (best) readDocument(best, say)
       },
     }
   },

@@ -11,9 +11,11 @@ export const iflow: Profile = {
   cut: { stdout: 'text', stderr: 'text', pty: 'text', blocks: ['Execution Info'] },
   about: 'iflow -p; 0.5, rebuilt from its write templates, not run',
   shape: (frame) => frame.label === 'Execution Info',
-  open() {
-    const answer = prose()
+  open(limits) {
+    const answer = prose(limits)
     let info: EngineFrame | undefined
+    /** The answer has begun: what looks like a notice now may be the model's words. */
+    let answering = false
     return {
       read(frame, say) {
         if (frame.label !== undefined && frame.channel === 'stderr') {
@@ -21,8 +23,12 @@ export const iflow: Profile = {
           info = frame
           return 'kept'
         }
-        if (frame.label === undefined && readLine(frame, say)) return true
-        return frame.channel === 'stderr' ? false : answer.keep(frame, say)
+        const plain = frame.label === undefined
+        if (plain && !(answering && frame.channel !== 'stderr') && readNotice(frame, say)) return true
+        if (plain && readError(frame, say)) return true
+        if (frame.channel === 'stderr') return false
+        answering = true
+        return answer.keep(frame, say)
       },
       end(say) {
         // The model can print such a block too: it counts only if stderr has none, and then the last one does.
@@ -34,15 +40,20 @@ export const iflow: Profile = {
   },
 }
 
-function readLine(frame: EngineFrame, say: Say): boolean {
+function readNotice(frame: EngineFrame, say: Say): boolean {
+  const id = notice.exec(frame.text.slice(0, 500))?.[1]
+  if (id === undefined) return false
+  say.confidence(0.7)
+  say.session(id)
+  say.status('resumed')
+  return true
+}
+
+/** `ℹ️  Resuming session session-… (6 messages loaded)`, and nothing else on the line. */
+const notice = /^ℹ\ufe0f? {1,2}Resuming session ([\w-]{8,100}) \(\d{1,9} messages? loaded\)$/u
+
+function readError(frame: EngineFrame, say: Say): boolean {
   const head = frame.text.slice(0, 500)
-  const resumed = /^\S{0,3}\s*Resuming session (\S{1,200})/u.exec(head)
-  if (resumed) {
-    say.confidence(0.7)
-    say.session(resumed[1])
-    say.status('resumed')
-    return true
-  }
   // On stdout a line that starts with "Error" may be the answer.
   if (frame.channel === 'stdout') return false
   if (/^Error executing tool \S+:/.test(head)) {

@@ -1,37 +1,42 @@
-import type { EngineFrame, Say } from '../events/profile.ts'
+import type { EngineFrame, Limits, Say } from '../events/profile.ts'
 
-/** Text that may be held before it is handed out as a message, and lines: short ones cost more than they hold. */
-const MAX_PROSE = 16 * 1024 * 1024
+/** Lines that may be held: short ones cost more than they hold. */
 const MAX_LINES = 131_072
 
 /**
  * Gathers lines of plain text that may be the agent's answer, until it is known whether they are: then
- * they become one message, or go back as raw.
+ * they become one message, or go back as raw. What outgrows the limit becomes messages, piece by piece.
  */
-export function prose() {
+export function prose({ maxFrame }: Limits) {
   let frames: EngineFrame[] = []
   let size = 0
+  /** It was told that the text comes in pieces. */
+  let told = false
 
   return {
     /** Keeps a line. */
     keep(frame: EngineFrame, say: Say): 'kept' {
       const other = frames.length > 0 && frames[0]!.channel !== frame.channel
-      if (other || size > MAX_PROSE || frames.length >= MAX_LINES) {
-        this.speak(say)
+      const cost = frame.text.length + (frame.blanks?.length ?? 0) + 1
+      const full = frames.length > 0 && (size + cost > maxFrame || frames.length >= MAX_LINES)
+      if (other || full) {
+        this.speak(say, full)
+        if (full && !told) say.warning('FRAME_TOO_LONG', 'the text outgrew maxFrame; it comes in pieces')
+        told ||= full
         say.about(frame)
       }
       frames.push(frame)
-      size += frame.text.length
+      size += cost
       return 'kept'
     },
     /** Says the lines as one message; how sure we are depends on whether only the agent writes there. */
-    speak(say: Say) {
+    speak(say: Say, incomplete = false) {
       const first = frames[0]
       if (!first) return
       const text = frames.map((frame, index) => between(frames[index - 1], frame) + shown(frame)).join('')
       say.about({ channel: first.channel, from: first.from, to: frames.at(-1)!.to })
       say.confidence(first.channel === 'stdout' ? 0.6 : 0.3)
-      say.message(undefined, text)
+      say.message(undefined, text, incomplete ? { incomplete } : {})
       this.forget()
     },
     /** Gives the lines back: they were noise. */

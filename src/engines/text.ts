@@ -7,8 +7,8 @@ export const text: Profile = {
   parser: 'text',
   cut: { stdout: 'text', pty: 'text' },
   about: 'any program; stdout is one message, the exit code says how it ended',
-  open() {
-    const answer = prose()
+  open(limits) {
+    const answer = prose(limits)
     return {
       read: (frame, say) => answer.keep(frame, say),
       end: (say) => answer.speak(say),

@@ -1,5 +1,5 @@
 import { clip, codes, Fault, quote } from '../base/fault.ts'
-import type { EngineFrame, Picker, Profile, Reader, Say } from './profile.ts'
+import type { EngineFrame, Limits, Picker, Profile, Reader, Say } from './profile.ts'
 
 /**
  * An engine is somebody else's code. One that throws on a frame leaves it as raw, is told of once and counted at the
@@ -10,7 +10,7 @@ export function guarded<Engine extends Profile | Picker>(engine: Engine): Engine
     const { fallback } = engine
     return { ...engine, pick: (frame: EngineFrame) => picked(engine, frame), fallback: guarded(fallback) }
   }
-  return { ...engine, open: () => opened(engine) }
+  return { ...engine, open: (limits: Limits) => opened(engine, limits) }
 }
 
 function picked(picker: Picker, frame: EngineFrame): Profile | undefined {
@@ -26,10 +26,10 @@ function picked(picker: Picker, frame: EngineFrame): Profile | undefined {
   return guarded(profile)
 }
 
-function opened(engine: Profile): Reader {
+function opened(engine: Profile, limits: Limits): Reader {
   let reader: Reader
   try {
-    reader = engine.open()
+    reader = engine.open(limits)
   } catch (cause) {
     throw misuse(engine, 'threw in open', cause)
   }

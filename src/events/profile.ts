@@ -69,6 +69,8 @@ export interface Say {
    * if there are none). Only this text is searched for payloads and the done marker.
    */
   message(id: string | undefined, text?: string, more?: Speaker): void
+  /** A name for a message that has none, as `message` without an id gives it: no other message of the run has it. */
+  newId(): string
   /** Thoughts. Never searched for payloads. */
   reasoning(id: string | undefined, text: string): void
   /** A call begins. */
@@ -121,6 +123,12 @@ export interface Reader {
   end?(say: Say): void
 }
 
+/** What a reader may hold. */
+export interface Limits {
+  /** Characters of text that may be kept. */
+  readonly maxFrame: number
+}
+
 /**
  * One engine.
  *
@@ -140,8 +148,8 @@ export interface Profile {
   readonly about?: string
   /** True if this frame could only come from this engine. For `auto`. */
   shape?(frame: EngineFrame): boolean
-  /** Begins a run. */
-  open(): Reader
+  /** Begins a run. What the reader keeps is its to bound. */
+  open(limits: Limits): Reader
 }
 
 /** A profile that looks at the first frames and picks another one. */

@@ -1,5 +1,7 @@
 import { type Code, clip, codes } from '../base/fault.ts'
+import { isHighSurrogate } from '../frames/encode.ts'
 import type { Evidence, Severity, ToolData } from './event.ts'
+import { memory } from './memory.ts'
 import type { Found } from './payload.ts'
 import { type Call, type EngineFrame, isRecord, type Say, type Speaker } from './profile.ts'
 import type { tally } from './tally.ts'
@@ -12,6 +14,16 @@ const MAX_RAW = 4096
 const MAX_OPEN = 4096
 /** What a held piece costs beside its text. */
 const PART_COST = 8
+
+/** A message of which only pieces have come. */
+interface Open {
+  readonly parts: string[]
+  size: number
+  /** It outgrew maxFrame: the rest stands in the pieces that were said, not here. */
+  cut: boolean
+  range: Range | undefined
+  readonly more: Speaker
+}
 
 interface SpeechOptions {
   readonly writer: Writer
@@ -40,10 +52,12 @@ export function speech(options: SpeechOptions) {
     failure: null as string | null,
     truncated: false,
   }
-  /** Messages whose end has not come. */
-  const open = new Map<string, { parts: string[]; size: number; range: Range | undefined; more: Speaker }>()
+  /** Messages whose end has not come, the oldest first. */
+  const open = new Map<string, Open>()
+  /** What they hold together. */
+  let held = 0
   /** Calls that were started. */
-  const calls = new Set<string>()
+  const calls = memory<true>(() => 0)
 
   const write: Writer['write'] = (type, data, sure) => {
     spoke = true
@@ -103,20 +117,48 @@ export function speech(options: SpeechOptions) {
   }
 
   const closeOpen = (id: string, more: Speaker) => {
-    const message = open.get(id)
-    open.delete(id)
+    const message = takeOpen(id)
     if (!message) return
     const here = writer.place()
     writer.about(message.range, true)
-    final(id, message.parts.join(''), { ...message.more, ...more })
+    const cut = message.cut ? { incomplete: true } : undefined
+    final(id, message.parts.join(''), { ...message.more, ...more, ...cut })
     writer.about(here, true)
+  }
+
+  const takeOpen = (id: string): Open | undefined => {
+    const message = open.get(id)
+    open.delete(id)
+    if (message) held -= id.length + message.size
+    return message
+  }
+
+  /** The oldest messages are closed as they are, until there is room for more of this one. */
+  const makeRoom = (id: string, size: number) => {
+    for (const oldest of open.keys()) {
+      if (held + size <= maxFrame && open.size <= MAX_OPEN) return
+      if (oldest === id) continue
+      tally.noise(
+        'open messages',
+        'FRAME_TOO_LONG',
+        confidence,
+        'the open messages outgrew maxFrame; the oldest is closed',
+      )
+      closeOpen(oldest, { incomplete: true })
+    }
+  }
+
+  const newId = (): string => {
+    for (;;) {
+      const id = `message-${++nameless}`
+      if (!open.has(id)) return id
+    }
   }
 
   const call = (type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', of: Call) => {
     if (type === 'tool.call.started') {
-      if (calls.size >= MAX_OPEN) calls.clear()
-      calls.add(of.id)
-    } else if (!calls.delete(of.id)) {
+      calls.set(of.id, true)
+    } else if (!calls.take(of.id)) {
       write(
         'tool.call.started',
         toolData({ id: of.id, name: of.name, input: of.input, parent: of.parent }),
@@ -142,32 +184,32 @@ export function speech(options: SpeechOptions) {
       )
       let message = open.get(id)
       if (!message) {
-        // As many messages are open at once only in broken input; the oldest is closed as it is.
-        if (open.size >= MAX_OPEN)
-          for (const oldest of open.keys()) {
-            closeOpen(oldest, { incomplete: true })
-            break
-          }
-        message = { parts: [], size: 0, range: writer.place(), more }
+        message = { parts: [], size: 0, cut: false, range: writer.place(), more }
         open.set(id, message)
+        held += id.length
       }
       const place = writer.place()
       if (message.range && place) message.range = { ...message.range, to: place.to }
-      if (message.size > maxFrame) return
-      message.parts.push(text)
-      message.size += text.length + PART_COST
-      if (message.size > maxFrame)
-        diagnose('FRAME_TOO_LONG', 'a message outgrew maxFrame; its final text is cut')
+      if (message.cut) return
+      const room = maxFrame - message.size - PART_COST
+      message.cut = text.length > room
+      const part = message.cut ? upTo(text, room) : text
+      const size = part.length + PART_COST
+      makeRoom(id, size)
+      message.parts.push(part)
+      message.size += size
+      held += size
+      if (message.cut) diagnose('FRAME_TOO_LONG', 'a message outgrew maxFrame; its final text is cut')
     },
     message(id, text, more = {}) {
-      const key = id ?? `message-${++nameless}`
       if (text === undefined) {
-        closeOpen(key, more)
+        if (id !== undefined) closeOpen(id, more)
         return
       }
-      open.delete(key)
-      final(key, text, more)
+      if (id !== undefined) takeOpen(id)
+      final(id ?? newId(), text, more)
     },
+    newId,
     reasoning(id, text) {
       write('agent.reasoning.summary', { message_id: id ?? `reasoning-${++nameless}`, text }, confidence)
     },
@@ -276,6 +318,12 @@ export function speech(options: SpeechOptions) {
       evidence.truncated = true
     },
   }
+}
+
+/** The beginning of a text, without half a surrogate pair at its end. */
+function upTo(text: string, length: number): string {
+  const end = Math.max(0, length)
+  return text.slice(0, isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end)
 }
 
 /** Built key by key: a call is the most frequent record, and spreads of conditions are slow. */

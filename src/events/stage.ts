@@ -26,7 +26,10 @@ export interface EventOptions {
   readonly window?: number | undefined
   /** The key that says in an assistant payload that the work is done. @default '__SKILL_DONE__' */
   readonly doneMarker?: string | undefined
-  /** Bytes of a line, a document or a message that may be held; a longer one is kept in pieces. @default 16 MiB */
+  /**
+   * Bytes of a line or a document that may be held, and characters of all messages that are not yet complete; what is
+   * longer is kept in pieces. @default 16 MiB
+   */
   readonly maxFrame?: number | undefined
   /** The run directory: absolute paths the engine reports are shown relative to it, others are refused. @default none */
   readonly dir?: string | undefined
@@ -94,7 +97,7 @@ export function eventStage(
 
     const choose = (picked: Profile) => {
       engine = picked
-      reader = picked.open()
+      reader = picked.open({ maxFrame })
       write.voice(picked)
       if ('pick' in profile) {
         write.about(undefined)

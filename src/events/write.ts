@@ -10,7 +10,7 @@ export interface Range {
   readonly to: number
 }
 
-/** Places that are remembered because they were spoken about again. */
+/** Places of a channel that are remembered because they were spoken about again. */
 const MAX_PLACES = 65_536
 
 interface WriterOptions {
@@ -56,7 +56,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   /** What is spoken about was spoken about before: its index goes on. */
   let again = true
   let index = 0
-  const indexes = new Map<string, number>()
+  const counts = new Map<Channel | 'end', (place: string) => number>()
   const sources = new Map<number, Source>()
   let lastTime = Number.NaN
   let lastStamp = ''
@@ -82,10 +82,13 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   }
 
   const nextIndex = (place: string): number => {
-    const next = indexes.get(place) ?? 0
-    if (indexes.size > MAX_PLACES) indexes.clear()
-    indexes.set(place, next + 1)
-    return next
+    const channel = range?.channel ?? 'end'
+    let count = counts.get(channel)
+    if (!count) {
+      count = counter()
+      counts.set(channel, count)
+    }
+    return count(place)
   }
 
   return {
@@ -134,6 +137,26 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
       sources.clear()
     },
     count: () => seq,
+  }
+}
+
+/**
+ * Counts each place from 0. When too many are known, all are forgotten, and from then on a place that is not known
+ * is counted from where no place has come: so no number is given twice to one place.
+ */
+function counter(): (place: string) => number {
+  const known = new Map<string, number>()
+  let first = 0
+  let most = 0
+  return (place) => {
+    if (known.size >= MAX_PLACES && !known.has(place)) {
+      known.clear()
+      first = most
+    }
+    const index = known.get(place) ?? first
+    known.set(place, index + 1)
+    most = Math.max(most, index + 1)
+    return index
   }
 }
 

@@ -1,5 +1,6 @@
 import { Fault, type Note, quote } from '../base/fault.ts'
 import type { Intake } from '../base/flow.ts'
+import { encoder } from './encode.ts'
 
 /** The byte channels of a process. */
 export type Channel = 'stdout' | 'stderr' | 'pty'
@@ -36,26 +37,16 @@ export type Chunk = BytesChunk | ExitChunk
  * that ends in half a surrogate pair keeps that half back for the next one.
  */
 export function chunkIntake(): Intake<Chunk> {
-  let half = ''
-  const stdout = (bytes: Uint8Array): Chunk => {
-    // Bytes after half a pair: the half stays alone, and must not be overtaken.
-    const whole = half ? Buffer.concat([Buffer.from(half), bytes]) : bytes
-    half = ''
-    return { channel: 'stdout', bytes: whole }
-  }
+  const stdout = encoder()
   return {
     take(written) {
-      if (typeof written === 'string') {
-        const text = half + written
-        const last = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : ''
-        half = ''
-        const chunk = stdout(Buffer.from(last ? text.slice(0, -1) : text))
-        half = last
-        return chunk
+      if (typeof written === 'string' || written instanceof Uint8Array)
+        return { channel: 'stdout', bytes: stdout.bytes(written) }
+      if (isChunk(written)) {
+        if (written.channel !== 'stdout') return written
+        const bytes = stdout.bytes(written.bytes)
+        return bytes === written.bytes ? written : { ...written, bytes }
       }
-      if (written instanceof Uint8Array) return stdout(written)
-      if (isChunk(written))
-        return half && written.channel === 'stdout' ? { ...written, ...stdout(written.bytes) } : written
       throw new Fault(
         'BAD_CHUNK',
         `expected bytes, text or {channel, bytes}, but got ${describe(written)}; write Buffers or Chunks to this stream`,
@@ -66,12 +57,11 @@ export function chunkIntake(): Intake<Chunk> {
     portion(chunk, from, to) {
       return chunk.channel === 'exit' ? chunk : { ...chunk, bytes: chunk.bytes.subarray(from, to) }
     },
-    rest: () => (half ? stdout(Buffer.alloc(0)) : undefined),
+    rest() {
+      const bytes = stdout.rest()
+      return bytes && { channel: 'stdout', bytes }
+    },
   }
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff
 }
 
 function isChunk(value: unknown): value is Chunk {

@@ -1,4 +1,4 @@
-import { CLOSE_BRACE, CLOSE_BRACKET, CR, isBracket, NUL, SPACE, TAB } from './bytes.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, CR, isBracket, isProtected, NUL, QUOTE, SPACE, TAB } from './bytes.ts'
 import { Needle } from './needle.ts'
 import type { Inside, Scan } from './scan.ts'
 import { tooLong } from './too-long.ts'
@@ -32,7 +32,7 @@ export function lineMachine(
     },
     finish() {
       const { end } = scan.tape
-      if (endsLikeRecord(end)) cut(end, end, false)
+      if (endsLikeRecord(end) && isClosed(end)) cut(end, end, false)
       else if (objects) giveUp(end)
       else cut(end, end, true)
     },
@@ -51,6 +51,23 @@ export function lineMachine(
       if (last <= from || (byte !== SPACE && byte !== CR && byte !== TAB && byte !== NUL)) return false
       last--
     }
+  }
+
+  /**
+   * Without its LF, a line may have been cut right behind an inner closer: `{"a":[1]`. Asked once, at the end of
+   * input, so a byte loop will do.
+   */
+  function isClosed(end: number): boolean {
+    const { view, base } = scan.tape
+    let depth = 0
+    let inString = false
+    for (let at = from - base; at < end - base; at++) {
+      const byte = view[at]
+      if (byte === QUOTE && !isProtected(view, at, from - base)) inString = !inString
+      else if (!inString && isBracket(byte)) depth++
+      else if (!inString && (byte === CLOSE_BRACE || byte === CLOSE_BRACKET)) depth--
+    }
+    return !inString && depth <= 0
   }
 
   function cut(end: number, to: number, open: boolean): void {

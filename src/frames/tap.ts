@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { addAbortSignal, finished, Readable } from 'node:stream'
 import { Fault } from '../base/fault.ts'
 import type { Channel, Chunk, ExitChunk } from './chunk.ts'
+import { encoder } from './encode.ts'
 
 /** How a process ended: its code, or both code and signal. */
 export type Exit = number | null | { readonly code: number | null; readonly signal: string | null }
@@ -146,24 +147,32 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
 
   push({ channel: sources.keys().next().value!, bytes: new Uint8Array(), channels: [...sources.keys()] })
 
+  /** What live channels kept back: not every one says that it ends, a PTY or a pipe that is let go does not. */
+  const lastWords: (() => void)[] = []
   const finish = async () => {
     await allClosed
     clearTimeout(timer)
     const ended = await exit
     if (tapped.destroyed) return
+    for (const say of lastWords) say()
     if (ended !== undefined || held) push(exitChunk(ended ?? null, held))
     tapped.push(null)
   }
 
   if (order === 'live') {
     const ears = [...sources].map(([channel, stream]) => {
+      const encode = encoder()
       const hear = (data: Uint8Array | string) => {
         if (tapped.destroyed) return
-        if (push({ channel, bytes: bytesOf(data) })) return
+        if (push({ channel, bytes: encode.bytes(data) })) return
         listen(false)
         for (const other of sources.values()) other.pause()
       }
       stream.on('data', hear)
+      lastWords.push(() => {
+        const bytes = encode.rest()
+        if (bytes) push({ channel, bytes })
+      })
       return () => stream.off('data', hear)
     })
     forget = () => {
@@ -193,7 +202,7 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
 
 async function* inSequence(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<Chunk> {
   for (const [channel, stream] of sources) {
-    for await (const data of stream) yield { channel, bytes: bytesOf(data) }
+    for await (const bytes of bytesOf(stream)) yield { channel, bytes }
   }
 }
 
@@ -201,7 +210,7 @@ async function* inSequence(sources: ReadonlyMap<Channel, Readable>): AsyncGenera
 async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<Chunk> {
   const readers = [...sources].map(([channel, stream]) => ({
     channel,
-    parts: stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array | string>,
+    parts: bytesOf(stream),
     rest: new Uint8Array() as Uint8Array,
     done: false,
   }))
@@ -212,7 +221,7 @@ async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<
         if (reader.rest.length === 0) {
           const next = await reader.parts.next()
           if (next.done) reader.done = true
-          else reader.rest = bytesOf(next.value)
+          else reader.rest = next.value
           continue
         }
         const bytes = reader.rest.subarray(0, wanted)
@@ -229,8 +238,11 @@ function exitChunk(exit: Exit, held: readonly Channel[] | undefined): ExitChunk 
   return held ? { channel: 'exit', code, signal, held } : { channel: 'exit', code, signal }
 }
 
-function bytesOf(data: Uint8Array | string): Uint8Array {
-  return typeof data === 'string' ? Buffer.from(data) : data
+async function* bytesOf(stream: Readable): AsyncGenerator<Uint8Array, void> {
+  const encode = encoder()
+  for await (const data of stream) yield encode.bytes(data)
+  const rest = encode.rest()
+  if (rest) yield rest
 }
 
 function isChild(source: ChildProcess | TapSources): source is ChildProcess {

@@ -146,9 +146,9 @@ describe('a call', () => {
 
   test('is remembered by name up to a bound', () => {
     const uses = Array.from({ length: 4097 }, (_, n) => use({ id: `c${n}`, name: 'ls' }))
-    const ends = [4095, 4096].map((n) => result({ tool_use_id: `c${n}` }))
+    const ends = [0, 4095, 4096].map((n) => result({ tool_use_id: `c${n}` }))
     const events = run(claude, { stdout: lines(...uses, ...ends), exit: 0 })
-    expect(only(events, 'tool.call.completed').map(({ data }) => data.name)).toEqual(['ls', 'tool'])
+    expect(only(events, 'tool.call.completed').map(({ data }) => data.name)).toEqual(['tool', 'ls', 'ls'])
   })
 })
 

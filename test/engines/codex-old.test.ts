@@ -35,6 +35,26 @@ test('gives the pieces of a message, and what they are together if no whole one 
   expect(texts(events)).toEqual(['Hello'])
 })
 
+test('a whole message is the end of its pieces, not another one', () => {
+  const events = read(
+    msg('agent_message_delta', { delta: 'Hel' }, '7'),
+    msg('agent_message_delta', { delta: 'lo' }, '7'),
+    msg('agent_message', { message: 'Hello' }, '7'),
+    msg('agent_message_delta', { delta: 'By' }, '7'),
+    msg('agent_message', { message: 'Bye' }, '7'),
+    msg('agent_message', { message: 'Whole.' }, '7'),
+    msg('agent_message_delta', { delta: 'Next' }, '8'),
+    msg('agent_message', { message: 'Next.' }, '8'),
+    msg('task_complete'),
+  )
+  expect(only(events, 'agent.message.final').map(({ data }) => data)).toEqual([
+    { message_id: 'turn-7', text: 'Hello' },
+    { message_id: 'turn-7.1', text: 'Bye' },
+    { message_id: 'message-1', text: 'Whole.' },
+    { message_id: 'turn-8', text: 'Next.' },
+  ])
+})
+
 test('a command ends well or badly by its exit code', () => {
   const events = read(
     msg('exec_command_begin', { call_id: 'a', command: ['ls'] }),

@@ -57,7 +57,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'the first 500 or 4096 characters of a line',
     max: 4_096,
   },
-  'engines/iflow.ts /^\\S{0,3}\\s*Resuming session (\\S{1,200})/u': {
+  'engines/iflow.ts /^ℹ\\ufe0f? {1,2}Resuming session ([\\w-]{8,100}) \\(\\d{1,9} messages? loaded\\)$/u': {
     why: 'the first 500 or 4096 characters of a line',
     max: 4_096,
   },

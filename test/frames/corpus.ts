@@ -520,6 +520,21 @@ const behind: Row[] = [
 
 /** Where one byte more or less decides: mutants of the scanner lived here. */
 const edges: Row[] = [
+  ...group('B9-line-cut', [
+    '{"a":[1]',
+    '{"a":{"b":1}\0 ',
+    '{"a":1}\n{"b":[{"c":2}]',
+    '{"a":1}{"b":[2]',
+    '{"a":"]',
+    '{"a":"\\"]',
+    '{"a":"\\\\"]}',
+    '{"a":1}]',
+    '[[1]',
+    '[{"a":1}',
+    '{"a":[1]\x1b[0m',
+    '{"a":[1]\n',
+    '{"a":<json>{"b":[1]',
+  ]),
   ...group('B5-fence-edge', [
     `> > ${T}json\n> > {"a":1}\n> > ${T}\n> x\n`,
     `> > ${T}json\n>> {"a":1}\n> > ${T}\n`,

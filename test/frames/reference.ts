@@ -384,7 +384,7 @@ class Reference {
     if (!ended && this.#outgrown(from)) return this.#tooLongToTheEnd(from)
     if (to > this.#limit(from)) return this.#tooLong(from, to)
 
-    const good = this.#endsInCloser(from, lineEnd)
+    const good = this.#endsInCloser(from, lineEnd) && (ended || this.#missingClosers(from) <= 0)
     if (!good && (ended || this.#objects)) {
       this.#notLine = from
       return from
@@ -399,6 +399,22 @@ class Reference {
     let start = at
     while (start > 0 && this.#bytes[start - 1] !== LF) start--
     return this.#slice(start, at).includes(NUL)
+  }
+
+  /** How many brackets are open at the end of input, strings left out; without end if a string is open. */
+  #missingClosers(from: number): number {
+    const quotes: number[] = []
+    for (let at = from; at < this.#end; at++) if (this.#isQuote(at, from)) quotes.push(at)
+    if (quotes.length % 2 === 1) return Number.POSITIVE_INFINITY
+    const outside: string[] = []
+    let start = from
+    for (let pair = 0; pair < quotes.length; pair += 2) {
+      outside.push(this.#slice(start, quotes[pair]!).toString('latin1'))
+      start = quotes[pair + 1]! + 1
+    }
+    outside.push(this.#slice(start, this.#end).toString('latin1'))
+    const structure = outside.join('')
+    return (structure.match(/[{[]/g)?.length ?? 0) - (structure.match(/[}\]]/g)?.length ?? 0)
   }
 
   #endsInCloser(from: number, end: number): boolean {

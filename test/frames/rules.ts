@@ -93,6 +93,37 @@ export const lineRules: readonly Rule[] = [
     expect: [['object open', '{"a":1,"b']],
   },
   {
+    says: 'a last line that was cut right behind an inner closer is open',
+    options: linesOnly,
+    expect: [['line open', '{"a":[1]', '{"a":[1]']],
+  },
+  {
+    says: 'a last line that was cut inside a string is open, though a closer stands there',
+    options: linesOnly,
+    expect: [['line open', '{"a":"\\"}', '{"a":"\\"}']],
+  },
+  {
+    says: 'brackets in strings neither open nor close the last line',
+    options: linesOnly,
+    expect: [['line', '{"a":"[\\"{"} ', '{"a":"[\\"{"} ']],
+  },
+  {
+    says: 'more closers than openers leave nothing open',
+    options: linesOnly,
+    expect: [['line', '{"a":1}}', '{"a":1}}']],
+  },
+  {
+    says: 'a last line that was cut right behind an inner closer is an open object when objects are on',
+    expect: [
+      ['object', '{"a":1}'],
+      ['object open', '{"b":[1]'],
+    ],
+  },
+  {
+    says: 'the same with an LF is a line: it has ended',
+    expect: [['line', '{"a":[1]\n', '{"a":[1]']],
+  },
+  {
     says: 'a line that does not end in a closer is scanned once more for objects',
     expect: [
       ['object', '{"a":1}'],

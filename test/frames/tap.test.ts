@@ -113,6 +113,27 @@ describe('streams', () => {
     expect(whole.slice(0, 65_537)).toBe(`${'o'.repeat(65_536)}p`)
   })
 
+  test.each(['live', 'sequence', 'step'] as const)(
+    '%s keeps characters that text was cut in',
+    async (order) => {
+      const { said } = await drain(
+        tap(
+          {
+            stdout: Readable.from(['{"a":"\ud83d', '\ude00"}'], { objectMode: true }),
+            stderr: Readable.from(['\ud83d', Buffer.from('x'), 'y\ud83d'], { objectMode: true }),
+            pty: Readable.from(['\ude00\ud83d', '', '\ude00'], { objectMode: true }),
+          },
+          { order },
+        ),
+      )
+      expect([said('stdout'), said('stderr'), said('pty')]).toEqual([
+        '{"a":"😀"}',
+        '\ufffdxy\ufffd',
+        '\ufffd😀',
+      ])
+    },
+  )
+
   test('live ones merge as they come', async () => {
     const [stdout, pty] = [new PassThrough(), new PassThrough()]
     const chunks = (tap({ stdout, pty, exit: Promise.resolve(0) }) as AsyncIterable<Chunk>)[

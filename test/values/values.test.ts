@@ -55,6 +55,16 @@ describe('with lines', () => {
     expect(brief(text, { lines: true })).toEqual([{ n: 1 }, 'ROOT_NOT_OBJECT', { n: 2 }, { n: 3 }])
     expect(brief(text, { lines: true, root: 'any' })).toEqual([{ n: 1 }, [1], { n: 2 }, { n: 3 }])
   })
+
+  test.each(['{"a":[1', '{"a":[1]', '{"a":[{"b":1}]', '{"a":"}'])(
+    'a record cut off as %s is truncated',
+    (text) => {
+      expect(brief(text, { lines: true })).toEqual(['TRUNCATED'])
+      const [outcome] = outcomes(text, { lines: true, partial: true })
+      expect(outcome).toMatchObject({ ok: true, frame: { open: true } })
+      expect(outcome!.notes.map(({ code }) => code)).toContain('TRUNCATED')
+    },
+  )
 })
 
 describe('with neither', () => {

@@ -1,0 +1,19 @@
+import { memory } from '../events/memory.ts'
+import { isRecord, text } from '../events/profile.ts'
+
+/** What the end of a call does not say again: its name, and the file it was to write. */
+interface Known {
+  readonly name: string
+  readonly path: string | undefined
+}
+
+/** Remembers the calls that have begun. Not their inputs: a file's whole text stands there. */
+export function calls() {
+  const known = memory<Known>(({ name, path }) => name.length + (path?.length ?? 0))
+  return {
+    begun(id: string, name: string, input: unknown): void {
+      known.set(id, { name, path: isRecord(input) ? text(input['file_path']) : undefined })
+    },
+    ended: (id: string): Known | undefined => known.take(id),
+  }
+}
