@@ -7,7 +7,7 @@ import type { Event, EventOf } from '../events/event.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { LOCK_FILE } from '../sinks/journal.ts'
 import { isLocked, isSameProcess } from '../sinks/lock.ts'
-import { type Attempt, channels, fileNames } from './audit.ts'
+import { type Attempt, channels, fileNames, openLog } from './audit.ts'
 import { parseChunkLine } from './chunk-log.ts'
 import { type Meta, readMeta } from './meta.ts'
 import { exitOf, opening, type RecordedOptions, readBlock, startOf } from './recorded.ts'
@@ -150,7 +150,7 @@ function tailChunks(attempt: Attempt, path: string): Reader {
       const read = parseChunkLine(lines.shift()!)
       const log = read && attempt.logs[read.channel]
       if (!log) return undefined
-      const fd = logs.get(read.channel) ?? fs.openSync(log, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
+      const fd = logs.get(read.channel) ?? openLog(log)
       logs.set(read.channel, fd)
       return {
         channel: read.channel,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { codes, Fault, type Note } from '../base/fault.ts'
 import { diskFault } from '../sinks/disk-fault.ts'
+import { readPlain } from '../sinks/plain-file.ts'
 
 /** Why a process was ended, if it did not end by itself. */
 export type StopReason =
@@ -72,8 +73,7 @@ const MAX_JSON = 4 << 20
 export function readJson(path: string | undefined): Record<string, unknown> | undefined {
   if (path === undefined) return undefined
   try {
-    if (fs.statSync(path).size > MAX_JSON) return undefined
-    const value: unknown = JSON.parse(fs.readFileSync(path, 'utf8'))
+    const value: unknown = JSON.parse(readPlain(path, MAX_JSON))
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined

@@ -102,7 +102,10 @@ async function complete(
 
 function sizes(attempt: Attempt): Record<string, number> {
   return Object.fromEntries(
-    Object.entries(attempt.logs).map(([channel, path]) => [channel, fs.statSync(path).size]),
+    Object.entries(attempt.logs).flatMap(([channel, path]) => {
+      const stat = fs.lstatSync(path, { throwIfNoEntry: false })
+      return stat?.isFile() ? [[channel, stat.size]] : []
+    }),
   )
 }
 
@@ -134,5 +137,8 @@ async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undef
 }
 
 function restless(attempt: Attempt): boolean {
-  return Object.values(attempt.logs).some((path) => Date.now() - fs.statSync(path).mtimeMs < QUIET_MS)
+  return Object.values(attempt.logs).some((path) => {
+    const written = fs.lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+    return Date.now() - written < QUIET_MS
+  })
 }

@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import type { Event } from '../events/event.ts'
+import { openPlain } from '../sinks/plain-file.ts'
 import { sseRecord } from '../sinks/sse.ts'
 
 /** A stretch of the journal as it goes to a client: whole lines, spelled as SSE. */
@@ -119,7 +120,7 @@ export class Feed {
     if (performance.now() - this.#checked < CHECK_MS) return
     this.#checked = performance.now()
     if (this.#fd !== undefined) {
-      const same = fs.statSync(this.#path, { throwIfNoEntry: false })?.ino === fs.fstatSync(this.#fd).ino
+      const same = fs.lstatSync(this.#path, { throwIfNoEntry: false })?.ino === fs.fstatSync(this.#fd).ino
       const head = this.#readText(0, this.#head.length)
       if (same && head === this.#head) {
         if (this.#head.length < 64) this.#head = this.#readText(0, 64)
@@ -134,11 +135,11 @@ export class Feed {
       this.#marked = 0
     }
     try {
-      this.#fd = fs.openSync(this.#path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
-      this.#head = this.#readText(0, 64)
+      this.#fd = openPlain(this.#path)
     } catch {
-      this.#fd = undefined
+      return
     }
+    this.#head = this.#readText(0, 64)
   }
 
   #readText(from: number, length: number): string {

@@ -6,6 +6,7 @@ import { type Meta, readMeta } from '../run/meta.ts'
 import { readBlock } from '../run/recorded.ts'
 import { EVENTS_FILE, LOCK_FILE } from '../sinks/journal.ts'
 import { isLocked, isSameProcess } from '../sinks/lock.ts'
+import { openPlain } from '../sinks/plain-file.ts'
 
 /** A run as `GET /runs` tells it. */
 interface RunInfo {
@@ -142,7 +143,7 @@ const TAIL = 64 * 1024
 function lastEvents(path: string) {
   let text: string
   try {
-    const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
+    const fd = openPlain(path)
     try {
       text = readBlock(fd, Math.max(0, fs.fstatSync(fd).size - TAIL), TAIL).toString()
     } finally {

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { Fault } from '../base/fault.ts'
 import { diskFault } from './disk-fault.ts'
+import { openPlain } from './plain-file.ts'
 
 const LF = 10
 const BLOCK = 64 * 1024
@@ -33,8 +34,8 @@ export interface LineFile {
  */
 export function openLines(path: string): LineFile {
   const fd = guard('open', path, () =>
-    // Not through a link: the directory may be writable by the agent that is being recorded.
-    fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_NOFOLLOW, 0o644),
+    // Only a plain file: the directory may be writable by the agent that is being recorded.
+    openPlain(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o644),
   )
   /** Bytes of whole lines: where the next one goes. */
   let size = 0

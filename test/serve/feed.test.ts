@@ -1,4 +1,14 @@
-import { appendFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -103,4 +113,21 @@ test('gives a line that is longer than a block', () => {
   const long = `${JSON.stringify(makeEvent(1, { run: 'r', text: 'x'.repeat(300_000) }))}\n`
   writeFileSync(path, long + line(2))
   expect(ids(0)).toEqual(['r:1', 'r:2'])
+})
+
+test.runIf(existsSync('/proc/self/fd'))('one that is a directory is none, and is not held open', async () => {
+  mkdirSync(path)
+  const open = () =>
+    readdirSync('/proc/self/fd').filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`) === path
+      } catch {
+        return false
+      }
+    })
+  for (let look = 0; look < 3; look++) {
+    expect(feed.read(0)).toBe(undefined)
+    await later()
+  }
+  expect(open()).toEqual([])
 })
