@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import type { Channel } from '../frames/chunk.ts'
 import { jsonLine } from '../sinks/jsonl.ts'
 import { channels, openLog } from './audit.ts'
+import { isSpan } from './meta.ts'
 
 /** One read of one stream: which bytes, and when, in milliseconds since the start of the attempt. */
 export interface Read {
@@ -31,7 +32,7 @@ export function parseChunkLine(line: string): Read | undefined {
     ? value
     : [named['stream'] ?? 'pty', named['off'], named['len'], named['t_ms']]
   const channel = channels.find((name) => name === stream)
-  if (!channel || !isCount(from) || !isCount(length) || typeof ms !== 'number' || !(ms >= 0)) return undefined
+  if (!channel || !isCount(from) || !isCount(length) || !isSpan(ms)) return undefined
   return { channel, from, length, ms }
 }
 

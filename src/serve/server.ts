@@ -142,17 +142,11 @@ export async function serve(options: ServeOptions): Promise<Served> {
       response.setHeader('retry-after', '5')
       return refuse(response, 503, 'too many clients')
     }
+    // First what may fail: who cannot be served is no client.
+    const { feed, over } = share(run.dir)
     clients++
-    const shared = share(run.dir)
     try {
-      await stream(request, response, {
-        feed: shared.feed,
-        over: shared.over,
-        after,
-        heartbeat,
-        maxStall,
-        signal: shut.signal,
-      })
+      await stream(request, response, { feed, over, after, heartbeat, maxStall, signal: shut.signal })
     } finally {
       clients--
       release(run.dir)

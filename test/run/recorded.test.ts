@@ -125,7 +125,7 @@ describe('meta.json', () => {
     })
     expect(readMeta(join(dir, 'meta.json'))).toEqual({
       engine: 'codex',
-      argv: ['a', '1'],
+      argv: ['a'],
       recorders: [1],
       exit_code: null,
       signal: 'signal 77',
