@@ -554,3 +554,20 @@ test('a client that could not be served gives its place back', async () => {
   utimesSync(join(dir, 'logs', 'stdout.1.log'), 1, 1)
   expect((await ask(events)).status).toBe(200)
 })
+
+test('resumes after an id that is not ASCII, and refuses one that is not UTF-8', async () => {
+  const dir = root()
+  putRun(dir, 'r', 3, { run: '运行-é' })
+  const { url } = await serving(dir)
+  // A browser sends the bytes of the id; Node's client takes them as Latin-1 only.
+  const after = (id: string, encoding: BufferEncoding = 'utf8') =>
+    ask(`${url}runs/r/events`, { 'last-event-id': Buffer.from(id, encoding).toString('latin1') })
+  expect(parseSse((await after('运行-é:1')).text).map((message) => message.id)).toEqual([
+    '运行-é:2',
+    '运行-é:3',
+  ])
+  expect((await after('运行-é:3')).status).toBe(204)
+  const [reset] = parseSse((await after('\xff\xfe\xe9:3', 'latin1')).text)
+  expect([reset?.event, JSON.parse(reset?.data ?? '').reason]).toEqual(['sluice.reset', 'foreign'])
+  expect((await after('é'.repeat(1100))).status).toBe(400)
+})
