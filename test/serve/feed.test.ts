@@ -7,6 +7,7 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -32,6 +33,13 @@ afterEach(() => {
 const line = (seq: number, attempt = 1) => `${JSON.stringify(makeEvent(seq, { run: 'r', attempt }))}\n`
 /** The file is looked at again only after a few milliseconds. */
 const later = () => setTimeout(10)
+/** The ids of all blocks from this place on. */
+function allIds(at: number): string[] {
+  const found: string[] = []
+  for (let block = feed.read(at); block; block = feed.read(block.next))
+    found.push(...parseSse(block.bytes.toString()).map(({ id }) => id!))
+  return found
+}
 const ids = (at: number) => parseSse(feed.read(at)?.bytes.toString() ?? '').map(({ id }) => id)
 
 test('a journal that is not there yet has nothing, and is found when it comes', async () => {
@@ -130,4 +138,24 @@ test.runIf(existsSync('/proc/self/fd'))('one that is a directory is none, and is
     await later()
   }
   expect(open()).toEqual([])
+})
+
+test('an event that is too long is left out, and what follows it comes', async () => {
+  writeFileSync(path, line(1))
+  // A hole of zeros, which costs no disk: one line of 150 MiB.
+  truncateSync(path, 150 << 20)
+  appendFileSync(path, `\n${line(3)}`)
+  expect(allIds(0)).toEqual(['r:1', 'r:3'])
+  expect(allIds(feed.after(1, 1)!)).toEqual(['r:3'])
+  expect(feed.read(feed.after(1, 3)!)).toBe(undefined)
+})
+
+test('an event that is too long and not whole yet is waited for', async () => {
+  writeFileSync(path, '')
+  truncateSync(path, 70 << 20)
+  expect(allIds(0)).toEqual([])
+  appendFileSync(path, `\n${line(2)}`)
+  await later()
+  expect(allIds(0)).toEqual(['r:2'])
+  expect(feed.run_id).toBe('r')
 })

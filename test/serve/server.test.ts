@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
@@ -570,4 +571,24 @@ test('resumes after an id that is not ASCII, and refuses one that is not UTF-8',
   const [reset] = parseSse((await after('\xff\xfe\xe9:3', 'latin1')).text)
   expect([reset?.event, JSON.parse(reset?.data ?? '').reason]).toEqual(['sluice.reset', 'foreign'])
   expect((await after('é'.repeat(1100))).status).toBe(400)
+})
+
+test('a client that has everything but lines that are no events is told so', async () => {
+  const dir = root()
+  const path = putRun(dir, 'r', 2)
+  appendFileSync(join(path, 'events.jsonl'), 'nonsense\n')
+  const { url } = await serving(dir)
+  expect((await ask(`${url}runs/r/events`, { 'last-event-id': 'r:2' })).status).toBe(204)
+})
+
+test('an event that is too long is left out, and the rest comes', async () => {
+  const dir = root()
+  const path = join(putRun(dir, 'r', 2), 'events.jsonl')
+  // A hole of zeros, which costs no disk: one line of 65 MiB.
+  truncateSync(path, 65 << 20)
+  appendFileSync(path, `\n${JSON.stringify(makeEvent(4, { run: 'r' }))}\n`)
+  const { url } = await serving(dir)
+  const { text } = await ask(`${url}runs/r/events`, { 'last-event-id': 'r:1' })
+  expect(parseSse(text).map((message) => message.id)).toEqual(['r:2', 'r:4'])
+  expect((await ask(`${url}runs/r/events`, { 'last-event-id': 'r:4' })).status).toBe(204)
 })
