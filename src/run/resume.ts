@@ -84,6 +84,7 @@ async function complete(
       await setImmediate()
     }
     sink.end()
+    await book.settled()
     book.sync()
   } finally {
     chunks.close()

@@ -20,6 +20,8 @@ export interface LineFile {
   sync(): void
   /** Asks the disk in the background; the answer comes to the next `append` or `sync`. */
   syncSoon(): void
+  /** Waits until nothing is asked in the background any more: only then does `sync` know all answers. */
+  settled(): Promise<void>
   close(): void
 }
 
@@ -41,6 +43,10 @@ export function openLines(path: string): LineFile {
   let size = 0
   let closed = false
   let dirty = false
+  /** How many syncs are in the background. */
+  let asked = 0
+  /** Told when there is none any more. */
+  let waiting: (() => void)[] = []
   /** Why nothing may be written any more: after one failure a later line could follow a torn one. */
   let broken: Fault | undefined
 
@@ -94,7 +100,7 @@ export function openLines(path: string): LineFile {
     },
     sync() {
       if (broken) throw broken
-      if (!dirty || closed) return
+      if ((!dirty && asked === 0) || closed) return
       dirty = false
       try {
         fs.fdatasyncSync(fd)
@@ -107,15 +113,24 @@ export function openLines(path: string): LineFile {
     syncSoon() {
       if (!dirty || broken || closed) return
       dirty = false
+      asked++
       fs.fdatasync(fd, (error) => {
-        // EBADF: the file was closed while the disk was busy, and closing had synced it.
+        // Who closed it without waiting does not want to know.
         if (error && !closed) broken ??= diskFault('sync', path, error)
+        if (--asked > 0) return
+        for (const tell of waiting) tell()
+        waiting = []
+        if (closed) fs.closeSync(fd)
       })
+    },
+    async settled() {
+      if (asked > 0) await new Promise<void>((resolve) => waiting.push(resolve))
     },
     close() {
       if (closed) return
       closed = true
-      fs.closeSync(fd)
+      // While the disk is asked the number must not go to another file; then it is closed by the answer.
+      if (asked === 0) fs.closeSync(fd)
     },
   }
 
