@@ -24,7 +24,7 @@ export function openPlain(path: string, flags: number = O_RDONLY, mode?: number)
 export function readPlain(path: string, maxBytes: number): string {
   const fd = openPlain(path)
   try {
-    // One byte more than allowed, so that a file that grows meanwhile is noticed.
+    // One byte more than there is, or than is allowed: if it is filled, the file is too large or still growing.
     const bytes = Buffer.allocUnsafe(Math.min(fs.fstatSync(fd).size, maxBytes) + 1)
     let size = 0
     while (size < bytes.length) {
