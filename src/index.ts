@@ -45,7 +45,17 @@ export {
   type Severity,
 } from './events/event.ts'
 export { type EventOptions, eventStage, events } from './events/events.ts'
-export type { Call, Cut, EngineFrame, Limits, Picker, Profile, Reader, Say, Speaker } from './events/profile.ts'
+export type {
+  Call,
+  Cut,
+  EngineFrame,
+  Limits,
+  Picker,
+  Profile,
+  Reader,
+  Say,
+  Speaker,
+} from './events/profile.ts'
 export type { BytesChunk, Channel, Chunk, ExitChunk } from './frames/chunk.ts'
 export type { Frame, FrameKind } from './frames/frame.ts'
 export { type FrameOptions, frameStage, frames } from './frames/frames.ts'

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { codeOf } from '../sinks/disk-fault.ts'
+import { openPlain } from '../sinks/plain-file.ts'
 
 /** The files of one attempt, as paths; only those that are there. */
 export interface Attempt {
@@ -91,6 +92,15 @@ export function pinned(dir: string): () => void {
       throw moved(error)
     }
     if (now !== fixed) throw moved()
+  }
+}
+
+/** Opens a log that was found; it may be gone or something else by now. */
+export function openLog(path: string): number {
+  try {
+    return openPlain(path)
+  } catch (error) {
+    throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
   }
 }
 

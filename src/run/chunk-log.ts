@@ -1,7 +1,8 @@
 import fs from 'node:fs'
 import type { Channel } from '../frames/chunk.ts'
 import { jsonLine } from '../sinks/jsonl.ts'
-import { channels } from './audit.ts'
+import { channels, openLog } from './audit.ts'
+import { isSpan } from './meta.ts'
 
 /** One read of one stream: which bytes, and when, in milliseconds since the start of the attempt. */
 export interface Read {
@@ -31,14 +32,14 @@ export function parseChunkLine(line: string): Read | undefined {
     ? value
     : [named['stream'] ?? 'pty', named['off'], named['len'], named['t_ms']]
   const channel = channels.find((name) => name === stream)
-  if (!channel || !isCount(from) || !isCount(length) || typeof ms !== 'number' || !(ms >= 0)) return undefined
+  if (!channel || !isCount(from) || !isCount(length) || !isSpan(ms)) return undefined
   return { channel, from, length, ms }
 }
 
 /** The reads of a chunk log that is complete, line by line; a torn last line is left out. */
 export function* readChunkLog(path: string | undefined): Generator<Read> {
   if (path === undefined) return
-  const fd = fs.openSync(path, 'r')
+  const fd = openLog(path)
   try {
     const block = Buffer.allocUnsafe(64 * 1024)
     let rest = ''

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { readPlain } from '../sinks/plain-file.ts'
 
 /** `fs-diff.N.json`: what changed in the working directory, as paths with `/`, sorted. */
 export interface FsDiff {
@@ -121,10 +122,7 @@ function fold(name: string): string {
 
 function plainIgnores(root: string): string[] {
   try {
-    const path = join(root, '.gitignore')
-    if (fs.statSync(path).size > MAX_GITIGNORE) return []
-    return fs
-      .readFileSync(path, 'utf8')
+    return readPlain(join(root, '.gitignore'), MAX_GITIGNORE)
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => /^\/?[\w.-]+\/?$/.test(line))

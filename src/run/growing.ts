@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import type { Channel } from '../frames/chunk.ts'
-import { type Attempt, channels } from './audit.ts'
+import { type Attempt, channels, openLog } from './audit.ts'
 import { parseChunkLine, type Read } from './chunk-log.ts'
 import { readBlock } from './recorded.ts'
 import { Tail } from './tail.ts'
@@ -100,7 +100,7 @@ function tailChunks(find: () => Attempt, path: string): Growing {
     if (known) return known
     const path = find().logs[channel]
     if (path === undefined) return undefined
-    const log = { fd: fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW), done: 0 }
+    const log = { fd: openLog(path), done: 0 }
     logs.set(channel, log)
     return log
   }

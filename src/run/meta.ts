@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { codes, Fault, type Note } from '../base/fault.ts'
 import { diskFault } from '../sinks/disk-fault.ts'
+import { readPlain } from '../sinks/plain-file.ts'
 
 /** Why a process was ended, if it did not end by itself. */
 export type StopReason =
@@ -72,14 +73,23 @@ const MAX_JSON = 4 << 20
 export function readJson(path: string | undefined): Record<string, unknown> | undefined {
   if (path === undefined) return undefined
   try {
-    if (fs.statSync(path).size > MAX_JSON) return undefined
-    const value: unknown = JSON.parse(fs.readFileSync(path, 'utf8'))
+    const value: unknown = JSON.parse(readPlain(path, MAX_JSON))
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined
   } catch {
     return undefined
   }
+}
+
+/** Longer than any run (a century), and short enough to be added to any time. */
+const MAX_MS = 100 * 366 * 24 * 3600 * 1000
+/** The end of the year 9999: later times have another spelling. */
+const MAX_TIME = Date.UTC(10_000, 0) - 1
+
+/** A number of milliseconds that can be added to a time. */
+export function isSpan(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= MAX_MS
 }
 
 /**
@@ -90,9 +100,11 @@ export function readMeta(path: string | undefined): Partial<Meta> | undefined {
   const found = readJson(path)
   if (!found) return undefined
   const text = (key: string) => (typeof found[key] === 'string' ? { [key]: found[key] } : {})
-  const count = (key: string) => (typeof found[key] === 'number' ? { [key]: found[key] } : {})
+  const number = (key: string) => (isCount(found[key]) ? { [key]: found[key] } : {})
   const code = typeof found['exit_code'] === 'number' ? found['exit_code'] : null
-  const duration = typeof found['duration_s'] === 'number' ? { duration_ms: found['duration_s'] * 1000 } : {}
+  const seconds = found['duration_s']
+  const spans = [found['duration_ms'], typeof seconds === 'number' ? seconds * 1000 : undefined]
+  const duration = spans.find(isSpan)
   const started = typeof found['started_at'] === 'string' ? Date.parse(found['started_at']) : Number.NaN
   return {
     ...text('run_id'),
@@ -102,15 +114,14 @@ export function readMeta(path: string | undefined): Partial<Meta> | undefined {
     ...text('ended_at'),
     ...text('reason'),
     ...text('pid_started'),
-    ...count('attempt_number'),
-    ...count('pid'),
-    ...duration,
-    ...count('duration_ms'),
-    ...(Number.isNaN(started) ? {} : { started_at: new Date(started).toISOString() }),
-    ...(Array.isArray(found['argv']) ? { argv: found['argv'].map(String) } : {}),
-    ...(Array.isArray(found['recorders'])
-      ? { recorders: found['recorders'].filter(Number.isSafeInteger) }
+    ...number('attempt_number'),
+    ...number('pid'),
+    ...(duration === undefined ? {} : { duration_ms: duration }),
+    ...(started >= 0 && started <= MAX_TIME ? { started_at: new Date(started).toISOString() } : {}),
+    ...(Array.isArray(found['argv'])
+      ? { argv: found['argv'].filter((item) => typeof item === 'string') }
       : {}),
+    ...(Array.isArray(found['recorders']) ? { recorders: found['recorders'].filter(isCount) } : {}),
     ...(Array.isArray(found['notes']) ? { notes: found['notes'].filter(isNote) } : {}),
     exit_code: code !== null && code < 0 ? null : code,
     signal:
@@ -122,6 +133,11 @@ export function readMeta(path: string | undefined): Partial<Meta> | undefined {
     // Only ours say it; what another recorder left is not ours to complete.
     ...(typeof found['complete'] === 'boolean' ? { complete: found['complete'] } : {}),
   }
+}
+
+/** A number that counts something. As the id of a process, 0 and less would mean whole groups. */
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0
 }
 
 const signals = [

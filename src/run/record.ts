@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Note } from '../base/fault.ts'
+import { type Note, quote } from '../base/fault.ts'
 import type { EventOptions } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import type { Channel, Chunk } from '../frames/chunk.ts'
@@ -220,7 +220,11 @@ export function recordAttempt(options: RecordOptions): Recording {
         writeWhole(path('fsDiff'), `${JSON.stringify(diff)}\n`)
       }
       const notes = [...(meta.reason === null ? [] : [stopNotes[meta.reason]]), held ? heldNote : undefined]
-      const told = notes.filter((note) => note !== undefined)
+      const lost = channels.filter((channel) => sizeOf(logs[channel]) === undefined)
+      const told = [
+        ...notes.filter((note) => note !== undefined),
+        ...lost.map((channel) => lostNote(names[channel])),
+      ]
       finish({ code, signal }, ms, told)
       yield { chunk: { channel: 'exit', code, signal, notes: told }, time: started + ms }
     } finally {
@@ -246,7 +250,12 @@ export function recordAttempt(options: RecordOptions): Recording {
       exit_code: exit.code,
       signal: exit.signal,
       notes,
-      bytes: Object.fromEntries(channels.map((channel) => [channel, fs.statSync(logs[channel]).size])),
+      bytes: Object.fromEntries(
+        channels.flatMap((channel) => {
+          const size = sizeOf(logs[channel])
+          return size === undefined ? [] : [[channel, size]]
+        }),
+      ),
     })
   }
 
@@ -259,5 +268,18 @@ export function recordAttempt(options: RecordOptions): Recording {
       if (running) running.type?.(text)
       else if (typed.length < MAX_TYPED) typed += text
     },
+  }
+}
+
+/** The size of a log, or undefined if there is none under its name any more. */
+function sizeOf(path: string): number | undefined {
+  const stat = fs.lstatSync(path, { throwIfNoEntry: false })
+  return stat?.isFile() ? stat.size : undefined
+}
+
+function lostNote(name: string): Note {
+  return {
+    code: 'RECORD_FAILED',
+    message: `${quote(name)} was removed or replaced during the run; a replay cannot read it`,
   }
 }

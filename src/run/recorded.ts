@@ -6,7 +6,8 @@ import type { EventOptions } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import type { Channel, Chunk } from '../frames/chunk.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
-import { type Attempt, channels, fileNames } from './audit.ts'
+import { openPlain } from '../sinks/plain-file.ts'
+import { type Attempt, channels, fileNames, openLog } from './audit.ts'
 import { type Read, readChunkLog } from './chunk-log.ts'
 import type { FsDiff } from './fs-diff.ts'
 import { type Meta, readJson, readMeta } from './meta.ts'
@@ -43,7 +44,8 @@ export function* readAttempt(
   try {
     for (const channel of channels) {
       const path = attempt.logs[channel]
-      if (path !== undefined) logs.set(channel, fs.openSync(path, 'r'))
+      // A single log was named by the user, who may name it by a link.
+      if (path !== undefined) logs.set(channel, openLog(attempt.alone ? fs.realpathSync(path) : path))
     }
     const present = [...logs.keys()]
     const first: Chunk = { channel: present[0] ?? 'stdout', bytes: Buffer.alloc(0), channels: present }
@@ -119,7 +121,7 @@ function runIdOf(dir: string): string {
 export function startOf(attempt: Attempt, meta: Partial<Meta>): number {
   if (meta.started_at !== undefined) return Date.parse(meta.started_at)
   const path = channels.map((channel) => attempt.logs[channel]).find((log) => log !== undefined)
-  return path === undefined ? 0 : Math.floor(fs.statSync(path).mtimeMs)
+  return path === undefined ? 0 : Math.floor(fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)
 }
 
 /** The exit as a chunk, if it is known. */
@@ -158,7 +160,7 @@ function readFsDiff(path: string | undefined): FsDiff | undefined {
 
 function firstRunId(path: string): string | undefined {
   try {
-    const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
+    const fd = openPlain(path)
     try {
       const head = readBlock(fd, 0, BLOCK).toString()
       const id: unknown = JSON.parse(head.slice(0, head.indexOf('\n'))).run_id

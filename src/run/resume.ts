@@ -84,6 +84,7 @@ async function complete(
       await setImmediate()
     }
     sink.end()
+    await book.settled()
     book.sync()
   } finally {
     chunks.close()
@@ -102,7 +103,10 @@ async function complete(
 
 function sizes(attempt: Attempt): Record<string, number> {
   return Object.fromEntries(
-    Object.entries(attempt.logs).map(([channel, path]) => [channel, fs.statSync(path).size]),
+    Object.entries(attempt.logs).flatMap(([channel, path]) => {
+      const stat = fs.lstatSync(path, { throwIfNoEntry: false })
+      return stat?.isFile() ? [[channel, stat.size]] : []
+    }),
   )
 }
 
@@ -134,7 +138,10 @@ async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undef
 export function lives(attempt: Attempt, { pid, pid_started = null }: Partial<Meta>): boolean {
   if (typeof pid === 'number') return isSameProcess(pid, pid_started)
   // Killed between the start of the process and the note of its number.
-  return Object.values(attempt.logs).some((path) => Date.now() - fs.statSync(path).mtimeMs < QUIET_MS)
+  return Object.values(attempt.logs).some((path) => {
+    const written = fs.lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+    return Date.now() - written < QUIET_MS
+  })
 }
 
 /** Whether somebody may still carry what is left in the pipes into the logs. */

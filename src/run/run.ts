@@ -8,7 +8,7 @@ import { auto } from '../engines/auto.ts'
 import { type CompletionData, type Event, isEvent } from '../events/event.ts'
 import type { EventOptions } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
-import { type JournalOptions, journalStage, openJournal } from '../sinks/journal.ts'
+import { type JournalOptions, journalStage, openJournal, settledEnd } from '../sinks/journal.ts'
 import { listAttempts } from './audit.ts'
 import { feed } from './feed.ts'
 import type { SnapshotOptions } from './fs-diff.ts'
@@ -158,6 +158,7 @@ export function run(options: RunOptions): Run {
       }),
     { intake: timedIntake as never },
   )
+  settledEnd(made, book)
   const abort = () => recording.stop('aborted', 'SIGTERM')
   signal?.addEventListener('abort', abort, { once: true })
 

@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { openPlain } from '../sinks/plain-file.ts'
 
 const BLOCK = 64 * 1024
 /** So many bytes before the reading position are remembered, to notice a file that was rewritten. */
@@ -34,12 +35,7 @@ export class Tail {
     if (this.#rewritten()) this.#restart()
     const block = Buffer.allocUnsafe(BLOCK)
     let length = fs.readSync(this.#fd!, block, 0, BLOCK, this.#at)
-    if (length === 0 && this.#replaced()) {
-      this.close()
-      if (!this.#open()) return undefined
-      this.#restart()
-      length = fs.readSync(this.#fd!, block, 0, BLOCK, 0)
-    }
+    if (length === 0 && this.#reopen()) length = fs.readSync(this.#fd!, block, 0, BLOCK, 0)
     if (length === 0) return undefined
     const bytes = block.subarray(0, length)
     const piece = { bytes, from: this.#at, restarted: this.#restarted }
@@ -58,11 +54,21 @@ export class Tail {
 
   #open(): boolean {
     try {
-      this.#fd = fs.openSync(this.path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
+      this.#fd = openPlain(this.path)
       return true
     } catch {
       return false
     }
+  }
+
+  /** Goes over to the file that was put in its place; what is none is left alone, for the old one may still grow. */
+  #reopen(): boolean {
+    if (!this.#replaced()) return false
+    const old = this.#fd!
+    if (!this.#open()) return false
+    fs.closeSync(old)
+    this.#restart()
+    return true
   }
 
   #restart(): void {

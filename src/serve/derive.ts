@@ -23,8 +23,15 @@ export interface Derived {
 export function derive(dir: string): Derived {
   const folder = fs.mkdtempSync(join(tmpdir(), 'sluice-serve-'))
   const path = join(folder, EVENTS_FILE)
-  const out = fs.openSync(path, 'wx')
-  const events = replay(dir, { follow: isRunning(dir, listAttempts(dir)) })
+  let events: ReturnType<typeof replay>
+  let out: number
+  try {
+    events = replay(dir, { follow: isRunning(dir, listAttempts(dir)) })
+    out = fs.openSync(path, 'wx')
+  } catch (error) {
+    fs.rmSync(folder, { recursive: true, force: true })
+    throw error
+  }
   let over = false
   const done = (async () => {
     for await (const event of events) fs.writeSync(out, jsonLine(event))

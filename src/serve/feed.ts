@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import type { Event } from '../events/event.ts'
+import { openPlain } from '../sinks/plain-file.ts'
 import { sseRecord } from '../sinks/sse.ts'
 
 /** A stretch of the journal as it goes to a client: whole lines, spelled as SSE. */
@@ -9,12 +10,24 @@ export interface Block {
   readonly next: number
 }
 
+/** Whole lines of the journal; none where a line is passed over. */
+interface Stretch {
+  readonly lines: Buffer
+  /** Where the next one begins. */
+  readonly next: number
+}
+
 const LF = 10
+const NOTHING = Buffer.alloc(0)
 const BLOCK = 64 * 1024
 /** A single event larger than this is left out; the journal has it. */
 const MAX_LINE = 64 << 20
+/** It is passed over in steps of so many bytes, so that others get their turn. */
+const STEP = 4 << 20
 /** Blocks of so many bytes are kept together, because readers at the same place want the same one. */
 const MAX_CACHED = 4 << 20
+/** What a block costs beside its bytes; some have none. */
+const BLOCK_COST = 256
 const POLL_MS = 250
 /** The file is asked whether it is still the same at most so often: five hundred readers wake at once. */
 const CHECK_MS = 5
@@ -33,6 +46,8 @@ export class Feed {
   /** Which event each full block begins with, so that a place is found without reading everything. */
   #marks: { attempt: number; seq: number; at: number }[] = []
   #marked = 0
+  /** Places inside lines that are too long. */
+  readonly #inside = new Set<number>()
   #head = ''
   /** Counts the times the file was truncated or replaced. */
   generation = 0
@@ -50,15 +65,15 @@ export class Feed {
     if (this.#fd === undefined) return undefined
     const cached = this.#blocks.get(at)
     if (cached) return cached
-    const lines = this.#lines(at)
-    if (lines.length === 0) return undefined
-    const block = { bytes: Buffer.from(spell(lines)), next: at + lines.length }
+    const stretch = this.#stretch(at)
+    if (!stretch) return undefined
+    const block = { bytes: Buffer.from(spell(stretch.lines)), next: stretch.next }
     this.#blocks.set(at, block)
-    this.#cached += block.bytes.length
+    this.#cached += block.bytes.length + BLOCK_COST
     for (const [place, old] of this.#blocks) {
       if (this.#cached <= MAX_CACHED) break
       this.#blocks.delete(place)
-      this.#cached -= old.bytes.length
+      this.#cached -= old.bytes.length + BLOCK_COST
     }
     return block
   }
@@ -66,28 +81,21 @@ export class Feed {
   /** The id of the run whose events these are, if there are any. */
   get run_id(): string | undefined {
     this.#check()
-    return this.#fd === undefined ? undefined : eventOf(this.#lines(0))?.run_id
+    for (const { event } of this.#events(0)) return event.run_id
+    return undefined
   }
 
   /** The place right after an event, or undefined if it is not there. */
   after(attempt: number, seq: number): number | undefined {
     this.#check()
     this.#index()
-    if (this.#fd === undefined) return undefined
     const mark = this.#marks.findLast((mark) => order(mark.attempt, mark.seq, attempt, seq) <= 0)
-    for (let at = mark?.at ?? 0; ; ) {
-      const lines = this.#lines(at)
-      if (lines.length === 0) return undefined
-      for (let from = 0; from < lines.length; ) {
-        const to = lines.indexOf(LF, from) + 1
-        const event = eventOf(lines.subarray(from, to))
-        const place = event ? order(event.attempt_number, event.seq, attempt, seq) : -1
-        if (place === 0) return at + to
-        if (place > 0) return undefined
-        from = to
-      }
-      at += lines.length
+    for (const { event, next } of this.#events(mark?.at ?? 0)) {
+      const place = order(event.attempt_number, event.seq, attempt, seq)
+      if (place === 0) return next
+      if (place > 0) return undefined
     }
+    return undefined
   }
 
   /** Waits until something may have changed. */
@@ -119,7 +127,7 @@ export class Feed {
     if (performance.now() - this.#checked < CHECK_MS) return
     this.#checked = performance.now()
     if (this.#fd !== undefined) {
-      const same = fs.statSync(this.#path, { throwIfNoEntry: false })?.ino === fs.fstatSync(this.#fd).ino
+      const same = fs.lstatSync(this.#path, { throwIfNoEntry: false })?.ino === fs.fstatSync(this.#fd).ino
       const head = this.#readText(0, this.#head.length)
       if (same && head === this.#head) {
         if (this.#head.length < 64) this.#head = this.#readText(0, 64)
@@ -132,13 +140,14 @@ export class Feed {
       this.#cached = 0
       this.#marks = []
       this.#marked = 0
+      this.#inside.clear()
     }
     try {
-      this.#fd = fs.openSync(this.#path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
-      this.#head = this.#readText(0, 64)
+      this.#fd = openPlain(this.#path)
     } catch {
-      this.#fd = undefined
+      return
     }
+    this.#head = this.#readText(0, 64)
   }
 
   #readText(from: number, length: number): string {
@@ -146,27 +155,58 @@ export class Feed {
     return bytes.toString('latin1', 0, fs.readSync(this.#fd!, bytes, 0, length, from))
   }
 
+  /** The events from this place on, each with the place right after it. */
+  *#events(at: number) {
+    if (this.#fd === undefined) return
+    for (let stretch = this.#stretch(at); stretch; stretch = this.#stretch(at)) {
+      const { lines, next } = stretch
+      for (let from = 0; from < lines.length; ) {
+        const to = lines.indexOf(LF, from) + 1
+        const event = eventOf(lines.subarray(from, to))
+        if (event) yield { event, next: at + to }
+        from = to
+      }
+      at = next
+    }
+  }
+
   /** Whole lines from this place on: about 64 KiB of them, or one that is longer. */
-  #lines(at: number): Buffer {
+  #stretch(at: number): Stretch | undefined {
+    if (this.#inside.has(at)) return this.#passOver(at)
     for (let size = BLOCK; size <= MAX_LINE; size *= 4) {
       const bytes = Buffer.allocUnsafe(size)
       const length = fs.readSync(this.#fd!, bytes, 0, size, at)
       const end = bytes.lastIndexOf(LF, length - 1) + 1
-      if (length > 0 && end > 0) return bytes.subarray(0, end)
-      if (length < size) break
+      if (length > 0 && end > 0) return { lines: bytes.subarray(0, end), next: at + end }
+      if (length < size) return undefined
     }
-    return Buffer.alloc(0)
+    return this.#goInside(at + MAX_LINE)
+  }
+
+  //  {"seq":1,…}\n{"seq":2, … 64 MiB … , …}\n{"seq":3,…}\n
+  //               ^ at              ^ inside  ^ out again
+  #passOver(at: number): Stretch | undefined {
+    const bytes = Buffer.allocUnsafe(STEP)
+    const length = fs.readSync(this.#fd!, bytes, 0, STEP, at)
+    const end = bytes.subarray(0, length).indexOf(LF) + 1
+    if (end > 0) return { lines: NOTHING, next: at + end }
+    return length < STEP ? undefined : this.#goInside(at + STEP)
+  }
+
+  #goInside(next: number): Stretch {
+    this.#inside.add(next)
+    return { lines: NOTHING, next }
   }
 
   #index(): void {
     if (this.#fd === undefined) return
     for (;;) {
-      const lines = this.#lines(this.#marked)
+      const stretch = this.#stretch(this.#marked)
       // The last block still grows; it is marked when it is full.
-      if (lines.length < BLOCK / 2) return
-      const first = eventOf(lines)
+      if (!stretch || (stretch.lines.length > 0 && stretch.lines.length < BLOCK / 2)) return
+      const first = eventOf(stretch.lines)
       if (first) this.#marks.push({ attempt: first.attempt_number, seq: first.seq, at: this.#marked })
-      this.#marked += lines.length
+      this.#marked = stretch.next
     }
   }
 

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import type { Channel } from '../frames/chunk.ts'
 import { listAttempts } from '../run/audit.ts'
+import { openPlain } from '../sinks/plain-file.ts'
 import { refuse } from './refuse.ts'
 
 /**
@@ -25,7 +26,7 @@ export function sendRaw(
   }
   let fd: number
   try {
-    fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
+    fd = openPlain(path)
   } catch {
     refuse(response, 404, 'the stream cannot be read')
     return

@@ -1,11 +1,12 @@
 import fs from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
-import type { CompletionData, EndState } from '../events/event.ts'
+import type { EndState } from '../events/event.ts'
 import { type Attempt, channels, listAttempts } from '../run/audit.ts'
 import { type Meta, readMeta } from '../run/meta.ts'
 import { readBlock } from '../run/recorded.ts'
 import { EVENTS_FILE, LOCK_FILE } from '../sinks/journal.ts'
 import { isLocked, isSameProcess } from '../sinks/lock.ts'
+import { openPlain } from '../sinks/plain-file.ts'
 
 /** A run as `GET /runs` tells it. */
 interface RunInfo {
@@ -62,9 +63,13 @@ export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
     } catch {
       continue
     }
-    const attempts = listAttempts(path)
     const journaled = entries.some((entry) => entry.name === EVENTS_FILE && entry.isFile())
-    if (journaled || attempts.length > 0) found.push({ dir: path, info: infoOf(root, path, attempts) })
+    try {
+      const attempts = listAttempts(path)
+      if (journaled || attempts.length > 0) found.push({ dir: path, info: infoOf(root, path, attempts) })
+    } catch {
+      // It went away, or became something else, while it was looked at: the others are there all the same.
+    }
     if (depth >= maxDepth) continue
     for (const entry of entries) {
       if (entry.isDirectory() && !skipped.has(entry.name)) {
@@ -115,7 +120,7 @@ function realTime(ts: string | undefined): string | undefined {
 }
 
 function endOf(meta: Partial<Meta> | undefined): string | null {
-  if (meta?.started_at === undefined || typeof meta.duration_ms !== 'number') return null
+  if (meta?.started_at === undefined || meta.duration_ms == null) return null
   return new Date(Date.parse(meta.started_at) + meta.duration_ms).toISOString()
 }
 
@@ -138,11 +143,18 @@ export function isRunning(dir: string, attempts: readonly Attempt[]): boolean {
 
 const TAIL = 64 * 1024
 
-/** What the end of the journal says. */
-function lastEvents(path: string) {
+/** What the end of the journal says. Whoever wrote it: only text is taken for text. */
+interface Told {
+  readonly run_id: string | undefined
+  readonly engine: string | undefined
+  readonly ts: string | undefined
+  readonly completion?: { readonly state: EndState; readonly reason_code: string | undefined } | undefined
+}
+
+function lastEvents(path: string): Told | undefined {
   let text: string
   try {
-    const fd = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW)
+    const fd = openPlain(path)
     try {
       text = readBlock(fd, Math.max(0, fs.fstatSync(fd).size - TAIL), TAIL).toString()
     } finally {
@@ -151,21 +163,29 @@ function lastEvents(path: string) {
   } catch {
     return undefined
   }
-  let told: { run_id: string; engine: string; ts: string; completion: CompletionData | undefined } | undefined
+  let told: Told | undefined
   const lines = text.split('\n')
   // From the end: the last whole line tells who, the last completion of its attempt tells how.
   for (let i = lines.length - 2; i >= 0; i--) {
     try {
       const event = JSON.parse(lines[i]!)
-      told ??= { run_id: event.run_id, engine: event.source.engine, ts: event.ts, completion: undefined }
-      if (event.event.type === 'lifecycle.completion.state')
-        return { ...told, completion: event.data as CompletionData }
+      told ??= { run_id: textOf(event.run_id), engine: textOf(event.source.engine), ts: textOf(event.ts) }
+      if (event.event.type === 'lifecycle.completion.state') {
+        const state = endStates.find((known) => known === event.data.state) ?? 'unknown'
+        return { ...told, completion: { state, reason_code: textOf(event.data.reason_code) } }
+      }
     } catch {
       // The first of them may be half a line.
     }
     if (told && lines.length - i > 16) break
   }
   return told
+}
+
+const endStates: readonly EndState[] = ['completed', 'awaiting_user_input', 'interrupted', 'unknown']
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }
 
 function sizeOf(path: string): number {

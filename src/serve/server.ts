@@ -136,23 +136,20 @@ export async function serve(options: ServeOptions): Promise<Served> {
   ) {
     const header = request.headers['last-event-id']
     // The header is what the client saw last; the query is where it began.
-    const after = (Array.isArray(header) ? header[0] : header) ?? query.get('after') ?? undefined
+    const seen = Array.isArray(header) ? header[0] : header
+    // Browsers send the bytes of the id, which Node takes for Latin-1; what is no UTF-8 is the id of no run of ours.
+    const after =
+      seen === undefined ? (query.get('after') ?? undefined) : Buffer.from(seen, 'latin1').toString()
     if (after !== undefined && after.length > MAX_ID) return refuse(response, 400, 'the id is too long')
     if (clients >= maxClients) {
       response.setHeader('retry-after', '5')
       return refuse(response, 503, 'too many clients')
     }
+    // First what may fail: who cannot be served is no client.
+    const { feed, over } = share(run.dir)
     clients++
-    const shared = share(run.dir)
     try {
-      await stream(request, response, {
-        feed: shared.feed,
-        over: shared.over,
-        after,
-        heartbeat,
-        maxStall,
-        signal: shut.signal,
-      })
+      await stream(request, response, { feed, over, after, heartbeat, maxStall, signal: shut.signal })
     } finally {
       clients--
       release(run.dir)

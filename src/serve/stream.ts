@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
 import { HEARTBEAT, sseMessage } from '../sinks/sse.ts'
 import type { Feed } from './feed.ts'
 
@@ -27,10 +28,11 @@ export async function stream(
 ): Promise<void> {
   const { feed, over, after, heartbeat, maxStall, signal } = options
   const start = locate(feed, after)
-  if (start.reset === undefined && start.at > 0 && over() && !feed.read(start.at)) {
+  if (start.reset === undefined && start.at > 0 && over() && !(await hasMore(feed, start.at))) {
     response.writeHead(204).end()
     return
   }
+  if (response.destroyed || signal.aborted) return
   request.socket.setKeepAlive(true, 30_000)
   request.socket.setNoDelay(true)
   response.writeHead(200, {
@@ -69,7 +71,8 @@ export async function stream(
         at = 0
         if (!(await send(resetMessage('gone')))) return
       } else if (block) {
-        if (!(await send(block.bytes))) return
+        if (block.bytes.length === 0) await setImmediate()
+        else if (!(await send(block.bytes))) return
         at = block.next
       } else if (last) break
       else await feed.more(leave.signal)
@@ -79,6 +82,15 @@ export async function stream(
     clearInterval(beat)
     signal.removeEventListener('abort', gone)
   }
+}
+
+/** True if something for a client stands behind this place; lines that are left out are nothing. */
+async function hasMore(feed: Feed, at: number): Promise<boolean> {
+  for (let block = feed.read(at); block; block = feed.read(block.next)) {
+    if (block.bytes.length > 0) return true
+    await setImmediate()
+  }
+  return false
 }
 
 type Reset = 'foreign' | 'gone'

@@ -10,6 +10,9 @@ const advice: Record<string, string> = {
   ENOTDIR: 'a part of the path is a file; choose another directory',
   EIO: 'the disk reports an error; what stands there so far is whole',
   ELOOP: 'it is a symbolic link; remove it',
+  EISDIR: 'it is a directory; remove it',
+  EFTYPE: 'it is no plain file; remove it',
+  ENXIO: 'it is no plain file; remove it',
 }
 
 /** The Fault for a system call that failed on a file of ours. */

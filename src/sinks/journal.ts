@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
+import type { Transform } from 'node:stream'
 import { Fault, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
@@ -41,7 +42,7 @@ export interface JournalOptions {
  */
 export function journal(dir: string, options: JournalOptions = {}): Flow<Event> {
   const book = openJournal(dir, options)
-  const made = flow(journalStage(book), { signal: options.signal })
+  const made = settledEnd(flow(journalStage(book), { signal: options.signal }), book)
   // Also when it is destroyed half-way, of which a stage hears nothing.
   made.once('close', () => book.close())
   return made
@@ -62,6 +63,22 @@ export function journalStage(book: Journal): Stage<Event, Event> {
   })
 }
 
+/**
+ * Lets a flow into a journal end only when the disk has answered: a sync in the background may still fail, and then the end is
+ * not a good one.
+ */
+export function settledEnd<F extends Transform>(made: F, book: Journal): F {
+  const flush = made._flush.bind(made)
+  made._flush = (done) => {
+    void book.settled().then(() => {
+      // Who has left meanwhile has closed the journal.
+      if (made.destroyed) done()
+      else flush(done)
+    })
+  }
+  return made
+}
+
 /** An open journal. */
 export interface Journal {
   /** The event that stands last, if there is one. */
@@ -69,6 +86,8 @@ export interface Journal {
   /** Keeps an event. True when it was written, false when it already stood there. */
   append(event: Event): boolean
   sync(): void
+  /** Waits for what the disk is asked in the background, and asks nothing meanwhile; `sync` then tells the answers. */
+  settled(): Promise<void>
   /** Lets go of the files and of the lock. */
   close(): void
 }
@@ -90,6 +109,7 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
   /** The lines that already stood there, read in step with the events of a run that is fed again. */
   let kept: Generator<string, void> | undefined
 
+  let settling = false
   let closed = false
   const close = () => {
     if (closed) return
@@ -115,7 +135,9 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
     throw error
   }
   if (fsync === 'interval') {
-    timer = setInterval(() => files.map((file) => file.syncSoon()), interval).unref()
+    timer = setInterval(() => {
+      if (!settling) for (const file of files) file.syncSoon()
+    }, interval).unref()
   }
   return {
     get last() {
@@ -140,6 +162,11 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
     },
     sync() {
       for (const file of files) file.sync()
+    },
+    async settled() {
+      settling = true
+      await Promise.all(files.map((file) => file.settled()))
+      settling = false
     },
     close,
   }

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { Fault } from '../base/fault.ts'
 import { diskFault } from './disk-fault.ts'
+import { openPlain } from './plain-file.ts'
 
 const LF = 10
 const BLOCK = 64 * 1024
@@ -19,6 +20,8 @@ export interface LineFile {
   sync(): void
   /** Asks the disk in the background; the answer comes to the next `append` or `sync`. */
   syncSoon(): void
+  /** Waits until nothing is asked in the background any more: only then does `sync` know all answers. */
+  settled(): Promise<void>
   close(): void
 }
 
@@ -33,13 +36,17 @@ export interface LineFile {
  */
 export function openLines(path: string): LineFile {
   const fd = guard('open', path, () =>
-    // Not through a link: the directory may be writable by the agent that is being recorded.
-    fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_NOFOLLOW, 0o644),
+    // Only a plain file: the directory may be writable by the agent that is being recorded.
+    openPlain(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o644),
   )
   /** Bytes of whole lines: where the next one goes. */
   let size = 0
   let closed = false
   let dirty = false
+  /** How many syncs are in the background. */
+  let asked = 0
+  /** Told when there is none any more. */
+  let waiting: (() => void)[] = []
   /** Why nothing may be written any more: after one failure a later line could follow a torn one. */
   let broken: Fault | undefined
 
@@ -93,7 +100,7 @@ export function openLines(path: string): LineFile {
     },
     sync() {
       if (broken) throw broken
-      if (!dirty || closed) return
+      if ((!dirty && asked === 0) || closed) return
       dirty = false
       try {
         fs.fdatasyncSync(fd)
@@ -106,15 +113,24 @@ export function openLines(path: string): LineFile {
     syncSoon() {
       if (!dirty || broken || closed) return
       dirty = false
+      asked++
       fs.fdatasync(fd, (error) => {
-        // EBADF: the file was closed while the disk was busy, and closing had synced it.
+        // Who closed it without waiting does not want to know.
         if (error && !closed) broken ??= diskFault('sync', path, error)
+        if (--asked > 0) return
+        for (const tell of waiting) tell()
+        waiting = []
+        if (closed) fs.closeSync(fd)
       })
+    },
+    async settled() {
+      if (asked > 0) await new Promise<void>((resolve) => waiting.push(resolve))
     },
     close() {
       if (closed) return
       closed = true
-      fs.closeSync(fd)
+      // While the disk is asked the number must not go to another file; then it is closed by the answer.
+      if (asked === 0) fs.closeSync(fd)
     },
   }
 

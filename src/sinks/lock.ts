@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import { hostname } from 'node:os'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf, diskFault } from './disk-fault.ts'
+import { readPlain } from './plain-file.ts'
 
 /** A held lock. */
 export interface Lock {
@@ -72,19 +73,27 @@ function held(path: string, mine: Holder): Lock {
   }
 }
 
-/** True while a process that is not dead holds the lock at this path. */
+/** True while a process that is not dead holds the lock at this path. What is no plain file is nobody's lock. */
 export function isLocked(path: string): boolean {
   const holder = readHolder(path)
-  return holder !== undefined && alive(holder)
+  return holder !== undefined && holder !== obstacle && alive(holder)
 }
+
+/** A lock is a line; what is larger is none. */
+const MAX_LOCK = 4096
+/** Somebody else's file: nobody can be asked, so it is never called stale. */
+const unknown: Holder = { token: 'unreadable', pid: 0, host: '', started: null }
+/** A link, a directory, a FIFO: nobody took a lock by that, but nobody can take one either while it stands there. */
+const obstacle: Holder = { ...unknown }
 
 function readHolder(path: string): Holder | undefined {
   let text: string
   try {
-    text = fs.readFileSync(path, 'utf8')
+    text = readPlain(path, MAX_LOCK)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
-    throw error
+    const code = codeOf(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    return code === 'EFTYPE' || code === 'ELOOP' || code === 'ENXIO' ? obstacle : unknown
   }
   try {
     const { token, pid, host, started } = JSON.parse(text) as Partial<Holder>
@@ -92,8 +101,7 @@ function readHolder(path: string): Holder | undefined {
       return { token, pid, host: String(host), started: started ?? null }
     }
   } catch {}
-  // Somebody else's file: nobody can be asked, so it is never called stale.
-  return { token: 'unreadable', pid: 0, host: '', started: null }
+  return unknown
 }
 
 function alive(holder: Holder): boolean {

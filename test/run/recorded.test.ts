@@ -125,7 +125,7 @@ describe('meta.json', () => {
     })
     expect(readMeta(join(dir, 'meta.json'))).toEqual({
       engine: 'codex',
-      argv: ['a', '1'],
+      argv: ['a'],
       recorders: [1],
       exit_code: null,
       signal: 'signal 77',
@@ -139,6 +139,27 @@ describe('meta.json', () => {
     ]
     put('meta.json', { notes, signal: 'SIGUSR1' })
     expect(readMeta(join(dir, 'meta.json'))).toMatchObject({ notes: notes.slice(0, 1), signal: 'SIGUSR1' })
+  })
+
+  test('has no time, length or number that cannot be reckoned with', () => {
+    const bare = { exit_code: null, signal: null }
+    for (const meta of [
+      { duration_ms: 1e300 },
+      { duration_ms: -1 },
+      { duration_s: 1e300 },
+      { started_at: '+275760-09-13T00:00:00Z' },
+      { pid: 0 },
+      { pid: -1 },
+      { pid: 1.5 },
+    ]) {
+      put('meta.json', meta)
+      expect(readMeta(join(dir, 'meta.json')), JSON.stringify(meta)).toEqual(bare)
+    }
+    put('meta.json', { duration_ms: 1e300, duration_s: 2 })
+    expect(readMeta(join(dir, 'meta.json'))).toEqual({ ...bare, duration_ms: 2000 })
+    put('meta.json', '{"duration_ms":0,"duration_s":2}')
+    expect(readMeta(join(dir, 'meta.json'))).toEqual({ ...bare, duration_ms: 0 })
+    expect(parseChunkLine('["stdout",0,1,1e300]')).toBe(undefined)
   })
 
   test.each([['[]'], ['7'], ['{'], [`"${'x'.repeat(5 << 20)}"`]])('is nothing if it is no object', (text) => {

@@ -1,4 +1,14 @@
-import { appendFileSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -51,6 +61,18 @@ test('does not follow a link that was put in its place', () => {
   symlinkSync(join(dir, 'secret'), log)
   expect(read()).toBe(undefined)
   expect(read()).toBe(undefined)
+})
+
+test('reads on where something that is no file was put in its place', () => {
+  const writer = openSync(log, 'a')
+  appendFileSync(writer, 'one')
+  expect(read()).toEqual(['one', 0, false])
+  rmSync(log)
+  execFileSync('mkfifo', [log])
+  expect(read()).toBe(undefined)
+  appendFileSync(writer, 'two')
+  expect(read()).toEqual(['two', 3, false])
+  closeSync(writer)
 })
 
 test('notices a file that became shorter or other', () => {

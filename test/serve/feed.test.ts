@@ -1,4 +1,15 @@
-import { appendFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -22,6 +33,13 @@ afterEach(() => {
 const line = (seq: number, attempt = 1) => `${JSON.stringify(makeEvent(seq, { run: 'r', attempt }))}\n`
 /** The file is looked at again only after a few milliseconds. */
 const later = () => setTimeout(10)
+/** The ids of all blocks from this place on. */
+function allIds(at: number): string[] {
+  const found: string[] = []
+  for (let block = feed.read(at); block; block = feed.read(block.next))
+    found.push(...parseSse(block.bytes.toString()).map(({ id }) => id!))
+  return found
+}
 const ids = (at: number) => parseSse(feed.read(at)?.bytes.toString() ?? '').map(({ id }) => id)
 
 test('a journal that is not there yet has nothing, and is found when it comes', async () => {
@@ -103,4 +121,41 @@ test('gives a line that is longer than a block', () => {
   const long = `${JSON.stringify(makeEvent(1, { run: 'r', text: 'x'.repeat(300_000) }))}\n`
   writeFileSync(path, long + line(2))
   expect(ids(0)).toEqual(['r:1', 'r:2'])
+})
+
+test.runIf(existsSync('/proc/self/fd'))('one that is a directory is none, and is not held open', async () => {
+  mkdirSync(path)
+  const open = () =>
+    readdirSync('/proc/self/fd').filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`) === path
+      } catch {
+        return false
+      }
+    })
+  for (let look = 0; look < 3; look++) {
+    expect(feed.read(0)).toBe(undefined)
+    await later()
+  }
+  expect(open()).toEqual([])
+})
+
+test('an event that is too long is left out, and what follows it comes', async () => {
+  writeFileSync(path, line(1))
+  // A hole of zeros, which costs no disk: one line of 150 MiB.
+  truncateSync(path, 150 << 20)
+  appendFileSync(path, `\n${line(3)}`)
+  expect(allIds(0)).toEqual(['r:1', 'r:3'])
+  expect(allIds(feed.after(1, 1)!)).toEqual(['r:3'])
+  expect(feed.read(feed.after(1, 3)!)).toBe(undefined)
+})
+
+test('an event that is too long and not whole yet is waited for', async () => {
+  writeFileSync(path, '')
+  truncateSync(path, 70 << 20)
+  expect(allIds(0)).toEqual([])
+  appendFileSync(path, `\n${line(2)}`)
+  await later()
+  expect(allIds(0)).toEqual(['r:2'])
+  expect(feed.run_id).toBe('r')
 })

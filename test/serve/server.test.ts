@@ -7,13 +7,14 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
 import { run } from '../../src/run/run.ts'
 import { takeLock } from '../../src/sinks/lock.ts'
@@ -21,7 +22,10 @@ import { agent, codexLines, workspace } from '../run/agent.ts'
 import { makeEvent } from '../sinks/make-event.ts'
 import { ask, parseSse, putRun, root, serving, shutAll } from './serving.ts'
 
-afterEach(shutAll)
+afterEach(async () => {
+  vi.unstubAllEnvs()
+  await shutAll()
+})
 
 // biome-ignore lint/suspicious/noExplicitAny: what comes over the wire is looked at field by field.
 const json = async (url: string): Promise<any> => (await fetch(url)).json()
@@ -499,3 +503,92 @@ test('begins at the beginning for a client that has seen nothing yet', async () 
 function hasIPv6(): boolean {
   return Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'))
 }
+
+test.each([
+  ['a time that no calendar has', { started_at: '2026-01-01T00:00:00Z', duration_ms: 1e300 }],
+  ['an end that no calendar has', { started_at: '+275760-09-13T00:00:00Z', duration_s: 1 }],
+  ['arguments that are no text', { argv: ['sh', { toString: 1 }, 7] }],
+  ['a process that is everybody', { pid: 0 }],
+])('a meta with %s hides no run', async (_what, meta) => {
+  const dir = root()
+  putRun(dir, 'good', 1)
+  putRun(dir, 'bad', 1)
+  writeFileSync(join(dir, 'bad', 'meta.1.json'), JSON.stringify(meta))
+  const { url } = await serving(dir)
+  const runs = await json(`${url}runs`)
+  expect(runs.map((found: { id: string }) => found.id).sort()).toEqual(['bad', 'good'])
+  expect(await json(`${url}runs/bad`)).toMatchObject({
+    state: 'unknown',
+    ended_at: null,
+    argv: 'argv' in meta ? ['sh'] : [],
+  })
+})
+
+test.each([
+  ['a time that is a number', { ts: 5 }],
+  ['a time that is nothing', { ts: { toString: 1 } }],
+  ['an id that is a number', { run_id: 7 }],
+  ['an engine that is a list', { source: { engine: ['x'] } }],
+  ['an end that is nothing', { event: { type: 'lifecycle.completion.state' }, data: { state: 5 } }],
+])('a journal whose last event has %s hides no run', async (_what, more) => {
+  const dir = root()
+  putRun(dir, 'good', 1)
+  putRun(dir, 'bad', 1)
+  appendFileSync(join(dir, 'bad', 'events.jsonl'), `${JSON.stringify({ ...makeEvent(2), ...more })}\n`)
+  const { url } = await serving(dir)
+  const runs = await json(`${url}runs`)
+  expect(runs.map((found: { id: string }) => found.id).sort()).toEqual(['bad', 'good'])
+  const bad = await json(`${url}runs/bad`)
+  for (const key of ['run_id', 'engine', 'started_at', 'state'])
+    expect([null, 'string'], key).toContain(bad[key] === null ? null : typeof bad[key])
+})
+
+test('a client that could not be served gives its place back', async () => {
+  const dir = root()
+  mkdirSync(join(dir, 'logs'))
+  writeFileSync(join(dir, 'logs', 'stdout.1.log'), `${codexLines.join('\n')}\n`)
+  const { url, clients } = await serving(dir, { maxClients: 1 })
+  vi.stubEnv('TMPDIR', join(dir, 'nowhere'))
+  const events = `${url}runs/logs/events`
+  expect([(await ask(events)).status, (await ask(events)).status, clients()]).toEqual([500, 500, 0])
+  vi.unstubAllEnvs()
+  utimesSync(join(dir, 'logs', 'stdout.1.log'), 1, 1)
+  expect((await ask(events)).status).toBe(200)
+})
+
+test('resumes after an id that is not ASCII, and refuses one that is not UTF-8', async () => {
+  const dir = root()
+  putRun(dir, 'r', 3, { run: '运行-é' })
+  const { url } = await serving(dir)
+  // A browser sends the bytes of the id; Node's client takes them as Latin-1 only.
+  const after = (id: string, encoding: BufferEncoding = 'utf8') =>
+    ask(`${url}runs/r/events`, { 'last-event-id': Buffer.from(id, encoding).toString('latin1') })
+  expect(parseSse((await after('运行-é:1')).text).map((message) => message.id)).toEqual([
+    '运行-é:2',
+    '运行-é:3',
+  ])
+  expect((await after('运行-é:3')).status).toBe(204)
+  const [reset] = parseSse((await after('\xff\xfe\xe9:3', 'latin1')).text)
+  expect([reset?.event, JSON.parse(reset?.data ?? '').reason]).toEqual(['sluice.reset', 'foreign'])
+  expect((await after('é'.repeat(1100))).status).toBe(400)
+})
+
+test('a client that has everything but lines that are no events is told so', async () => {
+  const dir = root()
+  const path = putRun(dir, 'r', 2)
+  appendFileSync(join(path, 'events.jsonl'), 'nonsense\n')
+  const { url } = await serving(dir)
+  expect((await ask(`${url}runs/r/events`, { 'last-event-id': 'r:2' })).status).toBe(204)
+})
+
+test('an event that is too long is left out, and the rest comes', async () => {
+  const dir = root()
+  const path = join(putRun(dir, 'r', 2), 'events.jsonl')
+  // A hole of zeros, which costs no disk: one line of 65 MiB.
+  truncateSync(path, 65 << 20)
+  appendFileSync(path, `\n${JSON.stringify(makeEvent(4, { run: 'r' }))}\n`)
+  const { url } = await serving(dir)
+  const { text } = await ask(`${url}runs/r/events`, { 'last-event-id': 'r:1' })
+  expect(parseSse(text).map((message) => message.id)).toEqual(['r:2', 'r:4'])
+  expect((await ask(`${url}runs/r/events`, { 'last-event-id': 'r:4' })).status).toBe(204)
+})

@@ -12,6 +12,8 @@ import fs, {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { setTimeout } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Event } from '../../src/events/event.ts'
 import { type JournalOptions, journal } from '../../src/sinks/journal.ts'
@@ -258,3 +260,56 @@ test.each(['null', '7', '"text"', '{}', '{"run_id":"r","seq":1,"attempt_number":
     }
   },
 )
+
+test.each([
+  ['fails', Object.assign(new Error('EIO'), { code: 'EIO' }), { code: 'JOURNAL_FAILED' }],
+  ['is well', null, undefined],
+])('a sync in the background that %s after the last event is part of the end', async (_how, error, fault) => {
+  const dir = fresh()
+  let answer: ((error: Error | null) => void) | undefined
+  vi.spyOn(fs, 'fdatasync').mockImplementation((_fd, done) => {
+    answer = done as typeof answer
+  })
+  const book = journal(dir, { interval: 1 })
+  book.write(makeEvent(1))
+  book.resume()
+  while (!answer) await setTimeout(1)
+  let ended: unknown
+  const end = finished(book).then(
+    () => {
+      ended = 'well'
+    },
+    (failure: unknown) => {
+      ended = failure
+    },
+  )
+  book.end()
+  await setTimeout(20)
+  expect(ended).toBe(undefined)
+  answer(error)
+  await end
+  if (fault) expect(ended).toMatchObject(fault)
+  else expect(ended).toBe('well')
+  expect(existsSync(join(dir, 'journal.lock'))).toBe(false)
+})
+
+test('a journal that is destroyed while it waits for the disk writes nothing more', async () => {
+  const dir = fresh()
+  let answer: ((error: Error | null) => void) | undefined
+  vi.spyOn(fs, 'fdatasync').mockImplementation((_fd, done) => {
+    answer = done as typeof answer
+  })
+  const book = journal(dir, { interval: 1 })
+  book.write(makeEvent(1))
+  book.resume()
+  while (!answer) await setTimeout(1)
+  book.end()
+  await setTimeout(5)
+  book.destroy()
+  await once(book, 'close')
+  answer(null)
+  await setTimeout(5)
+  expect(seqs(dir)).toEqual([1])
+  await pass(dir, [makeEvent(1), makeEvent(2)])
+  expect(seqs(dir)).toEqual([1, 2])
+})

@@ -1,6 +1,7 @@
 import fs, { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { diskFault } from '../../src/sinks/disk-fault.ts'
 import { type LineFile, openLines } from '../../src/sinks/line-file.ts'
@@ -143,4 +144,48 @@ test('a fault says what can be done, where something can', () => {
   )
   expect(diskFault('write', 'f', { code: 'constructor' }).message).toContain('so far is whole')
   expect(diskFault('write', 'f', 'words').message).toContain('(unknown)')
+})
+
+test('an end waits for the sync in the background, and hears that it failed', async () => {
+  const file = open()
+  file.append('{}\n')
+  let answer: (error: Error | null) => void = () => {}
+  vi.spyOn(fs, 'fdatasync').mockImplementation((_fd, done) => {
+    answer = done as typeof answer
+  })
+  file.syncSoon()
+  let settled = false
+  const waited = file.settled().then(() => {
+    settled = true
+  })
+  await setImmediate()
+  expect(settled).toBe(false)
+  answer(Object.assign(new Error('EIO'), { code: 'EIO' }))
+  await waited
+  expect(() => file.sync()).toThrow('EIO')
+})
+
+test('a sync does not rely on one that is still in the background', () => {
+  const file = open()
+  file.append('{}\n')
+  vi.spyOn(fs, 'fdatasync').mockImplementation(() => {})
+  const synced = vi.spyOn(fs, 'fdatasyncSync')
+  file.syncSoon()
+  file.sync()
+  expect(synced).toHaveBeenCalledTimes(1)
+})
+
+test('a file stays open until the disk has answered', async () => {
+  const file = open()
+  file.append('{}\n')
+  let answer: (error: Error | null) => void = () => {}
+  vi.spyOn(fs, 'fdatasync').mockImplementation((_fd, done) => {
+    answer = done as typeof answer
+  })
+  const closed = vi.spyOn(fs, 'closeSync')
+  file.syncSoon()
+  file.close()
+  expect(closed).not.toHaveBeenCalled()
+  answer(null)
+  expect(closed).toHaveBeenCalledTimes(1)
 })

@@ -1,6 +1,15 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import fs, { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import fs, {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
@@ -90,12 +99,42 @@ test('a number that belongs to somebody else is alive', () => {
   vi.restoreAllMocks()
 })
 
-test('what cannot be read is a fault that says so', () => {
+test('a place that is not there is a fault that says so', () => {
   const path = fresh()
   expect(() => takeLock(join(path, 'nowhere'))).toThrow(expect.objectContaining({ code: 'JOURNAL_FAILED' }))
+})
+
+test.each([
+  ['a directory', mkdirSync],
+  ['a FIFO', (path: string) => execFileSync('mkfifo', [path])],
+  ['a link to nowhere', (path: string) => symlinkSync('nowhere', path)],
+])('%s is nobody\u2019s lock, but in the way, and is left there', (_what, put) => {
+  const path = fresh()
+  put(path)
+  expect(isLocked(path)).toBe(false)
+  expect(() => takeLock(path)).toThrow(
+    expect.objectContaining({
+      code: 'JOURNAL_LOCKED',
+      message: expect.stringContaining('something unknown'),
+    }),
+  )
+  expect(readdirSync(dirname(path))).toEqual(['lock'])
+})
+
+test('a lock that was replaced by a directory is let go without an accident', () => {
+  const path = fresh()
+  const lock = takeLock(path)
+  rmSync(path)
   mkdirSync(path)
-  expect(() => takeLock(path)).toThrow(expect.objectContaining({ code: 'JOURNAL_FAILED' }))
-  expect(() => isLocked(path)).toThrow('EISDIR')
+  lock.release()
+  expect(existsSync(path)).toBe(true)
+})
+
+test('a file that is too large for a lock is somebody else\u2019s', () => {
+  const path = fresh()
+  writeFileSync(path, JSON.stringify({ token: 't', pid: 999_999_999, host: hostname(), x: 'x'.repeat(5000) }))
+  expect(() => takeLock(path)).toThrow('something unknown')
+  expect(isLocked(path)).toBe(true)
 })
 
 test('a lock that goes away while it is looked at is free', () => {

@@ -1,0 +1,147 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { only } from '../engines/run.ts'
+import { agent, codexLines, ran, workspace } from '../run/agent.ts'
+import { putRun, root } from '../serve/serving.ts'
+
+/** What hangs here hangs in a synchronous call, so each of these is a process of its own that can be killed. */
+async function node(...args: string[]): Promise<{ code: unknown; out: string; err: string }> {
+  const options = { timeout: 20_000, killSignal: 'SIGKILL' } as const
+  try {
+    const { stdout, stderr } = await promisify(execFile)(
+      process.execPath,
+      ['--import', 'tsx', ...args],
+      options,
+    )
+    return { code: 0, out: stdout, err: stderr }
+  } catch (error) {
+    const { code, signal, stdout, stderr } = error as Record<string, string>
+    return { code: code ?? signal, out: stdout ?? '', err: stderr ?? '' }
+  }
+}
+const sluice = (...args: string[]) => node('src/cli/main.ts', ...args)
+const mkfifo = (path: string) => execFileSync('mkfifo', [path])
+const LIMIT = 30_000
+
+const put: Record<string, (path: string) => void> = {
+  'a FIFO': mkfifo,
+  'a directory': mkdirSync,
+  'a link to nowhere': (path) => symlinkSync('nowhere', path),
+}
+const files = ['events.jsonl', 'journal.lock']
+
+test.each(Object.keys(put).flatMap((what) => files.map((file) => [file, what] as const)))(
+  'H2 %s of a served run is %s: the runs are listed, and its logs are read',
+  async (file, what) => {
+    const dir = root()
+    putRun(dir, 'good', 2)
+    mkdirSync(join(dir, 'bad'))
+    writeFileSync(join(dir, 'bad', 'stdout.1.log'), `${codexLines.join('\n')}\n`)
+    put[what]!(join(dir, 'bad', file))
+    const server = new URL('../../src/serve/server.ts', import.meta.url).pathname
+    const { out, err } = await node(
+      '--input-type=module',
+      '-e',
+      `import { serve } from ${JSON.stringify(server)}
+      const { url, close } = await serve({ dir: ${JSON.stringify(dir)}, port: 0 })
+      const listed = await (await fetch(url + 'runs')).json()
+      const raw = await fetch(url + 'runs/bad/raw/stdout')
+      const events = await (await fetch(url + 'runs/good/events')).text()
+      console.log(JSON.stringify([listed.map((run) => run.id).sort(), raw.status, events.includes('good:2')]))
+      await close()`,
+    )
+    expect([out, err]).toEqual(['[["bad","good"],200,true]\n', ''])
+  },
+  LIMIT,
+)
+
+test(
+  'H2 an agent leaves a FIFO as .gitignore: the run ends and names it',
+  async () => {
+    const { cwd, audit } = workspace()
+    const { code, out } = await sluice(
+      'run',
+      '--cwd',
+      cwd,
+      '--audit',
+      audit,
+      '--',
+      'sh',
+      '-c',
+      'mkfifo .gitignore',
+    )
+    expect([code, out]).toEqual([expect.any(Number), expect.stringContaining('lifecycle.completion.state')])
+    expect(JSON.parse(readFileSync(join(audit, 'fs-diff.1.json'), 'utf8')).created).toEqual(['.gitignore'])
+  },
+  LIMIT,
+)
+
+test.each(['fs-diff.1.json', 'events.jsonl'])(
+  'H2 a FIFO as %s: a replay reads the logs without it',
+  async (file) => {
+    const dir = root()
+    writeFileSync(join(dir, 'stdout.1.log'), `${codexLines.join('\n')}\n`)
+    mkfifo(join(dir, file))
+    const { code, out } = await sluice('replay', dir)
+    expect([code, out]).toEqual([expect.any(Number), expect.stringContaining('Grüße')])
+  },
+  LIMIT,
+)
+
+test.each(Object.keys(put))(
+  'H2 journal.lock is %s: a run is refused in one line that names it',
+  async (what) => {
+    const { cwd, audit } = workspace()
+    mkdirSync(audit)
+    put[what]!(join(audit, 'journal.lock'))
+    const { code, err } = await sluice('run', '--cwd', cwd, '--audit', audit, '--', 'true')
+    expect(code).toEqual(expect.any(Number))
+    expect(err).toMatch(/^sluice: something unknown [^\n]*journal\.lock[^\n]*\n$/)
+  },
+  LIMIT,
+)
+
+test.each(['events.jsonl', 'parser_diagnostics.jsonl'])(
+  'H2 %s is a FIFO: a run is refused in one line that names it',
+  async (file) => {
+    const { cwd, audit } = workspace()
+    mkdirSync(audit)
+    mkfifo(join(audit, file))
+    const { code, err } = await sluice('run', '--cwd', cwd, '--audit', audit, '--', 'true')
+    expect(code).toEqual(expect.any(Number))
+    expect(err).toMatch(/^sluice: cannot open [^\n]*no plain file[^\n]*\n$/)
+  },
+  LIMIT,
+)
+
+test.each([
+  ['removes its log', 'fs.rmSync'],
+  ['puts a directory in the place of its log', '((log) => (fs.rmSync(log), fs.mkdirSync(log)))'],
+])('H2 an agent %s: the run ends, and says so', async (_what, act) => {
+  const { cwd, audit } = workspace()
+  const body = `for (const line of lines) say(line);\n${act}('.audit/stdout.1.log')`
+  const { events, end } = await ran({ ...agent(cwd, body), cwd, audit })
+  expect(end.exit_code).toBe(0)
+  const told = only(events, 'diagnostic.parser.warning').filter(({ data }) => data.code === 'RECORD_FAILED')
+  expect(told.map(({ data }) => data.message)).toEqual([expect.stringContaining('"stdout.1.log"')])
+  expect(JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))).toMatchObject({
+    complete: true,
+    bytes: { stderr: 0 },
+  })
+})
+
+test('H2 an agent puts a directory in the place of journal.lock: the run ends well', async () => {
+  const { cwd, audit } = workspace()
+  const body = `for (const line of lines) say(line)
+    fs.rmSync('.audit/journal.lock')
+    fs.mkdirSync('.audit/journal.lock')`
+  const { end } = await ran({ ...agent(cwd, body), cwd, audit })
+  expect([end.exit_code, end.completion.reason_code]).toEqual([0, 'END_SIGNAL'])
+  // The next run is told what is in the way.
+  await expect((async () => ran({ ...agent(cwd, body), cwd, audit }))()).rejects.toMatchObject({
+    code: 'JOURNAL_LOCKED',
+  })
+})
