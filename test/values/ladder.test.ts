@@ -194,6 +194,14 @@ describe('the edges of the rungs', () => {
     expect(detail('words')).toBe('it starts with "words"')
     expect(detail('')).toBe('it is blank')
     expect(detail(`${'['.repeat(600)}`)).toBe('more than 512 levels')
+    expect(detail('null')).toBe('it is null')
+    expect(detail('[1]')).toBe('it is an array')
+    expect(detail('1')).toBe('it is a number')
+    expect(detail('{}', { schema: needsA })).toBe(
+      "the root must have required property 'a', found an empty object",
+    )
+    const two: Schema = { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } }
+    expect(detail('{"a":"x","b":"y"}', { schema: two })).toMatch(/^\/a must be number.* \(and 1 more\)$/)
   })
 })
 
@@ -271,6 +279,12 @@ describe('notes', () => {
     expect(codes('{"a":9007199254740993}')).toEqual(['PRECISION_LOSS'])
     expect(codes('{"a":1e400}')).toEqual(['PRECISION_LOSS'])
     expect(codes('{"a":1e-400}')).toEqual(['PRECISION_LOSS'])
+    expect(codes('{"a":-9007199254740993}')).toEqual(['PRECISION_LOSS'])
+    expect(codes('{"a":0.00000000000000000000}')).toEqual([])
+    expect(codes('{"a":-0.0e-99999}')).toEqual([])
+    expect(codes('{"a":9007199254740994}')).toEqual([])
+    expect(codes('{"a":["a","a"],"b":[{"a":1},{"a":1}],"c":{}}')).toEqual([])
+    expect(codes('{"b":[],"c":1,"c":2}')).toEqual(['DUPLICATE_KEY'])
     expect(codes('{"a":[9007199254740992, 1e22, -12.5e-3, 0e0, 0.10000000000000000000]}')).toEqual([])
   })
 })
@@ -306,6 +320,9 @@ describe('keys that reach for a prototype', () => {
 
   test('a key named constructor is nothing bad by itself', () => {
     expect(value('{"constructor":"Ada"}')).toEqual({ value: { constructor: 'Ada' }, changes: [] })
+    const text =
+      '{"constructor":{"x":1},"b":{"prototype":1},"c":[null,{"constructor":null}],"d":{"constructor":1}}'
+    expect(value(text)).toEqual({ value: JSON.parse(text), changes: [] })
   })
 })
 
