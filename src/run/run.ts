@@ -118,7 +118,8 @@ export function run(options: RunOptions): Run {
     const whose = `${quote(audit, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(run_id, 100)}`
     throw new Fault('JOURNAL_MISMATCH', `${whose}; name another directory, or no run_id`)
   }
-  const attempt = 1 + Math.max(0, ...attempts.map((found) => found.number))
+  // The journal remembers an attempt whose logs were removed.
+  const attempt = 1 + Math.max(book.last?.attempt_number ?? 0, ...attempts.map((found) => found.number))
   const recording = recordAttempt({
     reading,
     run_id,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
@@ -382,6 +382,13 @@ test('a directory of another run is refused before anything is started', async (
   )
   expect(existsSync(join(cwd, 'ran'))).toBe(false)
   expect(await ran({ command: 'true', cwd, audit })).toMatchObject({ end: { run_id: 'A', attempt: 2 } })
+})
+
+test('an attempt whose files were removed keeps its number', async () => {
+  const { cwd, audit } = workspace()
+  await ran({ command: 'true', cwd, audit })
+  for (const name of readdirSync(audit)) if (name.includes('.1.')) rmSync(join(audit, name))
+  expect(await ran({ command: 'true', cwd, audit })).toMatchObject({ end: { attempt: 2 } })
 })
 
 test('typing into a run on pipes does nothing', async () => {
