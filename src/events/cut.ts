@@ -40,9 +40,16 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
 
   const emit = (first: Line, frame: Omit<EngineFrame, 'channel' | 'from'>) => {
     const notes = first.note ? [{ code: first.note, message: codes[first.note], at: first.from }] : undefined
-    const { blanks, glue } = first
+    const { blanks, glue, pieces } = first
     const before = glue !== undefined ? { glue } : blanks && { blanks }
-    out({ channel, from: first.from, ...frame, ...before, ...(notes && { notes }) })
+    out({
+      channel,
+      from: first.from,
+      ...(pieces && { pieces }),
+      ...frame,
+      ...before,
+      ...(notes && { notes }),
+    })
   }
 
   const asText = (line: Line): undefined => {
@@ -58,8 +65,10 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     const held = gathering
     gathering = undefined
     if (!held) return
-    const text = held.lines.map((line) => line.text).join('\n')
-    emit(held.lines[0]!, { kind: 'text', to: held.lines.at(-1)!.to, text, open: true })
+    const own = held.lines.filter((line) => !held.logs.has(line))
+    const text = own.map((line) => line.text).join('\n')
+    emit(own[0]!, { kind: 'text', to: held.lines.at(-1)!.to, text, open: true })
+    for (const line of held.lines) if (held.logs.has(line)) asText(line)
   }
 
   const passBlanks = () => {
@@ -92,7 +101,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
       }
     }
     if (!gathers) return plainText(line)
-    gathering = { lines: [], parts: [], logs: [], size: 0, state: balance() }
+    gathering = { lines: [], parts: [], logs: new Set(), size: 0, state: balance() }
     return gather(line)
   }
 
@@ -124,7 +133,8 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     const held = gathering!
     if (held.lines.length > 0) {
       if (channel === 'pty' && startsLog(line.text)) {
-        held.logs.push(line)
+        held.lines.push(line)
+        held.logs.add(line)
         held.size += line.text.length + LINE_COST
         if (held.size > maxFrame) release()
         return undefined
@@ -147,7 +157,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
         //  …aaa2026-11-15T00:48:15Z ERROR …
         //      ^ log: read again up to here
         held.state = before
-        held.logs.push({ text: text.slice(log), from: placeOf(line, log), to: line.to, open: false })
+        held.logs.add({ text: text.slice(log), from: placeOf(line, log), to: line.to, open: false })
         text = text.slice(0, log)
         end = scan(text, held.state)
       }
@@ -174,19 +184,22 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     }
     gathering = undefined
     const rest = restOf(line, text, end)
-    const [first, ...more] = held.lines
+    const [first, ...more] = held.lines.filter((own) => !held.logs.has(own))
     // Log text that was taken out of this line is not the record's.
     const to = rest ? rest.from : text === line.text ? line.to : placeOf(line, end)
+    // All that is cut from the same lines of a terminal has one list of them.
+    const pieces = first!.pieces ?? (rest || more.length > 0 ? [first!.text] : undefined)
+    for (const own of more) pieces!.push(own.text)
     emit(first!, {
       kind: more.length === 0 ? 'line' : 'object',
       to,
       text: joined,
       value,
-      ...((rest || held.logs.length > 0) && { mended: true }),
-      ...(more.length > 0 && channel === 'pty' && { pieces: held.lines.map((piece) => piece.text) }),
+      ...((rest || held.logs.size > 0) && { mended: true as const }),
+      ...(channel === 'pty' && pieces && { pieces }),
     })
     for (const log of held.logs) asText(log)
-    return rest
+    return rest && channel === 'pty' ? { ...rest, pieces: pieces! } : rest
   }
 
   return {
@@ -234,7 +247,8 @@ interface Gathering {
   readonly lines: Line[]
   /** Their text without the log lines in it. */
   readonly parts: string[]
-  readonly logs: Line[]
+  /** Log lines among them, and log text that was taken out of one of them. */
+  readonly logs: Set<Line>
   size: number
   state: Balance
 }

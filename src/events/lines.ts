@@ -25,6 +25,8 @@ export interface Line {
   readonly skip?: number
   /** It is the rest of a line whose beginning was a record, behind these blanks. */
   readonly glue?: string
+  /** The whole lines of the PTY that it came from, if it is only a part of them. */
+  readonly pieces?: string[]
 }
 
 /**
@@ -164,11 +166,14 @@ function clean(bytes: Buffer, from: number): Pick<Line, 'text' | 'start' | 'plac
     runs.push({ at: start, length: end - start })
     keepPlain(bytes.subarray(end), end, kept, runs)
   } else kept.push(bytes)
-  const whole = (kept.length === 1 ? kept[0]! : Buffer.concat(kept)).toString('utf8')
+  const cleaned = kept.length === 1 ? kept[0]! : Buffer.concat(kept)
+  const whole = cleaned.toString('utf8')
   let skip = 0
   while (isMark(whole.charCodeAt(skip))) skip++
   const text = skip === 0 ? whole : whole.slice(skip)
-  if (runs.length > 0) return { text, places: new Places(whole, from, runs), skip }
+  const invalid = text.includes('\ufffd') && !isUtf8(cleaned)
+  // A copy: the bytes may stand in a buffer that is written again.
+  if (runs.length > 0 || invalid) return { text, places: new Places(Buffer.from(cleaned), from, runs), skip }
   return skip === 0 ? { text } : { text, start: from + Buffer.byteLength(whole.slice(0, skip)) }
 }
 

@@ -34,7 +34,7 @@ export interface EngineFrame extends Frame {
   readonly glue?: string
   /** The record was put together from torn lines. */
   readonly mended?: true
-  /** The lines of a PTY that it was put together from: on another channel they may be no record. */
+  /** The whole lines of a PTY that it was cut from, if it is not just one line: another channel may have had them as they are. */
   readonly pieces?: readonly string[]
 }
 

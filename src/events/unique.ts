@@ -1,6 +1,9 @@
 import type { Channel } from '../frames/chunk.ts'
 import type { EngineFrame } from './profile.ts'
 
+/** What each line of a record that was put together costs beside its text. */
+const LINE_COST = 64
+
 interface UniqueOptions {
   /** A digest of at least 128 bits of a cryptographic hash. */
   readonly hash: (text: string | Uint8Array) => string
@@ -39,6 +42,7 @@ export function unique(options: UniqueOptions) {
   /** PTY lines that wait. They may be stderr's, whose order against stdout nobody knows: they wait for the end. */
   const lines = new Map<number, Waiting>()
   const waitingByKey = new Map<string, Queue>()
+  const elsewhere = new WeakMap<readonly string[], boolean>()
   let nextId = 0
   let heldSize = 0
   /** Twins that met. */
@@ -70,11 +74,11 @@ export function unique(options: UniqueOptions) {
     return true
   }
 
-  const wait = (key: string, { pieces, ...frame }: EngineFrame) => {
+  const wait = (key: string, frame: EngineFrame) => {
     const id = nextId++
-    const pieceKeys = pieces?.filter((piece) => piece !== '').map((piece) => hash(piece))
-    ;(frame.value === undefined ? lines : records).set(id, { key, frame, pieceKeys })
-    heldSize += frame.text.length
+    const size = frame.text.length + LINE_COST * (frame.pieces?.length ?? 0)
+    ;(frame.value === undefined ? lines : records).set(id, { key, frame, size })
+    heldSize += size
     const queue = waitingByKey.get(key)
     if (queue) queue.ids.push(id)
     else waitingByKey.set(key, { ids: [id], head: 0 })
@@ -85,24 +89,31 @@ export function unique(options: UniqueOptions) {
     const place = records.has(id) ? records : lines
     const waited = place.get(id)!
     place.delete(id)
-    heldSize -= waited.frame.text.length
+    heldSize -= waited.size
     const queue = waitingByKey.get(waited.key)!
     if (++queue.head === queue.ids.length) waitingByKey.delete(waited.key)
     return waited
   }
 
-  /**
-   * Emits a record from the PTY. If its twin comes after all, that one is silent. A record that a terminal shows
-   * in lines is none if another channel had these lines, where they were no record.
-   */
+  /** Emits a record from the PTY. If its twin comes after all, that one is silent. */
   const letGo = (id: number, late: boolean) => {
-    const { key, frame, pieceKeys } = leave(id)
-    if (pieceKeys && (forgetAll('stdout', pieceKeys) || forgetAll('stderr', pieceKeys))) {
+    const { key, frame } = leave(id)
+    if (frame.pieces && belongsElsewhere(frame.pieces)) {
       paired++
       return
     }
     remember('pty', key)
     pass(frame, late ? 'late' : 'pty-only')
+  }
+
+  /** Whether another channel had the lines that a frame was cut from, where they were no record. All that is cut from them shares the answer. */
+  const belongsElsewhere = (pieces: readonly string[]): boolean => {
+    const known = elsewhere.get(pieces)
+    if (known !== undefined) return known
+    const keys = pieces.filter((piece) => piece !== '').map((piece) => hash(piece))
+    const found = forgetAll('stdout', keys) || forgetAll('stderr', keys)
+    elsewhere.set(pieces, found)
+    return found
   }
 
   /** Takes all of these out, or none. */
@@ -189,7 +200,7 @@ export function unique(options: UniqueOptions) {
     },
     /** True if this PTY line has a twin: both are settled, and the line need not even be decoded. */
     hasTwin(line: Uint8Array): boolean {
-      return seen.stdout && emitted.stdout.size + emitted.stderr.size > 0 && cancel(hash(line))
+      return emitted.stdout.size + emitted.stderr.size > 0 && cancel(hash(line))
     },
     admit(frame: EngineFrame) {
       if (frame.blank) {
@@ -211,8 +222,8 @@ export function unique(options: UniqueOptions) {
 interface Waiting {
   readonly key: string
   readonly frame: EngineFrame
-  /** The digests of its lines, if it was put together. */
-  readonly pieceKeys: readonly string[] | undefined
+  /** What it counts against `maxHeld`. */
+  readonly size: number
 }
 
 interface Queue {

@@ -5,15 +5,15 @@ import type { Cut, EngineFrame } from '../../src/events/profile.ts'
 import type { Channel } from '../../src/frames/chunk.ts'
 
 function cut(
-  text: string,
+  text: string | Buffer,
   channel: Channel = 'stdout',
   shape: Cut = { stdout: 'records', stderr: 'documents', pty: 'records' },
 ) {
+  const bytes = Buffer.from(text as string)
   const once = (size: number) => {
     const out: EngineFrame[] = []
     const cutting = cutter({ channel, cut: () => shape, maxFrame: 1 << 20 }, (frame) => void out.push(frame))
     const splitter = lines(1 << 20, cutting.line)
-    const bytes = Buffer.from(text)
     for (let at = 0; at < bytes.length; at += size) splitter.write(bytes.subarray(at, at + size))
     splitter.end()
     cutting.end()
@@ -107,6 +107,16 @@ describe('the PTY', () => {
     expect(brief(cut(`{"a":"x\r\n     \r\n   \r\ny"}\r\n`, 'pty'))).toEqual([{ a: `x${' '.repeat(8)}y` }])
   })
 
+  test('gives log lines back too, where the record they stood in does not come', () => {
+    expect(brief(cut(`{"a":1,\r\n${log}\r\n]bad\r\nhello\r\n`, 'pty'))).toEqual([
+      '{"a":1,',
+      log,
+      ']bad',
+      'hello',
+    ])
+    expect(brief(cut(`{"a":"xx\r\n${log}\r\n`, 'pty'))).toEqual(['{"a":"xx', log])
+  })
+
   test('gives lines back that do not make a record', () => {
     expect(brief(cut('{"a":"xxx\r\n{"c":1}\r\n', 'pty'))).toEqual(['{"a":"xxx', { c: 1 }])
   })
@@ -119,6 +129,24 @@ describe('what stands behind a record on its line', () => {
       const [first, rest] = cut(`${record} LOG text\r\n`, 'pty')
       expect([first!.to, rest!.from]).toEqual([Buffer.byteLength(record), Buffer.byteLength(record)])
       expect([first!.value, rest!.text, rest!.glue]).toEqual([{ a: 'é' }, 'LOG text', ' '])
+    }
+  })
+
+  test('has its own place behind bytes that are no UTF-8', () => {
+    for (const bytes of [
+      [0xff, 0xff],
+      [0xe2, 0x82],
+      [0xf0, 0x9f, 0x98],
+      [0xed, 0xa0, 0x80],
+      [0xf4, 0x90],
+      [0xc0, 0xaf],
+    ]) {
+      const record = Buffer.concat([Buffer.from('{"a":"é😀'), Buffer.from(bytes), Buffer.from('"}')])
+      const frames = cut(Buffer.concat([record, Buffer.from('x\r\n')]), 'pty')
+      expect(frames.map(({ from, to }) => [from, to])).toEqual([
+        [0, record.length],
+        [record.length, record.length + 3],
+      ])
     }
   })
 

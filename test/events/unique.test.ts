@@ -139,6 +139,13 @@ describe('a record that a terminal shows in lines', () => {
     expect(floor.counts().held).toBe(0)
   })
 
+  test('counts with its lines against what may wait', () => {
+    const { floor, passed } = pairing(100, 10_000)
+    floor.announce(['stdout', 'pty'])
+    for (let n = 0; n < 3; n++) floor.admit(shown(`[\n${'1,\n'.repeat(99)}${n}]`))
+    expect(passed.map((one) => one.slice(-4))).toEqual(['late', 'late'])
+  })
+
   test('is one where a line is missing there', () => {
     const { floor, put, passed } = pairing()
     floor.announce(['stdout', 'stderr', 'pty'])
