@@ -227,6 +227,35 @@ describe('each element by itself', () => {
   })
 })
 
+test.each([
+  ['[{"a":1},{"a":2]', [{ a: 1 }, 'INVALID_JSON']],
+  ['[{"a":1},{"a":[2},{"a":3}]', [{ a: 1 }, 'INVALID_JSON', { a: 3 }]],
+  ['[{"a":1},{"a":2,{"a":3}]', [{ a: 1 }, 'INVALID_JSON', { a: 3 }]],
+  ['[{"a":1},,{"a":2}]', [{ a: 1 }, { a: 2 }]],
+  ['[{"a":"x},{"a":2},{"a":3}]', ['INVALID_JSON', { a: 2 }, { a: 3 }]],
+  ['[{"a" 1},{"b":2}]', ['INVALID_JSON', { b: 2 }]],
+  ['[{"a":1:2},{"b":1}]', ['INVALID_JSON', { b: 1 }]],
+  ['[{"a":1}},{"b":2}]', [{ a: 1 }, { b: 2 }]],
+  ['[{"a":{"b":[{"c":1]}},{"d":1}]', ['INVALID_JSON', { d: 1 }]],
+  ['[{"a":[[[[1]]]},2]', ['INVALID_JSON', 2]],
+  ['[{a:1},{b:"x"}]', [{ a: 1 }, { b: 'x' }]],
+  ['[1 2,3]', ['INVALID_JSON', 3]],
+  ['[tru,1]', ['INVALID_JSON', 1]],
+  ['[1,2:3,4]', [1, 2, 'INVALID_JSON', 4]],
+  ['["a" "b","c"]', ['a', 'b', 'c']],
+  ['["a" , "b"\t,"c\\"d"]', ['a', 'b', 'c"d']],
+  ['["a","b"c","d"]', ['a', 'INVALID_JSON', 'd']],
+  ['[[1,[2],3]', [[1, [2], 3], 'TRUNCATED']],
+  ['[1]]', [1]],
+  ['[1,]', [1]],
+  ['[12', ['TRUNCATED']],
+  ['["a', ['TRUNCATED']],
+])('an element that is broken costs itself, and no other: %s', (text, expected) => {
+  expect(brief(text, { items: '*', root: 'any' }).map((one) => (one as [string, unknown])[1])).toEqual(
+    expected,
+  )
+})
+
 describe('the document', () => {
   test('that breaks off in an element gives TRUNCATED, or the partial element', () => {
     const text = '{"issues":[{"a":1},{"a":[1,{"b":2},3'
