@@ -65,6 +65,53 @@ describe('a message', () => {
     expect(ids(events)).toEqual(['m-1', 'message'])
   })
 
+  describe('that broke off', () => {
+    const start = (id: string) => piece({ type: 'message_start', message: { id } })
+    const draft = delta('<json>{"a":"draft","__SKILL_DONE__":true}</json> an')
+    const again = line('system', { subtype: 'api_retry' })
+    const success = line('result', { subtype: 'success' })
+    const judged = (...records: object[]) => {
+      const events = run(claude, { stdout: lines(...records), exit: 0 }, { schema: { type: 'object' } })
+      const { data } = only(events, 'lifecycle.run.result')[0]!
+      return { events, result: data, done: endOf(events).evidence.done_marker }
+    }
+
+    test('is told before the one that takes its place, and is neither the result nor the end', () => {
+      const real = '<json>{"a":"real"}</json>'
+      const { events, result, done } = judged(
+        start('m-1'),
+        draft,
+        again,
+        start('m-2'),
+        delta(real),
+        says(real, {}, { id: 'm-2' }),
+        piece({ type: 'message_stop' }),
+        success,
+      )
+      expect(only(events, 'agent.message.final').map(({ data }) => data)).toMatchObject([
+        { message_id: 'm-1', incomplete: true, structured_payload: { a: 'draft' } },
+        { message_id: 'm-2', text: real },
+      ])
+      expect([result, done]).toMatchObject([{ status: 'success', value: { a: 'real' } }, false])
+    })
+
+    test('is no result either where the one after it has none', () => {
+      const { result, done } = judged(start('m-1'), draft, start('m-2'), says('Which file?'), success)
+      expect([result, done]).toMatchObject([{ status: 'failed', warnings: ['NO_MATCH'] }, false])
+    })
+
+    test('does not come before an earlier message that was whole', () => {
+      const { result } = judged(says('{"a":"first"}'), start('m-1'), draft, start('m-2'), says('Done.'))
+      expect(result).toMatchObject({ value: { a: 'first' } })
+    })
+
+    test('is what there is, if nothing whole came after it', () => {
+      const { result, done } = judged(says('{"a":"first"}'), start('m-1'), draft, start('m-2'), delta('An'))
+      expect([result, done]).toMatchObject([{ status: 'success', value: { a: 'draft' } }, true])
+      expect(judged(start('m-1'), draft).done).toBe(true)
+    })
+  })
+
   test('of one of a thousand speakers keeps its own name', () => {
     const starts = Array.from({ length: 1001 }, (_, n) =>
       piece({ type: 'message_start', message: { id: `m-${n}` } }, `agent-${n}`),
