@@ -319,7 +319,7 @@ export function speech(options: SpeechOptions) {
       confidence = given.mended ? 0.8 : SURE
       const understood = read(given, say)
       if (understood === false) unread(given)
-      else if (understood === true && (!spoke || drifted)) raw(given.text, SURE)
+      else if (understood === true && (!spoke || drifted || unknown)) raw(given.text, SURE)
       unknown = false
       return understood
     },

@@ -36,6 +36,15 @@ describe('a message', () => {
     expect(codesOf(events)).toContain('UNKNOWN_TYPE')
   })
 
+  test('with a block nobody knows is kept as raw, once, beside what is known of it', () => {
+    const search = { type: 'server_tool_use', id: 'x', input: { query: 'q' } }
+    const alone = says([search])
+    expect(only(read(alone), 'raw.stdout').map(({ data }) => data.line)).toEqual([JSON.stringify(alone)])
+    const mixed = read(says([search, { type: 'text', text: 'Hello' }, search], { colour: 'red' }))
+    expect(texts(mixed)).toEqual(['Hello'])
+    expect(only(mixed, 'raw.stdout')).toHaveLength(1)
+  })
+
   test('that was cut by a limit says so', () => {
     const events = read(
       says('Hel', { aborted: true }, { stop_reason: 'max_tokens' }),
