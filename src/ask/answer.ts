@@ -33,34 +33,43 @@ export function isStream(answer: Answer): answer is AsyncIterable<string | Uint8
 
 /**
  * Asks somebody, but not if the signal is aborted, and waits no longer than until it is: a call that does not
- * look at its signal must not hold us.
+ * look at its signal must not hold us. What it answers after that goes to `late`.
  */
 export async function unlessAborted<T>(
   ask: () => T | PromiseLike<T>,
   signal: AbortSignal | undefined,
+  late?: (answer: T) => void,
 ): Promise<T> {
   if (!signal) return ask()
   signal.throwIfAborted()
   const promise = Promise.resolve(ask())
-  // It may fail when nobody waits for it any more, and that must not end the process.
-  promise.catch(() => {})
-  signal.throwIfAborted()
   let onAbort: (() => void) | undefined
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort, { once: true })
   })
   try {
-    return await Promise.race([promise, aborted])
+    return await Promise.race([aborted, promise])
+  } catch (error) {
+    // It may still answer, or fail, when nobody waits for it any more, and that must not end the process.
+    promise.then(late).catch(() => {})
+    throw error
   } finally {
     if (onAbort) signal.removeEventListener('abort', onAbort)
   }
 }
 
-/** Tells a stream that nobody reads on. */
+/** Closes an answer that nobody wants any more, if it is a stream. */
+export function leaveLate(answer: Answer): void {
+  if (isStream(answer)) leave(answer, answer[Symbol.asyncIterator]())
+}
+
+/** Tells a stream that nobody reads on. What it thinks of that is of no account. */
 export function leave(answer: AsyncIterable<unknown>, pieces: AsyncIterator<unknown>): void {
   // A Readable that waits for its next piece hears of a `return` only after it, so it is destroyed.
-  if (answer instanceof Readable) answer.destroy()
+  if (answer instanceof Readable) answer.on('error', () => {}).destroy()
   // Not waited for, for the same reason.
-  Promise.resolve(pieces.return?.()).catch(() => {})
+  const left = async () => pieces.return?.()
+  left().catch(() => {})
 }

@@ -1,7 +1,7 @@
 import { type FailedAttempt, Fault, type Note, type SchemaError } from '../base/fault.ts'
 import type { Good, RepairLevel } from '../values/outcome.ts'
 import type { Schema, Value } from '../values/schema.ts'
-import { type Call, isStream, leave, unlessAborted } from './answer.ts'
+import { type Call, isStream, leave, leaveLate, unlessAborted } from './answer.ts'
 import { keeper } from './keeper.ts'
 import { type AskOptions, checkOptions } from './options.ts'
 import { reading } from './reading.ts'
@@ -87,6 +87,7 @@ export async function* converse<S extends Schema | undefined>(
           ...(signal ? { signal } : {}),
         }),
       signal,
+      leaveLate,
     )
     const look = watch ? watcher(options, attempt) : undefined
     if (isStream(answer)) {

@@ -81,7 +81,9 @@ export function conversation() {
     const parent = text(line['parent_tool_use_id'])
     const speaker = parent ?? ''
     if (event['type'] === 'message_start' && isRecord(event['message'])) {
-      streaming.take(speaker)
+      // It was broken off (the model is asked again), or its end was lost: this one takes its place.
+      const left = streaming.take(speaker)
+      if (left !== undefined) say.message(left, undefined, { incomplete: true })
       messageIds.set(speaker, text(event['message']['id']) ?? 'message')
     } else if (event['type'] === 'content_block_delta' && isRecord(event['delta'])) {
       const part = text(event['delta']['text'])

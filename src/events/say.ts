@@ -14,6 +14,8 @@ const MAX_RAW = 4096
 const MAX_OPEN = 4096
 /** What a held piece costs beside its text. */
 const PART_COST = 8
+/** Messages that broke off, one after the other: each retry of the engine may leave one. */
+const MAX_DRAFTS = 64
 
 /** A message of which only pieces have come. */
 interface Open {
@@ -23,6 +25,15 @@ interface Open {
   cut: boolean
   range: Range | undefined
   readonly more: Speaker
+  /** How many complete messages had come before its last piece. */
+  after: number
+}
+
+/** A message of the run that broke off. */
+interface Draft {
+  readonly text: string
+  readonly enveloped: boolean
+  readonly done: boolean
 }
 
 interface SpeechOptions {
@@ -30,7 +41,7 @@ interface SpeechOptions {
   readonly tally: ReturnType<typeof tally>
   readonly doneMarker: string
   readonly maxFrame: number
-  /** Finds the payloads of a finished message. */
+  /** Finds the payloads of a message; the last of the run's own, complete ones is its result. */
   readonly payloads: (text: string, own: boolean, enveloped: boolean) => Found
   readonly artifact: (change: 'created' | 'modified' | 'deleted', path: string) => void
 }
@@ -56,6 +67,11 @@ export function speech(options: SpeechOptions) {
   const open = new Map<string, Open>()
   /** What they hold together. */
   let held = 0
+  /** Complete messages of the run itself. */
+  let whole = 0
+  /** What broke off since the last of them. It counts at the end, if nothing complete took its place. */
+  let drafts: Draft[] = []
+  let draftSize = 0
   /** Calls that were started. */
   const calls = memory<true>(() => 0)
 
@@ -84,19 +100,24 @@ export function speech(options: SpeechOptions) {
     raw(text)
   }
 
-  const final = (id: string, text: string, more: Speaker) => {
+  const final = (id: string, text: string, more: Speaker, after = whole) => {
     // A subagent's words are not the run's: they end nothing and are no result.
     const own = more.parent === undefined
-    const { payloads, fault } = options.payloads(text, own, more.enveloped === true)
+    const complete = own && !more.incomplete
+    const enveloped = more.enveloped === true
+    const { payloads, fault } = options.payloads(text, complete, enveloped)
     const last = payloads.at(-1)
-    if (
+    const done =
       own &&
       payloads.some(
         ({ value }) => isRecord(value) && Object.hasOwn(value, doneMarker) && value[doneMarker] === true,
       )
-    ) {
-      evidence.done_marker = true
-    }
+    if (complete) {
+      if (done) evidence.done_marker = true
+      whole++
+      drafts = []
+      draftSize = 0
+    } else if (own && after === whole) holdDraft({ text, enveloped, done })
     const before = confidence
     // A JSON block that parses makes a guess about prose a better one (seed 002: 0.8).
     if (last && confidence < LOW) confidence = 0.8
@@ -116,13 +137,20 @@ export function speech(options: SpeechOptions) {
     confidence = before
   }
 
+  const holdDraft = (draft: Draft) => {
+    drafts.push(draft)
+    draftSize += draft.text.length
+    while (drafts.length > MAX_DRAFTS || (draftSize > maxFrame && drafts.length > 1))
+      draftSize -= drafts.shift()!.text.length
+  }
+
   const closeOpen = (id: string, more: Speaker) => {
     const message = takeOpen(id)
     if (!message) return
     const here = writer.place()
     writer.about(message.range, true)
     const cut = message.cut ? { incomplete: true } : undefined
-    final(id, message.parts.join(''), { ...message.more, ...more, ...cut })
+    final(id, message.parts.join(''), { ...message.more, ...more, ...cut }, message.after)
     writer.about(here, true)
   }
 
@@ -184,10 +212,11 @@ export function speech(options: SpeechOptions) {
       )
       let message = open.get(id)
       if (!message) {
-        message = { parts: [], size: 0, cut: false, range: writer.place(), more }
+        message = { parts: [], size: 0, cut: false, range: writer.place(), more, after: whole }
         open.set(id, message)
         held += id.length
       }
+      message.after = whole
       const place = writer.place()
       if (message.range && place) message.range = { ...message.range, to: place.to }
       if (message.cut) return
@@ -290,7 +319,7 @@ export function speech(options: SpeechOptions) {
       confidence = given.mended ? 0.8 : SURE
       const understood = read(given, say)
       if (understood === false) unread(given)
-      else if (understood === true && (!spoke || drifted)) raw(given.text, SURE)
+      else if (understood === true && (!spoke || drifted || unknown)) raw(given.text, SURE)
       unknown = false
       return understood
     },
@@ -311,6 +340,10 @@ export function speech(options: SpeechOptions) {
     end() {
       confidence = SURE
       for (const id of [...open.keys()]) closeOpen(id, { incomplete: true })
+      for (const { text, enveloped, done } of drafts) {
+        options.payloads(text, true, enveloped)
+        if (done) evidence.done_marker = true
+      }
       writer.about(undefined)
     },
     evidence: (): Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated'> => evidence,

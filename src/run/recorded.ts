@@ -44,8 +44,7 @@ export function* readAttempt(
   try {
     for (const channel of channels) {
       const path = attempt.logs[channel]
-      // A single log was named by the user, who may name it by a link.
-      if (path !== undefined) logs.set(channel, openLog(attempt.alone ? fs.realpathSync(path) : path))
+      if (path !== undefined) logs.set(channel, openLog(path))
     }
     const present = [...logs.keys()]
     const first: Chunk = { channel: present[0] ?? 'stdout', bytes: Buffer.alloc(0), channels: present }

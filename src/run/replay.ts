@@ -73,16 +73,17 @@ async function* paced(items: AsyncIterable<TimedChunk | Opening>, until: { destr
 
 /** Where the attempts are: in a directory, or a single log that counts as one. */
 function find(path: string): { dir: string; list: () => Attempt[] } {
-  let isFile = false
+  let log: string | undefined
   try {
-    isFile = fs.statSync(path).isFile()
+    // It was named by the user, who may name it by a link; below, no link is followed.
+    if (fs.statSync(path).isFile()) log = fs.realpathSync(path)
   } catch (error) {
     throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
   }
-  if (!isFile) return { dir: path, list: () => listAttempts(path) }
+  if (log === undefined) return { dir: path, list: () => listAttempts(path) }
   const name = basename(path)
   const channel = name.startsWith('stderr') ? 'stderr' : name.startsWith('pty') ? 'pty' : 'stdout'
-  return { dir: dirname(path), list: () => [{ number: 1, logs: { [channel]: path }, alone: true }] }
+  return { dir: dirname(path), list: () => [{ number: 1, logs: { [channel]: log }, alone: true }] }
 }
 
 function noLogs(path: string): Fault {

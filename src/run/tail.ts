@@ -1,9 +1,10 @@
 import fs from 'node:fs'
 import { openPlain } from '../sinks/plain-file.ts'
+import { Mark } from './mark.ts'
 
 const BLOCK = 64 * 1024
 /** So many bytes before the reading position are remembered, to notice a file that was rewritten. */
-const MARK = 64
+const MARK_SIZE = 64
 
 /** Bytes that were read, and where they stand in the file. */
 export interface Piece {
@@ -21,8 +22,7 @@ export interface Piece {
 export class Tail {
   readonly path: string
   #fd: number | undefined
-  #at = 0
-  #mark = Buffer.alloc(0)
+  readonly #mark = new Mark(MARK_SIZE)
   #restarted = false
 
   constructor(path: string) {
@@ -32,18 +32,15 @@ export class Tail {
   /** The next bytes, or undefined if there are none now. */
   read(): Piece | undefined {
     if (this.#fd === undefined && !this.#open()) return undefined
-    if (this.#rewritten()) this.#restart()
+    if (!this.#mark.holds(this.#fd!)) this.#restart()
     const block = Buffer.allocUnsafe(BLOCK)
-    let length = fs.readSync(this.#fd!, block, 0, BLOCK, this.#at)
+    let length = fs.readSync(this.#fd!, block, 0, BLOCK, this.#mark.at)
     if (length === 0 && this.#reopen()) length = fs.readSync(this.#fd!, block, 0, BLOCK, 0)
     if (length === 0) return undefined
     const bytes = block.subarray(0, length)
-    const piece = { bytes, from: this.#at, restarted: this.#restarted }
+    const piece = { bytes, from: this.#mark.at, restarted: this.#restarted }
     this.#restarted = false
-    this.#at += length
-    this.#mark = Buffer.from(
-      length >= MARK ? bytes.subarray(-MARK) : Buffer.concat([this.#mark, bytes]).subarray(-MARK),
-    )
+    this.#mark.reach(piece.from, bytes)
     return piece
   }
 
@@ -72,16 +69,8 @@ export class Tail {
   }
 
   #restart(): void {
-    this.#at = 0
-    this.#mark = Buffer.alloc(0)
+    this.#mark.reset()
     this.#restarted = true
-  }
-
-  #rewritten(): boolean {
-    if (this.#at === 0) return false
-    const here = Buffer.alloc(this.#mark.length)
-    const read = fs.readSync(this.#fd!, here, 0, here.length, this.#at - here.length)
-    return read < here.length || !here.equals(this.#mark)
   }
 
   #replaced(): boolean {

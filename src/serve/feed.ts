@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import type { Event } from '../events/event.ts'
+import { Mark } from '../run/mark.ts'
 import { openPlain } from '../sinks/plain-file.ts'
 import { sseRecord } from '../sinks/sse.ts'
 
@@ -15,6 +16,8 @@ interface Stretch {
   readonly lines: Buffer
   /** Where the next one begins. */
   readonly next: number
+  /** It is not cut by the end of the file, so it will not grow. */
+  readonly full: boolean
 }
 
 const LF = 10
@@ -31,6 +34,8 @@ const BLOCK_COST = 256
 const POLL_MS = 250
 /** The file is asked whether it is still the same at most so often: five hundred readers wake at once. */
 const CHECK_MS = 5
+/** So many bytes before the furthest place are compared then: some events, for their ends alone are alike. */
+const MARK_SIZE = 4096
 
 /**
  * The journal of one run, for any number of readers. Each has its own place in the file, so the file is the queue: a slow
@@ -48,7 +53,8 @@ export class Feed {
   #marked = 0
   /** Places inside lines that are too long. */
   readonly #inside = new Set<number>()
-  #head = ''
+  /** The furthest place that was read. */
+  readonly #mark = new Mark(MARK_SIZE)
   /** Counts the times the file was truncated or replaced. */
   generation = 0
   readonly #waiting = new Set<() => void>()
@@ -128,11 +134,7 @@ export class Feed {
     this.#checked = performance.now()
     if (this.#fd !== undefined) {
       const same = fs.lstatSync(this.#path, { throwIfNoEntry: false })?.ino === fs.fstatSync(this.#fd).ino
-      const head = this.#readText(0, this.#head.length)
-      if (same && head === this.#head) {
-        if (this.#head.length < 64) this.#head = this.#readText(0, 64)
-        return
-      }
+      if (same && this.#mark.holds(this.#fd)) return
       fs.closeSync(this.#fd)
       this.#fd = undefined
       this.generation++
@@ -141,18 +143,13 @@ export class Feed {
       this.#marks = []
       this.#marked = 0
       this.#inside.clear()
+      this.#mark.reset()
     }
     try {
       this.#fd = openPlain(this.#path)
     } catch {
-      return
+      // It is not there, or is none.
     }
-    this.#head = this.#readText(0, 64)
-  }
-
-  #readText(from: number, length: number): string {
-    const bytes = Buffer.alloc(length)
-    return bytes.toString('latin1', 0, fs.readSync(this.#fd!, bytes, 0, length, from))
   }
 
   /** The events from this place on, each with the place right after it. */
@@ -173,14 +170,21 @@ export class Feed {
   /** Whole lines from this place on: about 64 KiB of them, or one that is longer. */
   #stretch(at: number): Stretch | undefined {
     if (this.#inside.has(at)) return this.#passOver(at)
-    for (let size = BLOCK; size <= MAX_LINE; size *= 4) {
+    for (let size = BLOCK; ; size *= 4) {
       const bytes = Buffer.allocUnsafe(size)
       const length = fs.readSync(this.#fd!, bytes, 0, size, at)
-      const end = bytes.lastIndexOf(LF, length - 1) + 1
-      if (length > 0 && end > 0) return { lines: bytes.subarray(0, end), next: at + end }
+      const end = length > 0 ? bytes.lastIndexOf(LF, length - 1) + 1 : 0
+      if (end > 0) return this.#read(at, bytes.subarray(0, end), length === size)
       if (length < size) return undefined
+      if (size >= MAX_LINE) return this.#goInside(at, bytes)
     }
-    return this.#goInside(at + MAX_LINE)
+  }
+
+  #read(at: number, lines: Buffer, full: boolean): Stretch {
+    const next = at + lines.length
+    // Between two checks it may have been rewritten: then the mark stays where the next check will notice it.
+    if (next > this.#mark.at && this.#mark.holds(this.#fd!)) this.#mark.reach(at, lines)
+    return { lines, next, full }
   }
 
   //  {"seq":1,…}\n{"seq":2, … 64 MiB … , …}\n{"seq":3,…}\n
@@ -189,21 +193,22 @@ export class Feed {
     const bytes = Buffer.allocUnsafe(STEP)
     const length = fs.readSync(this.#fd!, bytes, 0, STEP, at)
     const end = bytes.subarray(0, length).indexOf(LF) + 1
-    if (end > 0) return { lines: NOTHING, next: at + end }
-    return length < STEP ? undefined : this.#goInside(at + STEP)
+    if (end > 0) return { ...this.#read(at, bytes.subarray(0, end), true), lines: NOTHING }
+    return length < STEP ? undefined : this.#goInside(at, bytes)
   }
 
-  #goInside(next: number): Stretch {
-    this.#inside.add(next)
-    return { lines: NOTHING, next }
+  #goInside(at: number, bytes: Buffer): Stretch {
+    const stretch = this.#read(at, bytes, true)
+    this.#inside.add(stretch.next)
+    return { ...stretch, lines: NOTHING }
   }
 
   #index(): void {
     if (this.#fd === undefined) return
     for (;;) {
       const stretch = this.#stretch(this.#marked)
-      // The last block still grows; it is marked when it is full.
-      if (!stretch || (stretch.lines.length > 0 && stretch.lines.length < BLOCK / 2)) return
+      // The last block still grows, and is marked when it is large; one before a long line stays short.
+      if (!stretch || (!stretch.full && stretch.lines.length < BLOCK / 2)) return
       const first = eventOf(stretch.lines)
       if (first) this.#marks.push({ attempt: first.attempt_number, seq: first.seq, at: this.#marked })
       this.#marked = stretch.next

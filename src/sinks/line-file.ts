@@ -144,13 +144,45 @@ export function openLines(path: string): LineFile {
   return file
 
   function repair(): void {
-    const whole = size === 0 || byteAt(fd, size - 1) === LF ? size : lineStart(fd, size + 1)!
-    if (whole < size) {
-      guard('repair', path, () => fs.ftruncateSync(fd, whole))
-      size = whole
+    const end = size === 0 || byteAt(fd, size - 1) === LF ? size : lineStart(fd, size + 1)!
+    let whole = 0
+    for (const { bytes, next } of linesBack(fd, end)) {
+      if (!isJson(bytes)) continue
+      whole = next
+      break
     }
-    for (let line = file.last(); line !== undefined && !isJson(line); line = file.last()) file.dropLast()
+    if (whole === size) return
+    guard('repair', path, () => fs.ftruncateSync(fd, whole))
+    size = whole
   }
+}
+
+/**
+ * The lines that end at `end` and are not empty, the last one first: their bytes without LF, and where the next one
+ * begins. Every block is read once, however many lines it has: a tail of a million line ends must not hold up a start.
+ */
+function* linesBack(fd: number, end: number): Generator<{ bytes: Buffer; next: number }, void> {
+  /** What is known of the line whose start has not come: its end first. */
+  let parts: Buffer[] = []
+  let next = end
+  const line = (first: Buffer) => {
+    const bytes = parts.length === 0 ? first : Buffer.concat([...parts, first].reverse())
+    parts = []
+    return { bytes, next }
+  }
+  for (let to = end - 1; to > 0; to -= BLOCK) {
+    const from = Math.max(0, to - BLOCK)
+    const block = Buffer.allocUnsafe(to - from)
+    let stop = readFully(fd, block, from, to)
+    for (let at = stop - 1; at >= 0; at--) {
+      if (block[at] !== LF) continue
+      if (stop - at > 1 || parts.length > 0) yield line(block.subarray(at + 1, stop))
+      next = from + at + 1
+      stop = at
+    }
+    if (stop > 0) parts.push(block.subarray(0, stop))
+  }
+  if (parts.length > 0) yield line(Buffer.alloc(0))
 }
 
 /** Where the line starts that ends at `end` (its LF is the byte before `end`). Reads backwards, block by block. */
@@ -188,14 +220,20 @@ function readFully(fd: number, into: Buffer, from: number, to: number): number {
   return read
 }
 
-function isJson(line: string): boolean {
+function isJson(line: Buffer): boolean {
+  // Seen before it is parsed, for an exception costs more than a short line.
+  if (!OPENS.includes(line[0]!) || !CLOSES.includes(line.at(-1)!)) return false
   try {
-    JSON.parse(line)
+    JSON.parse(line.toString())
     return true
   } catch {
     return false
   }
 }
+
+/** What a line of JSON may begin and end with. */
+const OPENS = Buffer.from('{["-0123456789tfn \t\r')
+const CLOSES = Buffer.from('}]"0123456789el \t\r')
 
 function guard<T>(what: string, path: string, act: () => T): T {
   try {

@@ -5,6 +5,7 @@ import { text as textOf } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import type { Answer } from '../../src/ask/answer.ts'
 import { ask } from '../../src/ask/ask.ts'
 import type { CacheEntry } from '../../src/ask/cache.ts'
 import type { AttemptInfo } from '../../src/ask/options.ts'
@@ -113,6 +114,53 @@ describe('an abort', () => {
       const error = await ask(call, { prompt: 'x', signal }).catch((error) => error)
       console.log(calls, error.message)`)
     expect(ended).toEqual({ out: '0 enough', err: '', code: 0 })
+  })
+
+  test('closes a stream that comes after it, whose failure then is of no account', async () => {
+    const ended = await alone(`
+      import { Readable } from 'node:stream'
+      const stop = new AbortController()
+      const stream = new Readable({ read() {}, destroy: (_, done) => setImmediate(done, new Error('broken pipe')) })
+      let answer
+      const call = () => new Promise((resolve) => { answer = resolve })
+      const waiting = ask(call, { prompt: 'x', signal: stop.signal }).catch((error) => error)
+      await new Promise(setImmediate)
+      stop.abort(new Error('enough'))
+      const error = await waiting
+      answer(stream)
+      for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+      console.log(error.message, stream.destroyed, stream.closed)`)
+    expect(ended).toEqual({ out: 'enough true true', err: '', code: 0 })
+  })
+
+  test('closes any late stream, also one that does not want to, and leaves a late text alone', async () => {
+    const stop = new AbortController()
+    const answers: ((answer: Answer) => void)[] = []
+    const call = () => new Promise<Answer>((resolve) => answers.push(resolve))
+    const waiting = Array.from({ length: 4 }, () => ask(call, { prompt, signal: stop.signal }))
+    await new Promise((resolve) => setImmediate(resolve))
+    stop.abort()
+    for (const asked of waiting) await expect(asked).rejects.toMatchObject({ name: 'AbortError' })
+    const returned: string[] = []
+    const late = (name: string, end: () => Promise<IteratorResult<string>>): AsyncIterable<string> => ({
+      [Symbol.asyncIterator]: () => ({
+        next: () => new Promise(() => {}),
+        return() {
+          returned.push(name)
+          return end()
+        },
+      }),
+    })
+    answers[0]!(late('good', async () => ({ done: true, value: undefined })))
+    answers[1]!(late('rejects', () => Promise.reject(new Error('no'))))
+    answers[2]!(
+      late('throws', () => {
+        throw new Error('no')
+      }),
+    )
+    answers[3]!('{}')
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(returned).toEqual(['good', 'rejects', 'throws'])
   })
 
   test('between two snapshots asks the stream for nothing more, and ends in the reason alone', async () => {

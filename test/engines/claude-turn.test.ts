@@ -36,6 +36,15 @@ describe('a message', () => {
     expect(codesOf(events)).toContain('UNKNOWN_TYPE')
   })
 
+  test('with a block nobody knows is kept as raw, once, beside what is known of it', () => {
+    const search = { type: 'server_tool_use', id: 'x', input: { query: 'q' } }
+    const alone = says([search])
+    expect(only(read(alone), 'raw.stdout').map(({ data }) => data.line)).toEqual([JSON.stringify(alone)])
+    const mixed = read(says([search, { type: 'text', text: 'Hello' }, search], { colour: 'red' }))
+    expect(texts(mixed)).toEqual(['Hello'])
+    expect(only(mixed, 'raw.stdout')).toHaveLength(1)
+  })
+
   test('that was cut by a limit says so', () => {
     const events = read(
       says('Hel', { aborted: true }, { stop_reason: 'max_tokens' }),
@@ -63,6 +72,53 @@ describe('a message', () => {
     )
     expect(texts(events)).toEqual(['Hello', 'again'])
     expect(ids(events)).toEqual(['m-1', 'message'])
+  })
+
+  describe('that broke off', () => {
+    const start = (id: string) => piece({ type: 'message_start', message: { id } })
+    const draft = delta('<json>{"a":"draft","__SKILL_DONE__":true}</json> an')
+    const again = line('system', { subtype: 'api_retry' })
+    const success = line('result', { subtype: 'success' })
+    const judged = (...records: object[]) => {
+      const events = run(claude, { stdout: lines(...records), exit: 0 }, { schema: { type: 'object' } })
+      const { data } = only(events, 'lifecycle.run.result')[0]!
+      return { events, result: data, done: endOf(events).evidence.done_marker }
+    }
+
+    test('is told before the one that takes its place, and is neither the result nor the end', () => {
+      const real = '<json>{"a":"real"}</json>'
+      const { events, result, done } = judged(
+        start('m-1'),
+        draft,
+        again,
+        start('m-2'),
+        delta(real),
+        says(real, {}, { id: 'm-2' }),
+        piece({ type: 'message_stop' }),
+        success,
+      )
+      expect(only(events, 'agent.message.final').map(({ data }) => data)).toMatchObject([
+        { message_id: 'm-1', incomplete: true, structured_payload: { a: 'draft' } },
+        { message_id: 'm-2', text: real },
+      ])
+      expect([result, done]).toMatchObject([{ status: 'success', value: { a: 'real' } }, false])
+    })
+
+    test('is no result either where the one after it has none', () => {
+      const { result, done } = judged(start('m-1'), draft, start('m-2'), says('Which file?'), success)
+      expect([result, done]).toMatchObject([{ status: 'failed', warnings: ['NO_MATCH'] }, false])
+    })
+
+    test('does not come before an earlier message that was whole', () => {
+      const { result } = judged(says('{"a":"first"}'), start('m-1'), draft, start('m-2'), says('Done.'))
+      expect(result).toMatchObject({ value: { a: 'first' } })
+    })
+
+    test('is what there is, if nothing whole came after it', () => {
+      const { result, done } = judged(says('{"a":"first"}'), start('m-1'), draft, start('m-2'), delta('An'))
+      expect([result, done]).toMatchObject([{ status: 'success', value: { a: 'draft' } }, true])
+      expect(judged(start('m-1'), draft).done).toBe(true)
+    })
   })
 
   test('of one of a thousand speakers keeps its own name', () => {

@@ -4,6 +4,7 @@ import { codex } from '../../src/engines/codex.ts'
 import { gemini } from '../../src/engines/gemini.ts'
 import { text } from '../../src/engines/text.ts'
 import type { ResultData } from '../../src/events/event.ts'
+import { isRecord, type Profile } from '../../src/events/profile.ts'
 import { eventStage } from '../../src/events/stage.ts'
 import { chat, type Input, lines, only, run } from '../engines/run.ts'
 
@@ -86,6 +87,48 @@ describe('the result of a run', () => {
 
   test('is never an earlier draft when the last payload is cut', () => {
     expect(resultOf(says(`<json>${good}</json>`, '<json>{"digest_path": "a')).status).toBe('failed')
+  })
+
+  describe('with messages that were left open', () => {
+    /** One piece per record; a record with `end` is a whole message. */
+    const toy: Profile = {
+      name: 'toy',
+      parser: 'toy_ndjson',
+      cut: { stdout: 'records' },
+      open: () => ({
+        read({ value }, say) {
+          if (!isRecord(value)) return false
+          if (value['end']) say.message(String(value['id']), String(value['text']))
+          else say.delta(String(value['id']), String(value['text']))
+          return true
+        },
+      }),
+    }
+    const part = (id: string, name: string) => ({ id, text: good.replace('digest.md', name) })
+    const pathOf = (records: object[], options = {}) => {
+      const events = run(toy, { stdout: lines(...records), exit: 0 }, { schema, ...options })
+      const [result] = only(events, 'lifecycle.run.result')
+      return (result!.data.value as Record<string, unknown> | undefined)?.['digest_path']
+    }
+
+    test('is that of the whole one after them', () => {
+      expect(pathOf([part('a', 'draft.md'), { ...part('b', 'real.md'), end: true }])).toBe(
+        'artifacts/real.md',
+      )
+      expect(pathOf([part('a', 'draft.md'), { id: 'b', text: 'Bye.', end: true }])).toBe(undefined)
+    })
+
+    test('is that of the open one, if it spoke last', () => {
+      const last = [{ ...part('b', 'real.md'), end: true }, part('a', 'draft.md')]
+      expect(pathOf(last)).toBe('artifacts/draft.md')
+      expect(pathOf([{ id: 'a', text: 'Well: ' }, ...last])).toBe('artifacts/draft.md')
+    })
+
+    test('is that of the last open one, however many there are', () => {
+      const many = Array.from({ length: 100 }, (_, n) => part(`m-${n}`, `${n}.md`))
+      expect(pathOf(many)).toBe('artifacts/99.md')
+      expect(pathOf([...many, { id: 'x', text: 'no' }], { maxFrame: 200 })).toBe('artifacts/99.md')
+    })
   })
 
   test('is failed when no message has a payload', () => {

@@ -4,12 +4,13 @@ import {
   mkdirSync,
   mkdtempSync,
   renameSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
 import type { Event } from '../../src/events/event.ts'
@@ -68,6 +69,23 @@ test('a single log is followed as it grows', async () => {
   await until((events) => texts(events).length === 1)
   appendFileSync(log, message('two'))
   expect(texts(await until((events) => texts(events).length === 2))).toEqual(['one', 'two'])
+  flow.destroy()
+})
+
+test('a single log may be named by a link, to read it and to follow it', async () => {
+  const dir = fresh()
+  const log = join(fresh(), 'elsewhere.log')
+  const link = join(dir, 'run.log')
+  writeFileSync(log, message('one'))
+  symlinkSync(log, link)
+  expect(texts(await all(link, { engine: codex }))).toEqual(['one'])
+  const { flow, until } = following(link)
+  await until((events) => texts(events).length === 1)
+  appendFileSync(log, message('two'))
+  const events = await until((events) => texts(events).length === 2)
+  expect(texts(events)).toEqual(['one', 'two'])
+  // The run is called by the directory that was named.
+  expect(events[0]!.run_id).toBe(basename(dir))
   flow.destroy()
 })
 

@@ -1,4 +1,4 @@
-import {
+import fs, {
   appendFileSync,
   existsSync,
   mkdirSync,
@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { Feed } from '../../src/serve/feed.ts'
 import { makeEvent } from '../sinks/make-event.ts'
 import { parseSse, root } from './serving.ts'
@@ -82,6 +82,64 @@ test('finds a place far behind without reading everything before it', () => {
   writeFileSync(path, lines.join(''))
   expect(ids(feed.after(1, 2998)!)).toEqual(['r:2999', 'r:3000'])
   expect(ids(feed.after(1, 10)!)[0]).toBe('r:11')
+})
+
+test('finds a place behind a long event without reading everything before it', () => {
+  const long = `${JSON.stringify(makeEvent(2, { run: 'r', text: 'x'.repeat(100_000) }))}\n`
+  const lines = Array.from({ length: 5000 }, (_, n) => line(n + 3))
+  writeFileSync(path, line(1) + long + lines.join(''))
+  feed.after(1, 5002)
+  const read = vi.spyOn(fs, 'readSync')
+  try {
+    expect(ids(feed.after(1, 5001)!)).toEqual(['r:5002'])
+    const bytes = read.mock.results.reduce((sum, { value }) => sum + Number(value), 0)
+    expect(bytes).toBeLessThan(5 * 64 * 1024)
+  } finally {
+    read.mockRestore()
+  }
+})
+
+test('notices a journal that shrank and grew again, though it begins in the same way', async () => {
+  writeFileSync(path, line(1) + line(2) + line(3))
+  const { next } = feed.read(0)!
+  const other = (seq: number) => `${JSON.stringify(makeEvent(seq, { run: 'r', text: 'other' }))}\n`
+  truncateSync(path, line(1).length)
+  appendFileSync(path, other(2) + other(3) + other(4))
+  await later()
+  feed.read(next)
+  expect(feed.generation).toBe(1)
+  expect(ids(0)).toEqual(['r:1', 'r:2', 'r:3', 'r:4'])
+  truncateSync(path, line(1).length)
+  await later()
+  expect(ids(0)).toEqual(['r:1'])
+  expect(feed.generation).toBe(2)
+  appendFileSync(path, line(2))
+  await later()
+  expect(ids(feed.after(1, 1)!)).toEqual(['r:2'])
+  expect(feed.generation).toBe(2)
+})
+
+test('notices it too if the other journal was read before that', async () => {
+  writeFileSync(path, line(1) + line(2))
+  const { next } = feed.read(0)!
+  const other = (seq: number) => `${JSON.stringify(makeEvent(seq, { run: 'r', text: 'x'.repeat(9000) }))}\n`
+  // As long as before, up to where it was read; all in less time than passes between two checks.
+  writeFileSync(path, `${'x'.repeat(next - 1)}\n${other(3)}`)
+  feed.read(next)
+  await later()
+  feed.read(next)
+  expect(feed.generation).toBe(1)
+})
+
+test('a torn tail that is repaired is no other journal', async () => {
+  writeFileSync(path, `${line(1)}{"torn`)
+  const { next } = feed.read(0)!
+  await later()
+  truncateSync(path, line(1).length)
+  appendFileSync(path, line(2))
+  await later()
+  expect(ids(next)).toEqual(['r:2'])
+  expect(feed.generation).toBe(0)
 })
 
 test('notices another journal in its place, also one that begins in the same way', async () => {

@@ -43,6 +43,33 @@ test.each([
   expect(readFileSync(path, 'utf8')).toBe(kept)
 })
 
+test.each([
+  ['only line ends', '\n'.repeat(20_000)],
+  ['short lines that are none, over many blocks', 'x\n'.repeat(100_000)],
+  ['a long line that is none, and short ones', `${'y'.repeat(200_000)}\n${'\n'.repeat(100_000)}{"torn`],
+])('reads a tail of %s once, and cuts it off at once', (_what, tail) => {
+  const read = vi.spyOn(fs, 'readSync')
+  const cut = vi.spyOn(fs, 'ftruncateSync')
+  open(`{"a":1}\n${tail}`)
+  const bytes = read.mock.results.reduce((sum, { value }) => sum + Number(value), 0)
+  expect(bytes).toBeLessThan(2.5 * tail.length)
+  expect(cut).toHaveBeenCalledTimes(1)
+  expect(readFileSync(path, 'utf8')).toBe('{"a":1}\n')
+})
+
+test('a file of nothing but torn lines is empty', () => {
+  open('\n'.repeat(70_000))
+  expect(readFileSync(path, 'utf8')).toBe('')
+})
+
+test('a last line that is longer than a block is kept, also between blocks', () => {
+  for (const length of [65_534, 65_535, 65_536, 65_537, 200_000]) {
+    const kept = `{}\n${JSON.stringify('x'.repeat(length))}\n`
+    open(`${kept}\n\n{`)
+    expect(readFileSync(path, 'utf8')).toBe(kept)
+  }
+})
+
 test('gives all lines, also those that are longer than a block', () => {
   const lines = [
     '{"a":1}',

@@ -1,0 +1,48 @@
+import fs from 'node:fs'
+
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * The last bytes before the furthest place in a file that was read: if others stand there now, or the file does not reach
+ * so far any more, it was rewritten.
+ *
+ * @example
+ * const mark = new Mark(64)
+ * mark.reach(0, bytes)
+ * if (!mark.holds(fd)) startAgain()
+ */
+export class Mark {
+  /** How far was read. */
+  at = 0
+  readonly #size: number
+  #bytes = NOTHING
+
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  /** These bytes were read at this place. */
+  reach(from: number, bytes: Buffer): void {
+    const to = from + bytes.length
+    if (to <= this.at) return
+    // What is remembered goes on where these begin; behind a gap it is of no use.
+    const known = from > this.at ? 0 : Math.max(0, this.#bytes.length - (this.at - from))
+    const whole = bytes.length >= this.#size ? bytes : Buffer.concat([this.#bytes.subarray(0, known), bytes])
+    // A copy: a view would hold the whole block.
+    this.#bytes = Buffer.from(whole.subarray(-this.#size))
+    this.at = to
+  }
+
+  /** Whether the file still has these bytes there. */
+  holds(fd: number): boolean {
+    if (this.at === 0) return true
+    const here = Buffer.alloc(this.#bytes.length)
+    const read = fs.readSync(fd, here, 0, here.length, this.at - here.length)
+    return read === here.length && here.equals(this.#bytes)
+  }
+
+  reset(): void {
+    this.at = 0
+    this.#bytes = NOTHING
+  }
+}
