@@ -376,8 +376,20 @@ describe('options', () => {
     ['an empty step', 'a..b'],
     ['something else', 7],
     ['a path inside another', ['issues.*', '*.0.tags.*']],
+    ['a path inside another, by name', ['a.b', 'a.b.c']],
+    ['a path that is a number', ['a', 7]],
+    ['65 paths', Array.from({ length: 65 }, (_, i) => `p${i}`)],
+    ['33 steps', 'a.'.repeat(32).concat('a')],
   ])('%s is refused at once', (_name, items) => {
     expect(() => values({ items: items as string })).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
+  })
+
+  test.each([
+    ['64 paths', Array.from({ length: 64 }, (_, i) => `p${i}`)],
+    ['32 steps', 'a.'.repeat(31).concat('a')],
+    ['paths side by side', ['a.b', 'a.c.d', 'b.b.c', 'a.b']],
+  ])('%s are taken', (_name, items) => {
+    expect(() => values({ items })).not.toThrow()
   })
 
   test('items and lines exclude each other', () => {
