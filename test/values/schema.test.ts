@@ -94,6 +94,44 @@ describe('JSON Schema', () => {
     expect(passes(old, ['x', 1])).toBe(true)
   })
 
+  test('knows which items are equal, as JSON', () => {
+    const unique = { uniqueItems: true }
+    for (const items of [
+      [1, '1'],
+      [null, 'null', [null]],
+      [{ a: 1 }, { a: 2 }],
+      ['{"a":1}', { a: 1 }],
+      [[1, 2], [12]],
+      [true, 'true', 1],
+    ])
+      expect(passes(unique, items), JSON.stringify(items)).toBe(true)
+    for (const items of [
+      [1, 1.0],
+      ['a', 'a'],
+      [null, null],
+      [[1], [1]],
+      [
+        { a: 1, b: [null] },
+        { b: [null], a: 1 },
+      ],
+    ])
+      expect(passes(unique, items), JSON.stringify(items)).toBe(false)
+    expect(passes({ uniqueItems: false }, [1, 1])).toBe(true)
+  })
+
+  test('says what it found', () => {
+    const found = (value: unknown) => {
+      const checked = checkOf({ type: 'string' })(value)
+      return 'errors' in checked ? checked.errors[0]?.message : 'it passed'
+    }
+    expect(found([1, 2])).toBe('must be string, found an array of 2')
+    expect(found({})).toBe('must be string, found an empty object')
+    expect(found({ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 })).toBe(
+      'must be string, found an object with "a, b, c, d, e"',
+    )
+    expect(found(null)).toBe('must be string, found null')
+  })
+
   test('knows formats', () => {
     expect(passes({ format: 'date-time' }, '2026-02-14T00:00:00Z')).toBe(true)
     expect(passes({ format: 'date-time' }, 'yesterday')).toBe(false)
