@@ -33,8 +33,8 @@ export interface Closed {
 export function closeCut(text: string): Closed | undefined {
   const cut = scanCut(text)
   if (!cut) return undefined
-  const closers = cut.open.map(({ array }) => (array ? ']' : '}')).reverse()
-  return { text: text.slice(0, cut.kept) + cut.tail + closers.join(''), incomplete: paths(text, cut) }
+  const { open, kept, tail, cutEntry } = cut
+  return { text: text.slice(0, kept) + tail + open.closers(), incomplete: open.paths(text, cutEntry) }
 }
 
 /**
@@ -50,8 +50,7 @@ export function isBeginning(text: string): boolean {
 
 /** What is known where a cut text stops. */
 interface Cut {
-  /** The brackets that are open, from the root. */
-  readonly open: readonly Level[]
+  readonly open: OpenLevels
   /** One past the last finished value or opening bracket: what is kept of the text. */
   readonly kept: number
   /** What is added to the kept part before the brackets are closed: the quote of a cut string. */
@@ -61,7 +60,7 @@ interface Cut {
 }
 
 function scanCut(text: string): Cut | undefined {
-  const open: Level[] = []
+  const open = new OpenLevels()
   let state: State = 'value'
   let kept = 0
   let tail = ''
@@ -74,7 +73,6 @@ function scanCut(text: string): Cut | undefined {
       at++
       continue
     }
-    const level = open[open.length - 1]
     switch (state) {
       case 'value':
       case 'first value': {
@@ -95,7 +93,7 @@ function scanCut(text: string): Cut | undefined {
           }
           at = end.at
         } else if (unit === BRACE || unit === BRACKET) {
-          open.push({ array: unit === BRACKET, index: 0, keyFrom: 0, keyTo: 0 })
+          open.push(unit === BRACKET)
           state = unit === BRACE ? 'first key' : 'first value'
           kept = ++at
           continue
@@ -135,8 +133,7 @@ function scanCut(text: string): Cut | undefined {
         const end = scanString(text, at)
         if (end.broken) return undefined
         if (!end.closed) break scan
-        level!.keyFrom = at
-        level!.keyTo = end.at
+        open.setKey(at, end.at)
         at = end.at
         state = 'colon'
         continue
@@ -147,9 +144,9 @@ function scanCut(text: string): Cut | undefined {
         at++
         continue
       case 'comma': {
-        const array = level!.array
+        const array = open.inArray()
         if (unit === COMMA) {
-          if (array) level!.index++
+          if (array) open.nextIndex()
           state = array ? 'value' : 'key'
         } else if (unit === (array ? CLOSING_BRACKET : CLOSING_BRACE)) {
           open.pop()
@@ -165,41 +162,76 @@ function scanCut(text: string): Cut | undefined {
   }
 
   // The colon may be missing or the value may not have begun: the key is known, so it can be listed.
-  if (state === 'colon' || (state === 'value' && open.length > 0 && !open[open.length - 1]!.array)) {
+  if (state === 'colon' || (state === 'value' && open.depth > 0 && !open.inArray())) {
     cutEntry = true
   }
-  if (open.length === 0 && tail === '' && state !== 'end') return undefined
+  if (open.depth === 0 && tail === '' && state !== 'end') return undefined
   return { open, kept, tail, cutEntry }
 }
 
 type State = 'first value' | 'value' | 'first key' | 'key' | 'colon' | 'comma' | 'end'
 
-/** An open bracket, and the entry it is at. */
-interface Level {
-  readonly array: boolean
-  index: number
-  keyFrom: number
-  keyTo: number
-}
+/** The brackets that are open, from the root, and the entry each is at. Lists of numbers: a million levels are no million objects. */
+class OpenLevels {
+  readonly #arrays: boolean[] = []
+  /** Where an array is: the index. Where an object is: the start and the end of the key. */
+  readonly #from: number[] = []
+  readonly #to: number[] = []
 
-function after(open: readonly Level[]): State {
-  return open.length === 0 ? 'end' : 'comma'
-}
+  get depth(): number {
+    return this.#arrays.length
+  }
 
-function paths(text: string, { open, cutEntry }: Cut): string[] {
-  const incomplete: string[] = []
-  let path = ''
-  for (const [i, level] of open.entries()) {
-    incomplete.push(path)
-    if (i < open.length - 1 || cutEntry) {
-      const key = level.array
-        ? String(level.index)
-        : (JSON.parse(text.slice(level.keyFrom, level.keyTo)) as string)
+  push(array: boolean): void {
+    this.#arrays.push(array)
+    this.#from.push(0)
+    this.#to.push(0)
+  }
+
+  pop(): void {
+    this.#arrays.pop()
+    this.#from.pop()
+    this.#to.pop()
+  }
+
+  inArray(): boolean {
+    return this.#arrays[this.depth - 1] === true
+  }
+
+  nextIndex(): void {
+    this.#from[this.depth - 1]!++
+  }
+
+  setKey(from: number, to: number): void {
+    this.#from[this.depth - 1] = from
+    this.#to[this.depth - 1] = to
+  }
+
+  closers(): string {
+    return this.#arrays
+      .map((array) => (array ? ']' : '}'))
+      .reverse()
+      .join('')
+  }
+
+  /** What is not finished, as JSON pointers; with `entry` the one at the end too. */
+  paths(text: string, entry: boolean): string[] {
+    const incomplete: string[] = []
+    let path = ''
+    for (const [level, array] of this.#arrays.entries()) {
+      incomplete.push(path)
+      if (level === this.depth - 1 && !entry) break
+      const from = this.#from[level]!
+      const key = array ? String(from) : (JSON.parse(text.slice(from, this.#to[level])) as string)
       path += `/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
     }
+    if (entry) incomplete.push(path)
+    return incomplete
   }
-  if (cutEntry) incomplete.push(path)
-  return incomplete
+}
+
+function after(open: OpenLevels): State {
+  return open.depth === 0 ? 'end' : 'comma'
 }
 
 /**
