@@ -1,40 +1,17 @@
 import { type Code, clip, codes } from '../base/fault.ts'
-import { isHighSurrogate } from '../frames/encode.ts'
+import { Drafts } from './drafts.ts'
 import type { Evidence, Severity, ToolData } from './event.ts'
 import { memory } from './memory.ts'
+import { OpenMessages } from './open-messages.ts'
 import type { Found } from './payload.ts'
 import { type Call, type EngineFrame, isRecord, type Say, type Speaker } from './profile.ts'
 import type { tally } from './tally.ts'
-import type { Range, Writer } from './write.ts'
+import type { Writer } from './write.ts'
 
 /** How sure a plain protocol record makes us. */
 const SURE = 0.95
 const LOW = 0.7
 const MAX_RAW = 4096
-const MAX_OPEN = 4096
-/** What a held piece costs beside its text. */
-const PART_COST = 8
-/** Messages that broke off, one after the other: each retry of the engine may leave one. */
-const MAX_DRAFTS = 64
-
-/** A message of which only pieces have come. */
-interface Open {
-  readonly parts: string[]
-  size: number
-  /** It outgrew maxFrame: the rest stands in the pieces that were said, not here. */
-  cut: boolean
-  range: Range | undefined
-  readonly more: Speaker
-  /** How many complete messages had come before its last piece. */
-  after: number
-}
-
-/** A message of the run that broke off. */
-interface Draft {
-  readonly text: string
-  readonly enveloped: boolean
-  readonly done: boolean
-}
 
 interface SpeechOptions {
   readonly writer: Writer
@@ -63,15 +40,10 @@ export function speech(options: SpeechOptions) {
     failure: null as string | null,
     truncated: false,
   }
-  /** Messages whose end has not come, the oldest first. */
-  const open = new Map<string, Open>()
-  /** What they hold together. */
-  let held = 0
+  const open = new OpenMessages(maxFrame)
   /** Complete messages of the run itself. */
   let whole = 0
-  /** What broke off since the last of them. It counts at the end, if nothing complete took its place. */
-  let drafts: Draft[] = []
-  let draftSize = 0
+  const drafts = new Drafts(maxFrame)
   /** Calls that were started. */
   const calls = memory<true>(() => 0)
 
@@ -115,9 +87,8 @@ export function speech(options: SpeechOptions) {
     if (complete) {
       if (done) evidence.done_marker = true
       whole++
-      drafts = []
-      draftSize = 0
-    } else if (own && after === whole) holdDraft({ text, enveloped, done })
+      drafts.forget()
+    } else if (own && after === whole) drafts.hold({ text, enveloped, done })
     const before = confidence
     // A JSON block that parses makes a guess about prose a better one (seed 002: 0.8).
     if (last && confidence < LOW) confidence = 0.8
@@ -137,15 +108,8 @@ export function speech(options: SpeechOptions) {
     confidence = before
   }
 
-  const holdDraft = (draft: Draft) => {
-    drafts.push(draft)
-    draftSize += draft.text.length
-    while (drafts.length > MAX_DRAFTS || (draftSize > maxFrame && drafts.length > 1))
-      draftSize -= drafts.shift()!.text.length
-  }
-
   const closeOpen = (id: string, more: Speaker) => {
-    const message = takeOpen(id)
+    const message = open.take(id)
     if (!message) return
     const here = writer.place()
     writer.about(message.range, true)
@@ -154,26 +118,11 @@ export function speech(options: SpeechOptions) {
     writer.about(here, true)
   }
 
-  const takeOpen = (id: string): Open | undefined => {
-    const message = open.get(id)
-    open.delete(id)
-    if (message) held -= id.length + message.size
-    return message
-  }
-
-  /** The oldest messages are closed as they are, until there is room for more of this one. */
-  const makeRoom = (id: string, size: number) => {
-    for (const oldest of open.keys()) {
-      if (held + size <= maxFrame && open.size <= MAX_OPEN) return
-      if (oldest === id) continue
-      tally.noise(
-        'open messages',
-        'FRAME_TOO_LONG',
-        confidence,
-        'the open messages outgrew maxFrame; the oldest is closed',
-      )
-      closeOpen(oldest, { incomplete: true })
-    }
+  /** The oldest message is closed as it is, so that there is room for another. */
+  const closeOldest = (id: string) => {
+    const message = 'the open messages outgrew maxFrame; the oldest is closed'
+    tally.noise('open messages', 'FRAME_TOO_LONG', confidence, message)
+    closeOpen(id, { incomplete: true })
   }
 
   const newId = (): string => {
@@ -210,32 +159,15 @@ export function speech(options: SpeechOptions) {
         { message_id: id, text, ...(more.parent !== undefined && { parent_call_id: more.parent }) },
         confidence,
       )
-      let message = open.get(id)
-      if (!message) {
-        message = { parts: [], size: 0, cut: false, range: writer.place(), more, after: whole }
-        open.set(id, message)
-        held += id.length
-      }
-      message.after = whole
-      const place = writer.place()
-      if (message.range && place) message.range = { ...message.range, to: place.to }
-      if (message.cut) return
-      const room = maxFrame - message.size - PART_COST
-      message.cut = text.length > room
-      const part = message.cut ? upTo(text, room) : text
-      const size = part.length + PART_COST
-      makeRoom(id, size)
-      message.parts.push(part)
-      message.size += size
-      held += size
-      if (message.cut) diagnose('FRAME_TOO_LONG', 'a message outgrew maxFrame; its final text is cut')
+      const cut = open.add(id, { text, place: writer.place(), more, after: whole }, closeOldest)
+      if (cut) diagnose('FRAME_TOO_LONG', 'a message outgrew maxFrame; its final text is cut')
     },
     message(id, text, more = {}) {
       if (text === undefined) {
         if (id !== undefined) closeOpen(id, more)
         return
       }
-      if (id !== undefined) takeOpen(id)
+      if (id !== undefined) open.take(id)
       final(id ?? newId(), text, more)
     },
     newId,
@@ -339,8 +271,8 @@ export function speech(options: SpeechOptions) {
     /** What is still open when the input is over. */
     end() {
       confidence = SURE
-      for (const id of [...open.keys()]) closeOpen(id, { incomplete: true })
-      for (const { text, enveloped, done } of drafts) {
+      for (const id of open.ids()) closeOpen(id, { incomplete: true })
+      for (const { text, enveloped, done } of drafts.left()) {
         options.payloads(text, true, enveloped)
         if (done) evidence.done_marker = true
       }
@@ -351,12 +283,6 @@ export function speech(options: SpeechOptions) {
       evidence.truncated = true
     },
   }
-}
-
-/** The beginning of a text, without half a surrogate pair at its end. */
-function upTo(text: string, length: number): string {
-  const end = Math.max(0, length)
-  return text.slice(0, isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end)
 }
 
 /** Built key by key: a call is the most frequent record, and spreads of conditions are slow. */

@@ -1,0 +1,84 @@
+import { isHighSurrogate } from '../frames/encode.ts'
+import type { Speaker } from './profile.ts'
+import type { Range } from './write.ts'
+
+const MAX_OPEN = 4096
+/** What a held piece costs beside its text. */
+const PART_COST = 8
+
+/** A message of which only pieces have come. */
+interface Open {
+  readonly parts: string[]
+  size: number
+  /** It outgrew maxFrame: the rest stands in the pieces that were said, not here. */
+  cut: boolean
+  range: Range | undefined
+  readonly more: Speaker
+  /** How many complete messages had come before its last piece. */
+  after: number
+}
+
+interface Piece {
+  readonly text: string
+  readonly place: Range | undefined
+  readonly more: Speaker
+  readonly after: number
+}
+
+/** The messages whose end has not come, the oldest first. Together they hold at most `maxFrame`. */
+export class OpenMessages {
+  readonly #maxFrame: number
+  readonly #messages = new Map<string, Open>()
+  /** What they hold together. */
+  #held = 0
+
+  constructor(maxFrame: number) {
+    this.#maxFrame = maxFrame
+  }
+
+  has(id: string): boolean {
+    return this.#messages.has(id)
+  }
+
+  ids(): string[] {
+    return [...this.#messages.keys()]
+  }
+
+  take(id: string): Open | undefined {
+    const message = this.#messages.get(id)
+    this.#messages.delete(id)
+    if (message) this.#held -= id.length + message.size
+    return message
+  }
+
+  /** Adds a piece. Where there is no room, `close` must take out the oldest. True if the message has just outgrown the limit. */
+  add(id: string, { text, place, more, after }: Piece, close: (oldest: string) => void): boolean {
+    let message = this.#messages.get(id)
+    if (!message) {
+      message = { parts: [], size: 0, cut: false, range: place, more, after }
+      this.#messages.set(id, message)
+      this.#held += id.length
+    }
+    message.after = after
+    if (message.range && place) message.range = { ...message.range, to: place.to }
+    if (message.cut) return false
+    const room = this.#maxFrame - message.size - PART_COST
+    message.cut = text.length > room
+    const part = message.cut ? upTo(text, room) : text
+    const size = part.length + PART_COST
+    for (const oldest of this.#messages.keys()) {
+      if (this.#held + size <= this.#maxFrame && this.#messages.size <= MAX_OPEN) break
+      if (oldest !== id) close(oldest)
+    }
+    message.parts.push(part)
+    message.size += size
+    this.#held += size
+    return message.cut
+  }
+}
+
+/** The beginning of a text, without half a surrogate pair at its end. */
+function upTo(text: string, length: number): string {
+  const end = Math.max(0, length)
+  return text.slice(0, isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end)
+}
