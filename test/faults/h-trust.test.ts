@@ -269,7 +269,7 @@ test('H3 fs-diff paths that leave the run directory or imitate .audit: rejected,
     'a/../../x',
     '..\\..\\x',
     '/etc/passwd',
-    '/srv/run-2/x',
+    '/base/run-2/x',
     'C:\\x',
     'c:/x',
     '\\\\server\\share',
@@ -288,7 +288,7 @@ test('H3 fs-diff paths that leave the run directory or imitate .audit: rejected,
     const events = run(
       codex,
       { exit: 0 },
-      { dir: '/srv/run', fsDiff: { [change]: [...bad, 'good.txt', '.audit/x'] } },
+      { dir: '/base/run', fsDiff: { [change]: [...bad, 'good.txt', '.audit/x'] } },
     )
     expect(pathsOf(events)).toEqual(['good.txt'])
     expect(refused(events)).toHaveLength(bad.length)

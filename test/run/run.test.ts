@@ -353,26 +353,29 @@ test('a file that is no program is a fault with the system\u2019s word', async (
   })
 })
 
-test('what cannot be started is a fault at once, and nothing of it is left', async () => {
-  const { cwd, audit } = workspace()
-  writeFileSync(join(cwd, 'plain.txt'), 'words')
-  const open = () => readdirSync('/proc/self/fd').length
-  const before = open()
-  for (const [options, why] of [
-    [{ command: join(cwd, 'plain.txt', 'x') }, 'ENOTDIR'],
-    [{ command: 'true', cwd: join(cwd, 'plain.txt') }, 'ENOTDIR'],
-    [{ command: 'true', args: ['x'.repeat(200_000)] }, 'E2BIG'],
-    [{ command: 'true', args: ['a\0b'] }, 'NUL'],
-  ] as const) {
-    const failed = ran({ cwd, audit, fsDiff: false, ...options })
-    await expect(failed).rejects.toMatchObject({
-      code: 'SPAWN_FAILED',
-      message: expect.stringContaining(why),
-    })
-  }
-  expect(open()).toBe(before)
-  expect(existsSync(join(audit, 'stdout.1.log'))).toBe(false)
-})
+test.runIf(existsSync('/proc/self/fd'))(
+  'what cannot be started is a fault at once, and nothing of it is left',
+  async () => {
+    const { cwd, audit } = workspace()
+    writeFileSync(join(cwd, 'plain.txt'), 'words')
+    const open = () => readdirSync('/proc/self/fd').length
+    const before = open()
+    for (const [options, why] of [
+      [{ command: join(cwd, 'plain.txt', 'x') }, 'ENOTDIR'],
+      [{ command: 'true', cwd: join(cwd, 'plain.txt') }, 'ENOTDIR'],
+      [{ command: 'true', args: ['x'.repeat(200_000)] }, 'E2BIG'],
+      [{ command: 'true', args: ['a\0b'] }, 'NUL'],
+    ] as const) {
+      const failed = ran({ cwd, audit, fsDiff: false, ...options })
+      await expect(failed).rejects.toMatchObject({
+        code: 'SPAWN_FAILED',
+        message: expect.stringContaining(why),
+      })
+    }
+    expect(open()).toBe(before)
+    expect(existsSync(join(audit, 'stdout.1.log'))).toBe(false)
+  },
+)
 
 test('a directory of another run is refused before anything is started', async () => {
   const { cwd, audit } = workspace()

@@ -261,10 +261,8 @@ test.each(['null', '7', '"text"', '{}', '{"run_id":"r","seq":1,"attempt_number":
   },
 )
 
-test.each([
-  ['fails', Object.assign(new Error('EIO'), { code: 'EIO' }), { code: 'JOURNAL_FAILED' }],
-  ['is well', null, undefined],
-])('a sync in the background that %s after the last event is part of the end', async (_how, error, fault) => {
+/** A journal with an event, whose disk is asked and has not answered yet. */
+async function syncing() {
   const dir = fresh()
   let answer: ((error: Error | null) => void) | undefined
   vi.spyOn(fs, 'fdatasync').mockImplementation((_fd, done) => {
@@ -274,6 +272,14 @@ test.each([
   book.write(makeEvent(1))
   book.resume()
   while (!answer) await setTimeout(1)
+  return { dir, book, answer }
+}
+
+test.each([
+  ['fails', Object.assign(new Error('EIO'), { code: 'EIO' }), { code: 'JOURNAL_FAILED' }],
+  ['is well', null, undefined],
+])('a sync in the background that %s after the last event is part of the end', async (_how, error, fault) => {
+  const { dir, book, answer } = await syncing()
   let ended: unknown
   const end = finished(book).then(
     () => {
@@ -294,15 +300,7 @@ test.each([
 })
 
 test('a journal that is destroyed while it waits for the disk writes nothing more', async () => {
-  const dir = fresh()
-  let answer: ((error: Error | null) => void) | undefined
-  vi.spyOn(fs, 'fdatasync').mockImplementation((_fd, done) => {
-    answer = done as typeof answer
-  })
-  const book = journal(dir, { interval: 1 })
-  book.write(makeEvent(1))
-  book.resume()
-  while (!answer) await setTimeout(1)
+  const { dir, book, answer } = await syncing()
   book.end()
   await setTimeout(5)
   book.destroy()
