@@ -123,7 +123,12 @@ export interface Reader {
   end?(say: Say): void
 }
 
-/** What a reader may hold. */
+/**
+ * What a reader may hold.
+ *
+ * @example
+ * open: ({ maxFrame }) => readerThatKeepsAtMost(maxFrame)
+ */
 export interface Limits {
   /** Characters of text that may be kept. */
   readonly maxFrame: number
