@@ -163,8 +163,9 @@ describe('D6 repair is bounded', () => {
     'D6 below the cap %s hold the event loop for less than 50 ms',
     ([, make]) => {
       const text = make(65_000)
+      // The least of many turns: a neighbour on the machine only ever adds.
       let least = Number.POSITIVE_INFINITY
-      for (let turn = 0; turn < 6 && least >= 50; turn++) {
+      for (let turn = 0; turn < 30 && least >= 50; turn++) {
         const started = process.cpuUsage()
         tryParse(text, { schema })
         least = Math.min(least, cpu(started))
