@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 /** From the ground up. A floor may import from itself and from those before it in this list. */
 const floors = [
   'base',
+  'json',
   'frames',
   'values',
   'events',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { jsonSchema } from '../../src/values/json-schema.ts'
 import { tryParse } from '../../src/values/parse.ts'
+import { jsonSchema } from '../../src/values/schema/json-schema.ts'
 import type { ValuesOptions } from '../../src/values/values.ts'
 import { chunkSizes, cutOptions, hostileBytes } from '../../test/frames/hostile.ts'
 import { byteByByte, inSizes, scan, shape, tilingFault } from '../../test/frames/splits.ts'

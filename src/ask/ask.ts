@@ -1,4 +1,4 @@
-import type { Schema, Value } from '../values/schema.ts'
+import type { Schema, Value } from '../values/schema/schema.ts'
 import type { Call } from './answer.ts'
 import { converse, type Snapshot } from './converse.ts'
 import { type AskOptions, checkOptions } from './options.ts'

@@ -1,6 +1,6 @@
 import { type FailedAttempt, Fault, type Note, type SchemaError } from '../base/fault.ts'
 import type { Good, RepairLevel } from '../values/outcome.ts'
-import type { Schema, Value } from '../values/schema.ts'
+import type { Schema, Value } from '../values/schema/schema.ts'
 import { type Call, isStream, leave, leaveLate, unlessAborted } from './answer.ts'
 import { keeper } from './keeper.ts'
 import { type AskOptions, checkOptions } from './options.ts'

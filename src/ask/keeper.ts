@@ -1,6 +1,6 @@
 import type { Note } from '../base/fault.ts'
 import type { Good, Outcome } from '../values/outcome.ts'
-import { checkOf, type Schema, type Value } from '../values/schema.ts'
+import { checkOf, type Schema, type Value } from '../values/schema/schema.ts'
 import { unlessAborted } from './answer.ts'
 import { type CacheEntry, isEntry, keyOf, survivesJson } from './cache.ts'
 import type { AskOptions } from './options.ts'

@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { ParseOptions } from '../values/parse.ts'
-import type { Schema, Value } from '../values/schema.ts'
+import type { Schema, Value } from '../values/schema/schema.ts'
 import type { Cache } from './cache.ts'
 import type { RetryPrompt } from './retry-prompt.ts'
 

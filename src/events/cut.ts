@@ -1,6 +1,6 @@
 import { codes } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
-import { isDeeper, isNested } from '../values/depth.ts'
+import { isDeeper, isNested } from '../json/depth.ts'
 import { type Balance, balance, scan } from './balance.ts'
 import type { Line } from './lines.ts'
 import type { Cut, EngineFrame } from './profile.ts'

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Code } from '../base/fault.ts'
 import { escapeRemover } from '../frames/ansi.ts'
-import { bomAt, CR, ESC, LF, NUL } from '../frames/bytes.ts'
+import { bomAt, CR, ESC, LF, NUL } from '../json/characters.ts'
 import { type Kept, Places } from './places.ts'
 
 /** Of a line that outgrew the limit, so many bytes are decoded for its raw record. */

@@ -3,7 +3,7 @@ import { drive } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
 import { opensAs, opensInProse } from '../frames/gate.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
-import type { Schema } from '../values/schema.ts'
+import type { Schema } from '../values/schema/schema.ts'
 import { valueStage } from '../values/values.ts'
 import type { ResultData } from './event.ts'
 

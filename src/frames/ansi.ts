@@ -1,4 +1,4 @@
-import { ESC, LF } from './bytes.ts'
+import { ESC, LF } from '../json/characters.ts'
 
 /** Where the remover puts what it keeps, and says what it takes out. */
 export interface Cleaned {

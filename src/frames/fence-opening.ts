@@ -1,4 +1,4 @@
-import { BACKTICK } from './bytes.ts'
+import { BACKTICK } from '../json/characters.ts'
 import { Needle, NOWHERE } from './needle.ts'
 import type { Scan } from './scan.ts'
 

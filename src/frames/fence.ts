@@ -1,4 +1,4 @@
-import { BACKTICK, isBlank, LF, SPACE } from './bytes.ts'
+import { BACKTICK, isBlank, LF, SPACE } from '../json/characters.ts'
 import { type Container, type FenceHit, openings } from './fence-opening.ts'
 import { Needle } from './needle.ts'
 import type { Inside, Scan } from './scan.ts'

@@ -1,4 +1,4 @@
-import { COLON, isBlank, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './bytes.ts'
+import { COLON, isBlank, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../json/characters.ts'
 
 /**
  * How sure an opening bracket must be before it counts as one: in prose (`strict`), in prose when a schema can

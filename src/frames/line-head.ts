@@ -1,4 +1,4 @@
-import { bomAt, isBlank, LF, NUL } from './bytes.ts'
+import { bomAt, isBlank, LF, NUL } from '../json/characters.ts'
 import type { Tape } from './tape.ts'
 
 /** A fence prefix may be so long; anything longer is prose. */

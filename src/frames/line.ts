@@ -1,4 +1,14 @@
-import { CLOSE_BRACE, CLOSE_BRACKET, CR, isBracket, isProtected, NUL, QUOTE, SPACE, TAB } from './bytes.ts'
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  CR,
+  isBracket,
+  isProtected,
+  NUL,
+  QUOTE,
+  SPACE,
+  TAB,
+} from '../json/characters.ts'
 import { Needle } from './needle.ts'
 import type { Inside, Scan } from './scan.ts'
 import { tooLong } from './too-long.ts'

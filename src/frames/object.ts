@@ -1,4 +1,12 @@
-import { CLOSE_BRACE, CLOSE_BRACKET, isProtected, LF, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './bytes.ts'
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  isProtected,
+  LF,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../json/characters.ts'
 import { type GateKind, gate } from './gate.ts'
 import type { Inside, Scan } from './scan.ts'
 

@@ -1,4 +1,4 @@
-import { bomAt, isBlank, isBracket, LESS, NUL } from './bytes.ts'
+import { bomAt, isBlank, isBracket, LESS, NUL } from '../json/characters.ts'
 import { fenceMachine } from './fence.ts'
 import type { FenceHit } from './fence-opening.ts'
 import type { ScanOptions } from './frames.ts'

@@ -1,6 +1,6 @@
 import type { Note } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
-import { bomAt, isBlank, NUL } from './bytes.ts'
+import { bomAt, isBlank, NUL } from '../json/characters.ts'
 import type { Channel } from './chunk.ts'
 import { firstInvalid } from './decode.ts'
 import { Decoder } from './decoder.ts'

@@ -1,4 +1,14 @@
-import { BACKTICK, isBlank, isProtected, LESS, LF, OPEN_BRACE, OPEN_BRACKET, QUOTE, TILDE } from './bytes.ts'
+import {
+  BACKTICK,
+  isBlank,
+  isProtected,
+  LESS,
+  LF,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  TILDE,
+} from '../json/characters.ts'
 import { Needle } from './needle.ts'
 import type { Inside, Scan } from './scan.ts'
 import { tooLong } from './too-long.ts'

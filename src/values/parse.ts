@@ -1,7 +1,7 @@
 import { drive } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
 import type { Outcome } from './outcome.ts'
-import type { Schema, Value } from './schema.ts'
+import type { Schema, Value } from './schema/schema.ts'
 import { type ValuesOptions, valueStage } from './values.ts'
 
 /** The options of `values()` that make sense for a text that is already there. */

@@ -2,9 +2,9 @@ import { type Code, codes, Fault, type FaultDetails, type Note } from '../base/f
 import { withoutStack } from '../base/no-stack.ts'
 import type { Channel } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
-import type { Head } from './head.ts'
-import type { Miss, Pass } from './ladder.ts'
+import type { Miss, Pass } from './ladder/ladder.ts'
 import type { Bad, Good } from './outcome.ts'
+import type { Head } from './unmatched-text.ts'
 
 /** The outcome of a frame whose value passed. `why` says how the frame itself needed help. */
 export function goodOf(frame: Frame, pass: Pass, why: string | undefined): Good<unknown> {

@@ -5,7 +5,7 @@ import { ask } from '../../src/ask/ask.ts'
 import { retryInChinese, retryInEnglish } from '../../src/ask/retry-prompt.ts'
 import { Fault } from '../../src/base/fault.ts'
 import { parse } from '../../src/values/parse.ts'
-import type { Schema } from '../../src/values/schema.ts'
+import type { Schema } from '../../src/values/schema/schema.ts'
 import { model } from './model.ts'
 
 const Verdict = z.object({ verdict: z.enum(['buy', 'hold', 'sell']), score: z.number().min(0).max(1) })

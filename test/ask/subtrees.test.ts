@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ask } from '../../src/ask/ask.ts'
-import type { JsonSchema } from '../../src/values/json-schema.ts'
+import type { JsonSchema } from '../../src/values/schema/json-schema.ts'
 import { streamingModel } from './model.ts'
 
 /** What is said against the parts of an answer while it comes, before the whole is judged. */

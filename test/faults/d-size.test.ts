@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { Fault } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
 import { type FrameOptions, frameStage } from '../../src/frames/frames.ts'
-import { jsonSchema } from '../../src/values/json-schema.ts'
 import { tryParse } from '../../src/values/parse.ts'
+import { jsonSchema } from '../../src/values/schema/json-schema.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 import { inSizes } from '../frames/splits.ts'
 
@@ -274,6 +274,6 @@ describe('D7 schemas that are bombs', () => {
     const security = readFileSync('SECURITY.md', 'utf8')
     for (const word of ['catastrophic `pattern`', '`$ref` loop', '`uniqueItems`', '`maxFrame`'])
       expect(security).toContain(word)
-    expect(readFileSync('src/values/json-schema.ts', 'utf8')).toMatch(/Schemas are trusted/)
+    expect(readFileSync('src/values/schema/json-schema.ts', 'utf8')).toMatch(/Schemas are trusted/)
   })
 })

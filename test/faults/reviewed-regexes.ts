@@ -15,8 +15,8 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'engines/claude-turn.ts /^write/i': { why: 'anchored: it stops at the first character that does not fit' },
   'events/payload.ts /[\\s\\0]/': { why: 'one class, tested on one character' },
   'events/payload.ts /[\\u0080-\\u009f]/': { why: 'one class, every character is read once' },
-  'values/level.ts /^\\d+$/': { why: 'one class, every character is read once' },
-  'values/items.ts /^[{[]/': { why: 'looks at the first character' },
+  'values/items/level.ts /^\\d+$/': { why: 'one class, every character is read once' },
+  'values/items/items.ts /^[{[]/': { why: 'looks at the first character' },
   'base/fault.ts /[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
     { why: 'text that was clipped before' },
   'base/fault.ts /[\\ud800-\\udbff]/': { why: 'text that was clipped before' },
@@ -108,32 +108,37 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'sinks/lock.ts /^[\\w-]{1,64}$/': { why: 'anchored and bounded' },
   'sinks/sse.ts /[\\r\\n\\0]/': { why: 'one class, every character is read once' },
   'sinks/sse.ts /\\r\\n|\\r|\\n/': { why: 'one class, every character is read once' },
-  'values/fence-body.ts /[ \\t]/': { why: 'one class, the first hit ends it' },
-  'values/inspect.ts /[.e]/i': { why: 'one number of a payload; every character is read once' },
-  'values/inspect.ts /^-?[0.]*[1-9]/': { why: 'one number of a payload; every character is read once' },
-  'values/inspect.ts /e/i': { why: 'one number of a payload; every character is read once' },
-  'values/json-schema.ts /#$/': { why: 'the $schema of a schema, which is trusted' },
-  'values/json-schema.ts /^https?:\\/\\//': { why: 'the $schema of a schema, which is trusted' },
-  'values/marks.ts /^[A-Za-z0-9]{1,16}[ \\t]*(?=\\r?\\n|$)/': { why: '64 characters behind a mark', max: 64 },
-  'values/mend-words.ts /^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$/': {
+  'values/ladder/fence-body.ts /[ \\t]/': { why: 'one class, the first hit ends it' },
+  'values/ladder/inspect.ts /[.e]/i': { why: 'one number of a payload; every character is read once' },
+  'values/ladder/inspect.ts /^-?[0.]*[1-9]/': {
+    why: 'one number of a payload; every character is read once',
+  },
+  'values/ladder/inspect.ts /e/i': { why: 'one number of a payload; every character is read once' },
+  'values/schema/json-schema.ts /#$/': { why: 'the $schema of a schema, which is trusted' },
+  'values/schema/json-schema.ts /^https?:\\/\\//': { why: 'the $schema of a schema, which is trusted' },
+  'values/ladder/marks.ts /^[A-Za-z0-9]{1,16}[ \\t]*(?=\\r?\\n|$)/': {
+    why: '64 characters behind a mark',
+    max: 64,
+  },
+  'values/ladder/mend-words.ts /^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$/': {
     why: 'one word of at most 256 characters',
     max: 256,
   },
-  'values/mend-words.ts /^-?[\\p{L}_$][\\p{L}\\p{N}_$./@-]*$/u': {
+  'values/ladder/mend-words.ts /^-?[\\p{L}_$][\\p{L}\\p{N}_$./@-]*$/u': {
     why: 'one word of at most 256 characters',
     max: 256,
   },
-  'values/mend-words.ts /^[+]?\\.?\\d/': { why: 'one word of at most 256 characters', max: 256 },
-  'values/mend-quotes.ts /^[0-9a-fA-F]{4}$/': { why: 'one word of at most 256 characters', max: 256 },
-  'values/mend-words.ts /^\\+/': { why: 'one word of at most 256 characters', max: 256 },
-  'values/mend-words.ts /^\\./': { why: 'one word of at most 256 characters', max: 256 },
-  'values/partial.ts /^[0-9a-fA-F]*$/': { why: 'at most four digits of an escape', max: 4 },
-  'values/partial.ts /^d[89ab]/i': { why: 'at most four digits of an escape', max: 4 },
-  'values/repair.ts /"([A-Za-z]{1,9})"/g': {
+  'values/ladder/mend-words.ts /^[+]?\\.?\\d/': { why: 'one word of at most 256 characters', max: 256 },
+  'values/ladder/mend-quotes.ts /^[0-9a-fA-F]{4}$/': { why: 'one word of at most 256 characters', max: 256 },
+  'values/ladder/mend-words.ts /^\\+/': { why: 'one word of at most 256 characters', max: 256 },
+  'values/ladder/mend-words.ts /^\\./': { why: 'one word of at most 256 characters', max: 256 },
+  'json/cut-text.ts /^[0-9a-fA-F]*$/': { why: 'at most four digits of an escape', max: 4 },
+  'json/cut-text.ts /^d[89ab]/i': { why: 'at most four digits of an escape', max: 4 },
+  'values/ladder/repair.ts /"([A-Za-z]{1,9})"/g': {
     why: 'at most maxRepair characters (64 KiB), every one read once',
     max: 65_536,
   },
-  'values/repair.ts /[\\s,"\'`\\\\\\u2018-\\u201f]+/gu': {
+  'values/ladder/repair.ts /[\\s,"\'`\\\\\\u2018-\\u201f]+/gu': {
     why: 'at most maxRepair characters (64 KiB), every one read once',
     max: 65_536,
   },

@@ -1,7 +1,7 @@
 import { drive } from '../../src/base/stage.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
-import type { Schema } from '../../src/values/schema.ts'
+import type { Schema } from '../../src/values/schema/schema.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 
 /** The outcomes of a text that arrives in pieces of `size` bytes. */

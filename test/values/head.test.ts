@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { headOf } from '../../src/values/head.ts'
+import { headOf } from '../../src/values/unmatched-text.ts'
 
 test('keeps the first bytes and says how many there were', () => {
   const head = headOf(5)

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import type { Rules } from '../../src/values/attempt.ts'
-import { fenceBodies } from '../../src/values/fence-body.ts'
-import { climb } from '../../src/values/ladder.ts'
-import { marksDropped } from '../../src/values/marks.ts'
-import { checkOf, type Schema } from '../../src/values/schema.ts'
+import type { Rules } from '../../src/values/ladder/attempt.ts'
+import { fenceBodies } from '../../src/values/ladder/fence-body.ts'
+import { climb } from '../../src/values/ladder/ladder.ts'
+import { marksDropped } from '../../src/values/ladder/marks.ts'
+import { checkOf, type Schema } from '../../src/values/schema/schema.ts'
 
 const base: Rules = {
   check: undefined,

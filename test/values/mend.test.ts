@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { controlsEscaped } from '../../src/values/control.ts'
-import { mend } from '../../src/values/mend.ts'
+import { controlsEscaped } from '../../src/values/ladder/control.ts'
+import { mend } from '../../src/values/ladder/mend.ts'
 
 const mended = (text: string) => {
   const made = mend(text)

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import { isDeeper } from '../../src/values/depth.ts'
-import { inspect } from '../../src/values/inspect.ts'
-import { isOrdinary } from '../../src/values/ordinary.ts'
-import { removeProtoKeys } from '../../src/values/proto.ts'
+import { isDeeper } from '../../src/json/depth.ts'
+import { inspect } from '../../src/values/ladder/inspect.ts'
+import { isOrdinary } from '../../src/values/ladder/ordinary.ts'
+import { removeProtoKeys } from '../../src/values/ladder/proto.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 
 const name = fc.constantFrom(

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { closeCut } from '../../src/values/partial.ts'
+import { closeCut } from '../../src/json/cut-text.ts'
 
 const closed = (text: string) => {
   const made = closeCut(text)

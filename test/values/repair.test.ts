@@ -1,7 +1,7 @@
 import { jsonrepair } from 'jsonrepair'
 import { expect, test } from 'vitest'
+import { repairGenerally } from '../../src/values/ladder/repair.ts'
 import { tryParse } from '../../src/values/parse.ts'
-import { repairGenerally } from '../../src/values/repair.ts'
 
 test('takes what jsonrepair makes if only quotes and commas moved', () => {
   const text = '{"date": 2024-01-01, "words": several plain words}'

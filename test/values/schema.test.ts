@@ -3,8 +3,8 @@ import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { Fault } from '../../src/base/fault.ts'
-import { jsonSchema } from '../../src/values/json-schema.ts'
-import { checkOf, type Schema } from '../../src/values/schema.ts'
+import { jsonSchema } from '../../src/values/schema/json-schema.ts'
+import { checkOf, type Schema } from '../../src/values/schema/schema.ts'
 
 const json = {
   type: 'object',

@@ -3,9 +3,9 @@ import * as v from 'valibot'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import type { Flow } from '../../src/base/flow.ts'
-import { jsonSchema } from '../../src/values/json-schema.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { parse, tryParse } from '../../src/values/parse.ts'
+import { jsonSchema } from '../../src/values/schema/json-schema.ts'
 import { values } from '../../src/values/values.ts'
 
 test('the schema gives the type', () => {

@@ -1,0 +1,62 @@
+/**
+ * The characters that JSON, and the scanners around it, speak of by name. All of them are ASCII, so the same number
+ * is the byte in UTF-8 and the unit in a string.
+ */
+export const NUL = 0x00
+export const TAB = 0x09
+export const LF = 0x0a
+export const CR = 0x0d
+export const ESC = 0x1b
+export const SPACE = 0x20
+export const QUOTE = 0x22
+export const APOSTROPHE = 0x27
+export const PLUS = 0x2b
+export const COMMA = 0x2c
+export const MINUS = 0x2d
+export const DOT = 0x2e
+export const SLASH = 0x2f
+export const ZERO = 0x30
+export const NINE = 0x39
+export const COLON = 0x3a
+export const LESS = 0x3c
+export const AT = 0x40
+export const OPEN_BRACKET = 0x5b
+export const BACKSLASH = 0x5c
+export const CLOSE_BRACKET = 0x5d
+export const BACKTICK = 0x60
+export const LETTER_U = 0x75
+export const OPEN_BRACE = 0x7b
+export const CLOSE_BRACE = 0x7d
+export const TILDE = 0x7e
+/** One unit in a string; three bytes in UTF-8, see `bomAt`. */
+export const BOM = 0xfeff
+
+/** Space, tab, CR and LF: what JSON allows between its tokens. */
+export function isBlank(character: number | undefined): boolean {
+  return character === SPACE || character === LF || character === CR || character === TAB
+}
+
+/** `0` to `9`. */
+export function isDigit(character: number): boolean {
+  return character >= ZERO && character <= NINE
+}
+
+/** `{` or `[`: what a record begins with. */
+export function isBracket(character: number | undefined): boolean {
+  return character === OPEN_BRACE || character === OPEN_BRACKET
+}
+
+/** How many bytes a BOM takes at `at`: 3 or 0. */
+export function bomAt(bytes: Uint8Array, at: number): 0 | 3 {
+  return bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf ? 3 : 0
+}
+
+/**
+ * True if the quote at `at` is protected: an odd run of backslashes precedes it. The runs before two quotes never
+ * overlap, so asking for every quote stays linear.
+ */
+export function isProtected(bytes: Uint8Array, at: number, floor: number): boolean {
+  let run = at
+  while (run > floor && bytes[run - 1] === BACKSLASH) run--
+  return (at - run) % 2 === 1
+}

@@ -1,0 +1,57 @@
+import { stringEnd } from './balanced.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts'
+
+/**
+ * Is the text nested deeper than `max`? Asked before every parse, so the common answer must be cheap: a
+ * text with at most `max` opening brackets cannot be deep, and those are counted natively.
+ *
+ * @example
+ * isDeeper('[[1]]', 1) // true
+ */
+export function isDeeper(text: string, max: number): boolean {
+  if (text.length <= max) return false
+  if (count(text, '{', max) + count(text, '[', max) <= max) return false
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    switch (text.charCodeAt(i)) {
+      case QUOTE:
+        i = stringEnd(text, i)
+        if (i < 0) return false
+        break
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        if (++depth > max) return true
+        break
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        if (depth > 0) depth--
+        break
+    }
+  }
+  return false
+}
+
+/**
+ * Is a parsed value nested deeper than `max`? Cheaper than to ask its text, but a text of brackets alone becomes many
+ * times its size when it is parsed: ask a large text first.
+ *
+ * @example
+ * isNested([[1]], 1) // true
+ */
+export function isNested(value: unknown, max: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (max === 0) return true
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) if (isNested(value[index], max - 1)) return true
+    return false
+  }
+  for (const key in value) if (isNested((value as Record<string, unknown>)[key], max - 1)) return true
+  return false
+}
+
+/** How often the needle occurs, but no more than `max + 1`. */
+function count(text: string, needle: string, max: number): number {
+  let found = 0
+  for (let at = text.indexOf(needle); at >= 0 && found <= max; at = text.indexOf(needle, at + 1)) found++
+  return found
+}

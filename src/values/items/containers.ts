@@ -1,0 +1,304 @@
+import type { Scan } from '../../frames/scan.ts'
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  isBlank,
+  LESS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../../json/characters.ts'
+import type { ContainerStage, DocumentState, Step } from './document-state.ts'
+import { ElementWalk } from './element-walk.ts'
+import type { EndTags } from './end-tags.ts'
+import { Guess } from './guess.ts'
+import type { ItemSink } from './item-sink.ts'
+import { isListOfItems, type Level, newLevel, pathIn, placeIn } from './level.ts'
+import { MemberName } from './member-name.ts'
+import type { Selection } from './selection.ts'
+
+export interface ContainerOptions {
+  readonly selections: readonly Selection[]
+  readonly tags: EndTags
+  readonly sink: ItemSink
+}
+
+/** Reads the containers of a document. */
+export interface ContainerReader {
+  /** Begins with the bracket at which the document stands. */
+  begin(document: DocumentState): 'on'
+  readonly steps: Readonly<Record<ContainerStage, () => Step>>
+  /** The first position that is still needed. */
+  keep(): number
+  /** The input is over inside the document: hands out what there is, and answers where prose goes on. */
+  finish(): number
+}
+
+/**
+ * Reads the containers on the way to the selections, byte by byte. What stands in them is guessed or walked over
+ * whole, and handed out if it is selected.
+ *
+ *     {"summary":"…","issues":[{"a":1},{"a":2}]}
+ *     ^ level 0               ^ level 1  ^ element /issues/1
+ *
+ * What is not JSON here is passed over where it stands, so that the rest can go on.
+ */
+export function containerReader(scan: Scan, options: ContainerOptions): ContainerReader {
+  const { tape } = scan
+  const { selections, tags, sink } = options
+  const guess = new Guess(tape)
+  const element = new ElementWalk(scan, { tagAt, sink, guess })
+  const memberName = new MemberName(scan)
+  let doc: DocumentState
+
+  function enter(bracket: number, path: string, leading: readonly Selection[]): 'on' {
+    const level = newLevel(bracket === OPEN_BRACKET, path, doc.levels.length, leading)
+    doc.levels.push(level)
+    doc.at++
+    doc.stage = level.array ? 'value' : 'key'
+    if (isListOfItems(level)) found()
+    return 'on'
+  }
+
+  function expectValue(): Step {
+    const byte = nextByte()
+    if (byte === undefined) return 'wait'
+    const level = doc.levels.at(-1) as Level
+    switch (byte) {
+      case COMMA:
+        if (doc.notJson()) return leave(doc.at)
+        return toNext(level, true)
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        return close(byte)
+      case LESS: {
+        const step = stopAtTag()
+        if (step) return step
+      }
+    }
+    const place = placeIn(level, doc.name)
+    if (place.selected) return expectItem(level, byte)
+    if (place.deeper.length > 0 && (byte === OPEN_BRACE || byte === OPEN_BRACKET)) {
+      return enter(byte, pathIn(level, doc.name), place.deeper)
+    }
+    return startWalk(level, undefined)
+  }
+
+  function expectItem(level: Level, byte: number): Step {
+    found()
+    const from = doc.at
+    const path = pathIn(level, doc.name)
+    if (level.array && byte === OPEN_BRACE) {
+      const to = guess.end(from, Math.min(scan.limit(from), tape.end))
+      if (to >= 0) {
+        if (sink.guessed({ from, to, path, why: doc.whyNow() })) {
+          guess.read(from, to)
+          doc.odd = false
+          doc.at = guess.next
+          level.index++
+          return 'on'
+        }
+        guess.missed(from, to)
+      }
+    }
+    return startWalk(level, path)
+  }
+
+  /** Walks over the element; `path` is undefined if it is not handed out. */
+  function startWalk(level: Level, path: string | undefined): 'on' {
+    element.begin(doc, level, path)
+    doc.stage = 'walk'
+    return 'on'
+  }
+
+  function walkOn(): Step {
+    const walked = element.run(doc)
+    switch (walked) {
+      case 'wait':
+        return 'wait'
+      case 'too long':
+        return 'on'
+      case 'odd':
+        return leave(element.at)
+      case 'tag':
+        return leaveAtTag(element.at)
+      case 'end':
+        doc.at = element.at
+        doc.stage = 'comma'
+        return element.passedComma ? toNext(doc.levels.at(-1) as Level, false) : 'on'
+      default:
+        return walked satisfies never
+    }
+  }
+
+  function expectKey(): Step {
+    const byte = nextByte()
+    if (byte === undefined) return 'wait'
+    const { closed } = doc
+    doc.closed = undefined
+    doc.name = undefined
+    switch (byte) {
+      case QUOTE:
+        return startName(true)
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        return close(byte)
+      case LESS: {
+        const step = stopAtTag()
+        if (step) return step
+      }
+    }
+    if (doc.notJson()) return leave(doc.at)
+    switch (byte) {
+      case COMMA:
+        doc.at++
+        return 'on'
+      case COLON:
+        doc.stage = 'colon'
+        return 'on'
+      case OPEN_BRACE:
+      case OPEN_BRACKET:
+        if (closed) doc.levels.push(closed)
+        if (closed) closed.index++
+        doc.stage = 'value'
+        return 'on'
+    }
+    return startName(false)
+  }
+
+  function startName(quoted: boolean): 'on' {
+    memberName.begin(doc.at, quoted)
+    doc.stage = 'in key'
+    return 'on'
+  }
+
+  function readName(): Step {
+    if (!memberName.read()) return 'wait'
+    doc.at = memberName.at
+    doc.name = memberName.text()
+    doc.stage = 'colon'
+    return 'on'
+  }
+
+  function expectColon(): Step {
+    const byte = nextByte()
+    if (byte === undefined) return 'wait'
+    doc.stage = 'value'
+    if (byte === COLON) doc.at++
+    else if (doc.notJson()) return leave(doc.at)
+    return 'on'
+  }
+
+  function expectComma(): Step {
+    const byte = nextByte()
+    if (byte === undefined) return 'wait'
+    const level = doc.levels.at(-1) as Level
+    switch (byte) {
+      case COMMA:
+        return toNext(level, true)
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        return close(byte)
+      case LESS: {
+        const step = stopAtTag()
+        if (step) return step
+      }
+    }
+    if (doc.notJson()) return leave(doc.at)
+    return toNext(level, false)
+  }
+
+  function toNext(level: Level, pastComma: boolean): 'on' {
+    if (pastComma) doc.at++
+    level.index++
+    doc.stage = level.array ? 'value' : 'key'
+    return 'on'
+  }
+
+  /** A closing bracket also closes the containers that were left open inside its pair. */
+  function close(byte: number): Step {
+    const array = byte === CLOSE_BRACKET
+    const index = doc.levels.findLastIndex((level) => level.array === array)
+    if (index !== doc.levels.length - 1 && doc.notJson()) return leave(doc.at)
+    doc.at++
+    if (index < 0) return 'on'
+    doc.closed = array && doc.levels[index - 1]?.array === false ? doc.levels[index] : undefined
+    doc.levels.length = index
+    if (index === 0) return leave(doc.at)
+    doc.stage = 'comma'
+    return 'on'
+  }
+
+  /** What a `<` comes to: nothing, unless it may be a tag that ends the document. */
+  function stopAtTag(): 'wait' | 'left' | undefined {
+    const tag = tagAt(doc.at, tape.end)
+    if (tag === undefined) return 'wait'
+    return tag ? leaveAtTag(doc.at) : undefined
+  }
+
+  function tagAt(position: number, bound: number): boolean | undefined {
+    return tags.at(position, bound, doc.block)
+  }
+
+  function leaveAtTag(at: number): 'left' {
+    breakOff(at)
+    return leave(at)
+  }
+
+  /** The document is over before its end: says so, if it was one. */
+  function breakOff(to: number): void {
+    if (doc.stage === 'walk' && element.breakOff(doc, to)) return
+    if (!doc.isDoubtful()) sink.documentCut(doc.levels.at(-1)?.path ?? '', doc.origin, to)
+  }
+
+  function leave(position: number): 'left' {
+    scan.leave(position)
+    return 'left'
+  }
+
+  function found(): void {
+    if (!doc.found) sink.found()
+    doc.found = true
+  }
+
+  function nextByte(): number | undefined {
+    const { view, base } = tape
+    let i = doc.at - base
+    while (i < view.length && isBlank(view[i])) i++
+    doc.at = i + base
+    return view[i]
+  }
+
+  return {
+    begin(document) {
+      doc = document
+      return enter(scan.byte(doc.at) as number, '', selections)
+    },
+    steps: {
+      value: expectValue,
+      key: expectKey,
+      'in key': readName,
+      colon: expectColon,
+      comma: expectComma,
+      walk: walkOn,
+    },
+    keep() {
+      const needed = doc.stage === 'walk' ? element.keep : doc.stage === 'in key' ? memberName.keep : doc.at
+      return Math.min(needed, tape.end)
+    },
+    finish() {
+      const string = doc.stage === 'walk' ? element.openString : -1
+      const closer = doc.block && string >= 0 ? tags.nextCloser(string) : -1
+      if (closer >= 0) {
+        // A string that never ends: the tag in it was the end of the block.
+        breakOff(closer)
+        return closer + tags.closer.length
+      }
+      if (doc.stage === 'walk' && element.takeString(doc)) doc.stage = 'comma'
+      breakOff(tape.end)
+      return tape.end
+    },
+  }
+}

@@ -1,0 +1,164 @@
+import { clip, type Note } from '../../base/fault.ts'
+import type { Sink, Stage } from '../../base/stage.ts'
+import type { Channel, Chunk } from '../../frames/chunk.ts'
+import { feed } from '../../frames/feed.ts'
+import type { Frame } from '../../frames/frame.ts'
+import { Scan } from '../../frames/scan.ts'
+import type { Rules } from '../ladder/attempt.ts'
+import { climb, climbStrictly, type Miss } from '../ladder/ladder.ts'
+import type { Outcome } from '../outcome.ts'
+import type { Head } from '../unmatched-text.ts'
+import { badOf, goodOf, nothingOf, tooLongOf } from '../verdict.ts'
+import { documentMachine } from './document.ts'
+import type { ItemSink, Piece } from './item-sink.ts'
+import { seek } from './seek.ts'
+import type { Selection } from './selection.ts'
+
+export interface ItemOptions {
+  readonly rules: Rules
+  readonly label: string | undefined
+  readonly head: Head
+  readonly selections: readonly Selection[]
+  /** Only blocks of this tag; undefined for `<json>` blocks and bare documents. */
+  readonly tag: string | undefined
+  readonly maxFrame: number
+  /** Outcomes to emit before the rest waits for `more()`. */
+  readonly turn: number | undefined
+}
+
+/**
+ * Hands out the selected elements of documents that are too large to be held: of each document in the input,
+ * or of each block of the tag, one outcome for each element, as soon as it closes. What a broken element is
+ * worth, the ladder says, as for any payload; the elements after it go on.
+ */
+export function itemStage(options: ItemOptions): Stage<Chunk, Outcome<unknown>> {
+  return (next) => {
+    let items: Items | undefined
+    let ended = false
+
+    function more(): boolean {
+      if (items?.more()) return true
+      if (ended) {
+        items?.close()
+        next.end()
+      }
+      ended = false
+      return false
+    }
+
+    return {
+      write(chunk) {
+        if (chunk.channel === 'exit') return
+        items ??= itemsOf(chunk.channel, options, next)
+        items.write(chunk.bytes)
+      },
+      end() {
+        items ??= itemsOf('stdout', options, next)
+        items.end()
+        ended = true
+        if (options.turn === undefined) more()
+      },
+      more,
+    }
+  }
+}
+
+interface Items extends Required<Sink<Uint8Array>> {
+  /** Everything has been read: says so if there was nothing. */
+  close(): void
+}
+
+function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unknown>>): Items {
+  const { rules, label, head, selections, tag, maxFrame } = options
+  // The text between documents is of no interest here.
+  const scan = new Scan(channel, { write() {}, end() {} }, { maxFrame, text: false })
+  let found = false
+
+  const sink: ItemSink = {
+    found() {
+      found = true
+      head.drop()
+    },
+    guessed(piece) {
+      const frame = frameOf(piece)
+      const result = climbStrictly(frame.text, rules)
+      if (!result.ok && !result.strict) return false
+      if (result.ok) emit(goodOf(frame, result, piece.why))
+      // JSON that was rejected may still be an envelope: that is for the ladder to say.
+      else judge(frame, piece.why)
+      return true
+    },
+    item(piece) {
+      judge(frameOf(piece), piece.why)
+    },
+    itemCut(piece) {
+      const frame: Frame = { ...frameOf(piece), open: true }
+      // Half a number may look like a whole one, so only what has brackets can be looked into.
+      if (/^[{[]/.test(frame.text)) judge(frame, piece.why)
+      else emit(badOf(frame, CUT, label))
+    },
+    itemTooLong(path, from) {
+      const at = scan.tape.origin(from)
+      const note: Note = {
+        code: 'FRAME_TOO_LONG',
+        message: `the item ${clip(path, 80)} at byte ${at} is longer than maxFrame (${maxFrame} bytes) and is passed over`,
+        at,
+      }
+      const frame: Frame = {
+        kind: 'object',
+        channel,
+        from: at,
+        to: at + maxFrame,
+        text: '',
+        path,
+        notes: [note],
+      }
+      emit(tooLongOf(frame, note, label))
+    },
+    documentCut(path, from, end) {
+      sink.found()
+      const to = scan.tape.origin(end)
+      emit(badOf({ kind: 'object', channel, from, to, text: '', path, open: true }, CUT, label))
+    },
+  }
+
+  function emit(outcome: Outcome<unknown>): void {
+    scan.emitted++
+    next.write(outcome)
+  }
+
+  function judge(frame: Frame, why: string | undefined): void {
+    const result = climb(frame.text, rules)
+    if (result.ok) emit(goodOf(frame, result, why))
+    else emit(badOf(frame, frame.open ? { ...result, cut: true } : result, label))
+  }
+
+  function frameOf({ from, to, path }: Piece): Frame {
+    const { tape } = scan
+    const text = scan.decode(from, to)
+    const notes = scan.notesOf({ kind: 'object', text, textFrom: from, textTo: to })
+    // Spelled out: a spread costs more than the JSON.parse of a small element.
+    const frame: Frame = {
+      kind: 'object',
+      channel,
+      from: tape.origin(from),
+      to: tape.origin(to - 1) + 1,
+      text,
+      path,
+    }
+    return notes ? { ...frame, notes } : frame
+  }
+
+  const needsPayload = tag === undefined
+  const machine = documentMachine(scan, { selections, tag: tag ?? 'json', needsPayload, sink })
+  const outside = seek(scan, machine, { tag, loose: rules.check !== undefined })
+  return {
+    ...feed(scan, outside.look, options.turn ?? Number.POSITIVE_INFINITY),
+    close() {
+      if (!found) emit(nothingOf(outside.blank() ? 'EMPTY' : 'NO_MATCH', channel, head, label))
+    },
+  }
+}
+
+/** The document broke off: no rung was climbed, and none could help. */
+const CUT: Miss = { ok: false, code: 'TRUNCATED', detail: '', notes: [], strict: false, cut: true }

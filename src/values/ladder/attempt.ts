@@ -1,0 +1,147 @@
+import type { Code, Note, SchemaError } from '../../base/fault.ts'
+import { withoutStack } from '../../base/no-stack.ts'
+import { isDeeper } from '../../json/depth.ts'
+import type { Check } from '../schema/schema.ts'
+import { isOrdinary } from './ordinary.ts'
+import { type ProtoKeys, removeProtoKeys } from './proto.ts'
+
+/** By what a candidate is judged. */
+export interface Rules {
+  readonly check: Check | undefined
+  // biome-ignore lint/suspicious/noExplicitAny: a normalizer says itself what it takes
+  readonly normalize: readonly ((value: any) => unknown)[]
+  readonly root: 'object' | 'any'
+  readonly partial: boolean
+  readonly maxRepair: number
+  readonly maxDepth: number
+  readonly protoKeys: ProtoKeys
+}
+
+/** What became of one text: it passed, it is JSON but was rejected, or it is no JSON. */
+export type Tried = Passed | Rejected | Broken
+
+export interface Passed {
+  readonly kind: 'passed'
+  readonly value: unknown
+  readonly notes: readonly Note[]
+  /** There may be something to say about how its text was read. */
+  readonly unusual: boolean
+}
+
+export interface Rejected {
+  readonly kind: 'rejected'
+  readonly code: Code
+  readonly detail: string
+  readonly errors?: readonly SchemaError[]
+  readonly cause?: unknown
+  /** What a normalizer threw on. */
+  readonly value?: unknown
+  /** The text in the field `response`, if there is one: the value may be an envelope. */
+  readonly envelope?: string
+}
+
+export interface Broken {
+  readonly kind: 'broken'
+  readonly code: Code
+  readonly detail: string
+  readonly cause?: unknown
+}
+
+/** Parses one text strictly and shows it to the root rule, the normalizers and the schema, in this order. */
+export function attempt(text: string, rules: Rules): Tried {
+  const { maxDepth } = rules
+  // Brackets alone become many times their size: a large text is asked before it is parsed, a small one only if
+  // it looks unusual.
+  const large = text.length > LARGE
+  if (large && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
+  let value: unknown
+  try {
+    value = withoutStack(JSON.parse, text)
+  } catch (cause) {
+    if (!large && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
+    return { kind: 'broken', code: 'INVALID_JSON', detail: '', cause }
+  }
+  const unusual = !isOrdinary(value, text, Math.min(maxDepth, MAX_RECURSION))
+  let notes = NONE
+  if (unusual) {
+    if (!large && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
+    const removed = rules.protoKeys === 'keep' ? 0 : removeProtoKeys(value)
+    if (removed > 0) {
+      if (rules.protoKeys === 'error') return { kind: 'rejected', code: 'PROTO_KEY', detail: '' }
+      notes = [{ code: 'PROTO_KEY', message: `removed ${removed} key(s) that reach for a prototype` }]
+    }
+  }
+  if (rules.root === 'object' && !isRecord(value)) {
+    return { kind: 'rejected', code: 'ROOT_NOT_OBJECT', detail: `it is ${nameOf(value)}` }
+  }
+  return judge(value, notes, unusual, rules)
+}
+
+const NONE: readonly Note[] = []
+/** Characters of a text that may be parsed before anybody has asked how deep it is. */
+const LARGE = 1 << 16
+const MAX_RECURSION = 256
+
+function tooDeep(maxDepth: number): Broken {
+  return { kind: 'broken', code: 'MAX_DEPTH', detail: `more than ${maxDepth} levels` }
+}
+
+function judge(parsed: unknown, notes: readonly Note[], unusual: boolean, rules: Rules): Passed | Rejected {
+  // Nearly every value passes with nothing to do before the schema: that path makes nothing it does not need.
+  if (rules.normalize.length > 0) return judgeNormalized(parsed, notes, unusual, rules)
+  const checked = rules.check?.(parsed)
+  if (!checked) return { kind: 'passed', value: parsed, notes, unusual }
+  if ('value' in checked) return { kind: 'passed', value: checked.value, notes, unusual }
+  return rejectedBy(checked.errors, envelopeOf(parsed))
+}
+
+function judgeNormalized(
+  parsed: unknown,
+  notes: readonly Note[],
+  unusual: boolean,
+  rules: Rules,
+): Passed | Rejected {
+  // Read before the normalizers run: they may change the value in place.
+  const envelope = envelopeOf(parsed)
+  let value = parsed
+  for (const [index, normalizer] of rules.normalize.entries()) {
+    try {
+      value = normalizer(value)
+      if (value instanceof Promise) {
+        value.catch(() => {})
+        throw new TypeError('a normalizer must not be async')
+      }
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      const detail = `normalizer ${index + 1}: ${why}`
+      return { kind: 'rejected', code: 'NORMALIZE_FAILED', detail, cause, value: parsed, ...envelope }
+    }
+  }
+  const checked = rules.check?.(value)
+  if (!checked) return { kind: 'passed', value, notes, unusual }
+  if ('value' in checked) return { kind: 'passed', value: checked.value, notes, unusual }
+  return rejectedBy(checked.errors, envelope)
+}
+
+function rejectedBy(errors: readonly SchemaError[], envelope: { envelope: string } | undefined): Rejected {
+  const [first, ...more] = errors
+  const detail = first
+    ? `${first.path || 'the root'} ${first.message}${more.length > 0 ? ` (and ${more.length} more)` : ''}`
+    : ''
+  return { kind: 'rejected', code: 'SCHEMA_FAILED', detail, errors, ...envelope }
+}
+
+/** The text in the field `response`, if there is one. */
+function envelopeOf(parsed: unknown): { envelope: string } | undefined {
+  const response = isRecord(parsed) && Object.hasOwn(parsed, 'response') ? parsed['response'] : undefined
+  return typeof response === 'string' ? { envelope: response } : undefined
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`
+}

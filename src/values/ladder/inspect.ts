@@ -1,0 +1,103 @@
+import { type Note, quote } from '../../base/fault.ts'
+import { stringEnd } from '../../json/balanced.ts'
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  DOT,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../../json/characters.ts'
+
+/**
+ * Looks for what `JSON.parse` swallows without a word: a key that occurs twice in one object, and a number
+ * that does not survive as a JavaScript number. One note for each, about the first case. The text must be
+ * valid JSON; longer ones than 1 MiB are not looked at.
+ *
+ * @example
+ * inspect('{"id":12345678901234567890}')[0]?.code // 'PRECISION_LOSS'
+ */
+export function inspect(text: string): readonly Note[] {
+  if (text.length > MAX_TEXT) return NONE
+  /** The keys of each open object; undefined for an array. */
+  const open: (Set<string> | undefined)[] = []
+  let twice: string | undefined
+  let lost: string | undefined
+  let atKey = false
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    switch (unit) {
+      case QUOTE: {
+        const end = stringEnd(text, i)
+        if (atKey) {
+          const keys = open[open.length - 1]
+          const key = keyOf(text, i, end)
+          if (keys?.has(key)) twice ??= key
+          keys?.add(key)
+          atKey = false
+        }
+        i = end
+        break
+      }
+      case OPEN_BRACE:
+        open.push(new Set())
+        atKey = true
+        break
+      case OPEN_BRACKET:
+        open.push(undefined)
+        break
+      case CLOSE_BRACE:
+      case CLOSE_BRACKET:
+        open.pop()
+        atKey = false
+        break
+      case COMMA:
+        atKey = open[open.length - 1] !== undefined
+        break
+      default:
+        if (unit === MINUS || (unit >= 48 && unit <= 57)) {
+          const from = i
+          while (isNumberPart(text.charCodeAt(i + 1))) i++
+          const token = text.slice(from, i + 1)
+          if (!survives(token)) lost ??= token
+        }
+    }
+  }
+  const notes: Note[] = []
+  if (twice !== undefined) {
+    notes.push({
+      code: 'DUPLICATE_KEY',
+      message: `the key ${quote(twice)} occurs twice; the last value was taken`,
+    })
+  }
+  if (lost !== undefined) {
+    notes.push({ code: 'PRECISION_LOSS', message: `${quote(lost)} does not survive as a JavaScript number` })
+  }
+  return notes
+}
+
+const NONE: readonly Note[] = []
+const MAX_TEXT = 1 << 20
+
+function keyOf(text: string, open: number, close: number): string {
+  const raw = text.slice(open + 1, close)
+  return raw.includes('\\') ? JSON.parse(text.slice(open, close + 1)) : raw
+}
+
+/** Integers must keep every digit; fractions must not overflow or vanish. */
+function survives(token: string): boolean {
+  if (token.length < 16 && !/e/i.test(token)) return true
+  const value = Number(token)
+  if (!Number.isFinite(value)) return false
+  if (/[.e]/i.test(token)) return value !== 0 || !/^-?[0.]*[1-9]/.test(token)
+  // A finite integer has at most 309 digits, so BigInt stays cheap.
+  return Number.isSafeInteger(value) || BigInt(value) === BigInt(token)
+}
+
+function isNumberPart(unit: number): boolean {
+  return (
+    (unit >= 48 && unit <= 57) || unit === DOT || unit === MINUS || unit === 43 || unit === 101 || unit === 69
+  )
+}

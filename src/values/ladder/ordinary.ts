@@ -1,0 +1,178 @@
+import { stringEnd } from '../../json/balanced.ts'
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  DOT,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../../json/characters.ts'
+
+/**
+ * Is there nothing to say about a parsed value? Nearly always, and every payload is asked, so the answer must be
+ * cheap. True means: no key occurs twice, no number lost anything, no key reaches for a prototype, and no level is
+ * deeper than `depth`. False means only that something looks unusual; then the thorough ways are asked.
+ *
+ * @example
+ * isOrdinary(JSON.parse('{"a":1,"a":2}'), '{"a":1,"a":2}', 9) // false
+ */
+export function isOrdinary(value: unknown, text: string, depth: number): boolean {
+  // A short text has few escapes and is often no longer than it must be: then the text need not be read at all.
+  if (text.length <= SHORT && text.length - leastLength(value, depth) < LEAST_MEMBER) return true
+  return pastValue(value, text, 0, depth) >= 0
+}
+
+const SHORT = 512
+/** `"":1,` is the least that a key which occurs twice adds to a text; `1e-324`, which is 0, has as much more than 0. */
+const LEAST_MEMBER = 5
+
+/** How long the text of a value is at least; less than nothing if the value is unusual by itself. */
+function leastLength(value: unknown, depth: number): number {
+  switch (typeof value) {
+    case 'string':
+      return value.length + 2
+    case 'number':
+      return leastNumber(value)
+    case 'boolean':
+      return 4
+    default:
+      if (value === null) return 4
+      if (depth === 0) return UNUSUAL
+      return Array.isArray(value)
+        ? leastArray(value, depth - 1)
+        : leastObject(value as Record<string, unknown>, depth - 1)
+  }
+}
+
+/** As digits, or with an exponent where that is shorter: `0.5`, `1e3`, `4e-2`. Nothing is lost below 2^53. */
+function leastNumber(value: number): number {
+  if (value < 0) return 1 + leastNumber(-value)
+  if (value >= Number.MAX_SAFE_INTEGER) return UNUSUAL
+  if (value % 1 !== 0) return (value * 10) % 1 === 0 ? 3 : 4
+  if (value < 100) return value < 10 ? 1 : 2
+  if (value < 1000 || value % 10 === 0) return 3
+  if (value < 100_000) return value < 10_000 ? 4 : 5
+  return value < 1_000_000 ? 6 : 7
+}
+
+function leastArray(value: readonly unknown[], depth: number): number {
+  let length = 2
+  for (let index = 0; index < value.length; index++) length += 1 + leastLength(value[index], depth)
+  return value.length === 0 ? length : length - 1
+}
+
+function leastObject(value: Record<string, unknown>, depth: number): number {
+  let length = 1
+  for (const key in value) {
+    if (isReaching(key)) return UNUSUAL
+    length += key.length + 4 + leastLength(value[key], depth)
+  }
+  return length === 1 ? 2 : length
+}
+
+function isReaching(key: string): boolean {
+  return key === '__proto__' || key === 'constructor'
+}
+
+/** So far below zero that what is added to it on the way does not matter. */
+const UNUSUAL = -(1 << 29)
+
+//  The value and its text, side by side:
+//
+//     { type: 'a', at: 12 }
+//     {"type":"a","at":12}
+//
+//  A text with a key twice has more members than its value: where the value's last member ends, the text goes on.
+//  The lengths of the value's strings say where to look, so few characters are read. A text can be made so that they
+//  mislead; that costs it a note about its spelling, no more, because keys and depth are the value's own.
+
+/** One past the value that stands at `from`, or UNUSUAL. The text is known to be JSON. */
+function pastValue(value: unknown, text: string, from: number, depth: number): number {
+  switch (typeof value) {
+    case 'string':
+      return pastString(text, from, value.length)
+    case 'number':
+      return pastNumber(text, pastBlanks(text, from))
+    case 'boolean':
+      return value ? past(text, from, SMALL_T) + 3 : past(text, from, SMALL_F) + 4
+    default:
+      if (value === null) return past(text, from, SMALL_N) + 3
+      if (depth === 0) return UNUSUAL
+      return Array.isArray(value)
+        ? pastArray(value, text, from, depth - 1)
+        : pastObject(value as Record<string, unknown>, text, from, depth - 1)
+  }
+}
+
+function pastObject(value: Record<string, unknown>, text: string, from: number, depth: number): number {
+  let at = from
+  let between = OPEN_BRACE
+  // Own keys or not is no matter here: what is inherited is not in the text, and that is unusual.
+  for (const key in value) {
+    if (isReaching(key)) return UNUSUAL
+    at = past(text, at, between)
+    between = COMMA
+    at = pastString(text, at, key.length)
+    at = past(text, at, COLON)
+    at = pastValue(value[key], text, at, depth)
+    if (at < 0) return UNUSUAL
+  }
+  return past(text, between === OPEN_BRACE ? past(text, at, OPEN_BRACE) : at, CLOSE_BRACE)
+}
+
+function pastArray(value: readonly unknown[], text: string, from: number, depth: number): number {
+  let at = past(text, from, OPEN_BRACKET)
+  for (let index = 0; index < value.length; index++) {
+    if (index > 0) at = past(text, at, COMMA)
+    at = pastValue(value[index], text, at, depth)
+    if (at < 0) return UNUSUAL
+  }
+  return past(text, at, CLOSE_BRACKET)
+}
+
+/** Without escapes a string is as long as its text; with escapes its end is searched. */
+function pastString(text: string, from: number, length: number): number {
+  const body = past(text, from, QUOTE)
+  const end = body + length
+  if (text.charCodeAt(end) === QUOTE && text.charCodeAt(end - 1) !== BACKSLASH) return end + 1
+  const quote = body < 0 ? -1 : stringEnd(text, body - 1)
+  return quote < 0 ? UNUSUAL : quote + 1
+}
+
+/** Up to 15 characters without exponent keep every digit; how others fare is not asked here. */
+function pastNumber(text: string, from: number): number {
+  let at = from
+  for (; ; at++) {
+    const unit = text.charCodeAt(at)
+    // Written so that NaN, behind the end of the text, is no digit.
+    if (!(unit >= 48 && unit <= 57) && unit !== DOT && unit !== MINUS) {
+      const plain = at > from && at - from <= 15 && unit !== 101 && unit !== 69
+      return plain ? at : UNUSUAL
+    }
+  }
+}
+
+/** One past the unit that must stand at `from`, behind blanks if there are any; UNUSUAL if another one does. */
+function past(text: string, from: number, unit: number): number {
+  if (text.charCodeAt(from) === unit) return from + 1
+  const at = from < 0 ? from : pastBlanks(text, from)
+  return text.charCodeAt(at) === unit ? at + 1 : UNUSUAL
+}
+
+function pastBlanks(text: string, from: number): number {
+  let at = from
+  for (;;) {
+    const unit = text.charCodeAt(at)
+    // Not a number behind the end of the text: that is no blank.
+    if (unit !== 32 && unit !== 10 && unit !== 13 && unit !== 9) return at
+    at++
+  }
+}
+
+const SMALL_F = 102
+const SMALL_N = 110
+const SMALL_T = 116

@@ -1,0 +1,109 @@
+import { createRequire } from 'node:module'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
+import type { Ajv2020 } from 'ajv/dist/2020.js'
+import type formats from 'ajv-formats'
+import { Fault, quote } from '../../base/fault.ts'
+import { linearUniqueItems } from './unique-items.ts'
+
+/** A JSON Schema as an object: draft 2020-12, or draft-07 if its `$schema` says so. */
+export type JsonSchema = Readonly<Record<string, unknown>>
+
+/**
+ * Makes a Standard Schema of a JSON Schema, so that a type can be given to it. Values are judged, never
+ * changed: no coercion, no defaults, nothing removed. A schema is compiled once. Schemas are trusted: one
+ * with a catastrophic `pattern` is as slow as it is written.
+ *
+ * @example
+ * const report = jsonSchema<{ issues: string[] }>({ type: 'object', required: ['issues'] })
+ * parse(text, { schema: report }).issues
+ */
+export function jsonSchema<T = unknown>(schema: JsonSchema): StandardSchemaV1<unknown, T> {
+  const known = compiled.get(schema)
+  // The cast is the door: the caller says what the schema describes.
+  if (known) return known as StandardSchemaV1<unknown, T>
+  const passes = compile(schema, false)
+  let explain: ValidateFunction | undefined
+  const made: StandardSchemaV1<unknown, T> = {
+    '~standard': {
+      version: 1,
+      vendor: 'agent-sluice',
+      validate(value) {
+        if (passes(value)) return { value: value as T }
+        // Stopping at the first error is fast; all of them are wanted only when there is one.
+        explain ??= compile(schema, true)
+        explain(value)
+        return { issues: (explain.errors ?? passes.errors ?? []).map(issueOf) }
+      },
+    },
+  }
+  compiled.set(schema, made)
+  return made
+}
+
+const compiled = new WeakMap<JsonSchema, StandardSchemaV1>()
+
+function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
+  const options: Options = { allErrors, strict: false, ownProperties: true, logger: false }
+  const { addFormats, drafts } = validators()
+  const Draft = drafts[draftOf(schema)]
+  try {
+    // An instance of its own: two schemas may have the same `$id`, and none is kept longer than it is used.
+    const ajv = new Draft(options)
+    addFormats(ajv)
+    linearUniqueItems(ajv)
+    return ajv.compile(schema)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    throw new Fault('BAD_SCHEMA', `the JSON Schema cannot be compiled: ${message}`, { cause: error })
+  }
+}
+
+/** ajv takes 8 MB, and most programs never compile a JSON Schema: it is loaded with the first one. */
+function validators() {
+  loaded ??= load()
+  return loaded
+}
+
+let loaded: ReturnType<typeof load> | undefined
+
+function load() {
+  const require = createRequire(import.meta.url)
+  // The casts are the door: `require` knows no types.
+  const { Ajv: Draft07 } = require('ajv') as { Ajv: typeof Ajv }
+  const { Ajv2020: Draft2020 } = require('ajv/dist/2020.js') as { Ajv2020: typeof Ajv2020 }
+  const { default: addFormats } = require('ajv-formats') as typeof formats
+  return { addFormats, drafts: { '2020-12': Draft2020, '07': Draft07 } }
+}
+
+function draftOf(schema: JsonSchema): '2020-12' | '07' {
+  const draft = schema['$schema']
+  if (draft === undefined) return '2020-12'
+  if (typeof draft === 'string') {
+    const name = draft.replace(/^https?:\/\//, '').replace(/#$/, '')
+    if (name === 'json-schema.org/draft/2020-12/schema' || name === 'json-schema.org/schema') return '2020-12'
+    if (name === 'json-schema.org/draft-07/schema') return '07'
+  }
+  throw new Fault(
+    'BAD_SCHEMA',
+    `$schema ${quote(String(draft), 80)} is not supported; use draft 2020-12 or draft-07, or leave it out`,
+  )
+}
+
+function issueOf(error: ErrorObject): StandardSchemaV1.Issue & { rule: string } {
+  const path = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return { rule: error.keyword, path, message: messageOf(error) }
+}
+
+function messageOf(error: ErrorObject): string {
+  const { params, message = 'is not valid' } = error
+  if (error.keyword === 'enum')
+    return `must be one of ${quote(params.allowedValues.map(String).join(', '), 120)}`
+  if (error.keyword === 'const') return `must be ${quote(JSON.stringify(params.allowedValue) ?? '', 120)}`
+  if (error.keyword === 'additionalProperties')
+    return `must not have the property ${quote(params.additionalProperty)}`
+  return message
+}

@@ -1,0 +1,110 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { clip, Fault, quote, type SchemaError, visible } from '../../base/fault.ts'
+import { type JsonSchema, jsonSchema } from './json-schema.ts'
+
+/** Any Standard Schema (zod, valibot, arktype, …), or a plain JSON Schema object. */
+export type Schema = StandardSchemaV1 | JsonSchema
+
+/** What a value is known to be once the schema let it pass. */
+export type Value<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : unknown
+
+/** What a schema says of a value: the value it makes of it, or what is wrong. */
+type Checked = { readonly value: unknown } | { readonly errors: readonly SchemaError[] }
+
+/** A schema, ready to be asked. */
+export type Check = (value: unknown) => Checked
+
+/**
+ * Makes one synchronous function of any schema. Throws a Fault at once if it is none, and a BAD_SCHEMA
+ * when it answers with a promise: nothing in a stream can wait for it.
+ */
+export function checkOf(schema: Schema): Check {
+  const { validate } = standard(schema)['~standard']
+  return (value) => {
+    let checked: Checked | undefined
+    try {
+      checked = read(validate(value), value)
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error)
+      return {
+        errors: [
+          { path: '', rule: 'threw', message: visible(clip(`the schema threw: ${message}`, MAX_MESSAGE)) },
+        ],
+      }
+    }
+    if (checked) return checked
+    throw new Fault(
+      'BAD_SCHEMA',
+      'the schema answers asynchronously; use one without async checks or transforms',
+    )
+  }
+}
+
+/** What the answer of a schema means; undefined for a promise. Throws for what is no answer: a schema is anyone's code. */
+function read(
+  result: ReturnType<StandardSchemaV1['~standard']['validate']>,
+  value: unknown,
+): Checked | undefined {
+  if (!isObject(result)) throw new TypeError(`it answered with ${describe(result)}`)
+  if ('then' in result) {
+    result.then(undefined, () => {})
+    return undefined
+  }
+  // `issues` decides: a failed result may carry a value too.
+  if (!result.issues) return { value: result.value }
+  return { errors: result.issues.slice(0, MAX_ERRORS).map((issue) => errorOf(issue, value)) }
+}
+
+/** So many errors are kept; a value that breaks a thousand rules is told by its first twenty. */
+const MAX_ERRORS = 20
+const MAX_MESSAGE = 200
+
+function standard(schema: Schema): StandardSchemaV1 {
+  if ((typeof schema === 'object' || typeof schema === 'function') && schema !== null) {
+    if ('~standard' in schema) return schema as StandardSchemaV1
+    if (typeof schema === 'object' && !Array.isArray(schema)) return jsonSchema(schema)
+  }
+  throw new Fault(
+    'BAD_SCHEMA',
+    `expected a Standard Schema or a JSON Schema object, but got ${describe(schema)}`,
+  )
+}
+
+function errorOf(issue: StandardSchemaV1.Issue, root: unknown): SchemaError {
+  let path = ''
+  let found: unknown = root
+  for (const segment of issue.path ?? []) {
+    const key = typeof segment === 'object' ? segment.key : segment
+    path += `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
+    found =
+      isObject(found) && Object.hasOwn(found, key) ? (found as Record<PropertyKey, unknown>)[key] : undefined
+  }
+  return {
+    path: clip(path, MAX_MESSAGE),
+    rule: ruleOf(issue),
+    message: `${visible(clip(issue.message, MAX_MESSAGE))}, found ${describe(found)}`,
+  }
+}
+
+/** The standard has no field for the rule; each library has its own. */
+function ruleOf(issue: StandardSchemaV1.Issue & { rule?: unknown; code?: unknown; type?: unknown }): string {
+  for (const name of [issue.rule, issue.code, issue.type]) {
+    if (typeof name === 'string' && name !== '') return clip(name, 60)
+  }
+  return 'invalid'
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'string') return quote(value)
+  if (value === undefined) return 'nothing'
+  if (Array.isArray(value)) return `an array of ${value.length}`
+  if (isObject(value)) {
+    const keys = Object.keys(value)
+    return keys.length === 0 ? 'an empty object' : `an object with ${quote(keys.slice(0, 5).join(', '))}`
+  }
+  return clip(String(value), 40)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
