@@ -28,6 +28,10 @@ export interface Frame {
   readonly open?: true
   /** Nothing but blanks and closed think blocks stands before it: it may be the whole input. */
   readonly first?: true
+  /** Where structure follows that this value cannot have, so that it is a part of something broken. */
+  readonly broken?: number
+  /** It looks like the inside of a larger document. */
+  readonly attached?: true
   /** For text: only blanks. */
   readonly blank?: boolean
   /** What was noticed while cutting: FRAME_TOO_LONG, INVALID_UTF8, THINK_UNCLOSED. */

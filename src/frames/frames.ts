@@ -33,6 +33,8 @@ export interface OpenerRules {
   readonly loose?: boolean | undefined
   /** What begins at the first non-blank byte may be the whole input, also a scalar with `any`. @default false */
   readonly document?: false | 'object' | 'any' | undefined
+  /** Every line that is not blank is cut as a record. @default false */
+  readonly everyLine?: boolean | undefined
   /** Frames to emit before the rest waits for `more()`. @default no end, and no need to call it */
   readonly turn?: number | undefined
 }
@@ -123,6 +125,7 @@ function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
     needsPayload: options.needsPayload ?? false,
     loose: options.loose ?? false,
     document: options.document ?? false,
+    everyLine: options.everyLine ?? false,
     turn: options.turn ?? Number.POSITIVE_INFINITY,
   }
 }

@@ -1,7 +1,7 @@
 import type { Comment } from './outcome.ts'
 
 /** Keeps the first bytes of an input, in case no payload is found and it has to be shown as a comment. */
-export interface Head {
+export interface UnmatchedText {
   add(bytes: Uint8Array): void
   /** Lets the bytes go: a payload was found. */
   drop(): void
@@ -10,8 +10,8 @@ export interface Head {
   size(): number
 }
 
-/** Makes an empty head that keeps at most `max` bytes. It grows by doubling, so single bytes cost nothing. */
-export function headOf(max: number): Head {
+/** Keeps at most `max` bytes. It grows by doubling, so single bytes cost nothing. */
+export function unmatchedText(max: number): UnmatchedText {
   let kept: Buffer | undefined = Buffer.alloc(0)
   let length = 0
   let size = 0
