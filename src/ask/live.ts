@@ -1,5 +1,5 @@
 import type { Completed } from './branch.ts'
-import { GrowingValue } from './growing-value.ts'
+import { GrowingValue } from './growing-value-before.ts'
 import {
   CLOSE_LIST,
   CLOSE_MAP,

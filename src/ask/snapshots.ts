@@ -1,5 +1,5 @@
 import { type Branch, type Completed, NOTHING, pointer } from './branch.ts'
-import { type Live, live } from './live.ts'
+import { GrowingValue } from './growing-value.ts'
 import { seeker } from './seek.ts'
 
 export interface SnapshotOptions {
@@ -44,7 +44,7 @@ export interface Snapshots {
 export function snapshots(options: SnapshotOptions = {}): Snapshots {
   const { maxDepth = 512 } = options
   const seek = seeker(options)
-  let reading: Live | undefined
+  let reading: GrowingValue | undefined
   /** What the last push completed. */
   let completed = NOTHING
 
@@ -59,7 +59,7 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
         if (reading === undefined) {
           at = seek.from(at)
           if (at < 0) break
-          reading = live(maxDepth)
+          reading = new GrowingValue(maxDepth)
         }
         at = reading.push(text, at)
         if (reading.begun() || !reading.failed()) break
@@ -70,7 +70,7 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
       }
       if (reading === undefined || reading.failed() || !reading.begun()) return undefined
       completed = reading.takeCompleted()
-      return new Known(reading.value(), completed)
+      return new Known(reading.root, completed)
     },
     finished() {
       const found: { branch: Branch | undefined; key: string | number }[] = []

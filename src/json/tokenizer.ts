@@ -192,8 +192,8 @@ export class Tokenizer {
   /** Inside a string that is a value: how many units at its end are half an escape or half a pair; else -1. */
   halfString(): number {
     if (!this.#inString() || this.#isKey) return -1
-    const escape = this.#state === IN_ESCAPE ? 1 : this.#state === IN_HEX ? 2 + this.#digits : 0
-    return escape + (this.#half === '' ? 0 : this.#halfLength)
+    const half = this.#state === IN_ESCAPE ? 1 : this.#state === IN_HEX ? 2 + this.#digits : 0
+    return half + (this.#half === '' ? 0 : this.#halfLength)
   }
 
   /** Inside a number: whether it could end here; otherwise undefined. */
