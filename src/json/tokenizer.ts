@@ -201,6 +201,11 @@ export class Tokenizer {
     return this.#state === IN_NUMBER ? this.#part >= AFTER_ZERO : undefined
   }
 
+  /** Inside `true`, `false` or `null`. */
+  inWord(): boolean {
+    return this.#state === IN_WORD
+  }
+
   /** What could come next, or could have come where it failed. */
   expected(): string {
     return this.#expectedIn(this.#state === FAILED ? this.#failedIn : this.#state)

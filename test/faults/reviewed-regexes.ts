@@ -129,8 +129,6 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/ladder/mend-quotes.ts /^[0-9a-fA-F]{4}$/': { why: 'one word of at most 256 characters', max: 256 },
   'values/ladder/mend-words.ts /^\\+/': { why: 'one word of at most 256 characters', max: 256 },
   'values/ladder/mend-words.ts /^\\./': { why: 'one word of at most 256 characters', max: 256 },
-  'json/cut-text.ts /^[0-9a-fA-F]*$/': { why: 'at most four digits of an escape', max: 4 },
-  'json/cut-text.ts /^d[89ab]/i': { why: 'at most four digits of an escape', max: 4 },
   'values/ladder/repair.ts /"([A-Za-z]{1,9})"/g': {
     why: 'at most maxRepair characters (64 KiB), every one read once',
     max: 65_536,
