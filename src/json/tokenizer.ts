@@ -585,12 +585,13 @@ function literalOf(word: string): boolean | null {
 
 /** The end of the run of characters that mean themselves in a string. */
 function plainEnd(text: string, from: number): number {
-  let at = from
-  for (; at < text.length; at++) {
+  const { length } = text
+  for (let at = from; at < length; at++) {
     const unit = text.charCodeAt(at)
-    if (unit === QUOTE || unit === BACKSLASH || unit < SPACE) break
+    // Small letters, by far the most, are behind all of the three: one comparison for them.
+    if (unit <= BACKSLASH && (unit === QUOTE || unit === BACKSLASH || unit < SPACE)) return at
   }
-  return at
+  return length
 }
 
 /** The first half of a surrogate pair. */

@@ -106,11 +106,6 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'sinks/sse.ts /[\\r\\n\\0]/': { why: 'one class, every character is read once' },
   'sinks/sse.ts /\\r\\n|\\r|\\n/': { why: 'one class, every character is read once' },
   'values/ladder/fence-body.ts /[ \\t]/': { why: 'one class, the first hit ends it' },
-  'values/ladder/inspect.ts /[.e]/i': { why: 'one number of a payload; every character is read once' },
-  'values/ladder/inspect.ts /^-?[0.]*[1-9]/': {
-    why: 'one number of a payload; every character is read once',
-  },
-  'values/ladder/inspect.ts /e/i': { why: 'one number of a payload; every character is read once' },
   'values/schema/json-schema.ts /#$/': { why: 'the $schema of a schema, which is trusted' },
   'values/schema/json-schema.ts /^https?:\\/\\//': { why: 'the $schema of a schema, which is trusted' },
   'values/ladder/marks.ts /^[A-Za-z0-9]{1,16}[ \\t]*(?=\\r?\\n|$)/': {
