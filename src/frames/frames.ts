@@ -4,42 +4,11 @@ import type { Sink, Stage } from '../base/stage.ts'
 import { type Channel, type Chunk, chunkIntake } from './chunk.ts'
 import { feed } from './feed.ts'
 import type { Frame } from './frame.ts'
+import type { FrameOptions, OpenerRules, ScanOptions } from './options.ts'
 import { prose } from './prose.ts'
 import { Scan } from './scan.ts'
 
-/** What to cut. Every kind is on by default; what is not cut is text. */
-export interface FrameOptions {
-  /** Names of the tags whose blocks are cut; `[]` for none. @default ['json'] */
-  readonly tags?: readonly string[] | undefined
-  /** Cut CommonMark fenced blocks. @default true */
-  readonly fences?: boolean | undefined
-  /** Cut NDJSON lines. @default true */
-  readonly lines?: boolean | undefined
-  /** Cut bare objects and arrays of objects in prose. @default true */
-  readonly objects?: boolean | undefined
-  /** Skip `<think>` and `<thinking>` blocks. @default true */
-  readonly think?: boolean | undefined
-  /** Emit the ranges between payloads as text frames. @default true */
-  readonly text?: boolean | undefined
-  /** Bytes a frame may have before it is let go as text with FRAME_TOO_LONG. @default 16 MiB */
-  readonly maxFrame?: number | undefined
-}
-
-/** How the floor above wants openers judged. */
-export interface OpenerRules {
-  /** A tag opens only before `{`, `[`, a fence or `<`. @default false */
-  readonly needsPayload?: boolean | undefined
-  /** A schema can tell: objects with bare or single-quoted keys open, too. @default false */
-  readonly loose?: boolean | undefined
-  /** What begins at the first non-blank byte may be the whole input, also a scalar with `any`. @default false */
-  readonly document?: false | 'object' | 'any' | undefined
-  /** Frames to emit before the rest waits for `more()`. @default no end, and no need to call it */
-  readonly turn?: number | undefined
-}
-
-export type ScanOptions = {
-  readonly [K in keyof (FrameOptions & OpenerRules)]-?: Exclude<(FrameOptions & OpenerRules)[K], undefined>
-}
+export type { FrameOptions, OpenerRules } from './options.ts'
 
 /** Bytes that are read again may hold a million small frames: a flow takes them in turns of so many. */
 export const TURN = 256
@@ -123,6 +92,8 @@ function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
     needsPayload: options.needsPayload ?? false,
     loose: options.loose ?? false,
     document: options.document ?? false,
+    scalars: options.scalars ?? false,
+    everyLine: options.everyLine ?? false,
     turn: options.turn ?? Number.POSITIVE_INFINITY,
   }
 }
