@@ -50,6 +50,11 @@ export class GrowingValue implements Handler {
     return this.#tokens.begun
   }
 
+  /** Nothing is in the root: no element and no key, not even one that is not shown. */
+  isEmpty(): boolean {
+    return typeof this.root === 'object' && this.#key === '' && Object.keys(this.root ?? NO_OBJECT).length === 0
+  }
+
   /** What has become complete since this was asked before. */
   takeCompleted(): Completed {
     if (this.#completed.keys.length === 0) return NOTHING
@@ -133,6 +138,8 @@ export class GrowingValue implements Handler {
     return top === undefined ? '' : top.list !== undefined ? top.list.length - 1 : this.#key
   }
 }
+
+const NO_OBJECT = [null]
 
 /** In one place, so that V8 learns the shapes of all values in one place. */
 function set(map: Record<string, unknown>, key: string, value: unknown): void {
