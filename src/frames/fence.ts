@@ -218,6 +218,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
       opener = { quotes, indent, from, mark, length: runEnd - from, info, body: bodyFrom }
       startLine(opener.body)
       scan.enter(fence)
+      scan.opened?.('fence', from, bodyFrom, info)
     },
   }
 }

@@ -4,44 +4,11 @@ import type { Sink, Stage } from '../base/stage.ts'
 import { type Channel, type Chunk, chunkIntake } from './chunk.ts'
 import { feed } from './feed.ts'
 import type { Frame } from './frame.ts'
+import type { FrameOptions, OpenerRules, ScanOptions } from './options.ts'
 import { prose } from './prose.ts'
-import { Scan } from './scan.ts'
+import { type Opened, Scan } from './scan.ts'
 
-/** What to cut. Every kind is on by default; what is not cut is text. */
-export interface FrameOptions {
-  /** Names of the tags whose blocks are cut; `[]` for none. @default ['json'] */
-  readonly tags?: readonly string[] | undefined
-  /** Cut CommonMark fenced blocks. @default true */
-  readonly fences?: boolean | undefined
-  /** Cut NDJSON lines. @default true */
-  readonly lines?: boolean | undefined
-  /** Cut bare objects and arrays of objects in prose. @default true */
-  readonly objects?: boolean | undefined
-  /** Skip `<think>` and `<thinking>` blocks. @default true */
-  readonly think?: boolean | undefined
-  /** Emit the ranges between payloads as text frames. @default true */
-  readonly text?: boolean | undefined
-  /** Bytes a frame may have before it is let go as text with FRAME_TOO_LONG. @default 16 MiB */
-  readonly maxFrame?: number | undefined
-}
-
-/** How the floor above wants openers judged. */
-export interface OpenerRules {
-  /** A tag opens only before `{`, `[`, a fence or `<`. @default false */
-  readonly needsPayload?: boolean | undefined
-  /** A schema can tell: objects with bare or single-quoted keys open, too. @default false */
-  readonly loose?: boolean | undefined
-  /** What begins at the first non-blank byte may be the whole input, also a scalar with `any`. @default false */
-  readonly document?: false | 'object' | 'any' | undefined
-  /** Every line that is not blank is cut as a record. @default false */
-  readonly everyLine?: boolean | undefined
-  /** Frames to emit before the rest waits for `more()`. @default no end, and no need to call it */
-  readonly turn?: number | undefined
-}
-
-export type ScanOptions = {
-  readonly [K in keyof (FrameOptions & OpenerRules)]-?: Exclude<(FrameOptions & OpenerRules)[K], undefined>
-}
+export type { FrameOptions, OpenerRules } from './options.ts'
 
 /** Bytes that are read again may hold a million small frames: a flow takes them in turns of so many. */
 export const TURN = 256
@@ -96,6 +63,21 @@ export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chun
   }
 }
 
+/**
+ * Scans text as `frames` does, but for what opens in it, not for what is cut. The scan is handed out too: it says what
+ * is open, and holds the bytes of it.
+ */
+export function openingScan(
+  options: FrameOptions & OpenerRules,
+  opened: Opened,
+): { readonly scan: Scan; write(bytes: Uint8Array): void } {
+  const complete = withDefaults({ ...options, text: false })
+  const scan = new Scan('stdout', { write() {}, end() {} }, complete)
+  scan.opened = opened
+  const { write } = feed(scan, prose(scan, complete), complete.turn)
+  return { scan, write }
+}
+
 function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>): Required<Sink<Uint8Array>> {
   const scan = new Scan(channel, next, options)
   return feed(scan, prose(scan, options), options.turn)
@@ -125,6 +107,7 @@ function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
     needsPayload: options.needsPayload ?? false,
     loose: options.loose ?? false,
     document: options.document ?? false,
+    scalars: options.scalars ?? false,
     everyLine: options.everyLine ?? false,
     turn: options.turn ?? Number.POSITIVE_INFINITY,
   }

@@ -95,6 +95,7 @@ export function lineMachine(
   function enter(position: number): void {
     from = position
     scan.enter(line)
+    scan.opened?.('line', from, from + 1)
   }
 
   return enter

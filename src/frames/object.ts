@@ -69,6 +69,7 @@ export function objectMachine(
           return true
         }
         candidate.opened = true
+        scan.opened?.('object', candidate.from, candidate.seek)
       }
       return walk(limit)
     },

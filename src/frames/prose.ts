@@ -1,7 +1,7 @@
 import { bomAt, isBlank, isBracket, LESS, NUL } from '../json/characters.ts'
 import { fenceMachine } from './fence.ts'
 import type { FenceHit } from './fence-opening.ts'
-import type { ScanOptions } from './frames.ts'
+import type { ScanOptions } from './options.ts'
 import { lineMachine } from './line.ts'
 import { Needle, NOWHERE } from './needle.ts'
 import { objectMachine } from './object.ts'

@@ -1,0 +1,38 @@
+/** What to cut. Every kind is on by default; what is not cut is text. */
+export interface FrameOptions {
+  /** Names of the tags whose blocks are cut; `[]` for none. @default ['json'] */
+  readonly tags?: readonly string[] | undefined
+  /** Cut CommonMark fenced blocks. @default true */
+  readonly fences?: boolean | undefined
+  /** Cut NDJSON lines. @default true */
+  readonly lines?: boolean | undefined
+  /** Cut bare objects and arrays of objects in prose. @default true */
+  readonly objects?: boolean | undefined
+  /** Skip `<think>` and `<thinking>` blocks. @default true */
+  readonly think?: boolean | undefined
+  /** Emit the ranges between payloads as text frames. @default true */
+  readonly text?: boolean | undefined
+  /** Bytes a frame may have before it is let go as text with FRAME_TOO_LONG. @default 16 MiB */
+  readonly maxFrame?: number | undefined
+}
+
+/** How the floor above wants openers judged. */
+export interface OpenerRules {
+  /** A tag opens only before `{`, `[`, a fence or `<`. @default false */
+  readonly needsPayload?: boolean | undefined
+  /** A schema can tell: arrays open before any JSON value, not only before `{`. @default false */
+  readonly loose?: boolean | undefined
+  /** What begins at the first non-blank byte may be the whole input, also a scalar with `any`. @default false */
+  readonly document?: false | 'object' | 'any' | undefined
+  /** With `lines`: a line that is one JSON string, number or literal is a line frame. @default false */
+  readonly scalars?: boolean | undefined
+  /** With `lines`: every line that is not blank is a line frame, JSON or not. @default false */
+  readonly everyLine?: boolean | undefined
+  /** Frames to emit before the rest waits for `more()`. @default no end, and no need to call it */
+  readonly turn?: number | undefined
+}
+
+/** All options, with their defaults filled in. */
+export type ScanOptions = {
+  readonly [K in keyof (FrameOptions & OpenerRules)]-?: Exclude<(FrameOptions & OpenerRules)[K], undefined>
+}
