@@ -52,7 +52,15 @@ describe('no two files import each other', () => {
 
   test('a circle of two, of three and of type imports is found, a diamond is none', () => {
     const code = (targets: readonly string[]) => targets.map((target) => `import type {} from '${target}'`)
-    const files = { a: ['./b'], b: ['./a'], c: ['./d', './e'], d: ['./f'], e: ['./f'], f: ['./c'], g: ['./h'] }
+    const files = {
+      a: ['./b'],
+      b: ['./a'],
+      c: ['./d', './e'],
+      d: ['./f'],
+      e: ['./f'],
+      f: ['./c'],
+      g: ['./h'],
+    }
     const graph = Object.entries(files).map(
       ([file, targets]) => [file, targetsOf(file, code(targets).join('\n'))] as const,
     )
@@ -106,7 +114,10 @@ function circlesIn(imports: ReadonlyMap<string, readonly string[]>): string[] {
   const reached = new Map([...imports.keys()].map((file) => [file, reachedFrom(file, imports)]))
   const circles = [...reached].flatMap(([file, far]) => {
     if (!far.has(file)) return []
-    return [...far].filter((other) => reached.get(other)?.has(file)).sort().join(' ')
+    return [...far]
+      .filter((other) => reached.get(other)?.has(file))
+      .sort()
+      .join(' ')
   })
   return [...new Set(circles)].sort()
 }

@@ -186,6 +186,7 @@ function cutOf(
     fences: any,
     lines: lines !== false,
     everyLine: lines === 'strict',
+    scalars: rules.scalars || rules.check !== undefined,
     objects: any,
     think: !lines,
     text: true,
