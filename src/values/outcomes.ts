@@ -8,6 +8,7 @@ import type { ChangeKind } from './ladder/change.ts'
 import { climb, climbStrictly, type Miss, type Pass } from './ladder/ladder.ts'
 import { mend } from './ladder/mend.ts'
 import { isPayloadFence } from './ladder/payload-fence.ts'
+import { isStructureAt } from './ladder/structure.ts'
 import type { Outcome } from './outcome.ts'
 import type { UnmatchedText } from './unmatched-text.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './verdict.ts'
@@ -34,6 +35,10 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     let found = false
     let blank = true
     let channel: Frame['channel'] = 'stdout'
+    /** Frames behind a first one that is no JSON: they count only if the whole input is not one broken document. */
+    let queued: Frame[] | undefined
+    /** A think block was passed over before the frame that came first. */
+    let thinkBefore = false
     /** The last bracket was the start of something broken: what looks like its inside is not handed out. */
     let broken = false
 
@@ -73,7 +78,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       broken = true
       const array = frame.text[0] === '['
       if (rules.root === 'object' && array) return
-      const quoted = opensAs('strict', frame.text)
+      const quoted = hasQuotedKey(frame.text)
       if (frame.broken !== undefined) {
         if (quoted) bad(frame, brokenAt(frame.broken))
         return
@@ -90,13 +95,51 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       } else if (sure && (result.repaired || (frame.open && result.code === 'TRUNCATED'))) bad(frame, result)
     }
 
-    /** Something follows the frame that came first, so it was not the whole input. */
+    /** Something follows the frame that came first, so it was not the whole input, unless it is broken. */
     function release(): void {
       const frame = held
       held = undefined
       if (!frame) return
+      if (isBracketed(frame.text) && !climbStrictly(frame.text, rules).ok && mayBeWhole(frame)) {
+        held = frame
+        queued = []
+      } else firstInProse(frame)
+    }
+
+    /** May the input be one document that is broken, so that its first bracket seemed to close too early? */
+    function mayBeWhole(frame: Frame): boolean {
+      return unmatched !== undefined && frame.to <= rules.maxRepair && unmatched.size() <= rules.maxRepair
+    }
+
+    function firstInProse(frame: Frame): void {
       if (opensInProse(frame.text, rules.check !== undefined)) objectInProse(frame)
       else broken = isBracketed(frame.text)
+    }
+
+    /** The input is over, or too long to be one broken document: it was one, or its frames are judged one by one. */
+    function settleQueued(ended: boolean): void {
+      const frames = queued
+      const first = held
+      if (!frames || !first || !unmatched) return
+      queued = undefined
+      held = undefined
+      if (ended && unmatched.size() <= rules.maxRepair) {
+        const whole = wholeFrame(first, unmatched)
+        const result = climb(whole.text, rules)
+        if (result.ok && !result.changes.some(({ kind }) => kind === 'took an object from prose')) {
+          good(whole, result, thinkBefore ? 'dropped a think block' : undefined)
+          return
+        }
+        const end = first.text.length
+        if (first.broken === undefined && !first.open && isStructureAt(whole.text, end)) {
+          bad(first, brokenAt(first.to))
+          broken = true
+          for (const frame of frames) judge(frame)
+          return
+        }
+      }
+      firstInProse(first)
+      for (const frame of frames) judge(frame)
     }
 
     /** Nothing follows. Only a think block can have been passed over. */
@@ -106,8 +149,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
         return
       }
       const result = climb(frame.text, rules)
-      if (result.ok) good(frame, result, blank ? undefined : 'dropped a think block')
-      else if (frame.broken !== undefined) bad(frame, brokenAt(frame.broken))
+      if (result.ok) good(frame, result, thinkBefore ? 'dropped a think block' : undefined)
       else if (!frame.open || result.strict || result.repaired || beginsLikeDocument(frame.text))
         bad(frame, result)
     }
@@ -115,37 +157,45 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     /** A string, a number or a literal. What is no JSON is prose, unless a change of its spelling makes it JSON. */
     function wholeScalar(frame: Frame): void {
       const result = climbStrictly(frame.text, rules)
-      if (result.ok) good(frame, result, blank ? undefined : 'dropped a think block')
+      if (result.ok) good(frame, result, thinkBefore ? 'dropped a think block' : undefined)
       else if (result.strict) bad(frame, result)
+    }
+
+    function judge(frame: Frame): void {
+      if (frame.kind === 'text') {
+        const tooLong = frame.notes?.find(isLostPayload)
+        if (tooLong) emit(tooLongOf(frame, tooLong, label))
+        return
+      }
+      if (frame.kind === 'object') {
+        objectInProse(frame)
+        return
+      }
+      broken = false
+      if (frame.kind === 'fence') fence(frame)
+      else if (frame.kind === 'line') line(frame)
+      else payload(frame)
     }
 
     const sink: Sink<Frame> = {
       write(frame) {
         channel = frame.channel
-        if (frame.kind === 'text') {
-          if (!frame.blank) {
-            release()
-            blank = false
-          }
-          const tooLong = frame.notes?.find(isLostPayload)
-          if (tooLong) emit(tooLongOf(frame, tooLong, label))
-          return
-        }
-        if (frame.first && frame.broken === undefined) {
+        if (queued && frame.from > rules.maxRepair) settleQueued(false)
+        if (frame.first) {
           held = frame
+          thinkBefore = !blank
+          if (frame.broken !== undefined) release()
           return
         }
-        release()
-        if (frame.kind === 'object') objectInProse(frame)
-        else {
-          broken = false
-          if (frame.kind === 'fence') fence(frame)
-          else if (frame.kind === 'line') line(frame)
-          else payload(frame)
+        if (!queued && (frame.kind !== 'text' || !frame.blank)) {
+          release()
+          blank = false
         }
-        blank = false
+        if (queued) queued.push(frame)
+        else judge(frame)
       },
       end() {
+        settleQueued(true)
         if (held) wholeInput(held)
         if (!found) emit(nothingOf(blank && !held ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
         next.end()
@@ -153,6 +203,17 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     }
     return sink
   }
+}
+
+/** The whole input as one frame, from the bracket that it begins with. */
+function wholeFrame(first: Frame, unmatched: UnmatchedText): Frame {
+  const bytes = unmatched.bytes()
+  const { kind, channel, from } = first
+  return { kind, channel, from, to: bytes.length, text: bytes.toString('utf8', from) }
+}
+
+function hasQuotedKey(text: string): boolean {
+  return /^[{[][\s{[]{0,4096}"/.test(text.slice(0, 4200))
 }
 
 function isBracketed(text: string): boolean {

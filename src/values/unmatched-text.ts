@@ -6,12 +6,18 @@ export interface UnmatchedText {
   /** Lets the bytes go: a payload was found. */
   drop(): void
   comment(): Comment
+  /** What was kept. */
+  bytes(): Buffer
   /** How many bytes were added, kept or not. */
   size(): number
 }
 
-/** Keeps at most `max` bytes. It grows by doubling, so single bytes cost nothing. */
-export function unmatchedText(max: number): UnmatchedText {
+/**
+ * Keeps `keep` bytes, or `maxComment` if that is more; a comment has at most `maxComment` of them. It grows by doubling, so
+ * single bytes cost nothing.
+ */
+export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedText {
+  const max = Math.max(maxComment, keep)
   let kept: Buffer | undefined = Buffer.alloc(0)
   let length = 0
   let size = 0
@@ -32,9 +38,13 @@ export function unmatchedText(max: number): UnmatchedText {
       kept = undefined
     },
     comment() {
-      const truncated = size > length
-      const to = truncated && kept ? characterStart(kept, length) : length
+      const shown = Math.min(length, maxComment)
+      const truncated = size > shown
+      const to = truncated && kept ? characterStart(kept, shown) : shown
       return { text: kept?.toString('utf8', 0, to) ?? '', truncated, from: 0, to }
+    },
+    bytes() {
+      return kept?.subarray(0, length) ?? Buffer.alloc(0)
     },
     size() {
       return size

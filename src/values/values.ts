@@ -125,7 +125,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
   const maxFrame = options.maxFrame ?? DEFAULT_MAX_FRAME
 
   return (next) => {
-    const unmatched = unmatchedText(maxComment)
+    const unmatched = unmatchedText(maxComment, rules.maxRepair)
     let channel: Channel | undefined
     // The cast is the door: a value is what its schema says, and the schema has let it pass.
     const outcomes = pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>

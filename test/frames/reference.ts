@@ -600,12 +600,12 @@ class Reference {
     const array = this.#has(from, '[')
     const openers = array
       ? isFirst
-        ? '{[]"\'-0123456789tfn/#\\'
+        ? '{[]"\'-0123456789tfn/#\\,`<'
         : this.#loose
           ? '{["-0123456789tfn'
           : '{'
       : isFirst
-        ? '"\'}/#\\'
+        ? '"\'}/#\\,`<'
         : '"\''
     if (openers.includes(byte)) return 'open'
     if (!array || isFirst) {
@@ -614,7 +614,17 @@ class Reference {
       while (same < 3 && at + same < limit && this.#bytes[at + same] === curly[same]) same++
       if (same === 3) return 'open'
       if (same > 0 && at + same >= limit) return 'unknown'
-      if (array) return at + same
+      if (isFirst) {
+        // A key with blanks in it, or one that lost its opening quote, or such a text.
+        let bare = at
+        while (
+          bare < limit &&
+          (this.#isWord(bare) || ".'/@".includes(this.#char(bare)) || (bare > at && this.#isBlank(bare)))
+        )
+          bare++
+        if (bare >= limit) return 'unknown'
+        return bare > at && (this.#has(bare, '"') || (!array && this.#has(bare, ':'))) ? 'open' : bare
+      }
     }
     if (array) return at
     let word = at

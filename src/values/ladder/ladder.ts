@@ -19,6 +19,7 @@ import { inspect } from './inspect.ts'
 import { mend } from './mend.ts'
 import { commasMoved, MAX_GENERAL } from './repair.ts'
 import { withoutSequences } from './sequences.ts'
+import { isStructureAt } from './structure.ts'
 
 /** A value that passed. `changes` is empty if the text was taken as it is; their `at` counts units of the text. */
 export interface Pass {
@@ -237,13 +238,6 @@ function takeFirst(
   const first = text.slice(0, end)
   const changes = [...before, changeOf('took an object from prose', end, text.slice(end, end + 80), '')]
   return climbFurther(first, changes, rules, envelopes)
-}
-
-/** Whether what follows a value at `at` belongs to a larger one: a closing bracket, or a comma or colon and a value. */
-export function isStructureAt(text: string, at: number): boolean {
-  const next =
-    /^[\s\ufeff]{0,4096}(?:[}\]]|[,:][\s\ufeff]{0,4096}(?:["'“{[\d-]|true|false|null|[\p{L}_$][\p{L}\p{N}_$-]{0,255}\s{0,64}:))/u
-  return next.test(text.slice(at, at + 9000))
 }
 
 interface Settling {

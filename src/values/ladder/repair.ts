@@ -21,7 +21,9 @@ export function commasMoved(text: string): Edited | undefined {
   } catch {
     return undefined
   }
-  if (tokensOf(text) !== tokensOf(repaired)) return undefined
+  const tokens = tokensOf(repaired)
+  // A comma or a colon at the edge of a string may have lost its place, and then the string is another one.
+  if (tokensOf(text) !== tokens || /^"[,:]|[,:]"$/m.test(tokens)) return undefined
   return { text: repaired, changes: [changeOf('moved commas (jsonrepair)', 0, '', '')] }
 }
 
