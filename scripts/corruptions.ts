@@ -46,10 +46,10 @@ else {
 }
 
 /** For each kind the counts of both layouts in one. */
-function countsOf({ parse }: Peer): Map<string, Count> {
-  const compact = measure(KINDS, parse, { seeds, layout: 'compact' })
-  const pretty = measure(KINDS, parse, { seeds, layout: 'pretty' })
-  return new Map(KINDS.map(({ name }) => [name, sum(compact.get(name)!, pretty.get(name)!)]))
+function countsOf({ parse }: Peer, kinds = KINDS): Map<string, Count> {
+  const compact = measure(kinds, parse, { seeds, layout: 'compact' })
+  const pretty = measure(kinds, parse, { seeds, layout: 'pretty' })
+  return new Map(kinds.map(({ name }) => [name, sum(compact.get(name)!, pretty.get(name)!)]))
 }
 
 function sum(one: Count, two: Count): Count {
@@ -112,7 +112,7 @@ function write(table: string): void {
 function showKinds(name: string): void {
   const kinds = KINDS.filter((kind) => kind.name.includes(name))
   if (kinds.length === 0) throw new Error(`no kind has ${name} in its name`)
-  const counts = countsOf(ours)
+  const counts = countsOf(ours, kinds)
   for (const kind of kinds) {
     const count = counts.get(kind.name)!
     console.log(`\n## ${kind.name}: ${cellOf(count)}`)
@@ -131,8 +131,10 @@ function showPairs(count: number): void {
   console.log(`\n${right + fault + wrong} pairs: ${right} right, ${fault} faults, ${wrong} WRONG`)
 }
 
+/** Wrong ones before faults, small ones before large ones. */
 function smallest(misses: readonly Miss[]): Miss[] {
-  return [...misses].sort((one, two) => one.text.length - two.text.length)
+  const weight = ({ got, text }: Miss) => (got === undefined ? 1e9 : 0) + text.length
+  return [...misses].sort((one, two) => weight(one) - weight(two))
 }
 
 function show({ kind, seed, original, text, got }: Miss): void {
