@@ -23,6 +23,11 @@ type Options = ValuesOptions<Schema | undefined>
 interface Door {
   /** How the whole input is read for comparison. */
   readonly options: Options
+  /**
+   * Whether what stands there claims to be JSON. What is prose for the whole input (NO_MATCH) is then a broken
+   * payload (INVALID_JSON): a fence that says `json` around a sentence, say.
+   */
+  readonly labelled?: boolean
   /** Why the door cannot carry a text; the first reason that applies counts. */
   readonly cannot: readonly Reason[]
   read(text: string): Answer | Promise<Answer>
@@ -63,21 +68,29 @@ const doors: Record<string, Door> = {
   },
   'a tag': {
     options: any,
+    labelled: true,
     cannot: [blank, ownTag],
     read: (text) => first(`Sure: <json>${text}</json> Bye.`, { ...any, tag: 'json' }),
   },
   'a tag that was not asked for': {
     options: any,
-    cannot: [blank, ownTag, ['no bracket follows the tag', (text) => !/^\s*[{[]/.test(text)]],
+    labelled: true,
+    cannot: [
+      blank,
+      ownTag,
+      ['no bracket, fence or tag follows it', (text) => !/^[ \t\r\n]*(?:[{[<]|```|~~~)/.test(text)],
+    ],
     read: (text) => first(`Sure: <json>${text}</json> Bye.`, any),
   },
   'a fence': {
     options: any,
+    labelled: true,
     cannot: [blank, ['it has a fence mark in it', (text) => hasFenceLine(text, '`')]],
     read: (text) => first(`Sure:\n${FENCE}json\n${text}\n${FENCE}\nBye.`, any),
   },
   'a fence of tildes': {
     options: any,
+    labelled: true,
     cannot: [blank, ['it has a fence mark in it', (text) => hasFenceLine(text, '~')]],
     read: (text) => first(`Sure:\n~~~json\n${text}\n~~~\nBye.`, any),
   },
@@ -98,6 +111,7 @@ const doors: Record<string, Door> = {
   },
   'an NDJSON line': {
     options: any,
+    labelled: true,
     cannot: [blank, holdsLf, ['it does not begin like JSON', (text) => !beginsLikeJson(text)]],
     read(text) {
       const outcomes = drive(valueStage({ ...any, lines: true }), chunksOf(`{"x":0}\n${text}\n{"x":1}\n`))
@@ -107,6 +121,7 @@ const doors: Record<string, Door> = {
   },
   'an element': {
     options: any,
+    labelled: true,
     cannot: [blank, notAlone],
     read(text) {
       const outcomes = drive(valueStage({ ...any, items: '*' }), chunksOf(`[0,${text},1]`))
@@ -116,6 +131,7 @@ const doors: Record<string, Door> = {
   },
   'a member': {
     options: any,
+    labelled: true,
     cannot: [blank, notAlone],
     read(text) {
       const [found] = drive(valueStage({ ...any, items: '/x' }), chunksOf(`{"w":0,"x":${text},"z":1}`))
@@ -129,6 +145,7 @@ const doors: Record<string, Door> = {
   },
   'a fence in a run message, with a schema': {
     options: { ...judged, pick: 'last' },
+    labelled: true,
     cannot: [
       blank,
       ['it has no bracket', (text) => !/[{[]/.test(text)],
@@ -164,8 +181,10 @@ describe.each(Object.entries(doors))('%s', (name, door) => {
   test('gives the answer of the whole input', async () => {
     const failures: { text: string; expected: Answer; got: Answer }[] = []
     for (const text of texts) {
-      const expected = name === 'a run message' ? { value: payloadOf(text) } : first(text, door.options)
-      if (reasonOf(door, text, expected) !== undefined) continue
+      const whole = name === 'a run message' ? { value: payloadOf(text) } : first(text, door.options)
+      if (reasonOf(door, text, whole) !== undefined) continue
+      const prose = 'fault' in whole && whole.fault === 'NO_MATCH'
+      const expected = prose && door.labelled ? { fault: 'INVALID_JSON' } : whole
       const got = await door.read(text)
       if (!same(got, expected)) failures.push({ text, expected, got })
     }
@@ -259,20 +278,27 @@ async function lastOf(call: Call): Promise<unknown> {
   return last
 }
 
-/** One value from the first bracket to the last, or one scalar of JSON, whichever quotes are counted as quotes. */
+/** One value from the first bracket to the last, or one scalar of JSON, whatever counts as a quote. */
 function isOneValue(text: string): boolean {
   const inner = text.trim()
   if (!/^[{[]/.test(inner)) return isJson(inner)
-  return ['"', '"\'', '"\'`“'].every((quotes) => endOfBrackets(inner, quotes) === inner.length)
+  const ends = ['"', '"\'', '"\'`“'].flatMap((quotes) => [
+    endOfBrackets(inner, quotes, true),
+    endOfBrackets(inner, quotes, false),
+  ])
+  return ends.every((end) => end === inner.length)
 }
 
-/** Where the first bracket is closed; -1 if it is not, or by the wrong bracket. */
-function endOfBrackets(text: string, quotes: string): number {
+/**
+ * Where the first bracket is closed; -1 if it is not, or by the wrong bracket. `everywhere`: a backslash
+ * protects outside of strings, too.
+ */
+function endOfBrackets(text: string, quotes: string, everywhere: boolean): number {
   const open: string[] = []
   let closer: string | undefined
   for (let at = 0; at < text.length; at++) {
     const char = text[at]!
-    if (char === '\\') at++
+    if (char === '\\' && (everywhere || closer !== undefined)) at++
     else if (closer !== undefined) closer = char === closer ? undefined : closer
     else if (quotes.includes(char)) closer = char === '“' ? '”' : char
     else if (char === '{' || char === '[') open.push(char === '{' ? '}' : ']')
@@ -301,7 +327,7 @@ function opensInProse(text: string): boolean {
 }
 
 function beginsLikeJson(text: string): boolean {
-  const inner = text.replace(/^[\s\0\ufeff]*/, '')
+  const inner = text.replace(/^[ \t\r\0\ufeff]*/, '')
   return /^(?:\{|\[\s*[{["])/.test(inner) || isJson(inner)
 }
 
@@ -318,7 +344,7 @@ function same(one: Answer, two: Answer): boolean {
   }
 }
 
-/** Few enough to be read, smallest first, each on a line. */
+/** Few enough to be read, smallest first, each on a line of its own. */
 function readable(failures: readonly { text: string; expected: Answer; got: Answer }[]): string[] {
   const lines = [...failures]
     .sort((one, two) => one.text.length - two.text.length)
