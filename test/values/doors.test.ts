@@ -33,6 +33,12 @@ interface Door {
   read(text: string): Answer | Promise<Answer>
 }
 
+interface Failure {
+  readonly text: string
+  readonly expected: Answer
+  readonly got: Answer
+}
+
 type Reason = readonly [why: string, applies: (text: string, expected: Answer) => boolean]
 
 const FENCE = '```'
@@ -179,7 +185,7 @@ const doors: Record<string, Door> = {
 
 describe.each(Object.entries(doors))('%s', (name, door) => {
   test('gives the answer of the whole input', async () => {
-    const failures: { text: string; expected: Answer; got: Answer }[] = []
+    const failures: Failure[] = []
     for (const text of texts) {
       const whole = name === 'a run message' ? { value: payloadOf(text) } : first(text, door.options)
       if (reasonOf(door, text, whole) !== undefined) continue
@@ -188,7 +194,7 @@ describe.each(Object.entries(doors))('%s', (name, door) => {
       const got = await door.read(text)
       if (!same(got, expected)) failures.push({ text, expected, got })
     }
-    expect(readable(failures)).toEqual([])
+    if (failures.length > 0) expect.fail(readable(failures))
   })
 
   test('carries what it can', () => {
@@ -345,11 +351,12 @@ function same(one: Answer, two: Answer): boolean {
 }
 
 /** Few enough to be read, smallest first, each on a line of its own. */
-function readable(failures: readonly { text: string; expected: Answer; got: Answer }[]): string[] {
+function readable(failures: readonly Failure[]): string {
   const lines = [...failures]
     .sort((one, two) => one.text.length - two.text.length)
-    .map(({ text, expected, got }) => `${short(text)} expected ${short(expected)} got ${short(got)}`)
-  return lines.length > 40 ? [...lines.slice(0, 40), `and ${lines.length - 40} more`] : lines
+    .slice(0, 40)
+    .map(({ text, expected, got }) => `  ${short(text)}  expected ${short(expected)}, got ${short(got)}`)
+  return [`${failures.length} answers differ, the smallest are`, ...lines].join('\n')
 }
 
 function short(value: unknown): string {
