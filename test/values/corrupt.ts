@@ -138,8 +138,7 @@ function corruptTwice(clean: string, one: Kind, two: Kind, random: Random): stri
     if (!kind.edits) continue
     const more = kind.edits(document, random)
     // A change that is valid JSON by itself changes the meaning, with or without a second one.
-    if (!more || isJson(apply(clean, more)) || more.some((edit) => edits.some((other) => meet(edit, other))))
-      return undefined
+    if (!more || isJson(apply(clean, more)) || touch(edits, more, document.tokens)) return undefined
     edits.push(...more)
   }
   let text: string | undefined = apply(clean, edits)
@@ -149,9 +148,15 @@ function corruptTwice(clean: string, one: Kind, two: Kind, random: Random): stri
   return text === undefined || isJson(text) ? undefined : text
 }
 
-function meet(one: Edit, two: Edit): boolean {
-  if (one.from === two.from) return one.to > one.from && two.to > two.from
-  return one.from < two.to && two.from < one.to
+/**
+ * Whether two corruptions are at one place, or in one string. Together they are then a third one, and often of
+ * another document: `["a","b"]` without a quote and the comma next to it is `["a\"b"]` without a backslash.
+ */
+function touch(one: readonly Edit[], two: readonly Edit[], tokens: readonly Token[]): boolean {
+  if (one.some((edit) => two.some((other) => edit.from <= other.to && other.from <= edit.to))) return true
+  const changed = (edits: readonly Edit[], { from, to }: Token) =>
+    edits.some((edit) => edit.from < to && edit.to > from)
+  return tokens.some((token) => token.type === 'string' && changed(one, token) && changed(two, token))
 }
 
 function apply(text: string, edits: readonly Edit[]): string {
@@ -215,6 +220,7 @@ function around(name: string, corrupt: Kind['corrupt'], { refused = false } = {}
 }
 
 const REFUSED = { refused: true }
+const LOST = { refused: true, alone: true }
 
 type Place = (token: Token, tokens: readonly Token[]) => boolean
 
@@ -656,7 +662,7 @@ export const KINDS: readonly Kind[] = [
       and(isScalar, (token) => token.inside === '{'),
       (token) => [instead(token, '')],
     ),
-    REFUSED,
+    LOST,
   ),
 
   // Blanks that JSON does not know.
@@ -746,7 +752,7 @@ export const KINDS: readonly Kind[] = [
   kind(
     'cut anywhere',
     ({ text }, random) => [{ from: 1 + below(text.length - 1, random), to: text.length + 1, put: '' }],
-    { refused: true, alone: true },
+    LOST,
   ),
 
   // Any character of the structure.
@@ -779,7 +785,12 @@ export const KINDS: readonly Kind[] = [
   ),
   kind(
     'one sign inserted',
-    between((random) => pickOne([...'{}[],:;"\'`()<>=/*&|!?@^~%\\'], random)!),
+    one(isInner, (token, random, tokens) => {
+      const sign = pickOne([...'{}[],:;"\'`()<>=/*&|!?@^~%\\'], random)!
+      // Next to a string a quote is an inner quote as well.
+      const besideString = isString(token, []) || isString(tokens[token.index - 1]!, [])
+      return sign === '"' && besideString ? undefined : [before(token, sign)]
+    }),
     REFUSED,
   ),
 
