@@ -106,7 +106,7 @@ export function casesOf(kind: Kind, { seeds, layout }: MeasureOptions): readonly
   const cases: Case[] = []
   made.set(name, cases)
   // Not every document has a place for every kind, so more are made than are asked for.
-  for (let seed = 1; cases.length < seeds && seed <= seeds * 30; seed++) {
+  for (let seed = 1; cases.length < seeds && seed <= seeds * 60; seed++) {
     const original = documentOf(seed)
     const text = kind.corrupt(layOut(original, layout), randomFrom(seedOf(`${seed} ${kind.name} ${layout}`)))
     if (text !== undefined && !isJson(text)) cases.push({ kind: kind.name, seed, original, text })
