@@ -2,7 +2,8 @@ import type { Note } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/gate.ts'
-import { isBracket } from '../json/characters.ts'
+import { stringEnd } from '../json/balanced.ts'
+import { CLOSE_BRACE, CLOSE_BRACKET, isBracket, QUOTE } from '../json/characters.ts'
 import type { Rules } from './ladder/attempt.ts'
 import type { ChangeKind } from './ladder/change.ts'
 import { climb, climbStrictly, type Miss, type Pass } from './ladder/ladder.ts'
@@ -20,6 +21,8 @@ export interface JudgeOptions {
   readonly unmatched: UnmatchedText | undefined
   /** `values({lines})`: a line that does not begin like JSON is noise, unless every line must be a record. */
   readonly lines: boolean | 'strict'
+  /** Whether outcomes come at the end of the input anyway, so that the start may be held until then. */
+  readonly patient: boolean
 }
 
 /**
@@ -28,7 +31,7 @@ export interface JudgeOptions {
  * gives one outcome that says so.
  */
 export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>> {
-  const { rules, unmatched, label, lines } = options
+  const { rules, unmatched, label, lines, patient } = options
   return (next) => {
     /** The frame that may turn out to be the whole input. */
     let held: Frame | undefined
@@ -74,7 +77,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     }
 
     function objectInProse(frame: Frame): void {
-      if (frame.attached && broken) return
+      if (frame.attached && (broken || isMember(frame))) return
       broken = true
       const array = frame.text[0] === '['
       if (rules.root === 'object' && array) return
@@ -92,7 +95,14 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       } else if (result.strict && (sure || !array)) {
         broken = false
         bad(frame, result)
-      } else if (sure && (result.repaired || (frame.open && result.code === 'TRUNCATED'))) bad(frame, result)
+      } else if (sure && (result.repaired || rules.check || (frame.open && result.code === 'TRUNCATED')))
+        bad(frame, result)
+    }
+
+    /** Is it the value of a quoted key that no bracket before it has opened? Then it is a part of something broken. */
+    function isMember({ from }: Frame): boolean {
+      if (found || !unmatched || unmatched.size() > unmatched.bytes().length) return false
+      return /"\s{0,99}:\s{0,99}$/.test(unmatched.bytes().toString('latin1', Math.max(0, from - 200), from))
     }
 
     /** Something follows the frame that came first, so it was not the whole input, unless it is broken. */
@@ -100,7 +110,8 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       const frame = held
       held = undefined
       if (!frame) return
-      if (isBracketed(frame.text) && !climbStrictly(frame.text, rules).ok && mayBeWhole(frame)) {
+      const strict = climbStrictly(frame.text, rules)
+      if (isBracketed(frame.text) && (patient || !(strict.ok || strict.strict)) && mayBeWhole(frame)) {
         held = frame
         queued = []
       } else firstInProse(frame)
@@ -125,13 +136,14 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       held = undefined
       if (ended && unmatched.size() <= rules.maxRepair) {
         const whole = wholeFrame(first, unmatched)
-        const result = climb(whole.text, rules)
-        if (result.ok && !result.changes.some(({ kind }) => kind === 'took an object from prose')) {
+        const strict = climbStrictly(first.text, rules)
+        const result = strict.ok || strict.strict ? strict : climb(whole.text, rules)
+        if (result.ok && !strict.ok && !isFromProse(result)) {
           good(whole, result, thinkBefore ? 'dropped a think block' : undefined)
           return
         }
         const end = first.text.length
-        if (first.broken === undefined && !first.open && isStructureAt(whole.text, end)) {
+        if (first.broken === undefined && !first.open && isRestOfWhole(whole.text, end)) {
           bad(first, brokenAt(first.to))
           broken = true
           for (const frame of frames) judge(frame)
@@ -210,6 +222,27 @@ function wholeFrame(first: Frame, unmatched: UnmatchedText): Frame {
   const bytes = unmatched.bytes()
   const { kind, channel, from } = first
   return { kind, channel, from, to: bytes.length, text: bytes.toString('utf8', from) }
+}
+
+function isFromProse(pass: Pass): boolean {
+  return pass.changes.some(({ kind }) => kind === 'took an object from prose')
+}
+
+/** Whether what follows the first value of a text at `end` belongs to it: structure, or keys and a bracket too many. */
+function isRestOfWhole(text: string, end: number): boolean {
+  if (isStructureAt(text, end)) return true
+  const rest = text.slice(end)
+  if (!/"\s{0,99}:/.test(rest)) return false
+  let depth = 0
+  for (let at = 0; at < rest.length && depth >= 0; at++) {
+    const unit = rest.charCodeAt(at)
+    if (unit === QUOTE) {
+      const close = stringEnd(rest, at)
+      if (close >= 0) at = close
+    } else if (isBracket(unit)) depth++
+    else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) depth--
+  }
+  return depth < 0
 }
 
 function hasQuotedKey(text: string): boolean {

@@ -131,7 +131,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
     const outcomes = pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>
     const chunks = selections
       ? itemStage({ rules, label, unmatched, selections, tag, maxFrame, turn })(outcomes)
-      : cut(judgeStage({ rules, label, unmatched, lines })(outcomes))
+      : cut(judgeStage({ rules, label, unmatched, lines, patient: pick !== 'each' })(outcomes))
     return {
       write(chunk) {
         if (chunk.channel === 'exit' || chunk.channel === 'stderr' || chunk.bytes.length === 0) return
@@ -170,7 +170,7 @@ export function outcomeStage<S extends Schema | undefined = undefined>(
   return (next) => {
     // The cast is the door, as above.
     const outcomes = pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>
-    return judgeStage({ rules, label, unmatched: undefined, lines })(outcomes)
+    return judgeStage({ rules, label, unmatched: undefined, lines, patient: false })(outcomes)
   }
 }
 

@@ -616,8 +616,10 @@ export const KINDS: readonly Kind[] = [
     ),
   ),
   kind(
+    // Half a number: the digits after the dot may be what is missing.
     'no digit after the dot',
     one(isWhole, (token) => [after(token, '.')]),
+    REFUSED,
   ),
   kind(
     'number with `_`',

@@ -44,8 +44,10 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
 /** A text may be made of nothing but candidates. */
 const MAX_CANDIDATES = 64
 
-function mayBePayload({ text, broken }: Frame, rules: Rules): boolean {
-  return broken === undefined && !(rules.root === 'object' && text[0] === '[')
+/** As in prose: not a part of something broken and, without a schema, only what begins with a key in double quotes. */
+function mayBePayload({ text, broken, attached }: Frame, rules: Rules): boolean {
+  if (broken !== undefined || attached || (rules.root === 'object' && text[0] === '[')) return false
+  return rules.check !== undefined || /^[{[][\s{[]{0,4096}"/.test(text.slice(0, 4200))
 }
 
 function thinkDropped(text: string): Change {

@@ -248,7 +248,10 @@ function isLone(text: string, family: number, from: number, end: number): boolea
  * few, or one too many.
  */
 function isOtherValue(text: string, from: number, end: number): boolean {
-  const content = text.slice(from, end).trim()
+  const content = text.slice(from, end).trim().replace(/,$/, '')
+  const quoted =
+    content.length > 1 && isQuote(content.charCodeAt(0)) && isQuote(content.charCodeAt(content.length - 1))
+  if (quoted) return true
   if (content.length <= MAX_WORD && (isJsonWord(content) || spellingOf(content))) return true
   if (/,\s{0,9}\.\.\.$/.test(content.slice(-16))) return true
   const last = content.at(-1)

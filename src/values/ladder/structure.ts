@@ -11,4 +11,4 @@ export function isStructureAt(text: string, at: number): boolean {
 
 const MAX_LOOK = 4096
 const structure =
-  /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*:|[,:][\s\ufeff]*(?:["'“{[\d-]|true|false|null|[\p{L}_$][\p{L}\p{N}_$-]{0,255}\s*:))/su
+  /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*:|[,:][\s\ufeff]*(?:["'“{[\d-]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
