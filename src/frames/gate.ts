@@ -43,6 +43,8 @@ export function gate(kind: GateKind, opening: number): (byte: number) => boolean
   let expects: 'first' | 'word' | 'colon' = 'first'
   /** Bytes of a curly quote that have been seen: E2 80 9C. */
   let curly = 0
+  /** All that was seen of a word is beyond ASCII: it may be a no-break space. */
+  let foreign = true
   return (byte) => {
     if (expects === 'word') {
       if (curly > 0 && byte === CURLY[curly]) {
@@ -52,6 +54,9 @@ export function gate(kind: GateKind, opening: number): (byte: number) => boolean
       curly = 0
       if (kind === 'document') return judgeFirstWords(opening, byte)
       if (opening === OPEN_BRACKET) return false
+      // An unusual blank before a quote.
+      if (byte === QUOTE && foreign) return true
+      if (byte < 0x80) foreign = false
       if (isWordCharacter(byte)) return undefined
       expects = 'colon'
     }
@@ -63,6 +68,7 @@ export function gate(kind: GateKind, opening: number): (byte: number) => boolean
     if (kind === 'document' ? !isBareCharacter(byte) : !mayBeCurly && !mayBeginKey(opening, byte))
       return false
     curly = mayBeCurly ? 1 : 0
+    foreign = byte >= 0x80
     expects = 'word'
     return undefined
   }

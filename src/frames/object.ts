@@ -89,8 +89,9 @@ export function objectMachine(
       return true
     },
     finish() {
-      if (candidate.stage === 'gate') scan.leave(tape.end)
-      else if (candidate.stage === 'body') cutOpen()
+      // The first bracket of the input may be all there is of a document.
+      if (candidate.stage === 'gate' && !candidate.first) scan.leave(tape.end)
+      else if (candidate.stage !== 'behind' && candidate.stage !== 'separated') cutOpen()
       else cut(lookBehind(tape.end, true) ?? -1)
     },
   }

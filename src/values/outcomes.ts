@@ -3,8 +3,9 @@ import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/gate.ts'
 import { stringEnd } from '../json/balanced.ts'
-import { CLOSE_BRACE, CLOSE_BRACKET, isBracket, QUOTE } from '../json/characters.ts'
+import { bomAt, CLOSE_BRACE, CLOSE_BRACKET, isBlank, isBracket, LF, QUOTE } from '../json/characters.ts'
 import type { Rules } from './ladder/attempt.ts'
+import { hasQuotedKey } from './ladder/candidates.ts'
 import type { ChangeKind } from './ladder/change.ts'
 import { climb, climbStrictly, type Miss, type Pass } from './ladder/ladder.ts'
 import { mend } from './ladder/mend.ts'
@@ -42,6 +43,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     let queued: Frame[] | undefined
     /** A think block was passed over before the frame that came first. */
     let thinkBefore = false
+    let started = false
     /** The last bracket was the start of something broken: what looks like its inside is not handed out. */
     let broken = false
 
@@ -78,16 +80,17 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
 
     function objectInProse(frame: Frame): void {
       if (frame.attached && (broken || isMember(frame))) return
+      const quoted = hasQuotedKey(frame.text)
+      if (!quoted && isBehindQuote(frame)) return
       broken = true
       const array = frame.text[0] === '['
       if (rules.root === 'object' && array) return
-      const quoted = hasQuotedKey(frame.text)
       if (frame.broken !== undefined) {
         if (quoted) bad(frame, brokenAt(frame.broken))
         return
       }
       // An array of anything but objects, and an object whose first key has no double quotes, is most often prose.
-      const sure = array ? /^\[\s{0,4096}\{/.test(frame.text.slice(0, 4100)) : quoted
+      const sure = array ? /^\[\s{0,4096}\{/.test(frame.text.slice(0, 4100)) && quoted : quoted
       const result = sure || rules.check ? climb(frame.text, rules) : climbStrictly(frame.text, rules)
       if (result.ok) {
         broken = false
@@ -103,6 +106,13 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     function isMember({ from }: Frame): boolean {
       if (found || !unmatched || unmatched.size() > unmatched.bytes().length) return false
       return /"\s{0,99}:\s{0,99}$/.test(unmatched.bytes().toString('latin1', Math.max(0, from - 200), from))
+    }
+
+    /** Is there a quote before it on its line? Then an object without quotes of its own is a part of some string. */
+    function isBehindQuote({ from }: Frame): boolean {
+      if (found || !unmatched || unmatched.size() > unmatched.bytes().length) return false
+      const before = unmatched.bytes().subarray(Math.max(0, from - 4096), from)
+      return before.subarray(before.lastIndexOf(LF) + 1).includes(QUOTE)
     }
 
     /** Something follows the frame that came first, so it was not the whole input, unless it is broken. */
@@ -123,7 +133,8 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     }
 
     function firstInProse(frame: Frame): void {
-      if (opensInProse(frame.text, rules.check !== undefined)) objectInProse(frame)
+      if (frame.text === '') broken = true
+      else if (opensInProse(frame.text, rules.check !== undefined)) objectInProse(frame)
       else broken = isBracketed(frame.text)
     }
 
@@ -143,7 +154,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
           return
         }
         const end = first.text.length
-        if (first.broken === undefined && !first.open && isRestOfWhole(whole.text, end)) {
+        if (end > 0 && first.broken === undefined && !first.open && isRestOfWhole(whole.text, end)) {
           bad(first, brokenAt(first.to))
           broken = true
           for (const frame of frames) judge(frame)
@@ -164,6 +175,15 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       if (result.ok) good(frame, result, thinkBefore ? 'dropped a think block' : undefined)
       else if (!frame.open || result.strict || result.repaired || beginsLikeDocument(frame.text))
         bad(frame, result)
+    }
+
+    /** Nothing was found, but the input begins like a document: it is a broken one, and no prose. */
+    function brokenStart(text: UnmatchedText): void {
+      if (lines || text.size() > text.bytes().length) return
+      const whole = text.bytes().toString('utf8')
+      if (!/^[\s\ufeff\0]{0,4096}[{[]\s{0,4096}[{["']/.test(whole.slice(0, 8200))) return
+      const result = climb(whole, rules)
+      if (!result.ok) bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
     }
 
     /** A string, a number or a literal. What is no JSON is prose, unless a change of its spelling makes it JSON. */
@@ -189,11 +209,28 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       else payload(frame)
     }
 
+    /** The input begins with a bracket that something else broke off, a fence line or a tag: it may be one document. */
+    function holdStart(frame: Frame): void {
+      started = true
+      if (!unmatched || frame.from > rules.maxRepair || lines || unmatched.size() > rules.maxRepair) return
+      const bytes = unmatched.bytes()
+      let from = 0
+      while (isBlank(bytes[from]) || bytes[from] === 0 || bomAt(bytes, from) === 3)
+        from += bomAt(bytes, from) || 1
+      if (!isBracket(bytes[from])) return
+      broken = true
+      if (!opensAs('document', bytes.toString('utf8', from, from + 300))) return
+      held = { kind: 'object', channel: frame.channel, from, to: from, text: '' }
+      queued = []
+    }
+
     const sink: Sink<Frame> = {
       write(frame) {
         channel = frame.channel
         if (queued && frame.from > rules.maxRepair) settleQueued(false)
+        if (!started && !frame.first && !frame.blank) holdStart(frame)
         if (frame.first) {
+          started = true
           held = frame
           thinkBefore = !blank
           if (frame.broken !== undefined) release()
@@ -209,6 +246,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       end() {
         settleQueued(true)
         if (held) wholeInput(held)
+        if (!found && unmatched) brokenStart(unmatched)
         if (!found) emit(nothingOf(blank && !held ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
         next.end()
       },
@@ -232,7 +270,7 @@ function isFromProse(pass: Pass): boolean {
 function isRestOfWhole(text: string, end: number): boolean {
   if (isStructureAt(text, end)) return true
   const rest = text.slice(end)
-  if (!/"\s{0,99}:/.test(rest)) return false
+  if (!/["\w]\s{0,99}:/.test(rest)) return false
   let depth = 0
   for (let at = 0; at < rest.length && depth >= 0; at++) {
     const unit = rest.charCodeAt(at)
@@ -243,10 +281,6 @@ function isRestOfWhole(text: string, end: number): boolean {
     else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) depth--
   }
   return depth < 0
-}
-
-function hasQuotedKey(text: string): boolean {
-  return /^[{[][\s{[]{0,4096}"/.test(text.slice(0, 4200))
 }
 
 function isBracketed(text: string): boolean {

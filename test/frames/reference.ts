@@ -546,7 +546,14 @@ class Reference {
     const isFirst = this.#document !== false && from === this.#first
     const limit = this.#limit(from)
     const gate = this.#gate(from, limit, isFirst)
-    if (gate === 'unknown') return this.#outgrown(from) ? this.#tooLongObject(from) : this.#end
+    if (gate === 'unknown') {
+      if (this.#outgrown(from)) return this.#tooLongObject(from)
+      const to = this.#end
+      // The first bracket of the input may be all there is of a document.
+      if (isFirst)
+        this.#cut({ kind: 'object', from, to, lines: [[from, to]], open: true, first: true, attached: false })
+      return to
+    }
     if (typeof gate === 'number') return gate
 
     const attached = this.#isAttached(from)
@@ -630,6 +637,10 @@ class Reference {
     let word = at
     while (word < limit && this.#isWord(word)) word++
     if (word === at) return at
+    if (word >= limit) return 'unknown'
+    // An unusual blank before a quote.
+    if (this.#has(word, '"') && /^[\u0080-\u00ff]+$/.test(this.#slice(at, word).toString('latin1')))
+      return 'open'
     const colon = Math.min(this.#pastBlanks(word), limit)
     if (colon >= limit) return 'unknown'
     return this.#has(colon, ':') ? 'open' : colon

@@ -34,6 +34,7 @@ export type ChangeKind =
   | 'spelled a literal as JSON'
   | 'spelled a number as JSON'
   | 'took a fence body'
+  | 'took a tag block'
   | 'took an object from prose'
   | 'took the text of an envelope'
 

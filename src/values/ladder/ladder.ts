@@ -11,7 +11,7 @@ import {
   type Rules,
   type Tried,
 } from './attempt.ts'
-import { type Candidate, candidatesIn } from './candidates.ts'
+import { type Candidate, candidatesIn, hasQuotedKey } from './candidates.ts'
 import { type Change, changeOf } from './change.ts'
 import { controlsEscaped } from './control.ts'
 import type { Edited } from './edits.ts'
@@ -236,6 +236,9 @@ function takeFirst(
     }
   }
   const first = text.slice(0, end)
+  // As in prose: without a schema, only an object that begins with a key in double quotes is told from code.
+  if (!rules.check && !hasQuotedKey(first))
+    return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
   const changes = [...before, changeOf('took an object from prose', end, text.slice(end, end + 80), '')]
   return climbFurther(first, changes, rules, envelopes)
 }

@@ -14,7 +14,7 @@ export const MAX_GENERAL = 16 * 1024
  * they were spelled: it may have added or dropped commas, and nothing else.
  */
 export function commasMoved(text: string): Edited | undefined {
-  if (balancedEnd(text, 0) !== text.length) return undefined
+  if (balancedEnd(text, 0) !== text.length || hasNeighbours(text)) return undefined
   let repaired: string
   try {
     repaired = jsonrepair(text)
@@ -25,6 +25,11 @@ export function commasMoved(text: string): Edited | undefined {
   // A comma or a colon at the edge of a string may have lost its place, and then the string is another one.
   if (tokensOf(text) !== tokens || /^"[,:]|[,:]"$/m.test(tokens)) return undefined
   return { text: repaired, changes: [changeOf('moved commas (jsonrepair)', 0, '', '')] }
+}
+
+/** Whether two words or numbers have only blanks between them: `1 000` is one number, or two. */
+function hasNeighbours(text: string): boolean {
+  return /[^\s,"{}[\]:]\s+[^\s,"{}[\]:]/.test(text.replaceAll(/"(?:[^"\\]|\\.)*"/gsu, '""'))
 }
 
 /** The tokens of a text but for its commas and blanks. Bounded by MAX_GENERAL, so a regular expression is allowed here. */
