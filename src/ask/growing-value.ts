@@ -52,7 +52,9 @@ export class GrowingValue implements Handler {
 
   /** Nothing is in the root: no element and no key, not even one that is not shown. */
   isEmpty(): boolean {
-    return typeof this.root === 'object' && this.#key === '' && Object.keys(this.root ?? NO_OBJECT).length === 0
+    return (
+      typeof this.root === 'object' && this.#key === '' && Object.keys(this.root ?? NO_OBJECT).length === 0
+    )
   }
 
   /** What has become complete since this was asked before. */

@@ -38,20 +38,20 @@ interface Body {
  * What is held is what the scanner holds: a few bytes, or a think block that is not closed yet.
  */
 export function payloadSearch(options: SearchOptions): PayloadSearch {
-  const { tag, lines, root, maxDepth } = options
+  const { tag, lines, root, loose, maxDepth } = options
   const anywhere = tag === undefined && !lines
-  return search(options, {
+  return search(false, {
     tags: tag !== undefined ? [tag] : anywhere ? ['json'] : [],
     fences: anywhere,
     lines,
     objects: anywhere,
     think: !lines,
     needsPayload: anywhere,
-    loose: anywhere && options.loose,
+    loose: anywhere && loose,
     document: anywhere && root,
   })
 
-  function search({ loose }: SearchOptions, rules: Parameters<typeof openingScan>[0]): PayloadSearch {
+  function search(inBody: boolean, rules: Parameters<typeof openingScan>[0]): PayloadSearch {
     const scanner = openingScan(rules, opened)
     const { scan } = scanner
     const { tape } = scan
@@ -129,8 +129,8 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
     function judged(found: GrowingValue): GrowingValue | undefined {
       if (!found.begun()) return found.failed() ? undefined : found
       value = found
-      // Nothing in brackets counts if it is the whole input; otherwise it is prose, and the search goes on.
-      settled = !(found.done() && found.isEmpty())
+      // An empty object counts if it is the whole input. If something follows it is prose, and the search goes on.
+      settled = inBody || !(found.done() && found.isEmpty())
       return undefined
     }
 
@@ -154,7 +154,7 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
       }
       const payload = kind === 'tag' || isPayloadFence(label, '')
       if (!payload && label !== '' && !loose) return
-      const inner = search(options, { ...BODY, loose, document: root })
+      const inner = search(true, { ...BODY, loose, document: root })
       body = { inside: scan.inside, search: inner, needsBracket: !payload, begun: 0 }
       if (at < tape.end) searchBody(body, scan.decode(at, tape.end))
     }
