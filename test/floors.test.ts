@@ -20,9 +20,6 @@ const floors = [
   'cli',
 ]
 
-/** Circles that are still to be taken apart, each as its files in order. */
-const expectedCircles = ['ask/cache.ts ask/options.ts', 'ask/seek.ts ask/snapshots.ts']
-
 const src = fileURLToPath(new URL('../src', import.meta.url))
 
 describe('imports point down', () => {
@@ -46,13 +43,21 @@ describe('no two files import each other', () => {
     sourceFiles().map((file) => [file, targetsOf(file, readFileSync(join(src, file), 'utf8'))]),
   )
 
-  test('the files of a circle are known, and every circle that is known is there', () => {
-    expect(circlesIn(imports)).toEqual(expectedCircles)
+  test('no two files import each other, nor more of them in a circle', () => {
+    expect(circlesIn(imports)).toEqual([])
   })
 
   test('a circle of two, of three and of type imports is found, a diamond is none', () => {
     const code = (targets: readonly string[]) => targets.map((target) => `import type {} from '${target}'`)
-    const files = { a: ['./b'], b: ['./a'], c: ['./d', './e'], d: ['./f'], e: ['./f'], f: ['./c'], g: ['./h'] }
+    const files = {
+      a: ['./b'],
+      b: ['./a'],
+      c: ['./d', './e'],
+      d: ['./f'],
+      e: ['./f'],
+      f: ['./c'],
+      g: ['./h'],
+    }
     const graph = Object.entries(files).map(
       ([file, targets]) => [file, targetsOf(file, code(targets).join('\n'))] as const,
     )
@@ -106,7 +111,10 @@ function circlesIn(imports: ReadonlyMap<string, readonly string[]>): string[] {
   const reached = new Map([...imports.keys()].map((file) => [file, reachedFrom(file, imports)]))
   const circles = [...reached].flatMap(([file, far]) => {
     if (!far.has(file)) return []
-    return [...far].filter((other) => reached.get(other)?.has(file)).sort().join(' ')
+    return [...far]
+      .filter((other) => reached.get(other)?.has(file))
+      .sort()
+      .join(' ')
   })
   return [...new Set(circles)].sort()
 }

@@ -1,5 +1,5 @@
 import type { Schema } from '../values/schema/schema.ts'
-import { type Branch, type Completed, NOTHING, pointer } from './branch.ts'
+import { type Branch, type Completed, NOTHING, pointer } from './growing-value.ts'
 import { payloadSearch } from './payload-search.ts'
 
 export interface SnapshotOptions {
