@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { placeOf } from '../src/frames/place.ts'
 import { corpus } from './frames/corpus.ts'
 import { chunkSizes, cutOptions, hostileBytes } from './frames/hostile.ts'
-import { type CutFrame, type CutOptions, referenceFrames } from './frames/reference.ts'
+import { type CutFrame, type CutOptions, referenceFrames, referencePlaces } from './frames/reference.ts'
 import {
   byteByByte,
   everySplit,
@@ -166,6 +167,74 @@ describe('Bound: no frame outgrows maxFrame', () => {
   })
 })
 
+describe('64 KiB: what a mention of a tag or a quote in a fence may hold back', () => {
+  const near = 'y'.repeat(60_000)
+  const far = 'y'.repeat(70_000)
+  const tail = ' {"a":2}'
+
+  test.each([
+    ['hides up to its closer', `x <think>{"a":1}${near}</think>${tail}`, ['{"a":2}']],
+    [
+      'is prose if its closer is further off',
+      `x <think>{"a":1}${far}</think>${tail}`,
+      ['{"a":1}', '{"a":2}'],
+    ],
+    ['hides whatever its length if it begins its line', `<think>{"a":1}${far}</think>${tail}`, ['{"a":2}']],
+    ['lets later ones count', `x <think> ${far} <think>{"a":1}</think>${tail}`, ['{"a":2}']],
+  ])('a think block in mid-line %s', (_, text, wanted) => {
+    for (const size of [text.length, 1000, 4096]) {
+      const frames = scan(inSizes(Buffer.from(text), [size]), { lines: false })
+      expect(frames.filter(({ kind }) => kind !== 'text').map((frame) => frame.text)).toEqual(wanted)
+    }
+  })
+
+  test.each([
+    ['ends a fence that parses with it', near, 1],
+    ['is too far off', far, 2],
+  ])('a later closer %s', (_, filler, fences) => {
+    const text = `\`\`\`json\n{"a":"\n\`\`\`\n${filler}"}\n\`\`\`\n`
+    for (const size of [text.length, 1000, 4096]) {
+      const frames = scan(inSizes(Buffer.from(text), [size]), { lines: false })
+      expect(frames.filter(({ kind }) => kind === 'fence').length).toBe(fences)
+    }
+  })
+
+  test('escape sequences without end are not kept where no frame can hold them', () => {
+    const frames = scan(repeat('\u001b[1m'.repeat(2000), 500), { maxFrame: 10_000 })
+    expect(frames).toMatchObject([{ kind: 'text', from: 0, to: 4_000_000 }])
+  })
+})
+
+describe('Place: a character of a frame is found in the channel', () => {
+  test('random input', () => {
+    fc.assert(
+      fc.property(hostileBytes, cutOptions, chunkSizes, (bytes, options, sizes) => {
+        const wanted = referenceFrames(bytes, options)
+        for (const [index, frame] of scan(inSizes(bytes, sizes), options).entries()) {
+          const places = referencePlaces.get(wanted[index]!)
+          if (places) expect(placeFault(frame, places)).toBe(undefined)
+        }
+      }),
+      { numRuns: RUNS },
+    )
+  })
+})
+
+/** The first character whose place is not where the rest of the text was decoded from. */
+function placeFault(
+  frame: CutFrame,
+  { bytes, offsets }: { bytes: Buffer; offsets: readonly number[] },
+): string | undefined {
+  for (let units = 0; units < frame.text.length; units++) {
+    if (/^[\udc00-\udfff]$/.test(frame.text[units]!) && /^[\ud800-\udbff]$/.test(frame.text[units - 1] ?? ''))
+      continue
+    const index = offsets.indexOf(placeOf(frame, units))
+    if (index < 0 || bytes.subarray(index).toString() !== frame.text.slice(units))
+      return `${units} in ${JSON.stringify(frame)} is at ${placeOf(frame, units)}`
+  }
+  return undefined
+}
+
 describe('Line: hostile input ends in under 2 seconds', () => {
   const families: Record<string, string> = {
     'opening braces': '{',
@@ -185,6 +254,26 @@ describe('Line: hostile input ends in under 2 seconds', () => {
     'fences that are none': '```a`\n',
     'quoted fences': '> ```\n',
     'think openers': '\n<think>',
+    'think openers in mid-line': 'x <think>',
+    'think openers of two kinds': 'x <think> <thinking>',
+    'closed think blocks in unclosed ones': 'x <thinking> <think></think>',
+    'fences in strings': '```\n{"\n',
+    'fences in strings that end outside': '```\n{"\n```\n"\n```\n',
+    'fences in strings that balance': '```\n{"\n```\n":}\n```\n',
+    'comment openers': '{"a":/*',
+    slashes: '{"a":/',
+    'line comments': '{"a"://\n //',
+    'objects before commas': '{"a":1},',
+    'objects before words': '{"a":1}, word',
+    'objects before blanks': '{"a":1}   \n  ',
+    'brackets too many': '{"a":1}}',
+    'debris strings': '{"a":1}}"',
+    'debris words': '{"a":1}},word',
+    'indented lines': '   {',
+    'indented blanks': ' \t',
+    'bare keys': '{a:',
+    'arrays that may be': '[1\n',
+    'strings on lines': '"a\n',
     'torn lines': '{"a":"b\n',
     'lines that are none': '{"a":1} x\n',
     'NULs before nothing': '\0',
@@ -194,7 +283,11 @@ describe('Line: hostile input ends in under 2 seconds', () => {
     'CSI that never ends': '\x1b[1;',
     'OSC that never ends': '\x1b]0;',
   }
-  const options: CutOptions[] = [{}, { lines: false, needsPayload: true, loose: true, document: 'any' }]
+  const options: CutOptions[] = [
+    {},
+    { lines: false, needsPayload: true, loose: true, document: 'any' },
+    { objects: false, scalars: true, channel: 'pty' },
+  ]
   const cases = Object.entries(families).flatMap(([name, piece]) =>
     options.map((o) => [name, piece, o] as const),
   )

@@ -1,7 +1,7 @@
 import { openingScan } from '../frames/frames.ts'
 import type { Inside } from '../frames/scan.ts'
 import { BACKTICK, isBlank, isBracket, LF, OPEN_BRACE, TILDE } from '../json/characters.ts'
-import { isPayloadFence } from '../values/ladder/fence-body.ts'
+import { isPayloadFence } from '../values/ladder/payload-fence.ts'
 import { GrowingValue } from './growing-value.ts'
 
 export interface SearchOptions {

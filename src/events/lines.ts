@@ -202,14 +202,14 @@ function isFramedByC1(bytes: Buffer, start: number, end: number): boolean {
 /** Keeps what is no escape sequence. None crosses an LF, so each line is cleaned by itself. */
 function keepPlain(bytes: Buffer, offset: number, kept: Buffer[], runs: Kept[]): void {
   let at = offset
-  const remover = escapeRemover({
+  const remover = escapeRemover('pty', {
     keep(part) {
       kept.push(part)
       runs.push({ at, length: part.length })
       at += part.length
     },
-    drop(count) {
-      at += count
+    drop(part) {
+      at += part.length
     },
   })
   remover.write(bytes)

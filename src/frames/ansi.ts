@@ -1,9 +1,10 @@
 import { ESC, LF } from '../json/characters.ts'
+import type { Channel } from './chunk.ts'
 
 /** Where the remover puts what it keeps, and says what it takes out. */
 export interface Cleaned {
   keep(bytes: Buffer): void
-  drop(count: number): void
+  drop(bytes: Buffer): void
 }
 
 //  text ESC [ 3 1 m red ESC ] 0 ; title BEL text
@@ -21,28 +22,35 @@ type State =
 
 const C1_LEAD = 0xc2
 const BEL = 0x07
-const NEXT_LINE = 0x85
 const LEAD = Buffer.from([C1_LEAD])
 /** No sequence is longer: past it, an unfinished one is given up and the text goes on. */
 const MAX_SEQUENCE = 4096
 
 /**
- * Removes escape sequences from a channel, whatever its chunks: CSI, OSC, DCS and the other strings, two-byte
- * escapes, and C1 controls written as UTF-8. U+0085 stays: Codex writes it raw inside JSON strings, where it
- * is text. Carries one state and one counter from chunk to chunk.
+ * Removes escape sequences from a channel, whatever its chunks: CSI, OSC, DCS and the other strings, and two-byte
+ * escapes. C1 controls written as UTF-8 introduce sequences on a PTY only, and only those that can: the others, and
+ * all of them in a pipe, are text that a program wrote raw into a JSON string. Carries one state and one counter
+ * from chunk to chunk.
  */
-export function escapeRemover(out: Cleaned): { write(chunk: Buffer): void; end(): void } {
+export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: Buffer): void; end(): void } {
+  const terminal = channel === 'pty'
   let state: State = 'ground'
   let length = 0
 
   function write(chunk: Buffer): void {
     // Each needle is searched again only when its last hit lies behind: two dense kinds must not multiply.
     let escapeAt = indexOrEnd(chunk, ESC, 0)
-    let lead = nextC1(chunk, 0)
+    let lead = terminal ? nextC1(chunk, 0) : chunk.length
     let at = 0
     while (at < chunk.length) {
+      if (state === 'maybe-c1') {
+        at += settleC1(chunk[at]!)
+        continue
+      }
       if (state !== 'ground') {
-        at += step(chunk[at]!)
+        const from = at
+        at = passSequence(chunk, at)
+        if (at > from) out.drop(chunk.subarray(from, at))
         continue
       }
       if (escapeAt < at) escapeAt = indexOrEnd(chunk, ESC, at)
@@ -54,23 +62,35 @@ export function escapeRemover(out: Cleaned): { write(chunk: Buffer): void; end()
       if (next === chunk.length) break
       length = 1
       state = next === escapeAt ? 'escape' : 'maybe-c1'
-      if (state === 'escape') out.drop(1)
+      if (state === 'maybe-c1') continue
+      at = passSequence(chunk, at)
+      out.drop(chunk.subarray(next, at))
     }
+  }
+
+  /** Goes on with a sequence; answers one past the last byte that belongs to it, as far as it is here. */
+  function passSequence(chunk: Buffer, from: number): number {
+    let at = from
+    while (at < chunk.length && state !== 'ground') at += step(chunk[at]!)
+    return at
+  }
+
+  /** The byte behind a lead byte that ended its chunk; answers 1 if it was dealt with, 0 if it must be looked at. */
+  function settleC1(byte: number): 0 | 1 {
+    if (!introducesAsC1(byte)) {
+      out.keep(LEAD)
+      state = 'ground'
+      return 0
+    }
+    out.drop(Buffer.from([C1_LEAD, byte]))
+    length = 2
+    state = introduces(byte - 0x40)
+    return 1
   }
 
   /** Looks at one byte of a sequence; answers 1 if it belongs to it, 0 if it must be looked at anew. */
   function step(byte: number): 0 | 1 {
     switch (state) {
-      case 'maybe-c1':
-        if (byte < 0x80 || byte > 0x9f || byte === NEXT_LINE) {
-          out.keep(LEAD)
-          state = 'ground'
-          return byte === C1_LEAD ? 0 : keepOne(byte)
-        }
-        out.drop(2)
-        length = 2
-        state = introduces(byte - 0x40)
-        return 1
       case 'escape':
         if (byte >= 0x20 && byte <= 0x2f) return take('intermediate')
         if (byte >= 0x30 && byte <= 0x7e) return take(introduces(byte))
@@ -87,7 +107,7 @@ export function escapeRemover(out: Cleaned): { write(chunk: Buffer): void; end()
         if (byte === LF || length >= MAX_SEQUENCE) return abort()
         if (byte === BEL) return take('ground')
         if (byte === ESC) return take('string-escape')
-        return take(byte === C1_LEAD ? 'string-maybe-c1' : 'string')
+        return take(terminal && byte === C1_LEAD ? 'string-maybe-c1' : 'string')
       case 'string-escape':
         // ESC \ ends the string; any other ESC aborts it and begins a sequence of its own.
         if (byte === 0x5c) return take('ground')
@@ -98,6 +118,7 @@ export function escapeRemover(out: Cleaned): { write(chunk: Buffer): void; end()
         if (byte === 0x9c) return take('ground')
         state = 'string'
         return 0
+      case 'maybe-c1':
       case 'ground':
         return 0
       default:
@@ -106,7 +127,6 @@ export function escapeRemover(out: Cleaned): { write(chunk: Buffer): void; end()
   }
 
   function take(next: State): 1 {
-    out.drop(1)
     length++
     state = next
     return 1
@@ -115,12 +135,6 @@ export function escapeRemover(out: Cleaned): { write(chunk: Buffer): void; end()
   function abort(): 0 {
     state = 'ground'
     return 0
-  }
-
-  function keepOne(byte: number): 0 | 1 {
-    if (byte === ESC) return 0
-    out.keep(Buffer.from([byte]))
-    return 1
   }
 
   return {
@@ -148,6 +162,11 @@ function introduces(byte: number): State {
   }
 }
 
+/** Whether a C1 control can begin a sequence: DCS, SOS, CSI, OSC, PM, APC. */
+function introducesAsC1(byte: number): boolean {
+  return byte >= 0x90 && byte <= 0x9f && introduces(byte - 0x40) !== 'ground'
+}
+
 function indexOrEnd(chunk: Buffer, byte: number, from: number): number {
   const index = chunk.indexOf(byte, from)
   return index < 0 ? chunk.length : index
@@ -157,7 +176,7 @@ function indexOrEnd(chunk: Buffer, byte: number, from: number): number {
 function nextC1(chunk: Buffer, from: number): number {
   for (let lead = chunk.indexOf(C1_LEAD, from); lead >= 0; lead = chunk.indexOf(C1_LEAD, lead + 1)) {
     const second = chunk[lead + 1]
-    if (second === undefined || (second >= 0x80 && second <= 0x9f && second !== NEXT_LINE)) return lead
+    if (second === undefined || introducesAsC1(second)) return lead
   }
   return chunk.length
 }

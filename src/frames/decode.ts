@@ -13,7 +13,7 @@ export function firstInvalid(text: string, bytes: Buffer, from: number, to: numb
   if (!text.includes('\ufffd') || isUtf8(bytes.subarray(from, to))) return -1
   let at = from
   while (at < to) {
-    const length = characterLength(bytes, at, to)
+    const length = wellFormedLength(bytes, at, to)
     if (length === 0) return at
     at += length
   }
@@ -21,9 +21,22 @@ export function firstInvalid(text: string, bytes: Buffer, from: number, to: numb
 }
 
 /** The length of the well-formed character at `at`, or 0. */
-function characterLength(bytes: Buffer, at: number, to: number): number {
+function wellFormedLength(bytes: Buffer, at: number, to: number): number {
   const lead = bytes[at] ?? 0
   const length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : 4
   if (length === 1) return 1
   return at + length <= to && isUtf8(bytes.subarray(at, at + length)) ? length : 0
+}
+
+/** Bytes of the character at `at`, or of what a decoder takes for one where it is not UTF-8. */
+export function characterLength(bytes: Uint8Array, at: number): number {
+  const lead = bytes[at]!
+  const wanted = lead < 0xc2 || lead > 0xf4 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3
+  for (let more = 1; more <= wanted; more++) {
+    const byte = bytes[at + more] ?? 0
+    const least = more > 1 ? 0x80 : lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80
+    const most = more > 1 ? 0xbf : lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf
+    if (byte < least || byte > most) return more
+  }
+  return 1 + wanted
 }

@@ -7,9 +7,9 @@ import type { Scan } from './scan.ts'
  * rest, or `lookOutside` while nothing is. After `turn` emissions it stops, and goes on with `more`.
  */
 export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Required<Sink<Uint8Array>> {
-  const remover = escapeRemover({
+  const remover = escapeRemover(scan.channel, {
     keep: (bytes) => scan.tape.append(bytes),
-    drop: (count) => scan.tape.remove(count),
+    drop: (bytes) => scan.tape.remove(bytes),
   })
   let closed = false
   /** The turn was over before everything at hand was looked at. */

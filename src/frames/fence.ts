@@ -1,4 +1,5 @@
-import { BACKTICK, isBlank, LF, SPACE } from '../json/characters.ts'
+import { ByteBalance } from '../json/byte-balance.ts'
+import { BACKTICK, isBlank, isBracket, LF, SPACE } from '../json/characters.ts'
 import { type Container, type FenceHit, openings } from './fence-opening.ts'
 import { Needle } from './needle.ts'
 import type { Inside, Scan } from './scan.ts'
@@ -23,11 +24,37 @@ interface Opener extends Container {
   readonly body: number
 }
 
+/** A line that ends the block: the body ends at `from`, prose goes on at `to`. */
+interface Closer {
+  readonly from: number
+  readonly to: number
+  /** It is the line behind a block whose lines all carry quote marks. */
+  readonly outside: boolean
+}
+
+/** A search for a later closer, because the body is inside a JSON string at the first one. */
+interface Stretch {
+  readonly first: Closer
+  readonly balance: ByteBalance
+  /** Bytes before this position are in the balance. */
+  counted: number
+  tries: number
+}
+
+/** So far from its opener the closer of a stretched fence may be. */
+const MAX_STRETCH = 65_536
+/** So many bodies are parsed before the first closer is taken. */
+const MAX_TRIES = 8
+
 /**
  *     > ```json
  *     > {"a":1}        the body, without its `> `
  *     > ```
  *       ^ at least as long as the opener, nothing behind it
+ *
+ * A string of the body may hold such a line, with its line breaks written raw. Then a later closer ends the block, if
+ * what it ends parses once those breaks are blanks. A search that failed is not made again for a fence in the range
+ * that it covered: so each byte is looked at twice at most.
  */
 export function fenceMachine(scan: Scan): FenceMachine {
   const { tape } = scan
@@ -36,15 +63,21 @@ export function fenceMachine(scan: Scan): FenceMachine {
   const tildes = openings(scan, '~~~')
   let opener: Opener = { quotes: 0, indent: 0, from: 0, mark: 0, length: 0, info: '', body: 0 }
   let body = bodyLines(0)
+  let stretch: Stretch | undefined
+  /** A fence before this offset of the channel is not stretched. */
+  let searchedTo = 0
 
   const fence: Inside = {
     keep() {
       return opener.from
     },
     look() {
+      if (stretch) return lookFurther(stretch)
       const limit = scan.limit(opener.from)
       const closer = findCloser(Math.min(limit, tape.end), scan.ended && tape.end < limit)
       if (closer) {
+        stretch = stretchBehind(closer)
+        if (stretch) return lookFurther(stretch)
         cut(closer.from, closer.to, false)
         return true
       }
@@ -53,8 +86,64 @@ export function fenceMachine(scan: Scan): FenceMachine {
       return true
     },
     finish() {
-      cut(tape.end, tape.end, true)
+      if (stretch) endAtFirst(stretch)
+      else cut(tape.end, tape.end, true)
     },
+  }
+
+  /** A stretch if the body up to this closer is JSON that is inside a string. */
+  function stretchBehind(first: Closer): Stretch | undefined {
+    if (first.outside || tape.origin(opener.from) < searchedTo || !isBracket(firstOfBody(first.from)))
+      return undefined
+    const found: Stretch = { first, balance: new ByteBalance(), counted: opener.body, tries: 0 }
+    countTo(found, first.from)
+    if (!found.balance.inString) return undefined
+    startLine(first.to)
+    return found
+  }
+
+  function firstOfBody(end: number): number | undefined {
+    for (let line = opener.body; line < end; ) {
+      const found = tape.view.indexOf(LF, line - tape.base) + tape.base
+      let at = afterQuotes(line, found)
+      while (at < found && isBlank(scan.byte(at))) at++
+      if (at < found) return scan.byte(at)
+      line = found + 1
+    }
+    return undefined
+  }
+
+  function countTo(found: Stretch, position: number): void {
+    const { view, base } = tape
+    while (found.counted < position)
+      found.counted = found.balance.walk(view, base, found.counted, position, opener.body, false)
+  }
+
+  function lookFurther(found: Stretch): boolean {
+    const reach = Math.min(scan.limit(opener.from), tape.positionOf(tape.origin(opener.from) + MAX_STRETCH))
+    for (;;) {
+      const closer = findCloser(Math.min(reach, tape.end), scan.ended && tape.end < reach)
+      if (!closer && tape.end < reach) return false
+      if (!closer || closer.outside || found.tries === MAX_TRIES) break
+      countTo(found, closer.from)
+      if (!found.balance.inString && found.balance.depth <= 0) {
+        found.tries++
+        if (isJson(bodyText(closer.from, true))) {
+          cut(closer.from, closer.to, false)
+          return true
+        }
+      }
+      startLine(closer.to)
+    }
+    endAtFirst(found)
+    return true
+  }
+
+  /** No later closer will do. What was searched behind the first one is searched again, by prose. */
+  function endAtFirst({ first }: Stretch): void {
+    searchedTo = tape.origin(opener.from) + MAX_STRETCH
+    cut(first.from, first.to, false)
+    for (const needle of [lf, backticks.needle, tildes.needle]) needle.reset(first.to)
   }
 
   function skip() {
@@ -75,7 +164,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
   }
 
   /** The line that ends the block: `from` is where the body ends, `to` where prose goes on. */
-  function findCloser(bound: number, ended: boolean): { from: number; to: number } | undefined {
+  function findCloser(bound: number, ended: boolean): Closer | undefined {
     for (;;) {
       if (body.midLine) {
         const line = nextLine(bound)
@@ -84,8 +173,8 @@ export function fenceMachine(scan: Scan): FenceMachine {
       }
       const verdict = judgeLine(bound, ended)
       if (verdict === 'wait') return undefined
-      if (verdict === 'outside') return { from: body.line, to: body.line }
-      if (verdict === 'closes') return { from: body.line, to: body.at }
+      if (verdict === 'outside') return { from: body.line, to: body.line, outside: true }
+      if (verdict === 'closes') return { from: body.line, to: body.at, outside: false }
       body.midLine = true
     }
   }
@@ -168,24 +257,49 @@ export function fenceMachine(scan: Scan): FenceMachine {
   function cut(bodyEnd: number, to: number, open: boolean): void {
     const { from, info } = opener
     const textFrom = Math.min(opener.body, bodyEnd)
-    const textTo = bodyEnd > textFrom && scan.byte(bodyEnd - 1) === LF ? bodyEnd - 1 : bodyEnd
-    const plain = opener.quotes === 0 && opener.indent === 0
-    const text = plain ? scan.decode(textFrom, textTo) : unindented(textFrom, textTo)
-    scan.cut({ kind: 'fence', from, to, text, textFrom, textTo, label: info || undefined, open })
+    const textTo = beforeLf(textFrom, bodyEnd)
+    const lines = isPlain() ? undefined : contents(textFrom, textTo)
+    const text = bodyText(bodyEnd, false)
+    stretch = undefined
+    scan.cut({ kind: 'fence', from, to, text, textFrom, textTo, lines, label: info || undefined, open })
   }
 
-  /** The body with quote marks and indentation taken from each line. */
-  function unindented(from: number, to: number): string {
+  /** The body up to `bodyEnd` with quote marks and indentation taken from each line; `clean`: and escape sequences. */
+  function bodyText(bodyEnd: number, clean: boolean): string {
+    const from = Math.min(opener.body, bodyEnd)
+    const to = beforeLf(from, bodyEnd)
+    if (isPlain()) return clean ? scan.decodeClean(from, to) : scan.decode(from, to)
+    const ranges = contents(from, to)
     const lines: string[] = []
+    for (let index = 0; index < ranges.length; index += 2) {
+      const start = ranges[index]!
+      const end = ranges[index + 1]!
+      lines.push(clean ? scan.decodeClean(start, end) : scan.decode(start, end))
+    }
+    return lines.join('\n')
+  }
+
+  /** The last LF of a body belongs to its closer. */
+  function beforeLf(from: number, bodyEnd: number): number {
+    return bodyEnd > from && scan.byte(bodyEnd - 1) === LF ? bodyEnd - 1 : bodyEnd
+  }
+
+  function isPlain(): boolean {
+    return opener.quotes === 0 && opener.indent === 0
+  }
+
+  /** The ranges of the lines of a body, begin and end in turn, without quote marks and indentation. */
+  function contents(from: number, to: number): number[] {
+    const ranges: number[] = []
     for (let line = from; line <= to; ) {
       const found = tape.view.indexOf(LF, line - tape.base)
       const end = found < 0 ? to : Math.min(to, found + tape.base)
       let at = afterQuotes(line, end)
       for (let spaces = 0; spaces < opener.indent && at < end && scan.byte(at) === SPACE; spaces++) at++
-      lines.push(scan.decode(at, end))
+      ranges.push(at, end)
       line = end + 1
     }
-    return lines.join('\n')
+    return ranges
   }
 
   /** Where the content of a body line begins, after its `>` marks. */
@@ -213,13 +327,24 @@ export function fenceMachine(scan: Scan): FenceMachine {
         from,
       )
       const { quotes, indent } = container
-      const info = runEnd === lineEnd ? '' : scan.decode(runEnd, lineEnd).trim()
+      const info = runEnd === lineEnd ? '' : scan.decodeClean(runEnd, lineEnd).trim()
       const bodyFrom = Math.min(lineEnd + 1, tape.end)
       opener = { quotes, indent, from, mark, length: runEnd - from, info, body: bodyFrom }
+      stretch = undefined
       startLine(opener.body)
       scan.enter(fence)
       scan.opened?.('fence', from, bodyFrom, info)
     },
+  }
+}
+
+/** Whether a text is JSON, the line breaks and tabs in its strings forgiven. Asked for 64 KiB at most. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text.replace(/[\n\r\t]/g, ' '))
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -18,7 +18,10 @@ export interface Frame {
   readonly from: number
   /** One past the last byte. */
   readonly to: number
-  /** What stands between the delimiters, decoded, escape sequences removed. Empty for text ranges. */
+  /**
+   * What is between the delimiters, decoded; empty for text ranges. Of a PTY without its escape sequences, of a pipe
+   * as it was: there they are something a program wrote into its payload.
+   */
   readonly text: string
   /** For an item of a larger document: where in it, as a JSON pointer: `/issues/0`. */
   readonly path?: string
@@ -28,6 +31,13 @@ export interface Frame {
   readonly open?: true
   /** Nothing but blanks and closed think blocks stands before it: it may be the whole input. */
   readonly first?: true
+  /**
+   * For an object: what follows it, at this offset, is a bracket that was never opened, or a `,` or `:` before more
+   * JSON. So it is a piece of something broken, and the rest of that is passed over as text.
+   */
+  readonly broken?: number
+  /** For an object: it follows `[`, `{`, `,` or `":`, like the inside of a larger document. */
+  readonly attached?: true
   /** For text: only blanks. */
   readonly blank?: boolean
   /** What was noticed while cutting: FRAME_TOO_LONG, INVALID_UTF8, THINK_UNCLOSED. */

@@ -96,19 +96,22 @@ function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
   if (!Number.isSafeInteger(maxFrame) || maxFrame < 1) {
     throw new Fault('BAD_OPTION', `maxFrame must be a positive number of bytes, not ${maxFrame}`)
   }
+  const lines = options.lines ?? true
+  // Where every line is a frame, nothing else can be.
+  const everyLine = lines && (options.everyLine ?? false)
   return {
-    tags,
+    tags: everyLine ? [] : tags,
     maxFrame,
-    fences: options.fences ?? true,
-    lines: options.lines ?? true,
-    objects: options.objects ?? true,
-    think: options.think ?? true,
+    fences: !everyLine && (options.fences ?? true),
+    lines,
+    objects: !everyLine && (options.objects ?? true),
+    think: !everyLine && (options.think ?? true),
     text: options.text ?? true,
     needsPayload: options.needsPayload ?? false,
     loose: options.loose ?? false,
-    document: options.document ?? false,
+    document: !everyLine && (options.document ?? false),
     scalars: options.scalars ?? false,
-    everyLine: options.everyLine ?? false,
+    everyLine,
     turn: options.turn ?? Number.POSITIVE_INFINITY,
   }
 }

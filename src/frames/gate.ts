@@ -1,4 +1,25 @@
-import { COLON, isBlank, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../json/characters.ts'
+import {
+  APOSTROPHE,
+  AT,
+  BACKSLASH,
+  BACKTICK,
+  beginsLiteral,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  DOT,
+  HASH,
+  isBlank,
+  isDigit,
+  isWordCharacter,
+  LESS,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  SLASH,
+} from '../json/characters.ts'
 
 /**
  * How sure an opening bracket must be before it counts as one: in prose (`strict`), in prose when a schema can
@@ -8,11 +29,11 @@ export type GateKind = 'strict' | 'loose' | 'document'
 
 /**
  * Judges an opening bracket by what follows it, byte by byte: true, it opens; false, it is prose; undefined,
- * go on. `{cmd}` and `fn() { }` must not open, `{ "a"` must, and blanks in between may go on for ever.
+ * go on. `{cmd}` and `fn() { }` must not open, `{ "a"` and `{name: 1` must, and blanks in between may go on for ever.
  *
  * @example
- * const judge = gate('loose', OPEN_BRACE)
- * judge(0x61 /* a *\/) // undefined: an identifier, so a colon must follow
+ * const judge = gate('strict', OPEN_BRACE)
+ * judge(0x61 /* a *\/) // undefined: a bare key, so a colon must follow
  */
 export function gate(kind: GateKind, opening: number): (byte: number) => boolean | undefined {
   //  { name : 1
@@ -20,22 +41,47 @@ export function gate(kind: GateKind, opening: number): (byte: number) => boolean
   //    ^^^^ word
   //        ^ colon
   let expects: 'first' | 'word' | 'colon' = 'first'
+  /** Bytes of a curly quote that have been seen: E2 80 9C. */
+  let curly = 0
   return (byte) => {
     if (expects === 'word') {
-      if (isWordByte(byte)) return undefined
+      if (curly > 0 && byte === CURLY[curly]) {
+        curly++
+        return curly === CURLY.length ? true : undefined
+      }
+      curly = 0
+      if (kind === 'document') return judgeFirstWords(opening, byte)
+      if (opening === OPEN_BRACKET) return false
+      if (isWordCharacter(byte)) return undefined
       expects = 'colon'
     }
     if (isBlank(byte)) return undefined
     if (expects === 'colon') return byte === COLON
-    if (opening === OPEN_BRACKET) return byte === OPEN_BRACE || (kind === 'document' && beginsValue(byte))
-    if (byte === QUOTE) return true
-    if (kind === 'strict') return false
-    if (byte === APOSTROPHE) return true
-    if (kind === 'document' && (byte === SLASH || byte === 0x7d)) return true
-    if (!isWordByte(byte) || isDigit(byte)) return false
+    const opens = opening === OPEN_BRACKET ? opensArray(kind, byte) : opensObject(kind, byte)
+    if (opens) return true
+    const mayBeCurly = byte === CURLY[0] && (opening === OPEN_BRACE || kind === 'document')
+    if (kind === 'document' ? !isBareCharacter(byte) : !mayBeCurly && !mayBeginKey(opening, byte))
+      return false
+    curly = mayBeCurly ? 1 : 0
     expects = 'word'
     return undefined
   }
+}
+
+function mayBeginKey(opening: number, byte: number): boolean {
+  return opening === OPEN_BRACE && isWordCharacter(byte)
+}
+
+//  {first name: 1   {name": 1   [text", "b"
+//            ^          ^           ^ opens
+/** At the very start of the input a key may have blanks in it, and a key or a text may have lost its opening quote. */
+function judgeFirstWords(opening: number, byte: number): boolean | undefined {
+  if (byte === QUOTE || (byte === COLON && opening === OPEN_BRACE)) return true
+  return isBareCharacter(byte) || isBlank(byte) ? undefined : false
+}
+
+function isBareCharacter(byte: number): boolean {
+  return isWordCharacter(byte) || byte === DOT || byte === APOSTROPHE || byte === SLASH || byte === AT
 }
 
 /**
@@ -53,30 +99,36 @@ export function opensInProse(text: string, loose: boolean): boolean {
 export function opensAs(kind: GateKind, text: string): boolean {
   const judge = gate(kind, text.charCodeAt(0))
   for (let at = 1; at < text.length; at++) {
-    const opens = judge(text.charCodeAt(at))
-    if (opens !== undefined) return opens
+    const unit = text.charCodeAt(at)
+    for (const byte of unit === CURLY_QUOTE ? CURLY : [unit]) {
+      const opens = judge(byte)
+      if (opens !== undefined) return opens
+    }
   }
   return false
 }
 
-const APOSTROPHE = 0x27
-const SLASH = 0x2f
+/** `\u201c`, as a unit and in UTF-8. */
+const CURLY_QUOTE = 0x201c
+const CURLY = [0xe2, 0x80, 0x9c]
 
-function isDigit(byte: number): boolean {
-  return byte >= 0x30 && byte <= 0x39
+function opensObject(kind: GateKind, byte: number): boolean {
+  if (byte === QUOTE || byte === APOSTROPHE) return true
+  return kind === 'document' && (byte === CLOSE_BRACE || beginsOddly(byte))
 }
 
-function isWordByte(byte: number): boolean {
-  return (
-    (byte >= 0x61 && byte <= 0x7a) ||
-    (byte >= 0x41 && byte <= 0x5a) ||
-    isDigit(byte) ||
-    byte === 0x5f ||
-    byte === 0x24
-  )
+function opensArray(kind: GateKind, byte: number): boolean {
+  if (byte === OPEN_BRACE) return true
+  if (kind === 'strict') return false
+  if (byte === QUOTE || byte === OPEN_BRACKET || byte === MINUS || isDigit(byte) || beginsLiteral(byte))
+    return true
+  return kind === 'document' && (byte === CLOSE_BRACKET || byte === APOSTROPHE || beginsOddly(byte))
 }
 
-/** What an element of an array, or its end, may begin with. */
-function beginsValue(byte: number): boolean {
-  return isDigit(byte) || '[]"\'-tfn'.includes(String.fromCharCode(byte))
+/** A comment, a needless comma, another quote, or quotes that were escaped once too often: `{\"a\":1}`. */
+function beginsOddly(byte: number): boolean {
+  return ODD[byte] === 1
 }
+
+const ODD = new Uint8Array(256)
+for (const byte of [SLASH, HASH, BACKSLASH, COMMA, BACKTICK, LESS]) ODD[byte] = 1

@@ -1,4 +1,4 @@
-import { bomAt, isBlank, LF, NUL } from '../json/characters.ts'
+import { bomAt, COLON, COMMA, isBlank, LF, NUL, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../json/characters.ts'
 import type { Tape } from './tape.ts'
 
 /** A fence prefix may be so long; anything longer is prose. */
@@ -6,7 +6,7 @@ const MAX_PREFIX = 64
 
 /**
  * Answers what stands between the start of a line and a position in it, looking back only over bytes that can
- * matter. Bytes that the tape has let go of are remembered as four facts about the line they belong to.
+ * matter. Bytes that the tape has let go of are remembered as a few facts.
  */
 export class LineHead {
   readonly #tape: Tape
@@ -16,6 +16,9 @@ export class LineHead {
   #blank = true
   #nul = false
   #prefix: string | undefined = ''
+  /** The last byte that is no blank, and the one before it; -1 for none. */
+  #last = -1
+  #lastButOne = -1
 
   constructor(tape: Tape) {
     this.#tape = tape
@@ -26,7 +29,7 @@ export class LineHead {
     return this.#walk(position, (byte) => byte === NUL, this.#bare)
   }
 
-  /** True if a NUL stands before `position` on its line, which is bare. */
+  /** True if a NUL stands before `position` on its line, which is blank up to there. */
   nul(position: number): boolean {
     const { view, base } = this.#tape
     for (let at = position; at > this.#known; at--) {
@@ -57,16 +60,41 @@ export class LineHead {
       : this.#slice(at, position, this.#prefix)
   }
 
+  /**
+   * True if what precedes `position` looks like the inside of a larger document: `[`, `{`, `,`, or a colon behind a
+   * quote. Blanks do not count, and lines neither.
+   */
+  attached(position: number): boolean {
+    const { last, lastButOne } = this.#tail(position)
+    if (last === COLON) return lastButOne === QUOTE
+    return last === OPEN_BRACKET || last === OPEN_BRACE || last === COMMA
+  }
+
   /** Notes the facts about the line at `position`, because the bytes before it are about to go. */
   remember(position: number): void {
     if (position <= this.#known) return
     const bare = this.bare(position)
     const blank = this.blank(position)
-    this.#nul = bare && this.nul(position)
+    const { last, lastButOne } = this.#tail(position)
+    this.#nul = blank && this.nul(position)
     this.#prefix = this.prefix(position)
     this.#bare = bare
     this.#blank = blank
+    this.#last = last
+    this.#lastButOne = lastButOne
     this.#known = position
+  }
+
+  #tail(position: number): { last: number; lastButOne: number } {
+    const { view, base } = this.#tape
+    let last = -1
+    for (let at = position; at > this.#known; at--) {
+      const byte = view[at - 1 - base]!
+      if (isBlank(byte)) continue
+      if (last >= 0) return { last, lastButOne: byte }
+      last = byte
+    }
+    return last < 0 ? { last: this.#last, lastButOne: this.#lastButOne } : { last, lastButOne: this.#last }
   }
 
   #walk(position: number, passes: (byte: number | undefined) => boolean, before: boolean): boolean {

@@ -1,12 +1,18 @@
+import { ByteBalance } from '../json/byte-balance.ts'
 import {
+  APOSTROPHE,
   CLOSE_BRACE,
   CLOSE_BRACKET,
-  isProtected,
-  LF,
-  OPEN_BRACE,
-  OPEN_BRACKET,
+  COLON,
+  COMMA,
+  isBlank,
+  isBracket,
+  isDigit,
+  isWordCharacter,
+  MINUS,
   QUOTE,
 } from '../json/characters.ts'
+import { debrisMachine, isLiteral, MAX_WORD } from './debris.ts'
 import { type GateKind, gate } from './gate.ts'
 import type { Inside, Scan } from './scan.ts'
 
@@ -16,7 +22,7 @@ export interface Interruptions {
   nextTag(from: number): number
   /** The next fence line; not `decided` while its line is not complete. */
   nextFence(from: number): { readonly at: number; readonly decided: boolean }
-  /** Up to here it is known what is a tag opener or a fence; behind it may stand half of one. */
+  /** Up to here it is known what is a tag opener or a fence; behind it may be half of one. */
   known(): number
   /** Whether NDJSON records are cut: then a torn record must not swallow the next line. */
   readonly lines: boolean
@@ -30,6 +36,7 @@ const MAX_BROKEN = 65_536
  *
  *     The result is {"a": [1, "}"]} as asked.
  *                   ^ from        ^ depth 0
+ *                                   ^ what follows decides whether it was a whole
  *
  * Only the outermost candidate is tried, and one that fails is left where it failed: nothing is read twice.
  */
@@ -38,6 +45,7 @@ export function objectMachine(
   interruptions: Interruptions,
 ): (from: number, kind: GateKind, first: boolean) => void {
   const { tape } = scan
+  const passDebris = debrisMachine(scan, interruptions)
   let candidate = newCandidate(0, 'strict', false)
 
   function newCandidate(from: number, kind: GateKind, first: boolean) {
@@ -47,11 +55,15 @@ export function objectMachine(
       judge: gate(kind, scan.byte(from) ?? 0),
       /** Everything before it has been looked at. */
       seek: from + 1,
-      opened: false,
-      depth: 1,
-      inString: false,
-      /** A raw LF stood inside a string: this is not JSON, at best something to repair. */
-      broken: false,
+      stage: 'gate' as 'gate' | 'body' | 'behind' | 'separated',
+      balance: new ByteBalance(),
+      /** A raw LF was inside a string: this is not JSON, at best something to repair. */
+      torn: false,
+      attached: false,
+      /** One past its closer, once that is found. */
+      to: 0,
+      /** The `,` or `:` behind it. */
+      separator: 0,
     }
   }
 
@@ -61,21 +73,25 @@ export function objectMachine(
     },
     look() {
       const limit = scan.limit(candidate.from)
-      if (!candidate.opened) {
+      if (candidate.stage === 'gate') {
         const opens = passGate(Math.min(limit, tape.end))
         if (opens === undefined) return tape.end >= limit && outgrow(limit)
-        if (!opens) {
-          scan.leave(candidate.seek)
-          return true
-        }
-        candidate.opened = true
+        if (!opens) return leave(candidate.seek)
+        candidate.stage = 'body'
+        candidate.balance.depth = 1
         scan.opened?.('object', candidate.from, candidate.seek)
       }
-      return walk(limit)
+      if (candidate.stage === 'body' && !walk(limit)) return false
+      if (scan.inside !== object || candidate.stage === 'body') return true
+      const broken = lookBehind(Math.min(limit, tape.end), tape.end >= limit)
+      if (broken === undefined) return false
+      cut(broken)
+      return true
     },
     finish() {
-      if (candidate.opened) cut(tape.end, true)
-      else scan.leave(tape.end)
+      if (candidate.stage === 'gate') scan.leave(tape.end)
+      else if (candidate.stage === 'body') cutOpen()
+      else cut(lookBehind(tape.end, true) ?? -1)
     },
   }
 
@@ -87,61 +103,84 @@ export function objectMachine(
     return undefined
   }
 
-  /** Looks at the body. True: the candidate is over, one way or the other; false: it waits. */
+  /** Looks at the body. True: the candidate is over or closed, one way or the other; false: it waits. */
   function walk(limit: number): boolean {
     for (;;) {
-      const { seek, from } = candidate
-      const brokenLimit = candidate.broken ? tape.positionOf(tape.origin(from) + MAX_BROKEN) : limit
+      const { seek, from, balance } = candidate
+      const tornLimit = candidate.torn ? tape.positionOf(tape.origin(from) + MAX_BROKEN) : limit
       const tag = interruptions.nextTag(seek)
       const fence = interruptions.nextFence(seek)
-      const stop = Math.min(limit, brokenLimit, interruptions.known(), tag, fence.at)
+      const stop = Math.min(limit, tornLimit, interruptions.known(), tag, fence.at)
       if (walkTo(stop)) return true
-      if (candidate.seek < stop) continue // A string broke: the limits are others now.
+      if (candidate.seek < stop) continue // A string is torn: the limits are others now.
       if (stop === limit) return outgrow(limit)
-      if (stop === brokenLimit) return leave(candidate.seek)
+      if (stop === tornLimit) return leave(candidate.seek)
       if (stop === fence.at) return fence.decided && leave(stop)
       if (stop !== tag) return false
-      if (!candidate.inString || candidate.broken) return leave(stop)
+      if (!balance.inString || candidate.torn) return leave(stop)
       candidate.seek = stop + 1
     }
   }
 
-  /** Walks to `stop`, or to just behind the line break that breaks a string. True if the candidate is over. */
+  /** Walks to `stop`, or to just behind the line break that tears a string. True if the candidate is over or closed. */
   function walkTo(stop: number): boolean {
-    const { view, base } = tape
-    const to = stop - base
-    const floor = candidate.from - base
-    let { depth, inString } = candidate
-    let at = candidate.seek - base
-    while (at < to) {
-      const byte = view[at] as number
-      if (MATTERS[byte] === 0) {
-        at++
-        continue
-      }
-      if (byte === QUOTE) {
-        if (!isProtected(view, at, floor)) inString = !inString
-      } else if (byte === LF) {
-        if (inString && !candidate.broken) {
-          candidate.broken = true
-          at++
+    const { balance, from } = candidate
+    while (candidate.seek < stop) {
+      candidate.seek = balance.walk(tape.view, tape.base, candidate.seek, stop, from, candidate.torn)
+      switch (balance.stop) {
+        case 'end':
+          return false
+        case 'line-end':
+          candidate.torn = true
+          return false
+        case 'bracket':
+          if (interruptions.lines && scan.head.bare(candidate.seek)) return leave(candidate.seek)
+          candidate.seek++
           break
-        }
-      } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-        if (!inString) depth++
-        else if (candidate.broken && interruptions.lines && scan.head.bare(at + base)) return leave(at + base)
-      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-        if (!inString && --depth === 0) {
-          cut(at + base + 1, false)
+        case 'closed':
+          candidate.to = candidate.seek
+          candidate.stage = 'behind'
           return true
-        }
+        default:
+          return balance.stop satisfies never
       }
-      at++
     }
-    candidate.depth = depth
-    candidate.inString = inString
-    candidate.seek = at + base
     return false
+  }
+
+  //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
+  //         ^ broken            ^ broken           ^ not
+  //
+  /** Where it is broken, -1 if it is not, undefined if more bytes must tell. At the limit nothing follows. */
+  function lookBehind(bound: number, over: boolean): number | undefined {
+    if (candidate.stage === 'behind') {
+      const byte = nextByte(bound)
+      if (byte === undefined) return over ? -1 : undefined
+      if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return candidate.seek
+      if (byte !== COMMA && byte !== COLON) return -1
+      candidate.separator = candidate.seek++
+      candidate.stage = 'separated'
+    }
+    const byte = nextByte(bound)
+    if (byte === undefined) return over ? -1 : undefined
+    const opens =
+      isQuote(byte) || isBracket(byte) || isDigit(byte) ? true : opensWithWord(candidate.seek, bound, over)
+    return opens === undefined ? undefined : opens ? candidate.separator : -1
+  }
+
+  function nextByte(bound: number): number | undefined {
+    while (candidate.seek < bound && isBlank(scan.byte(candidate.seek))) candidate.seek++
+    return candidate.seek < bound ? scan.byte(candidate.seek) : undefined
+  }
+
+  /** Whether a number, a literal or a bare key with its colon begins at `from`. At most a word is read again. */
+  function opensWithWord(from: number, bound: number, over: boolean): boolean | undefined {
+    let to = from
+    while (to < bound && to - from <= MAX_WORD && isWordCharacter(scan.byte(to))) to++
+    if (to === from || to - from > MAX_WORD) return false
+    if (to === bound && !over) return undefined
+    if (scan.byte(from) === MINUS) return to - from > 1 && isDigit(scan.byte(from + 1)!)
+    return (to < bound && scan.byte(to) === COLON) || isLiteral(scan, from, to)
   }
 
   function leave(position: number): true {
@@ -160,26 +199,28 @@ export function objectMachine(
     return leave(limit)
   }
 
-  function cut(to: number, open: boolean): void {
-    const { from, first } = candidate
-    scan.cut({
-      kind: 'object',
-      from,
-      to,
-      text: scan.decode(from, to),
-      textFrom: from,
-      textTo: to,
-      open,
-      first,
-    })
+  function cut(broken: number): void {
+    const { from, to, first, attached } = candidate
+    const text = scan.decode(from, to)
+    const range = { kind: 'object', from, to, text, textFrom: from, textTo: to } as const
+    scan.cut(broken < 0 ? { ...range, first, attached } : { ...range, first, attached, broken })
+    if (broken >= 0) passDebris(to)
+  }
+
+  function cutOpen(): void {
+    const { from, first, attached } = candidate
+    const to = tape.end
+    const text = scan.decode(from, to)
+    scan.cut({ kind: 'object', from, to, text, textFrom: from, textTo: to, open: true, first, attached })
   }
 
   return (from, kind, first) => {
     candidate = newCandidate(from, kind, first)
+    candidate.attached = scan.head.attached(from)
     scan.enter(object)
   }
 }
 
-/** One for the bytes that the walk does something about, zero for all others. */
-const MATTERS = new Uint8Array(256)
-for (const byte of [QUOTE, LF, OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET]) MATTERS[byte] = 1
+function isQuote(byte: number): boolean {
+  return byte === QUOTE || byte === APOSTROPHE
+}

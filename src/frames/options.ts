@@ -26,7 +26,7 @@ export interface OpenerRules {
   readonly document?: false | 'object' | 'any' | undefined
   /** With `lines`: a line that is one JSON string, number or literal is a line frame. @default false */
   readonly scalars?: boolean | undefined
-  /** With `lines`: every line that is not blank is a line frame, JSON or not. @default false */
+  /** With `lines`: every line that is not blank is a line frame, JSON or not, and nothing else is cut. @default false */
   readonly everyLine?: boolean | undefined
   /** Frames to emit before the rest waits for `more()`. @default no end, and no need to call it */
   readonly turn?: number | undefined

@@ -1,7 +1,7 @@
 import { bomAt, isBlank, isBracket, LESS, NUL } from '../json/characters.ts'
 import { fenceMachine } from './fence.ts'
 import type { FenceHit } from './fence-opening.ts'
-import { lineMachine } from './line.ts'
+import { beginsScalarLine, lineMachine } from './line.ts'
 import { Needle, NOWHERE } from './needle.ts'
 import { objectMachine } from './object.ts'
 import type { ScanOptions } from './options.ts'
@@ -22,17 +22,22 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
   const tags = options.tags.map((name) => tagMachine(scan, name, options.needsPayload))
   const think = options.think ? thinkMachine(scan, thinkClosed) : undefined
   const fences = options.fences ? fenceMachine(scan) : undefined
-  const openLine = options.lines ? lineMachine(scan, options.objects, giveUpLine) : undefined
+  const openLine = options.lines ? lineMachine(scan, options, giveUpLine) : undefined
   const openObject = options.objects
     ? objectMachine(scan, { nextTag, nextFence, known, lines: options.lines })
     : undefined
   const openScalar = scalarMachine(scan, (from) => scan.leave(from))
+  /** Whether lines must be looked for that begin with no bracket. */
+  const anyLine = options.lines && (options.everyLine || options.scalars)
+  const lf = new Needle(tape, '\n')
   const brace = new Needle(tape, '{')
   const bracket = new Needle(tape, '[')
   /** The bracket of a line that turned out to be no record. */
   let noRecord = -1
   /** Brackets before this position are prose. */
   let passed = 0
+  /** No line before this position is one of those; only blanks precede it on its own. */
+  let lineSeek = 0
   /** Where the first non-blank byte of the input is looked for; NOWHERE when that is over. */
   let documentFrom = options.document ? 0 : NOWHERE
   let documentThink = -1
@@ -43,7 +48,7 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
       if (found !== undefined) return found
     }
     const from = scan.position
-    if (openLine && isBracket(scan.byte(from)) && from !== noRecord && head.bare(from)) {
+    if (openLine && isBracket(scan.byte(from)) && from !== noRecord && head.blank(from)) {
       // A record at the very position needs no search to be found.
       openLine(from)
       return true
@@ -52,7 +57,8 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
     const thinking = think ? think.next(from) : NOWHERE
     const fence = nextFence(from)
     const bare = openLine || openObject ? nextBracket(from) : NOWHERE
-    const at = Math.min(tag, thinking, fence.at, bare)
+    const line = anyLine ? nextLine(from) : NOWHERE
+    const at = Math.min(tag, thinking, fence.at, bare, line)
     if (at === NOWHERE) {
       scan.position = Math.max(from, tape.end - longestOpener + 1)
       return false
@@ -63,7 +69,7 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
     else if (at === fence.at) {
       if (!fence.decided) return false
       fences?.open(at)
-    } else if (openLine && at !== noRecord && head.bare(at)) openLine(at)
+    } else if (at === line || (openLine && at !== noRecord && head.blank(at))) openLine?.(at)
     else openObject?.(at, options.loose ? 'loose' : 'strict', false)
     return true
   }
@@ -90,9 +96,42 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
     for (;;) {
       const start = Math.max(from, passed)
       const at = Math.min(brace.next(start), bracket.next(start))
-      if (openObject || at === NOWHERE || (at !== noRecord && head.bare(at))) return at
+      if (openObject || at === NOWHERE || (at !== noRecord && head.blank(at))) return at
       passed = at + 1
     }
+  }
+
+  /** The next line that may be a record though it begins with no bracket. Its first byte after blanks tells. */
+  function nextLine(from: number): number {
+    let at = lineSeek >= from ? lineSeek : head.blank(from) ? from : afterLine(from)
+    for (;;) {
+      at = afterBlanks(at)
+      if (at !== NOWHERE) lineSeek = at
+      const byte = scan.byte(at)
+      if (byte === undefined || isPartialBom(at)) return NOWHERE
+      if (at !== noRecord && (options.everyLine || beginsScalarLine(byte))) return at
+      at = afterLine(at)
+    }
+  }
+
+  function afterLine(from: number): number {
+    return lf.next(from) + 1
+  }
+
+  function afterBlanks(from: number): number {
+    let at = from
+    for (;;) {
+      const byte = scan.byte(at)
+      if (byte === NUL || isBlank(byte)) at++
+      else if (bomAt(tape.view, at - tape.base) === 3) at += 3
+      else return at
+    }
+  }
+
+  /** A BOM that has not come whole. */
+  function isPartialBom(at: number): boolean {
+    if (scan.ended || at + 3 <= tape.end || scan.byte(at) !== 0xef) return false
+    return at + 1 === tape.end || scan.byte(at + 1) === 0xbb
   }
 
   function giveUpLine(): void {

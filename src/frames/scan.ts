@@ -6,6 +6,7 @@ import { firstInvalid } from './decode.ts'
 import { Decoder } from './decoder.ts'
 import type { Frame } from './frame.ts'
 import { LineHead } from './line-head.ts'
+import { keepPlaces, textStart } from './place.ts'
 import { Tape } from './tape.ts'
 
 /** The inside of a frame: a machine that looks on from where it stopped. */
@@ -24,13 +25,21 @@ export interface Cut {
   readonly from: number
   readonly to: number
   readonly text: string
-  /** The range that `text` was decoded from, for INVALID_UTF8. */
+  /** The range that `text` was decoded from. */
   readonly textFrom: number
   readonly textTo: number
+  /** The ranges of its lines, begin and end in turn, if something was left out between them. */
+  readonly lines?: readonly number[] | undefined
   readonly label?: string | undefined
   readonly open?: boolean | undefined
   readonly first?: boolean | undefined
+  readonly attached?: boolean | undefined
+  /** The position behind an object that shows it to be a piece of something broken. */
+  readonly broken?: number | undefined
 }
+
+/** What is asked about a piece whose text was decoded. */
+export type Piece = Pick<Cut, 'kind' | 'text' | 'textFrom' | 'textTo' | 'lines'>
 
 /**
  * Is told what opens, as soon as that is sure: a block with the position of its opener and that of its body, and the
@@ -60,7 +69,7 @@ export class Scan {
   /** Set when a tag block without payload, never closed, has been read again as prose. */
   rereadTag = false
 
-  readonly #channel: Channel
+  readonly channel: Channel
   readonly #decoder: Decoder
   readonly #next: Sink<Frame>
   readonly #withText: boolean
@@ -71,10 +80,10 @@ export class Scan {
   #textSeen = 0
 
   constructor(channel: Channel, next: Sink<Frame>, options: { maxFrame: number; text: boolean }) {
-    this.#channel = channel
+    this.channel = channel
     this.#next = next
     this.maxFrame = options.maxFrame
-    this.tape = new Tape(options.maxFrame)
+    this.tape = new Tape(options.maxFrame, channel !== 'pty')
     this.head = new LineHead(this.tape)
     this.#decoder = new Decoder(this.tape)
     this.#withText = options.text
@@ -95,7 +104,14 @@ export class Scan {
     return this.tape.positionOf(this.tape.origin(from) + this.maxFrame)
   }
 
+  /** The text of a range. In a pipe, escape sequences inside of it are a part of it; on a PTY they are not. */
   decode(from: number, to: number): string {
+    if (this.tape.isInterrupted(from, to)) return this.tape.original(from, to).toString('utf8')
+    return this.#decoder.decode(from, to)
+  }
+
+  /** The text of a range without any escape sequence, as the machines see it. */
+  decodeClean(from: number, to: number): string {
     return this.#decoder.decode(from, to)
   }
 
@@ -111,7 +127,7 @@ export class Scan {
     const to = tape.origin(cut.to - 1) + 1
     const frame: { -readonly [K in keyof Frame]: Frame[K] } = {
       kind: cut.kind,
-      channel: this.#channel,
+      channel: this.channel,
       from,
       to,
       text: cut.text,
@@ -119,8 +135,11 @@ export class Scan {
     if (cut.label !== undefined) frame.label = cut.label
     if (cut.open) frame.open = true
     if (cut.first) frame.first = true
+    if (cut.attached) frame.attached = true
+    if (cut.broken !== undefined) frame.broken = tape.origin(cut.broken)
     const notes = this.notesOf(cut)
     if (notes) frame.notes = notes
+    if (cut.kind === 'fence' || notes || this.tape.isMarked) this.keepPlaces(frame, cut)
     this.#textFrom = to
     this.#textBlank = true
     this.#textSeen = cut.to
@@ -130,21 +149,68 @@ export class Scan {
   }
 
   /** What there is to tell about a piece: bytes that are not UTF-8, NULs before it, a think block around it. */
-  notesOf(cut: Pick<Cut, 'kind' | 'text' | 'textFrom' | 'textTo'>): Note[] | undefined {
-    const { view, base } = this.tape
-    const plain = this.#decoder.isPlain(cut.textFrom, cut.textTo)
-    const invalid = plain ? -1 : firstInvalid(cut.text, view, cut.textFrom - base, cut.textTo - base)
+  notesOf(cut: Piece): Note[] | undefined {
+    const invalid = this.#invalidIn(cut)
     const nul = cut.kind === 'line' && this.head.nul(cut.textFrom)
     if (invalid < 0 && !nul && !this.unclosedThink) return undefined
     const notes: Note[] = []
     if (nul) notes.push({ code: 'NUL_BYTES', message: 'NUL bytes before the record were passed over' })
     if (invalid >= 0) {
-      const at = this.tape.origin(invalid + base)
-      notes.push({ code: 'INVALID_UTF8', message: `byte ${at} of ${this.#channel} is not UTF-8`, at })
+      const message = `byte ${invalid} of ${this.channel} is not UTF-8`
+      notes.push({ code: 'INVALID_UTF8', message, at: invalid })
     }
     if (this.unclosedThink)
       notes.push({ code: 'THINK_UNCLOSED', message: 'found in a think block that was never closed' })
     return notes
+  }
+
+  /** Lets `placeOf` answer for a frame whose text is not the bytes from its beginning on, one by one. */
+  keepPlaces(frame: Frame, cut: Piece): void {
+    const { tape } = this
+    const ranges = cut.lines ?? [cut.textFrom, cut.textTo]
+    const invalid = frame.notes?.some(({ code }) => code === 'INVALID_UTF8')
+    const clean = !tape.isInterrupted(cut.textFrom, cut.textTo) || this.channel !== 'pty'
+    if (!invalid && clean && !cut.lines && tape.origin(cut.textFrom) === textStart(frame)) return
+    const runs: number[] = []
+    const pieces: Buffer[] = []
+    let size = 0
+    for (let index = 0; index < ranges.length; index += 2) {
+      const from = ranges[index]!
+      const to = ranges[index + 1]!
+      runs.push(size, tape.origin(from))
+      if (this.channel === 'pty') {
+        for (const at of tape.interruptions(from, to)) runs.push(size + at - from, tape.origin(at))
+      }
+      const bytes = tape.original(from, to)
+      pieces.push(bytes, LINE_END)
+      size += bytes.length
+      if (index + 2 < ranges.length) runs.push(size++, tape.origin(to))
+    }
+    // A copy, because the tape goes on; it is only needed where a replacement character hides how long it was.
+    keepPlaces(frame, { runs, bytes: invalid ? Buffer.concat(pieces, size) : undefined })
+  }
+
+  /** Where in the channel the first byte of a piece is that is not UTF-8, or -1. */
+  #invalidIn({ text, textFrom, textTo, lines }: Piece): number {
+    const { tape } = this
+    const { view, base } = tape
+    const interrupted = tape.isInterrupted(textFrom, textTo)
+    if (!interrupted && this.#decoder.isPlain(textFrom, textTo)) return -1
+    if (!interrupted && !lines) {
+      const index = firstInvalid(text, view, textFrom - base, textTo - base)
+      return index < 0 ? -1 : tape.origin(index + base)
+    }
+    if (!text.includes('\ufffd')) return -1
+    const ranges = lines ?? [textFrom, textTo]
+    for (let index = 0; index < ranges.length; index += 2) {
+      const from = ranges[index]!
+      const bytes = tape.original(from, ranges[index + 1]!)
+      const invalid = firstInvalid(text, bytes, 0, bytes.length)
+      // On a PTY `bytes` are the clean ones, in a pipe those of the channel.
+      if (invalid >= 0)
+        return this.channel === 'pty' ? tape.origin(from + invalid) : tape.origin(from) + invalid
+    }
+    return -1
   }
 
   /** Emits the text before a position as it is, because what follows is text for another reason. */
@@ -188,7 +254,7 @@ export class Scan {
   #text(from: number, to: number, blank: boolean, note: Note | undefined): void {
     if (!this.#withText && !note) return
     this.emitted++
-    const frame: Frame = { kind: 'text', channel: this.#channel, from, to, text: '', blank }
+    const frame: Frame = { kind: 'text', channel: this.channel, from, to, text: '', blank }
     this.#next.write(note ? { ...frame, notes: [note] } : frame)
   }
 
@@ -209,3 +275,5 @@ export class Scan {
     if (position > this.#textSeen) this.#textSeen = position
   }
 }
+
+const LINE_END = Buffer.from('\n')

@@ -19,12 +19,18 @@ export class Tape {
   #marks: Mark[] = []
   /** The buffer that `view` looks into, if it is ours to write to. */
   #own: Buffer | undefined
+  /** The bytes that were removed, one behind the other, if the tape was asked to keep them. */
+  #taken: Taken | undefined
 
   /** So many bytes will be held at most: the limit of a frame and the chunk that reaches it. */
   readonly #roof: number
+  readonly #maxFrame: number
 
-  constructor(maxFrame: number) {
+  /** `keepsRemoved`: the original bytes of a range can be asked for. */
+  constructor(maxFrame: number, keepsRemoved = false) {
     this.#roof = maxFrame + MAX_CHUNK
+    this.#maxFrame = maxFrame
+    this.#taken = keepsRemoved ? new Taken() : undefined
   }
 
   /** Adds clean bytes. They may be looked at in place until the next `settle`. */
@@ -45,6 +51,8 @@ export class Tape {
 
   /** Lets go of everything before `keep`, and of the caller's chunk: what is left is a copy of our own. */
   settle(keep: number): void {
+    // What was removed further back than a frame is long belongs to no frame that is still to come.
+    this.#taken?.forget(Math.max(this.#removedAtBase, this.#removed - this.#maxFrame))
     const left = this.view.subarray(keep - this.base)
     if (left.length === 0) {
       this.view = EMPTY
@@ -60,10 +68,11 @@ export class Tape {
     if (this.#marks.length > 0) this.#forgetMarks()
   }
 
-  /** Says that `count` bytes of the original were taken out here. */
-  remove(count: number): void {
+  /** Says that these bytes of the original were taken out here. */
+  remove(bytes: Buffer): void {
     const last = this.#marks.at(-1)
-    this.#removed += count
+    this.#removed += bytes.length
+    this.#taken?.add(bytes)
     if (last?.at === this.end) last.removed = this.#removed
     else this.#marks.push({ at: this.end, removed: this.#removed })
   }
@@ -73,6 +82,11 @@ export class Tape {
     if (this.#marks.length === 0) return position + this.#removed
     const mark = this.#marks[this.#lastMark((m) => m.at <= position)]
     return position + (mark ? mark.removed : this.#removedAtBase)
+  }
+
+  /** Whether something was taken out of the bytes at hand, or right before them. */
+  get isMarked(): boolean {
+    return this.#marks.length > 0
   }
 
   /** The original length of everything taken so far. */
@@ -88,6 +102,44 @@ export class Tape {
     const position = origin - (mark ? mark.removed : this.#removedAtBase)
     const next = this.#marks[index + 1]
     return next ? Math.min(position, next.at) : position
+  }
+
+  /** Whether something was taken out between the first and the last byte of a range. */
+  isInterrupted(from: number, to: number): boolean {
+    if (this.#marks.length === 0) return false
+    const mark = this.#marks[this.#lastMark((m) => m.at <= from) + 1]
+    return mark !== undefined && mark.at < to
+  }
+
+  /** The positions in a range before which something was taken out. */
+  interruptions(from: number, to: number): number[] {
+    const positions: number[] = []
+    for (let index = this.#lastMark((m) => m.at <= from) + 1; index < this.#marks.length; index++) {
+      const { at } = this.#marks[index]!
+      if (at >= to) break
+      positions.push(at)
+    }
+    return positions
+  }
+
+  /** The bytes of a range as they were, if the tape keeps what it removes; otherwise, or if nothing was, as they are. */
+  original(from: number, to: number): Buffer {
+    const clean = this.view.subarray(from - this.base, to - this.base)
+    const taken = this.#taken
+    if (!taken || !this.isInterrupted(from, to)) return clean
+    const first = this.#lastMark((m) => m.at <= from)
+    let removed = first < 0 ? this.#removedAtBase : this.#marks[first]!.removed
+    let at = from
+    const pieces: Buffer[] = []
+    for (let index = first + 1; index < this.#marks.length; index++) {
+      const mark = this.#marks[index]!
+      if (mark.at >= to) break
+      pieces.push(clean.subarray(at - from, mark.at - from), taken.slice(removed, mark.removed))
+      removed = mark.removed
+      at = mark.at
+    }
+    pieces.push(clean.subarray(at - from))
+    return Buffer.concat(pieces)
   }
 
   /** A buffer of ours with room for `size` bytes. It may be the one in use. */
@@ -123,6 +175,44 @@ export class Tape {
       else high = middle
     }
     return low - 1
+  }
+}
+
+/**
+ * The removed bytes of a channel that may still be asked for, in one growing buffer: an array of pieces would cost
+ * more than it holds. Places are numbers of removed bytes since the channel began.
+ */
+class Taken {
+  #bytes = EMPTY
+  #from = 0
+  #to = 0
+
+  add(bytes: Buffer): void {
+    const live = this.#to - this.#from
+    if (live + bytes.length > this.#bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(2 * (live + bytes.length) + LEAST)
+      grown.set(this.#bytes.subarray(0, live))
+      this.#bytes = grown
+    }
+    this.#bytes.set(bytes, live)
+    this.#to += bytes.length
+  }
+
+  forget(before: number): void {
+    if (before >= this.#to) {
+      this.#from = this.#to
+      if (this.#bytes.length > SMALL) this.#bytes = EMPTY
+      return
+    }
+    // The bytes move only when half of them are behind us, so moving stays linear.
+    if (before - this.#from <= this.#to - before) return
+    this.#bytes.copyWithin(0, before - this.#from, this.#to - this.#from)
+    this.#from = before
+  }
+
+  /** A view, to be copied at once. */
+  slice(from: number, to: number): Buffer {
+    return this.#bytes.subarray(from - this.#from, to - this.#from)
   }
 }
 

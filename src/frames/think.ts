@@ -4,7 +4,7 @@ import { tooLong } from './too-long.ts'
 
 /** `<think>` or `<thinking>`: what stands in a closed block is text, whatever it looks like. */
 export interface ThinkMachine {
-  /** The next opener at or after `from` that is the first thing on its line; NOWHERE if there is none. */
+  /** The next opener at or after `from`; NOWHERE if there is none. */
   next(from: number): number
   open(from: number): void
 }
@@ -14,6 +14,9 @@ export interface ThinkMachine {
  *     ^ from                              ^ closer
  *
  * `closed` is told where a block that began at `from` ended.
+ *
+ * An opener in mid-line may be a mere mention of the tag: it hides little, and without its closer it was prose. Each
+ * closer is a needle that keeps its next hit, so a thousand openers before one closer search for it once.
  */
 export function thinkMachine(scan: Scan, closed: (from: number, to: number) => void): ThinkMachine {
   const { tape } = scan
@@ -24,8 +27,8 @@ export function thinkMachine(scan: Scan, closed: (from: number, to: number) => v
   )
   let from = 0
   let kind = kinds[0] as Kind
-  /** Openers before this position stand in mid-line or are none: they are text, and are judged once. */
-  let passed = 0
+  /** Whether the opener is the first thing on its line. */
+  let leading = true
 
   /** Which opener stands at a hit of the needle: none, or not known yet. */
   function kindAt(position: number): Kind | 'none' | 'open' {
@@ -44,7 +47,7 @@ export function thinkMachine(scan: Scan, closed: (from: number, to: number) => v
       return from
     },
     look() {
-      const limit = scan.limit(from)
+      const limit = leading ? scan.limit(from) : Math.min(scan.limit(from), midLineLimit())
       const close = kind.closer.next(from)
       if (close + kind.closer.length <= limit) {
         scan.leave(close + kind.closer.length)
@@ -52,6 +55,10 @@ export function thinkMachine(scan: Scan, closed: (from: number, to: number) => v
         return true
       }
       if (tape.end < limit) return false
+      if (!leading) {
+        readAsProse()
+        return true
+      }
       const { closer } = kind
       scan.enter(
         tooLong(scan, 'think block', from, (seek) => {
@@ -64,34 +71,40 @@ export function thinkMachine(scan: Scan, closed: (from: number, to: number) => v
       return true
     },
     finish() {
-      // Never closed: read again as prose, once. Openers of further blocks mean nothing any more.
       scan.unclosedThink = true
-      scan.leave(from + opener.length + kind.rest.length)
+      readAsProse()
     },
+  }
+
+  function readAsProse(): void {
+    scan.leave(from + opener.length + kind.rest.length)
+  }
+
+  function midLineLimit(): number {
+    return tape.positionOf(tape.origin(from) + MAX_MID_LINE)
   }
 
   return {
     next(start) {
-      if (scan.unclosedThink) return NOWHERE
-      for (;;) {
-        const at = opener.next(Math.max(start, passed))
-        if (at === NOWHERE) return NOWHERE
-        if (scan.head.blank(at)) {
-          const found = kindAt(at)
-          if (found === 'open') return NOWHERE
-          if (found !== 'none') return at
-        }
-        passed = at + 1
+      for (let at = opener.next(start); at !== NOWHERE; at = opener.next(at + 1)) {
+        const found = kindAt(at)
+        if (found === 'open') return NOWHERE
+        if (found !== 'none') return at
       }
+      return NOWHERE
     },
     open(position) {
       const found = kindAt(position)
       if (typeof found === 'object') kind = found
       from = position
+      leading = scan.head.blank(position)
       scan.enter(think)
     },
   }
 }
+
+/** So much a block may hide that opens in mid-line. */
+const MAX_MID_LINE = 65_536
 
 interface Kind {
   /** What stands in the opener behind `<think`. */

@@ -8,6 +8,7 @@ import {
   OPEN_BRACKET,
   QUOTE,
   SLASH,
+  STAR,
 } from './characters.ts'
 
 /**
@@ -55,7 +56,7 @@ export function* spans(text: string, gate: Gate): Generator<Span, undefined> {
   }
 }
 
-/** One past the closer of the bracket at `from`, or -1 if the text ends before. */
+/** One past the closer of the bracket at `from`, or -1 if the text ends before. Comments are passed over, see ByteBalance. */
 export function balancedEnd(text: string, from: number): number {
   let depth = 0
   for (let i = from; i < text.length; i++) {
@@ -77,9 +78,22 @@ export function balancedEnd(text: string, from: number): number {
       case CLOSE_BRACKET:
         if (--depth === 0) return i + 1
         break
+      case SLASH:
+        i = commentEnd(text, i)
+        if (i < 0) return -1
+        break
     }
   }
   return -1
+}
+
+/** The last index of the comment that the slash at `at` begins; `at` if it begins none, -1 if it never ends. */
+function commentEnd(text: string, at: number): number {
+  const next = text.charCodeAt(at + 1)
+  if ((next !== SLASH && next !== STAR) || text.charCodeAt(at - 1) === COLON) return at
+  if (next === SLASH) return text.indexOf('\n', at)
+  const end = text.indexOf('*/', at + 2)
+  return end < 0 ? -1 : end + 1
 }
 
 /** The closing quote of the string that opens at `open`, or -1. Hops natively from quote to quote. */
@@ -153,4 +167,5 @@ const BOM = 0xfeff
 
 /** One for the units that matter to `balancedEnd`, zero for the others, which are by far the most. */
 const MATTERS = new Uint8Array(CLOSE_BRACE + 1)
-for (const unit of [QUOTE, BACKSLASH, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE]) MATTERS[unit] = 1
+for (const unit of [QUOTE, BACKSLASH, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE, SLASH])
+  MATTERS[unit] = 1

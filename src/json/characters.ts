@@ -9,7 +9,9 @@ export const CR = 0x0d
 export const ESC = 0x1b
 export const SPACE = 0x20
 export const QUOTE = 0x22
+export const HASH = 0x23
 export const APOSTROPHE = 0x27
+export const STAR = 0x2a
 export const PLUS = 0x2b
 export const COMMA = 0x2c
 export const MINUS = 0x2d
@@ -67,3 +69,20 @@ export function isProtected(bytes: Uint8Array, at: number, floor: number): boole
   while (run > floor && bytes[run - 1] === BACKSLASH) run--
   return (at - run) % 2 === 1
 }
+
+/** `true`, `false` and `null` begin with it. */
+export function beginsLiteral(character: number | undefined): boolean {
+  return character === 0x74 || character === 0x66 || character === 0x6e
+}
+
+/**
+ * What a bare key is made of: letters of any script, digits, `_`, `$` and `-`. In UTF-8 every byte of a character
+ * beyond ASCII counts.
+ */
+export function isWordCharacter(character: number | undefined): boolean {
+  return character !== undefined && (character >= 0x80 || WORD[character] === 1)
+}
+
+const WORD = new Uint8Array(128)
+for (const letter of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-')
+  WORD[letter.charCodeAt(0)] = 1

@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest'
 import { escapeRemover } from '../../src/frames/ansi.ts'
+import type { Channel } from '../../src/frames/chunk.ts'
 import { clean } from './reference-clean.ts'
 
-function cleaned(bytes: Buffer): { kept: string; dropped: number } {
+function cleaned(bytes: Buffer, channel: Channel): { kept: string; dropped: number } {
   const kept: Buffer[] = []
   let dropped = 0
-  const remover = escapeRemover({
+  const remover = escapeRemover(channel, {
     keep: (part) => void kept.push(Buffer.from(part)),
-    drop: (count) => {
-      dropped += count
+    drop: (part) => {
+      dropped += part.length
     },
   })
   remover.write(bytes)
@@ -34,8 +35,9 @@ test.each([
     for (const b of edges) {
       for (const c of edges) {
         const bytes = Buffer.from([0x78, ...opener, a, b, c, 0x79])
-        const found = cleaned(bytes)
-        const wanted = Buffer.from(clean(bytes).bytes).toString('latin1')
+        const channel = c % 2 === 0 ? 'pty' : 'stdout'
+        const found = cleaned(bytes, channel)
+        const wanted = Buffer.from(clean(bytes, channel).bytes).toString('latin1')
         if (found.kept !== wanted) expect([...bytes, found.kept]).toEqual([...bytes, wanted])
         if (found.kept.length + found.dropped !== bytes.length) expect(found).toEqual({ bytes: [...bytes] })
       }
@@ -50,7 +52,8 @@ test.each(['\u001b[', '\u001b]', '\u001b ', '\u009b', '\u009d'])(
       for (const end of ['m', '\u0007', '\u001b\\', '\u009c', '']) {
         const filler = opener.endsWith(' ') ? ' ' : '1'
         const bytes = Buffer.from(`${opener}${filler.repeat(length)}${end}x`)
-        expect(cleaned(bytes).kept).toBe(clean(bytes).bytes.toString('latin1'))
+        for (const channel of ['pty', 'stdout'] as const)
+          expect(cleaned(bytes, channel).kept).toBe(clean(bytes, channel).bytes.toString('latin1'))
       }
     }
   },

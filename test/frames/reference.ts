@@ -1,4 +1,5 @@
 import type { Note } from '../../src/base/fault.ts'
+import type { Channel } from '../../src/frames/chunk.ts'
 import type { Frame, FrameKind } from '../../src/frames/frame.ts'
 import type { FrameOptions } from '../../src/frames/frames.ts'
 import { type Clean, clean } from './reference-clean.ts'
@@ -7,22 +8,29 @@ import { type Clean, clean } from './reference-clean.ts'
 export interface CutOptions extends FrameOptions {
   /** A tag opens only before `{`, `[`, `<` or a fence. @default false */
   readonly needsPayload?: boolean | undefined
-  /** An object opens also before `'` or an identifier and a colon. @default false */
+  /** An array opens before any JSON value. @default false */
   readonly loose?: boolean | undefined
   /** What may stand at the very start as one whole document. @default false */
   readonly document?: false | 'object' | 'any' | undefined
+  /** A line of one scalar is a line frame. @default false */
+  readonly scalars?: boolean | undefined
+  /** Every line that is not blank is a line frame. @default false */
+  readonly everyLine?: boolean | undefined
+  /** The channel that the bytes are fed to. @default 'stdout' */
+  readonly channel?: Channel | undefined
 }
 
-export type CutFrame = Frame & { readonly first?: true }
+export type CutFrame = Frame
 
 /**
  * The scanner as its rules say it, over one whole channel: no chunks, no speed, every question asked by
  * looking at the bytes again. The real one has to agree with it on every input.
  */
 export function referenceFrames(original: Buffer, options: CutOptions = {}): CutFrame[] {
-  const cleaned = clean(original)
+  const channel = options.channel ?? 'stdout'
+  const cleaned = clean(original, channel)
   const cuts = new Reference(cleaned, original.length, options).cuts()
-  const tiles = tile(cleaned, original.length, cuts, options.maxFrame ?? MAX_FRAME)
+  const tiles = tile({ original, cleaned, channel }, cuts, options.maxFrame ?? MAX_FRAME)
   // A note is worth telling even to those who want no text.
   return options.text === false ? tiles.filter((frame) => frame.kind !== 'text' || frame.notes) : tiles
 }
@@ -32,16 +40,20 @@ interface Cut {
   readonly kind: FrameKind
   readonly from: number
   readonly to: number
-  readonly text?: Buffer
-  /** Where the text begins to be looked at for bad bytes, if not at `from`: an info string is none of it. */
-  readonly body?: number
+  /** The ranges that its text is made of, one for each line of a fence. */
+  readonly lines?: readonly Range[]
   /** For what was too long: where it ends in the original. */
   readonly end?: number
   readonly label?: string
   readonly open?: boolean
   readonly first?: boolean
+  readonly attached?: boolean
+  /** The byte behind an object that shows that it is a piece of something broken. */
+  readonly broken?: number
   readonly notes?: readonly Note['code'][]
 }
+
+type Range = readonly [from: number, to: number]
 
 const NUL = 0x00
 const TAB = 0x09
@@ -49,9 +61,14 @@ const LF = 0x0a
 const CR = 0x0d
 const SPACE = 0x20
 const QUOTE = 0x22
+const COLON = 0x3a
 const BACKSLASH = 0x5c
 const MAX_FRAME = 16 * 1024 * 1024
 const REPAIR_CAP = 65_536
+const MAX_MID_LINE = 65_536
+const MAX_STRETCH = 65_536
+const MAX_TRIES = 8
+const MAX_WORD = 256
 const MAX_PREFIX = 64
 const MAX_TOKEN = 4096
 
@@ -70,12 +87,16 @@ class Reference {
   readonly #needsPayload: boolean
   readonly #loose: boolean
   readonly #document: false | 'object' | 'any'
+  readonly #scalars: boolean
+  readonly #everyLine: boolean
 
   readonly #cuts: Cut[] = []
   /** Where a document would start, or -1 when something else came first. */
   #first: number
   /** The brace of the line that turned out to be none. */
   #notLine = -1
+  /** Before this offset of the channel no fence looks for a later closer: that was tried. */
+  #stretchedTo = 0
   /** A think block never ended: it is read as prose, and what is found there is marked. */
   #thinkUnclosed = false
   /** A tag block without payload never ended, and was read again as prose; that is done once. */
@@ -86,15 +107,19 @@ class Reference {
     this.#origin = origin
     this.#end = bytes.length
     this.#size = size
-    this.#tags = options.tags ?? ['json']
-    this.#fences = options.fences ?? true
     this.#lines = options.lines ?? true
-    this.#objects = options.objects ?? true
-    this.#think = options.think ?? true
+    // Where every line is a frame, nothing else can be.
+    this.#everyLine = this.#lines && (options.everyLine ?? false)
+    const others = !this.#everyLine
+    this.#tags = others ? (options.tags ?? ['json']) : []
+    this.#fences = others && (options.fences ?? true)
+    this.#objects = others && (options.objects ?? true)
+    this.#think = others && (options.think ?? true)
     this.#maxFrame = options.maxFrame ?? MAX_FRAME
     this.#needsPayload = options.needsPayload ?? false
     this.#loose = options.loose ?? false
-    this.#document = options.document ?? false
+    this.#document = others && (options.document ?? false)
+    this.#scalars = options.scalars ?? false
     this.#first = this.#pastBlanksAndBoms(0)
   }
 
@@ -163,7 +188,7 @@ class Reference {
         kind: 'tag',
         from,
         to: this.#end,
-        text: this.#slice(inside, this.#end),
+        lines: [[inside, this.#end]],
         label: name,
         open: true,
       })
@@ -176,8 +201,7 @@ class Reference {
 
   #closeTag(from: number, closerAt: number, name: string): number {
     const to = closerAt + `</${name}>`.length
-    const text = this.#slice(from + `<${name}>`.length, closerAt)
-    this.#cut({ kind: 'tag', from, to, text, label: name })
+    this.#cut({ kind: 'tag', from, to, lines: [[from + `<${name}>`.length, closerAt]], label: name })
     return to
   }
 
@@ -220,29 +244,27 @@ class Reference {
   // Think.
 
   #thinkAt(at: number): string | undefined {
-    if (!this.#think || this.#thinkUnclosed) return undefined
-    const name = ['think', 'thinking'].find((think) => this.#has(at, `<${think}>`))
-    if (name === undefined) return undefined
-    let start = at
-    for (;;) {
-      if (start === 0 || this.#bytes[start - 1] === LF) return name
-      if (this.#isBlank(start - 1) || this.#bytes[start - 1] === NUL) start--
-      else if (this.#isBom(start - 3)) start -= 3
-      else return undefined
-    }
+    if (!this.#think) return undefined
+    return ['think', 'thinking'].find((think) => this.#has(at, `<${think}>`))
   }
 
   #thinkBlock(from: number, name: string): number {
+    const inside = from + `<${name}>`.length
     const closer = `</${name}>`
-    const limit = this.#limit(from)
+    const leading = this.#isBlankBefore(from)
+    const most = leading ? this.#maxFrame : Math.min(this.#maxFrame, MAX_MID_LINE)
+    const limit = this.#limit(from, most)
     const found = this.#find(closer, from)
     const to = found < 0 ? this.#end : found + closer.length
-    const wasFirst = from === this.#first
-    if (wasFirst) this.#first = found < 0 ? -1 : this.#pastBlanksAndBoms(to)
-    if (found >= 0 && to <= limit) return to
-    if (this.#outgrown(from)) return found < 0 ? this.#tooLongToTheEnd(from) : this.#tooLong(from, to)
+    const closes = found >= 0 && to <= limit
+    const outgrown = this.#outgrown(from, most)
+    if (from === this.#first)
+      this.#first = found >= 0 && (closes || leading) ? this.#pastBlanksAndBoms(to) : -1
+    if (closes) return to
+    if (!leading && outgrown) return inside
+    if (outgrown) return found < 0 ? this.#tooLongToTheEnd(from) : this.#tooLong(from, to)
     this.#thinkUnclosed = true
-    return from + `<${name}>`.length
+    return inside
   }
 
   // Fences.
@@ -307,9 +329,25 @@ class Reference {
     const label = this.#slice(from + run, lineEnd)
       .toString()
       .trim()
-    const body: Buffer[] = []
-    let bodyEnd = lineEnd + 1
+    const body: Range[] = []
+    /** The first closer, when the body is inside a JSON string there, and the body up to it. */
+    let first: { to: number; body: readonly Range[] } | undefined
+    let tries = 0
+    const reach = Math.min(limit, this.#limit(from, MAX_STRETCH))
 
+    const cut = (lines: readonly Range[], to: number, open = false): number => {
+      const start = Math.min(lineEnd + 1, this.#end)
+      const last = lines.at(-1)
+      const plain = quotes === 0 && indent === 0
+      const text: readonly Range[] =
+        last === undefined ? [[start, start]] : plain ? [[start, last[1]]] : lines
+      this.#cut({ kind: 'fence', from, to, lines: text, ...(label && { label }), open })
+      return to
+    }
+    const giveUpStretch = (): number => {
+      this.#stretchedTo = this.#origin[from]! + MAX_STRETCH
+      return cut(first!.body, first!.to)
+    }
     const finish = (to: number, seen: number, open = false): number => {
       // `seen` is one past the last byte that had to be looked at; the end of input counts as a byte.
       const byTheEnd = seen > this.#end
@@ -317,11 +355,7 @@ class Reference {
         if (open) return this.#tooLongToTheEnd(from)
         return this.#tooLong(from, to)
       }
-      const joined = Buffer.concat(body)
-      const ended = this.#bytes[bodyEnd - 1] === LF && joined.length > 0
-      const text = ended ? joined.subarray(0, -1) : joined
-      this.#cut({ kind: 'fence', from, to, text, body: lineEnd, ...(label && { label }), open })
-      return to
+      return cut(body, to, open)
     }
 
     let at = Math.min(lineEnd + 1, this.#end)
@@ -329,13 +363,79 @@ class Reference {
       const end = this.#lineEnd(at)
       const next = Math.min(end + 1, this.#end)
       const content = this.#pastQuotes(at, end, quotes)
-      if (content === undefined) return finish(at, this.#quoteDecidedAt(at, end))
-      if (this.#isFenceCloser(content, end, char, run, indent)) return finish(next, end + 1)
-      body.push(this.#slice(content + Math.min(indent, this.#countSpaces(content, end)), next))
+      const closes = content !== undefined && this.#isFenceCloser(content, end, char, run, indent)
+      if (first) {
+        const withinReach = end < this.#end ? end + 1 <= reach : !this.#outgrown(from, this.#reachOf())
+        if (content === undefined || (closes && (!withinReach || tries === MAX_TRIES))) return giveUpStretch()
+        if (closes) {
+          const state = this.#balanceOf(lineEnd + 1, at)
+          if (!state.inString && state.depth <= 0) {
+            tries++
+            if (isJson(this.#joined(body))) return cut(body, next)
+          }
+        }
+      } else if (content === undefined) return finish(at, this.#quoteDecidedAt(at, end))
+      else if (closes) {
+        const fits = end + 1 <= limit && (end < this.#end || !this.#outgrown(from))
+        if (!fits || !this.#mayStretch(from, lineEnd + 1, at, body)) return finish(next, end + 1)
+        first = { to: next, body: [...body] }
+      }
+      // A line that a fence could end with is a line of the body that is longer.
+      const start = content ?? at
+      body.push([start + Math.min(indent, this.#countSpaces(start, end)), end])
       at = next
-      bodyEnd = next
     }
+    if (first) return giveUpStretch()
+    // An LF at the very end of what is open does not begin another line.
     return finish(this.#end, this.#end + 1, true)
+  }
+
+  /** How far from its opener a later closer may be. */
+  #reachOf(): number {
+    return Math.min(this.#maxFrame, MAX_STRETCH)
+  }
+
+  /** Whether the body of a fence is JSON that is inside a string at its closer. */
+  #mayStretch(from: number, body: number, closer: number, lines: readonly Range[]): boolean {
+    if (this.#origin[from]! < this.#stretchedTo) return false
+    if (!/^[ \t\r\n]*[{[]/.test(this.#joined(lines))) return false
+    return this.#balanceOf(body, closer).inString
+  }
+
+  #joined(lines: readonly Range[]): string {
+    return lines.map(([from, to]) => this.#slice(from, to).toString()).join('\n')
+  }
+
+  /** Depth and string state after a range, comments and strings respected; the depth never stops the count. */
+  #balanceOf(from: number, to: number): { depth: number; inString: boolean } {
+    let depth = 0
+    let inString = false
+    for (let at = from; at < to; at++) {
+      if (!inString) {
+        const past = this.#pastComment(at, from, to)
+        if (past > at) {
+          at = past - 1
+          continue
+        }
+      }
+      if (this.#isQuote(at, from)) inString = !inString
+      else if (!inString && this.#isBrace(at)) depth++
+      else if (!inString && (this.#has(at, '}') || this.#has(at, ']'))) depth--
+    }
+    return { depth, inString }
+  }
+
+  /** One past the comment that begins at `at`, but no further than `to`; `at` if there is none. */
+  #pastComment(at: number, from: number, to: number): number {
+    if (at > from && this.#bytes[at - 1] === COLON) return at
+    if (at + 1 >= to) return at
+    if (this.#has(at, '//')) {
+      const end = this.#lineEnd(at)
+      return Math.min(to, end + 1)
+    }
+    if (!this.#has(at, '/*')) return at
+    const end = this.#find('*/', at + 2)
+    return end < 0 ? to : Math.min(to, end + 2)
   }
 
   /** Past at most `quotes` markers; `undefined` if there is not even the first. */
@@ -365,34 +465,62 @@ class Reference {
 
   // Lines.
 
-  /** The first brace of a line; NULs and BOMs before it are passed over. */
+  /** The first byte of a line that JSON may begin with; blanks, NULs and BOMs before it are passed over. */
   #isLineStart(at: number): boolean {
+    if (!this.#lines || !this.#isBlankBefore(at)) return false
+    if (this.#isBrace(at)) return true
+    if (this.#isBlank(at) || this.#bytes[at] === NUL || this.#isBom(at)) return false
+    return this.#everyLine || (this.#scalars && /["0-9tfn-]/.test(this.#char(at)))
+  }
+
+  /** Whether a bracket is the very first byte of its line, but for NULs and BOMs. */
+  #isBareLineStart(at: number): boolean {
     if (!this.#lines || !this.#isBrace(at)) return false
-    let start = at
-    for (;;) {
-      if (start === 0 || this.#bytes[start - 1] === LF) return true
-      if (this.#bytes[start - 1] === NUL) start--
-      else if (this.#isBom(start - 3)) start -= 3
-      else return false
-    }
+    const before = this.#slice(this.#lineStart(at), at).toString('latin1')
+    return /^(?:\0|\u00ef\u00bb\u00bf)*$/.test(before)
+  }
+
+  #isBlankBefore(at: number): boolean {
+    const before = this.#slice(this.#lineStart(at), at).toString('latin1')
+    return /^(?:[ \t\r\0]|\u00ef\u00bb\u00bf)*$/.test(before)
   }
 
   #line(from: number): number {
     const lineEnd = this.#lineEnd(from)
     const ended = lineEnd < this.#end
     const to = ended ? lineEnd + 1 : this.#end
+    const shape = this.#lineShape(from, this.#limit(from), lineEnd)
+    if (shape === 'none') return this.#noLine(from)
     if (!ended && this.#outgrown(from)) return this.#tooLongToTheEnd(from)
     if (to > this.#limit(from)) return this.#tooLong(from, to)
+    if (shape === 'unknown') return this.#noLine(from)
 
-    const good = this.#endsInCloser(from, lineEnd) && (ended || this.#missingClosers(from) <= 0)
-    if (!good && (ended || this.#objects)) {
-      this.#notLine = from
-      return from
-    }
+    const closed = ended || !this.#isBrace(from) || this.#isClosed(from)
+    if (shape === 'maybe' && !parses(this.#slice(from, lineEnd))) return this.#noLine(from)
+    if (shape === 'json' && this.#objects && !(closed && this.#endsInCloser(from, lineEnd)))
+      return this.#noLine(from)
     const textEnd = ended && this.#bytes[lineEnd - 1] === CR ? lineEnd - 1 : lineEnd
     const notes: Note['code'][] = this.#nulBefore(from) ? ['NUL_BYTES'] : []
-    this.#cut({ kind: 'line', from, to, text: this.#slice(from, textEnd), open: !good, notes })
+    const open = shape !== 'maybe' && !closed
+    this.#cut({ kind: 'line', from, to, lines: [[from, textEnd]], open, notes })
     return to
+  }
+
+  #noLine(from: number): number {
+    this.#notLine = from
+    return from
+  }
+
+  /** What a line is, by how it begins. */
+  #lineShape(from: number, bound: number, lineEnd: number): 'json' | 'maybe' | 'none' | 'unknown' {
+    if (this.#everyLine || this.#has(from, '{')) return 'json'
+    if (!this.#has(from, '[')) return 'maybe'
+    let at = from + 1
+    while (at < Math.min(bound, lineEnd) && this.#isBlank(at)) at++
+    if (at === bound) return 'unknown'
+    if (at === lineEnd) return 'none'
+    if (/["{[]/.test(this.#char(at))) return 'json'
+    return /[\]0-9tfn-]/.test(this.#char(at)) ? 'maybe' : 'none'
   }
 
   #nulBefore(at: number): boolean {
@@ -401,20 +529,9 @@ class Reference {
     return this.#slice(start, at).includes(NUL)
   }
 
-  /** How many brackets are open at the end of input, strings left out; without end if a string is open. */
-  #missingClosers(from: number): number {
-    const quotes: number[] = []
-    for (let at = from; at < this.#end; at++) if (this.#isQuote(at, from)) quotes.push(at)
-    if (quotes.length % 2 === 1) return Number.POSITIVE_INFINITY
-    const outside: string[] = []
-    let start = from
-    for (let pair = 0; pair < quotes.length; pair += 2) {
-      outside.push(this.#slice(start, quotes[pair]!).toString('latin1'))
-      start = quotes[pair + 1]! + 1
-    }
-    outside.push(this.#slice(start, this.#end).toString('latin1'))
-    const structure = outside.join('')
-    return (structure.match(/[{[]/g)?.length ?? 0) - (structure.match(/[}\]]/g)?.length ?? 0)
+  #isClosed(from: number): boolean {
+    const { depth, inString } = this.#balanceOf(from, this.#end)
+    return !inString && depth <= 0
   }
 
   #endsInCloser(from: number, end: number): boolean {
@@ -432,59 +549,155 @@ class Reference {
     if (gate === 'unknown') return this.#outgrown(from) ? this.#tooLongObject(from) : this.#end
     if (typeof gate === 'number') return gate
 
+    const attached = this.#isAttached(from)
     let depth = 0
     let inString = false
     /** A line ended inside a string: probably this is no JSON at all. */
     let torn = false
+    /** Up to here it is a comment. */
+    let comment = from
     for (let at = from; at < limit; at++) {
       if (torn && this.#origin[at]! >= this.#origin[from]! + REPAIR_CAP) return at
       if (this.#tagAt(at) !== undefined && (!inString || torn)) return at
       if (this.#fences && this.#isFenceLine(at)) return at
-      if (inString && at > from && this.#isLineStart(at)) return at
+      if (inString && torn && at > from && this.#isBareLineStart(at)) return at
 
+      if (at < comment) continue
+      if (!inString) {
+        comment = this.#pastComment(at, from, limit)
+        if (at < comment) continue
+      }
       const byte = this.#bytes[at]
       if (this.#isQuote(at, from)) inString = !inString
       else if (inString && byte === LF) torn = true
       else if (!inString && this.#isBrace(at)) depth++
       else if (!inString && (this.#has(at, '}') || this.#has(at, ']')) && --depth === 0) {
-        this.#cut({ kind: 'object', from, to: at + 1, text: this.#slice(from, at + 1), first: isFirst })
-        return at + 1
+        const to = at + 1
+        const broken = this.#brokenBehind(to, limit)
+        this.#cut({
+          kind: 'object',
+          from,
+          to,
+          lines: [[from, to]],
+          first: isFirst,
+          attached,
+          ...(broken !== undefined && { broken }),
+        })
+        return broken === undefined ? to : this.#debris(to)
       }
     }
     if (this.#outgrown(from)) return this.#tooLongObject(from)
-    this.#cut({
-      kind: 'object',
-      from,
-      to: this.#end,
-      text: this.#slice(from, this.#end),
-      open: true,
-      first: isFirst,
-    })
+    const to = this.#end
+    this.#cut({ kind: 'object', from, to, lines: [[from, to]], open: true, first: isFirst, attached })
     return this.#end
   }
 
-  /** May the brace at `from` open? If not, where the byte stands that says so. */
+  /** May the brace at `from` open? If not, where the byte is that says so. */
   #gate(from: number, limit: number, isFirst: boolean): 'open' | 'unknown' | number {
     const at = this.#pastBlanks(from + 1)
     if (at >= limit) return 'unknown'
-    const byte = String.fromCharCode(this.#bytes[at]!)
-    if (this.#has(from, '[')) {
-      return (isFirst ? '{[]"\'-0123456789tfn' : '{').includes(byte) ? 'open' : at
+    const byte = this.#char(at)
+    const array = this.#has(from, '[')
+    const openers = array
+      ? isFirst
+        ? '{[]"\'-0123456789tfn/#\\,`<'
+        : this.#loose
+          ? '{["-0123456789tfn'
+          : '{'
+      : isFirst
+        ? '"\'}/#\\,`<'
+        : '"\''
+    if (openers.includes(byte)) return 'open'
+    if (!array || isFirst) {
+      const curly = [0xe2, 0x80, 0x9c]
+      let same = 0
+      while (same < 3 && at + same < limit && this.#bytes[at + same] === curly[same]) same++
+      if (same === 3) return 'open'
+      if (same > 0 && at + same >= limit) return 'unknown'
+      if (isFirst) {
+        // A key with blanks in it, or one that lost its opening quote, or such a text.
+        let bare = at
+        while (
+          bare < limit &&
+          (this.#isWord(bare) || ".'/@".includes(this.#char(bare)) || (bare > at && this.#isBlank(bare)))
+        )
+          bare++
+        if (bare >= limit) return 'unknown'
+        return bare > at && (this.#has(bare, '"') || (!array && this.#has(bare, ':'))) ? 'open' : bare
+      }
     }
-    if ((isFirst ? '"\'}/' : this.#loose ? '"\'' : '"').includes(byte)) return 'open'
-    if (!isFirst && !this.#loose) return at
-    const name = this.#pastIdentifier(at)
-    if (name === at) return at
-    const colon = this.#pastBlanks(name)
+    if (array) return at
+    let word = at
+    while (word < limit && this.#isWord(word)) word++
+    if (word === at) return at
+    const colon = Math.min(this.#pastBlanks(word), limit)
     if (colon >= limit) return 'unknown'
-    return this.#has(colon, ':') ? 'open' : at
+    return this.#has(colon, ':') ? 'open' : colon
   }
 
-  #pastIdentifier(from: number): number {
-    if (!/[A-Za-z_$]/.test(this.#char(from))) return from
+  #isWord(at: number): boolean {
+    return at < this.#end && /[A-Za-z0-9_$\u0080-\u00ff-]/.test(this.#char(at))
+  }
+
+  /** Does the opening bracket look like one inside a larger document? */
+  #isAttached(from: number): boolean {
+    const before = this.#slice(0, from).toString('latin1')
+    const [last, lastButOne] = [...before.replace(/[ \t\r\n]+/g, '').slice(-2)].reverse()
+    return last === ':' ? lastButOne === '"' : last !== undefined && '[{,'.includes(last)
+  }
+
+  //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
+  //         ^ here              ^ here             ^ nowhere
+  #brokenBehind(to: number, limit: number): number | undefined {
+    const at = this.#pastBlanks(to)
+    if (at >= limit) return undefined
+    if ('}]'.includes(this.#char(at))) return at
+    if (!',:'.includes(this.#char(at))) return undefined
+    const next = this.#pastBlanks(at + 1)
+    if (next >= limit) return undefined
+    const rest = this.#slice(next, Math.min(limit, next + MAX_WORD + 2)).toString('latin1')
+    if (/^["'{[0-9]/.test(rest) || /^-[0-9]/.test(rest)) {
+      return /^-/.test(rest) && /^[\w$\u0080-\u00ff-]{257}/.test(rest) ? undefined : at
+    }
+    if (/^-/.test(rest)) return undefined
+    const word = /^[\w$\u0080-\u00ff-]{1,257}/.exec(rest)?.[0] ?? ''
+    if (word === '' || word.length > MAX_WORD) return undefined
+    return rest[word.length] === ':' || /^(?:true|false|null)$/.test(word) ? at : undefined
+  }
+
+  /** Past the JSON tokens that follow a piece of something broken. */
+  #debris(from: number): number {
     let at = from
-    while (/[A-Za-z0-9_$]/.test(this.#char(at))) at++
-    return at
+    while (at < this.#end) {
+      if (this.#tagAt(at) !== undefined) return at
+      const char = this.#char(at)
+      if (this.#isBlank(at) || '}],:'.includes(char)) at++
+      else if (this.#isBrace(at)) {
+        if (this.#isBareLineStart(at)) return at
+        at++
+      } else if (char === '"' || char === "'") {
+        const start = at++
+        for (;;) {
+          if (at >= this.#end || this.#tagAt(at) !== undefined || this.#bytes[at] === LF) return at
+          if (this.#char(at) === char && !this.#isProtected(at, start + 1)) break
+          at++
+        }
+        at++
+      } else {
+        const start = at
+        while (at < this.#end && /[A-Za-z0-9_$\u0080-\u00ff.+-]/.test(this.#char(at))) {
+          if (at - start >= MAX_WORD && at > start) return at
+          at++
+        }
+        if (at === start) return at
+        const word = this.#slice(start, at).toString('latin1')
+        if (/^-?[0-9]/.test(word) || /^(?:true|false|null)$/.test(word)) continue
+        at = this.#pastBlanks(at)
+        if (!this.#has(at, ':')) return Math.min(at, this.#end)
+        at++
+      }
+    }
+    return this.#end
   }
 
   /** A string, a number or a word that is the whole input. */
@@ -493,7 +706,7 @@ class Reference {
     const to = this.#has(from, '"') ? this.#pastString(from) : this.#pastToken(from)
     const whole = to > from && this.#end <= this.#limit(from) && this.#pastBlanks(to) === this.#end
     if (!whole) return from
-    this.#cut({ kind: 'object', from, to, text: this.#slice(from, to), first: true })
+    this.#cut({ kind: 'object', from, to, lines: [[from, to]], first: true })
     return this.#end
   }
 
@@ -540,15 +753,15 @@ class Reference {
   }
 
   /** One past the last clean byte that may be looked at for a frame from `from`; maxFrame counts escapes. */
-  #limit(from: number): number {
+  #limit(from: number, most = this.#maxFrame): number {
     let at = from
-    while (at < this.#end && this.#origin[at]! < this.#origin[from]! + this.#maxFrame) at++
+    while (at < this.#end && this.#origin[at]! < this.#origin[from]! + most) at++
     return at
   }
 
   /** Whether a frame from `from` that has not ended is too long: all of maxFrame is there. */
-  #outgrown(from: number): boolean {
-    return this.#size >= this.#origin[from]! + this.#maxFrame
+  #outgrown(from: number, most = this.#maxFrame): boolean {
+    return this.#size >= this.#origin[from]! + most
   }
 
   // Looking at bytes.
@@ -590,10 +803,13 @@ class Reference {
 
   /** A quote that no odd run of backslashes protects; the run is counted back to `from` at most. */
   #isQuote(at: number, from: number): boolean {
-    if (this.#bytes[at] !== QUOTE) return false
+    return this.#bytes[at] === QUOTE && !this.#isProtected(at, from)
+  }
+
+  #isProtected(at: number, from: number): boolean {
     let run = 0
     while (at - run - 1 >= from && this.#bytes[at - run - 1] === BACKSLASH) run++
-    return run % 2 === 0
+    return run % 2 === 1
   }
 
   #runLength(from: number): number {
@@ -637,24 +853,35 @@ class Reference {
   }
 }
 
+/** A whole channel, as it was and without its escape sequences. */
+interface Source {
+  readonly original: Buffer
+  readonly cleaned: Clean
+  readonly channel: Channel
+}
+
 /** Cuts become frames in original offsets, and what lies between them becomes text. */
-function tile(cleaned: Clean, size: number, cuts: readonly Cut[], maxFrame: number): CutFrame[] {
+function tile(source: Source, cuts: readonly Cut[], maxFrame: number): CutFrame[] {
+  const { cleaned, original, channel } = source
   const frames: CutFrame[] = []
   let covered = 0
   let scanned = 0
   const text = (to: number, cleanTo: number) => {
-    if (to > covered) frames.push(textFrame(cleaned, covered, to, scanned, cleanTo))
+    if (to <= covered) return
+    const blank = isAllBlank(cleaned.bytes.subarray(scanned, cleanTo))
+    frames.push({ kind: 'text', channel, from: covered, to, text: '', blank })
   }
   for (const cut of cuts) {
     const from = cleaned.origin[cut.from]!
     const to = cut.end ?? cleaned.origin[cut.to - 1]! + 1
     text(from, cut.from)
-    if (cut.kind === 'text') frames.push(...pieces(from, to, maxFrame))
-    else frames.push(payloadFrame(cleaned, cut, from, to))
+    if (cut.kind === 'text')
+      frames.push(...pieces(from, to, maxFrame).map((piece) => ({ ...piece, channel })))
+    else frames.push(payloadFrame(source, cut, from, to))
     covered = to
     scanned = cut.to
   }
-  text(size, cleaned.bytes.length)
+  text(original.length, cleaned.bytes.length)
   return frames
 }
 
@@ -675,26 +902,75 @@ function pieces(from: number, to: number, maxFrame: number): CutFrame[] {
   return frames
 }
 
-function textFrame(cleaned: Clean, from: number, to: number, cleanFrom: number, cleanTo: number): CutFrame {
-  const blank = isAllBlank(cleaned.bytes.subarray(cleanFrom, cleanTo))
-  return { kind: 'text', channel: 'stdout', from, to, text: '', blank }
-}
-
-function payloadFrame(cleaned: Clean, cut: Cut, from: number, to: number): CutFrame {
+function payloadFrame(source: Source, cut: Cut, from: number, to: number): CutFrame {
+  const { cleaned, channel } = source
   const all = (cut.notes ?? []).map((code): Note => ({ code, message: '' }))
-  const body = cut.body ?? cut.from
-  const bad = body + firstInvalid(cleaned.bytes.subarray(body, cut.to))
-  if (bad >= body) all.push({ code: 'INVALID_UTF8', message: '', at: cleaned.origin[bad]! })
-  return {
+  const lines = (cut.lines ?? []).map((range) => bytesOf(source, range))
+  for (const line of lines) {
+    const bad = firstInvalid(line.bytes)
+    if (bad < 0) continue
+    all.push({ code: 'INVALID_UTF8', message: '', at: line.offsets[bad]! })
+    break
+  }
+  const frame: CutFrame = {
     kind: cut.kind,
-    channel: 'stdout',
+    channel,
     from,
     to,
-    text: (cut.text ?? Buffer.alloc(0)).toString('utf8'),
+    text: lines.map(({ bytes }) => bytes.toString('utf8')).join('\n'),
     ...(cut.label !== undefined && { label: cut.label }),
     ...(cut.open && { open: true }),
     ...(cut.first && { first: true }),
+    ...(cut.attached && { attached: true }),
+    ...(cut.broken !== undefined && { broken: cleaned.origin[cut.broken]! }),
     ...(all.length > 0 && { notes: all }),
+  }
+  const ends = (cut.lines ?? []).map(([, end]) => cleaned.origin[end] ?? source.original.length)
+  const bytes = lines.flatMap((line, index) => (index === 0 ? [...line.bytes] : [LF, ...line.bytes]))
+  const offsets = lines.flatMap((line, index) =>
+    index === 0 ? line.offsets : [ends[index - 1]!, ...line.offsets],
+  )
+  referencePlaces.set(frame, { bytes: Buffer.from(bytes), offsets })
+  return frame
+}
+
+/** The bytes of a frame's text, and the offset of each in the channel. */
+export const referencePlaces = new WeakMap<CutFrame, { bytes: Buffer; offsets: readonly number[] }>()
+
+/** The bytes of a range and their offsets: on a terminal the clean ones, in a pipe all from the first to the last. */
+function bytesOf(
+  { original, cleaned, channel }: Source,
+  [from, to]: Range,
+): { bytes: Buffer; offsets: number[] } {
+  if (from >= to) return { bytes: Buffer.alloc(0), offsets: [] }
+  if (channel === 'pty')
+    return { bytes: cleaned.bytes.subarray(from, to), offsets: cleaned.origin.slice(from, to) }
+  const start = cleaned.origin[from]!
+  const bytes = original.subarray(start, cleaned.origin[to - 1]! + 1)
+  return { bytes, offsets: [...bytes.keys()].map((index) => start + index) }
+}
+
+/** Whether a line of JSON, blanks and NULs at its end left out, parses. */
+function parses(line: Buffer): boolean {
+  let end = line.length
+  while (end > 0 && (isBlankByte(line[end - 1]) || line[end - 1] === NUL)) end--
+  const text = line.subarray(0, end).toString()
+  if (!/^["[]/.test(text) && end > MAX_TOKEN) return false
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whether a text is JSON, if its line breaks and tabs are blanks. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text.replace(/[\n\r\t]/g, ' '))
+    return true
+  } catch {
+    return false
   }
 }
 

@@ -60,19 +60,23 @@ function read(rule: Rule): { input: Buffer; expected: CutFrame[] } {
 }
 
 /** `'fence json title=x open !INVALID_UTF8@3'` in the words of a frame. */
-function readWhat(what: string): Pick<CutFrame, 'kind' | 'label' | 'open' | 'first' | 'blank' | 'notes'> {
+function readWhat(what: string): Omit<CutFrame, 'channel' | 'from' | 'to' | 'text'> {
   const words = what.split(' ')
   const kind = words.shift() as CutFrame['kind'] | 'blank'
   const notes = words.filter((word) => word.startsWith('!')).map(readNote)
   const open = words.includes('open')
   const first = words.includes('first')
-  const label = words.filter((word) => !word.startsWith('!') && word !== 'open' && word !== 'first').join(' ')
+  const attached = words.includes('attached')
+  const broken = words.find((word) => word.startsWith('broken@'))
+  const label = words.filter((word) => !/^(?:!.*|open|first|attached|broken@.*)$/.test(word)).join(' ')
   return {
     kind: kind === 'blank' ? 'text' : kind,
     ...(kind === 'blank' && { blank: true }),
     ...(label && { label }),
     ...(open && { open }),
     ...(first && { first }),
+    ...(attached && { attached }),
+    ...(broken !== undefined && { broken: Number(broken.slice('broken@'.length)) }),
     notes,
   }
 }

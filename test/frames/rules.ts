@@ -21,6 +21,8 @@ const fencesOnly: CutOptions = { tags: [], lines: false, objects: false, think: 
 const linesOnly: CutOptions = { tags: [], fences: false, objects: false, think: false }
 const objectsOnly: CutOptions = { tags: [], fences: false, lines: false, think: false }
 const prose: CutOptions = { lines: false }
+const scalars: CutOptions = { ...linesOnly, scalars: true }
+const everyLine: CutOptions = { everyLine: true }
 const document: CutOptions = { ...prose, document: 'object' }
 const any: CutOptions = { ...prose, document: 'any' }
 
@@ -59,9 +61,84 @@ export const lineRules: readonly Rule[] = [
     expect: [['line', '{"a":1} \t\n', '{"a":1} \t']],
   },
   {
-    says: 'a blank before the first brace makes it no line',
+    says: 'blanks before the first brace are passed over and stay text',
     options: linesOnly,
-    expect: [['text', ' {"a":1}\n']],
+    expect: [
+      ['blank', ' \t\r'],
+      ['line', '{"a":1}\n', '{"a":1}'],
+      ['blank', '  '],
+      ['line', '[{"a":1}]\n', '[{"a":1}]'],
+    ],
+  },
+  {
+    says: 'without objects, a line that begins like JSON is a frame, broken or not',
+    options: linesOnly,
+    expect: [
+      ['line', '{"a":1} done\n', '{"a":1} done'],
+      ['blank', '  '],
+      ['line', '{"a":1,\n', '{"a":1,'],
+      ['line', '{\n', '{'],
+      ['text', '"b":2\n'],
+      ['line', '["a", x\n', '["a", x'],
+      ['line', '[ [1\n', '[ [1'],
+    ],
+  },
+  {
+    says: 'a bracket before anything else begins a frame only if the whole line parses',
+    options: linesOnly,
+    expect: [
+      ['text', '[INFO] x\n[1] Done\n[1,\n[\n[x]\n'],
+      ['line', '[ 1, true]\n', '[ 1, true]'],
+      ['line', '[]\n', '[]'],
+      ['text', '[n]\n'],
+      ['line', '[null] ', '[null] '],
+    ],
+  },
+  {
+    says: 'a last line that does not parse is noise if it begins like an array of scalars',
+    options: linesOnly,
+    expect: [['text', '[1, 2']],
+  },
+  {
+    says: 'a last line is not open if its value is complete, whatever follows',
+    options: linesOnly,
+    expect: [['line', '{"a":1} do', '{"a":1} do']],
+  },
+  {
+    says: 'a comment that holds a bracket or a quote opens nothing in the last line',
+    options: linesOnly,
+    expect: [['line', '{"a":1 /* " { */}', '{"a":1 /* " { */}']],
+  },
+  {
+    says: 'with scalars, a line of one string, number or literal is a frame',
+    options: scalars,
+    expect: [
+      ['line', '12\n', '12'],
+      ['blank', ' \ufeff'],
+      ['line', '-1.5e+3 \r\n', '-1.5e+3 '],
+      ['line', '"a \\" b"\n', '"a \\" b"'],
+      ['line', 'true\n', 'true'],
+      ['text', '\n"so" he said\n2026-11-15 x\nnot null\nx 1\ntrue.\n1.\n'],
+      ['line', 'null', 'null'],
+    ],
+  },
+  {
+    says: 'without scalars they are noise',
+    options: linesOnly,
+    expect: [['text', '12\n"a"\ntrue\n']],
+  },
+  {
+    says: 'with everyLine, every line that is not blank is a frame, and nothing else is',
+    options: everyLine,
+    expect: [
+      ['line', 'log: <json>1</json>\r\n', 'log: <json>1</json>'],
+      ['blank', ' \n\0'],
+      ['line !NUL_BYTES', `${T}\n`, T],
+      ['line', '{"a":1}\n', '{"a":1}'],
+      ['line', '<think>\n', '<think>'],
+      ['blank', '\r\n \t'],
+      ['line open', '{"b":', '{"b":'],
+    ],
   },
   {
     says: 'NULs and a BOM before the brace are passed over and stay text; NULs are told of',
@@ -323,12 +400,43 @@ export const thinkRules: readonly Rule[] = [
     ],
   },
   {
-    says: 'a think opener in mid-line opens nothing, and a lone closer is text',
+    says: 'a think opener in mid-line hides too, and a lone closer is text',
     options: prose,
     expect: [
-      ['text', 'I <think>'],
+      ['text', 'Well <think>{"a":9}</think> '],
       ['object', '{"a":1}'],
       ['text', '</think>'],
+    ],
+  },
+  {
+    says: 'a think opener in a string, a tag block, a fence or a record opens nothing',
+    expect: [
+      ['object', '{"a":"<think>"}'],
+      ['blank', ' '],
+      ['tag json', '<json>"<think>"</json>', '"<think>"'],
+      ['blank', '\n'],
+      ['fence', `${T}\n<think>\n${T}\n`, '<think>'],
+      ['line', '{"b":"<think>"}\n', '{"b":"<think>"}'],
+    ],
+  },
+  {
+    says: 'an opener in mid-line that has no closer within maxFrame was prose, and later openers still count',
+    options: { ...prose, maxFrame: 40 },
+    expect: [
+      ['text', 'the <thinking> tag '],
+      ['object', '{"a":1}'],
+      ['text', ' and <think>{"a":2}</think> '],
+      ['object', '{"a":3}'],
+    ],
+  },
+  {
+    says: 'after one that never ends, later blocks that do still hide',
+    options: prose,
+    expect: [
+      ['text', '<thinking>hm '],
+      ['object !THINK_UNCLOSED', '{"a":1}'],
+      ['text', '\n<think>{"a":2}</think>'],
+      ['object !THINK_UNCLOSED', '{"a":3}'],
     ],
   },
   {
@@ -482,6 +590,50 @@ export const fenceRules: readonly Rule[] = [
     ],
   },
   {
+    says: 'a closer inside a JSON string does not end it, if it parses up to a later one',
+    options: fencesOnly,
+    expect: [
+      ['fence json', `${T}json\n{"a":"x\n${T}\ny\n${T}sh\n"}\n${T}\n`, `{"a":"x\n${T}\ny\n${T}sh\n"}`],
+      ['text', 'bye'],
+    ],
+  },
+  {
+    says: 'the same with quote marks, and with a closer that is the end of input',
+    options: fencesOnly,
+    expect: [
+      ['text', '> '],
+      ['fence', `${T}\n> {"a":"\n> ${T}\n> \t"}\n> ${T}`, `{"a":"\n${T}\n\t"}`],
+    ],
+  },
+  {
+    says: 'otherwise the first closer ends it, and what follows is read',
+    options: fencesOnly,
+    expect: [
+      ['fence json', `${T}json\n{"a":"x\n${T}\n`, '{"a":"x'],
+      ['text', 'y"\n'],
+      ['fence open', `${T}\nz`, 'z'],
+    ],
+  },
+  {
+    says: 'a body that does not begin with a bracket ends at the first closer',
+    options: fencesOnly,
+    expect: [
+      ['fence sh', `${T}sh\n"\n${T}\n`, '"'],
+      ['text', '"\n'],
+      ['fence open', T, ''],
+    ],
+  },
+  {
+    says: 'a fence in the range that was searched in vain is not searched again',
+    options: fencesOnly,
+    expect: [
+      ['fence', `${T}\n{"a":"x\n${T}\n`, '{"a":"x'],
+      ['fence', `${T}\n{"a":"\n${T}\n`, '{"a":"'],
+      ['text', '"}\n'],
+      ['fence open', T, ''],
+    ],
+  },
+  {
     says: 'what stands before a list mark counts as indent, what stands before a quote mark does not',
     options: fencesOnly,
     expect: [
@@ -495,24 +647,43 @@ export const fenceRules: readonly Rule[] = [
 
 export const objectRules: readonly Rule[] = [
   {
-    says: 'a brace opens only before a quote, a bracket only before a brace',
+    says: 'a brace opens only before a key, a bracket only before a brace',
     options: objectsOnly,
     expect: [
-      ['text', '{cmd} fn() { } {{x}} [1,2] {} [] ["a"] '],
+      ['text', '{cmd} fn() { } {{x}} {a b:1} [1,2] {} [] ["a"] {: '],
       ['object', '{ \r\n\t"a":1}'],
       ['blank', ' '],
       ['object', '[ {"a":1},{"b":[2]}]'],
-      ['text', " {a:1} {'a':1}"],
     ],
   },
   {
-    says: 'with a schema a brace opens also before an apostrophe or an identifier and a colon',
+    says: 'a key is in quotes of any kind, or bare with its colon',
+    options: objectsOnly,
+    expect: [
+      ['object', "{'a':1}"],
+      ['blank', ' '],
+      ['object', '{\u201ca b\u201d:1}'],
+      ['blank', ' '],
+      ['object', '{a_1$-b :1}'],
+      ['blank', ' '],
+      ['object', '{1:2}'],
+      ['blank', ' '],
+      ['object', '{größe:1}'],
+      ['text', ' {größe} {\u201d {'],
+    ],
+  },
+  {
+    says: 'with a schema a bracket opens before any JSON value',
     options: { ...objectsOnly, loose: true },
     expect: [
-      ['text', '{cmd} {a b:1} '],
-      ['object', '{a_1$ :1}'],
-      ['object', "{'a':1}"],
-      ['text', '{1:2}'],
+      ['object', '["a"]'],
+      ['blank', ' '],
+      ['object', '[-1]'],
+      ['blank', ' '],
+      ['object', '[[1]]'],
+      ['blank', ' '],
+      ['object', '[true]'],
+      ['text', ' [] [x] {}'],
     ],
   },
   {
@@ -520,8 +691,101 @@ export const objectRules: readonly Rule[] = [
     options: objectsOnly,
     expect: [
       ['text', '{'],
+      ['object attached', '{"a":1}'],
+      ['text', ' x}'],
+    ],
+  },
+  {
+    says: 'comments are passed over, whatever they hold',
+    options: objectsOnly,
+    expect: [
+      ['object', '{"a":1, // it\'s a "}\n"b":2 /* ] " **/}'],
+      ['text', ' x '],
+      ['object', '{"u":http://x/}'],
+      ['text', ' x '],
+      ['object', '{"u":"//", "v":1/2}'],
+    ],
+  },
+  {
+    says: 'a bracket behind an object that was never opened breaks it, and the rest of it is passed over',
+    options: objectsOnly,
+    expect: [
+      ['object broken@7', '{"k":1}'],
+      ['text', '},"m":{"n":[2, true, null, -1.5e+3]}, word : \'it\' } and '],
+      ['object', '{"b":2}'],
+    ],
+  },
+  {
+    says: 'so does a comma or colon before what may open a value or a key',
+    options: objectsOnly,
+    expect: [
+      ['object broken@8', '{"k":1}'],
+      ['text', ' , "m":2} so '],
+      ['object broken@27', '{"k":1}'],
+      ['text', ': key:{"a":1} so '],
+      ['object broken@51', '{"k":1}'],
+      ['text', ',\n false so '],
+      ['object broken@70', '{"k":1}'],
+      ['text', ', -1'],
+    ],
+  },
+  {
+    says: 'any other comma or colon does not',
+    options: objectsOnly,
+    expect: [
       ['object', '{"a":1}'],
-      ['text', '}'],
+      ['text', ', then '],
+      ['object', '{"a":2}'],
+      ['text', ': as asked '],
+      ['object', '{"a":3}'],
+      ['text', ',\n- '],
+      ['object', '{"a":4}'],
+      ['text', ', nulls '],
+      ['object', '{"a":5}'],
+      ['text', ', '],
+    ],
+  },
+  {
+    says: 'a tag opener ends what is passed over, also inside a string',
+    options: prose,
+    expect: [
+      ['object broken@7', '{"k":1}'],
+      ['text', '},"m":"'],
+      ['tag json', '<json>{}</json>', '{}'],
+      ['text', '"}'],
+    ],
+  },
+  {
+    says: 'a line break inside a string, or a fence, ends what is passed over',
+    options: prose,
+    expect: [
+      ['object broken@7', '{"k":1}'],
+      ['text', '},"m":"\n'],
+      ['object broken@22', '{"b":2}'],
+      ['text', '},\n'],
+      ['fence', `${T}\n{}\n${T}\n`, '{}'],
+    ],
+  },
+  {
+    says: 'a record on a line of its own ends what is passed over',
+    expect: [
+      ['object broken@7', '{"k":1}'],
+      ['text', '},\n'],
+      ['line', '{"b":2}\n', '{"b":2}'],
+    ],
+  },
+  {
+    says: 'an object that follows like the inside of a document is attached',
+    options: objectsOnly,
+    expect: [
+      ['text', 'x, \n'],
+      ['object attached', '{"a":2}'],
+      ['text', ' "k" : '],
+      ['object attached', '{"a":3}'],
+      ['text', ' k: '],
+      ['object', '{"a":4}'],
+      ['text', ' (: { '],
+      ['object attached open', '{"a":5'],
     ],
   },
   {
@@ -668,7 +932,7 @@ export const limitRules: readonly Rule[] = [
     expect: [
       ['text !FRAME_TOO_LONG', '{"a":1,"b":2'],
       ['text', ',"c":'],
-      ['object', '{"d":4}'],
+      ['object attached broken@24', '{"d":4}'],
       ['text', '}'],
     ],
   },
@@ -743,15 +1007,38 @@ export const escapeRules: readonly Rule[] = [
     options: linesOnly,
     expect: [
       ['blank', '\x1b[0m\x1b]0;title\x07\x1bP1$r\x1b\\\x1b7\x1b(B'],
-      ['line', '{"a":\x1b[1;31m1\x1b[0m}\n', '{"a":1}'],
+      ['line', '{"a":\x1b[1;31m1\x1b[0m}\n', '{"a":\x1b[1;31m1\x1b[0m}'],
       ['blank', '\x1b[?25h'],
-      ['line', '{"b":\x1b[38:5:1m2}\x1b[K\n', '{"b":2}'],
+      ['line', '{"b":\x1b[38:5:1m2}\x1b[K\n', '{"b":\x1b[38:5:1m2}'],
     ],
   },
   {
-    says: 'C1 controls are removed as their two bytes, except U+0085, which is data',
+    says: 'the text of a PTY frame is without them',
+    options: { ...linesOnly, channel: 'pty' },
+    expect: [
+      ['blank', '\x1b[0m'],
+      ['line', '{"a":\x1b[1;31m1\x1b[0m}\x1b[K\r\n', '{"a":1}'],
+    ],
+  },
+  {
+    says: 'on a PTY, C1 controls that introduce sequences are removed with them, the others are text',
+    options: { ...linesOnly, channel: 'pty' },
+    expect: [
+      [
+        'line',
+        '{"a":"\u009b31mx\u0085\u0084\u0092y\u009d0;t\u009cz\u0090q\u001b\\"}\n',
+        '{"a":"x\u0085\u0084\u0092yz"}',
+      ],
+    ],
+  },
+  {
+    says: 'in a pipe every C1 control is text, also behind an ESC',
     options: linesOnly,
-    expect: [['line', '{"a":"\u009b31mx\u0085\u0084y\u009d0;t\u009cz"}\n', '{"a":"x\u0085yz"}']],
+    expect: [
+      ['line', '{"a":"it\u0092s \u009b31m"}\n', '{"a":"it\u0092s \u009b31m"}'],
+      ['text', '\u009b1m\n\x1b]0;t\u009c\x07'],
+      ['line', '{"b":2}\n', '{"b":2}'],
+    ],
   },
   {
     says: 'a lone continuation byte is not a control',
@@ -804,6 +1091,16 @@ export const escapeRules: readonly Rule[] = [
       ['fence json', `\`\x1b[2m${T}json\n{}\n${T}\x1b[0m\`\n`, '{}'],
     ],
   },
+  {
+    says: 'sequences before and after the text of a block are no part of it, those inside are',
+    options: prose,
+    expect: [
+      ['tag json', '<json>\x1b[1m{"a":\x1b[2m1}\x1b[0m</json>', '{"a":\x1b[2m1}'],
+      ['blank', '\x1b[m '],
+      ['object', '{"b":\x1b[2m1}'],
+      ['blank', '\x1b[0m\n'],
+    ],
+  },
 ]
 
 export const textRules: readonly Rule[] = [
@@ -852,6 +1149,29 @@ export const documentRules: readonly Rule[] = [
     says: 'a document may start with a comment, an identifier or an apostrophe',
     options: document,
     expect: [['object first', "{/* x */ 'a':1, b:2}"]],
+  },
+  {
+    says: 'a document may start with a quote that was escaped',
+    options: document,
+    expect: [['object first', '{\\"a\\":1}']],
+  },
+  {
+    says: 'a document may start with a hash',
+    options: document,
+    expect: [['object first', '{# x\na:1}']],
+  },
+  {
+    says: 'a document may be an array of strings in curly quotes',
+    options: document,
+    expect: [['object first', '[\u201ca\u201d]']],
+  },
+  {
+    says: 'a document with a bracket too many is broken',
+    options: document,
+    expect: [
+      ['object first broken@7', '{"a":1}'],
+      ['text', '}, "b": {"c":1}'],
+    ],
   },
   {
     says: 'a document may be an array of scalars',

@@ -1,16 +1,16 @@
 import type { Note } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
-import type { Chunk } from '../../src/frames/chunk.ts'
+import type { Channel, Chunk } from '../../src/frames/chunk.ts'
 import { frameStage } from '../../src/frames/frames.ts'
 import type { CutFrame, CutOptions } from './reference.ts'
 
 /** The real scanner over the given cuts of one channel. */
 export function scan(pieces: Iterable<Uint8Array>, options: CutOptions = {}): CutFrame[] {
-  return drive(frameStage(options), chunks(pieces))
+  return drive(frameStage(options), chunks(pieces, options.channel ?? 'stdout'))
 }
 
-function* chunks(pieces: Iterable<Uint8Array>): Generator<Chunk> {
-  for (const bytes of pieces) yield { channel: 'stdout', bytes }
+function* chunks(pieces: Iterable<Uint8Array>, channel: Channel): Generator<Chunk> {
+  for (const bytes of pieces) yield { channel, bytes }
 }
 
 export function toBytes(input: string | Buffer): Buffer {
@@ -55,7 +55,8 @@ export function* manyWays(bytes: Buffer): Generator<Buffer[]> {
 export function brief(frame: CutFrame): string {
   const kind = frame.kind === 'text' && frame.blank ? 'blank' : frame.kind
   const label = frame.label === undefined ? '' : `(${frame.label})`
-  const flags = `${frame.open ? ' open' : ''}${frame.first ? ' first' : ''}`
+  const broken = frame.broken === undefined ? '' : ` broken@${frame.broken}`
+  const flags = `${frame.open ? ' open' : ''}${frame.first ? ' first' : ''}${frame.attached ? ' attached' : ''}${broken}`
   const notes = (frame.notes ?? [])
     .map((note) => ` !${place(note)}`)
     .sort()

@@ -1,0 +1,122 @@
+import {
+  APOSTROPHE,
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  DOT,
+  isBlank,
+  isBracket,
+  isDigit,
+  isWordCharacter,
+  LF,
+  MINUS,
+  PLUS,
+  QUOTE,
+} from '../json/characters.ts'
+import type { Inside, Scan } from './scan.ts'
+
+/** A word longer than this is no key, number or literal. */
+export const MAX_WORD = 256
+
+/** What ends debris from outside. */
+interface Interruptions {
+  nextTag(from: number): number
+  /** Up to here it is known what is a tag opener. */
+  known(): number
+  readonly lines: boolean
+}
+
+/**
+ * The rest of a broken document, behind the object that was taken for it. It is passed over as text, as long as it is
+ * made of JSON tokens, so that no object inside is handed out for the whole.
+ *
+ *     {"k":1}},"m":{"n":2}} and so on
+ *            ^^^^^^^^^^^^^^ debris
+ *                           ^ a word without a colon
+ */
+export function debrisMachine(scan: Scan, interruptions: Interruptions): (from: number) => void {
+  const { tape } = scan
+  let seek = 0
+  let stage: 'between' | 'string' | 'word' | 'colon' = 'between'
+  /** The quote that the string began with, and whether a backslash protects its next byte. */
+  let quote = 0
+  let escaped = false
+  /** Where the word began. */
+  let start = 0
+
+  const debris: Inside = {
+    keep() {
+      return stage === 'word' ? start : seek
+    },
+    look() {
+      const tag = interruptions.nextTag(seek)
+      const stop = Math.min(tag, interruptions.known())
+      while (seek < stop) {
+        if (!passes(scan.byte(seek)!)) {
+          scan.leave(seek)
+          return true
+        }
+        seek++
+      }
+      if (stop === tag) scan.leave(tag)
+      return stop === tag
+    },
+    finish() {
+      scan.leave(tape.end)
+    },
+  }
+
+  /** Whether the byte at `seek` goes on with a token, or begins one. */
+  function passes(byte: number): boolean {
+    if (stage === 'string') {
+      if (byte === quote && !escaped) stage = 'between'
+      escaped = byte === BACKSLASH && !escaped
+      return byte !== LF
+    }
+    if (stage === 'word') {
+      if (isTokenByte(byte)) return seek - start < MAX_WORD
+      stage = isNumber(start, seek) || isLiteral(scan, start, seek) ? 'between' : 'colon'
+    }
+    if (isBlank(byte)) return true
+    if (stage === 'colon') {
+      stage = 'between'
+      return byte === COLON
+    }
+    if (isBracket(byte)) return !interruptions.lines || !scan.head.bare(seek)
+    if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte === COMMA || byte === COLON) return true
+    if (byte === QUOTE || byte === APOSTROPHE) {
+      stage = 'string'
+      quote = byte
+      escaped = false
+      return true
+    }
+    stage = 'word'
+    start = seek
+    return isTokenByte(byte)
+  }
+
+  function isNumber(from: number, to: number): boolean {
+    const first = scan.byte(from)!
+    return isDigit(first) || (first === MINUS && to - from > 1 && isDigit(scan.byte(from + 1)!))
+  }
+
+  return (from) => {
+    seek = from
+    stage = 'between'
+    scan.enter(debris)
+  }
+}
+
+/** Whether a range is `true`, `false` or `null`. */
+export function isLiteral(scan: Scan, from: number, to: number): boolean {
+  if (to - from < 4 || to - from > 5) return false
+  const { view, base } = scan.tape
+  const word = view.toString('latin1', from - base, to - base)
+  return word === 'true' || word === 'false' || word === 'null'
+}
+
+function isTokenByte(byte: number): boolean {
+  return isWordCharacter(byte) || byte === DOT || byte === PLUS
+}
