@@ -16,8 +16,6 @@ export interface AttemptInfo {
 /** What is asked, what a good answer is, and how often to try. Parsing options are those of `parse`. */
 export interface AskOptions<S extends Schema | undefined = Schema | undefined> extends ParseOptions<S> {
   readonly prompt: string
-  /** The value to take if an answer holds more than one. @default 'first' */
-  readonly pick?: 'first' | 'last' | undefined
   /** @default none */
   readonly system?: string | undefined
   /** @default 0.7 */
