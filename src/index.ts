@@ -1,7 +1,7 @@
 export type { Answer, AskRequest, Call as AskCall } from './ask/answer.ts'
 export { ask } from './ask/ask.ts'
+export type { DeepPartial, Snapshot } from './ask/attempts.ts'
 export type { Cache, CacheEntry } from './ask/cache.ts'
-export type { DeepPartial, Snapshot } from './ask/converse.ts'
 export { type FileCacheOptions, fileCache } from './ask/file-cache.ts'
 export type { AskOptions, AttemptInfo } from './ask/options.ts'
 export { type Failure, type RetryPrompt, retryInChinese, retryInEnglish } from './ask/retry-prompt.ts'

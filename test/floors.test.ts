@@ -20,9 +20,6 @@ const floors = [
   'cli',
 ]
 
-/** Circles that are still to be taken apart, each as its files in order. */
-const expectedCircles = ['ask/cache.ts ask/options.ts', 'ask/seek.ts ask/snapshots.ts']
-
 const src = fileURLToPath(new URL('../src', import.meta.url))
 
 describe('imports point down', () => {
@@ -46,8 +43,8 @@ describe('no two files import each other', () => {
     sourceFiles().map((file) => [file, targetsOf(file, readFileSync(join(src, file), 'utf8'))]),
   )
 
-  test('the files of a circle are known, and every circle that is known is there', () => {
-    expect(circlesIn(imports)).toEqual(expectedCircles)
+  test('no two files import each other, nor more of them in a circle', () => {
+    expect(circlesIn(imports)).toEqual([])
   })
 
   test('a circle of two, of three and of type imports is found, a diamond is none', () => {

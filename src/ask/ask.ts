@@ -1,6 +1,6 @@
 import type { Schema, Value } from '../values/schema/schema.ts'
 import type { Call } from './answer.ts'
-import { converse, type Snapshot } from './converse.ts'
+import { attempts, type Snapshot } from './attempts.ts'
 import { type AskOptions, checkOptions } from './options.ts'
 
 /**
@@ -19,10 +19,10 @@ async function askOnce<S extends Schema | undefined = undefined>(
   call: Call,
   options: AskOptions<S>,
 ): Promise<Value<S>> {
-  for await (const snapshot of converse(call, options, false)) {
+  for await (const snapshot of attempts(call, options, false)) {
     if (snapshot.done) return snapshot.value
   }
-  throw new Error('unreachable: a conversation ends with a value or a fault')
+  throw new Error('unreachable: attempts end with a value or a fault')
 }
 
 /**
@@ -40,7 +40,7 @@ function stream<S extends Schema | undefined = undefined>(
   options: AskOptions<S>,
 ): AsyncGenerator<Snapshot<Value<S>>, undefined> {
   checkOptions(options as AskOptions)
-  return converse(call, options, true)
+  return attempts(call, options, true)
 }
 
 export const ask: typeof askOnce & { readonly stream: typeof stream } = Object.assign(askOnce, { stream })

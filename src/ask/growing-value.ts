@@ -1,5 +1,32 @@
 import { type Handler, Tokenizer, VALUES } from '../json/tokenizer.ts'
-import { type Branch, Completed, NOTHING } from './branch.ts'
+
+/** A container that is being built, and where it hangs. `key` is its own key in its parent. */
+export interface Branch {
+  readonly parent: Branch | undefined
+  readonly key: string | number
+  readonly depth: number
+  readonly map: Record<string, unknown> | undefined
+  readonly list: unknown[] | undefined
+  /** False if it hangs below a key that was dropped. */
+  readonly shown: boolean
+  /** Its JSON pointer, once that was asked for. */
+  path: string | undefined
+}
+
+/** Values that are complete, in the order they were completed. */
+export class Completed {
+  /** The container of each, none for the root, and its key there. */
+  readonly branches: (Branch | undefined)[] = []
+  readonly keys: (string | number)[] = []
+
+  add(branch: Branch | undefined, key: string | number): void {
+    this.branches.push(branch)
+    this.keys.push(key)
+  }
+}
+
+/** Where nothing has become complete, which is most often so in a long string. */
+export const NOTHING = new Completed()
 
 /**
  * A JSON value that grows in place while its text comes, and what of it is complete. Strings show as far as they are
@@ -154,4 +181,30 @@ function set(map: Record<string, unknown>, key: string, value: unknown): void {
  */
 function reachesForPrototype(key: string, branch: Branch): boolean {
   return key === '__proto__' || (key === 'prototype' && branch.key === 'constructor')
+}
+
+/** The value at a key of a branch; own values only. */
+export function valueAt(branch: Branch, key: string | number): unknown {
+  return branch.list !== undefined ? branch.list[key as number] : branch.map?.[key]
+}
+
+/** The path of a value in a branch, as a JSON pointer. */
+export function pointer(branch: Branch | undefined, key: string | number): string {
+  if (branch === undefined) return ''
+  // From the nearest branch that knows its path: depth is bounded, but recursion would still be deep.
+  const unknown: Branch[] = []
+  let at: Branch | undefined = branch
+  while (at !== undefined && at.path === undefined) {
+    unknown.push(at)
+    at = at.parent
+  }
+  for (let next = unknown.pop(); next !== undefined; next = unknown.pop()) {
+    next.path = next.parent === undefined ? '' : `${next.parent.path}/${segment(next.key)}`
+  }
+  return `${branch.path}/${segment(key)}`
+}
+
+function segment(key: string | number): string | number {
+  if (typeof key === 'number' || !(key.includes('~') || key.includes('/'))) return key
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }

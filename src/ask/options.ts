@@ -1,4 +1,4 @@
-import { Fault } from '../base/fault.ts'
+import { Fault, quote } from '../base/fault.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { ParseOptions } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
@@ -34,15 +34,21 @@ export interface AskOptions<S extends Schema | undefined = Schema | undefined> e
   readonly signal?: AbortSignal | undefined
   /** Leave a streamed answer as soon as a value in it is closed and passes. @default false: read it to its end */
   readonly stopWhenValid?: boolean | undefined
-  /** Gets the outcome of each attempt, and is waited for. A throw of it rejects. @default none */
+  /** Gets the outcome of each attempt, and is waited for. If it throws, so does `ask`. @default none */
   readonly onAttempt?: ((outcome: Outcome<Value<S>>, info: AttemptInfo) => unknown) | undefined
 }
 
-/** Misuse is told before the first call costs anything. */
+/** Misuse throws before the first call costs anything. */
 export function checkOptions(options: AskOptions): void {
-  const { prompt, retries = 1, temperature = 0.7, maxCacheWait = 0 } = options
+  const { prompt, pick = 'first', retries = 1, temperature = 0.7, maxCacheWait = 0 } = options
   if (typeof prompt !== 'string' || prompt === '') {
     throw new Fault('BAD_OPTION', 'ask needs a prompt that is a string and not empty')
+  }
+  if (pick !== 'first' && pick !== 'last') {
+    throw new Fault('BAD_OPTION', `pick must be one of first, last, but is ${quote(String(pick))}`)
+  }
+  if (pick === 'last' && options.stopWhenValid) {
+    throw new Fault('BAD_OPTION', 'stopWhenValid takes the first value, so it cannot be used with pick: last')
   }
   if (!Number.isSafeInteger(retries) || retries < 0) {
     throw new Fault('BAD_OPTION', `retries must be a whole number from 0, but is ${String(retries)}`)

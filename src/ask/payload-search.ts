@@ -1,6 +1,6 @@
 import { openingScan } from '../frames/frames.ts'
 import type { Inside } from '../frames/scan.ts'
-import { isBlank, isBracket, LF, OPEN_BRACE } from '../json/characters.ts'
+import { BACKTICK, isBlank, isBracket, LF, OPEN_BRACE, TILDE } from '../json/characters.ts'
 import { isPayloadFence } from '../values/ladder/payload-fence.ts'
 import { GrowingValue } from './growing-value.ts'
 
@@ -24,11 +24,13 @@ export interface PayloadSearch {
 /** A tag block or fence that is open, and the search in its body. */
 interface Body {
   readonly inside: Inside | undefined
-  readonly search: PayloadSearch
+  /** Made with its first character that is not blank: a scanner is not cheap, and a fence often holds no payload. */
+  search: PayloadSearch | undefined
   /** It counts only if it begins with a bracket. */
   readonly needsBracket: boolean
-  /** Characters of it that are not blank, up to a few. */
+  /** Bytes of it that are not blank, up to a few; those before `seen` are counted. */
   begun: number
+  seen: number
 }
 
 /**
@@ -38,29 +40,33 @@ interface Body {
  * What is held is what the scanner holds: a few bytes, or a think block that is not closed yet.
  */
 export function payloadSearch(options: SearchOptions): PayloadSearch {
-  const { tag, lines, root, maxDepth } = options
+  const { tag, lines, root, loose, maxDepth } = options
   const anywhere = tag === undefined && !lines
-  return search(options, {
+  return search(false, {
     tags: tag !== undefined ? [tag] : anywhere ? ['json'] : [],
     fences: anywhere,
     lines,
     objects: anywhere,
     think: !lines,
     needsPayload: anywhere,
-    loose: anywhere && options.loose,
+    loose: anywhere && loose,
     document: anywhere && root,
   })
 
-  function search({ loose }: SearchOptions, rules: Parameters<typeof openingScan>[0]): PayloadSearch {
+  function search(inBody: boolean, rules: Parameters<typeof openingScan>[0]): PayloadSearch {
     const scanner = openingScan(rules, opened)
     const { scan } = scanner
     const { tape } = scan
+    /** What is before the `>` of a tag. */
+    const tagEnd = rules.tags?.[0]?.charCodeAt(rules.tags[0].length - 1) ?? -1
     /** What can be shown; and the same when it is certain to be the payload. */
     let value: GrowingValue | undefined
     let settled = false
     /** Brackets that opened, so far without anything that would tell them from prose. */
     let vague: GrowingValue | undefined
     let body: Body | undefined
+    /** On the line at hand is a fence mark, or a tag that can matter at its end. */
+    let marked = false
     /** The first half of a character at the end of the text before. */
     let half = ''
     /** The text that the scanner is looking at, and where it begins on the tape and in the channel. */
@@ -89,20 +95,30 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
       return value
     }
 
-    //  Sure:\n```json\n{"a":1}\n```\n
-    //  ^^^^^^ ^^^^^^^^^ ^^^^^^^^ ^^^^^  a step each
+    //  Sure: a > b\n```json\n{"a":1}\n```\n
+    //  ^^^^^^^^^^^^^^^^^^^^^^ ^^^^^^^^^^^^^^  a step each
     //
     /**
-     * However the text is cut, what it means must not change. Blocks open and close at a `>` or a line feed, so the text
-     * is taken in steps that end there, and a body sees each before the scanner does. At the beginning of a body steps
-     * are one character long: the scanner may find after any of the first three that it is none.
+     * However the text is cut, what it means must not change. Tags open and close at a `>`, fences at the end of a line
+     * with a fence mark in it, so the text is taken in steps that end there, and a body sees each of them before the
+     * scanner does. At the beginning of a body steps are one character long, and the scanner sees them first: it may
+     * find after any of the first three bytes that it is none.
      */
     function stepEnd(text: string, from: number, end: number): number {
-      const most = Math.min(end, from + (body && body.begun < 3 ? 1 : MAX_STEP))
+      const most = Math.min(end, from + (body && body.begun < BEGUN ? 1 : MAX_STEP))
       let at = from
       while (at < most) {
         const unit = text.charCodeAt(at++)
-        if (unit === GREATER || unit === LF) return at
+        if (unit === LF) {
+          if (marked) {
+            marked = false
+            return at
+          }
+        } else if (unit === BACKTICK || unit === TILDE) marked = true
+        else if (unit === GREATER && (at - 1 === from || text.charCodeAt(at - 2) === tagEnd)) {
+          marked = true
+          return at
+        }
       }
       return at < end && isHigh(text.charCodeAt(at - 1)) ? at + 1 : at
     }
@@ -112,7 +128,8 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
         vague.push(text, 0)
         vague = judged(vague)
       }
-      if (body && !settled) searchBody(body, text)
+      const before = body
+      if (before && before.begun === BEGUN) searchBody(before, text)
       if (settled) return
       const bytes = Buffer.from(text)
       step = text
@@ -123,25 +140,32 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
       placeUnits = 0
       scanner.write(bytes)
       if (body && scan.inside !== body.inside) body = undefined
+      if (body && body === before && body.begun < BEGUN && isPayload(body)) searchBody(body, text)
     }
 
     /** The value again, if it is still not known whether it is one. */
     function judged(found: GrowingValue): GrowingValue | undefined {
       if (!found.begun()) return found.failed() ? undefined : found
       value = found
-      // Nothing in brackets counts if it is the whole input; otherwise it is prose, and the search goes on.
-      settled = !(found.done() && found.isEmpty())
+      // An empty object counts if it is the whole input. If something follows it is prose, and the search goes on.
+      settled = inBody || !(found.done() && found.isEmpty())
       return undefined
     }
 
-    function searchBody(open: Body, text: string): void {
-      for (let at = 0; at < text.length && open.begun < 3; at++) {
-        const unit = text.charCodeAt(at)
-        if (isBlank(unit)) continue
-        if (open.begun++ > 0 || !open.needsBracket || isBracket(unit)) continue
+    /** Looks at the first characters of a body. False if it is none that counts, or blank so far. */
+    function isPayload(open: Body): boolean {
+      for (; open.seen < tape.end && open.begun < BEGUN; open.seen++) {
+        const byte = scan.byte(open.seen)
+        if (isBlank(byte)) continue
+        if (open.begun++ > 0 || !open.needsBracket || isBracket(byte)) continue
         body = undefined
-        return
+        return false
       }
+      return open.begun > 0
+    }
+
+    function searchBody(open: Body, text: string): void {
+      open.search ??= search(true, { ...BODY, loose, document: root })
       value = open.search.push(text) ?? value
       settled = open.search.settled()
     }
@@ -154,9 +178,10 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
       }
       const payload = kind === 'tag' || isPayloadFence(label, '')
       if (!payload && label !== '' && !loose) return
-      const inner = search(options, { ...BODY, loose, document: root })
-      body = { inside: scan.inside, search: inner, needsBracket: !payload, begun: 0 }
-      if (at < tape.end) searchBody(body, scan.decode(at, tape.end))
+      // In a quotation each line of the body has its marks, which only the whole block can be freed from.
+      if (scan.head.prefix(from)?.includes('>')) return
+      body = { inside: scan.inside, search: undefined, needsBracket: !payload, begun: 0, seen: at }
+      if (at < tape.end && isPayload(body)) searchBody(body, scan.decode(at, tape.end))
     }
 
     /** Reads a value from its bracket on. What the scanner read to know it as one is taken from the tape. */
@@ -190,6 +215,8 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
 
 /** How the body of a block is searched. */
 const BODY = { tags: [], fences: true, lines: false, objects: true, think: true }
+/** So many bytes of a body tell whether it is one: the length of a fence mark. */
+const BEGUN = 3
 /** Longer lines are taken in parts, so that the scanner does not read far into a payload that is found. */
 const MAX_STEP = 4096
 const GREATER = 0x3e

@@ -28,13 +28,14 @@ const BATCH = 16 * 1024
  * answer.
  */
 export function reading<S extends Schema | undefined>(options: AskOptions<S>): Reading<Value<S>> {
+  const parsing = { ...options, pick: options.pick ?? 'first', signal: undefined }
   const intake = chunkIntake()
   const decoder = new StringDecoder('utf8')
-  const early = options.stopWhenValid ? earlyEnd(options) : undefined
+  const early = options.stopWhenValid ? earlyEnd(parsing) : undefined
   let outcome: Outcome<Value<S>> | undefined
   let head = ''
   let waiting = ''
-  const stage = valueStage<S>({ ...options, pick: 'first', signal: undefined })
+  const stage = valueStage<S>(parsing)
   const sink = stage({
     write(made) {
       outcome ??= made

@@ -1,5 +1,5 @@
 import type { Schema } from '../values/schema/schema.ts'
-import { type Branch, type Completed, NOTHING, pointer } from './branch.ts'
+import { type Branch, type Completed, NOTHING, pointer } from './growing-value.ts'
 import { payloadSearch } from './payload-search.ts'
 
 export interface SnapshotOptions {
@@ -56,9 +56,9 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
     push(text) {
       completed = NOTHING
       const value = search.push(text)
+      done = value?.done() === true
       if (value === undefined || value.failed()) return undefined
       completed = value.takeCompleted()
-      done = value.done()
       return new Known(value.root, completed)
     },
     finished() {

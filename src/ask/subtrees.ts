@@ -1,7 +1,7 @@
 import type { SchemaError } from '../base/fault.ts'
 import type { JsonSchema } from '../values/schema/json-schema.ts'
 import { type Check, checkOf, type Schema } from '../values/schema/schema.ts'
-import { type Branch, pointer, valueAt } from './branch.ts'
+import { type Branch, pointer, valueAt } from './growing-value.ts'
 import type { Snapshots } from './snapshots.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { isBlank } from './characters.ts'
-import { type Handler, NAMES, Tokenizer, whereBroken } from './tokenizer.ts'
+import { type Handler, NAMES, Tokenizer } from './tokenizer.ts'
 
 /**
  * Cut JSON: a text that is the beginning of a JSON text and stops somewhere inside it.
@@ -32,18 +32,6 @@ export function closeCut(text: string): Closed | undefined {
   const number = tokens.wholeNumber()
   if (number !== undefined) return open.closed(number ? text : text.slice(0, open.kept), true)
   return open.closed(text.slice(0, open.kept), open.named || tokens.inWord())
-}
-
-/**
- * Is the text the beginning of a JSON object, array or string (or all of one)?
- *
- * @example
- * isBeginning('{"a":[1,') // true
- * isBeginning('{cmd') // false
- */
-export function isBeginning(text: string): boolean {
-  const broken = whereBroken(text)
-  return broken === undefined || broken.cut
 }
 
 /**

@@ -37,7 +37,7 @@ export interface Handler {
 /** How much a handler wants to know; the rest is checked, but not made. */
 export type Detail = typeof STRUCTURE | typeof NAMES | typeof VALUES
 /** Brackets, and where values end. */
-export const STRUCTURE = 0
+const STRUCTURE = 0
 /** Keys and numbers too. */
 export const NAMES = 1
 /** Everything. */

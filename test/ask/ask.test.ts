@@ -354,3 +354,32 @@ test('an entry that cannot be copied is no entry', async () => {
   expect(asked).toHaveLength(1)
   expect(outcomes[0]?.notes).toMatchObject([{ code: 'CACHE_FAILED' }])
 })
+
+describe('pick', () => {
+  test('takes the last value that passes, if that is wanted', async () => {
+    const { call } = model('First {"a":1}, then {"a":2}.')
+    expect(await ask(call, { prompt: 'p', pick: 'last' })).toEqual({ a: 2 })
+  })
+
+  test('is a word that is known, and not each', async () => {
+    const { call } = model('{}')
+    const options = { prompt: 'p', pick: 'each' } as unknown as { prompt: string }
+    await expect(ask(call, options)).rejects.toMatchObject({ code: 'BAD_OPTION' })
+  })
+
+  test('of the last one does not go with leaving at the first', async () => {
+    const { call } = model('{}')
+    const options = { prompt: 'p', pick: 'last', stopWhenValid: true } as const
+    await expect(ask(call, options)).rejects.toMatchObject({ code: 'BAD_OPTION' })
+  })
+
+  test('is part of the key of the cache, as every option is that decides what a good answer is', async () => {
+    const cache = new Map<string, CacheEntry>()
+    const { call } = model('{"a":1}', '{"a":1}', '{"a":1}', '{"a":1}')
+    await ask(call, { prompt: 'p', cache })
+    await ask(call, { prompt: 'p', cache, pick: 'last' })
+    await ask(call, { prompt: 'p', cache, partial: true })
+    await ask(call, { prompt: 'p', cache, partial: true, retries: 3, label: 'x' })
+    expect(cache.size).toBe(3)
+  })
+})

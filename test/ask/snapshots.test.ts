@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Progress, snapshots } from '../../src/ask/snapshots.ts'
+import { type Progress, type SnapshotOptions, snapshots } from '../../src/ask/snapshots.ts'
 
 /** Cuts a text into pieces of these sizes, over and over. */
 function pieces(text: string, sizes: readonly number[]): string[] {
@@ -101,9 +101,91 @@ describe('snapshots', () => {
       expect(last('{"a": 0} <json>{"a": 1}</json>', size, { tag: 'json' })).toBe('{"a":1}')
       expect(last('<<thin <th{ink <jso<json> {"a": 1}', size, { tag: 'json' })).toBe('{"a":1}')
       expect(last('here: [1, {"a": 1}]', size)).toBe('{"a":1}')
-      expect(last('here: [1, {"a": 1}]', size, { root: 'any' })).toBe('[1,{"a":1}]')
+      expect(last('here: [{"a": 1}]', size, { root: 'any' })).toBe('[{"a":1}]')
+      expect(last('here: [{"a": 1}]', size, { schema: {} })).toBe('[{"a":1}]')
+      expect(last('here: [{"a": 1}]', size)).toBeUndefined()
+      expect(last('<json>\n```json\n{"a": 1}\n```\n</json>', size, { tag: 'json' })).toBe('{"a":1}')
+      expect(last('<json>Well: {"a": 1}</json>', size, { tag: 'json' })).toBe('{"a":1}')
+      expect(last('<json>no</json> {"b": 1} <json>{"a": 1}</json>', size, { tag: 'json' })).toBe('{"a":1}')
+      expect(last('use <json> tags: {"a": 1}', size)).toBe('{"a":1}')
+      expect(last('```js\n{"b": 1}\n```\n~~~\n{"a": 1}', size)).toBe('{"a":1}')
+      expect(last('é 😀 {"a": "é😀"}', size)).toBe('{"a":"é😀"}')
+      expect(last('\x1b[32m{\x1b[0m"a": 1}', size)).toBe('{"a":1}')
+      expect(last('12\n{"a": 1}\n{"b": 1}', size, { lines: true })).toBe('{"a":1}')
     },
   )
+
+  test.each([1, 1000])(
+    'take an empty object for the payload only until another comes, in pieces of %i',
+    (size) => {
+      expect(last('{}', size)).toBe('{}')
+      expect(last('{} or {"a": 1}', size)).toBe('{"a":1}')
+      expect(last('{"__proto__": 1} or {"a": 1}', size)).toBe('{}')
+    },
+  )
+
+  test('wait for the end of a think block', () => {
+    expect(last('<think>{"a": 0}', 1)).toBeUndefined()
+    expect(last('<think>{"a": 0}</think>{"a": 1', 1)).toBe('{}')
+    expect(last('<json><think>{"a": 0}</think>{"a": 1}', 1, { tag: 'json' })).toBe('{"a":1}')
+  })
+
+  test('a brace in prose before a bracket is passed over, however the text is cut', () => {
+    for (const size of [1, 2, 100]) expect(last('{[x{"a":1}', size, { root: 'any' })).toBe('{"a":1}')
+  })
+
+  test('end the same, however the text is cut', () => {
+    const part = fc.oneof(
+      { weight: 4, arbitrary: fc.constantFrom(...'{[<>"\\:,]}` \n1xé') },
+      fc.constantFrom(
+        '<think>',
+        '</think>',
+        '<thinking>',
+        '</thinking>',
+        '<json>',
+        '</json>',
+        '```',
+        '```json\n',
+      ),
+      fc.constantFrom(
+        '\n```\n',
+        '~~~\n',
+        '{"a":1}',
+        '{"b":[2,{}]}',
+        '[{"c":"',
+        '"}]',
+        '{}',
+        '[]',
+        '{x: ',
+        '> ',
+        'text',
+      ),
+      fc.constantFrom('"d": ', '[1,', '\x1b[0m', '\x1b', '{cmd}', '😀', 'null'),
+    )
+    const text = fc.array(part, { maxLength: 25 }).map((parts) => parts.join(''))
+    const options = fc.record({
+      tag: fc.constantFrom(undefined, undefined, 'json'),
+      root: fc.constantFrom(undefined, 'object' as const, 'any' as const),
+      schema: fc.constantFrom(undefined, {}),
+    })
+    const end = (text: string, sizes: readonly number[], given: SnapshotOptions) => {
+      const seen = snapshots(given)
+      let value: string | undefined
+      for (const piece of pieces(text, sizes)) {
+        const progress = seen.push(piece)
+        value = progress && JSON.stringify(progress.value)
+      }
+      return { value, done: seen.done() }
+    }
+    fc.assert(
+      fc.property(text, sizes, options, (text, cut, given) => {
+        const whole = end(text, [text.length + 1], given)
+        expect(end(text, cut, given)).toEqual(whole)
+        expect(end(text, [1], given)).toEqual(whole)
+      }),
+      { numRuns: Number(process.env['RUNS'] ?? 3000) },
+    )
+  })
 
   test('stop at a payload that needs repair, and never show a part of it as the whole', () => {
     const steps = run('{"list": [1,], "inner": {"x": 1}}', 1)
@@ -143,6 +225,11 @@ describe('snapshots', () => {
     ['marks', (n) => '<'.repeat(n)],
     ['think openers', (n) => '<think>'.repeat(n / 7)],
     ['empty think blocks', (n) => '<think></think>'.repeat(n / 15)],
+    ['false arrays', (n) => '[{x}] '.repeat(n / 6)],
+    ['false arrays between wide characters', (n) => '汉[{x}]'.repeat(n / 6)],
+    ['tag blocks', (n) => '<json>[x</json>'.repeat(n / 15)],
+    ['a fence without payload', (n) => `\`\`\`json\n${'x > y\n'.repeat(n / 6)}`],
+    ['blanks behind brackets', (n) => `[${' '.repeat(n / 2)}{${' '.repeat(n / 2)}x`],
     ['one long string', (n) => `{"a":"${'x'.repeat(n)}`],
     ['half pairs', (n) => `{"a":"${'\\ud83d'.repeat(n / 6)}`],
     ['escapes', (n) => `{"a":"${'\\n'.repeat(n / 2)}`],

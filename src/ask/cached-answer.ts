@@ -1,12 +1,14 @@
-import type { Note } from '../base/fault.ts'
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { Fault, type Note } from '../base/fault.ts'
 import type { Good, Outcome } from '../values/outcome.ts'
 import { checkOf, type Schema, type Value } from '../values/schema/schema.ts'
 import { unlessAborted } from './answer.ts'
-import { type CacheEntry, isEntry, keyOf, survivesJson } from './cache.ts'
+import { type CacheEntry, isEntry } from './cache.ts'
 import type { AskOptions } from './options.ts'
 
 /** Looks into the cache, and knows how to put something there. Neither can make the question fail. */
-export async function keeper<S extends Schema | undefined>(options: AskOptions<S>) {
+export async function cachedAnswer<S extends Schema | undefined>(options: AskOptions<S>) {
   type T = Value<S>
   const { cache, schema, signal, maxCacheWait = 10_000 } = options
   if (!cache) return { hit: undefined, keep: async (outcome: Good<T>): Promise<Outcome<T>> => outcome }
@@ -17,7 +19,7 @@ export async function keeper<S extends Schema | undefined>(options: AskOptions<S
     const message = error instanceof Error ? error.message : String(error)
     trouble.push({ code: 'CACHE_FAILED', message: `the cache failed: ${message.slice(0, 200)}` })
   }
-  /** A cache of somebody else may throw anything, or never answer. */
+  /** A cache is the caller's code: it may throw anything, or never answer. */
   const wait = async <R>(ask: () => R) => {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<never>((_, reject) => {
@@ -43,6 +45,42 @@ export async function keeper<S extends Schema | undefined>(options: AskOptions<S
   }
 }
 
+/**
+ * The key of a question: everything that decides what a good answer is. A schema or a normalizer that is
+ * code cannot be compared, so `cacheKey` has to stand for it.
+ */
+function keyOf(options: AskOptions): string {
+  const { prompt, system, temperature, schema, normalize, cacheKey } = options
+  if (cacheKey === undefined && ((schema && !isJson(schema)) || normalize?.length)) {
+    throw new Fault('BAD_OPTION', 'a schema or normalizer that is code needs a cacheKey to be cached by')
+  }
+  const rules = Object.entries(options)
+    .filter(([name, value]) => ['string', 'number', 'boolean'].includes(typeof value) && !BESIDES.has(name))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  const parts = [
+    'ask/2',
+    prompt,
+    system,
+    temperature,
+    cacheKey,
+    cacheKey === undefined ? schema : null,
+    rules,
+  ]
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+}
+
+/** Options that do not decide what a good answer is, or have a place of their own in the key. */
+const BESIDES: ReadonlySet<string> = new Set<keyof AskOptions>([
+  'prompt',
+  'system',
+  'temperature',
+  'cacheKey',
+  'maxCacheWait',
+  'retries',
+  'stopWhenValid',
+  'label',
+  'maxComment',
+])
 /** What a cache gives back is looked at before it is believed. */
 function checked(entry: CacheEntry | undefined): CacheEntry | undefined {
   if (entry === undefined) return undefined
@@ -63,4 +101,17 @@ function passes(schema: Schema | undefined, { value }: CacheEntry): boolean {
 function hitOf<T>({ value, repair_level, notes }: CacheEntry): Good<T> {
   const frame = { kind: 'text', channel: 'stdout', from: 0, to: 0, text: '' } as const
   return { ok: true, value: value as T, repair_level, notes, frame }
+}
+
+/** Only what comes back as it went in may be kept: a Date would come back as a string. */
+function survivesJson(value: unknown): boolean {
+  try {
+    return isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value)
+  } catch {
+    return false
+  }
+}
+
+function isJson(schema: object): boolean {
+  return !('~standard' in schema) && survivesJson(schema)
 }

@@ -2,7 +2,7 @@ import { type FailedAttempt, Fault, type Note, type SchemaError } from '../base/
 import type { Good, RepairLevel } from '../values/outcome.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { type Call, isStream, leave, leaveLate, unlessAborted } from './answer.ts'
-import { keeper } from './keeper.ts'
+import { cachedAnswer } from './cached-answer.ts'
 import { type AskOptions, checkOptions } from './options.ts'
 import { reading } from './reading.ts'
 import { retryInEnglish, retryText, summaryOf } from './retry-prompt.ts'
@@ -44,7 +44,7 @@ export type Snapshot<T> =
  * Asks until an answer passes. The last snapshot is the value; the ones before it are only made if
  * somebody watches.
  */
-export async function* converse<S extends Schema | undefined>(
+export async function* attempts<S extends Schema | undefined>(
   call: Call,
   options: AskOptions<S>,
   watch: boolean,
@@ -63,7 +63,7 @@ export async function* converse<S extends Schema | undefined>(
   const tell = async (...told: Parameters<NonNullable<typeof options.onAttempt>>) => {
     await unlessAborted(() => options.onAttempt?.(...told), signal)
   }
-  const kept = await keeper(options)
+  const kept = await cachedAnswer(options)
   if (kept.hit) {
     await tell(kept.hit, { attempt: 0, cached: true, duration_ms: 0 })
     yield last(kept.hit, 0)
