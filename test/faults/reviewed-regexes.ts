@@ -15,7 +15,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'engines/claude-turn.ts /^write/i': { why: 'anchored: it stops at the first character that does not fit' },
   'events/payload.ts /[\\s\\0]/': { why: 'one class, tested on one character' },
   'events/payload.ts /[\\u0080-\\u009f]/': { why: 'one class, every character is read once' },
-  'values/items/level.ts /^\\d+$/': { why: 'one class, every character is read once' },
+  'values/items/item-paths.ts /^\\d+$/': { why: 'one class, every character is read once' },
   'values/items/items.ts /^[{[]/': { why: 'looks at the first character' },
   'base/fault.ts /[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
     { why: 'text that was clipped before' },

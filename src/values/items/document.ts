@@ -1,124 +1,111 @@
-import { type GateKind, gate } from '../../frames/gate.ts'
-import type { Inside, Scan } from '../../frames/scan.ts'
-import { isBlank, LESS, OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts'
-import { containerReader } from './containers.ts'
-import { DocumentState, type Stage, type Step } from './document-state.ts'
-import { EndTags } from './end-tags.ts'
-import type { ItemSink } from './item-sink.ts'
-import type { Selection } from './selection.ts'
+import type { gate } from '../../frames/gate.ts'
+import type { Scan } from '../../frames/scan.ts'
+import type { Level } from './item-paths.ts'
 
-export interface DocumentOptions {
-  readonly selections: readonly Selection[]
-  readonly tag: string
-  /** Whether a block begins with a document, or may begin with anything else. */
-  readonly needsPayload: boolean
-  readonly sink: ItemSink
+/** Before the first bracket of a document is sure. */
+type OpeningStage = 'gate' | 'before'
+/** Inside its containers. */
+export type ContainerStage = 'value' | 'key' | 'in key' | 'colon' | 'comma' | 'walk'
+export type Stage = OpeningStage | ContainerStage
+
+/** What a step comes to: there is more to do, more bytes are needed, or the document has been left. */
+export type Step = 'on' | 'wait' | 'left'
+
+/** How a document began. */
+export interface Beginning {
+  readonly from: number
+  /** Where that was in the original: the bytes themselves are let go. */
+  readonly origin: number
+  /** Where to go on: behind the tag of a block, or behind the bracket. */
+  readonly at: number
+  readonly block: boolean
+  /** What a bare bracket must pass before it counts as one. */
+  readonly judge: ReturnType<typeof gate> | undefined
+  readonly why: string | undefined
 }
 
-/** Begins documents, at a tag or at a bracket. */
-export interface DocumentMachine {
-  /** The block of a tag that opens at `from`. */
-  openBlock(from: number): void
-  /** What begins with the bracket at `from`; `why` is undefined if it is the first thing of the input. */
-  openBare(from: number, kind: GateKind, why: string | undefined): void
+/** All that is known of the document under way. Made anew for each. */
+export class DocumentState {
+  readonly from: number
+  readonly origin: number
+  readonly block: boolean
+  readonly judge: ReturnType<typeof gate> | undefined
+  why: string | undefined
+  stage: Stage
+  at: number
+  readonly levels: Level[] = []
+  /** The array that was closed just now, in case its bracket was one too many. */
+  closed: Level | undefined = undefined
+  /** The place of the items has been found: from here on nothing is taken for prose any more. */
+  found = false
+  /** Whether it is one beyond doubt: in a tag, or the first thing of the input. */
+  readonly sure: boolean
+  /** Something before the next element was not JSON. */
+  odd = false
+  /** The name of the member at hand, if it was read. */
+  name: string | undefined = undefined
+
+  constructor({ from, origin, at, block, judge, why }: Beginning) {
+    this.from = from
+    this.origin = origin
+    this.at = at
+    this.block = block
+    this.judge = judge
+    this.why = why
+    this.stage = block ? 'before' : 'gate'
+    this.sure = block || why === undefined
+  }
+
+  /** Nothing but its brackets says that this is a document. */
+  isDoubtful(): boolean {
+    return !this.sure && !this.found
+  }
+
+  /** Something is not JSON: true if it is prose then. */
+  notJson(): boolean {
+    this.odd = true
+    return this.isDoubtful()
+  }
+
+  /** How the document needed help up to here. */
+  whyNow(): string | undefined {
+    return this.why ?? (this.odd ? 'passed over what is not JSON' : undefined)
+  }
 }
 
-/**
- * Goes through a document of any size and hands out the elements that are selected, each as it closes. Only the
- * element under way is held. Here it is found out whether there is a document, and where it begins; the rest is
- * for its containers.
- *
- *     <json> ```json {"summary":"…","issues":[{"a":1},{"a":2}]}</json>
- *           ^^^^^^^^^ before          the containers
- */
-export function documentMachine(scan: Scan, options: DocumentOptions): DocumentMachine {
-  const { tape } = scan
-  const { selections, needsPayload, sink } = options
-  const tags = new EndTags(scan, options.tag)
-  const containers = containerReader(scan, { selections, tags, sink })
-  let doc: DocumentState
+/** The tags that end a document: the opener of the next one, or the closer of the block it stands in. */
+export class EndTags {
+  readonly opener: Buffer
+  readonly closer: Buffer
+  readonly #scan: Scan
 
-  const steps: Readonly<Record<Stage, () => Step>> = {
-    gate: passGate,
-    before: findStart,
-    ...containers.steps,
+  constructor(scan: Scan, name: string) {
+    this.opener = Buffer.from(`<${name}>`)
+    this.closer = Buffer.from(`</${name}>`)
+    this.#scan = scan
   }
 
-  const inside: Inside = {
-    keep() {
-      if (doc.stage === 'gate') return doc.from
-      return doc.stage === 'before' ? Math.min(doc.at, tape.end) : containers.keep()
-    },
-    look() {
-      const { emitted } = scan
-      for (;;) {
-        const step = steps[doc.stage]()
-        if (step !== 'on') return step === 'left'
-        // The turn may be over.
-        if (scan.emitted !== emitted) return true
-      }
-    },
-    finish() {
-      const begun = doc.stage !== 'gate' && doc.stage !== 'before'
-      scan.leave(begun ? containers.finish() : tape.end)
-    },
+  /** Whether such a tag stands between a position and a bound; undefined if it may yet. */
+  at(position: number, bound: number, inBlock: boolean): boolean | undefined {
+    const begun = this.#begins(this.opener, position, bound)
+    if (begun === true || !inBlock) return begun
+    const closed = this.#begins(this.closer, position, bound)
+    return closed === true || (closed === false && begun === false) ? closed : undefined
   }
 
-  //  see [1] and {"a":1}
-  //      ^^      ^^       gate: as much as tells prose from a document
-  function passGate(): Step {
-    const limit = scan.limit(doc.from)
-    for (; doc.at < Math.min(limit, tape.end); doc.at++) {
-      const opens = doc.judge?.(scan.byte(doc.at) ?? 0)
-      if (opens === undefined) continue
-      if (!opens) return leave(doc.at)
-      // The bytes behind the bracket are read again, as what they are.
-      doc.at = doc.from
-      return containers.begin(doc)
-    }
-    return tape.end < limit ? 'wait' : leave(limit)
+  /** Where the closer stands, at or behind a position, in the bytes that are held; -1 for nowhere. */
+  nextCloser(position: number): number {
+    const { view, base } = this.#scan.tape
+    const index = view.indexOf(this.closer, position - base)
+    return index < 0 ? -1 : index + base
   }
 
-  //  <json> ```json {
-  //        ^^^^^^^^^  before
-  function findStart(): Step {
-    for (; doc.at < tape.end; doc.at++) {
-      const byte = scan.byte(doc.at)
-      if (isBlank(byte)) continue
-      if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return containers.begin(doc)
-      if (needsPayload) return leave(doc.at)
-      if (byte === LESS) {
-        const tag = tags.at(doc.at, tape.end, doc.block)
-        if (tag === undefined) return 'wait'
-        if (tag) return leave(doc.at)
-      }
-      doc.why = 'took the first object'
-    }
-    return 'wait'
-  }
-
-  function leave(position: number): 'left' {
-    scan.leave(position)
-    return 'left'
-  }
-
-  return {
-    openBlock(from) {
-      const at = from + tags.opener.length
-      doc = new DocumentState({
-        from,
-        origin: tape.origin(from),
-        at,
-        block: true,
-        judge: undefined,
-        why: undefined,
-      })
-      scan.enter(inside)
-    },
-    openBare(from, kind, why) {
-      const judge = gate(kind, scan.byte(from) ?? 0)
-      doc = new DocumentState({ from, origin: tape.origin(from), at: from + 1, block: false, judge, why })
-      scan.enter(inside)
-    },
+  #begins(tag: Buffer, position: number, bound: number): boolean | undefined {
+    const { tape, ended } = this.#scan
+    const i = position - tape.base
+    const length = Math.min(tag.length, bound - position)
+    if (tape.view.compare(tag, 0, length, i, i + length) !== 0) return false
+    if (length === tag.length) return true
+    return ended && bound === tape.end ? false : undefined
   }
 }

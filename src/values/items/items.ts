@@ -9,10 +9,9 @@ import { climb, climbStrictly, type Miss } from '../ladder/ladder.ts'
 import type { Outcome } from '../outcome.ts'
 import type { Head } from '../unmatched-text.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from '../verdict.ts'
-import { documentMachine } from './document.ts'
-import type { ItemSink, Piece } from './item-sink.ts'
-import { seek } from './seek.ts'
-import type { Selection } from './selection.ts'
+import { documentMachine, seek } from './documents.ts'
+import type { ItemSink, Piece } from './element-walk.ts'
+import type { Selection } from './item-paths.ts'
 
 export interface ItemOptions {
   readonly rules: Rules
