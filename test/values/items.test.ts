@@ -89,14 +89,20 @@ describe('what is handed out', () => {
     expect(brief(' \n\ufeff', issues)).toEqual([[undefined, 'EMPTY']])
   })
 
-  test('an element as soon as it closes', () => {
+  test('an element as soon as what follows shows that it is whole', () => {
     const seen: unknown[] = []
     const sink = valueStage(issues)({ write: (outcome) => void seen.push(outcome), end() {} })
     const write = (text: string) => sink.write({ channel: 'stdout', bytes: Buffer.from(text) })
     write('{"issues":[{"a":{"b":1}')
     expect(seen).toHaveLength(0)
     write('}')
+    // Another brace here, or a comma and a key, would say that it is not over.
+    expect(seen).toHaveLength(0)
+    write(', {')
     expect(seen).toHaveLength(1)
+    write('"a":2} ')
+    write(']')
+    expect(seen).toHaveLength(2)
   })
 
   test('in turns, where much is read again', async () => {
@@ -168,7 +174,8 @@ describe('each element by itself', () => {
       const [before, bad, ...after] = all.map((one) => (one.ok ? one.value : one.fault.code))
       expect([before, ...after]).toEqual([{ a: 1 }, { a: 3 }, { a: 4 }])
       expect(bad).toEqual(expected)
-      expect(all[1]?.frame.from).toBe(text.indexOf(broken))
+      // A comment between two elements belongs to neither.
+      expect(all[1]?.frame.from).toBe(text.indexOf(broken.replace('/* no */ ', '')))
       if (all[1]?.ok && !broken.includes('proto')) expect(all[1].repair_level).toBe('deterministic_generic')
     }
   })
@@ -235,13 +242,15 @@ test.each([
   ['[{"a":"x},{"a":2},{"a":3}]', ['INVALID_JSON', { a: 2 }, { a: 3 }]],
   ['[{"a" 1},{"b":2}]', ['INVALID_JSON', { b: 2 }]],
   ['[{"a":1:2},{"b":1}]', ['INVALID_JSON', { b: 1 }]],
-  ['[{"a":1}},{"b":2}]', [{ a: 1 }, { b: 2 }]],
-  ['[{"a":{"b":[{"c":1]}},{"d":1}]', ['INVALID_JSON', { d: 1 }]],
-  ['[{"a":[[[[1]]]},2]', ['INVALID_JSON', 2]],
+  ['[{"a":1}},{"b":2}]', ['INVALID_JSON', { b: 2 }]],
+  ['[{"a":{"b":1}},"c":{"d":2}},{"e":3}]', ['INVALID_JSON', { e: 3 }]],
+  ['[{"a":[1]],"c":{"d":2}},{"e":3}]', ['INVALID_JSON', { e: 3 }]],
+  ['["a":1,"b":{"c":2}},{"d":3}]', ['INVALID_JSON', { d: 3 }]],
+  ['[{"a":{"b":[{"c":1]}},{"a":2}]', ['INVALID_JSON', { a: 2 }]],
   ['[{a:1},{b:"x"}]', [{ a: 1 }, { b: 'x' }]],
   ['[1 2,3]', ['INVALID_JSON', 3]],
   ['[tru,1]', ['INVALID_JSON', 1]],
-  ['[1,2:3,4]', [1, 2, 'INVALID_JSON', 4]],
+  ['[1,2:3,4]', [1, 'INVALID_JSON', 4]],
   ['["a" "b","c"]', ['a', 'b', 'c']],
   ['["a" , "b"\t,"c\\"d"]', ['a', 'b', 'c"d']],
   ['["a","b"c","d"]', ['a', 'INVALID_JSON', 'd']],
@@ -254,6 +263,27 @@ test.each([
   expect(brief(text, { items: '*', root: 'any' }).map((one) => (one as [string, unknown])[1])).toEqual(
     expected,
   )
+})
+
+test.each([
+  ['an array that is closed twice', '[{"a":[{"b":1}]],"c":[{"a":2},{"d":3}]},{"a":4}]'],
+  ['an array that was left open, and a number', '[{"a":[[[[1]]]},2]'],
+  ['an array that was left open, and another object', '[{"a":{"b":[{"c":1]}},{"d":1}]'],
+  ['an array that was not opened', '[{"a":1,"b":true,false,{"a":2}]},{"a":4}]'],
+  [
+    'an array that was left open, and objects inside that begin alike',
+    '[{"a":[{"a":1},[{"a":2}},{"a":3}]]},{"a":4}]',
+  ],
+])('what may be inside a broken element is not handed out: %s', (_name, text) => {
+  for (const [items, input] of [
+    ['*', text],
+    ['issues.*', `{"issues":${text}}`],
+    ['issues.*', `<json>{"issues":${text}}</json>`],
+  ] as const) {
+    const all = outcomes(input, { items, root: 'any' })
+    expect(all[0]).toMatchObject({ ok: false, fault: { code: 'INVALID_JSON' } })
+    for (const outcome of all) if (outcome.ok) expect(outcome.value).toEqual({ a: 4 })
+  }
 })
 
 describe('the document', () => {

@@ -85,6 +85,9 @@ export interface Level {
   index: number
   /** What every element is, if none has a place of its own. */
   readonly every: Place | undefined
+  /** What its elements begin with, as far as that is known, and whether objects inside them begin alike. */
+  head: Buffer | undefined
+  nested: boolean
   /** The path of the elements so far as it is the same for a thousand of them. */
   stem: string
   thousand: number
@@ -100,7 +103,18 @@ export function newLevel(
   // In an array nearly every element has the same place, so it is found once.
   const same = steps.every((step) => step === EVERY || !isIndex(step))
   const every = array && same ? placeOf(selections, depth, undefined) : undefined
-  return { array, path, depth, selections, index: 0, every, thousand: -1, stem: '' }
+  return {
+    array,
+    path,
+    depth,
+    selections,
+    index: 0,
+    every,
+    head: undefined,
+    nested: false,
+    thousand: -1,
+    stem: '',
+  }
 }
 
 /** Whether the level is an array of which every element is handed out: the place of the items, even if empty. */

@@ -88,12 +88,13 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
       return true
     },
     item(piece) {
-      judge(frameOf(piece), piece.why)
+      if (piece.unbalanced) emit(badOf(frameOf(piece), UNBALANCED, label))
+      else judge(frameOf(piece), piece.why)
     },
     itemCut(piece) {
       const frame: Frame = { ...frameOf(piece), open: true }
       // Half a number may look like a whole one, so only what has brackets can be looked into.
-      if (/^[{[]/.test(frame.text)) judge(frame, piece.why)
+      if (!piece.unbalanced && /^[{[]/.test(frame.text)) judge(frame, piece.why)
       else emit(badOf(frame, CUT, label))
     },
     itemTooLong(path, from) {
@@ -161,3 +162,12 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
 
 /** The document broke off: no rung was climbed, and none could help. */
 const CUT: Miss = { ok: false, code: 'TRUNCATED', detail: '', notes: [], strict: false, cut: true }
+/** Where the element ends is a guess, so its value would be one, too. */
+const UNBALANCED: Miss = {
+  ok: false,
+  code: 'INVALID_JSON',
+  detail: 'its brackets do not match',
+  notes: [],
+  strict: false,
+  cut: false,
+}
