@@ -382,6 +382,81 @@ describe('the document', () => {
     }
   })
 
+  test('gives in a fence what it gives bare', () => {
+    for (const document of [
+      '{"issues":[{"a":1},{"a":2}]}',
+      '{"issues":[\n{"a":1},\n{"a":2}\n]\n}',
+      "{issues:[{a:1},{'a':2}]} // so",
+      '{"issues":[{"a":"5" tall"},{"a":"x},{"a":[3},{"a":4}]}',
+      '{"issues":[{"a":1},',
+      '{"issues":[{"a":"x',
+      '{"issues":[{"a":1}]} and {"issues":[{"a":2}]}',
+      '{"other":1}',
+    ]) {
+      const bare = brief(document, issues)
+      for (const [open, close] of [
+        ['```json', '```'],
+        ['```', '  ```  '],
+        ['~~~~ JSON5', '~~~~~'],
+        ['1. ```jsonc', '   ```'],
+      ]) {
+        const all = outcomes(`Here:\n${open}\n${document}\n${close}\nSo {"x": 1} it is.`, issues)
+        const found = all.map((one) => [one.frame.path, one.ok ? one.value : one.fault.code])
+        expect(found, `${open} ${document}`).toEqual(bare)
+        for (const one of all) if (one.ok) expect(one.repair_level).toBe('deterministic_generic')
+      }
+    }
+  })
+
+  test('ends where its fence ends, and the next one is found', () => {
+    const next = 'and\n```\n{"issues":[{"a":2}]}\n```'
+    for (const cut of ['{"issues":[{"a":1},', '{"issues":[{"a":1},{"a":"x', '{"issues":[{"a":1},{"a":[1,']) {
+      expect(brief(`\`\`\`json\n${cut}\n\`\`\`\n${next}`, issues)).toEqual([
+        ['/issues/0', { a: 1 }],
+        [cut.endsWith('},') ? '/issues' : '/issues/1', 'TRUNCATED'],
+        ['/issues/0', { a: 2 }],
+      ])
+    }
+    // Other marks, too few of them, or something after them close nothing.
+    for (const line of ['~~~', '``', '``` x', '    ```']) {
+      const text = `\`\`\`json\n{"issues":[{"a":1},\n${line}\n{"a":2}]}\n\`\`\``
+      expect(brief(text, issues).at(0)).toEqual(['/issues/0', { a: 1 }])
+      expect(brief(text, issues).at(-1), line).not.toEqual(['/issues', 'TRUNCATED'])
+    }
+  })
+
+  test('in a fence is never closed by the marks of another block', () => {
+    const document = '{"issues":[{"a":1}]}'
+    const text = `<json>\n\`\`\`json\n${document}\n\`\`\`\n</json> then <json>${document}</json>`
+    expect(brief(text, issues)).toEqual([
+      ['/issues/0', { a: 1 }],
+      ['/issues/0', { a: 1 }],
+    ])
+    expect(brief(text, { ...issues, tag: 'json' })).toEqual(brief(text, issues))
+  })
+
+  test('in a fence of another language, or a quoted one, is found as in prose', () => {
+    for (const text of [
+      '```ts\nconst x = {"issues":[{"a":1}]}\n```',
+      '> ```json\n> {"issues":[{"a":1}]}\n> ```',
+      '```\nlog: {"issues":[{"a":1}]}\n```',
+    ]) {
+      expect(outcomes(text, issues)).toMatchObject([
+        { ok: true, value: { a: 1 }, notes: [{ changes: ['took it from prose'] }] },
+      ])
+    }
+  })
+
+  test('may have comments and odd blanks between its elements', () => {
+    const text =
+      '{ // all } of "them\n"issues" /* [ */: [ # one\n{"a":1}, // 5" wide\n\u00a0{"a":2}\u200b,/**/{"a":3} /* ] */]}'
+    expect(brief(text, issues)).toEqual([
+      ['/issues/0', { a: 1 }],
+      ['/issues/1', { a: 2 }],
+      ['/issues/2', { a: 3 }],
+    ])
+  })
+
   test('may be not quite JSON around its elements', () => {
     for (const text of [
       '{issues:[{"a":1}]}',

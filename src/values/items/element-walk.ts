@@ -74,8 +74,9 @@ export class ElementWalk {
   run(doc: DocumentState): Walked | 'too long' {
     const { end, sink } = this.#options
     const limit = this.#from >= 0 ? this.#scan.limit(this.#from) : Number.POSITIVE_INFINITY
-    const walked = this.#walk.run(Math.min(limit, end.bound))
-    if (walked === 'wait' && end.bound >= limit && !this.#walk.closed) {
+    const limited = end.bound >= limit
+    const walked = this.#walk.run(limited ? limit : end.bound, limited)
+    if (walked === 'wait' && limited && !this.#walk.closed) {
       sink.itemTooLong(this.#path, this.#from)
       this.#walk.letGo()
       this.#from = -1

@@ -142,7 +142,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
       kind: 'object',
       channel,
       from: tape.origin(from),
-      to: tape.origin(to - 1) + 1,
+      to: to > from ? tape.origin(to - 1) + 1 : tape.origin(from),
       text,
       path,
     }

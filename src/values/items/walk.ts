@@ -90,6 +90,7 @@ export class Walk {
   #from = 0
   #rules: WalkRules = { strict: false, inArray: true, outer: 'none', item: false }
   #mode: Mode = 'scalar'
+  #limited = false
   #expects: Expects = 'value'
   #inString = false
   #inToken = false
@@ -137,8 +138,9 @@ export class Walk {
     this.#comma = -1
   }
 
-  /** Goes on to `bound` at most. */
-  run(bound: number): Walked {
+  /** Goes on to `bound` at most; at a bound that is the limit of the value, nothing is final. */
+  run(bound: number, limited: boolean): Walked {
+    this.#limited = limited
     let walked: Walked | undefined
     while (walked === undefined) {
       switch (this.#mode) {
@@ -805,7 +807,7 @@ export class Walk {
 
   /** Whether no bytes will come after the bound. */
   #isFinal(bound: number): boolean {
-    return this.#end.final && bound === this.#end.bound
+    return this.#end.final && bound === this.#end.bound && !(this.#limited && this.#mode !== 'after')
   }
 
   #closeAt(to: number): 'end' | undefined {
