@@ -93,9 +93,11 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
     },
     itemCut(piece) {
       const frame: Frame = { ...frameOf(piece), open: true }
-      // Half a number may look like a whole one, so only what has brackets can be looked into.
-      if (!piece.unbalanced && /^[{[]/.test(frame.text)) judge(frame, piece.why)
-      else emit(badOf(frame, CUT, label))
+      // Half a number may look like a whole one, so only what has brackets can be closed.
+      const closes = rules.partial && !piece.unbalanced && /^[{[]/.test(frame.text)
+      const result = closes ? climb(frame.text, rules) : CUT
+      if (result.ok && result.incomplete) emit(goodOf(frame, result, piece.why))
+      else emit(badOf(frame, result.ok ? CUT : { ...result, cut: true }, label))
     },
     itemTooLong(path, from) {
       const at = scan.tape.origin(from)
@@ -130,7 +132,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
   function judge(frame: Frame, why: string | undefined): void {
     const result = climb(frame.text, rules)
     if (result.ok) emit(goodOf(frame, result, why))
-    else emit(badOf(frame, frame.open ? { ...result, cut: true } : result, label))
+    else emit(badOf(frame, result, label))
   }
 
   function frameOf({ from, to, path }: Piece): Frame {

@@ -529,7 +529,8 @@ export class Walk {
     const fits = this.#depth > MAX_KNOWN || this.#open[this.#depth - 1] === byte - 2
     const depth = fits ? this.#depth - 1 : this.#depthAfter(byte)
     if (depth < 0) {
-      const extra = this.#rules.item && this.#rules.inArray ? this.#isExtra(at, bound) : false
+      const extra =
+        this.#rules.item && this.#rules.inArray ? this.#isExtra(this.#lookFrom(at + 1, bound)) : false
       if (extra === undefined) return 'wait'
       this.unbalanced = true
       if (!extra) {
@@ -551,9 +552,8 @@ export class Walk {
   }
 
   /** Whether the `]` that would end the array around the value is one too many, by what follows it. */
-  #isExtra(at: number, bound: number): boolean | undefined {
+  #isExtra(ahead: Ahead): boolean | undefined {
     const { outer } = this.#rules
-    const ahead = this.#lookFrom(at + 1, bound)
     const next = ahead.next()
     switch (next) {
       case MORE:
@@ -588,7 +588,8 @@ export class Walk {
         this.#pass(quote, width)
         return undefined
       }
-    } else if (!expected && quote !== QUOTE && this.#last !== QUOTE) {
+    } else if (!expected && quote !== QUOTE && (this.#last !== QUOTE || this.#expects === 'colon')) {
+      // An apostrophe in the middle of something.
       return this.#wordAt(quote)
     }
     if (this.#depth === 0 && this.#expects === 'comma' && !this.#bare) return this.#endAt(this.to, at)
@@ -618,6 +619,13 @@ export class Walk {
         if (tag !== false) return tag ? 'tag' : 'wait'
       }
       const width = this.#quoteWidth(byte, bound)
+      if (byte === QUOTE && this.#quote !== QUOTE) {
+        const comma = this.#commaBeforeObject(this.at)
+        if (comma >= 0 && this.#rules.inArray) {
+          this.#guess('guessed')
+          return this.#endAt(comma, comma)
+        }
+      }
       if (width === 0) continue
       const closes = width < 0 ? undefined : this.#closesAt(this.at + width, bound)
       if (closes === undefined) return 'wait'
@@ -635,6 +643,23 @@ export class Walk {
       this.at += width - 1
     }
     return 'wait'
+  }
+
+  //  {'a':'x},{"a":2}
+  //         ^^^^ the comma before an object that begins with the key at hand
+  /** Where that comma is, in a string of other quotes, which should not hold such a thing; -1 for nowhere. */
+  #commaBeforeObject(at: number): number {
+    const { view, base } = this.#scan.tape
+    const floor = Math.max(this.#string + 1, at - WINDOW)
+    let i = at - 1
+    let comma = -1
+    for (const wanted of [OPEN_BRACE, COMMA, CLOSE_BRACE]) {
+      while (i >= floor && isBlank(view[i - base])) i--
+      if (i < floor || view[i - base] !== wanted) return -1
+      if (wanted === COMMA) comma = i
+      i--
+    }
+    return comma
   }
 
   /** How many bytes the quote takes that may end the string under way: 0 if there is none, -1 if it is not known yet. */
@@ -710,6 +735,7 @@ export class Walk {
     const opened: number[] = []
     for (; i >= floor && isOpening(view[i - base]); i = back(i - 1)) opened.unshift(view[i - base] as number)
     if (i < floor || view[i - base] !== COMMA) return undefined
+    const comma = i
     const closers: number[] = []
     for (i = back(i - 1); i >= floor && isClosing(view[i - base]); i = back(i - 1)) closers.unshift(i)
     for (let first = 0; first <= closers.length; first++) {
@@ -724,7 +750,10 @@ export class Walk {
       this.#pass(QUOTE, width)
       return undefined
     }
-    return undefined
+    if (opened.length === 0 || this.#arrayBelow() !== 0) return undefined
+    // An object begins inside the string, and no bracket says that this one is over: it must be the neighbour.
+    this.#guess('guessed')
+    return this.#endAt(comma, comma)
   }
 
   /** How deep it is after the closers, if that is a place for the openers and the key behind them. */
@@ -778,9 +807,13 @@ export class Walk {
         const key = ahead.isKeyNext()
         return key === undefined ? undefined : !key || this.#beginsLike(ahead.key)
       }
+      case CLOSE_BRACKET: {
+        // What was JSON so far needs no more proof, and is not held back for it.
+        const extra = this.odd && this.#isExtra(ahead)
+        return extra === undefined ? undefined : !extra
+      }
       case END:
       case FAR:
-      case CLOSE_BRACKET:
       case OPEN_BRACE:
       case OPEN_BRACKET:
       case LESS:
