@@ -13,7 +13,7 @@ import {
   QUOTE,
   SLASH,
 } from '../../json/characters.ts'
-import { Ahead, HASH, MORE, STAR, unusualAt } from './ahead.ts'
+import { Ahead, END, HASH, MORE, STAR, unusualAt } from './ahead.ts'
 import type { ContainerStage, DocumentEnd, DocumentState, Step } from './document.ts'
 import { ElementWalk, type ItemSink, learnHead } from './element-walk.ts'
 import { Guess } from './guess.ts'
@@ -27,7 +27,7 @@ export interface ContainerOptions {
 
 /** Reads the containers of a document. */
 export interface ContainerReader {
-  /** Begins with the bracket at which the document stands. */
+  /** Begins with the bracket that the document is at. */
   begin(document: DocumentState): 'on'
   readonly steps: Readonly<Record<ContainerStage, () => Step>>
   /** The first position that is still needed. */
@@ -37,13 +37,13 @@ export interface ContainerReader {
 }
 
 /**
- * Reads the containers on the way to the selections, byte by byte. What stands in them is guessed or walked over
+ * Reads the containers on the way to the selections, byte by byte. What is in them is guessed or walked over
  * whole, and handed out if it is selected.
  *
  *     {"summary":"…","issues":[{"a":1},{"a":2}]}
  *     ^ level 0               ^ level 1  ^ element /issues/1
  *
- * What is not JSON here is passed over where it stands, so that the rest can go on.
+ * What is not JSON here is passed over, so that the rest can go on.
  */
 export function containerReader(scan: Scan, options: ContainerOptions): ContainerReader {
   const { tape } = scan
@@ -261,7 +261,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     const array = byte === CLOSE_BRACKET
     const index = doc.levels.findLastIndex((level) => level.array === array)
     if (index !== doc.levels.length - 1 && doc.notJson()) return leave(doc.at)
-    if (index === 0 && doc.lost) {
+    if (index === 0 && (doc.lost || (array && doc.sure))) {
       const goesOn = goesOnAfter(doc.at + 1)
       if (goesOn === undefined) return 'wait'
       if (goesOn) {
@@ -372,12 +372,19 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     return false
   }
 
-  /** Whether JSON goes on after a position; undefined if the bytes at hand do not tell. */
+  /**
+   * Whether the document goes on after its last bracket; undefined if the bytes at hand do not tell. After an
+   * element whose brackets do not match that is easily believed, otherwise only where another element follows.
+   */
   function goesOnAfter(position: number): boolean | undefined {
     ahead.begin(tape.view, position - tape.base, end.bound - tape.base, end.final)
     const next = ahead.next()
     if (next === MORE) return undefined
-    return next === COMMA || next === COLON || next === CLOSE_BRACE || next === CLOSE_BRACKET
+    if (doc.lost && doc.levels[0]?.array) return next !== END && next !== LESS
+    if (doc.lost) return next === COMMA || next === COLON || next === CLOSE_BRACE || next === CLOSE_BRACKET
+    if (next !== COMMA) return false
+    const then = ahead.next()
+    return then === MORE ? undefined : then === OPEN_BRACE || then === OPEN_BRACKET || then === QUOTE
   }
 
   return {

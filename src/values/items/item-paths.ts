@@ -78,7 +78,7 @@ export interface Level {
   readonly array: boolean
   /** Its own place in the document, as a JSON pointer. */
   readonly path: string
-  /** How many containers it stands in. */
+  /** How many containers it is in. */
   readonly depth: number
   /** The selections that lead here. */
   readonly selections: readonly Selection[]
@@ -147,7 +147,7 @@ function indexPath(level: Level): string {
   return level.stem + ((thousand === 0 ? FIRST[low] : LATER[low]) as string)
 }
 
-/** 0, 1, … 999 as they stand alone, and as they stand behind a thousand. */
+/** 0, 1, … 999 by themselves, and as the last digits of a longer number. */
 const FIRST = Array.from({ length: 1000 }, (_, i) => String(i))
 const LATER = FIRST.map((digits) => digits.padStart(3, '0'))
 

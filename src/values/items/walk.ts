@@ -220,8 +220,11 @@ export class Walk {
         case C_CLOSE:
           return this.#endAt(this.to, i + base)
         case C_OPEN:
-          // After a plain value a comma is missing.
-          if (this.#expects === 'comma') return this.#endAt(this.to, i + base)
+          if (this.#expects === 'comma') {
+            // After a plain value a comma is missing, unless it touches the bracket.
+            if (i + base > this.to || this.#string >= 0) return this.#endAt(this.to, i + base)
+            break
+          }
           this.#open[0] = byte
           this.#depth = 1
           this.#expects = byte === OPEN_BRACE ? 'first key' : 'first value'
@@ -633,7 +636,8 @@ export class Walk {
         const walked = this.#takeStructure(width)
         if (walked) return walked
         if ((this.#inside as string) === 'nothing') return undefined
-      } else if (closes) {
+      }
+      if (closes === true || (closes === 'structure' && this.#key)) {
         this.#inside = 'nothing'
         this.#expects = this.#key ? 'colon' : 'comma'
         this.#pass(QUOTE, width)
@@ -676,7 +680,7 @@ export class Walk {
   }
 
   /**
-   * Whether a quote ends its string, by what follows at `from`; `structure` if the text before the quote is a
+   * Whether a quote ends its string, by what follows at `from`; `structure` if the text before the quote may be a
    * key, so that the string must have ended before that; undefined if more bytes are needed.
    */
   #closesAt(from: number, bound: number): boolean | 'structure' | undefined {
@@ -692,8 +696,7 @@ export class Walk {
       case CLOSE_BRACKET:
         return true
       case COLON:
-        if (this.#key || this.#innerQuote < 0) return true
-        return 'structure'
+        return this.#innerQuote < 0 ? true : 'structure'
       case COMMA:
         return ahead.isEntryNext(inArray)
       case QUOTE:
@@ -734,6 +737,7 @@ export class Walk {
     let i = back(key - 1)
     const opened: number[] = []
     for (; i >= floor && isOpening(view[i - base]); i = back(i - 1)) opened.unshift(view[i - base] as number)
+    if (i === this.#string && opened.at(-1) === OPEN_BRACE) return this.#openUnquoted(opened, key, width)
     if (i < floor || view[i - base] !== COMMA) return undefined
     const comma = i
     const closers: number[] = []
@@ -743,12 +747,7 @@ export class Walk {
       if (fits === undefined) continue
       if (fits.over >= 0) return this.#endAt(fits.over, fits.over)
       this.#depth = fits.depth
-      for (const bracket of opened) this.#open[this.#depth++] = bracket
-      this.#inside = 'nothing'
-      this.#expects = 'colon'
-      this.#string = key
-      this.#pass(QUOTE, width)
-      return undefined
+      return this.#openUnquoted(opened, key, width)
     }
     if (opened.length === 0 || this.#arrayBelow() !== 0) return undefined
     // An object begins inside the string, and no bracket says that this one is over: it must be the neighbour.
@@ -756,7 +755,16 @@ export class Walk {
     return this.#endAt(comma, comma)
   }
 
-  /** How deep it is after the closers, if that is a place for the openers and the key behind them. */
+  /** The brackets before a key are no part of a string: goes on after the key, whose last quote is at hand. */
+  #openUnquoted(opened: readonly number[], key: number, width: number): undefined {
+    for (const bracket of opened) this.#open[this.#depth++] = bracket
+    this.#inside = 'nothing'
+    this.#expects = 'colon'
+    this.#string = key
+    this.#pass(QUOTE, width)
+  }
+
+  /** How deep it is after the closers, if that is a place for the openers and the key after them. */
   #fit(closers: readonly number[], opened: readonly number[]): { depth: number; over: number } | undefined {
     const { view, base } = this.#scan.tape
     let depth = this.#depth
@@ -816,8 +824,9 @@ export class Walk {
       case FAR:
       case OPEN_BRACE:
       case OPEN_BRACKET:
-      case LESS:
         return true
+      case LESS:
+        return this.#end.tagAt(ahead.at + this.#scan.tape.base, bound)
       default:
         return false
     }
