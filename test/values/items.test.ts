@@ -180,6 +180,12 @@ describe('each element by itself', () => {
     }
   })
 
+  test('never swallows its neighbours: their indentation gives them away', () => {
+    const text =
+      '[\n {\n  "a": 1\n },\n {\n  "a": [ 0 {\n },\n {\n  "a": 2\n },\n {\n  "a": 3\n }\n],\n "z": 1}'
+    for (const outcome of outcomes(text, { items: '*', root: 'any' }).slice(1)) expect(outcome.ok).toBe(false)
+  })
+
   test('a missing comma between two is no more than a repair', () => {
     const all = outcomes('{"issues":[{"a":1} {"a":2},{"a":3}]}', issues)
     expect(all.map((one) => one.repair_level)).toEqual(['none', 'deterministic_generic', 'none'])

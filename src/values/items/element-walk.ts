@@ -1,4 +1,5 @@
 import type { Scan } from '../../frames/scan.ts'
+import { LF } from '../../json/characters.ts'
 import type { DocumentEnd, DocumentState } from './document.ts'
 import { type Guess, headAt } from './guess.ts'
 import type { Level } from './item-paths.ts'
@@ -127,16 +128,19 @@ export class ElementWalk {
 
   /** Learns from a whole element what its neighbours begin with, or makes sure that they are asked for it. */
   #compare(level: Level, doc: DocumentState): void {
-    const { unbalanced, ending, to } = this.#walk
-    if (!unbalanced) {
+    const { ending, to } = this.#walk
+    const { view, base } = this.#scan.tape
+    const inside = view.subarray(this.#from + 1 - base, to - base)
+    // With line breaks and indentation in it, what neighbours begin with is nowhere inside one of them.
+    if (level.head?.includes(LF) && inside.includes(level.head)) this.#walk.unbalanced = true
+    if (!this.#walk.unbalanced) {
       if (level.array) learnHead(level, this.#scan, this.#from, to)
       return
     }
     doc.lost = level
     if (ending === 'known') return
-    const { view, base } = this.#scan.tape
     const head = level.head ?? headAt(view, this.#from - base)
-    const nested = head && view.subarray(this.#from + 1 - base, to - base).includes(head)
+    const nested = head && inside.includes(head)
     doc.neighbour = !head || nested || level.nested || ending === 'unknown' ? 'unknown' : head
   }
 
