@@ -181,9 +181,12 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     function brokenStart(text: UnmatchedText): void {
       if (lines || text.size() > text.bytes().length) return
       const whole = text.bytes().toString('utf8')
-      if (!/^[\s\ufeff\0]{0,4096}[{[]\s{0,4096}[{["']/.test(whole.slice(0, 8200))) return
+      const scalar =
+        rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\\d+.TFNI-]/.test(whole.slice(0, 4200))
+      if (!scalar && !/^[\s\ufeff\0]{0,4096}[{[]\s{0,4096}[{["']/.test(whole.slice(0, 8200))) return
       const result = climb(whole, rules)
-      if (!result.ok) bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
+      if (result.ok) good({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
+      else if (!scalar) bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
     }
 
     /** A string, a number or a literal. What is no JSON is prose, unless a change of its spelling makes it JSON. */
@@ -191,6 +194,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       const result = climbStrictly(frame.text, rules)
       if (result.ok) good(frame, result, thinkBefore ? 'dropped a think block' : undefined)
       else if (result.strict) bad(frame, result)
+      else if (unmatched) brokenStart(unmatched)
     }
 
     function judge(frame: Frame): void {

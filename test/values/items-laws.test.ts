@@ -181,6 +181,29 @@ const hostile = fc
         '{"response":"{\\"a\\":4}"}',
         'x'.repeat(30),
       ],
+      ...[
+        '\n```\n',
+        '\n~~~\n',
+        '\n   ````json\n',
+        '> ```\n',
+        '`',
+        '// " }\n',
+        '/*',
+        '*/',
+        '#',
+        "'",
+        "{'a':'x'}",
+        '“',
+        '”',
+        '\u00a0',
+        '\u200b',
+        '" + "',
+        'a":',
+        '}}',
+        ']]',
+        '{"a":"x},',
+        ',"b":',
+      ],
     ),
     { maxLength: 16 },
   )
@@ -209,6 +232,21 @@ describe('laws', () => {
         expect(drive(valueStage(chosen), chunks).map(plain)).toEqual(whole)
       }),
       { numRuns: 5000 },
+    )
+  })
+
+  test('Same: a document in a fence gives what it gives bare', () => {
+    const pairs = (text: string, chosen: ValuesOptions<undefined>, pieces: number) =>
+      outcomesOf(text, chosen, pieces).map((one) => [one.frame.path, one.ok ? one.value : one.fault.code])
+    fc.assert(
+      fc.property(hostile, options, fc.constantFrom('```', '~~~'), size, (rest, chosen, marks, pieces) => {
+        // Tags and other fences mean something outside a fence only.
+        const document = `{"issues":[${rest.replaceAll(/[<`~]/g, '')}`
+        const fence = `Here:\n${marks}json\n${document}\n${marks}\n`
+        const bare = pairs(`${document}\n`, { ...chosen, tag: undefined }, pieces)
+        expect(pairs(fence, { ...chosen, tag: undefined }, pieces)).toEqual(bare)
+      }),
+      { numRuns: 3000 },
     )
   })
 
@@ -251,6 +289,16 @@ describe('laws', () => {
     ['blanks', (n: number) => `[{"a":1}${' '.repeat(n)},{"a":2}]`],
     ['prose that looks like it', (n: number) => `x ${'{"a" [{ '.repeat(n / 9)}`],
     ['a key without end', (n: number) => `{"${'k'.repeat(n)}`],
+    ['fence lines', (n: number) => '```json\n[{"a":1},\n```\n'.repeat(n / 23)],
+    ['fence marks', (n: number) => `\`\`\`\n[{"a":1}\n${'`'.repeat(n)}`],
+    ['comments', (n: number) => `[${'/* " */{"a":1},// }\n'.repeat(n / 20)}`],
+    ['a comment without end', (n: number) => `[{"a":1}, /* ${'*'.repeat(n)}`],
+    ['quotes that end nothing', (n: number) => `[{"a":"${'x" y'.repeat(n / 4)}`],
+    ['quotes before blanks', (n: number) => `[{"a":"x" y${`"${' '.repeat(400)}z`.repeat(n / 402)}`],
+    ['keys inside a string', (n: number) => `[{"a":"x" y${',"b":1'.repeat(n / 6)}`],
+    ['brackets inside a string', (n: number) => `[{"a":"x" y${'}]}],"b":1'.repeat(n / 10)}`],
+    ['smart quotes', (n: number) => `[{“a”:“${'x” y'.repeat(n / 8)}`],
+    ['closers too many', (n: number) => `[{"a":1${'}'.repeat(n)}`],
   ])('Line: 100,000 bytes of %s end in under two seconds', (_name, make) => {
     const bytes = Buffer.from(make(100_000))
     for (const chosen of [{}, { tag: 'json' }, { root: 'any', partial: true, maxFrame: 65_536 }] as const) {

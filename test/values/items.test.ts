@@ -89,14 +89,20 @@ describe('what is handed out', () => {
     expect(brief(' \n\ufeff', issues)).toEqual([[undefined, 'EMPTY']])
   })
 
-  test('an element as soon as it closes', () => {
+  test('an element as soon as what follows shows that it is whole', () => {
     const seen: unknown[] = []
     const sink = valueStage(issues)({ write: (outcome) => void seen.push(outcome), end() {} })
     const write = (text: string) => sink.write({ channel: 'stdout', bytes: Buffer.from(text) })
     write('{"issues":[{"a":{"b":1}')
     expect(seen).toHaveLength(0)
     write('}')
+    // Another brace here, or a comma and a key, would say that it is not over.
+    expect(seen).toHaveLength(0)
+    write(', {')
     expect(seen).toHaveLength(1)
+    write('"a":2} ')
+    write(']')
+    expect(seen).toHaveLength(2)
   })
 
   test('in turns, where much is read again', async () => {
@@ -168,9 +174,16 @@ describe('each element by itself', () => {
       const [before, bad, ...after] = all.map((one) => (one.ok ? one.value : one.fault.code))
       expect([before, ...after]).toEqual([{ a: 1 }, { a: 3 }, { a: 4 }])
       expect(bad).toEqual(expected)
-      expect(all[1]?.frame.from).toBe(text.indexOf(broken))
+      // A comment between two elements belongs to neither.
+      expect(all[1]?.frame.from).toBe(text.indexOf(broken.replace('/* no */ ', '')))
       if (all[1]?.ok && !broken.includes('proto')) expect(all[1].repair_level).toBe('deterministic_generic')
     }
+  })
+
+  test('never swallows its neighbours: their indentation gives them away', () => {
+    const text =
+      '[\n {\n  "a": 1\n },\n {\n  "a": [ 0 {\n },\n {\n  "a": 2\n },\n {\n  "a": 3\n }\n],\n "z": 1}'
+    for (const outcome of outcomes(text, { items: '*', root: 'any' }).slice(1)) expect(outcome.ok).toBe(false)
   })
 
   test('a missing comma between two is no more than a repair', () => {
@@ -235,13 +248,15 @@ test.each([
   ['[{"a":"x},{"a":2},{"a":3}]', ['INVALID_JSON', { a: 2 }, { a: 3 }]],
   ['[{"a" 1},{"b":2}]', ['INVALID_JSON', { b: 2 }]],
   ['[{"a":1:2},{"b":1}]', ['INVALID_JSON', { b: 1 }]],
-  ['[{"a":1}},{"b":2}]', [{ a: 1 }, { b: 2 }]],
-  ['[{"a":{"b":[{"c":1]}},{"d":1}]', ['INVALID_JSON', { d: 1 }]],
-  ['[{"a":[[[[1]]]},2]', ['INVALID_JSON', 2]],
+  ['[{"a":1}},{"b":2}]', ['INVALID_JSON', { b: 2 }]],
+  ['[{"a":{"b":1}},"c":{"d":2}},{"e":3}]', ['INVALID_JSON', { e: 3 }]],
+  ['[{"a":[1]],"c":{"d":2}},{"e":3}]', ['INVALID_JSON', { e: 3 }]],
+  ['["a":1,"b":{"c":2}},{"d":3}]', ['INVALID_JSON', { d: 3 }]],
+  ['[{"a":{"b":[{"c":1]}},{"a":2}]', ['INVALID_JSON', { a: 2 }]],
   ['[{a:1},{b:"x"}]', [{ a: 1 }, { b: 'x' }]],
   ['[1 2,3]', ['INVALID_JSON', 3]],
   ['[tru,1]', ['INVALID_JSON', 1]],
-  ['[1,2:3,4]', [1, 2, 'INVALID_JSON', 4]],
+  ['[1,2:3,4]', [1, 'INVALID_JSON', 4]],
   ['["a" "b","c"]', ['a', 'b', 'c']],
   ['["a" , "b"\t,"c\\"d"]', ['a', 'b', 'c"d']],
   ['["a","b"c","d"]', ['a', 'INVALID_JSON', 'd']],
@@ -254,6 +269,27 @@ test.each([
   expect(brief(text, { items: '*', root: 'any' }).map((one) => (one as [string, unknown])[1])).toEqual(
     expected,
   )
+})
+
+test.each([
+  ['an array that is closed twice', '[{"a":[{"b":1}]],"c":[{"a":2},{"d":3}]},{"a":4}]'],
+  ['an array that was left open, and a number', '[{"a":[[[[1]]]},2]'],
+  ['an array that was left open, and another object', '[{"a":{"b":[{"c":1]}},{"d":1}]'],
+  ['an array that was not opened', '[{"a":1,"b":true,false,{"a":2}]},{"a":4}]'],
+  [
+    'an array that was left open, and objects inside that begin alike',
+    '[{"a":[{"a":1},[{"a":2}},{"a":3}]]},{"a":4}]',
+  ],
+])('what may be inside a broken element is not handed out: %s', (_name, text) => {
+  for (const [items, input] of [
+    ['*', text],
+    ['issues.*', `{"issues":${text}}`],
+    ['issues.*', `<json>{"issues":${text}}</json>`],
+  ] as const) {
+    const all = outcomes(input, { items, root: 'any' })
+    expect(all[0]).toMatchObject({ ok: false, fault: { code: 'INVALID_JSON' } })
+    for (const outcome of all) if (outcome.ok) expect(outcome.value).toEqual({ a: 4 })
+  }
 })
 
 describe('the document', () => {
@@ -350,6 +386,81 @@ describe('the document', () => {
       const all = outcomes(text, issues)
       expect(all, text).toMatchObject([{ ok: true, value: { a: 1 }, repair_level: level }])
     }
+  })
+
+  test('gives in a fence what it gives bare', () => {
+    for (const document of [
+      '{"issues":[{"a":1},{"a":2}]}',
+      '{"issues":[\n{"a":1},\n{"a":2}\n]\n}',
+      "{issues:[{a:1},{'a':2}]} // so",
+      '{"issues":[{"a":"5" tall"},{"a":"x},{"a":[3},{"a":4}]}',
+      '{"issues":[{"a":1},',
+      '{"issues":[{"a":"x',
+      '{"issues":[{"a":1}]} and {"issues":[{"a":2}]}',
+      '{"other":1}',
+    ]) {
+      const bare = brief(document, issues)
+      for (const [open, close] of [
+        ['```json', '```'],
+        ['```', '  ```  '],
+        ['~~~~ JSON5', '~~~~~'],
+        ['1. ```jsonc', '   ```'],
+      ]) {
+        const all = outcomes(`Here:\n${open}\n${document}\n${close}\nSo {"x": 1} it is.`, issues)
+        const found = all.map((one) => [one.frame.path, one.ok ? one.value : one.fault.code])
+        expect(found, `${open} ${document}`).toEqual(bare)
+        for (const one of all) if (one.ok) expect(one.repair_level).toBe('deterministic_generic')
+      }
+    }
+  })
+
+  test('ends where its fence ends, and the next one is found', () => {
+    const next = 'and\n```\n{"issues":[{"a":2}]}\n```'
+    for (const cut of ['{"issues":[{"a":1},', '{"issues":[{"a":1},{"a":"x', '{"issues":[{"a":1},{"a":[1,']) {
+      expect(brief(`\`\`\`json\n${cut}\n\`\`\`\n${next}`, issues)).toEqual([
+        ['/issues/0', { a: 1 }],
+        [cut.endsWith('},') ? '/issues' : '/issues/1', 'TRUNCATED'],
+        ['/issues/0', { a: 2 }],
+      ])
+    }
+    // Other marks, too few of them, or something after them close nothing.
+    for (const line of ['~~~', '``', '``` x', '    ```']) {
+      const text = `\`\`\`json\n{"issues":[{"a":1},\n${line}\n{"a":2}]}\n\`\`\``
+      expect(brief(text, issues).at(0)).toEqual(['/issues/0', { a: 1 }])
+      expect(brief(text, issues).at(-1), line).not.toEqual(['/issues', 'TRUNCATED'])
+    }
+  })
+
+  test('in a fence is never closed by the marks of another block', () => {
+    const document = '{"issues":[{"a":1}]}'
+    const text = `<json>\n\`\`\`json\n${document}\n\`\`\`\n</json> then <json>${document}</json>`
+    expect(brief(text, issues)).toEqual([
+      ['/issues/0', { a: 1 }],
+      ['/issues/0', { a: 1 }],
+    ])
+    expect(brief(text, { ...issues, tag: 'json' })).toEqual(brief(text, issues))
+  })
+
+  test('in a fence of another language, or a quoted one, is found as in prose', () => {
+    for (const text of [
+      '```ts\nconst x = {"issues":[{"a":1}]}\n```',
+      '> ```json\n> {"issues":[{"a":1}]}\n> ```',
+      '```\nlog: {"issues":[{"a":1}]}\n```',
+    ]) {
+      expect(outcomes(text, issues)).toMatchObject([
+        { ok: true, value: { a: 1 }, notes: [{ changes: ['took it from prose'] }] },
+      ])
+    }
+  })
+
+  test('may have comments and odd blanks between its elements', () => {
+    const text =
+      '{ // all } of "them\n"issues" /* [ */: [ # one\n{"a":1}, // 5" wide\n\u00a0{"a":2}\u200b,/**/{"a":3} /* ] */]}'
+    expect(brief(text, issues)).toEqual([
+      ['/issues/0', { a: 1 }],
+      ['/issues/1', { a: 2 }],
+      ['/issues/2', { a: 3 }],
+    ])
   })
 
   test('may be not quite JSON around its elements', () => {

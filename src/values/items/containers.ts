@@ -1,33 +1,33 @@
 import type { Scan } from '../../frames/scan.ts'
 import {
+  BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
   COMMA,
   isBlank,
   LESS,
+  LF,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
+  SLASH,
 } from '../../json/characters.ts'
-import type { ContainerStage, DocumentState, Step } from './document-state.ts'
-import { ElementWalk } from './element-walk.ts'
-import type { EndTags } from './end-tags.ts'
+import { Ahead, END, HASH, MORE, STAR, unusualAt } from './ahead.ts'
+import type { ContainerStage, DocumentEnd, DocumentState, Step } from './document.ts'
+import { ElementWalk, type ItemSink, learnHead } from './element-walk.ts'
 import { Guess } from './guess.ts'
-import type { ItemSink } from './item-sink.ts'
-import { isListOfItems, type Level, newLevel, pathIn, placeIn } from './level.ts'
-import { MemberName } from './member-name.ts'
-import type { Selection } from './selection.ts'
+import { isListOfItems, type Level, newLevel, pathIn, placeIn, type Selection } from './item-paths.ts'
 
 export interface ContainerOptions {
   readonly selections: readonly Selection[]
-  readonly tags: EndTags
+  readonly end: DocumentEnd
   readonly sink: ItemSink
 }
 
 /** Reads the containers of a document. */
 export interface ContainerReader {
-  /** Begins with the bracket at which the document stands. */
+  /** Begins with the bracket that the document is at. */
   begin(document: DocumentState): 'on'
   readonly steps: Readonly<Record<ContainerStage, () => Step>>
   /** The first position that is still needed. */
@@ -37,20 +37,21 @@ export interface ContainerReader {
 }
 
 /**
- * Reads the containers on the way to the selections, byte by byte. What stands in them is guessed or walked over
+ * Reads the containers on the way to the selections, byte by byte. What is in them is guessed or walked over
  * whole, and handed out if it is selected.
  *
  *     {"summary":"…","issues":[{"a":1},{"a":2}]}
  *     ^ level 0               ^ level 1  ^ element /issues/1
  *
- * What is not JSON here is passed over where it stands, so that the rest can go on.
+ * What is not JSON here is passed over, so that the rest can go on.
  */
 export function containerReader(scan: Scan, options: ContainerOptions): ContainerReader {
   const { tape } = scan
-  const { selections, tags, sink } = options
+  const { selections, end, sink } = options
+  const ahead = new Ahead()
   const guess = new Guess(tape)
-  const element = new ElementWalk(scan, { tagAt, sink, guess })
-  const memberName = new MemberName(scan)
+  const element = new ElementWalk(scan, { end, sink, guess })
+  const memberName = new MemberName(scan, end)
   let doc: DocumentState
 
   function enter(bracket: number, path: string, leading: readonly Selection[]): 'on' {
@@ -83,18 +84,28 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     if (place.deeper.length > 0 && (byte === OPEN_BRACE || byte === OPEN_BRACKET)) {
       return enter(byte, pathIn(level, doc.name), place.deeper)
     }
-    return startWalk(level, undefined)
+    return startWalk(undefined)
   }
 
   function expectItem(level: Level, byte: number): Step {
     found()
+    if (doc.neighbour) {
+      const isOne = isNeighbour(doc.neighbour)
+      if (isOne === undefined) return 'wait'
+      if (!isOne) {
+        doc.stage = 'lost'
+        return 'on'
+      }
+      doc.neighbour = undefined
+    }
     const from = doc.at
     const path = pathIn(level, doc.name)
     if (level.array && byte === OPEN_BRACE) {
-      const to = guess.end(from, Math.min(scan.limit(from), tape.end))
+      const to = guess.end(from, Math.min(scan.limit(from), end.bound))
       if (to >= 0) {
-        if (sink.guessed({ from, to, path, why: doc.whyNow() })) {
+        if (sink.guessed({ from, to, path, why: doc.whyNow(), unbalanced: false })) {
           guess.read(from, to)
+          if (!level.head) learnHead(level, scan, from, to)
           doc.odd = false
           doc.at = guess.next
           level.index++
@@ -103,12 +114,37 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
         guess.missed(from, to)
       }
     }
-    return startWalk(level, path)
+    return startWalk(path)
+  }
+
+  /** Whether the element at hand begins as it must; undefined if the bytes at hand do not tell. */
+  function isNeighbour(head: Buffer | 'unknown'): boolean | undefined {
+    if (head === 'unknown') return false
+    const { view, base } = tape
+    const i = doc.at - base
+    const length = Math.min(head.length, end.bound - doc.at)
+    if (view.compare(head, 0, length, i, i + length) !== 0) return false
+    if (length === head.length) return true
+    return end.final ? false : undefined
+  }
+
+  //  [{"a":[1]],"b":[{"a":2}]},{"a":3}]
+  //           ^ one too many: what follows may be an element, or may be inside one, so nothing is handed out
+  /** Passes over the rest of a document, to the tag that ends it, or to its end. */
+  function passLost(): Step {
+    const { view, base } = tape
+    for (; doc.at < end.bound; doc.at++) {
+      if (view[doc.at - base] !== LESS) continue
+      const tag = end.tagAt(doc.at, end.bound)
+      if (tag === undefined) return 'wait'
+      if (tag) return leave(doc.at)
+    }
+    return 'wait'
   }
 
   /** Walks over the element; `path` is undefined if it is not handed out. */
-  function startWalk(level: Level, path: string | undefined): 'on' {
-    element.begin(doc, level, path)
+  function startWalk(path: string | undefined): 'on' {
+    element.begin(doc, path)
     doc.stage = 'walk'
     return 'on'
   }
@@ -136,7 +172,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
   function expectKey(): Step {
     const byte = nextByte()
     if (byte === undefined) return 'wait'
-    const { closed } = doc
+    const closed = doc.closed ?? doc.lost
     doc.closed = undefined
     doc.name = undefined
     switch (byte) {
@@ -160,8 +196,11 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
         return 'on'
       case OPEN_BRACE:
       case OPEN_BRACKET:
-        if (closed) doc.levels.push(closed)
-        if (closed) closed.index++
+        // The bracket that closed the array before was one too many.
+        if (closed && doc.levels.length === closed.depth) {
+          doc.levels.push(closed)
+          closed.index++
+        }
         doc.stage = 'value'
         return 'on'
     }
@@ -222,24 +261,32 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     const array = byte === CLOSE_BRACKET
     const index = doc.levels.findLastIndex((level) => level.array === array)
     if (index !== doc.levels.length - 1 && doc.notJson()) return leave(doc.at)
+    if (index === 0 && (doc.lost || (array && doc.sure))) {
+      const goesOn = goesOnAfter(doc.at + 1)
+      if (goesOn === undefined) return 'wait'
+      if (goesOn) {
+        // One too many, in the element before: its document is not over.
+        doc.at++
+        doc.odd = true
+        doc.levels.length = 1
+        doc.stage = 'comma'
+        return 'on'
+      }
+    }
     doc.at++
     if (index < 0) return 'on'
     doc.closed = array && doc.levels[index - 1]?.array === false ? doc.levels[index] : undefined
     doc.levels.length = index
-    if (index === 0) return leave(doc.at)
+    if (index === 0) return 'over'
     doc.stage = 'comma'
     return 'on'
   }
 
   /** What a `<` comes to: nothing, unless it may be a tag that ends the document. */
   function stopAtTag(): 'wait' | 'left' | undefined {
-    const tag = tagAt(doc.at, tape.end)
+    const tag = end.tagAt(doc.at, end.bound)
     if (tag === undefined) return 'wait'
     return tag ? leaveAtTag(doc.at) : undefined
-  }
-
-  function tagAt(position: number, bound: number): boolean | undefined {
-    return tags.at(position, bound, doc.block)
   }
 
   function leaveAtTag(at: number): 'left' {
@@ -249,6 +296,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
 
   /** The document is over before its end: says so, if it was one. */
   function breakOff(to: number): void {
+    if (doc.stage === 'lost') return
     if (doc.stage === 'walk' && element.breakOff(doc, to)) return
     if (!doc.isDoubtful()) sink.documentCut(doc.levels.at(-1)?.path ?? '', doc.origin, to)
   }
@@ -263,12 +311,80 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     doc.found = true
   }
 
+  /** The next byte that is neither blank nor in a comment; undefined if it has not come yet. */
   function nextByte(): number | undefined {
+    for (;;) {
+      if (doc.comment && !passComment()) return undefined
+      const { view, base } = tape
+      const stop = end.bound - base
+      let i = doc.at - base
+      while (i < stop && isBlank(view[i])) i++
+      doc.at = i + base
+      if (i >= stop) return undefined
+      const byte = view[i] as number
+      if (byte < 0x80 && byte !== SLASH && byte !== HASH) return byte
+      // In prose, what is not JSON is the end of the matter.
+      if (doc.isDoubtful()) return byte
+      const passed = passOddBlank(byte)
+      if (passed !== true) return passed === undefined ? undefined : byte
+    }
+  }
+
+  /** Passes over a blank that JSON does not know, or into a comment; undefined if the bytes at hand do not tell. */
+  function passOddBlank(byte: number): boolean | undefined {
     const { view, base } = tape
-    let i = doc.at - base
-    while (i < view.length && isBlank(view[i])) i++
-    doc.at = i + base
-    return view[i]
+    const i = doc.at - base
+    const stop = end.bound - base
+    if (byte >= 0x80) {
+      const width = unusualAt(view, i, stop)
+      if (width === MORE && !end.final) return undefined
+      if (width !== 2 && width !== 3) return false
+      doc.at += width
+    } else if (byte === HASH) {
+      doc.comment = 'line'
+    } else {
+      if (i + 1 >= stop) return end.final ? false : undefined
+      if (view[i + 1] !== SLASH && view[i + 1] !== STAR) return false
+      doc.comment = view[i + 1] === SLASH ? 'line' : 'block'
+      doc.at += 2
+    }
+    doc.odd = true
+    return true
+  }
+
+  /** Goes on in a comment between two tokens: false if it has not ended yet. */
+  function passComment(): boolean {
+    const { view, base } = tape
+    const block = doc.comment === 'block'
+    for (; doc.at < end.bound; doc.at++) {
+      const byte = view[doc.at - base]
+      const tag = byte === LESS ? end.tagAt(doc.at, end.bound) : false
+      if (tag === undefined) return false
+      if (!tag) {
+        if (byte !== (block ? STAR : LF)) continue
+        if (block && doc.at + 1 >= end.bound) return false
+        if (block && view[doc.at + 1 - base] !== SLASH) continue
+        doc.at += block ? 2 : 1
+      }
+      doc.comment = undefined
+      return true
+    }
+    return false
+  }
+
+  /**
+   * Whether the document goes on after its last bracket; undefined if the bytes at hand do not tell. After an
+   * element whose brackets do not match that is easily believed, otherwise only where another element follows.
+   */
+  function goesOnAfter(position: number): boolean | undefined {
+    ahead.begin(tape.view, position - tape.base, end.bound - tape.base, end.final)
+    const next = ahead.next()
+    if (next === MORE) return undefined
+    if (doc.lost && doc.levels[0]?.array) return next !== END && next !== LESS
+    if (doc.lost) return next === COMMA || next === COLON || next === CLOSE_BRACE || next === CLOSE_BRACKET
+    if (next !== COMMA) return false
+    const then = ahead.next()
+    return then === MORE ? undefined : then === OPEN_BRACE || then === OPEN_BRACKET || then === QUOTE
   }
 
   return {
@@ -283,22 +399,99 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
       colon: expectColon,
       comma: expectComma,
       walk: walkOn,
+      lost: passLost,
     },
     keep() {
       const needed = doc.stage === 'walk' ? element.keep : doc.stage === 'in key' ? memberName.keep : doc.at
-      return Math.min(needed, tape.end)
+      return Math.min(needed, end.bound)
     },
     finish() {
       const string = doc.stage === 'walk' ? element.openString : -1
-      const closer = doc.block && string >= 0 ? tags.nextCloser(string) : -1
+      const closer = end.block && string >= 0 ? end.nextCloser(string) : -1
       if (closer >= 0) {
         // A string that never ends: the tag in it was the end of the block.
         breakOff(closer)
-        return closer + tags.closer.length
+        return closer + end.closer.length
       }
       if (doc.stage === 'walk' && element.takeString(doc)) doc.stage = 'comma'
-      breakOff(tape.end)
-      return tape.end
+      breakOff(end.bound)
+      return end.bound
     },
   }
+}
+
+//  {"name": 1, name: 1, 'name': 1}
+//    ^^^^^     ^^^^     ^^^^^^
+
+/** Reads the name of a member, whatever the chunks and the quotes. Reused for every member. */
+export class MemberName {
+  /** How far it has come. */
+  at = 0
+  readonly #scan: Scan
+  readonly #end: DocumentEnd
+  #from = 0
+  #quoted = false
+
+  constructor(scan: Scan, end: DocumentEnd) {
+    this.#scan = scan
+    this.#end = end
+  }
+
+  /** Begins at the first byte of a name, which may be its quote. */
+  begin(from: number, quoted: boolean): void {
+    this.at = quoted ? from + 1 : from
+    this.#from = from
+    this.#quoted = quoted
+  }
+
+  /** Goes on as far as there are bytes: true when the name has ended. */
+  read(): boolean {
+    const { view, base } = this.#scan.tape
+    let i = this.at - base
+    let ended = false
+    const stop = this.#end.bound - base
+    while (i < stop && !ended) {
+      const byte = view[i] as number
+      if (this.#quoted) {
+        i += byte === BACKSLASH ? 2 : 1
+        ended = byte === QUOTE
+      } else if (WORD_ENDS.includes(byte)) ended = true
+      else i++
+    }
+    this.at = i + base
+    return ended
+  }
+
+  /** What was read; undefined for a name that is too long to be one that is asked for. */
+  text(): string | undefined {
+    return this.#isLong() ? undefined : nameOf(this.#scan.decode(this.#from, this.at))
+  }
+
+  /** The first position that is still needed. */
+  get keep(): number {
+    return this.#isLong() ? this.at : this.#from
+  }
+
+  #isLong(): boolean {
+    return this.at - this.#from > MAX_NAME
+  }
+}
+
+/** Longer names are not read. */
+const MAX_NAME = 4096
+/** What a name without quotes cannot hold. */
+const WORD_ENDS = Buffer.from(':,{}[]"<')
+
+/** The name that a key spells, in whatever quotes. */
+function nameOf(key: string): string {
+  if (key[0] === '"' && key.includes('\\')) {
+    try {
+      return String(JSON.parse(key))
+    } catch {
+      return key.slice(1, -1)
+    }
+  }
+  const word = key.trim()
+  const quoted = word.length > 1 && (word[0] === '"' || word[0] === "'") && word.at(-1) === word[0]
+  return quoted ? word.slice(1, -1) : word
 }

@@ -1,13 +1,41 @@
 import type { Scan } from '../../frames/scan.ts'
-import type { DocumentState } from './document-state.ts'
+import { LF } from '../../json/characters.ts'
+import type { ChangeKind } from '../ladder/change.ts'
+import type { DocumentEnd, DocumentState } from './document.ts'
 import { type Guess, headAt } from './guess.ts'
-import type { ItemSink } from './item-sink.ts'
-import type { Level } from './level.ts'
-import { Walk } from './walk.ts'
-import type { Walked, WalkRules } from './walk-state.ts'
+import type { Level } from './item-paths.ts'
+import { Walk, type Walked } from './walk.ts'
+
+/** A piece of a document, in clean positions. */
+export interface Piece {
+  readonly from: number
+  readonly to: number
+  /** Where in the document, as a JSON pointer. */
+  readonly path: string
+  /** How the document itself needed help. */
+  readonly why: ChangeKind | undefined
+  /** A bracket in it is missing or one too many, so where it ends is a guess, and its value would be one, too. */
+  readonly unbalanced: boolean
+}
+
+/** What a document hands out. */
+export interface ItemSink {
+  /** Takes a guess: false, and as if nothing had been, unless the piece is JSON as it is. */
+  guessed(piece: Piece): boolean
+  /** A whole element, good or bad. */
+  item(piece: Piece): void
+  /** An element in which the document broke off. */
+  itemCut(piece: Piece): void
+  /** The element at `from` outgrew `maxFrame`. */
+  itemTooLong(path: string, from: number): void
+  /** A document that began at the original offset `from` broke off at `end`, between two elements in `path`. */
+  documentCut(path: string, from: number, end: number): void
+  /** The place of the items was found, with or without items in it. */
+  found(): void
+}
 
 export interface ElementOptions {
-  readonly tagAt: WalkRules['tagAt']
+  readonly end: DocumentEnd
   readonly sink: ItemSink
   readonly guess: Guess
 }
@@ -26,36 +54,41 @@ export class ElementWalk {
 
   constructor(scan: Scan, options: ElementOptions) {
     this.#scan = scan
-    this.#walk = new Walk(scan)
+    this.#walk = new Walk(scan, options.end)
     this.#options = options
   }
 
-  /** Begins with the element at which the document stands; `path` is undefined if it is no item. */
-  begin(doc: DocumentState, level: Level, path: string | undefined): void {
+  /** Begins with the element at which the document is; `path` is undefined if it is no item. */
+  begin(doc: DocumentState, path: string | undefined): void {
     const item = path !== undefined
+    const outer = doc.levels.at(-2)
     this.#from = item ? doc.at : -1
     this.#path = path ?? ''
     this.#walk.begin(doc.at, {
-      tagAt: this.#options.tagAt,
       strict: doc.isDoubtful(),
-      inArray: level.array,
-      head: item && level.array ? this.#headFinder(doc.at) : undefined,
+      inArray: doc.levels.at(-1)?.array === true,
+      outer: outer === undefined ? 'none' : outer.array ? 'array' : 'object',
+      item,
     })
   }
 
   /** Goes on as far as there are bytes. An item that outgrew `maxFrame` is let go, and the walk is not over then. */
   run(doc: DocumentState): Walked | 'too long' {
-    const { tape } = this.#scan
+    const { end, sink } = this.#options
     const limit = this.#from >= 0 ? this.#scan.limit(this.#from) : Number.POSITIVE_INFINITY
-    const walked = this.#walk.run(Math.min(limit, tape.end))
-    if (walked === 'wait' && tape.end >= limit) {
-      this.#options.sink.itemTooLong(this.#path, this.#from)
+    const limited = end.bound >= limit
+    const walked = this.#walk.run(limited ? limit : end.bound, limited)
+    if (walked === 'wait' && limited && !this.#walk.closed) {
+      sink.itemTooLong(this.#path, this.#from)
+      this.#walk.letGo()
       this.#from = -1
       return 'too long'
     }
     if (walked === 'end') {
-      if (this.#from >= 0) this.#take(doc, this.#walk.to, false)
-      else if (this.#walk.odd) doc.odd = true
+      if (this.#from >= 0) {
+        this.#compare(doc.levels.at(-1) as Level, doc)
+        this.#take(doc, this.#walk.to, false)
+      } else if (this.#walk.odd) doc.odd = true
     }
     return walked
   }
@@ -79,7 +112,7 @@ export class ElementWalk {
     return this.#walk.at
   }
 
-  /** The comma behind the element has been passed, too. */
+  /** The comma after the element has been passed, too. */
   get passedComma(): boolean {
     return this.#walk.passedComma
   }
@@ -94,25 +127,40 @@ export class ElementWalk {
     return this.#from >= 0 ? this.#from : this.#walk.keep
   }
 
+  /** Learns from a whole element what its neighbours begin with, or makes sure that they are asked for it. */
+  #compare(level: Level, doc: DocumentState): void {
+    const { ending, to } = this.#walk
+    const { view, base } = this.#scan.tape
+    const inside = view.subarray(this.#from + 1 - base, to - base)
+    // With line breaks and indentation in it, what neighbours begin with is nowhere inside one of them.
+    if (level.head?.includes(LF) && inside.includes(level.head)) this.#walk.unbalanced = true
+    if (!this.#walk.unbalanced) {
+      if (level.array) learnHead(level, this.#scan, this.#from, to)
+      return
+    }
+    doc.lost = level
+    if (ending === 'known') return
+    const head = level.head ?? headAt(view, this.#from - base)
+    const nested = head && inside.includes(head)
+    doc.neighbour = !head || nested || level.nested || ending === 'unknown' ? 'unknown' : head
+  }
+
   #take(doc: DocumentState, to: number, cut: boolean): void {
     const { sink, guess } = this.#options
     guess.read(this.#from, to)
-    const piece = { from: this.#from, to, path: this.#path, why: doc.whyNow() }
+    const { unbalanced } = this.#walk
+    const piece = { from: this.#from, to, path: this.#path, why: doc.whyNow(), unbalanced }
     if (cut) sink.itemCut(piece)
     else sink.item(piece)
     doc.odd = false
     this.#from = -1
   }
+}
 
-  #headFinder(from: number): () => Buffer | undefined {
-    const { tape } = this.#scan
-    let head: Buffer | undefined
-    let known = false
-    return () => {
-      // The element is held while its head is asked for; when it is let go the answer stays.
-      if (!known) head = headAt(tape.view, from - tape.base)
-      known = true
-      return head
-    }
-  }
+/** Remembers what the first element that is an object begins with, and whether objects inside it begin alike. */
+export function learnHead(level: Level, scan: Scan, from: number, to: number): void {
+  if (level.head) return
+  const { view, base } = scan.tape
+  level.head = headAt(view, from - base)
+  level.nested = level.head !== undefined && view.subarray(from + 1 - base, to - base).includes(level.head)
 }

@@ -6,7 +6,7 @@ import { BACKSLASH, CLOSE_BRACE, COLON, COMMA, isBlank, OPEN_BRACE, QUOTE } from
  * first key in the same layout. That is one native search instead of a walk over every byte.
  *
  *     [{"id":1,"tags":[]},{"id":2,"tags":[]}]
- *      ^^^^^^ head       ^^^^^^^ the head again, behind a brace and a comma
+ *      ^^^^^^ head       ^^^^^^^ the head again, after a brace and a comma
  *
  * A guess never decides: JSON.parse does. Only the whole element is JSON from its first brace to its last, so a
  * guess that parses was right, and one that does not is as if it had not been made.
@@ -16,7 +16,7 @@ export class Guess {
   next = 0
   readonly #tape: Tape
   #head: Buffer = NONE
-  /** The next place where the head stands again; as far as `#seen` it stands nowhere before that. */
+  /** The next place of the head, or -1; there is none before it, as far as `#seen`. */
   #hit = -1
   #seen = 0
   /** Wrong guesses are paid for in bytes that were read, so all of them together cost no more than the input. */

@@ -10,10 +10,9 @@ import { climb, climbStrictly, type Miss } from '../ladder/ladder.ts'
 import type { Outcome } from '../outcome.ts'
 import type { UnmatchedText } from '../unmatched-text.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from '../verdict.ts'
-import { documentMachine } from './document.ts'
-import type { ItemSink, Piece } from './item-sink.ts'
-import { seek } from './seek.ts'
-import type { Selection } from './selection.ts'
+import { documentMachine, seek } from './documents.ts'
+import type { ItemSink, Piece } from './element-walk.ts'
+import type { Selection } from './item-paths.ts'
 
 export interface ItemOptions {
   readonly rules: Rules
@@ -90,13 +89,16 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
       return true
     },
     item(piece) {
-      judge(frameOf(piece), piece.why)
+      if (piece.unbalanced) emit(badOf(frameOf(piece), UNBALANCED, label))
+      else judge(frameOf(piece), piece.why)
     },
     itemCut(piece) {
       const frame: Frame = { ...frameOf(piece), open: true }
-      // Half a number may look like a whole one, so only what has brackets can be looked into.
-      if (/^[{[]/.test(frame.text)) judge(frame, piece.why)
-      else emit(badOf(frame, CUT, label))
+      // Half a number may look like a whole one, so only what has brackets can be closed.
+      const closes = rules.partial && !piece.unbalanced && /^[{[]/.test(frame.text)
+      const result = closes ? climb(frame.text, rules) : CUT
+      if (result.ok && result.incomplete) emit(goodOf(frame, result, piece.why))
+      else emit(badOf(frame, result.ok ? CUT : { ...result, code: 'TRUNCATED' }, label))
     },
     itemTooLong(path, from) {
       const at = scan.tape.origin(from)
@@ -131,7 +133,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
   function judge(frame: Frame, why: ChangeKind | undefined): void {
     const result = climb(frame.text, rules)
     if (result.ok) emit(goodOf(frame, result, why))
-    else emit(badOf(frame, frame.open ? { ...result, code: 'TRUNCATED' } : result, label))
+    else emit(badOf(frame, result, label))
   }
 
   function frameOf({ from, to, path }: Piece): Frame {
@@ -143,7 +145,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
       kind: 'object',
       channel,
       from: tape.origin(from),
-      to: tape.origin(to - 1) + 1,
+      to: to > from ? tape.origin(to - 1) + 1 : tape.origin(from),
       text,
       path,
     }
@@ -163,3 +165,12 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
 
 /** The document broke off: no rung was climbed, and none could help. */
 const CUT: Miss = { ok: false, code: 'TRUNCATED', detail: '', notes: [], strict: false, repaired: false }
+/** Where the element ends is a guess, so its value would be one, too. */
+const UNBALANCED: Miss = {
+  ok: false,
+  code: 'INVALID_JSON',
+  detail: 'its brackets do not match',
+  notes: [],
+  strict: false,
+  repaired: false,
+}

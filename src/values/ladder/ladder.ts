@@ -17,9 +17,11 @@ import { controlsEscaped } from './control.ts'
 import type { Edited } from './edits.ts'
 import { inspect } from './inspect.ts'
 import { mend } from './mend.ts'
+import { isQuote } from './quotes.ts'
 import { commasMoved, MAX_GENERAL } from './repair.ts'
 import { withoutSequences } from './sequences.ts'
 import { isStructureAt } from './structure.ts'
+import { spellingOf } from './words.ts'
 
 /** A value that passed. `changes` is empty if the text was taken as it is; their `at` counts units of the text. */
 export interface Pass {
@@ -124,10 +126,37 @@ function beyond(
   rules: Rules,
   envelopes: number,
 ): Pass | Miss {
+  if (rules.root === 'any') {
+    const scalar = mendScalar(text)
+    const tried = scalar && attempt(scalar.text, rules)
+    if (tried && tried.kind !== 'broken') {
+      return settle(tried, {
+        text: scalar.text,
+        changes: [...changes, ...scalar.changes],
+        notes: NONE,
+        rules,
+        envelopes,
+      })
+    }
+  }
   const candidates = candidatesIn(text, rules)
   if (candidates) return choose(candidates, text, broken, changes, rules, envelopes)
   return repair(text, broken, changes, rules, envelopes)
 }
+
+/** A string, a number or a literal in another language's spelling. Words without quotes are prose. */
+function mendScalar(text: string): Edited | undefined {
+  if (text.length > MAX_SCALAR || !(isQuote(text.charCodeAt(0)) || text[0] === '\\' || spellingOf(text)))
+    return undefined
+  const mended = mend(`[${text}]`)
+  if (mended.kind !== 'mended') return undefined
+  const inner = mended.text.slice(1, -1)
+  const changes = mended.changes.map((change) => ({ ...change, at: change.at - 1 }))
+  // Two strings side by side are not one.
+  return (JSON.parse(mended.text) as unknown[]).length === 1 ? { text: inner, changes } : undefined
+}
+
+const MAX_SCALAR = 16 * 1024
 
 /** One of the candidates in a text that begins like prose: the first that passes or, if wanted, the last one. */
 function choose(
