@@ -11,6 +11,7 @@ import { climb, climbStrictly, type Miss, type Pass } from './ladder/ladder.ts'
 import { mend } from './ladder/mend.ts'
 import { isPayloadFence } from './ladder/payload-fence.ts'
 import { isStructureAt } from './ladder/structure.ts'
+import { skipBlanks } from './ladder/tolerant-reader.ts'
 import type { Outcome } from './outcome.ts'
 import type { UnmatchedText } from './unmatched-text.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './verdict.ts'
@@ -154,6 +155,10 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
           return
         }
         const end = first.text.length
+        if (end > 0 && isOver(whole.text, end)) {
+          wholeInput({ ...first, to: whole.to, text: whole.text })
+          return
+        }
         if (end > 0 && first.broken === undefined && !first.open && isRestOfWhole(whole.text, end)) {
           bad(first, brokenAt(first.to))
           broken = true
@@ -183,7 +188,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       const whole = text.bytes().toString('utf8')
       const scalar =
         rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\\d+.TFNI-]/.test(whole.slice(0, 4200))
-      if (!scalar && !/^[\s\ufeff\0]{0,4096}[{[]\s{0,4096}[{["']/.test(whole.slice(0, 8200))) return
+      if (!scalar && !beginsBroken(whole)) return
       const result = climb(whole, rules)
       if (result.ok) good({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
       else if (!scalar) bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
@@ -264,6 +269,21 @@ function wholeFrame(first: Frame, unmatched: UnmatchedText): Frame {
   const bytes = unmatched.bytes()
   const { kind, channel, from } = first
   return { kind, channel, from, to: bytes.length, text: bytes.toString('utf8', from) }
+}
+
+/** Does an input in which nothing was found begin like a document, maybe behind comments? */
+function beginsBroken(text: string): boolean {
+  const start = skipBlanks(text.slice(0, 8200), 0)
+  return (
+    /^[{[]\s{0,4096}[{["']/.test(text.slice(start, start + 4200)) ||
+    (/^\s*(?:\/[/*]|#)/.test(text.slice(0, 4200)) && /^[{[]/.test(text.slice(start, start + 1)))
+  )
+}
+
+/** Whether nothing but comments and a lone comma follows the first value. */
+function isOver(text: string, end: number): boolean {
+  const at = skipBlanks(text, end)
+  return at >= text.length || (',;'.includes(text[at]!) && skipBlanks(text, at + 1) >= text.length)
 }
 
 function isFromProse(pass: Pass): boolean {

@@ -201,6 +201,8 @@ const MAX_ENDS = 12
 function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean): Iterable<Reading> {
   const { text } = stopped
   if (!hasPairs(text, from + 1, end) || endsWithLoneQuote(text, from + 1, end)) return
+  // The blank is the string's, or the layout's.
+  if (end > from + 1 && (text[end - 1] === ' ' || text[end - 1] === '\t')) return
   if (!key && isOtherValue(text, from + 1, end)) return
   if (text.charCodeAt(from) !== QUOTE && text.slice(from + 1, end).includes('"')) return
   if (/['’`] {0,9}[,:]/.test(text.slice(from + 1, end))) return

@@ -96,7 +96,8 @@ function climbOn(text: string, asIs: Rejected | Broken, rules: Rules, envelopes:
   }
   if (asIs.code === 'MAX_DEPTH') return missOf(asIs, { strict: false, repaired: false, text, notes: NONE })
   const [from, to] = margins(text)
-  const trimmed = text.slice(from, to)
+  // The blanks at the end of a cut text may be in a string.
+  const trimmed = text.slice(from, rules.partial ? text.length : to)
   const shown = withoutSequences(trimmed)
   if (shown) {
     const result = climbFurther(shown.text, shown.changes, rules, envelopes)
@@ -127,16 +128,12 @@ function beyond(
   envelopes: number,
 ): Pass | Miss {
   if (rules.root === 'any') {
-    const scalar = mendScalar(text)
+    const scalar = mendScalar(text) ?? (rules.partial && text[0] === '"' ? closeEnd(text, false) : undefined)
     const tried = scalar && attempt(scalar.text, rules)
     if (tried && tried.kind !== 'broken') {
-      return settle(tried, {
-        text: scalar.text,
-        changes: [...changes, ...scalar.changes],
-        notes: NONE,
-        rules,
-        envelopes,
-      })
+      const incomplete = 'incomplete' in scalar ? (scalar.incomplete as readonly string[]) : undefined
+      const all = [...changes, ...scalar.changes]
+      return settle(tried, { text: scalar.text, changes: all, notes: NONE, rules, envelopes }, incomplete)
     }
   }
   const candidates = candidatesIn(text, rules)
@@ -152,7 +149,8 @@ function mendScalar(text: string): Edited | undefined {
   if (mended.kind !== 'mended') return undefined
   const inner = mended.text.slice(1, -1)
   const changes = mended.changes.map((change) => ({ ...change, at: change.at - 1 }))
-  // Two strings side by side are not one.
+  // Two strings side by side are not one, and a string without its closing quote was cut.
+  if (mended.changes.some(({ kind }) => kind === 'added a missing quote')) return undefined
   return (JSON.parse(mended.text) as unknown[]).length === 1 ? { text: inner, changes } : undefined
 }
 

@@ -3,12 +3,16 @@ import type { Edit } from './edits.ts'
 
 /** Anything that a model may put around a string. */
 export function isQuote(unit: number): boolean {
-  return unit === QUOTE || unit === APOSTROPHE || unit === BACKTICK || (unit >= 0x2018 && unit <= 0x201f)
+  return quoteFamily(unit) !== 0
 }
+
+/** `´`, which some pair with the backtick. */
+const ACUTE = 0xb4
 
 /** Typographic quotes end at any of their kind, because models mix the two halves up, or at the plain one. */
 export function closes(unit: number, opening: number): boolean {
-  if (opening <= BACKTICK) return unit === opening
+  if (opening === BACKTICK) return unit === BACKTICK || unit === ACUTE
+  if (opening < BACKTICK) return unit === opening
   if (opening <= 0x201b) return (unit >= 0x2018 && unit <= 0x201b) || unit === APOSTROPHE
   return (unit >= 0x201c && unit <= 0x201f) || unit === QUOTE
 }
@@ -50,6 +54,7 @@ function isSingle(unit: number): boolean {
 /** The plain quote that a quote is a variant of; 0 for what is no quote. */
 export function quoteFamily(unit: number): number {
   if (unit === QUOTE || unit === APOSTROPHE || unit === BACKTICK) return unit
+  if (unit === ACUTE) return BACKTICK
   if (unit < 0x2018 || unit > 0x201f) return 0
   return unit <= 0x201b ? APOSTROPHE : QUOTE
 }

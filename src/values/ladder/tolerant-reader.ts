@@ -109,7 +109,7 @@ export class Reading {
   #step(unit: number): boolean {
     switch (this.state) {
       case 'end':
-        return false
+        return (unit === COMMA || unit === SEMICOLON) && this.#dropLastComma()
       case 'colon':
         return this.#colon(unit)
       case 'comma':
@@ -159,6 +159,15 @@ export class Reading {
     this.add(this.at, this.at + 1, ',', 'replaced a comma')
     this.at++
     this.state = this.inArray() ? 'value' : 'key'
+    return true
+  }
+
+  //  {"a":1},
+  //         ^ and nothing more
+  #dropLastComma(): boolean {
+    if (skipBlanks(this.text, this.at + 1) < this.text.length) return false
+    this.add(this.at, this.at + 1, '', 'dropped a comma')
+    this.at++
     return true
   }
 
@@ -231,12 +240,13 @@ export class Reading {
     if (!isQuote(text.charCodeAt(next))) return false
     const close = closingQuote(text, next)
     if (close < 0 || this.token.key) return false
+    const before = withoutEditAt(this.edits, this.token.to - 1)
     const spelled = isCleanString(text, next, close)
-      ? { edits: this.edits }
-      : spellString(text, { from: next, to: close, opened: true, closed: true }, this.edits)
+      ? { edits: before }
+      : spellString(text, { from: next, to: close, opened: true, closed: true }, before)
     if (!spelled) return false
-    this.edits = spelled.edits
     // From the closing quote of the first to the opening one of the second.
+    this.edits = withoutEditAt(spelled.edits, next)
     this.add(this.token.to - 1, next + 1, '', 'joined two strings')
     this.token = { ...this.token, from: next, to: close + 1, edits: this.edits }
     this.endValue(close + 1)
@@ -304,6 +314,13 @@ export class Reading {
   }
 }
 
+/** The edits but for the replacement of the character at `at`, which is among the last ones. */
+function withoutEditAt(edits: Edit | undefined, at: number): Edit | undefined {
+  if (edits === undefined || edits.from < at) return edits
+  const before = withoutEditAt(edits.before, at)
+  return edits.from === at && edits.to === at + 1 ? before : { ...edits, before }
+}
+
 const NO_TOKEN: Token = { kind: 'other', from: 0, to: 0, key: false, edits: undefined }
 const EQUALS = 0x3d
 const SEMICOLON = 0x3b
@@ -350,6 +367,7 @@ function isUnusualBlank(unit: number): boolean {
   if (unit < 0xa0) return unit === 0x0b || unit === 0x0c
   return (
     unit === 0xa0 ||
+    unit === 0x180e ||
     (unit >= 0x2000 && unit <= 0x200d) ||
     unit === 0x2028 ||
     unit === 0x2029 ||

@@ -85,7 +85,7 @@ function editDistance(a: string, b: string): number {
 const MAX_NUMBER = 400
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 //  +5, .5, -.5, 007: a sign, digits with needless zeros or none, and the rest
-const foreignNumber = /^([+-]?)(\d*)((?:\.\d+)?(?:[eE][+-]?\d+)?)$/
+const foreignNumber = /^([+-]?)(?=\.?\d)(\d*)((?:\.\d+)?(?:[eE][+-]?\d+)?)$/
 const isoDate = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?$/
 const beginsText = /^[\p{L}\p{N}\p{Extended_Pictographic}_$]/u
 const sentence = /^\d+(?: \p{L}+){3,}/u
