@@ -24,7 +24,7 @@ export interface Candidate {
  */
 export function candidatesIn(text: string, rules: Rules): readonly Candidate[] | undefined {
   // Comments may be before the first bracket, and a bracket may be all there is.
-  const start = skipBlanks(text, 0)
+  const start = /^[`~]/.test(text) ? 0 : skipBlanks(text, 0)
   if (
     isBracket(text.charCodeAt(start)) &&
     (start === text.length - 1 || opensAs('document', text.slice(start)))

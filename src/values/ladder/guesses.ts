@@ -333,7 +333,8 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   if (stopped.inArray() ? !isAlone(stopped, at, delimiter) : stopped.bareKeys > 0 && stopped.quotedKeys > 0)
     return
   const next = stopped.copy()
-  next.add(at, end, JSON.stringify(word), 'quoted a word')
+  // Its escapes are those that it had between its quotes.
+  next.add(at, end, `"${word}"`, 'quoted a word')
   next.token = { kind: 'other', from: at, to: end, key: false, edits: stopped.edits }
   next.endValue(end)
   yield next

@@ -41,7 +41,8 @@ export function spellingOf(word: string): Spelling | undefined {
 export function isPlainText(text: string, colons: boolean): boolean {
   if (text.length > MAX_WORD) return false
   if (isoDate.test(text)) return true
-  if (!beginsText.test(text) || forbidden.test(colons ? text.replaceAll(': ', '  ') : text)) return false
+  const plain = text.replaceAll('\\\\', '  ')
+  if (!beginsText.test(text) || forbidden.test(colons ? plain.replaceAll(': ', '  ') : plain)) return false
   // `5 px` is a number with its unit; a sentence may begin with a number.
   if (isDigit(text.charCodeAt(0)) && !sentence.test(text)) return false
   return !text.split(/[^A-Za-z]+/).some(isNearLiteral)
@@ -90,7 +91,7 @@ const isoDate = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\
 const beginsText = /^[\p{L}\p{N}\p{Extended_Pictographic}_$]/u
 const sentence = /^\d+(?: \p{L}+){3,}/u
 /** Quotes, brackets and colons do not belong to plain text: where it ends would be a guess. */
-const forbidden = /["“”„‟`{}[\]:,\\]|;(?! )|[\u0000-\u001f]/u
+const forbidden = /["“”„‟`{}[\]:,]|\\(?![\\/bfnrt])|;(?! )|[\u0000-\u001f]/u
 const literals = new Set(['true', 'false', 'null'])
 const otherLiterals = ['none', 'nan', 'undefined', 'infinity']
 const foreignLiterals = new Map([
