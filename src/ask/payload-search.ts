@@ -1,6 +1,6 @@
 import { openingScan } from '../frames/frames.ts'
 import type { Inside } from '../frames/scan.ts'
-import { BACKTICK, isBlank, isBracket, LF, OPEN_BRACE, TILDE } from '../json/characters.ts'
+import { BACKTICK, isBlank, isBracket, isHighSurrogate, LF, OPEN_BRACE, TILDE } from '../json/characters.ts'
 import { isPayloadFence } from '../values/ladder/payload-fence.ts'
 import { GrowingValue } from './growing-value.ts'
 
@@ -82,7 +82,7 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
       if (settled) value!.push(piece, 0)
       else {
         const text = half + piece
-        half = isHigh(text.charCodeAt(text.length - 1)) ? text.slice(-1) : ''
+        half = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : ''
         const end = text.length - half.length
         let at = 0
         while (at < end && !settled) {
@@ -120,7 +120,7 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
           return at
         }
       }
-      return at < end && isHigh(text.charCodeAt(at - 1)) ? at + 1 : at
+      return at < end && isHighSurrogate(text.charCodeAt(at - 1)) ? at + 1 : at
     }
 
     function take(text: string): void {
@@ -220,10 +220,6 @@ const BEGUN = 3
 /** Longer lines are taken in parts, so that the scanner does not read far into a payload that is found. */
 const MAX_STEP = 4096
 const GREATER = 0x3e
-
-function isHigh(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff
-}
 
 /** A byte inside a character. */
 function isContinuation(byte: number | undefined): boolean {
