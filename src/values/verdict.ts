@@ -28,7 +28,10 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
   if (changes.length > 0) {
     notes.unshift({ code: 'OUTPUT_REPAIRED_GENERIC', message: codes.OUTPUT_REPAIRED_GENERIC, changes })
   }
-  notes.push(...pass.notes, ...(frame.notes ?? NONE))
+  for (const note of pass.notes) {
+    notes.push(note.places ? { ...note, places: note.places.map((at) => placeOf(frame, at)) } : note)
+  }
+  notes.push(...(frame.notes ?? NONE))
   return {
     ok: true,
     value: pass.value,

@@ -77,6 +77,8 @@ export function climbStrictly(text: string, rules: Rules): Pass | Miss {
 }
 
 const NONE: readonly never[] = []
+/** So many places are told where more than one candidate passes. */
+const MAX_PLACES = 16
 /** An envelope may be in an envelope, but not without end. */
 const MAX_ENVELOPES = 8
 
@@ -175,12 +177,14 @@ function choose(
     return result.ok ? { ...result, changes: [...all, ...result.changes] } : result
   })
   const passed = results.filter((result) => result.ok)
+  const places = candidates.flatMap(({ at }, n) => (results[n]?.ok ? [at] : [])).slice(0, MAX_PLACES)
   const chosen = rules.pick === 'last' ? results.at(-1) : (passed[0] ?? results[0])
   if (!chosen) return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
   if (!chosen.ok || passed.length < 2) return chosen
   const note: Note = {
     code: 'AMBIGUOUS',
     message: `${passed.length} candidates inside one payload pass; the ${rules.pick} was taken`,
+    places,
   }
   return { ...chosen, notes: [...chosen.notes, note] }
 }
