@@ -121,20 +121,22 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
   let close = token.to - 1
   for (let inner = 0; inner < MAX_INNER; inner++) {
     if (looksLikeOpening(text, from, close) || isJoined(text, close) || isBeforeBracket(text, close)) return
-    const follows = text.charCodeAt(skipBlanks(text, close + 1))
+    const behind = skipBlanks(text, close + 1)
+    const follows = text.charCodeAt(behind)
     if (follows === (key ? COMMA : COLON)) return
     // Two quotes with nothing between them are the end of one string and the start of another.
     if (before >= 0 && skipBlanks(text, before + 1) === close) return
     before = close
     close = nextQuote(text, close + 1, opening)
+    stopped.effort.spent += Math.max(behind, close < 0 ? text.length : close) - before
     if (close < 0) return
     if (!endsHere(stopped, close, key)) continue
     if (key && !isInnerOfKey(text, token, before, close)) return
     if (opening !== QUOTE && /"\s{0,99}\+\s{0,99}"/.test(text.slice(from, close))) return
-    const next = stopped.copy()
-    next.edits = token.edits
-    const spelled = spellString(text, { from, to: close, opened: true, closed: true }, next.edits)
+    stopped.effort.spent += close - from
+    const spelled = spellString(text, { from, to: close, opened: true, closed: true }, token.edits)
     if (!spelled) return
+    const next = stopped.copy()
     next.edits = spelled.edits
     next.token = { kind: 'string', from, to: close + 1, key, edits: token.edits }
     if (key) {
@@ -163,12 +165,12 @@ function* missingClosingQuote(stopped: Reading): Iterable<Reading> {
   // Of a key without its colon, `{"a:1,"b":2}`, the place of the colon is known.
   if (!token.key) return
   const end = token.to - 1
-  for (
-    let colon = text.indexOf(':', token.from);
-    colon >= 0 && colon < end;
-    colon = text.indexOf(':', colon + 1)
-  )
-    yield* stringEndsAt(stopped, token.from, colon, true)
+  let tries = 0
+  for (let at = token.from; at < end && tries < MAX_ENDS; at++) {
+    if (text.charCodeAt(at) !== COLON) continue
+    tries++
+    yield* stringEndsAt(stopped, token.from, at, true)
+  }
 }
 
 //  {"a":"Ada}
@@ -193,13 +195,18 @@ function* endedEarlier(stopped: Reading, from: number, to: number, key: boolean)
     tries++
     yield* stringEndsAt(stopped, from, at, false)
   }
+  stopped.effort.spent += last - from
 }
 
 /** So many delimiters before a quote are tried as the end of a string. */
 const MAX_ENDS = 12
 
+/** So often the text of a string is read before its end is believed. */
+const CHECKS = 4
+
 function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean): Iterable<Reading> {
   const { text } = stopped
+  stopped.effort.spent += CHECKS * (end - from)
   if (!hasPairs(text, from + 1, end) || endsWithLoneQuote(text, from + 1, end)) return
   if (!key && isOtherValue(text, from + 1, end)) return
   if (text.charCodeAt(from) !== QUOTE && text.slice(from + 1, end).includes('"')) return
@@ -295,6 +302,7 @@ function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Readi
   const first = text.charCodeAt(from)
   if (isPunctuation(first) || first === QUOTE || first === BACKSLASH) return
   const close = nextQuote(text, from, QUOTE)
+  stopped.effort.spent += (close < 0 ? text.length : close) - from
   if (close < 0 || !endsHere(stopped, close, key)) return
   if (isQuote(first) && isLoneQuote(text, from, from, close)) return
   if (text.slice(from, close).includes('\n') || (!key && isOtherValue(text, from, close))) return

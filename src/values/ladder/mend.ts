@@ -37,7 +37,8 @@ function search(
   first: Reading,
 ): { best: (Mended & { kind: 'mended' }) | undefined; rival: boolean } {
   const open = guessesFor(first).reverse()
-  let budget = MAX_READS * text.length + LEAST_WORK
+  const { effort } = first
+  const most = MAX_READS * text.length + LEAST_WORK
   let best: Good | undefined
   let fewest = Number.POSITIVE_INFINITY
   let value = ''
@@ -46,10 +47,11 @@ function search(
     if (reading.guesses > fewest) continue
     const from = reading.at
     const end = reading.run()
-    budget -= reading.at - from + WORK_PER_GUESS
-    if (budget < 0) return { best: undefined, rival: true }
+    effort.spent += reading.at - from + WORK_PER_GUESS
+    if (effort.spent > most) return { best: undefined, rival: true }
     if (end === 'stopped' && reading.guesses < fewest) open.push(...guessesFor(reading).reverse())
     if (end !== 'whole') continue
+    effort.spent += text.length
     const made = mended(text, reading)
     const spelled = meaningOf(made.text)
     if (spelled === undefined) continue
