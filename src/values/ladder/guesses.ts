@@ -258,7 +258,8 @@ function isOtherValue(text: string, from: number, end: number): boolean {
   const content = text.slice(from, end).trim().replace(/,$/, '')
   const quoted =
     content.length > 1 && isQuote(content.charCodeAt(0)) && isQuote(content.charCodeAt(content.length - 1))
-  if (quoted) return true
+  // Nothing at all: `{"a":"}` was cut rather than left without a quote.
+  if (quoted || content === '') return true
   if (content.length <= MAX_WORD && (isJsonWord(content) || spellingOf(content))) return true
   if (/,\s{0,9}\.\.\.$/.test(content.slice(-16))) return true
   const last = content.at(-1)
