@@ -44,8 +44,8 @@ export function isPlainText(text: string, colons: boolean): boolean {
   if (text.length > MAX_WORD) return false
   if (isoDate.test(text)) return true
   if (!beginsText.test(text) || forbidden.test(colons ? text.replaceAll(': ', '  ') : text)) return false
-  // `5 px` is a number with its unit; a sentence may begin with a number.
-  if (isDigit(text.charCodeAt(0)) && !sentence.test(text)) return false
+  // `5px` is a number with its unit.
+  if (isDigit(text.charCodeAt(0))) return false
   return ![...new Set(text.split(/[^A-Za-z]+/))].some(isNearLiteral)
 }
 
@@ -90,7 +90,6 @@ const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const foreignNumber = /^([+-]?)(\d*)((?:\.\d+)?(?:[eE][+-]?\d+)?)$/
 const isoDate = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?$/
 const beginsText = /^[\p{L}\p{N}\p{Extended_Pictographic}_$]/u
-const sentence = /^\d+(?: \p{L}+){3,}/u
 /** Quotes, brackets and colons do not belong to plain text: where it ends would be a guess. */
 const forbidden = /["“”„‟`{}[\]:,\\]|;(?! )|[\u0000-\u001f]/u
 const literals = new Set(['true', 'false', 'null'])
