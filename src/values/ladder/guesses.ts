@@ -6,6 +6,8 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  isBlank,
+  isBracket,
   isDigit,
   LF,
   MINUS,
@@ -117,6 +119,7 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
   const { text, token } = stopped
   const { from, key } = token
   const opening = text.charCodeAt(from)
+  if ((key || stopped.inArray()) && isBeforeValue(text, token.to - 1)) return
   let before = -1
   let close = token.to - 1
   for (let inner = 0; inner < MAX_INNER; inner++) {
@@ -146,6 +149,16 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
     yield next
     return
   }
+}
+
+//  ["a" 1 "b"]   {"a" 1 "b":2}
+//     ^ quote       ^ quote: two commas are missing, or a colon and a comma
+function isBeforeValue(text: string, quote: number): boolean {
+  // `"the "24" models"` has a blank before its inner quote.
+  if (isBlank(text.charCodeAt(quote - 1))) return false
+  const at = skipBlanks(text, quote + 1)
+  if (isQuote(text.charCodeAt(at)) || !isValueAt(text, at)) return false
+  return isBracket(text.charCodeAt(at)) || isValueAt(text, skipBlanks(text, wordEnd(text, at)))
 }
 
 /** A key is short, on one line, and has no quote at its edges, where one may be doubled. */

@@ -78,8 +78,8 @@ function spellCutString(reading: Reading): void {
   if (spelled) reading.edits = spelled.edits?.before
 }
 
-//  "x\\   "x\u00
-//    ^      ^ where an escape begins that the end of the text cut; the end of the text if there is none
+//  "x\   "x\u00
+//    ^     ^ where an escape begins that the end of the text cut; the end of the text if there is none
 function halfEscape(text: string, from: number): number {
   const last = text.lastIndexOf('\\')
   if (last < from || !/^\\(?:u[0-9a-fA-F]{0,3})?$/.test(text.slice(last, last + 6))) return text.length
