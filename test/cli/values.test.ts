@@ -94,7 +94,7 @@ describe('sluice values', () => {
     ])
     expect(records).toMatchObject([
       { ok: true, value: { a: 1 }, path: '/issues/0', from: 23, to: 30 },
-      { ok: false, fault: { code: 'INVALID_JSON' }, path: '/issues/1', from: 31 },
+      { ok: false, fault: { code: 'TRUNCATED' }, path: '/issues/1', from: 31 },
       { ok: true, value: { f: 1 }, path: '/files/0' },
     ])
     expect(code).toBe(0)
@@ -110,7 +110,7 @@ describe('sluice values', () => {
       '<json>{"b":1}</json> <json>{"c":1}</json> <json>{"a":</json>',
     )
     expect(code).toBe(3)
-    expect(err).toMatch(/^sluice: SCHEMA_FAILED × 2, INVALID_JSON: .*\n$/)
+    expect(err).toMatch(/^sluice: SCHEMA_FAILED × 2, TRUNCATED: .*\n$/)
   })
 
   test('takes any root if asked to', async () => {

@@ -182,7 +182,7 @@ function meaningOf(text: string, from: number, to: number): Backslashes {
 function isWindowsPath(text: string, from: number, to: number): boolean {
   const first = text.indexOf('\\', from)
   if (first < 0 || first >= to) return false
-  if (first === from) return /^\\{1,2}\w/.test(text.slice(from, from + 3))
+  if (first === from) return /^\\\\\w/.test(text.slice(from, from + 3))
   if (text[first - 1] !== ':' || !/[A-Za-z]/.test(text[first - 2] ?? '')) return false
   return first - 2 === from || (first - 2 > from && !/\w/.test(text[first - 3] ?? ''))
 }

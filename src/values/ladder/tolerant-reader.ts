@@ -11,6 +11,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   PLUS,
+  QUOTE,
   SLASH,
   TILDE,
 } from '../../json/characters.ts'
@@ -72,12 +73,32 @@ export class Reading {
   /** The string that begins at `at` has no closing quote. */
   unclosed = false
 
-  constructor(text: string) {
+  /** The characters that were looked at for guesses, in all readings of the text together. */
+  readonly effort: { spent: number }
+
+  constructor(text: string, effort = { spent: 0 }) {
     this.text = text
+    this.effort = effort
   }
 
+  /** Spelled out, because a text may need thousands of guesses, and `Object.assign` is slow. */
   copy(): Reading {
-    return Object.assign(new Reading(this.text), this)
+    const next = new Reading(this.text, this.effort)
+    next.at = this.at
+    next.state = this.state
+    next.level = this.level
+    next.edits = this.edits
+    next.token = this.token
+    next.comma = this.comma
+    next.valueEnd = this.valueEnd
+    next.guess = this.guess
+    next.guesses = this.guesses
+    next.quotedKeys = this.quotedKeys
+    next.bareKeys = this.bareKeys
+    next.plainKeys = this.plainKeys
+    next.spacing = this.spacing
+    next.unclosed = this.unclosed
+    return next
   }
 
   /** Reads on as far as only one meaning is possible. */
@@ -477,7 +498,9 @@ function isUrl(text: string, colon: number): boolean {
  * `{"a":'1,"b":2}` must not become one string. With `keys`, also a quote before a colon counts.
  */
 function swallows(text: string, from: number, to: number, keys: boolean): boolean {
-  for (let at = text.indexOf('"', from); at >= 0 && at < to; at = text.indexOf('"', at + 1)) {
+  // Not `indexOf`: where no double quote follows, it would read to the end of the text for each string.
+  for (let at = from; at < to; at++) {
+    if (text.charCodeAt(at) !== QUOTE) continue
     if (text[at - 1] === '\\') {
       if (text[at - 2] === '\\') return true
       continue

@@ -29,6 +29,8 @@ export function spellingOf(word: string): Spelling | undefined {
   const parts = foreignNumber.exec(word)
   if (!parts) return undefined
   const [, sign = '', whole = '', rest = ''] = parts
+  // A sign or an exponent alone is no number.
+  if (whole === '' && rest[0] !== '.') return undefined
   const digits = whole.replace(/^0+(?=\d)/, '') || '0'
   const text = `${sign === '-' ? '-' : ''}${digits}${rest}`
   return number.test(text) ? { text, kind: 'spelled a number as JSON' } : undefined
@@ -45,7 +47,7 @@ export function isPlainText(text: string, colons: boolean): boolean {
   if (!beginsText.test(text) || forbidden.test(colons ? plain.replaceAll(': ', '  ') : plain)) return false
   // `5 px` is a number with its unit; a sentence may begin with a number.
   if (isDigit(text.charCodeAt(0)) && !sentence.test(text)) return false
-  return !text.split(/[^A-Za-z]+/).some(isNearLiteral)
+  return ![...new Set(text.split(/[^A-Za-z]+/))].some(isNearLiteral)
 }
 
 /** Is it what a literal becomes when a character is lost, doubled, added or swapped with its neighbour? */
@@ -55,10 +57,10 @@ function isNearLiteral(word: string): boolean {
   if (/^(?:true|false|null)./.test(lower) || otherLiterals.some((literal) => literal.startsWith(lower)))
     return true
   return [...literals].some((literal) => {
-    const distance = editDistance(lower, literal)
-    if (distance <= 1) return true
-    // Two edits lead from half of all short words to a literal; it counts only if no foreign letter came in.
-    return distance === 2 && [...lower].every((letter) => literal.includes(letter))
+    const foreign = [...lower].filter((letter) => !literal.includes(letter)).length
+    if (foreign > 1) return false
+    // Two edits lead from half of all short words to a literal; they count only if no foreign letter came in.
+    return editDistance(lower, literal) <= (foreign === 0 ? 2 : 1)
   })
 }
 
