@@ -208,8 +208,8 @@ function keepPlain(bytes: Buffer, offset: number, kept: Buffer[], runs: Kept[]):
       runs.push({ at, length: part.length })
       at += part.length
     },
-    drop(part) {
-      at += part.length
+    drop(_, from, to) {
+      at += to - from
     },
   })
   remover.write(bytes)

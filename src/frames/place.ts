@@ -12,7 +12,8 @@ import type { Frame } from './frame.ts'
  */
 export function placeOf(frame: Frame, units: number): number {
   const places = placesOf.get(frame)
-  if (!places) return textStart(frame) + bytesBefore(frame.text, units)
+  if (places === undefined) return textStart(frame) + bytesBefore(frame.text, units)
+  if (typeof places === 'number') return places + bytesBefore(frame.text, units)
   const { runs, bytes } = places
   const byte = bytes ? bytesOfUnits(bytes, units) : bytesBefore(frame.text, units)
   let low = 0
@@ -33,22 +34,23 @@ export interface Places {
   readonly bytes: Uint8Array | undefined
 }
 
-/** Kept only for the few frames whose text does not say it itself. */
-const placesOf = new WeakMap<Frame, Places>()
+/** Kept only for the few frames that do not say it themselves; a number where the text is whole but begins later. */
+const placesOf = new WeakMap<Frame, Places | number>()
 
-export function keepPlaces(frame: Frame, places: Places): void {
+export function keepPlaces(frame: Frame, places: Places | number): void {
   placesOf.set(frame, places)
 }
 
 /** Lets `placeOf` answer for a copy of a frame with the same text. */
 export function copyPlaces(frame: Frame, copy: Frame): void {
   const places = placesOf.get(frame)
-  if (places) placesOf.set(copy, places)
+  if (places !== undefined) placesOf.set(copy, places)
 }
 
-/** Where the text of a frame begins if nothing was left out before it: behind the opener of a tag. */
-export function textStart({ kind, from, label }: Frame): number {
-  return kind === 'tag' && label !== undefined ? from + label.length + 2 : from
+/** Where the text of a frame begins if it is written as nearly all are: behind `<json>`, or behind "```json" and an LF. */
+export function textStart({ kind, from, label = '' }: Frame): number {
+  if (kind === 'tag') return from + label.length + 2
+  return kind === 'fence' ? from + 3 + Buffer.byteLength(label) + 1 : from
 }
 
 function bytesBefore(text: string, units: number): number {
