@@ -1,11 +1,15 @@
+import type { Schema } from '../values/schema/schema.ts'
 import { type Branch, type Completed, NOTHING, pointer } from './branch.ts'
-import { type Live, live } from './live.ts'
-import { seeker } from './seek.ts'
+import { payloadSearch } from './payload-search.ts'
 
 export interface SnapshotOptions {
   /** Look only inside this tag: `json` for `<json>…`. @default anywhere outside of think blocks */
   readonly tag?: string | undefined
-  /** What a value may be at its root. @default 'object' */
+  /** Look only at NDJSON lines. @default false */
+  readonly lines?: boolean | 'strict' | undefined
+  /** What will judge the whole value: with it more counts as the beginning of one. @default none */
+  readonly schema?: Schema | undefined
+  /** What a value may be at its root. @default 'any' with a schema, 'object' without */
   readonly root?: 'object' | 'any' | undefined
   /** Levels a value may be nested; a deeper one gives no further snapshots. @default 512 */
   readonly maxDepth?: number | undefined
@@ -25,7 +29,7 @@ export interface Snapshots {
   push(text: string): Progress | undefined
   /** The values that the last push completed, but for the deepest ones: containers and keys, outermost two levels. */
   finished(): readonly { readonly branch: Branch | undefined; readonly key: string | number }[]
-  /** The payload is complete. */
+  /** The payload is complete. If it is empty, another may still take its place. */
   done(): boolean
 }
 
@@ -33,7 +37,7 @@ export interface Snapshots {
  * Makes a reader of growing text. All its work is proportional to the text, whatever the size of the
  * pieces: 1 MB in 64-byte deltas costs what 1 MB at once costs, plus a constant for each delta.
  *
- * It reads strictly: a brace in prose is passed over, and a payload that turns out to need repair gives no
+ * It finds the payload where `parse` does, and reads it strictly: a payload that turns out to need repair gives no
  * further snapshots; the whole text is for the ladder to judge.
  *
  * @example
@@ -42,35 +46,20 @@ export interface Snapshots {
  * seen.push('ex", "age": 1')?.complete   // ['/name']
  */
 export function snapshots(options: SnapshotOptions = {}): Snapshots {
-  const { maxDepth = 512 } = options
-  const seek = seeker(options)
-  let reading: Live | undefined
+  const { tag, lines = false, schema, root = schema ? 'any' : 'object', maxDepth = 512 } = options
+  const search = payloadSearch({ tag, lines: lines !== false, root, loose: schema !== undefined, maxDepth })
   /** What the last push completed. */
   let completed = NOTHING
+  let done = false
 
   return {
-    push(piece) {
+    push(text) {
       completed = NOTHING
-      let text = piece
-      let at = 0
-      let sought = reading === undefined
-      if (sought) text = seek.take(piece)
-      while (at < text.length) {
-        if (reading === undefined) {
-          at = seek.from(at)
-          if (at < 0) break
-          reading = live(maxDepth)
-        }
-        at = reading.push(text, at)
-        if (reading.begun() || !reading.failed()) break
-        // A brace in prose. If it came with an earlier piece, the seeker has not seen this one yet.
-        reading = undefined
-        if (!sought) text = seek.take(text)
-        sought = true
-      }
-      if (reading === undefined || reading.failed() || !reading.begun()) return undefined
-      completed = reading.takeCompleted()
-      return new Known(reading.value(), completed)
+      const value = search.push(text)
+      if (value === undefined || value.failed()) return undefined
+      completed = value.takeCompleted()
+      done = value.done()
+      return new Known(value.root, completed)
     },
     finished() {
       const found: { branch: Branch | undefined; key: string | number }[] = []
@@ -80,7 +69,7 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
       }
       return found
     },
-    done: () => reading?.done() ?? false,
+    done: () => done,
   }
 }
 

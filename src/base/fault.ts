@@ -25,7 +25,7 @@ export const codes = {
   // Worth telling about a payload or a frame.
   OUTPUT_REPAIRED_GENERIC: 'the payload was repaired by deterministic rules',
   REPAIR_SKIPPED: 'the payload is larger than the repair limit, so repair was not tried',
-  AMBIGUOUS: 'more than one candidate inside one frame passes; the first was taken',
+  AMBIGUOUS: 'more than one candidate passes, and one had to be chosen',
   TAG_UNCLOSED: 'the value is complete, but its closing tag is missing',
   THINK_UNCLOSED: 'the payload stands in a think block that was never closed',
   FRAME_TOO_LONG: 'a frame outgrew maxFrame and was let go as text',
@@ -91,6 +91,24 @@ export const codes = {
 export type Code = keyof typeof codes
 
 /**
+ * One change that a repair made to a payload.
+ *
+ * @example
+ * // {"a":1,}
+ * { kind: 'dropped a comma', at: 6, before: ',', after: '' }
+ */
+export interface Change {
+  /** What was done, in words: `dropped a comma`, `added a missing quote`, … */
+  readonly kind: string
+  /** Byte offset in the channel where the change begins. */
+  readonly at: number
+  /** What the input had there, at most 40 characters of it. */
+  readonly before: string
+  /** What the repair put there, at most 40 characters of it. */
+  readonly after: string
+}
+
+/**
  * A thing worth telling. Data, never thrown.
  *
  * @example
@@ -102,7 +120,9 @@ export interface Note {
   /** Byte offset in the channel where it starts, if the note has a place. */
   readonly at?: number
   /** For OUTPUT_REPAIRED_GENERIC: the ledger of what was changed, in order. */
-  readonly changes?: readonly string[]
+  readonly changes?: readonly Change[]
+  /** For AMBIGUOUS: byte offsets of the candidates that pass, the first 16. */
+  readonly places?: readonly number[]
 }
 
 /** One rule of a schema that a value breaks. */

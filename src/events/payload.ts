@@ -85,6 +85,8 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
  * costs more than to read them. No payload is without a brace that opens one, or a mark around it.
  */
 function mayHoldPayload(text: string, loose: boolean): boolean {
+  // A schema may want any root.
+  if (loose && /[{[]|^[\s\0]{0,99}["\d+.tfnTFN'“-]/.test(text.slice(0, MAX_LOOK))) return true
   let brace = text.indexOf('{')
   if (brace < 0) return false
   if (MARKS.some((mark) => text.includes(mark)) || holdsC1(text)) return true
@@ -98,6 +100,7 @@ function mayHoldPayload(text: string, loose: boolean): boolean {
   return false
 }
 
+const MAX_LOOK = 1 << 16
 /** Behind a think block, too, the whole message may begin. */
 const MARKS = ['<json>', '<think', '```', '~~~', '\u001b']
 

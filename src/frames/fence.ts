@@ -333,6 +333,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
       stretch = undefined
       startLine(opener.body)
       scan.enter(fence)
+      scan.opened?.('fence', from, bodyFrom, info)
     },
   }
 }

@@ -6,7 +6,7 @@ import { feed } from './feed.ts'
 import type { Frame } from './frame.ts'
 import type { FrameOptions, OpenerRules, ScanOptions } from './options.ts'
 import { prose } from './prose.ts'
-import { Scan } from './scan.ts'
+import { type Opened, Scan } from './scan.ts'
 
 export type { FrameOptions, OpenerRules } from './options.ts'
 
@@ -61,6 +61,21 @@ export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chun
       more,
     }
   }
+}
+
+/**
+ * Scans text as `frames` does, but for what opens in it, not for what is cut. The scan is handed out too: it says what
+ * is open, and holds the bytes of it.
+ */
+export function openingScan(
+  options: FrameOptions & OpenerRules,
+  opened: Opened,
+): { readonly scan: Scan; write(bytes: Uint8Array): void } {
+  const complete = withDefaults({ ...options, text: false })
+  const scan = new Scan('stdout', { write() {}, end() {} }, complete)
+  scan.opened = opened
+  const { write } = feed(scan, prose(scan, complete), complete.turn)
+  return { scan, write }
 }
 
 function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>): Required<Sink<Uint8Array>> {

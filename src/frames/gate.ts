@@ -1,14 +1,19 @@
 import {
   APOSTROPHE,
+  AT,
   BACKSLASH,
+  BACKTICK,
   beginsLiteral,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
+  COMMA,
+  DOT,
   HASH,
   isBlank,
   isDigit,
   isWordCharacter,
+  LESS,
   MINUS,
   OPEN_BRACE,
   OPEN_BRACKET,
@@ -38,6 +43,8 @@ export function gate(kind: GateKind, opening: number): (byte: number) => boolean
   let expects: 'first' | 'word' | 'colon' = 'first'
   /** Bytes of a curly quote that have been seen: E2 80 9C. */
   let curly = 0
+  /** All that was seen of a word is beyond ASCII: it may be a no-break space. */
+  let foreign = true
   return (byte) => {
     if (expects === 'word') {
       if (curly > 0 && byte === CURLY[curly]) {
@@ -45,7 +52,11 @@ export function gate(kind: GateKind, opening: number): (byte: number) => boolean
         return curly === CURLY.length ? true : undefined
       }
       curly = 0
+      if (kind === 'document') return judgeFirstWords(opening, byte)
       if (opening === OPEN_BRACKET) return false
+      // An unusual blank before a quote.
+      if (byte === QUOTE && foreign) return true
+      if (byte < 0x80) foreign = false
       if (isWordCharacter(byte)) return undefined
       expects = 'colon'
     }
@@ -54,11 +65,29 @@ export function gate(kind: GateKind, opening: number): (byte: number) => boolean
     const opens = opening === OPEN_BRACKET ? opensArray(kind, byte) : opensObject(kind, byte)
     if (opens) return true
     const mayBeCurly = byte === CURLY[0] && (opening === OPEN_BRACE || kind === 'document')
-    if (!mayBeCurly && (opening === OPEN_BRACKET || !isWordCharacter(byte))) return false
+    if (kind === 'document' ? !isBareCharacter(byte) : !mayBeCurly && !mayBeginKey(opening, byte))
+      return false
     curly = mayBeCurly ? 1 : 0
+    foreign = byte >= 0x80
     expects = 'word'
     return undefined
   }
+}
+
+function mayBeginKey(opening: number, byte: number): boolean {
+  return opening === OPEN_BRACE && isWordCharacter(byte)
+}
+
+//  {first name: 1   {name": 1   [text", "b"
+//            ^          ^           ^ opens
+/** At the very start of the input a key may have blanks in it, and a key or a text may have lost its opening quote. */
+function judgeFirstWords(opening: number, byte: number): boolean | undefined {
+  if (byte === QUOTE || (byte === COLON && opening === OPEN_BRACE)) return true
+  return isBareCharacter(byte) || isBlank(byte) ? undefined : false
+}
+
+function isBareCharacter(byte: number): boolean {
+  return isWordCharacter(byte) || byte === DOT || byte === APOSTROPHE || byte === SLASH || byte === AT
 }
 
 /**
@@ -102,7 +131,10 @@ function opensArray(kind: GateKind, byte: number): boolean {
   return kind === 'document' && (byte === CLOSE_BRACKET || byte === APOSTROPHE || beginsOddly(byte))
 }
 
-/** A comment, or a document whose quotes were escaped once too often: `{\"a\":1}`. */
+/** A comment, a needless comma, another quote, or quotes that were escaped once too often: `{\"a\":1}`. */
 function beginsOddly(byte: number): boolean {
-  return byte === SLASH || byte === HASH || byte === BACKSLASH
+  return ODD[byte] === 1
 }
+
+const ODD = new Uint8Array(256)
+for (const byte of [SLASH, HASH, BACKSLASH, COMMA, BACKTICK, LESS]) ODD[byte] = 1

@@ -156,6 +156,7 @@ export function lineMachine(
     const byte = scan.byte(from)
     shape = everyLine || byte === OPEN_BRACE ? 'json' : byte === OPEN_BRACKET ? undefined : 'maybe'
     scan.enter(line)
+    scan.opened?.('line', from, from + 1)
   }
 
   return enter

@@ -82,6 +82,7 @@ export function objectMachine(
         candidate.stage = 'body'
         candidate.attached = scan.head.attached(candidate.from)
         balance.reset(1)
+        scan.opened?.('object', candidate.from, candidate.seek)
       }
       if (candidate.stage === 'body' && !walk(limit)) return false
       if (scan.inside !== object || candidate.stage === 'body') return true
@@ -91,8 +92,9 @@ export function objectMachine(
       return true
     },
     finish() {
-      if (candidate.stage === 'gate') scan.leave(tape.end)
-      else if (candidate.stage === 'body') emit(tape.end, true, undefined)
+      // The first bracket of the input may be all there is of a document.
+      if (candidate.stage === 'gate' && !candidate.first) scan.leave(tape.end)
+      else if (candidate.stage === 'gate' || candidate.stage === 'body') emit(tape.end, true, undefined)
       else cut(lookBehind(tape.end, true) ?? -1)
     },
   }

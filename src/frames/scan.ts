@@ -42,6 +42,12 @@ export interface Cut {
 export type Piece = Pick<Cut, 'kind' | 'text' | 'textFrom' | 'textTo' | 'lines'>
 
 /**
+ * Is told what opens, as soon as that is sure: a block with the position of its opener and that of its body, and the
+ * info string of a fence; an object or a line with the position of its bracket and one up to which it was read.
+ */
+export type Opened = (kind: Cut['kind'], from: number, body: number, label?: string) => void
+
+/**
  * What the machines of one channel share: the tape, where prose goes on, and the way out. Text is one number,
  * `#textFrom`: what no machine cuts is text by doing nothing.
  */
@@ -52,6 +58,8 @@ export class Scan {
   /** Where prose goes on; while a frame is open, where it began. */
   position = 0
   inside: Inside | undefined
+  /** For a reader that cannot wait until a frame is cut. */
+  opened: Opened | undefined
   ended = false
   /** Frames that were written so far. */
   emitted = 0

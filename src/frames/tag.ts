@@ -232,6 +232,7 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
     open(from) {
       block = newBlock(from)
       scan.enter(tag)
+      scan.opened?.('tag', from, block.body)
     },
   }
 }

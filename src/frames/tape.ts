@@ -40,7 +40,10 @@ export class Tape {
     const live = this.end - this.base
     if (live === 0) this.view = chunk
     else {
-      const room = this.#roomFor(live + chunk.length)
+      const own = this.#own
+      // While a frame grows it stays where it is: only a tape that was let go of moves to a smaller buffer.
+      const fits = own && own.buffer === this.view.buffer && own.length >= live + chunk.length
+      const room = fits ? own : this.#roomFor(live + chunk.length)
       if (this.view.buffer !== room.buffer) room.set(this.view)
       room.set(chunk, live)
       this.view = room.subarray(0, live + chunk.length)

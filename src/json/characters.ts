@@ -43,6 +43,13 @@ export function isDigit(character: number): boolean {
   return character >= ZERO && character <= NINE
 }
 
+/** Value of a hex digit, or -1. */
+export function hexValue(character: number): number {
+  if (isDigit(character)) return character - ZERO
+  const lower = character | 32
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
+}
+
 /** `{` or `[`: what a record begins with. */
 export function isBracket(character: number | undefined): boolean {
   return character === OPEN_BRACE || character === OPEN_BRACKET

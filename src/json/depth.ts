@@ -5,6 +5,9 @@ import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './c
  * Is the text nested deeper than `max`? Asked before every parse, so the common answer must be cheap: a
  * text with at most `max` opening brackets cannot be deep, and those are counted natively.
  *
+ * It walks the text itself, because broken texts are asked too, before a repair that recurses; and as a handler of the
+ * tokenizer it took 2.3 times as long for a document of 900 KB, and 160 times for one long string.
+ *
  * @example
  * isDeeper('[[1]]', 1) // true
  */

@@ -1,106 +1,253 @@
 import type { Note } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
-import { opensInProse } from '../frames/gate.ts'
-import { isBeginning } from '../json/cut-text.ts'
+import { opensAs, opensInProse } from '../frames/gate.ts'
+import { stringEnd } from '../json/balanced.ts'
+import { bomAt, CLOSE_BRACE, CLOSE_BRACKET, isBlank, isBracket, LF, QUOTE } from '../json/characters.ts'
 import type { Rules } from './ladder/attempt.ts'
-import { controlsEscaped } from './ladder/control.ts'
-import { isPayloadFence } from './ladder/fence-body.ts'
+import { hasQuotedKey } from './ladder/candidates.ts'
+import type { ChangeKind } from './ladder/change.ts'
 import { climb, climbStrictly, type Miss, type Pass } from './ladder/ladder.ts'
 import { mend } from './ladder/mend.ts'
+import { isPayloadFence } from './ladder/payload-fence.ts'
+import { isStructureAt } from './ladder/structure.ts'
 import type { Outcome } from './outcome.ts'
-import type { Head } from './unmatched-text.ts'
+import type { UnmatchedText } from './unmatched-text.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './verdict.ts'
 
 export interface JudgeOptions {
   readonly rules: Rules
   readonly label: string | undefined
-  readonly head: Head
+  /** What to show if nothing is found; undefined if the bytes of the input are not at hand. */
+  readonly unmatched: UnmatchedText | undefined
+  /** `values({lines})`: a line that does not begin like JSON is noise, unless every line must be a record. */
+  readonly lines: boolean | 'strict'
+  /** Whether outcomes come at the end of the input anyway, so that the start may be held until then. */
+  readonly patient: boolean
 }
 
 /**
- * Decides what each frame is worth: a tag, a line or a json fence is a payload, good or bad; an object in
- * prose is one only if it is JSON, or passes the schema; the rest is prose. At the end, an input without
- * any payload gives one outcome that says so.
+ * Decides what each frame is worth: a tag, a line or a json fence is a payload, good or bad; an object in prose is one
+ * only if it is JSON, can be repaired, or passes the schema; the rest is prose. At the end, an input without any payload
+ * gives one outcome that says so.
  */
 export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>> {
-  const { rules, head } = options
+  const { rules, unmatched, label, lines, patient } = options
   return (next) => {
     /** The frame that may turn out to be the whole input. */
     let held: Frame | undefined
     let found = false
     let blank = true
     let channel: Frame['channel'] = 'stdout'
+    /** Frames behind a first one that is no JSON: they count only if the whole input is not one broken document. */
+    let queued: Frame[] | undefined
+    /** A think block was passed over before the frame that came first. */
+    let thinkBefore = false
+    let started = false
+    /** The last bracket was the start of something broken: what looks like its inside is not handed out. */
+    let broken = false
 
     const emit = (outcome: Outcome<unknown>) => {
       found = true
-      head.drop()
+      unmatched?.drop()
       next.write(outcome)
     }
-    const good = (frame: Frame, pass: Pass, why?: string) => emit(goodOf(frame, pass, why))
-    const bad = (frame: Frame, miss: Miss) => emit(badOf(frame, miss, options.label))
+    const good = (frame: Frame, pass: Pass, how?: ChangeKind) => emit(goodOf(frame, pass, how))
+    const bad = (frame: Frame, miss: Miss) => emit(badOf(frame, miss, label))
 
-    function payload(frame: Frame, why?: string): void {
+    function payload(frame: Frame, how?: ChangeKind): void {
       const result = climb(frame.text, rules)
-      if (result.ok) good(frame, result, why)
+      if (result.ok) good(frame, result, how)
       else bad(frame, result)
     }
 
     function fence(frame: Frame): void {
-      if (isPayloadFence(frame.label ?? '', frame.text)) payload(frame, 'took it from a fence')
+      if (isPayloadFence(frame.label, frame.text)) payload(frame, 'took a fence body')
       else if (rules.check) {
         const result = climbStrictly(frame.text, rules)
-        if (result.ok) good(frame, result, 'took it from a fence')
+        if (result.ok) good(frame, result, 'took a fence body')
+      }
+    }
+
+    function line(frame: Frame): void {
+      if (lines === 'strict' || isBracketed(frame.text)) payload(frame)
+      else {
+        // A scalar is a record only for those who asked for any root, or whose schema wants it.
+        const result = climbStrictly(frame.text, rules)
+        if (result.ok && (rules.scalars || rules.check)) good(frame, result)
       }
     }
 
     function objectInProse(frame: Frame): void {
-      if (rules.root === 'object' && frame.text[0] === '[') return
-      const mayRepair = rules.check !== undefined || (frame.open && rules.partial)
-      const result = (mayRepair ? climb : climbStrictly)(frame.text, rules)
-      if (result.ok) good(frame, result, 'took it from prose')
-      else if (result.strict || (frame.open && isCutJson(frame.text))) bad(frame, result)
+      if (frame.attached && (broken || isMember(frame))) return
+      const quoted = hasQuotedKey(frame.text)
+      if (!quoted && isBehindQuote(frame)) return
+      broken = true
+      const array = frame.text[0] === '['
+      if (rules.root === 'object' && array) return
+      if (frame.broken !== undefined) {
+        if (quoted) bad(frame, brokenAt(frame.broken))
+        return
+      }
+      // An array of anything but objects, and an object whose first key has no double quotes, is most often prose.
+      const sure = array ? /^\[\s{0,4096}\{/.test(frame.text.slice(0, 4100)) && quoted : quoted
+      const result = sure || rules.check ? climb(frame.text, rules) : climbStrictly(frame.text, rules)
+      if (result.ok) {
+        broken = false
+        good(frame, result, 'took an object from prose')
+      } else if (result.strict && (sure || !array)) {
+        broken = false
+        bad(frame, result)
+      } else if (sure && (result.repaired || rules.check || (frame.open && result.code === 'TRUNCATED')))
+        bad(frame, result)
     }
 
-    /** Something follows the frame that stood first, so it was not the whole input. */
+    /** Is it the value of a quoted key that no bracket before it has opened? Then it is a part of something broken. */
+    function isMember({ from }: Frame): boolean {
+      if (found || !unmatched || unmatched.size() > unmatched.bytes().length) return false
+      return /"\s{0,99}:\s{0,99}$/.test(unmatched.bytes().toString('latin1', Math.max(0, from - 200), from))
+    }
+
+    /** Is there a quote before it on its line? Then an object without quotes of its own is a part of some string. */
+    function isBehindQuote({ from }: Frame): boolean {
+      if (found || !unmatched || unmatched.size() > unmatched.bytes().length) return false
+      const before = unmatched.bytes().subarray(Math.max(0, from - 4096), from)
+      return before.subarray(before.lastIndexOf(LF) + 1).includes(QUOTE)
+    }
+
+    /** Something follows the frame that came first, so it was not the whole input, unless it is broken. */
     function release(): void {
       const frame = held
       held = undefined
-      if (frame && opensInProse(frame.text, rules.check !== undefined)) objectInProse(frame)
+      if (!frame) return
+      const strict = climbStrictly(frame.text, rules)
+      if (isBracketed(frame.text) && (patient || !(strict.ok || strict.strict)) && mayBeWhole(frame)) {
+        held = frame
+        queued = []
+      } else firstInProse(frame)
     }
 
-    /** Nothing follows. A think block before it is the only thing that can have been passed over. */
+    /** May the input be one document that is broken, so that its first bracket seemed to close too early? */
+    function mayBeWhole(frame: Frame): boolean {
+      return unmatched !== undefined && frame.to <= rules.maxRepair && unmatched.size() <= rules.maxRepair
+    }
+
+    function firstInProse(frame: Frame): void {
+      if (frame.text === '') broken = true
+      else if (opensInProse(frame.text, rules.check !== undefined)) objectInProse(frame)
+      else broken = isBracketed(frame.text)
+    }
+
+    /** The input is over, or too long to be one broken document: it was one, or its frames are judged one by one. */
+    function settleQueued(ended: boolean): void {
+      const frames = queued
+      const first = held
+      if (!frames || !first || !unmatched) return
+      queued = undefined
+      held = undefined
+      if (ended && unmatched.size() <= rules.maxRepair) {
+        const whole = wholeFrame(first, unmatched)
+        const strict = climbStrictly(first.text, rules)
+        const result = strict.ok || strict.strict ? strict : climb(whole.text, rules)
+        if (result.ok && !strict.ok && !isFromProse(result)) {
+          good(whole, result, thinkBefore ? 'dropped a think block' : undefined)
+          return
+        }
+        const end = first.text.length
+        if (end > 0 && first.broken === undefined && !first.open && isRestOfWhole(whole.text, end)) {
+          bad(first, brokenAt(first.to))
+          broken = true
+          for (const frame of frames) judge(frame)
+          return
+        }
+      }
+      firstInProse(first)
+      for (const frame of frames) judge(frame)
+    }
+
+    /** Nothing follows. Only a think block can have been passed over. */
     function wholeInput(frame: Frame): void {
+      if (!isBracketed(frame.text)) {
+        wholeScalar(frame)
+        return
+      }
       const result = climb(frame.text, rules)
-      if (result.ok) good(frame, result, blank ? undefined : 'dropped the think block')
-      else if (!frame.open || result.strict || isCutDocument(frame.text, rules.maxRepair)) bad(frame, result)
+      if (result.ok) good(frame, result, thinkBefore ? 'dropped a think block' : undefined)
+      else if (!frame.open || result.strict || result.repaired || beginsLikeDocument(frame.text))
+        bad(frame, result)
+    }
+
+    /** Nothing was found, but the input begins like a document: it is a broken one, and no prose. */
+    function brokenStart(text: UnmatchedText): void {
+      if (lines || text.size() > text.bytes().length) return
+      const whole = text.bytes().toString('utf8')
+      if (!/^[\s\ufeff\0]{0,4096}[{[]\s{0,4096}[{["']/.test(whole.slice(0, 8200))) return
+      const result = climb(whole, rules)
+      if (!result.ok) bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
+    }
+
+    /** A string, a number or a literal. What is no JSON is prose, unless a change of its spelling makes it JSON. */
+    function wholeScalar(frame: Frame): void {
+      const result = climbStrictly(frame.text, rules)
+      if (result.ok) good(frame, result, thinkBefore ? 'dropped a think block' : undefined)
+      else if (result.strict) bad(frame, result)
+    }
+
+    function judge(frame: Frame): void {
+      if (frame.kind === 'text') {
+        const tooLong = frame.notes?.find(isLostPayload)
+        if (tooLong) emit(tooLongOf(frame, tooLong, label))
+        return
+      }
+      if (frame.kind === 'object') {
+        objectInProse(frame)
+        return
+      }
+      broken = false
+      if (frame.kind === 'fence') fence(frame)
+      else if (frame.kind === 'line') line(frame)
+      else payload(frame)
+    }
+
+    /** The input begins with a bracket that something else broke off, a fence line or a tag: it may be one document. */
+    function holdStart(frame: Frame): void {
+      started = true
+      if (!unmatched || frame.from > rules.maxRepair || lines || unmatched.size() > rules.maxRepair) return
+      const bytes = unmatched.bytes()
+      let from = 0
+      while (isBlank(bytes[from]) || bytes[from] === 0 || bomAt(bytes, from) === 3)
+        from += bomAt(bytes, from) || 1
+      if (!isBracket(bytes[from])) return
+      broken = true
+      if (!opensAs('document', bytes.toString('utf8', from, from + 300))) return
+      held = { kind: 'object', channel: frame.channel, from, to: from, text: '' }
+      queued = []
     }
 
     const sink: Sink<Frame> = {
       write(frame) {
         channel = frame.channel
-        if (frame.kind === 'text') {
-          if (!frame.blank) {
-            release()
-            blank = false
-          }
-          const tooLong = frame.notes?.find(isLostPayload)
-          if (tooLong) emit(tooLongOf(frame, tooLong, options.label))
-          return
-        }
+        if (queued && frame.from > rules.maxRepair) settleQueued(false)
+        if (!started && !frame.first && !frame.blank) holdStart(frame)
         if (frame.first) {
+          started = true
           held = frame
+          thinkBefore = !blank
+          if (frame.broken !== undefined) release()
           return
         }
-        release()
-        if (frame.kind === 'fence') fence(frame)
-        else if (frame.kind === 'object') objectInProse(frame)
-        else payload(frame)
-        blank = false
+        if (!queued && (frame.kind !== 'text' || !frame.blank)) {
+          release()
+          blank = false
+        }
+        if (queued) queued.push(frame)
+        else judge(frame)
       },
       end() {
+        settleQueued(true)
         if (held) wholeInput(held)
-        if (!found) emit(nothingOf(blank && !held ? 'EMPTY' : 'NO_MATCH', channel, head, options.label))
+        if (!found && unmatched) brokenStart(unmatched)
+        if (!found) emit(nothingOf(blank && !held ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
         next.end()
       },
     }
@@ -108,19 +255,52 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
   }
 }
 
+/** The whole input as one frame, from the bracket that it begins with. */
+function wholeFrame(first: Frame, unmatched: UnmatchedText): Frame {
+  const bytes = unmatched.bytes()
+  const { kind, channel, from } = first
+  return { kind, channel, from, to: bytes.length, text: bytes.toString('utf8', from) }
+}
+
+function isFromProse(pass: Pass): boolean {
+  return pass.changes.some(({ kind }) => kind === 'took an object from prose')
+}
+
+/** Whether what follows the first value of a text at `end` belongs to it: structure, or keys and a bracket too many. */
+function isRestOfWhole(text: string, end: number): boolean {
+  if (isStructureAt(text, end)) return true
+  const rest = text.slice(end)
+  if (!/["\w]\s{0,99}:/.test(rest)) return false
+  let depth = 0
+  for (let at = 0; at < rest.length && depth >= 0; at++) {
+    const unit = rest.charCodeAt(at)
+    if (unit === QUOTE) {
+      const close = stringEnd(rest, at)
+      if (close >= 0) at = close
+    } else if (isBracket(unit)) depth++
+    else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) depth--
+  }
+  return depth < 0
+}
+
+function isBracketed(text: string): boolean {
+  let at = 0
+  while (at < text.length && (text.charCodeAt(at) <= 32 || text.charCodeAt(at) === 0xfeff)) at++
+  return isBracket(text.charCodeAt(at))
+}
+
 /** A block that outgrew its limit may have been the payload; a think block never is. */
 function isLostPayload({ code, message }: Note): boolean {
   return code === 'FRAME_TOO_LONG' && !message.startsWith('a think block')
 }
 
-/** Is the text the beginning of a JSON text? Raw line breaks in its strings are forgiven. */
-function isCutJson(text: string): boolean {
-  return isBeginning(controlsEscaped(text).text)
+/** Does a text that the input broke off begin like JSON, or like something that is almost JSON? */
+function beginsLikeDocument(text: string): boolean {
+  return opensAs('strict', text) || text[0] === '[' || mend(text, true).kind === 'mended'
 }
 
-/** The same for a text that is the whole input: an object may also be almost JSON. */
-function isCutDocument(text: string, maxRepair: number): boolean {
-  if (isCutJson(text)) return true
-  const mended = text[0] === '{' && text.length <= maxRepair ? mend(text, true) : undefined
-  return mended !== undefined && isBeginning(mended.text)
+/** What follows the value belongs to something larger, so the value is a part of something broken. */
+function brokenAt(place: number): Miss {
+  const detail = `byte ${place} goes on after the end of the value`
+  return { ok: false, code: 'INVALID_JSON', detail, place, notes: [], strict: false, repaired: false }
 }

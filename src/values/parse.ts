@@ -1,3 +1,4 @@
+import { Fault } from '../base/fault.ts'
 import { drive } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
 import type { Outcome } from './outcome.ts'
@@ -5,13 +6,14 @@ import type { Schema, Value } from './schema/schema.ts'
 import { type ValuesOptions, valueStage } from './values.ts'
 
 /** The options of `values()` that make sense for a text that is already there. */
-export type ParseOptions<S extends Schema | undefined = undefined> = Omit<
-  ValuesOptions<S>,
-  'pick' | 'items' | 'signal'
->
+export interface ParseOptions<S extends Schema | undefined = undefined>
+  extends Omit<ValuesOptions<S>, 'pick' | 'items' | 'signal'> {
+  /** The first payload that passes, or the last one, good or bad. @default 'first' */
+  readonly pick?: 'first' | 'last' | undefined
+}
 
 /**
- * Parses a text that holds a payload, and gives the first value that passes. Throws a Fault if there is none.
+ * Parses a text that holds a payload, and gives the first value that passes (or, with `pick: 'last'`, the last). Throws a Fault if there is none.
  *
  * @example
  * const report = parse('Sure: <json>{"issues": [],}</json>', { schema: Report })
@@ -27,8 +29,8 @@ export function parse<S extends Schema | undefined = undefined>(
 }
 
 /**
- * Like `parse`, but gives the outcome. It is what `values({ pick: 'first' })` gives for the same text, in
- * whatever chunks that comes.
+ * Like `parse`, but gives the outcome. It is what `values({ pick })` gives for the same text, in whatever chunks that
+ * comes.
  *
  * @example
  * const outcome = tryParse('{"a":1,}')
@@ -38,8 +40,18 @@ export function tryParse<S extends Schema | undefined = undefined>(
   text: string,
   options: ParseOptions<S> = {},
 ): Outcome<Value<S>> {
+  const { pick = 'first' } = options
+  if (pick !== 'first' && pick !== 'last') {
+    throw new Fault('BAD_OPTION', "pick must be 'first' or 'last' here: one text gives one value")
+  }
+  if (typeof text !== 'string') {
+    throw new Fault(
+      'BAD_OPTION',
+      `expected a text to parse, but got ${text === null ? 'null' : `a ${typeof text}`}`,
+    )
+  }
   const chunk: Chunk = { channel: 'stdout', bytes: Buffer.from(text) }
-  const [outcome] = drive(valueStage({ ...options, pick: 'first' }), [chunk])
+  const [outcome] = drive(valueStage({ ...options, pick }), [chunk])
   // A value stage always has something to say, if only that there was nothing.
   return outcome!
 }

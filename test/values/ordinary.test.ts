@@ -23,6 +23,7 @@ const { json } = fc.letrec<{ json: string }>((tie) => ({
   json: fc.oneof(
     { maxDepth: 4 },
     fc.constantFrom('0', '-1', '12.5', '1e3', '1e400', '1e-400', '12345678901234567', '123456789012345'),
+    fc.constantFrom('1.000000000000000005', '0.12345678901234567', '3e-324', '-1.2e-323', '5e-324', '0.1'),
     fc.constantFrom(
       'true',
       'false',

@@ -1,4 +1,5 @@
 import type { gate } from '../../frames/gate.ts'
+import type { ChangeKind } from '../ladder/change.ts'
 import type { Level } from './level.ts'
 
 /** Before the first bracket of a document is sure. */
@@ -20,7 +21,7 @@ export interface Beginning {
   readonly block: boolean
   /** What a bare bracket must pass before it counts as one. */
   readonly judge: ReturnType<typeof gate> | undefined
-  readonly why: string | undefined
+  readonly why: ChangeKind | undefined
 }
 
 /** All that is known of the document under way. Made anew for each. */
@@ -29,7 +30,7 @@ export class DocumentState {
   readonly origin: number
   readonly block: boolean
   readonly judge: ReturnType<typeof gate> | undefined
-  why: string | undefined
+  why: ChangeKind | undefined
   stage: Stage
   at: number
   readonly levels: Level[] = []
@@ -67,7 +68,7 @@ export class DocumentState {
   }
 
   /** How the document needed help up to here. */
-  whyNow(): string | undefined {
-    return this.why ?? (this.odd ? 'passed over what is not JSON' : undefined)
+  whyNow(): ChangeKind | undefined {
+    return this.why ?? (this.odd ? 'passed over what is no JSON' : undefined)
   }
 }

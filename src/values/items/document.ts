@@ -1,6 +1,7 @@
 import { type GateKind, gate } from '../../frames/gate.ts'
 import type { Inside, Scan } from '../../frames/scan.ts'
 import { isBlank, LESS, OPEN_BRACE, OPEN_BRACKET } from '../../json/characters.ts'
+import type { ChangeKind } from '../ladder/change.ts'
 import { containerReader } from './containers.ts'
 import { DocumentState, type Stage, type Step } from './document-state.ts'
 import { EndTags } from './end-tags.ts'
@@ -20,7 +21,7 @@ export interface DocumentMachine {
   /** The block of a tag that opens at `from`. */
   openBlock(from: number): void
   /** What begins with the bracket at `from`; `why` is undefined if it is the first thing of the input. */
-  openBare(from: number, kind: GateKind, why: string | undefined): void
+  openBare(from: number, kind: GateKind, why: ChangeKind | undefined): void
 }
 
 /**
@@ -92,7 +93,7 @@ export function documentMachine(scan: Scan, options: DocumentOptions): DocumentM
         if (tag === undefined) return 'wait'
         if (tag) return leave(doc.at)
       }
-      doc.why = 'took the first object'
+      doc.why = 'took an object from prose'
     }
     return 'wait'
   }

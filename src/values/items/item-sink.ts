@@ -1,3 +1,4 @@
+import type { ChangeKind } from '../ladder/change.ts'
 /** A piece of a document, in clean positions. */
 export interface Piece {
   readonly from: number
@@ -5,7 +6,7 @@ export interface Piece {
   /** Where in the document, as a JSON pointer. */
   readonly path: string
   /** How the document itself needed help. */
-  readonly why: string | undefined
+  readonly why: ChangeKind | undefined
 }
 
 /** What a document hands out. */

@@ -5,9 +5,10 @@ import { feed } from '../../frames/feed.ts'
 import type { Frame } from '../../frames/frame.ts'
 import { Scan } from '../../frames/scan.ts'
 import type { Rules } from '../ladder/attempt.ts'
+import type { ChangeKind } from '../ladder/change.ts'
 import { climb, climbStrictly, type Miss } from '../ladder/ladder.ts'
 import type { Outcome } from '../outcome.ts'
-import type { Head } from '../unmatched-text.ts'
+import type { UnmatchedText } from '../unmatched-text.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from '../verdict.ts'
 import { documentMachine } from './document.ts'
 import type { ItemSink, Piece } from './item-sink.ts'
@@ -17,7 +18,7 @@ import type { Selection } from './selection.ts'
 export interface ItemOptions {
   readonly rules: Rules
   readonly label: string | undefined
-  readonly head: Head
+  readonly unmatched: UnmatchedText
   readonly selections: readonly Selection[]
   /** Only blocks of this tag; undefined for `<json>` blocks and bare documents. */
   readonly tag: string | undefined
@@ -69,7 +70,7 @@ interface Items extends Required<Sink<Uint8Array>> {
 }
 
 function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unknown>>): Items {
-  const { rules, label, head, selections, tag, maxFrame } = options
+  const { rules, label, unmatched, selections, tag, maxFrame } = options
   // The text between documents is of no interest here.
   const scan = new Scan(channel, { write() {}, end() {} }, { maxFrame, text: false })
   let found = false
@@ -77,7 +78,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
   const sink: ItemSink = {
     found() {
       found = true
-      head.drop()
+      unmatched.drop()
     },
     guessed(piece) {
       const frame = frameOf(piece)
@@ -127,10 +128,10 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
     next.write(outcome)
   }
 
-  function judge(frame: Frame, why: string | undefined): void {
+  function judge(frame: Frame, why: ChangeKind | undefined): void {
     const result = climb(frame.text, rules)
     if (result.ok) emit(goodOf(frame, result, why))
-    else emit(badOf(frame, frame.open ? { ...result, cut: true } : result, label))
+    else emit(badOf(frame, frame.open ? { ...result, code: 'TRUNCATED' } : result, label))
   }
 
   function frameOf({ from, to, path }: Piece): Frame {
@@ -155,10 +156,10 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
   return {
     ...feed(scan, outside.look, options.turn ?? Number.POSITIVE_INFINITY),
     close() {
-      if (!found) emit(nothingOf(outside.blank() ? 'EMPTY' : 'NO_MATCH', channel, head, label))
+      if (!found) emit(nothingOf(outside.blank() ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
     },
   }
 }
 
 /** The document broke off: no rung was climbed, and none could help. */
-const CUT: Miss = { ok: false, code: 'TRUNCATED', detail: '', notes: [], strict: false, cut: true }
+const CUT: Miss = { ok: false, code: 'TRUNCATED', detail: '', notes: [], strict: false, repaired: false }

@@ -53,7 +53,7 @@ export function seek(scan: Scan, machine: DocumentMachine, options: SeekOptions)
     scan.position = at
     if (at === tag) machine.openBlock(at)
     else if (at === thinking) think.open(at)
-    else machine.openBare(at, options.loose ? 'loose' : 'strict', 'took it from prose')
+    else machine.openBare(at, options.loose ? 'loose' : 'strict', 'took an object from prose')
     return true
   }
 
@@ -78,7 +78,7 @@ export function seek(scan: Scan, machine: DocumentMachine, options: SeekOptions)
   function openFirst(at: number, byte: number | undefined): void {
     if (byte === LESS) firstThink = at
     else if (bare && (byte === OPEN_BRACE || byte === OPEN_BRACKET)) {
-      machine.openBare(at, 'document', blank ? undefined : 'dropped the think block')
+      machine.openBare(at, 'document', blank ? undefined : 'dropped a think block')
     }
     blank = false
   }

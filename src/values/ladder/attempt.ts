@@ -11,6 +11,12 @@ export interface Rules {
   // biome-ignore lint/suspicious/noExplicitAny: a normalizer says itself what it takes
   readonly normalize: readonly ((value: any) => unknown)[]
   readonly root: 'object' | 'any'
+  /** Scalars count wherever one is found, because the caller asked for any root. */
+  readonly scalars: boolean
+  /** Which of several candidates inside one frame is taken. */
+  readonly pick: 'first' | 'last'
+  /** The field that may hold the payload as text, or as a value. */
+  readonly envelope: string
   readonly partial: boolean
   readonly maxRepair: number
   readonly maxDepth: number
@@ -36,8 +42,8 @@ export interface Rejected {
   readonly cause?: unknown
   /** What a normalizer threw on. */
   readonly value?: unknown
-  /** The text in the field `response`, if there is one: the value may be an envelope. */
-  readonly envelope?: string
+  /** The field that may hold the payload: text, or an object. */
+  readonly envelope?: string | object
 }
 
 export interface Broken {
@@ -71,14 +77,11 @@ export function attempt(text: string, rules: Rules): Tried {
       notes = [{ code: 'PROTO_KEY', message: `removed ${removed} key(s) that reach for a prototype` }]
     }
   }
-  if (rules.root === 'object' && !isRecord(value)) {
-    return { kind: 'rejected', code: 'ROOT_NOT_OBJECT', detail: `it is ${nameOf(value)}` }
-  }
-  return judge(value, notes, unusual, rules)
+  return judgeValue(value, notes, unusual, rules)
 }
 
 const NONE: readonly Note[] = []
-/** Characters of a text that may be parsed before anybody has asked how deep it is. */
+/** Characters of a text that may be parsed before its depth is known. */
 const LARGE = 1 << 16
 const MAX_RECURSION = 256
 
@@ -86,13 +89,22 @@ function tooDeep(maxDepth: number): Broken {
   return { kind: 'broken', code: 'MAX_DEPTH', detail: `more than ${maxDepth} levels` }
 }
 
-function judge(parsed: unknown, notes: readonly Note[], unusual: boolean, rules: Rules): Passed | Rejected {
+/** Shows a parsed value to the root rule, the normalizers and the schema. */
+export function judgeValue(
+  parsed: unknown,
+  notes: readonly Note[],
+  unusual: boolean,
+  rules: Rules,
+): Passed | Rejected {
+  if (rules.root === 'object' && !isRecord(parsed)) {
+    return { kind: 'rejected', code: 'ROOT_NOT_OBJECT', detail: `it is ${nameOf(parsed)}` }
+  }
   // Nearly every value passes with nothing to do before the schema: that path makes nothing it does not need.
   if (rules.normalize.length > 0) return judgeNormalized(parsed, notes, unusual, rules)
   const checked = rules.check?.(parsed)
   if (!checked) return { kind: 'passed', value: parsed, notes, unusual }
   if ('value' in checked) return { kind: 'passed', value: checked.value, notes, unusual }
-  return rejectedBy(checked.errors, envelopeOf(parsed))
+  return rejectedBy(checked.errors, envelopeOf(parsed, rules.envelope))
 }
 
 function judgeNormalized(
@@ -102,7 +114,7 @@ function judgeNormalized(
   rules: Rules,
 ): Passed | Rejected {
   // Read before the normalizers run: they may change the value in place.
-  const envelope = envelopeOf(parsed)
+  const envelope = envelopeOf(parsed, rules.envelope)
   let value = parsed
   for (const [index, normalizer] of rules.normalize.entries()) {
     try {
@@ -123,7 +135,10 @@ function judgeNormalized(
   return rejectedBy(checked.errors, envelope)
 }
 
-function rejectedBy(errors: readonly SchemaError[], envelope: { envelope: string } | undefined): Rejected {
+function rejectedBy(
+  errors: readonly SchemaError[],
+  envelope: { envelope: string | object } | undefined,
+): Rejected {
   const [first, ...more] = errors
   const detail = first
     ? `${first.path || 'the root'} ${first.message}${more.length > 0 ? ` (and ${more.length} more)` : ''}`
@@ -131,10 +146,12 @@ function rejectedBy(errors: readonly SchemaError[], envelope: { envelope: string
   return { kind: 'rejected', code: 'SCHEMA_FAILED', detail, errors, ...envelope }
 }
 
-/** The text in the field `response`, if there is one. */
-function envelopeOf(parsed: unknown): { envelope: string } | undefined {
-  const response = isRecord(parsed) && Object.hasOwn(parsed, 'response') ? parsed['response'] : undefined
-  return typeof response === 'string' ? { envelope: response } : undefined
+/** What the envelope's field holds, if it can be a payload. */
+function envelopeOf(parsed: unknown, field: string): { envelope: string | object } | undefined {
+  const inner = isRecord(parsed) && Object.hasOwn(parsed, field) ? parsed[field] : undefined
+  return typeof inner === 'string' || (typeof inner === 'object' && inner !== null)
+    ? { envelope: inner }
+    : undefined
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,54 +1,55 @@
-/** A text that was made JSON, and what was changed in it. */
-export interface Mended {
-  readonly text: string
-  readonly changes: readonly string[]
-}
+import { type Change, type ChangeKind, changeOf } from './change.ts'
 
-/** Changes to a text, gathered while it is read and made all at once: one copy, however many they are. */
-export class Edits {
-  /** In the order of their making: a trailing or missing comma is known as such only behind the blanks after it. */
-  readonly #edits: Edit[] = []
-  #inOrder = true
-  /** One past what the last edit took. */
-  #end = 0
-  /** How often each kind of change was made, but for the last kind, whose count is kept apart: mostly it comes again. */
-  readonly #changes = new Map<string, number>()
-  #change = ''
-  #times = 0
-
-  /** Puts `by` in the place of what stands from `from` to `to`. */
-  add(from: number, to: number, by: string, change: string): void {
-    this.#edits.push({ from, to, by })
-    if (from < this.#end) this.#inOrder = false
-    this.#end = to
-    if (change !== this.#change) this.#count(change)
-    this.#times++
-  }
-
-  applyTo(text: string): Mended {
-    this.#count('')
-    if (!this.#inOrder) this.#edits.sort((a, b) => a.from - b.from || a.to - b.to)
-    const pieces: string[] = []
-    let copied = 0
-    for (const { from, to, by } of this.#edits) {
-      pieces.push(text.slice(copied, from), by)
-      copied = to
-    }
-    pieces.push(text.slice(copied))
-    const changes = [...this.#changes].map(([what, times]) => `${what} (${times})`)
-    return { text: pieces.join(''), changes }
-  }
-
-  /** Another kind of change begins. */
-  #count(change: string): void {
-    if (this.#times > 0) this.#changes.set(this.#change, (this.#changes.get(this.#change) ?? 0) + this.#times)
-    this.#change = change
-    this.#times = 0
-  }
-}
-
-interface Edit {
+/** One edit of a text, linked to the one before it: readings that part ways share what they have in common. */
+export interface Edit {
   readonly from: number
   readonly to: number
   readonly by: string
+  readonly kind: ChangeKind
+  readonly before: Edit | undefined
+}
+
+/** A text after its edits, and the ledger of them; `at` counts UTF-16 units of the text. */
+export interface Edited {
+  readonly text: string
+  readonly changes: readonly Change[]
+}
+
+/** What became of a text that is almost JSON. `at` is where reading it as JSON stops, in units of the text. */
+export type Mended =
+  | ({ readonly kind: 'mended' } & Edited)
+  /** There is more than one way to read it. */
+  | { readonly kind: 'ambiguous'; readonly at: number }
+  /** It ends inside its value. */
+  | { readonly kind: 'cut'; readonly at: number }
+  /** Its root is closed at `at`, and something follows. */
+  | { readonly kind: 'followed'; readonly at: number }
+  | { readonly kind: 'broken'; readonly at: number }
+
+/** Makes all edits at once: one copy, however many there are. The ledger keeps the first MAX_CHANGES of them. */
+export function applyEdits(text: string, last: Edit | undefined): Edited {
+  const edits: Edit[] = []
+  for (let edit = last; edit; edit = edit.before) edits.push(edit)
+  edits.reverse()
+  // A trailing or missing comma is known as such only behind the blanks after it, so edits may be out of order.
+  if (!isInOrder(edits)) edits.sort((a, b) => a.from - b.from || a.to - b.to)
+  const pieces: string[] = []
+  const changes: Change[] = []
+  let copied = 0
+  for (const { from, to, by, kind } of edits) {
+    pieces.push(text.slice(copied, from), by)
+    if (changes.length < MAX_CHANGES)
+      changes.push(changeOf(kind, from, text.slice(from, Math.min(to, from + 80)), by))
+    copied = to
+  }
+  pieces.push(text.slice(copied))
+  return { text: pieces.join(''), changes }
+}
+
+/** A payload that needs more changes than this is told by its first ones. */
+export const MAX_CHANGES = 100
+
+function isInOrder(edits: readonly Edit[]): boolean {
+  for (let i = 1; i < edits.length; i++) if (edits[i]!.from < edits[i - 1]!.to) return false
+  return true
 }

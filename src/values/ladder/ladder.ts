@@ -1,20 +1,31 @@
 import { type Code, type Note, quote, type SchemaError } from '../../base/fault.ts'
-import { balancedEnd, type Gate, type Span, skipBlanks, spans } from '../../json/balanced.ts'
+import { isBracket } from '../../json/characters.ts'
 import { closeCut } from '../../json/cut-text.ts'
-import { attempt, type Broken, type Passed, type Rejected, type Rules, type Tried } from './attempt.ts'
+import { whereBroken } from '../../json/tokenizer.ts'
+import {
+  attempt,
+  type Broken,
+  judgeValue,
+  type Passed,
+  type Rejected,
+  type Rules,
+  type Tried,
+} from './attempt.ts'
+import { type Candidate, candidatesIn, hasQuotedKey } from './candidates.ts'
+import { type Change, changeOf } from './change.ts'
 import { controlsEscaped } from './control.ts'
-import { fenceBodies } from './fence-body.ts'
+import type { Edited } from './edits.ts'
 import { inspect } from './inspect.ts'
-import { marksDropped } from './marks.ts'
 import { mend } from './mend.ts'
-import { MAX_GENERAL, repairGenerally } from './repair.ts'
-import { withoutThink } from './think.ts'
+import { commasMoved, MAX_GENERAL } from './repair.ts'
+import { withoutSequences } from './sequences.ts'
+import { isStructureAt } from './structure.ts'
 
-/** A value that passed. `changes` is empty if the text was taken as it is. */
+/** A value that passed. `changes` is empty if the text was taken as it is; their `at` counts units of the text. */
 export interface Pass {
   readonly ok: true
   readonly value: unknown
-  readonly changes: readonly string[]
+  readonly changes: readonly Change[]
   readonly notes: readonly Note[]
   readonly incomplete?: readonly string[]
 }
@@ -23,8 +34,12 @@ export interface Pass {
 export interface Miss {
   readonly ok: false
   readonly code: Code
-  /** What was found, to be put behind the words of the code. */
+  /** What was found, to be put after the words of the code. */
   readonly detail: string
+  /** Where in the text it broke, in units, if that is known. */
+  readonly at?: number
+  /** The same as a byte offset in the channel, where that is known instead. */
+  readonly place?: number
   readonly errors?: readonly SchemaError[]
   readonly cause?: unknown
   /** What a normalizer threw on. */
@@ -32,217 +47,335 @@ export interface Miss {
   readonly notes: readonly Note[]
   /** The text as it is was JSON. */
   readonly strict: boolean
-  /** The text stops inside its value. */
-  readonly cut: boolean
+  /** It was JSON after a repair, and then rejected. */
+  readonly repaired: boolean
 }
 
 /**
- * Climbs the ladder: the text as it is, then one deterministic change after the other, until a candidate
- * parses and passes. Each rung works on the text that the rung before it left. A candidate that is JSON
- * but does not pass ends the climb, except for the envelope: `[{"a":1}]` is not its inner object.
+ * Climbs the ladder: the text as it is, then one deterministic change after the other, until a candidate parses and
+ * passes. A candidate that is JSON but does not pass ends the climb, except for the envelope: `[{"a":1}]` is not its
+ * inner object. Where the text begins with a bracket, that bracket's value is the only candidate.
  *
- *     as is → envelope → think → fence → first object → control characters → fence marks → repair → closed
+ *     as is → envelope → escape sequences → think, fence, first object → own mends → control characters → jsonrepair → closed
  *
  * @example
- * climb('{"a":1,}', rules) // { ok: true, value: { a: 1 }, changes: ['dropped trailing commas (1)'], … }
+ * climb('{"a":1,}', rules) // { ok: true, value: { a: 1 }, changes: [{ kind: 'dropped a comma', … }], … }
  */
 export function climb(text: string, rules: Rules): Pass | Miss {
   const asIs = attemptTrimmed(text, rules)
   if (asIs.kind === 'passed') return passOf(asIs, text, NONE, NONE)
-  if (asIs.kind === 'broken') {
-    return asIs.code === 'MAX_DEPTH' ? missOf(asIs, text, false, NONE) : climbOn(text, rules, asIs, [])
-  }
-  if (asIs.envelope === undefined) return missOf(asIs, text, true, NONE)
-  const inner = attemptTrimmed(asIs.envelope, rules)
-  const changes = ['took the text in "response"']
-  if (inner.kind === 'passed') return passOf(inner, asIs.envelope, changes, NONE)
-  if (inner.kind === 'rejected') return missOf(asIs, text, true, NONE)
-  return climbOn(asIs.envelope, rules, asIs, changes)
+  return climbOn(text, asIs, rules, MAX_ENVELOPES)
 }
 
 /** The first rung alone: is the text JSON as it is, and does it pass? */
 export function climbStrictly(text: string, rules: Rules): Pass | Miss {
   const asIs = attemptTrimmed(text, rules)
-  return asIs.kind === 'passed'
-    ? passOf(asIs, text, NONE, NONE)
-    : missOf(asIs, text, asIs.kind === 'rejected', NONE)
+  if (asIs.kind === 'passed') return passOf(asIs, text, NONE, NONE)
+  return missOf(asIs, { strict: asIs.kind === 'rejected', repaired: false, text, notes: NONE })
 }
 
 const NONE: readonly never[] = []
+/** An envelope may be in an envelope, but not without end. */
+const MAX_ENVELOPES = 8
 
 /** Blanks are no matter to JSON; a BOM and NULs around it are trimmed, which is no repair. */
 function attemptTrimmed(text: string, rules: Rules): Tried {
   const tried = attempt(text, rules)
   if (tried.kind !== 'broken' || tried.code === 'MAX_DEPTH') return tried
-  const trimmed = trim(text)
-  return trimmed.length === text.length ? tried : attempt(trimmed, rules)
+  const [from, to] = margins(text)
+  return to - from === text.length ? tried : attempt(text.slice(from, to), rules)
 }
 
-function climbOn(start: string, rules: Rules, first: Rejected | Broken, changes: string[]): Pass | Miss {
-  const gate: Gate = { loose: true, arrays: rules.root === 'any' }
+/** The rungs after the first. `asIs` says why the text as it is did not do. */
+function climbOn(text: string, asIs: Rejected | Broken, rules: Rules, envelopes: number): Pass | Miss {
+  if (asIs.kind === 'rejected') {
+    const opened = openEnvelope(asIs, rules, NONE, envelopes)
+    return opened ?? missOf(asIs, { strict: true, repaired: false, text, notes: NONE })
+  }
+  if (asIs.code === 'MAX_DEPTH') return missOf(asIs, { strict: false, repaired: false, text, notes: NONE })
+  const [from, to] = margins(text)
+  const trimmed = text.slice(from, to)
+  const shown = withoutSequences(trimmed)
+  if (shown) {
+    const result = climbFurther(shown.text, shown.changes, rules, envelopes)
+    return moved(result, from)
+  }
+  return moved(beyond(trimmed, asIs, NONE, rules, envelopes), from)
+}
+
+/** A text after a change: as it is now, then the rungs that are left. */
+function climbFurther(
+  text: string,
+  changes: readonly Change[],
+  rules: Rules,
+  envelopes: number,
+): Pass | Miss {
+  const tried = attempt(text, rules)
+  if (tried.kind === 'broken' && tried.code !== 'MAX_DEPTH')
+    return beyond(text, tried, changes, rules, envelopes)
+  return settle(tried, { text, changes, notes: NONE, rules, envelopes })
+}
+
+/** A text that is no JSON: what is in it, if it begins like prose; what was meant by it, if it begins like a document. */
+function beyond(
+  text: string,
+  broken: Broken,
+  changes: readonly Change[],
+  rules: Rules,
+  envelopes: number,
+): Pass | Miss {
+  const candidates = candidatesIn(text, rules)
+  if (candidates) return choose(candidates, text, broken, changes, rules, envelopes)
+  return repair(text, broken, changes, rules, envelopes)
+}
+
+/** One of the candidates in a text that begins like prose: the first that passes or, if wanted, the last one. */
+function choose(
+  candidates: readonly Candidate[],
+  text: string,
+  broken: Broken,
+  changes: readonly Change[],
+  rules: Rules,
+  envelopes: number,
+): Pass | Miss {
+  const results = candidates.map((candidate) => {
+    const all = [...changes, ...candidate.changes]
+    const tried = attempt(candidate.text, rules)
+    const result =
+      tried.kind === 'broken' && tried.code !== 'MAX_DEPTH'
+        ? moved(repair(candidate.text, tried, NONE, rules, envelopes), candidate.at)
+        : settle(tried, { text: candidate.text, changes: NONE, notes: NONE, rules, envelopes })
+    return result.ok ? { ...result, changes: [...all, ...result.changes] } : result
+  })
+  const passed = results.filter((result) => result.ok)
+  const chosen = rules.pick === 'last' ? results.at(-1) : (passed[0] ?? results[0])
+  if (!chosen) return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
+  if (!chosen.ok || passed.length < 2) return chosen
+  const note: Note = {
+    code: 'AMBIGUOUS',
+    message: `${passed.length} candidates inside one payload pass; the ${rules.pick} was taken`,
+  }
+  return { ...chosen, notes: [...chosen.notes, note] }
+}
+
+/** What was meant by a text that begins with a bracket and is no JSON. */
+function repair(
+  text: string,
+  broken: Broken,
+  before: readonly Change[],
+  rules: Rules,
+  envelopes: number,
+): Pass | Miss {
   const notes: Note[] = []
-  const ambiguous: (() => boolean)[] = []
-  let text = trim(start)
-  for (const rung of rungs) {
-    const step = rung(text, gate, rules, notes)
-    if (!step) continue
-    text = step.text
-    changes.push(...step.changes)
-    const tried = attempt(text, rules)
-    const others = step.others
-    if (others) ambiguous.push(() => anyPasses(others, rules))
-    if (tried.kind === 'passed') {
-      if (ambiguous.some((more) => more())) notes.push(AMBIGUOUS)
-      return {
-        ...passOf(tried, text, changes, notes),
-        ...(step.incomplete && { incomplete: step.incomplete }),
-      }
-    }
-    if (tried.kind === 'rejected') {
-      const why = first.kind === 'rejected' ? first : tried
-      return { ...missOf(why, text, first.kind === 'rejected', notes), cut: step.incomplete !== undefined }
-    }
-  }
-  return missOf(first, text, first.kind === 'rejected', notes)
-}
-
-const AMBIGUOUS: Note = {
-  code: 'AMBIGUOUS',
-  message: 'more than one candidate inside the frame passes; the first was taken',
-}
-
-/** What a rung makes of the text, or undefined if it has nothing to change. */
-interface Step {
-  readonly text: string
-  readonly changes: readonly string[]
-  /** The candidates it passed over. */
-  readonly others?: Iterable<string>
-  readonly incomplete?: readonly string[]
-}
-
-type Rung = (text: string, gate: Gate, rules: Rules, notes: Note[]) => Step | undefined
-
-const rungs: readonly Rung[] = [
-  dropThink,
-  takeFenceBody,
-  takeFirstObject,
-  escapeControls,
-  dropMarks,
-  repairSyntax,
-  closeEnd,
-]
-
-function dropThink(text: string, gate: Gate): Step | undefined {
-  const left = withoutThink(text, gate)
-  return left === text ? undefined : { text: trim(left), changes: ['dropped the think block'] }
-}
-
-function takeFenceBody(text: string, gate: Gate): Step | undefined {
-  const bodies = fenceBodies(text, gate)
-  const body = bodies.next()
-  if (body.done) return undefined
-  return { text: trim(body.value), changes: ['took the body of a fence'], others: bodies }
-}
-
-function takeFirstObject(text: string, gate: Gate): Step | undefined {
-  const found = spans(text, gate)
-  const span = found.next().value
-  if (!span) return undefined
-  const object = text.slice(span.from, span.to < 0 ? text.length : span.to)
-  if (object.length === text.length) return undefined
-  return { text: object, changes: ['took the first object'], others: textsOf(text, found) }
-}
-
-function* textsOf(text: string, found: Iterable<Span>): Generator<string> {
-  for (const { from, to } of found) if (to >= 0) yield text.slice(from, to)
-}
-
-/** Whether one of the next candidates passes, too. Only some are tried: a frame may be made of nothing but candidates. */
-function anyPasses(candidates: Iterable<string>, rules: Rules): boolean {
-  let tried = 0
-  for (const text of candidates) {
-    if (attempt(text, rules).kind === 'passed') return true
-    if (++tried === MAX_OTHERS) return false
-  }
-  return false
-}
-
-const MAX_OTHERS = 64
-
-function escapeControls(text: string): Step | undefined {
-  const escaped = controlsEscaped(text)
-  if (escaped.count === 0) return undefined
-  return { text: escaped.text, changes: [`escaped control characters in strings (${escaped.count})`] }
-}
-
-function dropMarks(text: string): Step | undefined {
-  const dropped = marksDropped(text)
-  if (dropped.count === 0) return undefined
-  return { text: dropped.text, changes: [`dropped fence marks inside the JSON (${dropped.count})`] }
-}
-
-function repairSyntax(text: string, _gate: Gate, rules: Rules, notes: Note[]): Step | undefined {
-  if (text[0] !== '{' && text[0] !== '[') return undefined
-  if (text.length > rules.maxRepair) {
-    notes.push(skipped(`${text.length} characters are more than maxRepair, ${rules.maxRepair}`))
-    return undefined
-  }
-  const mended = mend(text)
-  if (mended) return mended
-  if (text.length > MAX_GENERAL) {
-    notes.push(
-      skipped(`${text.length} characters need general repair, which is tried for at most ${MAX_GENERAL}`),
+  const settled = (tried: Passed | Rejected, made: Edited, incomplete?: readonly string[]) =>
+    settle(
+      tried,
+      { text: made.text, changes: [...before, ...made.changes], notes, rules, envelopes },
+      incomplete,
     )
-    return undefined
+  const small = text.length <= rules.maxRepair
+  const mended = small ? mend(text) : undefined
+  if (mended?.kind === 'mended') {
+    const tried = attempt(mended.text, rules)
+    if (tried.kind !== 'broken') return settled(tried, mended)
+    if (tried.code === 'MAX_DEPTH') return missOf(tried, { strict: false, repaired: false, text, notes })
   }
-  return repairGenerally(text)
+  if (mended?.kind === 'followed') return takeFirst(text, mended.at, broken, before, rules, envelopes)
+  if (!small) {
+    // Raw control characters are by far the most common fault, and to escape them takes one pass.
+    const escaped = controlsEscaped(text)
+    const tried = escaped.changes.length > 0 ? attempt(escaped.text, rules) : broken
+    if (tried.kind !== 'broken') return settled(tried, escaped)
+    notes.push(skipped(`${text.length} characters are more than maxRepair, ${rules.maxRepair}`))
+  } else if (mended?.kind === 'broken') {
+    if (text.length > MAX_GENERAL) {
+      notes.push(
+        skipped(`${text.length} characters need general repair, which is tried for at most ${MAX_GENERAL}`),
+      )
+    } else {
+      const general = commasMoved(text)
+      const tried = general ? attempt(general.text, rules) : broken
+      if (general && tried.kind !== 'broken') return settled(tried, general)
+    }
+  }
+  if (rules.partial) {
+    const closed = closeEnd(text, small)
+    const tried = closed ? attempt(closed.text, rules) : broken
+    if (closed && tried.kind !== 'broken') return settled(tried, closed, closed.incomplete)
+  }
+  return missOf(broken, {
+    strict: false,
+    repaired: false,
+    text,
+    notes,
+    mended: mended?.kind,
+    at: mended && 'at' in mended ? mended.at : undefined,
+  })
+}
+
+/** The value at the start of a text ends at `end`, and something follows: more structure, or prose. */
+function takeFirst(
+  text: string,
+  end: number,
+  broken: Broken,
+  before: readonly Change[],
+  rules: Rules,
+  envelopes: number,
+): Pass | Miss {
+  if (isStructureAt(text, end)) {
+    const detail = `at ${quote(text.slice(end, end + 20), 20)}, expected the end of the value`
+    return {
+      ok: false,
+      code: 'INVALID_JSON',
+      detail,
+      at: end,
+      cause: broken.cause,
+      notes: NONE,
+      strict: false,
+      repaired: false,
+    }
+  }
+  const first = text.slice(0, end)
+  // As in prose: without a schema, only an object that begins with a key in double quotes is told from code.
+  if (!rules.check && !hasQuotedKey(first))
+    return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
+  const changes = [...before, changeOf('took an object from prose', end, text.slice(end, end + 80), '')]
+  return climbFurther(first, changes, rules, envelopes)
+}
+
+interface Settling {
+  readonly text: string
+  readonly changes: readonly Change[]
+  readonly notes: readonly Note[]
+  readonly rules: Rules
+  readonly envelopes: number
+}
+
+/** A text that is JSON now: it passed, its envelope is opened, or it was rejected. */
+function settle(tried: Tried, settling: Settling, incomplete?: readonly string[]): Pass | Miss {
+  const { text, changes, notes, rules, envelopes } = settling
+  if (tried.kind === 'passed') {
+    const pass = passOf(tried, text, changes, notes)
+    return incomplete ? { ...pass, incomplete } : pass
+  }
+  if (tried.kind === 'rejected') {
+    const opened = openEnvelope(tried, rules, changes, envelopes)
+    if (opened) return opened
+  }
+  const repaired = tried.kind === 'rejected'
+  return missOf(tried, { strict: false, repaired, text, notes })
+}
+
+/** What is in an envelope, if that passes: valid JSON was rejected, so the payload may be the text in its field. */
+function openEnvelope(
+  rejected: Rejected,
+  rules: Rules,
+  before: readonly Change[],
+  envelopes: number,
+): Pass | undefined {
+  const { envelope } = rejected
+  if (envelope === undefined || envelopes === 0) return undefined
+  const changes = [...before, changeOf('took the text of an envelope', 0, rules.envelope, '')]
+  const settling = { changes, notes: NONE, rules, envelopes: envelopes - 1 }
+  const result =
+    typeof envelope === 'string'
+      ? climbEnvelope(envelope, rules, changes, envelopes - 1)
+      : settle(judgeValue(envelope, NONE, false, rules), { ...settling, text: '' })
+  return result.ok ? result : undefined
+}
+
+function climbEnvelope(
+  text: string,
+  rules: Rules,
+  changes: readonly Change[],
+  envelopes: number,
+): Pass | Miss {
+  const tried = attemptTrimmed(text, rules)
+  if (tried.kind === 'passed') return passOf(tried, text, changes, NONE)
+  const result = climbOn(text, tried, rules, envelopes)
+  return result.ok ? { ...result, changes: [...changes, ...result.changes] } : result
+}
+
+function closeEnd(
+  text: string,
+  small: boolean,
+): (Edited & { readonly incomplete: readonly string[] }) | undefined {
+  const close = (edited: Edited) => {
+    const closed = closeCut(edited.text)
+    if (!closed) return undefined
+    const changes = [...edited.changes, changeOf('closed what the input left open', text.length, '', '')]
+    return { ...closed, changes }
+  }
+  const closed = close({ text, changes: NONE })
+  if (closed || !small) return closed
+  const mended = mend(text, true)
+  return mended.kind === 'mended' ? close(mended) : undefined
 }
 
 function skipped(message: string): Note {
   return { code: 'REPAIR_SKIPPED', message }
 }
 
-function closeEnd(text: string, _gate: Gate, rules: Rules): Step | undefined {
-  if (!rules.partial || (text[0] !== '{' && text[0] !== '[')) return undefined
-  const closed = closeCut(text)
-  if (closed) return { ...closed, changes: ['closed what the input left open'] }
-  if (text.length > rules.maxRepair) return undefined
-  const mended = mend(text, true)
-  const closedAfter = mended && closeCut(mended.text)
-  if (!closedAfter) return undefined
-  return { ...closedAfter, changes: [...mended.changes, 'closed what the input left open'] }
+/** Places in a part of a text become places in the text. */
+function moved(result: Pass | Miss, by: number): Pass | Miss {
+  if (by === 0) return result
+  if (result.ok) {
+    return { ...result, changes: result.changes.map((change) => ({ ...change, at: change.at + by })) }
+  }
+  return result.at === undefined ? result : { ...result, at: result.at + by }
 }
 
-function passOf(passed: Passed, text: string, changes: readonly string[], notes: readonly Note[]): Pass {
-  const found = passed.unusual ? inspect(text) : NONE
+function passOf(passed: Passed, text: string, changes: readonly Change[], notes: readonly Note[]): Pass {
+  const found = passed.unusual && text !== '' ? inspect(text) : NONE
   const all =
     passed.notes.length + notes.length + found.length === 0 ? NONE : [...notes, ...passed.notes, ...found]
   return { ok: true, value: passed.value, changes, notes: all }
 }
 
-function missOf(tried: Rejected | Broken, text: string, strict: boolean, notes: readonly Note[]): Miss {
-  const cut = tried.kind === 'broken' && isCut(text)
+interface Why {
+  readonly strict: boolean
+  readonly repaired: boolean
+  readonly text: string
+  readonly notes: readonly Note[]
+  readonly mended?: string | undefined
+  readonly at?: number | undefined
+}
+
+function missOf(tried: Rejected | Broken | Passed, why: Why): Miss {
+  const { strict, repaired, text, notes } = why
+  const rest = { notes, strict, repaired }
   if (tried.kind === 'rejected') {
-    const { kind, envelope, ...why } = tried
-    return { ok: false, ...why, notes, strict, cut }
+    const { kind, envelope, ...reason } = tried
+    return { ok: false, ...reason, ...rest }
   }
-  const { code, cause } = tried
-  const detail = tried.detail || (text === '' ? 'it is blank' : `it starts with ${quote(text)}`)
-  return { ok: false, code, detail, cause, notes, strict, cut }
+  if (tried.kind === 'broken' && tried.code === 'INVALID_JSON')
+    return { ok: false, ...whyBroken(text, why), cause: tried.cause, ...rest }
+  return { ok: false, code: 'MAX_DEPTH', detail: tried.kind === 'broken' ? tried.detail : '', ...rest }
 }
 
-function isCut(text: string): boolean {
-  const from = skipBlanks(text, 0)
-  return (text[from] === '{' || text[from] === '[') && balancedEnd(text, from) < 0
+/** Says where a text stops being JSON, and what JSON would have there. */
+function whyBroken(text: string, why: Why): Pick<Miss, 'code' | 'detail' | 'at'> {
+  const [from] = margins(text)
+  if (from === text.length) return { code: 'INVALID_JSON', detail: 'it is blank' }
+  const place = whereBroken(text.slice(from))
+  if (!place || !isBracket(text.charCodeAt(from))) {
+    return { code: 'INVALID_JSON', detail: `it starts with ${quote(text)}` }
+  }
+  const at = from + place.at
+  if (place.cut || why.mended === 'cut')
+    return { code: 'TRUNCATED', detail: `expected ${place.expected}`, at: text.length }
+  const found = quote(text.slice(at, at + 20), 20)
+  const ambiguous = why.mended === 'ambiguous' ? '; it can be read in more than one way' : ''
+  return { code: 'INVALID_JSON', detail: `at ${found}, expected ${place.expected}${ambiguous}`, at }
 }
 
-/** Without blanks, BOMs and NULs around it. */
-function trim(text: string): string {
+/** Where a text begins and ends without the blanks, BOMs and NULs around it. */
+function margins(text: string): [number, number] {
   let from = 0
   let to = text.length
   while (from < to && isMargin(text.charCodeAt(from))) from++
   while (to > from && isMargin(text.charCodeAt(to - 1))) to--
-  return text.slice(from, to)
+  return [from, to]
 }
 
 function isMargin(unit: number): boolean {

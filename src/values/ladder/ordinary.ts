@@ -48,16 +48,22 @@ function leastLength(value: unknown, depth: number): number {
   }
 }
 
-/** As digits, or with an exponent where that is shorter: `0.5`, `1e3`, `4e-2`. Nothing is lost below 2^53. */
+/**
+ * As digits, or with an exponent where that is shorter: `0.5`, `1e3`, `4e-2`. Below 2^53 a number loses something only
+ * if it is written with more than 15 digits, or (`3e-324`) if it is too small to keep even those.
+ */
 function leastNumber(value: number): number {
   if (value < 0) return 1 + leastNumber(-value)
   if (value >= Number.MAX_SAFE_INTEGER) return UNUSUAL
-  if (value % 1 !== 0) return (value * 10) % 1 === 0 ? 3 : 4
+  if (value % 1 !== 0) return (value * 10) % 1 === 0 ? 3 : value < LEAST_NORMAL ? UNUSUAL : 4
   if (value < 100) return value < 10 ? 1 : 2
   if (value < 1000 || value % 10 === 0) return 3
   if (value < 100_000) return value < 10_000 ? 4 : 5
   return value < 1_000_000 ? 6 : 7
 }
+
+/** Smaller numbers keep fewer digits. */
+const LEAST_NORMAL = 2.3e-308
 
 function leastArray(value: readonly unknown[], depth: number): number {
   let length = 2

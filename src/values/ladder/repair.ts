@@ -1,39 +1,38 @@
 import { jsonrepair } from 'jsonrepair'
-import { balancedEnd, skipBlanks } from '../../json/balanced.ts'
-import type { Mended } from './edits.ts'
-import { isCutLiteral } from './mend-words.ts'
+import { balancedEnd } from '../../json/balanced.ts'
+import { changeOf } from './change.ts'
+import type { Edited } from './edits.ts'
 
-/** Of more characters jsonrepair can make 50 ms, in which nothing else happens. */
+/** Above this size jsonrepair can block the event loop for 50 ms. */
 export const MAX_GENERAL = 16 * 1024
 
 /**
- * Repairs commas and quotes by jsonrepair, for what `mend` cannot do. The text must be balanced, because jsonrepair
- * closes what was cut as if it had been meant so, and it must be short: jsonrepair is superlinear and recursive.
+ * Lets jsonrepair try what `mend` cannot do. The text must be balanced, because jsonrepair closes a cut text as if it had
+ * been meant so, and short, because jsonrepair is superlinear and recursive.
  *
- * What jsonrepair makes is taken only if it has the same letters, digits, brackets and colons as the
- * original, in the same order: it may then have moved quotes and commas, but not made up a value.
+ * What it makes is taken only if the text has the same tokens in the same order, strings as they were quoted and words as
+ * they were spelled: it may have added or dropped commas, and nothing else.
  */
-export function repairGenerally(text: string): Mended | undefined {
-  if (balancedEnd(text, skipBlanks(text, 0)) < 0) return undefined
+export function commasMoved(text: string): Edited | undefined {
+  if (balancedEnd(text, 0) !== text.length || hasNeighbours(text)) return undefined
   let repaired: string
   try {
     repaired = jsonrepair(text)
   } catch {
     return undefined
   }
-  if (skeleton(text) !== skeleton(repaired) || quotesCutLiteral(text, repaired)) return undefined
-  return { text: repaired, changes: ['moved quotes and commas (jsonrepair)'] }
+  const tokens = tokensOf(repaired)
+  // A comma or a colon at the edge of a string may have lost its place, and then the string is another one.
+  if (tokensOf(text) !== tokens || /^"[,:]|[,:]"$/m.test(tokens)) return undefined
+  return { text: repaired, changes: [changeOf('moved commas (jsonrepair)', 0, '', '')] }
 }
 
-/** A text without what a repair may change. Bounded, so regular expressions are allowed here. */
-function skeleton(text: string): string {
-  return text.replace(/[\s,"'`\\\u2018-\u201f]+/gu, '')
+/** Whether two words or numbers have only blanks between them: `1 000` is one number, or two. */
+function hasNeighbours(text: string): boolean {
+  return /[^\s,"{}[\]:]\s+[^\s,"{}[\]:]/.test(text.replaceAll(/"(?:[^"\\]|\\.)*"/gsu, '""'))
 }
 
-/** `{"a":tru}` must not become `{"a":"tru"}`. */
-function quotesCutLiteral(text: string, repaired: string): boolean {
-  for (const [quoted, word] of repaired.matchAll(/"([A-Za-z]{1,9})"/g)) {
-    if (isCutLiteral(word!) && !text.includes(quoted)) return true
-  }
-  return false
+/** The tokens of a text but for its commas and blanks. Bounded by MAX_GENERAL, so a regular expression is allowed here. */
+function tokensOf(text: string): string {
+  return (text.match(/"(?:[^"\\]|\\.)*"|[{}[\]:]|[^\s,"{}[\]:]+/gsu) ?? []).join('\n')
 }

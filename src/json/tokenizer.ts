@@ -1,0 +1,661 @@
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  DOT,
+  hexValue,
+  isBlank,
+  isDigit,
+  LETTER_U,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  PLUS,
+  QUOTE,
+  SPACE,
+  ZERO,
+} from './characters.ts'
+
+/**
+ * Is told what a tokenizer reads, in order. `end` is one past the token, as an index in the piece at hand. How much it
+ * is told is the tokenizer's `Detail`; what was not asked for comes as an empty string or as 0.
+ */
+export interface Handler {
+  open(array: boolean, end: number): void
+  close(end: number): void
+  key(key: string): void
+  /** A string that goes on in the next piece, as far as it is known: never half a surrogate pair. */
+  growing(value: string): void
+  string(value: string, end: number): void
+  /** `token` is empty for a whole number of at most 15 digits: those are exact. */
+  number(value: number, token: string, end: number): void
+  literal(value: boolean | null, end: number): void
+}
+
+/** How much a handler wants to know; the rest is checked, but not made. */
+export type Detail = typeof STRUCTURE | typeof NAMES | typeof VALUES
+/** Brackets, and where values end. */
+export const STRUCTURE = 0
+/** Keys and numbers too. */
+export const NAMES = 1
+/** Everything. */
+export const VALUES = 2
+
+/** Where a text stops being JSON, and what could have been there. */
+export interface Break {
+  /** In UTF-16 units. */
+  readonly at: number
+  readonly expected: string
+  /** The text is the beginning of a JSON object, array or string, and ends inside it. */
+  readonly cut: boolean
+}
+
+/**
+ * Finds the first place where a text is not JSON; undefined if it is one JSON document, with blanks around it or
+ * without. Agrees with `JSON.parse`.
+ *
+ * @example
+ * whereBroken('{"a":1,}') // { at: 7, expected: 'a key in double quotes', cut: false }
+ * whereBroken('{"a":[1') // { at: 7, expected: 'a comma or a closing bracket', cut: true }
+ */
+export function whereBroken(text: string): Break | undefined {
+  const tokens = new Tokenizer(NOBODY, STRUCTURE)
+  let at = tokens.push(text, 0)
+  tokens.end()
+  if (tokens.done()) {
+    while (at < text.length && isBlank(text.charCodeAt(at))) at++
+    return at === text.length ? undefined : { at, expected: tokens.expected(), cut: false }
+  }
+  return { at: tokens.consumed, expected: tokens.expected(), cut: !tokens.failed() && tokens.isOpen() }
+}
+
+const NOBODY: Handler = {
+  open() {},
+  close() {},
+  key() {},
+  growing() {},
+  string() {},
+  number() {},
+  literal() {},
+}
+
+/*
+ * Where the tokenizer is. Numbers, not words: they make the switch a jump table, which takes a quarter off the time of
+ * the whole.
+ *
+ *     {"a": [12, "x\n"], "b": true}
+ *      ^^^^^                         AT_FIRST_KEY, AT_KEY, AT_COLON (a key passes through the string states too)
+ *           ^^^^                     AT_VALUE, AT_FIRST_ITEM, IN_NUMBER, IN_WORD
+ *                ^^^^                IN_STRING, then after the backslash IN_ESCAPE, and IN_HEX in \u00e9
+ *                    ^               AFTER_VALUE
+ */
+const AT_VALUE = 0
+const AT_FIRST_ITEM = 1
+const AT_FIRST_KEY = 2
+const AT_KEY = 3
+const AT_COLON = 4
+const AFTER_VALUE = 5
+const IN_STRING = 6
+const IN_ESCAPE = 7
+const IN_HEX = 8
+const IN_NUMBER = 9
+const IN_WORD = 10
+const DONE = 11
+const FAILED = 12
+
+/*
+ * Where in a number.
+ *
+ *     -10.25e+3
+ *     ^           AFTER_MINUS
+ *      ^^         IN_WHOLE (or AFTER_ZERO, if it is nothing but a zero)
+ *        ^        AFTER_DOT
+ *         ^^      IN_FRACTION
+ *           ^     AFTER_E
+ *            ^    AFTER_SIGN
+ *             ^   IN_EXPONENT
+ */
+const AFTER_MINUS = 0
+const AFTER_DOT = 1
+const AFTER_E = 2
+const AFTER_SIGN = 3
+/** From here on the number may end. */
+const AFTER_ZERO = 4
+const IN_WHOLE = 5
+const IN_FRACTION = 6
+const IN_EXPONENT = 7
+
+/**
+ * Reads one JSON document from pieces, strictly, and stops at the first character that cannot be JSON. Its work is
+ * proportional to the text, whatever the size of the pieces, and nothing recurses. What is carried from piece to piece
+ * is the open brackets, the string or number in work, and up to 256 keys.
+ *
+ * A class, because its fields are read and written at every token: they cost what variables cost, and no function is
+ * made for each document.
+ */
+export class Tokenizer {
+  /** Units read so far, over all pieces. After a failure: where it is. */
+  consumed = 0
+  /** A string has begun or a value has ended: more than the brackets and blanks that prose may begin with. */
+  begun = false
+  readonly #handler: Handler
+  readonly #detail: Detail
+  readonly #maxDepth: number
+  #state = AT_VALUE
+  /** The state in which it failed. */
+  #failedIn = AT_VALUE
+  /** Whether each open container is an array; the innermost one is `#array`. */
+  readonly #outer: boolean[] = []
+  #array = false
+  #depth = 0
+  readonly #keys = new KeyCache()
+  /** The string in work is a key; and what it means is asked for. */
+  #isKey = false
+  #kept = false
+  #known = ''
+  /** The first half of a surrogate pair whose other half is on its way, and how many units it takes in the text. */
+  #half = ''
+  #halfLength = 0
+  /** Digits of `\u….` so far, and how many. */
+  #hex = 0
+  #digits = 0
+  /** The number in work: its text, and where in it we are. */
+  #token = ''
+  #part = AFTER_MINUS
+  /** The literal in work, and how many of its letters have come. */
+  #word = ''
+  #letters = 0
+
+  constructor(handler: Handler, detail: Detail, maxDepth: number = Number.POSITIVE_INFINITY) {
+    this.#handler = handler
+    this.#detail = detail
+    this.#maxDepth = maxDepth
+  }
+
+  /** The document is complete. A number at the root is complete only at `end`. */
+  done(): boolean {
+    return this.#state === DONE
+  }
+
+  /** What came cannot be JSON, or is nested too deep. */
+  failed(): boolean {
+    return this.#state === FAILED
+  }
+
+  /** The text so far ends inside an object, an array or a string. */
+  isOpen(): boolean {
+    return this.#depth > 0 || this.#inString()
+  }
+
+  /** Inside a string that is a value: how many units at its end are half an escape or half a pair; else -1. */
+  halfString(): number {
+    if (!this.#inString() || this.#isKey) return -1
+    const half = this.#state === IN_ESCAPE ? 1 : this.#state === IN_HEX ? 2 + this.#digits : 0
+    return half + (this.#half === '' ? 0 : this.#halfLength)
+  }
+
+  /** Inside a number: whether it could end here; otherwise undefined. */
+  wholeNumber(): boolean | undefined {
+    return this.#state === IN_NUMBER ? this.#part >= AFTER_ZERO : undefined
+  }
+
+  /** Inside `true`, `false` or `null`. */
+  inWord(): boolean {
+    return this.#state === IN_WORD
+  }
+
+  /** What could come next, or could have come where it failed. */
+  expected(): string {
+    return this.#expectedIn(this.#state === FAILED ? this.#failedIn : this.#state)
+  }
+
+  /** Reads from `start` to the end of the piece, the end of the document, or what cannot be JSON; returns where. */
+  push(text: string, start: number): number {
+    let at = start
+    loop: while (at < text.length) {
+      switch (this.#state) {
+        case IN_STRING:
+          at = this.#readPlain(text, at)
+          continue
+        case IN_ESCAPE:
+          at = this.#readEscape(text, at)
+          continue
+        case IN_HEX:
+          at = this.#readHex(text, at)
+          continue
+        case IN_NUMBER:
+          at = this.#readNumber(text, at)
+          continue
+        case IN_WORD:
+          at = this.#readWord(text, at)
+          continue
+        case DONE:
+        case FAILED:
+          break loop
+      }
+      const unit = text.charCodeAt(at)
+      if (isBlank(unit)) {
+        at++
+        continue
+      }
+      switch (this.#state) {
+        case AT_VALUE:
+          at = this.#openValue(text, at, unit)
+          continue
+        case AFTER_VALUE:
+          if (unit === COMMA) {
+            this.#state = this.#array ? AT_VALUE : AT_KEY
+            at++
+            continue
+          }
+          if (unit === (this.#array ? CLOSE_BRACKET : CLOSE_BRACE)) {
+            this.#close(++at)
+            continue
+          }
+          break
+        case AT_COLON:
+          if (unit === COLON) {
+            this.#state = AT_VALUE
+            at++
+            continue
+          }
+          break
+        case AT_FIRST_KEY:
+        case AT_KEY:
+          if (unit === QUOTE) {
+            this.#isKey = true
+            at = this.#openString(text, at + 1)
+            continue
+          }
+          if (unit === CLOSE_BRACE && this.#state === AT_FIRST_KEY) {
+            this.#close(++at)
+            continue
+          }
+          break
+        case AT_FIRST_ITEM:
+          if (unit === CLOSE_BRACKET) {
+            this.#close(++at)
+            continue
+          }
+          at = this.#openValue(text, at, unit)
+          continue
+      }
+      this.#fail()
+    }
+    this.consumed += at - start
+    if (this.#inString() && !this.#isKey) this.#handler.growing(this.#known)
+    return at
+  }
+
+  /** Nothing follows: ends a number at the root. */
+  end(): void {
+    if (this.#depth === 0 && this.#state === IN_NUMBER && this.#part >= AFTER_ZERO) this.#endNumber(0)
+  }
+
+  #openValue(text: string, at: number, unit: number): number {
+    switch (unit) {
+      case QUOTE:
+        this.#isKey = false
+        return this.#openString(text, at + 1)
+      case OPEN_BRACE:
+        return this.#open(false, at)
+      case OPEN_BRACKET:
+        return this.#open(true, at)
+      case LETTER_T:
+        return this.#openWord(text, at, 'true')
+      case LETTER_F:
+        return this.#openWord(text, at, 'false')
+      case LETTER_N:
+        return this.#openWord(text, at, 'null')
+    }
+    if (unit === MINUS || isDigit(unit)) return this.#openNumber(text, at)
+    this.#fail()
+    return at
+  }
+
+  #open(array: boolean, at: number): number {
+    if (this.#depth >= this.#maxDepth) {
+      this.#fail()
+      return at
+    }
+    if (this.#depth > 0) this.#outer.push(this.#array)
+    this.#depth++
+    this.#array = array
+    this.#state = array ? AT_FIRST_ITEM : AT_FIRST_KEY
+    this.#handler.open(array, at + 1)
+    return at + 1
+  }
+
+  #close(end: number): void {
+    if (--this.#depth > 0) this.#array = this.#outer.pop() === true
+    this.#afterValue()
+    this.#handler.close(end)
+  }
+
+  #afterValue(): void {
+    this.begun = true
+    this.#state = this.#depth === 0 ? DONE : AFTER_VALUE
+  }
+
+  #fail(): void {
+    this.#failedIn = this.#state
+    this.#state = FAILED
+  }
+
+  /** `at` is just after the quote. Most strings end in the same piece and need no escapes. */
+  #openString(text: string, at: number): number {
+    this.begun = true
+    const end = plainEnd(text, at)
+    if (text.charCodeAt(end) === QUOTE) {
+      if (this.#isKey) this.#endKey(this.#detail >= NAMES ? this.#keys.take(text, at, end) : '')
+      else {
+        this.#afterValue()
+        this.#handler.string(this.#detail === VALUES ? text.slice(at, end) : '', end + 1)
+      }
+      return end + 1
+    }
+    this.#kept = this.#detail >= (this.#isKey ? NAMES : VALUES)
+    this.#known = ''
+    this.#state = IN_STRING
+    return at
+  }
+
+  #endKey(key: string): void {
+    this.#state = AT_COLON
+    this.#handler.key(key)
+  }
+
+  #inString(): boolean {
+    return this.#state === IN_STRING || this.#state === IN_ESCAPE || this.#state === IN_HEX
+  }
+
+  #readPlain(text: string, start: number): number {
+    let at = start
+    for (;;) {
+      const end = plainEnd(text, at)
+      if (end === text.length) {
+        this.#appendLast(text, at)
+        return end
+      }
+      if (end > at) this.#append(text, at, end)
+      const unit = text.charCodeAt(end)
+      at = end + 1
+      if (unit === BACKSLASH) {
+        // The usual escape is one letter in the same piece: no change of state for it.
+        const meant = at < text.length ? ESCAPES[text.charCodeAt(at)] : undefined
+        if (meant === undefined) {
+          this.#state = IN_ESCAPE
+          return at
+        }
+        this.#add(meant)
+        at++
+      } else if (unit === QUOTE) {
+        // A half that stayed alone is shown as it is.
+        if (this.#half !== '') this.#add('')
+        if (this.#isKey) this.#endKey(this.#known)
+        else {
+          this.#afterValue()
+          this.#handler.string(this.#known, at)
+        }
+        return at
+      } else {
+        this.#fail()
+        return end
+      }
+    }
+  }
+
+  #readEscape(text: string, at: number): number {
+    const unit = text.charCodeAt(at)
+    if (unit === LETTER_U) {
+      this.#state = IN_HEX
+      this.#hex = 0
+      this.#digits = 0
+      return at + 1
+    }
+    const meant = ESCAPES[unit]
+    if (meant === undefined) {
+      this.#fail()
+      return at
+    }
+    this.#add(meant)
+    this.#state = IN_STRING
+    return at + 1
+  }
+
+  #readHex(text: string, at: number): number {
+    const digit = hexValue(text.charCodeAt(at))
+    if (digit < 0) {
+      this.#fail()
+      return at
+    }
+    this.#hex = this.#hex * 16 + digit
+    if (++this.#digits === 4) {
+      const unit = String.fromCharCode(this.#hex)
+      if (isHigh(this.#hex)) this.#holdHalf(unit, 6)
+      else this.#add(unit)
+      this.#state = IN_STRING
+    }
+    return at + 1
+  }
+
+  #append(text: string, from: number, to: number): void {
+    this.#add(this.#kept ? text.slice(from, to) : '')
+  }
+
+  #add(more: string): void {
+    if (this.#kept) this.#known += this.#half === '' ? more : this.#half + more
+    this.#half = ''
+  }
+
+  #holdHalf(unit: string, length: number): void {
+    this.#add('')
+    this.#half = unit
+    this.#halfLength = length
+  }
+
+  /**
+   * Appends the end of a piece, but for half a pair. Looking at the end of `#known` instead would make V8 write out the
+   * whole string for every piece.
+   */
+  #appendLast(text: string, at: number): void {
+    if (at === text.length) return
+    const last = text.length - 1
+    if (!isHigh(text.charCodeAt(last))) this.#append(text, at, text.length)
+    else {
+      this.#append(text, at, last)
+      this.#holdHalf(text.slice(last), 1)
+    }
+  }
+
+  #openNumber(text: string, at: number): number {
+    // Whole numbers that end in this piece: no text is made of them.
+    const negative = text.charCodeAt(at) === MINUS
+    const from = negative ? at + 1 : at
+    let end = from
+    let sum = 0
+    let unit = text.charCodeAt(end)
+    while (isDigit(unit) && end - from < EXACT_DIGITS) {
+      sum = sum * 10 + (unit - ZERO)
+      unit = text.charCodeAt(++end)
+    }
+    const leadingZero = end - from > 1 && text.charCodeAt(from) === ZERO
+    if (end > from && end < text.length && !leadingZero && !isNumberPart(unit)) {
+      this.#afterValue()
+      this.#handler.number(negative ? -sum : sum, '', end)
+      return end
+    }
+    this.#state = IN_NUMBER
+    this.#token = ''
+    this.#part = negative ? AFTER_MINUS : text.charCodeAt(at) === ZERO ? AFTER_ZERO : IN_WHOLE
+    return this.#readNumber(text, at, at + 1)
+  }
+
+  /** Reads on in a number whose text so far in this piece is `from` to `start`. */
+  #readNumber(text: string, from: number, start: number = from): number {
+    let at = start
+    for (; at < text.length; at++) {
+      const part = numberPart(this.#part, text.charCodeAt(at))
+      if (part < 0) break
+      this.#part = part
+    }
+    if (this.#detail >= NAMES) this.#token += text.slice(from, at)
+    if (at < text.length) {
+      if (this.#part >= AFTER_ZERO) this.#endNumber(at)
+      else this.#fail()
+    }
+    return at
+  }
+
+  #endNumber(end: number): void {
+    this.#afterValue()
+    this.#handler.number(Number(this.#token), this.#token, end)
+  }
+
+  #openWord(text: string, at: number, word: string): number {
+    if (text.startsWith(word, at)) {
+      this.#afterValue()
+      const end = at + word.length
+      this.#handler.literal(literalOf(word), end)
+      return end
+    }
+    this.#state = IN_WORD
+    this.#word = word
+    this.#letters = 1
+    return at + 1
+  }
+
+  #readWord(text: string, at: number): number {
+    if (text.charCodeAt(at) !== this.#word.charCodeAt(this.#letters)) {
+      this.#fail()
+      return at
+    }
+    if (++this.#letters === this.#word.length) {
+      this.#afterValue()
+      this.#handler.literal(literalOf(this.#word), at + 1)
+    }
+    return at + 1
+  }
+
+  #expectedIn(state: number): string {
+    switch (state) {
+      case AT_FIRST_ITEM:
+        return 'a value or a closing bracket'
+      case AT_FIRST_KEY:
+        return 'a key in double quotes or a closing brace'
+      case AT_KEY:
+        return 'a key in double quotes'
+      case AT_COLON:
+        return 'a colon'
+      case AFTER_VALUE:
+        return afterValue(this.#array)
+      case IN_STRING:
+        return this.#state === FAILED ? 'no control character in a string' : 'the end of the string'
+      case IN_ESCAPE:
+        return 'an escape'
+      case IN_HEX:
+        return 'four hex digits'
+      case IN_NUMBER:
+        return this.#part < AFTER_ZERO || this.#depth === 0 ? 'a digit' : afterValue(this.#array)
+      case IN_WORD:
+        return 'true, false or null'
+      case DONE:
+        return 'the end of the input'
+      default:
+        return 'a value'
+    }
+  }
+}
+
+/** Whole numbers of so many digits are exact as JavaScript numbers. */
+const EXACT_DIGITS = 15
+const LETTER_T = 0x74
+const LETTER_F = 0x66
+const LETTER_N = 0x6e
+
+function afterValue(array: boolean): string {
+  return array ? 'a comma or a closing bracket' : 'a comma or a closing brace'
+}
+
+function literalOf(word: string): boolean | null {
+  return word === 'null' ? null : word === 'true'
+}
+
+/** The end of the run of characters that mean themselves in a string. */
+function plainEnd(text: string, from: number): number {
+  const { length } = text
+  for (let at = from; at < length; at++) {
+    const unit = text.charCodeAt(at)
+    // Small letters, by far the most, are behind all of the three: one comparison for them.
+    if (unit <= BACKSLASH && (unit === QUOTE || unit === BACKSLASH || unit < SPACE)) return at
+  }
+  return length
+}
+
+/** The first half of a surrogate pair. */
+function isHigh(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff
+}
+
+/** Can a number go on with this? */
+function isNumberPart(unit: number): boolean {
+  return isDigit(unit) || unit === DOT || (unit | 32) === LETTER_E
+}
+
+const LETTER_E = 0x65
+
+/** Where in a number the next unit leads; -1 if it is no part of it. */
+function numberPart(part: number, unit: number): number {
+  if (isDigit(unit)) {
+    switch (part) {
+      case AFTER_MINUS:
+        return unit === ZERO ? AFTER_ZERO : IN_WHOLE
+      case AFTER_ZERO:
+        return -1
+      case IN_WHOLE:
+        return IN_WHOLE
+      case AFTER_DOT:
+      case IN_FRACTION:
+        return IN_FRACTION
+      default:
+        return IN_EXPONENT
+    }
+  }
+  if (unit === DOT) return part === AFTER_ZERO || part === IN_WHOLE ? AFTER_DOT : -1
+  if ((unit | 32) === LETTER_E) return part >= AFTER_ZERO && part !== IN_EXPONENT ? AFTER_E : -1
+  return part === AFTER_E && (unit === PLUS || unit === MINUS) ? AFTER_SIGN : -1
+}
+
+/** What a letter after a backslash means, by its code. */
+const ESCAPES: readonly (string | undefined)[] = makeEscapes()
+
+function makeEscapes(): (string | undefined)[] {
+  const meanings: (string | undefined)[] = new Array(128).fill(undefined)
+  for (const [letter, meant] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t']) {
+    meanings[letter!.charCodeAt(0)] = meant!
+  }
+  return meanings
+}
+
+const SLOTS = 256
+
+/** Keeps keys in a direct-mapped cache: the same few come again and again, and need not be made anew. */
+class KeyCache {
+  /** Made with the first key: many a brace in prose begins a value and has none. */
+  #seen: string[] | undefined
+
+  /** The key in a text from `at` to `end`. */
+  take(text: string, at: number, end: number): string {
+    const size = end - at
+    if (size === 0) return ''
+    const slot = (size * 31 + text.charCodeAt(at) * 7 + text.charCodeAt(end - 1)) & (SLOTS - 1)
+    this.#seen ??= new Array<string>(SLOTS).fill('')
+    const seen = this.#seen[slot]!
+    if (seen.length === size && text.startsWith(seen, at)) return seen
+    const made = text.slice(at, end)
+    this.#seen[slot] = made
+    return made
+  }
+}

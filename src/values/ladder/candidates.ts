@@ -1,0 +1,86 @@
+import { drive } from '../../base/stage.ts'
+import type { Frame } from '../../frames/frame.ts'
+import { frameStage } from '../../frames/frames.ts'
+import { opensAs } from '../../frames/gate.ts'
+import { isBracket } from '../../json/characters.ts'
+import type { Rules } from './attempt.ts'
+import { type Change, changeOf } from './change.ts'
+import { isPayloadFence } from './payload-fence.ts'
+
+/** A part of a text that may be its payload. */
+export interface Candidate {
+  readonly text: string
+  /** Where it begins, in units of the text. */
+  readonly at: number
+  /** How it was found. */
+  readonly changes: readonly Change[]
+}
+
+/**
+ * The candidates in a text that begins like prose: its `<json>` blocks, or else the bodies of its payload fences, or else
+ * its objects, think blocks left out. They are cut by the frame scanner, so that a tag body is searched as the whole input is. `undefined` for a text that
+ * begins with a bracket: its value is the only candidate.
+ */
+export function candidatesIn(text: string, rules: Rules): readonly Candidate[] | undefined {
+  if (isBracket(text.charCodeAt(0)) && opensAs('document', text)) return undefined
+  const bytes = Buffer.from(text)
+  const stage = frameStage({
+    tags: ['json'],
+    needsPayload: true,
+    lines: false,
+    text: false,
+    loose: rules.check !== undefined,
+    // Nothing here is too long: the text is one payload.
+    maxFrame: bytes.length + 1024,
+  })
+  const frames = drive(stage, [{ channel: 'stdout', bytes }]).filter(({ kind }) => kind !== 'text')
+  const fences = frames.filter((frame) => frame.kind === 'fence' && isPayloadFence(frame.label, frame.text))
+  const tags = frames.filter((frame) => frame.kind === 'tag')
+  const objects = frames.filter((frame) => frame.kind === 'object' && mayBePayload(frame, rules))
+  const found = [tags, fences, objects].find((some) => some.length > 0) ?? []
+  const thinks = found.length > 0 && text.includes('<think') ? [thinkDropped(text)] : []
+  return found.slice(0, MAX_CANDIDATES).map((frame) => candidateOf(frame, text, bytes, thinks))
+}
+
+/** A text may be made of nothing but candidates. */
+const MAX_CANDIDATES = 64
+
+/** As in prose: not a part of something broken and, without a schema, only what begins with a key in double quotes. */
+function mayBePayload({ text, broken, attached }: Frame, rules: Rules): boolean {
+  if (broken !== undefined || attached || (rules.root === 'object' && text[0] === '[')) return false
+  return rules.check !== undefined || hasQuotedKey(text)
+}
+
+/**
+ * Does a text begin with an object, or an array of them, whose first key is in double quotes? Without a schema only that
+ * tells a payload in prose from code or a template.
+ *
+ * @example
+ * hasQuotedKey('{"a": 1}') // true
+ * hasQuotedKey('{a: 1}') // false
+ */
+export function hasQuotedKey(text: string): boolean {
+  return (
+    /^[{[][\s[]{0,4096}(?:\{\s{0,4096})?"/.test(text.slice(0, 8300)) &&
+    /^\[?[\s[]*\{/.test(text.slice(0, 4200))
+  )
+}
+
+function thinkDropped(text: string): Change {
+  const at = text.indexOf('<think')
+  return changeOf('dropped a think block', at, text.slice(at, at + 80), '')
+}
+
+const TAKEN = {
+  tag: 'took a tag block',
+  fence: 'took a fence body',
+  object: 'took an object from prose',
+} as const
+
+function candidateOf(frame: Frame, text: string, bytes: Buffer, thinks: readonly Change[]): Candidate {
+  const start = bytes.toString('utf8', 0, frame.from).length
+  const body = frame.text.trim()
+  const at = frame.kind === 'object' ? start : Math.max(start, text.indexOf(body, start))
+  const kind = TAKEN[frame.kind as 'tag' | 'fence' | 'object']
+  return { text: body, at, changes: [...thinks, changeOf(kind, start, text.slice(start, start + 80), '')] }
+}

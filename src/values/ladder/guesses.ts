@@ -1,0 +1,455 @@
+import {
+  APOSTROPHE,
+  BACKSLASH,
+  BACKTICK,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  isDigit,
+  LF,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../../json/characters.ts'
+import { closes, closingQuote, isQuote, quoteFamily, spellString } from './quotes.ts'
+import {
+  bareKeyEnd,
+  type GuessKind,
+  isJoined,
+  type Reading,
+  skipBlanks,
+  spacingAfter,
+  wordEnd,
+} from './tolerant-reader.ts'
+import { isJsonWord, isPlainText, MAX_WORD, spellingOf } from './words.ts'
+
+/**
+ * The ways in which a reading that stopped may go on. Each assumes one thing to be wrong with the text near the place,
+ * and none lets a string swallow what reads as structure: a quote before a colon, before a comma and the next value, or
+ * before a closing bracket.
+ *
+ *     {"a":"Ada,"b":1}      a closing quote is missing      {"a":"Ada","b":1}
+ *     {"a":"24" tall"}      a quote was not escaped         {"a":"24\" tall"}
+ *     {"a":Ada","b":1}      an opening quote is missing     {"a":"Ada","b":1}
+ *     {"a":1 "b":2}         a comma is missing              {"a":1,"b":2}
+ *     {"a" 1}               a colon is missing              {"a":1}
+ *     {"a":high}            both quotes are missing         {"a":"high"}
+ */
+export function guessesFor(stopped: Reading): Reading[] {
+  const found: Reading[] = []
+  const add = (kind: GuessKind, make: (stopped: Reading) => Iterable<Reading>): void => {
+    if (stopped.guess !== undefined && stopped.guess !== kind) return
+    for (const next of make(stopped)) {
+      next.guess = kind
+      next.guesses++
+      next.unclosed = false
+      found.push(next)
+    }
+  }
+  const afterString = stopped.token.kind === 'string' && stopped.token.to === endOfToken(stopped)
+  if (stopped.unclosed) add('closing quote', closingQuoteAtEnd)
+  else if (stopped.state === 'comma') {
+    add('comma', missingComma)
+    if (afterString) {
+      add('inner quote', innerQuotes)
+      add('closing quote', missingClosingQuote)
+    }
+    add('opening quote', openingQuoteBeforeToken)
+  } else if (stopped.state === 'colon') {
+    add('colon', missingColon)
+    if (afterString) {
+      add('inner quote', innerQuotes)
+      add('closing quote', missingClosingQuote)
+    }
+  } else if (stopped.state === 'key' || stopped.state === 'first key') {
+    add('opening quote', missingOpeningQuote)
+  } else if (stopped.state === 'value' || stopped.state === 'first value') {
+    add('opening quote', missingOpeningQuote)
+    add('word', bareText)
+  }
+  return found
+}
+
+/** Where the token ended that the reading has just passed. */
+function endOfToken({ state, valueEnd, token }: Reading): number {
+  return state === 'comma' ? valueEnd : token.to
+}
+
+//  {"a":1 "b":2}   ["x""y"]
+//        ^ at          ^ at
+function* missingComma(stopped: Reading): Iterable<Reading> {
+  const { text, at, token, valueEnd } = stopped
+  const unit = text.charCodeAt(at)
+  if (unit === COLON) return
+  // A comma that is the last character in a string may be the one that is missing behind it.
+  if (token.kind === 'string' && isSeparator(text.charCodeAt(token.to - 2))) return
+  if (isQuote(unit) && isSeparator(text.charCodeAt(at + 1))) return
+  if (stopped.inArray()) {
+    if (!isValueAt(text, at)) return
+    // `1 000` is one number, or two.
+    const numbers = isNumberEnd(token, text) && (isDigit(unit) || unit === MINUS)
+    if (numbers && !text.slice(valueEnd, at).includes('\n')) return
+  } else if (!isKeyAt(text, at)) return
+  const next = stopped.copy()
+  next.add(valueEnd, valueEnd, ',', 'added a missing comma')
+  next.state = next.inArray() ? 'value' : 'key'
+  yield next
+}
+
+//  {"a" 1}   {"a""x"}
+//       ^ at     ^ at
+function* missingColon(stopped: Reading): Iterable<Reading> {
+  const { text, at, token } = stopped
+  if (token.kind !== 'string' || !isValueAt(text, at)) return
+  if (isSeparator(text.charCodeAt(token.to - 2))) return
+  if (isQuote(text.charCodeAt(at)) && isSeparator(text.charCodeAt(at + 1))) return
+  const next = stopped.copy()
+  next.add(token.to, token.to, ':', 'added a missing colon')
+  next.state = 'value'
+  yield next
+}
+
+//  {"a":"he said "hi" twice","b":1}
+//                ^ at: the string that ended before it goes on to a quote that ends a value
+function* innerQuotes(stopped: Reading): Iterable<Reading> {
+  const { text, token } = stopped
+  const { from, key } = token
+  const opening = text.charCodeAt(from)
+  let before = -1
+  let close = token.to - 1
+  for (let inner = 0; inner < MAX_INNER; inner++) {
+    if (looksLikeOpening(text, from, close) || isJoined(text, close) || isBeforeBracket(text, close)) return
+    const follows = text.charCodeAt(skipBlanks(text, close + 1))
+    if (follows === (key ? COMMA : COLON)) return
+    // Two quotes with nothing between them are the end of one string and the start of another.
+    if (before >= 0 && skipBlanks(text, before + 1) === close) return
+    before = close
+    close = nextQuote(text, close + 1, opening)
+    if (close < 0) return
+    if (!endsHere(stopped, close, key)) continue
+    if (key && !isInnerOfKey(text, token, before, close)) return
+    if (opening !== QUOTE && /"\s{0,99}\+\s{0,99}"/.test(text.slice(from, close))) return
+    const next = stopped.copy()
+    next.edits = token.edits
+    const spelled = spellString(text, { from, to: close, opened: true, closed: true }, next.edits)
+    if (!spelled) return
+    next.edits = spelled.edits
+    next.token = { kind: 'string', from, to: close + 1, key, edits: token.edits }
+    if (key) {
+      next.at = close + 1
+      next.state = 'colon'
+    } else next.endValue(close + 1)
+    yield next
+    return
+  }
+}
+
+/** A key is short, on one line, and has no quote at its edges, where one may be doubled. */
+function isInnerOfKey(text: string, token: Reading['token'], inner: number, close: number): boolean {
+  if (inner === token.from + 1 || inner === close - 1 || close - token.from > MAX_WORD) return false
+  return !/[\n:,]/.test(text.slice(token.to, close))
+}
+
+/** So many quotes may be inside one string. */
+const MAX_INNER = 256
+
+//  {"a":"Ada, or so,"b":1}
+//       ^ from      ^ at: what was taken for the closing quote opens the next string
+function* missingClosingQuote(stopped: Reading): Iterable<Reading> {
+  const { token, text } = stopped
+  yield* endedEarlier(stopped, token.from, token.to - 1, token.key)
+  // Of a key without its colon, `{"a:1,"b":2}`, the place of the colon is known.
+  if (!token.key) return
+  const end = token.to - 1
+  for (
+    let colon = text.indexOf(':', token.from);
+    colon >= 0 && colon < end;
+    colon = text.indexOf(':', colon + 1)
+  )
+    yield* stringEndsAt(stopped, token.from, colon, true)
+}
+
+//  {"a":"Ada}
+//       ^ from, and no quote follows
+function* closingQuoteAtEnd(stopped: Reading): Iterable<Reading> {
+  const { text, at, state } = stopped
+  if (state === 'key' || state === 'first key') return
+  yield* endedEarlier(stopped, at, text.length, false)
+}
+
+/** The string from `from` ended at a delimiter before `to`, and at the end of its line at the latest. */
+function* endedEarlier(stopped: Reading, from: number, to: number, key: boolean): Iterable<Reading> {
+  if (key) return
+  const { text } = stopped
+  const lineEnd = text.indexOf('\n', from)
+  const last = lineEnd >= 0 && lineEnd < to ? lineEnd : to
+  let tries = 0
+  if (last < to) yield* stringEndsAt(stopped, from, text[last - 1] === '\r' ? last - 1 : last, false)
+  for (let at = last - 1; at > from && tries < MAX_ENDS; at--) {
+    const unit = text.charCodeAt(at)
+    if (unit !== COMMA && unit !== CLOSE_BRACE && unit !== CLOSE_BRACKET) continue
+    tries++
+    yield* stringEndsAt(stopped, from, at, false)
+  }
+}
+
+/** So many delimiters before a quote are tried as the end of a string. */
+const MAX_ENDS = 12
+
+function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean): Iterable<Reading> {
+  const { text } = stopped
+  if (!hasPairs(text, from + 1, end) || endsWithLoneQuote(text, from + 1, end)) return
+  if (!key && isOtherValue(text, from + 1, end)) return
+  if (text.charCodeAt(from) !== QUOTE && text.slice(from + 1, end).includes('"')) return
+  if (/['’`] {0,9}[,:]/.test(text.slice(from + 1, end))) return
+  const next = stopped.copy()
+  const before = stopped.token.from === from ? stopped.token.edits : stopped.edits
+  const spelled = spellString(text, { from, to: end, opened: true, closed: false }, before)
+  if (!spelled) return
+  next.edits = spelled.edits
+  next.token = { kind: 'string', from, to: end, key, edits: before }
+  if (key) {
+    next.at = end
+    next.state = 'colon'
+  } else next.endValue(end)
+  yield next
+}
+
+/** Whether a text ends with a quote of another kind that has no partner in it: that may be its closing quote. */
+function endsWithLoneQuote(text: string, from: number, end: number): boolean {
+  let last = end - 1
+  while (last > from && (isPunctuation(text.charCodeAt(last)) || text[last] === ' ')) last--
+  if (last < from || text.charCodeAt(last - 1) === BACKSLASH) return false
+  if (quoteFamily(text.charCodeAt(last)) === APOSTROPHE) return true
+  return [QUOTE, BACKTICK].some((family) => isLone(text, family, from, end))
+}
+
+/** Whether a quote of another kind has no partner between `from` and `end`. Apostrophes look like either. */
+function isLoneQuote(text: string, quote: number, from: number, end: number): boolean {
+  const family = quoteFamily(text.charCodeAt(quote))
+  return family === APOSTROPHE || (family !== 0 && isLone(text, family, from, end))
+}
+
+/** Whether there is an odd number of quotes of a family, but for those with a backslash. */
+function isLone(text: string, family: number, from: number, end: number): boolean {
+  let quotes = 0
+  for (let at = from; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === BACKSLASH) at++
+    else if (quoteFamily(unit) === family) quotes++
+  }
+  return quotes % 2 === 1
+}
+
+/**
+ * Would quotes around this text make a string of what is another value without them? `{"a":"12,"b":1}` has a quote too
+ * few, or one too many.
+ */
+function isOtherValue(text: string, from: number, end: number): boolean {
+  const content = text.slice(from, end).trim().replace(/,$/, '')
+  const quoted =
+    content.length > 1 && isQuote(content.charCodeAt(0)) && isQuote(content.charCodeAt(content.length - 1))
+  if (quoted) return true
+  if (content.length <= MAX_WORD && (isJsonWord(content) || spellingOf(content))) return true
+  if (/,\s{0,9}\.\.\.$/.test(content.slice(-16))) return true
+  const last = content.at(-1)
+  if (last !== '}' && last !== ']') return false
+  return content[0] === '{' || content[0] === '[' || content.includes(',[') || content.includes(',{')
+}
+
+/** Whether brackets are closed as often as they are opened: the end of a string is hardly inside them. */
+function hasPairs(text: string, from: number, to: number): boolean {
+  let open = 0
+  for (let at = from; at < to; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === OPEN_BRACE || unit === OPEN_BRACKET) open++
+    else if (unit !== CLOSE_BRACE && unit !== CLOSE_BRACKET) continue
+    else if (open > 0) open--
+    else if (at === to - 1) return false
+  }
+  return open === 0
+}
+
+//  {"a":Ada","b":1}   {"a":1,b":2}
+//       ^ at                 ^ at
+function* missingOpeningQuote(stopped: Reading): Iterable<Reading> {
+  const { at, state } = stopped
+  yield* openedAt(stopped, at, state === 'key' || state === 'first key')
+}
+
+//  {"a":12","b":1}   {"a":“smart” words","b":1}
+//         ^ at                   ^ at: the token before it is the text of a string
+function* openingQuoteBeforeToken(stopped: Reading): Iterable<Reading> {
+  const { text, token } = stopped
+  const foreign = token.kind === 'string' && text.charCodeAt(token.from) !== QUOTE
+  if (token.kind !== 'word' && !foreign) return
+  const next = stopped.copy()
+  next.edits = token.edits
+  yield* openedAt(next, token.from, false)
+}
+
+function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Reading> {
+  const { text } = stopped
+  const first = text.charCodeAt(from)
+  if (isPunctuation(first) || first === QUOTE || first === BACKSLASH) return
+  const close = nextQuote(text, from, QUOTE)
+  if (close < 0 || !endsHere(stopped, close, key)) return
+  if (isQuote(first) && isLoneQuote(text, from, from, close)) return
+  if (text.slice(from, close).includes('\n') || (!key && isOtherValue(text, from, close))) return
+  if (key && /[,{}[\]]/.test(text.slice(from, close))) return
+  const spelled = spellString(text, { from, to: close, opened: false, closed: true }, stopped.edits)
+  if (!spelled) return
+  const next = stopped.copy()
+  next.edits = spelled.edits
+  next.token = { kind: 'other', from, to: close + 1, key, edits: stopped.edits }
+  if (key) {
+    next.at = close + 1
+    next.comma = -1
+    next.state = 'colon'
+  } else next.endValue(close + 1)
+  yield next
+}
+
+//  {"a":high, "b":two words}
+//       ^^^^      ^^^^^^^^^
+function* bareText(stopped: Reading): Iterable<Reading> {
+  const { text, at } = stopped
+  let end = urlEnd(text, at)
+  if (end < 0) {
+    end = at
+    while (end < at + MAX_WORD && end < text.length && !',}]\n\r'.includes(text[end]!)) end++
+    const comment = text.slice(at, end).search(/[ \t](?:\/\/|\/\*|# )/)
+    if (comment >= 0) end = at + comment
+  }
+  while (end > at && (text[end - 1] === ' ' || text[end - 1] === '\t')) end--
+  const word = text.slice(at, end)
+  if (!isUrl(word) && !isPlainText(word, !stopped.inArray() && stopped.plainKeys > 0)) return
+  const delimiter = skipBlanks(text, end)
+  if (!',}]'.includes(text[delimiter] ?? ' ')) return
+  if (stopped.inArray() ? !isAlone(stopped, at, delimiter) : stopped.bareKeys > 0 && stopped.quotedKeys > 0)
+    return
+  const next = stopped.copy()
+  next.add(at, end, JSON.stringify(word), 'quoted a word')
+  next.token = { kind: 'other', from: at, to: end, key: false, edits: stopped.edits }
+  next.endValue(end)
+  yield next
+}
+
+/**
+ * In an array, a comma may belong to a text without quotes. It does not if the writer puts commas so elsewhere, and no
+ * other bare text is beside it.
+ */
+function isAlone(stopped: Reading, at: number, delimiter: number): boolean {
+  const { text, comma, token, spacing } = stopped
+  if (comma >= 0) {
+    const after = spacingAfter(text, comma)
+    if (
+      after !== 'line' &&
+      stopped.valueEnd === token.to &&
+      token.kind === 'other' &&
+      stopped.guess === 'word'
+    )
+      return false
+    if (spacing !== undefined && after !== spacing) return false
+  }
+  if (text[delimiter] !== ',') return true
+  const after = spacingAfter(text, delimiter)
+  if (after === 'line') return true
+  if ((spacing ?? after) !== after) return false
+  const next = skipBlanks(text, delimiter + 1)
+  return isValueAt(text, next) && at < next
+}
+
+/** One past the quote of the same kind at or after `from` that no backslash protects; -1 for none. */
+function nextQuote(text: string, from: number, opening: number): number {
+  for (let at = from; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === BACKSLASH) at++
+    // A typographic quote may be closed by a plain one, but not with others of its own kind before it.
+    else if (closes(unit, opening) && (unit !== QUOTE || opening === QUOTE)) return at
+  }
+  return -1
+}
+
+/** Does what follows the quote at `close` look like what follows a value (or a key) here? */
+function endsHere(reading: Reading, close: number, key: boolean): boolean {
+  const { text } = reading
+  const at = skipBlanks(text, close + 1)
+  const unit = text.charCodeAt(at)
+  if (key) return unit === COLON
+  const array = reading.inArray()
+  if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) {
+    if (array !== (unit === CLOSE_BRACKET)) return false
+    const behind = skipBlanks(text, at + 1)
+    return behind >= text.length || ',}]'.includes(text[behind]!)
+  }
+  if (unit !== COMMA) return false
+  const next = skipBlanks(text, at + 1)
+  const follows = text.charCodeAt(next)
+  if (follows === (array ? CLOSE_BRACKET : CLOSE_BRACE)) return true
+  return array ? isValueAt(text, next) : isKeyAt(text, next)
+}
+
+/** A quote, a bracket, a number or a literal, JSON's or Python's. */
+function isValueAt(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at)
+  if (isQuote(unit) || unit === OPEN_BRACE || unit === OPEN_BRACKET) return true
+  const word = text.slice(at, wordEnd(text, at))
+  if (isDigit(unit) || unit === MINUS) return isJsonWord(word) || spellingOf(word) !== undefined
+  return isJsonWord(word) || spellingOf(word)?.kind === 'spelled a literal as JSON'
+}
+
+/** A key, with or without quotes, and its colon. */
+function isKeyAt(text: string, at: number): boolean {
+  if (!isQuote(text.charCodeAt(at))) return bareKeyEnd(text, at) >= 0
+  const close = closingQuote(text, at, at + MAX_WORD)
+  return close >= 0 && text.charCodeAt(skipBlanks(text, close + 1)) === COLON
+}
+
+/** Is the quote where one that opens a string would be: right behind punctuation, or first on its line? */
+function looksLikeOpening(text: string, from: number, quote: number): boolean {
+  if (',:[{'.includes(text[quote - 1] ?? ' ') && quote - 1 > from) return true
+  let at = quote - 1
+  while (at > from && (text[at] === ' ' || text[at] === '\t')) at--
+  return at > from && text.charCodeAt(at) === LF
+}
+
+/** A quote before a closing bracket ends a string. */
+function isBeforeBracket(text: string, quote: number): boolean {
+  const unit = text.charCodeAt(skipBlanks(text, quote + 1))
+  return unit === CLOSE_BRACE || unit === CLOSE_BRACKET
+}
+
+/** A number before it, as far as the last character tells. */
+function isNumberEnd({ kind, to }: Reading['token'], text: string): boolean {
+  return kind === 'word' && isDigit(text.charCodeAt(to - 1))
+}
+
+function isSeparator(unit: number): boolean {
+  return unit === COMMA || unit === COLON
+}
+
+function isPunctuation(unit: number): boolean {
+  return (
+    unit === COMMA ||
+    unit === COLON ||
+    (unit >= OPEN_BRACKET && unit <= CLOSE_BRACKET && unit !== BACKSLASH) ||
+    unit === OPEN_BRACE ||
+    unit === CLOSE_BRACE
+  )
+}
+
+/** One past a URL without quotes at `at`, or -1. */
+function urlEnd(text: string, at: number): number {
+  const found = url.exec(text.slice(at, at + MAX_URL))
+  return found ? at + found[0].length : -1
+}
+
+function isUrl(word: string): boolean {
+  return url.exec(word)?.[0] === word
+}
+
+const MAX_URL = 2048
+const url = /^(?:https?|ftp|file|mailto|data|irc):\/\/[A-Za-z0-9\-._~:/?#@!$&'()*+;=%]+/

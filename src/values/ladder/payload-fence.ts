@@ -1,0 +1,13 @@
+/**
+ * Is a fence with this info string and body a payload? One labelled json, json5 or jsonc is, and one without a label whose
+ * body begins with a bracket.
+ *
+ * @example
+ * isPayloadFence('JSON title=x', '') // true
+ */
+export function isPayloadFence(info = '', body = ''): boolean {
+  if (info === '') return /^[\s\ufeff]{0,4096}[{[]/.test(body.slice(0, 4100))
+  const blank = info.search(/[ \t]/)
+  const word = (blank < 0 ? info : info.slice(0, blank)).toLowerCase()
+  return word === 'json' || word === 'json5' || word === 'jsonc'
+}

@@ -1,0 +1,183 @@
+import { APOSTROPHE, BACKSLASH, BACKTICK, QUOTE, SPACE } from '../../json/characters.ts'
+import type { Edit } from './edits.ts'
+
+/** Anything that a model may put around a string. */
+export function isQuote(unit: number): boolean {
+  return unit === QUOTE || unit === APOSTROPHE || unit === BACKTICK || (unit >= 0x2018 && unit <= 0x201f)
+}
+
+/** Typographic quotes end at any of their kind, because models mix the two halves up, or at the plain one. */
+export function closes(unit: number, opening: number): boolean {
+  if (opening <= BACKTICK) return unit === opening
+  if (opening <= 0x201b) return (unit >= 0x2018 && unit <= 0x201b) || unit === APOSTROPHE
+  return (unit >= 0x201c && unit <= 0x201f) || unit === QUOTE
+}
+
+/**
+ * The quote that ends the string which opens at `open`, or -1. A backslash protects what follows it, and an
+ * apostrophe between two letters ends nothing.
+ *
+ * @example
+ * closingQuote("'it\\'s'", 0) // 6
+ */
+export function closingQuote(text: string, open: number, limit = text.length): number {
+  const opening = text.charCodeAt(open)
+  const end = Math.min(limit, text.length)
+  for (let at = open + 1; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < 128 && HARMLESS[unit] === 1) continue
+    if (unit === BACKSLASH) at++
+    else if (closes(unit, opening) && !(isSingle(opening) && isApostrophe(text, at))) return at
+  }
+  return -1
+}
+
+/** ASCII that neither ends a string nor protects a quote. */
+const HARMLESS = new Uint8Array(128).fill(1)
+for (const unit of [QUOTE, APOSTROPHE, BACKTICK, BACKSLASH]) HARMLESS[unit] = 0
+
+/** Is it a quote between two letters, as in `it's`? */
+export function isApostrophe(text: string, at: number): boolean {
+  return (
+    isSingle(text.charCodeAt(at)) && isLetter(text.charCodeAt(at - 1)) && isLetter(text.charCodeAt(at + 1))
+  )
+}
+
+function isSingle(unit: number): boolean {
+  return quoteFamily(unit) === APOSTROPHE
+}
+
+/** The plain quote that a quote is a variant of; 0 for what is no quote. */
+export function quoteFamily(unit: number): number {
+  if (unit === QUOTE || unit === APOSTROPHE || unit === BACKTICK) return unit
+  if (unit < 0x2018 || unit > 0x201f) return 0
+  return unit <= 0x201b ? APOSTROPHE : QUOTE
+}
+
+function isLetter(unit: number): boolean {
+  return (unit >= 97 && unit <= 122) || (unit >= 65 && unit <= 90) || (unit >= 0xc0 && unit < 0x2000)
+}
+
+/** May the string from `open` to `close` stay as it is? True if it is known to be what JSON allows. */
+export function isCleanString(text: string, open: number, close: number): boolean {
+  if (text.charCodeAt(open) !== QUOTE || text.charCodeAt(close) !== QUOTE) return false
+  for (let at = open + 1; at < close; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < SPACE || unit === QUOTE) return false
+    if (unit === BACKSLASH) {
+      if (!isEscape(text, at)) return false
+      at++
+    }
+  }
+  return true
+}
+
+/**
+ * Spells a string as JSON does: its quotes, raw control characters, quotes and backslashes that were not escaped. Gives
+ * the edits, after those in `before`; `undefined` where the meaning of a backslash is not known. Without an opening
+ * quote (`open` is then the place before the text) or a closing one the edit adds it.
+ */
+export function spellString(
+  text: string,
+  place: { readonly from: number; readonly to: number; readonly opened: boolean; readonly closed: boolean },
+  before: Edit | undefined,
+): { readonly edits: Edit | undefined } | undefined {
+  const { from, to, opened, closed } = place
+  const start = opened ? from + 1 : from
+  let edits = before
+  const add = (at: number, end: number, by: string, kind: Edit['kind']): void => {
+    edits = { from: at, to: end, by, kind, before: edits }
+  }
+  if (!opened) add(from, from, '"', 'added a missing quote')
+  else if (text.charCodeAt(from) !== QUOTE) add(from, from + 1, '"', 'replaced a quote')
+  let backslashes: Backslashes | undefined
+  for (let at = start; at < to; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < SPACE) add(at, at + 1, escapeOf(unit), 'escaped a control character')
+    else if (unit === QUOTE) add(at, at, '\\', 'escaped a quote')
+    else if (unit === BACKSLASH) {
+      backslashes ??= meaningOf(text, start, to)
+      if (backslashes === 'unknown') return undefined
+      const next = text.charCodeAt(at + 1)
+      const valid = at + 1 < to && isEscape(text, at)
+      if (backslashes === 'text' && !(valid && next === QUOTE)) add(at, at, '\\', 'escaped a backslash')
+      else if (valid) at++
+      else if (isQuote(next)) {
+        add(at, at + 1, '', 'dropped a backslash')
+        at++
+      } else if (isHexEscape(text, at, to)) {
+        add(at, at + 4, `\\u00${text.slice(at + 2, at + 4)}`, 'decoded an escape')
+        at += 3
+      } else add(at, at, '\\', 'escaped a backslash')
+    }
+  }
+  if (!closed) add(to, to, '"', 'added a missing quote')
+  else if (text.charCodeAt(to) !== QUOTE) add(to, to + 1, '"', 'replaced a quote')
+  return { edits }
+}
+
+/** How JSON spells a control character inside a string. */
+export function escapeOf(unit: number): string {
+  return shortEscapes.get(unit) ?? `\\u${unit.toString(16).padStart(4, '0')}`
+}
+
+const shortEscapes = new Map([
+  [8, '\\b'],
+  [9, '\\t'],
+  [10, '\\n'],
+  [12, '\\f'],
+  [13, '\\r'],
+])
+
+/** Does the backslash at `at` begin an escape that JSON knows? */
+export function isEscape(text: string, at: number): boolean {
+  const kind = text[at + 1]
+  if (kind === undefined) return false
+  if (kind === 'u') return /^[0-9a-fA-F]{4}$/.test(text.slice(at + 2, at + 6))
+  return '"\\/bfnrt'.includes(kind)
+}
+
+function isHexEscape(text: string, at: number, to: number): boolean {
+  return text[at + 1] === 'x' && at + 4 <= to && /^[0-9a-fA-F]{2}$/.test(text.slice(at + 2, at + 4))
+}
+
+/**
+ * What the backslashes of one string mean: escapes as JSON has them, with single ones that are text; all of them text
+ * (`C:\Users\new` has a `\n` that is no line break); or it is not known.
+ */
+type Backslashes = 'escapes' | 'text' | 'unknown'
+
+function meaningOf(text: string, from: number, to: number): Backslashes {
+  let foreign = 0
+  let classes = 0
+  let letters = 0
+  let doubled = 0
+  for (let at = text.indexOf('\\', from); at >= 0 && at < to; at = text.indexOf('\\', at + 2)) {
+    const kind = text[at + 1] ?? ''
+    const valid = at + 1 < to && isEscape(text, at)
+    if (kind === '\\') doubled++
+    else if (valid && kind !== '"' && kind !== '/') letters++
+    else if (!valid && kind === 'u' && /^[0-9a-fA-F]/.test(text.slice(at + 2, at + 3))) return 'unknown'
+    else if (!valid && !isQuote(kind.charCodeAt(0)) && !isHexEscape(text, at, to)) {
+      foreign++
+      if ('dDsSwW'.includes(kind)) classes++
+    }
+  }
+  if (foreign === 0) return 'escapes'
+  if (isWindowsPath(text, from, to)) {
+    const start = text.startsWith('\\\\', from) ? 1 : 0
+    return doubled <= start ? 'text' : 'unknown'
+  }
+  // One lone `\z` may be what is left of a line break; several, or `\d`, are a path or a pattern.
+  if (letters > 0 || doubled > 0) return 'unknown'
+  return foreign >= 2 || classes === foreign ? 'escapes' : 'unknown'
+}
+
+/** `C:\dir`, `"at D:\x"` or `\\server\share`: a drive or a host before the first backslash. */
+function isWindowsPath(text: string, from: number, to: number): boolean {
+  const first = text.indexOf('\\', from)
+  if (first < 0 || first >= to) return false
+  if (first === from) return /^\\{1,2}\w/.test(text.slice(from, from + 3))
+  if (text[first - 1] !== ':' || !/[A-Za-z]/.test(text[first - 2] ?? '')) return false
+  return first - 2 === from || (first - 2 > from && !/\w/.test(text[first - 3] ?? ''))
+}

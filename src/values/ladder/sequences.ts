@@ -1,0 +1,71 @@
+import { stringEnd } from '../../json/balanced.ts'
+import { ESC } from '../../json/characters.ts'
+import { applyEdits, type Edit, type Edited } from './edits.ts'
+
+/**
+ * Takes terminal escape sequences out of a document that was printed in colour: those between tokens are dropped, those
+ * in strings are spelled as JSON spells them. One linear pass. `undefined` if there are none.
+ *
+ * @example
+ * withoutSequences('{"a":\u001b[32m1\u001b[0m}')?.text // '{"a":1}'
+ */
+export function withoutSequences(text: string): Edited | undefined {
+  if (!text.includes('\u001b')) return undefined
+  let edits: Edit | undefined
+  let at = 0
+  let sequence = text.indexOf('\u001b')
+  while (sequence >= 0) {
+    const open = text.indexOf('"', at)
+    if (open >= 0 && open < sequence) {
+      const close = stringEnd(text, open)
+      const end = close < 0 ? text.length : close
+      for (; sequence >= 0 && sequence < end; sequence = text.indexOf('\u001b', sequence + 1)) {
+        const kind = 'escaped a control character'
+        edits = { from: sequence, to: sequence + 1, by: '\\u001b', kind, before: edits }
+      }
+      at = end + 1
+      continue
+    }
+    const end = sequenceEnd(text, sequence)
+    edits = { from: sequence, to: end, by: '', kind: 'dropped an escape sequence', before: edits }
+    at = end
+    sequence = text.indexOf('\u001b', end)
+  }
+  return applyEdits(text, edits)
+}
+
+/** No sequence is longer. */
+const MAX_SEQUENCE = 4096
+
+//  ESC [ 3 1 m   ESC ] 8 ; ; url BEL   ESC ( B
+//  ^ at        ^ end
+function sequenceEnd(text: string, at: number): number {
+  const kind = text[at + 1]
+  if (kind === '[') return paramsEnd(text, at + 2)
+  if (kind !== undefined && ']PX^_'.includes(kind)) return stringSequenceEnd(text, at + 2)
+  let end = at + 1
+  while (end < at + MAX_SEQUENCE && isBetween(text, end, 0x20, 0x2f)) end++
+  return isBetween(text, end, 0x30, 0x7e) ? end + 1 : end
+}
+
+function paramsEnd(text: string, from: number): number {
+  let end = from
+  while (end < from + MAX_SEQUENCE && isBetween(text, end, 0x20, 0x3f)) end++
+  return isBetween(text, end, 0x40, 0x7e) ? end + 1 : end
+}
+
+/** Ends with BEL or ESC \; a line end or another ESC breaks it off. */
+function stringSequenceEnd(text: string, from: number): number {
+  for (let end = from; end < text.length && end < from + MAX_SEQUENCE; end++) {
+    const unit = text.charCodeAt(end)
+    if (unit === 7) return end + 1
+    if (unit === ESC) return text[end + 1] === '\\' ? end + 2 : end
+    if (unit === 10) return end
+  }
+  return Math.min(text.length, from + MAX_SEQUENCE)
+}
+
+function isBetween(text: string, at: number, least: number, most: number): boolean {
+  const unit = text.charCodeAt(at)
+  return unit >= least && unit <= most
+}

@@ -1,0 +1,52 @@
+import { changeOf } from './change.ts'
+import type { Mended } from './edits.ts'
+
+/**
+ * Reads a document that was escaped once too often: every quote in it has a backslash. `undefined` for any other text.
+ *
+ * Either only the quotes were escaped, or all that JSON escapes in a string was. Where both give a value, and not the same
+ * one, the text is ambiguous: `\\n` is then a line break, or a backslash and an n.
+ *
+ * @example
+ * unescapeOnce('{\\"a\\":1}') // { kind: 'mended', text: '{"a":1}', changes: […] }
+ */
+export function unescapeOnce(text: string): Mended | undefined {
+  const first = text.indexOf('"')
+  if (first < 1 || text[first - 1] !== '\\' || !/^[{[][\s\\nrt]*$/.test(text.slice(0, first - 1)))
+    return undefined
+  for (let at = first; at >= 0; at = text.indexOf('"', at + 1)) if (text[at - 1] !== '\\') return undefined
+  const readings = [text.replaceAll('\\"', '"'), decoded(text)].filter((made) => made !== undefined)
+  const good = readings.filter(isJson)
+  const [one, two] = good
+  if (one === undefined) return undefined
+  if (two !== undefined && !isSame(one, two)) return { kind: 'ambiguous', at: first - 1 }
+  return {
+    kind: 'mended',
+    text: one,
+    changes: [changeOf('removed one level of escapes', first - 1, '\\"', '"')],
+  }
+}
+
+/** The text as the content of a JSON string; raw line breaks may be in it. */
+function decoded(text: string): string | undefined {
+  try {
+    return JSON.parse(
+      `"${text.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}"`,
+    ) as string
+  } catch {
+    return undefined
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isSame(one: string, two: string): boolean {
+  return JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(two))
+}
