@@ -6,7 +6,7 @@ import { firstInvalid } from './decode.ts'
 import { Decoder } from './decoder.ts'
 import type { Frame } from './frame.ts'
 import { LineHead } from './line-head.ts'
-import { keepPlaces, textStart } from './place.ts'
+import { keepPlaces, Places, textStart } from './place.ts'
 import { Tape } from './tape.ts'
 
 /** The inside of a frame: a machine that looks on from where it stopped. */
@@ -193,8 +193,8 @@ export class Scan {
       size += bytes.length
       if (index + 2 < ranges.length) runs.push(size++, tape.origin(to))
     }
-    // A copy, because the tape goes on; it is only needed where a replacement character hides how long it was.
-    keepPlaces(frame, { runs, bytes: invalid ? Buffer.concat(pieces, size) : undefined })
+    // A copy, because the tape goes on.
+    keepPlaces(frame, new Places(Buffer.concat(pieces, size), runs))
   }
 
   /** Where in the channel the first byte of a piece is that is not UTF-8, or -1. */
