@@ -296,11 +296,14 @@ function isRestOfWhole(text: string, end: number): boolean {
   const rest = text.slice(end)
   if (!/["\w]\s{0,99}:/.test(rest)) return false
   let depth = 0
+  let strings = true
   for (let at = 0; at < rest.length && depth >= 0; at++) {
     const unit = rest.charCodeAt(at)
     if (unit === QUOTE) {
-      const close = stringEnd(rest, at)
-      if (close >= 0) at = close
+      const close = strings ? stringEnd(rest, at) : -1
+      // Where one string has no end, none has: to search again for each quote would be quadratic.
+      if (close < 0) strings = false
+      else at = close
     } else if (isBracket(unit)) depth++
     else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) depth--
   }

@@ -81,7 +81,7 @@ describe('sluice values', () => {
   })
 
   test('prints the items of a document, and where they stand', async () => {
-    const log = file('items.log', 'words <json>{"issues":[{"a":1},{"a":2,],"files":[{"f":1}]}</json>')
+    const log = file('items.log', 'words <json>{"issues":[{"a":1},{"a":}],"files":[{"f":1}]}</json>')
     const { code, records } = await sluice([
       'values',
       log,
@@ -94,7 +94,7 @@ describe('sluice values', () => {
     ])
     expect(records).toMatchObject([
       { ok: true, value: { a: 1 }, path: '/issues/0', from: 23, to: 30 },
-      { ok: false, fault: { code: 'TRUNCATED' }, path: '/issues/1', from: 31 },
+      { ok: false, fault: { code: 'INVALID_JSON' }, path: '/issues/1', from: 31 },
       { ok: true, value: { f: 1 }, path: '/files/0' },
     ])
     expect(code).toBe(0)

@@ -342,6 +342,15 @@ describe('a fault says where, and what was expected', () => {
   })
 })
 
+test('takes linear time for quotes without an end behind a first object', () => {
+  const text = `{"a":1,} x: "${'\\"'.repeat(25_000)}`
+  const started = process.cpuUsage()
+  expect(drive(valueStage(), [{ channel: 'stdout', bytes: Buffer.from(text) }])).toMatchObject([
+    { value: { a: 1 } },
+  ])
+  expect(process.cpuUsage(started).user).toBeLessThan(1_000_000)
+})
+
 describe('the ledger', () => {
   const ledger = (text: string, options = {}) =>
     outcomes(text, options)[0]?.notes.find(({ code }) => code === 'OUTPUT_REPAIRED_GENERIC')?.changes

@@ -135,7 +135,7 @@ const shortEscapes = new Map([
 ])
 
 /** Does the backslash at `at` begin an escape that JSON knows? */
-export function isEscape(text: string, at: number): boolean {
+function isEscape(text: string, at: number): boolean {
   const kind = text[at + 1]
   if (kind === undefined) return false
   if (kind === 'u') return /^[0-9a-fA-F]{4}$/.test(text.slice(at + 2, at + 6))
