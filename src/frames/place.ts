@@ -82,12 +82,6 @@ export function keepPlaces(frame: Frame, places: Places | number): void {
   placesOf.set(frame, places)
 }
 
-/** Lets `placeOf` answer for a copy of a frame with the same text. */
-export function copyPlaces(frame: Frame, copy: Frame): void {
-  const places = placesOf.get(frame)
-  if (places !== undefined) placesOf.set(copy, places)
-}
-
 /** Where the text of a frame begins if it is written as nearly all are: behind `<json>`, or behind "```json" and an LF. */
 export function textStart({ kind, from, label = '' }: Frame): number {
   if (kind === 'tag') return from + label.length + 2

@@ -10,6 +10,9 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'anchored: it stops at the first character that does not fit',
   },
   'engines/claude-turn.ts /^write/i': { why: 'anchored: it stops at the first character that does not fit' },
+  'events/lines.ts /[\\u0090\\u0098\\u009b\\u009d-\\u009f]/': {
+    why: 'one class, every character is read once',
+  },
   'events/payload.ts /[\\s\\0]/': { why: 'one class, tested on one character' },
   'events/payload.ts /[\\u0080-\\u009f]/': { why: 'one class, every character is read once' },
   'frames/fence.ts /[\\n\\r\\t]/g': { why: 'one class, and 64 KiB at most', max: 65_536 },
