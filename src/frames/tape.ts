@@ -62,7 +62,9 @@ export class Tape {
     } else if (keep > this.base || left.buffer !== this.#own?.buffer) {
       // In our own buffer the bytes move only when half of it is behind us, so moving stays linear.
       if (left.buffer === this.#own?.buffer && keep - this.base < left.length) return
-      const room = this.#roomFor(left.length)
+      // A line that goes on after its first piece was let go will need all of the buffer again.
+      const own = this.#own
+      const room = own && left.buffer === own.buffer ? own : this.#roomFor(left.length)
       room.set(left)
       this.view = room.subarray(0, left.length)
     }

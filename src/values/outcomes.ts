@@ -191,7 +191,8 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       if (!scalar && !beginsBroken(whole)) return
       const result = climb(whole, rules)
       if (result.ok) good({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
-      else if (!scalar) bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
+      else if (!scalar && !result.strict && !result.repaired)
+        bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
     }
 
     /** A string, a number or a literal. What is no JSON is prose, unless a change of its spelling makes it JSON. */
@@ -323,7 +324,11 @@ function isLostPayload({ code, message }: Note): boolean {
 
 /** Does a text that the input broke off begin like JSON, or like something that is almost JSON? */
 function beginsLikeDocument(text: string): boolean {
-  return opensAs('strict', text) || text[0] === '[' || mend(text, true).kind === 'mended'
+  return (
+    opensAs('strict', text) ||
+    /^\[\s{0,99}[["]/.test(text.slice(0, 110)) ||
+    mend(text, true).kind === 'mended'
+  )
 }
 
 /** What follows the value belongs to something larger, so the value is a part of something broken. */

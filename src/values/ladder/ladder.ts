@@ -18,7 +18,6 @@ import type { Edited } from './edits.ts'
 import { inspect } from './inspect.ts'
 import { mend } from './mend.ts'
 import { isQuote } from './quotes.ts'
-import { commasMoved, MAX_GENERAL } from './repair.ts'
 import { withoutSequences } from './sequences.ts'
 import { isStructureAt } from './structure.ts'
 import { spellingOf } from './words.ts'
@@ -58,7 +57,7 @@ export interface Miss {
  * passes. A candidate that is JSON but does not pass ends the climb, except for the envelope: `[{"a":1}]` is not its
  * inner object. Where the text begins with a bracket, that bracket's value is the only candidate.
  *
- *     as is → envelope → escape sequences → think, fence, first object → own mends → control characters → jsonrepair → closed
+ *     as is → envelope → escape sequences → think, fence, first object → own mends → control characters → closed
  *
  * @example
  * climb('{"a":1,}', rules) // { ok: true, value: { a: 1 }, changes: [{ kind: 'dropped a comma', … }], … }
@@ -218,16 +217,6 @@ function repair(
     const tried = escaped.changes.length > 0 ? attempt(escaped.text, rules) : broken
     if (tried.kind !== 'broken') return settled(tried, escaped)
     notes.push(skipped(`${text.length} characters are more than maxRepair, ${rules.maxRepair}`))
-  } else if (mended?.kind === 'broken') {
-    if (text.length > MAX_GENERAL) {
-      notes.push(
-        skipped(`${text.length} characters need general repair, which is tried for at most ${MAX_GENERAL}`),
-      )
-    } else {
-      const general = commasMoved(text)
-      const tried = general ? attempt(general.text, rules) : broken
-      if (general && tried.kind !== 'broken') return settled(tried, general)
-    }
   }
   if (rules.partial) {
     const closed = closeEnd(text, small)

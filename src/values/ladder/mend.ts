@@ -51,7 +51,8 @@ function search(
     const end = reading.run()
     effort.spent += reading.at - from + WORK_PER_GUESS
     if (effort.spent > most) return { best: undefined, rival: true }
-    if (end === 'stopped' && reading.guesses < fewest) open.push(...guessesFor(reading).reverse())
+    const mayGuess = reading.guesses < Math.min(fewest, MAX_GUESSES)
+    if (end === 'stopped' && mayGuess) open.push(...guessesFor(reading).reverse())
     if (end !== 'whole') continue
     effort.spent += text.length
     const made = mended(text, reading)
@@ -102,6 +103,8 @@ function dropCutWord(reading: Reading): boolean {
   return true
 }
 
+/** A text that needs more guesses is no JSON with a fault or two; and to follow 8,000 of them would take 50 ms. */
+const MAX_GUESSES = 2000
 const MAX_READS = 24
 const LEAST_WORK = 1 << 14
 /** What a guess costs beside the text it reads, in characters. */
