@@ -1,0 +1,248 @@
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  isBlank,
+  isBracket,
+  QUOTE,
+} from '../../json/characters.ts'
+import { guessesFor, isKeyAt } from './guesses.ts'
+import { isQuote } from './quotes.ts'
+import { isStructureAt } from './structure.ts'
+import { type Level, Reading, skipBlanks } from './tolerant-reader.ts'
+
+/** Where an element is. */
+export interface ElementPlace {
+  /** In an array, or a member of an object. */
+  readonly inArray: boolean
+  /** What holds that array or object. */
+  readonly outer: 'none' | 'array' | 'object'
+  /** Nothing follows the text. */
+  readonly final: boolean
+}
+
+/** Where it ends; or that the text breaks off in it, that more text is needed, or that it cannot be known. */
+export type Ending = number | 'cut' | 'more' | 'unknown'
+
+/**
+ * Finds the end of the element that a text begins with, which is not JSON: where the reader of the ladder says that
+ * it ends, if all its readings with the fewest guesses say the same and a neighbour follows.
+ *
+ *     {"a":"5" tall", /* } *\/ b: [1]},{"a":"7"},…
+ *                                    ^ end      ^ the neighbour is read, too
+ *
+ * What the ladder cannot read, like `{"a":}`, ends where its brackets say, provided that quotes are where they
+ * belong.
+ */
+export function elementEnd(text: string, place: ElementPlace): Ending {
+  const { ends, cut, more, stopped } = readFrom(text, 0, place, true)
+  if (more || (cut && !place.final)) return 'more'
+  if (ends.size === 1) return [...ends][0]!
+  if (ends.size > 1) return 'unknown'
+  const plain = plainEnd(text, 0, place.inArray)
+  const follows = plain < 0 ? false : isFollowed(text, plain, place)
+  if (follows === 'more') return 'more'
+  if (follows) return plain
+  if (cut) return 'cut'
+  return !place.final && text.length < stopped + ENOUGH ? 'more' : 'unknown'
+}
+
+/** So much text behind the place that is not JSON shows whether there is a way to read it. */
+const ENOUGH = 2048
+
+interface Readings {
+  /** Where the value ends by the readings with the fewest guesses. */
+  readonly ends: ReadonlySet<number>
+  /** A reading comes to the end of the text inside the value. */
+  readonly cut: boolean
+  /** What follows the value cannot be seen. */
+  readonly more: boolean
+  /** Where the first reading stopped. */
+  readonly stopped: number
+}
+
+/** Reads the value at `at`, as `mend` reads a whole text. With `looksOn`, what follows must be able to follow it. */
+function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolean): Readings {
+  const level: Level = { array: place.inArray, up: undefined }
+  const first = new Reading(text)
+  first.at = at
+  first.level = level
+  first.base = level
+  const open = [first]
+  const ends = new Set<number>()
+  let fewest = Number.POSITIVE_INFINITY
+  let cut = false
+  let more = false
+  let stopped = 0
+  let budget = MAX_READS * (text.length - at) + LEAST_WORK
+  const endAt = (end: number, guesses: number) => {
+    if (guesses < fewest) ends.clear()
+    fewest = Math.min(fewest, guesses)
+    ends.add(end)
+  }
+  for (let reading = open.pop(); reading; reading = open.pop()) {
+    if (reading.guesses > fewest) continue
+    const from = reading.at
+    const run = reading.run()
+    if (reading === first) stopped = reading.at
+    budget -= reading.at - from + WORK_PER_GUESS
+    if (budget < 0) return { ends: new Set([-1, -2]), cut: false, more: false, stopped }
+    if (reading.state === 'end') {
+      const { valueEnd, guesses } = reading
+      const follows = looksOn ? isFollowed(text, valueEnd, place) : true
+      if (follows === 'more') more = true
+      // At the end of a text that breaks off, a guess proves nothing.
+      else if (follows === 'nothing' && guesses > 0) cut = true
+      else if (follows) endAt(valueEnd, guesses)
+      else if (guesses < fewest) {
+        //  ["a "b" c","d"]   [{"a":1,} {"a":2}]
+        //      ^ it goes on           ^ a comma is missing
+        const goesOn = reading.copy()
+        goesOn.state = 'comma'
+        for (const next of guessesFor(goesOn)) {
+          if (next.guess === 'comma') endAt(valueEnd, next.guesses)
+          else open.push(next)
+        }
+      }
+    } else if (run === 'cut' || (reading.unclosed && !place.final)) {
+      cut = true
+    } else {
+      if (reading.unclosed) cut = true
+      if (reading.guesses < fewest) open.push(...guessesFor(reading).reverse())
+    }
+  }
+  return { ends, cut, more, stopped }
+}
+
+const MAX_READS = 8
+const LEAST_WORK = 1 << 12
+const WORK_PER_GUESS = 64
+
+/** Whether what follows can follow a whole element; `nothing` if the text is over. */
+function isFollowed(text: string, end: number, place: ElementPlace): boolean | 'nothing' | 'more' {
+  const { inArray, outer, final } = place
+  const at = skipBlanks(text, end)
+  const behind = skipBlanks(text, at + 1)
+  if (at >= text.length) return final ? 'nothing' : 'more'
+  const unit = text.charCodeAt(at)
+  if (unit === (inArray ? CLOSE_BRACKET : CLOSE_BRACE)) {
+    if (behind >= text.length) return final ? true : 'more'
+    const next = text.charCodeAt(behind)
+    if (outer === 'none') return !isStructureAt(text, at + 1)
+    if (next === (outer === 'array' ? CLOSE_BRACKET : CLOSE_BRACE)) return true
+    return next === COMMA && (outer === 'array') !== isKeyAt(text, skipBlanks(text, behind + 1))
+  }
+  if (unit !== COMMA) return false
+  if (behind >= text.length) return final ? true : 'more'
+  if (text.charCodeAt(behind) === (inArray ? CLOSE_BRACKET : CLOSE_BRACE)) return true
+  if (isKeyAt(text, behind) === inArray) return false
+  if (!inArray) return true
+  const next = readFrom(text, behind, place, false)
+  if (next.ends.size > 0) return !next.ends.has(-1)
+  if (next.cut) return final ? true : 'more'
+  return plainEnd(text, behind, true) >= 0
+}
+
+/** Whether a strict element is over, by the next few characters; undefined if they do not tell. */
+export function isElementOver(text: string, place: ElementPlace): boolean | undefined {
+  const { inArray, final } = place
+  const at = skipBlanks(text, 0)
+  if (at >= text.length) return final ? true : undefined
+  const unit = text.charCodeAt(at)
+  if (unit === COLON) return false
+  if (!inArray) return unit !== CLOSE_BRACKET
+  if (unit !== COMMA) return unit === CLOSE_BRACKET || isBracket(unit) || '/#<'.includes(text[at]!)
+  const next = skipBlanks(text, at + 1)
+  if (next >= text.length) return final ? true : undefined
+  if (isBracket(text.charCodeAt(next))) return true
+  if (text.charCodeAt(next) === CLOSE_BRACE || isKeyAt(text, next)) return false
+  return final || hasEnded(text, next) ? true : undefined
+}
+
+/** Whether the key or value at `at` is over, so that a colon behind it would have been seen. */
+function hasEnded(text: string, at: number): boolean {
+  const first = text.charCodeAt(at)
+  if (!isQuote(first)) return /[,\]}]/.test(text.slice(at))
+  for (let i = at + 1; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === BACKSLASH) i++
+    else if (isQuote(unit) && skipBlanks(text, i + 1) < text.length) return true
+  }
+  return false
+}
+
+//  {"a":,"b":[1 2]}     tru     {\"a\":1}
+//                 ^ end    ^ end        ^ end
+/** Where a value ends by its brackets alone; -1 if quotes are where none belong, or brackets do not match. */
+function plainEnd(text: string, from: number, inArray: boolean): number {
+  const open: number[] = []
+  const escaped = isEscapedOnce(text, from)
+  let last = COMMA
+  for (let at = from; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (isBlank(unit)) continue
+    if (escaped && unit === BACKSLASH && text.charCodeAt(at + 1) !== QUOTE) {
+      at++
+      continue
+    }
+    if (unit === QUOTE || (escaped && unit === BACKSLASH)) {
+      const end = escaped ? escapedStringEnd(text, at + 2) : stringEnd(text, at + 1)
+      if (end < 0 || !OPENERS.has(last)) return -1
+      at = end
+      last = QUOTE
+      continue
+    }
+    if (open.length === 0 && (unit === COMMA || unit === CLOSE_BRACE || unit === CLOSE_BRACKET)) {
+      const closes = unit === COMMA || inArray === (unit === CLOSE_BRACKET)
+      return closes && last !== QUOTE && last !== COMMA ? trimmedEnd(text, at) : -1
+    }
+    if (isBracket(unit)) {
+      if (!OPENERS.has(last) || open.length > MAX_OPEN) return -1
+      open.push(unit)
+    } else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) {
+      if (open.pop() !== unit - 2) return -1
+      if (open.length === 0) return at + 1
+    } else if (isQuote(unit) || NEVER.includes(text[at]!) || (unit === COLON && open.length === 0)) return -1
+    else if (last === QUOTE && unit !== COMMA && unit !== COLON) return -1
+    last = unit
+  }
+  return -1
+}
+
+const MAX_OPEN = 1024
+/** What is before a string or a bracket. */
+const OPENERS = new Set([...'{[,:'].map((one) => one.charCodeAt(0)))
+/** Comments, and what else may hide a bracket. */
+const NEVER = '/#\\<'
+
+function stringEnd(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === BACKSLASH) at++
+    else if (unit === QUOTE) return at
+  }
+  return -1
+}
+
+/** The quote of a string that was escaped once too often: three backslashes are before one inside it. */
+function escapedStringEnd(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(at - backslashes - 1) === BACKSLASH) backslashes++
+    if (backslashes === 1) return at
+    if (backslashes === 0) return -1
+  }
+  return -1
+}
+
+function isEscapedOnce(text: string, from: number): boolean {
+  return /^[{[][\s\\nrt{[]{0,99}\\"/.test(text.slice(from, from + 128))
+}
+
+function trimmedEnd(text: string, end: number): number {
+  let at = end
+  while (isBlank(text.charCodeAt(at - 1))) at--
+  return at
+}
