@@ -79,8 +79,10 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     const level = doc.levels.at(-1) as Level
     switch (byte) {
       case COMMA:
+        // One too many, before the element or in its place.
         if (doc.notJson()) return leave(doc.at)
-        return toNext(level, true)
+        doc.at++
+        return 'on'
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
         return close(byte)
@@ -234,7 +236,9 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
       }
     }
     if (doc.notJson()) return leave(doc.at)
-    return toNext(level, false)
+    // A comma is missing, or the element before was not over: two of a kind are side by side.
+    const alike = byte === element.first && (byte === OPEN_BRACE || byte === QUOTE)
+    return alike || !level.array ? toNext(level, false) : lose()
   }
 
   function toNext(level: Level, pastComma: boolean): 'on' {
@@ -433,6 +437,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     const { view, base } = tape
     const stop = Math.min(end.bound - base, position - base + LOOK_AFTER)
     let i = position - base
+    if (i < stop && view[i] === OPEN_BRACE && doc.levels[0]?.array) return true
     while (i < stop && isBlank(view[i])) i++
     const byte = view[i]
     if (i >= stop) return end.final || i - (position - base) >= LOOK_AFTER ? false : undefined

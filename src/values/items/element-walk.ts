@@ -1,5 +1,17 @@
 import type { Scan } from '../../frames/scan.ts'
-import { COMMA, CR, isBlank, isBracket, LF, OPEN_BRACE, QUOTE, SPACE, TAB } from '../../json/characters.ts'
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  CR,
+  isBlank,
+  isBracket,
+  LF,
+  OPEN_BRACE,
+  QUOTE,
+  SPACE,
+  TAB,
+} from '../../json/characters.ts'
 import type { ChangeKind } from '../ladder/change.ts'
 import { type ElementPlace, elementEnd, isElementOver } from '../ladder/element-end.ts'
 import type { DocumentEnd, DocumentState } from './document.ts'
@@ -56,6 +68,7 @@ export class ElementWalk {
   #mode: 'walk' | 'after' | 'broken' = 'walk'
   /** Where the element begins. */
   #from = 0
+  #first: number | undefined = 0
   /** It is held, to be handed out. */
   #item = false
   #path = ''
@@ -78,6 +91,7 @@ export class ElementWalk {
     const outer = doc.levels.at(-2)
     this.#mode = 'walk'
     this.#from = doc.at
+    this.#first = this.#scan.byte(doc.at)
     this.#item = item
     this.#path = path
     this.#inArray = doc.levels.at(-1)?.array === true
@@ -133,6 +147,11 @@ export class ElementWalk {
   /** Where it begins. */
   get from(): number {
     return this.#from
+  }
+
+  /** Its first byte. */
+  get first(): number | undefined {
+    return this.#first
   }
 
   /** How far the inside of an item that was lost is indented; -1 if that says nothing. */
@@ -222,12 +241,22 @@ export class ElementWalk {
 
   #lose(doc: DocumentState): 'lost' {
     const { sink } = this.#options
-    this.#indent = this.#item && this.#inArray ? this.#innerIndent() : -1
+    this.#indent = this.#item && this.#inArray && !this.#isNextBroken() ? this.#innerIndent() : -1
     const to = this.#lostTo()
     if (this.#item && this.#walk.at > this.#scan.limit(this.#from)) sink.itemTooLong(this.#path, this.#from)
     else sink.itemLost(this.#piece(doc, to))
     this.#item = false
     return 'lost'
+  }
+
+  //  {"a":1},"b":2},{"a":3}
+  //         ^ one too many, or the next element has one too few
+  #isNextBroken(): boolean {
+    if (!this.#walk.closed) return false
+    const { view, base } = this.#scan.tape
+    let i = this.#walk.to - base
+    while (isBlank(view[i])) i++
+    return view[i] !== CLOSE_BRACE && view[i] !== CLOSE_BRACKET
   }
 
   //  {

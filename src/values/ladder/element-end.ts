@@ -6,6 +6,7 @@ import {
   COMMA,
   isBlank,
   isBracket,
+  OPEN_BRACE,
   QUOTE,
 } from '../../json/characters.ts'
 import { guessesFor, isKeyAt } from './guesses.ts'
@@ -42,10 +43,10 @@ export function elementEnd(text: string, place: ElementPlace): Ending {
   if (ends.size === 1) return [...ends][0]!
   if (ends.size > 1) return 'unknown'
   const plain = plainEnd(text, 0, place.inArray)
-  const follows = plain < 0 ? false : isFollowed(text, plain, place)
+  const follows = plain < 0 ? false : isFollowed(text, plain, place, true)
   if (follows === 'more') return 'more'
-  if (follows) return plain
-  if (cut) return 'cut'
+  if (follows === true) return plain
+  if (cut || follows === 'nothing') return 'cut'
   return !place.final && text.length < stopped + ENOUGH ? 'more' : 'unknown'
 }
 
@@ -91,7 +92,7 @@ function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolea
     if (budget < 0) return { ends: new Set([-1, -2]), cut: false, more: false, stopped }
     if (reading.state === 'end') {
       const { valueEnd, guesses } = reading
-      const follows = looksOn ? isFollowed(text, valueEnd, place) : true
+      const follows = looksOn ? isFollowed(text, valueEnd, place, guesses > 0) : true
       if (follows === 'more') more = true
       // At the end of a text that breaks off, a guess proves nothing.
       else if (follows === 'nothing' && guesses > 0) cut = true
@@ -102,8 +103,8 @@ function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolea
         const goesOn = reading.copy()
         goesOn.state = 'comma'
         for (const next of guessesFor(goesOn)) {
-          if (next.guess === 'comma') endAt(valueEnd, next.guesses)
-          else open.push(next)
+          if (next.guess !== 'comma') open.push(next)
+          else if (isAlike(text, at, next.at)) endAt(valueEnd, next.guesses)
         }
       }
     } else if (run === 'cut' || (reading.unclosed && !place.final)) {
@@ -120,8 +121,22 @@ const MAX_READS = 8
 const LEAST_WORK = 1 << 12
 const WORK_PER_GUESS = 64
 
-/** Whether what follows can follow a whole element; `nothing` if the text is over. */
-function isFollowed(text: string, end: number, place: ElementPlace): boolean | 'nothing' | 'more' {
+/** Two objects, or two strings: between others a comma is hardly missing. */
+function isAlike(text: string, one: number, two: number): boolean {
+  const unit = text.charCodeAt(one)
+  return unit === text.charCodeAt(two) && (unit === OPEN_BRACE || (unit === QUOTE && !isKeyAt(text, two)))
+}
+
+/**
+ * Whether what follows can follow a whole element; `nothing` if the text is over. If the end is a `guess`, the
+ * neighbour must be of the same kind.
+ */
+function isFollowed(
+  text: string,
+  end: number,
+  place: ElementPlace,
+  guess: boolean,
+): boolean | 'nothing' | 'more' {
   const { inArray, outer, final } = place
   const at = skipBlanks(text, end)
   const behind = skipBlanks(text, at + 1)
@@ -139,6 +154,7 @@ function isFollowed(text: string, end: number, place: ElementPlace): boolean | '
   if (text.charCodeAt(behind) === (inArray ? CLOSE_BRACKET : CLOSE_BRACE)) return true
   if (isKeyAt(text, behind) === inArray) return false
   if (!inArray) return true
+  if (guess && text.charCodeAt(behind) !== text.charCodeAt(0)) return false
   const next = readFrom(text, behind, place, false)
   if (next.ends.size > 0) return !next.ends.has(-1)
   if (next.cut) return final ? true : 'more'

@@ -29,6 +29,8 @@ export function spellingOf(word: string): Spelling | undefined {
   const parts = foreignNumber.exec(word)
   if (!parts) return undefined
   const [, sign = '', whole = '', rest = ''] = parts
+  // A sign or an exponent alone is no number.
+  if (whole === '' && rest[0] !== '.') return undefined
   const digits = whole.replace(/^0+(?=\d)/, '') || '0'
   const text = `${sign === '-' ? '-' : ''}${digits}${rest}`
   return number.test(text) ? { text, kind: 'spelled a number as JSON' } : undefined
