@@ -392,6 +392,9 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
       if (!isUnusualBlank(unit)) return false
       doc.at += unit < 0x800 ? 2 : 3
     } else if (byte === HASH) {
+      // As the ladder has it: a blank follows.
+      if (i + 1 >= stop && !end.final) return undefined
+      if (!isBlank(view[i + 1])) return false
       doc.comment = 'line'
     } else {
       if (i + 1 >= stop) return end.final ? false : undefined

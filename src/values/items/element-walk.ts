@@ -6,9 +6,11 @@ import {
   CR,
   isBlank,
   isBracket,
+  LESS,
   LF,
   OPEN_BRACE,
   QUOTE,
+  SLASH,
   SPACE,
   TAB,
 } from '../../json/characters.ts'
@@ -199,11 +201,15 @@ export class ElementWalk {
       while (i < stop && isBlank(view[i]))
       if (i < stop && isBracket(view[i])) return true
     }
+    if (i < stop && view[i] === LESS) {
+      const tag = end.tagAt(i + base, end.bound)
+      if (tag !== false) return tag
+    }
     const full = stop - from >= LOOK_AFTER
     const text = view.toString('utf8', from, Math.min(stop, from + LOOK_AFTER))
     const over = isElementOver(text, this.#place(end.final && !full))
     // Where nothing is to be seen for so long, it is believed.
-    return over === undefined && full ? true : over
+    return over === undefined && full ? view[i] !== SLASH : over
   }
 
   /** Asks the reader of the ladder where the element ends, with more and more of what follows. */
@@ -227,6 +233,8 @@ export class ElementWalk {
       this.#credit -= text.length
       const ending = elementEnd(text, this.#place(final))
       if (typeof ending === 'number') {
+        // What is indented less than the inside of the element is its neighbour.
+        if (holdsNeighbour(text.slice(0, ending), this.#innerIndent())) break
         return this.#endAt(doc, this.#from + Buffer.byteLength(text.slice(0, ending)))
       }
       if (ending === 'cut' || (ending === 'more' && final)) {
@@ -321,4 +329,21 @@ const PAID_BACK = 256
 /** Whether a byte of UTF-8 goes on with a character. */
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80
+}
+
+//  {
+//    "a": 1 /*
+//  },
+//  {            of the same layout, but indented less than the inside
+//    "a": */ 2
+/** Whether a text holds a neighbour of the object that it begins with, as far as the layout tells. */
+function holdsNeighbour(text: string, indent: number): boolean {
+  if (indent < 0) return false
+  const inner = text.slice(1, text.indexOf('\n') + 1 + indent)
+  for (let at = text.indexOf(`{${inner}`, 1); at >= 0; at = text.indexOf(`{${inner}`, at + 1)) {
+    const line = text.lastIndexOf('\n', at) + 1
+    if (at - line < indent && text.slice(line, at).trim() === '' && text[at + 1 + inner.length] === '"')
+      return true
+  }
+  return false
 }

@@ -8,6 +8,7 @@ import {
   isBracket,
   OPEN_BRACE,
   QUOTE,
+  SLASH,
 } from '../../json/characters.ts'
 import { guessesFor, isKeyAt } from './guesses.ts'
 import { isQuote } from './quotes.ts'
@@ -104,7 +105,7 @@ function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolea
         goesOn.state = 'comma'
         for (const next of guessesFor(goesOn)) {
           if (next.guess !== 'comma') open.push(next)
-          else if (isAlike(text, at, next.at)) endAt(valueEnd, next.guesses)
+          else if (isCommaMissing(text, next.at, place)) endAt(valueEnd, next.guesses)
         }
       }
     } else if (run === 'cut' || (reading.unclosed && !place.final)) {
@@ -121,10 +122,11 @@ const MAX_READS = 8
 const LEAST_WORK = 1 << 12
 const WORK_PER_GUESS = 64
 
-/** Two objects, or two strings: between others a comma is hardly missing. */
-function isAlike(text: string, one: number, two: number): boolean {
-  const unit = text.charCodeAt(one)
-  return unit === text.charCodeAt(two) && (unit === OPEN_BRACE || (unit === QUOTE && !isKeyAt(text, two)))
+/** Two objects, or two strings: between others a comma is hardly missing. In an object, a key must follow. */
+function isCommaMissing(text: string, at: number, { inArray }: ElementPlace): boolean {
+  if (!inArray) return isKeyAt(text, at)
+  const unit = text.charCodeAt(at)
+  return unit === text.charCodeAt(0) && (unit === OPEN_BRACE || (unit === QUOTE && !isKeyAt(text, at)))
 }
 
 /**
@@ -154,11 +156,21 @@ function isFollowed(
   if (text.charCodeAt(behind) === (inArray ? CLOSE_BRACKET : CLOSE_BRACE)) return true
   if (isKeyAt(text, behind) === inArray) return false
   if (!inArray) return true
-  if (guess && text.charCodeAt(behind) !== text.charCodeAt(0)) return false
+  if (guess && kindOf(text, behind) !== kindOf(text, 0)) return false
   const next = readFrom(text, behind, place, false)
-  if (next.ends.size > 0) return !next.ends.has(-1)
+  for (const end of next.ends) {
+    const then = skipBlanks(text, Math.max(end, 0))
+    if (then >= text.length) return final ? true : 'more'
+    if (end >= 0 && (',]'.includes(text[then]!) || isBracket(text.charCodeAt(then)))) return true
+  }
+  if (next.ends.size > 0) return false
   if (next.cut) return final ? true : 'more'
   return plainEnd(text, behind, true) >= 0
+}
+
+/** Its first character, if that says what a value is. */
+function kindOf(text: string, at: number): string {
+  return '{["'.includes(text[at]!) ? text[at]! : ''
 }
 
 /** Whether a strict element is over, by the next few characters; undefined if they do not tell. */
@@ -169,24 +181,20 @@ export function isElementOver(text: string, place: ElementPlace): boolean | unde
   const unit = text.charCodeAt(at)
   if (unit === COLON) return false
   if (!inArray) return unit !== CLOSE_BRACKET
-  if (unit !== COMMA) return unit === CLOSE_BRACKET || isBracket(unit) || '/#<'.includes(text[at]!)
+  // A comment that may end later.
+  if (unit === SLASH && !final) return undefined
+  if (unit !== COMMA) return unit === CLOSE_BRACKET || isBracket(unit)
   const next = skipBlanks(text, at + 1)
-  if (next >= text.length) return final ? true : undefined
-  if (isBracket(text.charCodeAt(next))) return true
-  if (text.charCodeAt(next) === CLOSE_BRACE || isKeyAt(text, next)) return false
-  return final || hasEnded(text, next) ? true : undefined
-}
-
-/** Whether the key or value at `at` is over, so that a colon behind it would have been seen. */
-function hasEnded(text: string, at: number): boolean {
-  const first = text.charCodeAt(at)
-  if (!isQuote(first)) return /[,\]}]/.test(text.slice(at))
-  for (let i = at + 1; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
-    if (unit === BACKSLASH) i++
-    else if (isQuote(unit) && skipBlanks(text, i + 1) < text.length) return true
-  }
-  return false
+  const first = text.charCodeAt(next)
+  if (next >= text.length || first === SLASH) return final ? true : undefined
+  if (isBracket(first)) return true
+  if (first === CLOSE_BRACE || isKeyAt(text, next)) return false
+  const close = first === QUOTE ? stringEnd(text, next + 1) : text.slice(next).search(/[,\]}]/)
+  if (close < 0) return final ? first !== QUOTE : undefined
+  if (first !== QUOTE) return true
+  // A string that is no key is followed by another element, or it has lost a quote.
+  const then = skipBlanks(text, close + 1)
+  return then < text.length ? ',]'.includes(text[then]!) : final ? true : undefined
 }
 
 //  {"a":,"b":[1 2]}     tru     {\"a\":1}
