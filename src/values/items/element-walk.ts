@@ -76,6 +76,8 @@ export class ElementWalk {
   #path = ''
   #inArray = false
   #outer: ElementPlace['outer'] = 'none'
+  /** It was too long, and that has been said. */
+  #reported = false
   /** So much of a broken element, and of what follows, is looked at next. */
   #size = 0
   #indent = -1
@@ -95,6 +97,7 @@ export class ElementWalk {
     this.#from = doc.at
     this.#first = this.#scan.byte(doc.at)
     this.#item = item
+    this.#reported = false
     this.#path = path
     this.#inArray = doc.levels.at(-1)?.array === true
     this.#outer = outer === undefined ? 'none' : outer.array ? 'array' : 'object'
@@ -114,6 +117,7 @@ export class ElementWalk {
       if (walked === 'wait' && limited) {
         sink.itemTooLong(this.#path, this.#from)
         this.#item = false
+        this.#reported = true
         return 'too long'
       }
       if (walked === 'wait' || walked === 'tag') return walked
@@ -252,7 +256,7 @@ export class ElementWalk {
     this.#indent = this.#item && this.#inArray && !this.#isNextBroken() ? this.#innerIndent() : -1
     const to = this.#lostTo()
     if (this.#item && this.#walk.at > this.#scan.limit(this.#from)) sink.itemTooLong(this.#path, this.#from)
-    else sink.itemLost(this.#piece(doc, to))
+    else if (!this.#reported) sink.itemLost(this.#piece(doc, to))
     this.#item = false
     return 'lost'
   }

@@ -190,7 +190,7 @@ export function isElementOver(text: string, place: ElementPlace): boolean | unde
   if (isBracket(first)) return true
   if (first === CLOSE_BRACE || isKeyAt(text, next)) return false
   const close = first === QUOTE ? stringEnd(text, next + 1) : text.slice(next).search(/[,\]}]/)
-  if (close < 0) return final ? first !== QUOTE : undefined
+  if (close < 0) return final ? true : undefined
   if (first !== QUOTE) return true
   // A string that is no key is followed by another element, or it has lost a quote.
   const then = skipBlanks(text, close + 1)
