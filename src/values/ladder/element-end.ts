@@ -39,7 +39,7 @@ export type Ending = number | 'cut' | 'more' | 'unknown'
  * belong.
  */
 export function elementEnd(text: string, place: ElementPlace): Ending {
-  const { ends, cut, more, stopped } = readFrom(text, 0, place, true)
+  const { ends, cut, more, breaksOff, stopped } = readFrom(text, 0, place, true)
   if (more || (cut && !place.final)) return 'more'
   if (ends.size === 1) return [...ends][0]!
   if (ends.size > 1) return 'unknown'
@@ -47,7 +47,7 @@ export function elementEnd(text: string, place: ElementPlace): Ending {
   const follows = plain < 0 ? false : isFollowed(text, plain, place, true)
   if (follows === 'more') return 'more'
   if (follows === true) return plain
-  if (cut || follows === 'nothing') return 'cut'
+  if (breaksOff || follows === 'nothing') return 'cut'
   return !place.final && text.length < stopped + ENOUGH ? 'more' : 'unknown'
 }
 
@@ -61,6 +61,8 @@ interface Readings {
   readonly cut: boolean
   /** What follows the value cannot be seen. */
   readonly more: boolean
+  /** The text as it is comes to its end inside the value, or right behind it. */
+  readonly breaksOff: boolean
   /** Where the first reading stopped. */
   readonly stopped: number
 }
@@ -77,6 +79,7 @@ function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolea
   let fewest = Number.POSITIVE_INFINITY
   let cut = false
   let more = false
+  let breaksOff = false
   let stopped = 0
   let budget = MAX_READS * (text.length - at) + LEAST_WORK
   const endAt = (end: number, guesses: number) => {
@@ -88,15 +91,19 @@ function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolea
     if (reading.guesses > fewest) continue
     const from = reading.at
     const run = reading.run()
-    if (reading === first) stopped = reading.at
+    if (reading === first) {
+      stopped = reading.at
+      breaksOff = run === 'cut' || reading.unclosed
+    }
     budget -= reading.at - from + WORK_PER_GUESS
-    if (budget < 0) return { ends: new Set([-1, -2]), cut: false, more: false, stopped }
+    if (budget < 0) return { ends: new Set([-1, -2]), cut: false, more: false, breaksOff: false, stopped }
     if (reading.state === 'end') {
       const { valueEnd, guesses } = reading
+      if (hasOddComment(reading)) continue
       const follows = looksOn ? isFollowed(text, valueEnd, place, guesses > 0) : true
       if (follows === 'more') more = true
       // At the end of a text that breaks off, a guess proves nothing.
-      else if (follows === 'nothing' && guesses > 0) cut = true
+      else if (follows === 'nothing' && guesses > 0) breaksOff = true
       else if (follows) endAt(valueEnd, guesses)
       else if (guesses < fewest) {
         //  ["a "b" c","d"]   [{"a":1,} {"a":2}]
@@ -115,7 +122,15 @@ function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolea
       if (reading.guesses < fewest) open.push(...guessesFor(reading).reverse())
     }
   }
-  return { ends, cut, more, stopped }
+  return { ends, cut, more, breaksOff, stopped }
+}
+
+/** Whether a comment holds the start of another one: the first may have been none. */
+function hasOddComment({ text, edits }: Reading): boolean {
+  for (let edit = edits; edit; edit = edit.before) {
+    if (edit.kind === 'dropped a comment' && text.slice(edit.from + 2, edit.to).includes('/*')) return true
+  }
+  return false
 }
 
 const MAX_READS = 8
@@ -156,7 +171,8 @@ function isFollowed(
   if (text.charCodeAt(behind) === (inArray ? CLOSE_BRACKET : CLOSE_BRACE)) return true
   if (isKeyAt(text, behind) === inArray) return false
   if (!inArray) return true
-  if (guess && kindOf(text, behind) !== kindOf(text, 0)) return false
+  const kind = kindOf(text, behind)
+  if (guess && kind !== '' && kind !== kindOf(text, 0)) return false
   const next = readFrom(text, behind, place, false)
   for (const end of next.ends) {
     const then = skipBlanks(text, Math.max(end, 0))
@@ -168,7 +184,7 @@ function isFollowed(
   return plainEnd(text, behind, true) >= 0
 }
 
-/** Its first character, if that says what a value is. */
+/** What a value begins with; blank for words and numbers. */
 function kindOf(text: string, at: number): string {
   return '{["'.includes(text[at]!) ? text[at]! : ''
 }
