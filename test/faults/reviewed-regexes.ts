@@ -16,7 +16,15 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'events/payload.ts /[\\s\\0]/': { why: 'one class, tested on one character' },
   'events/payload.ts /[\\u0080-\\u009f]/': { why: 'one class, every character is read once' },
   'frames/fence.ts /[\\n\\r\\t]/g': { why: 'one class, and 64 KiB at most', max: 65_536 },
-  'values/items/level.ts /^\\d+$/': { why: 'one class, every character is read once' },
+  'values/items/item-paths.ts /^\\d+$/': { why: 'one class, every character is read once' },
+  'values/ladder/element-end.ts /[,\\]}]/': {
+    why: 'one class, in a text of at most 512 characters',
+    max: 512,
+  },
+  'values/ladder/element-end.ts /^[{[][\\s\\\\nrt{[]{0,99}\\\\"/': {
+    why: 'a run of at most 99 characters, in a text of at most 128',
+    max: 128,
+  },
   'values/items/items.ts /^[{[]/': { why: 'looks at the first character' },
   'base/fault.ts /[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
     { why: 'text that was clipped before' },

@@ -154,16 +154,21 @@ describe('each element by itself', () => {
     ['a key without quotes', '{a:2}', { a: 2 }],
     ['a raw line break in a string', '{"a":"x\ny"}', { a: 'x\ny' }],
     ['an odd quote in a string', '{"a":"5" tall"}', { a: '5" tall' }],
-    ['a bracket behind an odd quote', '{"a":"x {" y"}', { a: 'x {" y' }],
     ['an envelope', '{"response":"{\\"a\\":2}"}', { a: 2 }],
     ['a comment before it', '/* no */ {"a":2}', { a: 2 }],
     ['a missing value', '{"a":}', 'INVALID_JSON'],
-    ['a string that was left open', '{"a":"x}', 'INVALID_JSON'],
-    ['an object that was left open', '{"a":2', 'INVALID_JSON'],
-    ['an array that was left open', '{"a":[2}', 'INVALID_JSON'],
-    ['closing brackets that are swapped', '{"a":[2}]', 'INVALID_JSON'],
+    ['a string that was left open', '{"a":"x}', { a: 'x' }],
+    ['a missing colon', '{"a" 2}', { a: 2 }],
+    ['an equals sign', '{"a"=2}', { a: 2 }],
+    ['a wide colon and comma', '{"a"：2，"b"：1}', { a: 2, b: 1 }],
+    ['a comment that holds an element', '{"a":2 /* {"a":1}, */}', { a: 2 }],
+    ['an HTML comment', '{"a":<!-- } -->2}', { a: 2 }],
+    ['backticks', '{`a`:`x`}', { a: 'x' }],
+    ['smart quotes', '{“a”:“x”}', { a: 'x' }],
+    ['a quote too few', '{"a":x"}', { a: 'x' }],
+    ['one level of escapes too many', '{\\"a\\":2}', { a: 2 }],
     ['an ellipsis', '...', 'INVALID_JSON'],
-    ['a word', 'True', 'INVALID_JSON'],
+    ['a word', 'True', 'SCHEMA_FAILED'],
     ['a key that reaches for a prototype', '{"__proto__":{"x":1},"a":2}', { a: 2 }],
   ])('is repaired or reported, and the rest goes on: %s', (_name, broken, expected) => {
     const schema = z.looseObject({ a: z.any().refine((a) => a !== undefined) })
@@ -178,6 +183,27 @@ describe('each element by itself', () => {
       expect(all[1]?.frame.from).toBe(text.indexOf(broken.replace('/* no */ ', '')))
       if (all[1]?.ok && !broken.includes('proto')) expect(all[1].repair_level).toBe('deterministic_generic')
     }
+  })
+
+  test.each([
+    ['a bracket behind an odd quote', '{"a":"x {" y"}'],
+    ['an object that was left open', '{"a":2'],
+    ['an array that was left open', '{"a":[2}'],
+    ['closing brackets that are swapped', '{"a":[2}]'],
+  ])('is reported, and nothing after it is handed out, if its end is not known: %s', (_name, broken) => {
+    const text = `{"issues":[{"a":1},${broken},{"a":3},{"a":4}]}`
+    expect(brief(text, issues)).toEqual([
+      ['/issues/0', { a: 1 }],
+      ['/issues/1', 'INVALID_JSON'],
+    ])
+    // The layout may leave no doubt where the next one begins.
+    const pretty = text.replaceAll(/\{"a"/g, '{\n    "a"').replaceAll(',{', ',\n  {')
+    expect(brief(pretty, issues)).toEqual([
+      ['/issues/0', { a: 1 }],
+      ['/issues/1', 'INVALID_JSON'],
+      ['/issues/2', { a: 3 }],
+      ['/issues/3', { a: 4 }],
+    ])
   })
 
   test('never swallows its neighbours: their indentation gives them away', () => {
@@ -231,7 +257,7 @@ describe('each element by itself', () => {
   test('has offsets in the original bytes, escapes and all', () => {
     const text = '\u001b[1m[{"a":1},\u001b[31m{"a":\u001b[0m2}\u001b[0m]'
     const [, second] = outcomes(text, { items: '*' })
-    expect(second).toMatchObject({ value: { a: 2 }, frame: { from: 18, to: 29, text: '{"a":2}' } })
+    expect(second).toMatchObject({ value: { a: 2 }, frame: { from: 18, to: 29, text: '{"a":\u001b[0m2}' } })
     const bytes = Buffer.concat([Buffer.from('[{"a":"'), Buffer.from([0xff]), Buffer.from('"},{"a":1}]')])
     expect(outcomes(bytes, { items: '*' })).toMatchObject([
       { value: { a: '\ufffd' }, notes: [{ code: 'INVALID_UTF8', at: 7 }] },
@@ -242,30 +268,38 @@ describe('each element by itself', () => {
 
 test.each([
   ['[{"a":1},{"a":2]', [{ a: 1 }, 'INVALID_JSON']],
-  ['[{"a":1},{"a":[2},{"a":3}]', [{ a: 1 }, 'INVALID_JSON', { a: 3 }]],
-  ['[{"a":1},{"a":2,{"a":3}]', [{ a: 1 }, 'INVALID_JSON', { a: 3 }]],
   ['[{"a":1},,{"a":2}]', [{ a: 1 }, { a: 2 }]],
-  ['[{"a":"x},{"a":2},{"a":3}]', ['INVALID_JSON', { a: 2 }, { a: 3 }]],
-  ['[{"a" 1},{"b":2}]', ['INVALID_JSON', { b: 2 }]],
+  ['[{"a":"x},{"a":2},{"a":3}]', [{ a: 'x' }, { a: 2 }, { a: 3 }]],
+  ['[{"a" 1},{"b":2}]', [{ a: 1 }, { b: 2 }]],
   ['[{"a":1:2},{"b":1}]', ['INVALID_JSON', { b: 1 }]],
-  ['[{"a":1}},{"b":2}]', ['INVALID_JSON', { b: 2 }]],
-  ['[{"a":{"b":1}},"c":{"d":2}},{"e":3}]', ['INVALID_JSON', { e: 3 }]],
-  ['[{"a":[1]],"c":{"d":2}},{"e":3}]', ['INVALID_JSON', { e: 3 }]],
-  ['["a":1,"b":{"c":2}},{"d":3}]', ['INVALID_JSON', { d: 3 }]],
-  ['[{"a":{"b":[{"c":1]}},{"a":2}]', ['INVALID_JSON', { a: 2 }]],
   ['[{a:1},{b:"x"}]', [{ a: 1 }, { b: 'x' }]],
   ['[1 2,3]', ['INVALID_JSON', 3]],
   ['[tru,1]', ['INVALID_JSON', 1]],
-  ['[1,2:3,4]', [1, 'INVALID_JSON', 4]],
   ['["a" "b","c"]', ['a', 'b', 'c']],
   ['["a" , "b"\t,"c\\"d"]', ['a', 'b', 'c"d']],
-  ['["a","b"c","d"]', ['a', 'INVALID_JSON', 'd']],
+  ['["a","b"c","d"]', ['a', 'b"c', 'd']],
   ['[[1,[2],3]', [[1, [2], 3], 'TRUNCATED']],
-  ['[1]]', [1]],
+  ['[1]]', [1, 'INVALID_JSON']],
   ['[1,]', [1]],
   ['[12', ['TRUNCATED']],
   ['["a', ['TRUNCATED']],
 ])('an element that is broken costs itself, and no other: %s', (text, expected) => {
+  expect(brief(text, { items: '*', root: 'any' }).map((one) => (one as [string, unknown])[1])).toEqual(
+    expected,
+  )
+})
+
+test.each([
+  ['[{"a":1},{"a":[2},{"a":3}]', [{ a: 1 }, 'INVALID_JSON']],
+  ['[{"a":1},{"a":2,{"a":3}]', [{ a: 1 }, 'INVALID_JSON']],
+  ['[{"a":1}},{"b":2}]', ['INVALID_JSON']],
+  ['[{"a":{"b":1}},"c":{"d":2}},{"e":3}]', ['INVALID_JSON']],
+  ['[{"a":[1]],"c":{"d":2}},{"e":3}]', ['INVALID_JSON']],
+  ['["a":1,"b":{"c":2}},{"d":3}]', ['INVALID_JSON']],
+  ['[{"a":{"b":[{"c":1]}},{"a":2}]', ['INVALID_JSON']],
+  ['[1,2:3,4]', [1, 'INVALID_JSON']],
+  ['[{"a":1}],{"b":2}]', [{ a: 1 }, 'INVALID_JSON']],
+])('an element whose end cannot be known is the last one: %s', (text, expected) => {
   expect(brief(text, { items: '*', root: 'any' }).map((one) => (one as [string, unknown])[1])).toEqual(
     expected,
   )
@@ -448,7 +482,7 @@ describe('the document', () => {
       '```\nlog: {"issues":[{"a":1}]}\n```',
     ]) {
       expect(outcomes(text, issues)).toMatchObject([
-        { ok: true, value: { a: 1 }, notes: [{ changes: ['took it from prose'] }] },
+        { ok: true, value: { a: 1 }, notes: [{ changes: [{ kind: 'took an object from prose' }] }] },
       ])
     }
   })
@@ -471,13 +505,19 @@ describe('the document', () => {
       '{"n":1,,"issues":[{"a":1}],}',
       '{"summary":"he said "hi, you" twice","issues":[{"a":1}]}',
       '{"x":{"s":"5" tall"},"issues":[{"a":1}]}',
-      '{"x":{"y":[1,2},"issues":[{"a":1}]}',
+      '{"n"=1,"issues"=>[{"a":1}]}',
+      '{“issues”:[{"a":1}]}',
+      '{"issues"：[{"a":1}]}',
     ]) {
       expect(outcomes(text, issues), text).toMatchObject([
         { ok: true, value: { a: 1 }, repair_level: 'deterministic_generic' },
       ])
     }
   })
+})
+
+test('what is not selected and has no end that can be known is reported, and is the last', () => {
+  expect(brief('{"x":{"y":[1,2},"issues":[{"a":1}]}', issues)).toEqual([['/x', 'INVALID_JSON']])
 })
 
 describe('options', () => {

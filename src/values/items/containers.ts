@@ -5,17 +5,27 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  CR,
+  EQUALS,
+  GREATER,
+  HASH,
   isBlank,
+  isBracket,
   LESS,
   LF,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
   SLASH,
+  SPACE,
+  STAR,
+  TAB,
 } from '../../json/characters.ts'
-import { Ahead, END, HASH, MORE, STAR, unusualAt } from './ahead.ts'
+import { isQuote } from '../ladder/quotes.ts'
+import { isStructureAt } from '../ladder/structure.ts'
+import { isUnusualBlank, WIDE_COLON } from '../ladder/tolerant-reader.ts'
 import type { ContainerStage, DocumentEnd, DocumentState, Step } from './document.ts'
-import { ElementWalk, type ItemSink, learnHead } from './element-walk.ts'
+import { ElementWalk, type ItemSink } from './element-walk.ts'
 import { Guess } from './guess.ts'
 import { isListOfItems, type Level, newLevel, pathIn, placeIn, type Selection } from './item-paths.ts'
 
@@ -43,12 +53,12 @@ export interface ContainerReader {
  *     {"summary":"…","issues":[{"a":1},{"a":2}]}
  *     ^ level 0               ^ level 1  ^ element /issues/1
  *
- * What is not JSON here is passed over, so that the rest can go on.
+ * A comma or a colon that is missing here is no matter. At a bracket out of place nothing more is handed out: what
+ * follows may be inside of anything.
  */
 export function containerReader(scan: Scan, options: ContainerOptions): ContainerReader {
   const { tape } = scan
   const { selections, end, sink } = options
-  const ahead = new Ahead()
   const guess = new Guess(tape)
   const element = new ElementWalk(scan, { end, sink, guess })
   const memberName = new MemberName(scan, end)
@@ -69,8 +79,10 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     const level = doc.levels.at(-1) as Level
     switch (byte) {
       case COMMA:
+        // One too many, before the element or in its place.
         if (doc.notJson()) return leave(doc.at)
-        return toNext(level, true)
+        doc.at++
+        return 'on'
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
         return close(byte)
@@ -81,31 +93,21 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     }
     const place = placeIn(level, doc.name)
     if (place.selected) return expectItem(level, byte)
-    if (place.deeper.length > 0 && (byte === OPEN_BRACE || byte === OPEN_BRACKET)) {
+    if (place.deeper.length > 0 && isBracket(byte)) {
       return enter(byte, pathIn(level, doc.name), place.deeper)
     }
-    return startWalk(undefined)
+    return startWalk(pathIn(level, doc.name), false)
   }
 
   function expectItem(level: Level, byte: number): Step {
     found()
-    if (doc.neighbour) {
-      const isOne = isNeighbour(doc.neighbour)
-      if (isOne === undefined) return 'wait'
-      if (!isOne) {
-        doc.stage = 'lost'
-        return 'on'
-      }
-      doc.neighbour = undefined
-    }
     const from = doc.at
     const path = pathIn(level, doc.name)
     if (level.array && byte === OPEN_BRACE) {
       const to = guess.end(from, Math.min(scan.limit(from), end.bound))
       if (to >= 0) {
-        if (sink.guessed({ from, to, path, why: doc.whyNow(), unbalanced: false })) {
+        if (sink.guessed({ from, to, path, why: doc.whyNow() })) {
           guess.read(from, to)
-          if (!level.head) learnHead(level, scan, from, to)
           doc.odd = false
           doc.at = guess.next
           level.index++
@@ -114,37 +116,12 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
         guess.missed(from, to)
       }
     }
-    return startWalk(path)
+    return startWalk(path, true)
   }
 
-  /** Whether the element at hand begins as it must; undefined if the bytes at hand do not tell. */
-  function isNeighbour(head: Buffer | 'unknown'): boolean | undefined {
-    if (head === 'unknown') return false
-    const { view, base } = tape
-    const i = doc.at - base
-    const length = Math.min(head.length, end.bound - doc.at)
-    if (view.compare(head, 0, length, i, i + length) !== 0) return false
-    if (length === head.length) return true
-    return end.final ? false : undefined
-  }
-
-  //  [{"a":[1]],"b":[{"a":2}]},{"a":3}]
-  //           ^ one too many: what follows may be an element, or may be inside one, so nothing is handed out
-  /** Passes over the rest of a document, to the tag that ends it, or to its end. */
-  function passLost(): Step {
-    const { view, base } = tape
-    for (; doc.at < end.bound; doc.at++) {
-      if (view[doc.at - base] !== LESS) continue
-      const tag = end.tagAt(doc.at, end.bound)
-      if (tag === undefined) return 'wait'
-      if (tag) return leave(doc.at)
-    }
-    return 'wait'
-  }
-
-  /** Walks over the element; `path` is undefined if it is not handed out. */
-  function startWalk(path: string | undefined): 'on' {
-    element.begin(doc, path)
+  /** Walks over the element; `item` if it is handed out. */
+  function startWalk(path: string, item: boolean): 'on' {
+    element.begin(doc, path, item)
     doc.stage = 'walk'
     return 'on'
   }
@@ -163,7 +140,12 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
       case 'end':
         doc.at = element.at
         doc.stage = 'comma'
-        return element.passedComma ? toNext(doc.levels.at(-1) as Level, false) : 'on'
+        return 'on'
+      case 'lost':
+        doc.at = element.from
+        doc.indent = element.indent
+        doc.stage = 'lost'
+        return 'on'
       default:
         return walked satisfies never
     }
@@ -172,8 +154,6 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
   function expectKey(): Step {
     const byte = nextByte()
     if (byte === undefined) return 'wait'
-    const closed = doc.closed ?? doc.lost
-    doc.closed = undefined
     doc.name = undefined
     switch (byte) {
       case QUOTE:
@@ -196,13 +176,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
         return 'on'
       case OPEN_BRACE:
       case OPEN_BRACKET:
-        // The bracket that closed the array before was one too many.
-        if (closed && doc.levels.length === closed.depth) {
-          doc.levels.push(closed)
-          closed.index++
-        }
-        doc.stage = 'value'
-        return 'on'
+        return lose()
     }
     return startName(false)
   }
@@ -224,10 +198,26 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
   function expectColon(): Step {
     const byte = nextByte()
     if (byte === undefined) return 'wait'
-    doc.stage = 'value'
     if (byte === COLON) doc.at++
-    else if (doc.notJson()) return leave(doc.at)
+    else {
+      if (doc.notJson()) return leave(doc.at)
+      if (!passOddColon(byte)) return 'wait'
+    }
+    doc.stage = 'value'
     return 'on'
+  }
+
+  /** Passes over `=`, `=>` or a wide colon; false if the bytes at hand do not tell. */
+  function passOddColon(byte: number): boolean {
+    if (byte === EQUALS) {
+      if (doc.at + 1 >= end.bound && !end.final) return false
+      doc.at += scan.byte(doc.at + 1) === GREATER ? 2 : 1
+    } else if (byte >= 0x80) {
+      const unit = unitAt(doc.at)
+      if (unit === undefined) return false
+      if (unit === WIDE_COLON) doc.at += 3
+    }
+    return true
   }
 
   function expectComma(): Step {
@@ -246,7 +236,9 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
       }
     }
     if (doc.notJson()) return leave(doc.at)
-    return toNext(level, false)
+    // A comma is missing, or the element before was not over: two of a kind are side by side.
+    const alike = byte === element.first && (byte === OPEN_BRACE || byte === QUOTE)
+    return alike || !level.array ? toNext(level, false) : lose()
   }
 
   function toNext(level: Level, pastComma: boolean): 'on' {
@@ -256,30 +248,89 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     return 'on'
   }
 
-  /** A closing bracket also closes the containers that were left open inside its pair. */
   function close(byte: number): Step {
-    const array = byte === CLOSE_BRACKET
-    const index = doc.levels.findLastIndex((level) => level.array === array)
-    if (index !== doc.levels.length - 1 && doc.notJson()) return leave(doc.at)
-    if (index === 0 && (doc.lost || (array && doc.sure))) {
+    const level = doc.levels.at(-1) as Level
+    if (level.array !== (byte === CLOSE_BRACKET)) return doc.notJson() ? leave(doc.at) : lose()
+    if (doc.levels.length === 1 && !doc.isDoubtful()) {
       const goesOn = goesOnAfter(doc.at + 1)
       if (goesOn === undefined) return 'wait'
       if (goesOn) {
-        // One too many, in the element before: its document is not over.
         doc.at++
-        doc.odd = true
-        doc.levels.length = 1
-        doc.stage = 'comma'
-        return 'on'
+        return lose()
       }
     }
     doc.at++
-    if (index < 0) return 'on'
-    doc.closed = array && doc.levels[index - 1]?.array === false ? doc.levels[index] : undefined
-    doc.levels.length = index
-    if (index === 0) return 'over'
+    doc.levels.pop()
+    if (doc.levels.length === 0) return 'over'
     doc.stage = 'comma'
     return 'on'
+  }
+
+  //  [{"a":1}],{"a":2}]      {"issues":[{"a":1}}
+  //           ^ one too many                   ^ one is missing
+  /** A bracket is out of place: whether what follows is an element, or inside of one, cannot be known. */
+  function lose(): 'on' {
+    const { path } = doc.levels.at(-1) as Level
+    sink.itemLost({ from: doc.at, to: Math.min(doc.at + 1, end.bound), path, why: undefined })
+    doc.indent = -1
+    doc.stage = 'lost'
+    return 'on'
+  }
+
+  //    {             indented less than what is in the element: a neighbour of the one that was lost
+  //      "a": [1,
+  //    },
+  //    {
+  //      "a": [2]
+  /**
+   * Passes over what cannot be handed out: to the next element, if the layout leaves no doubt where that begins, to
+   * the tag that ends the document, or to its end.
+   */
+  function passLost(): Step {
+    const { view, base } = tape
+    const found = end.firstTag(doc.at, end.bound)
+    const bound = found >= 0 ? found : end.final ? end.bound : end.bound - end.closer.length
+    while (doc.at < bound) {
+      const lf = doc.indent < 0 ? -1 : view.indexOf(LF, doc.at - base)
+      if (lf < 0 || lf + base >= bound) {
+        doc.at = bound
+        break
+      }
+      doc.at = lf + base
+      const head = lineHead(doc.at + 1, bound)
+      if (head === undefined && found < 0 && !end.final) return 'wait'
+      if (head === 'neighbour') {
+        doc.at = nextOf(doc.at)
+        return toNext(doc.levels.at(-1) as Level, false)
+      }
+      if (head === 'stranger') doc.indent = -1
+      doc.at++
+    }
+    return found >= 0 && doc.at >= found ? leave(found) : 'wait'
+  }
+
+  function nextOf(lf: number): number {
+    let at = lf + 1
+    while (isIndent(scan.byte(at))) at++
+    return at
+  }
+
+  /** What a line begins with, after a lost element; undefined if the bytes at hand do not tell. */
+  function lineHead(line: number, bound: number): 'neighbour' | 'inside' | 'stranger' | undefined {
+    let at = line
+    while (at < bound && at - line < doc.indent && isIndent(scan.byte(at))) at++
+    if (at - line >= doc.indent) return 'inside'
+    if (at >= bound) return undefined
+    const byte = scan.byte(at)
+    if (byte === CLOSE_BRACE || byte === COMMA || byte === LF || byte === CR) return 'inside'
+    if (byte !== OPEN_BRACE) return 'stranger'
+    at++
+    if (scan.byte(at) === CR) at++
+    const first = at + 1
+    if (first + doc.indent >= bound) return undefined
+    if (scan.byte(at) !== LF) return 'stranger'
+    for (at = first; isIndent(scan.byte(at)) && at - first <= doc.indent; at++);
+    return at - first === doc.indent ? 'neighbour' : 'stranger'
   }
 
   /** What a `<` comes to: nothing, unless it may be a tag that ends the document. */
@@ -336,11 +387,14 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     const i = doc.at - base
     const stop = end.bound - base
     if (byte >= 0x80) {
-      const width = unusualAt(view, i, stop)
-      if (width === MORE && !end.final) return undefined
-      if (width !== 2 && width !== 3) return false
-      doc.at += width
+      const unit = unitAt(doc.at)
+      if (unit === undefined) return undefined
+      if (!isUnusualBlank(unit)) return false
+      doc.at += unit < 0x800 ? 2 : 3
     } else if (byte === HASH) {
+      // As the ladder has it: a blank follows.
+      if (i + 1 >= stop && !end.final) return undefined
+      if (!isBlank(view[i + 1])) return false
       doc.comment = 'line'
     } else {
       if (i + 1 >= stop) return end.final ? false : undefined
@@ -372,19 +426,28 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     return false
   }
 
-  /**
-   * Whether the document goes on after its last bracket; undefined if the bytes at hand do not tell. After an
-   * element whose brackets do not match that is easily believed, otherwise only where another element follows.
-   */
+  /** The character at a position, as a unit of a string; undefined if it has not come yet. */
+  function unitAt(position: number): number | undefined {
+    const first = scan.byte(position) as number
+    const width = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
+    if (position + width > end.bound && !end.final) return undefined
+    const i = position - tape.base
+    return tape.view.toString('utf8', i, Math.min(i + width, end.bound - tape.base)).charCodeAt(0)
+  }
+
+  /** Whether the document goes on after its last bracket; undefined if the bytes at hand do not tell. */
   function goesOnAfter(position: number): boolean | undefined {
-    ahead.begin(tape.view, position - tape.base, end.bound - tape.base, end.final)
-    const next = ahead.next()
-    if (next === MORE) return undefined
-    if (doc.lost && doc.levels[0]?.array) return next !== END && next !== LESS
-    if (doc.lost) return next === COMMA || next === COLON || next === CLOSE_BRACE || next === CLOSE_BRACKET
-    if (next !== COMMA) return false
-    const then = ahead.next()
-    return then === MORE ? undefined : then === OPEN_BRACE || then === OPEN_BRACKET || then === QUOTE
+    const { view, base } = tape
+    const stop = Math.min(end.bound - base, position - base + LOOK_AFTER)
+    let i = position - base
+    if (i < stop && view[i] === OPEN_BRACE && doc.levels[0]?.array) return true
+    while (i < stop && isBlank(view[i])) i++
+    const byte = view[i]
+    if (i >= stop) return end.final || i - (position - base) >= LOOK_AFTER ? false : undefined
+    if (byte !== COMMA && byte !== COLON && byte !== CLOSE_BRACKET && byte !== CLOSE_BRACE && byte !== QUOTE)
+      return false
+    if (!end.final && end.bound < position + LOOK_AFTER) return undefined
+    return isStructureAt(view.toString('utf8', i, stop), 0)
   }
 
   return {
@@ -477,6 +540,8 @@ export class MemberName {
   }
 }
 
+/** What follows the last bracket of a document is looked at so far. */
+const LOOK_AFTER = 512
 /** Longer names are not read. */
 const MAX_NAME = 4096
 /** What a name without quotes cannot hold. */
@@ -492,6 +557,10 @@ function nameOf(key: string): string {
     }
   }
   const word = key.trim()
-  const quoted = word.length > 1 && (word[0] === '"' || word[0] === "'") && word.at(-1) === word[0]
+  const quoted = word.length > 1 && isQuote(word.charCodeAt(0)) && isQuote(word.charCodeAt(word.length - 1))
   return quoted ? word.slice(1, -1) : word
+}
+
+function isIndent(byte: number | undefined): boolean {
+  return byte === SPACE || byte === TAB
 }

@@ -36,19 +36,12 @@ export class DocumentState {
   stage: Stage
   at: number
   readonly levels: Level[] = []
-  /** The array that was closed just now, in case its bracket was one too many. */
-  closed: Level | undefined = undefined
   /** The place of the items has been found: from here on nothing is taken for prose any more. */
   found = false
   /** Whether it is one beyond doubt: in a tag, in a fence, or the first thing of the input. */
   readonly sure: boolean
-  /** The container of an element whose end was a guess: a bracket after it may be one too many. */
-  lost: Level | undefined = undefined
-  /**
-   * Where the last element ended was a guess: what the next one must begin with to be one, or `unknown` if an
-   * object inside the last one might begin with the same.
-   */
-  neighbour: Buffer | 'unknown' | undefined = undefined
+  /** How far the inside of the element that was lost is indented; -1 if that says nothing. */
+  indent = -1
   /** The kind of comment between two tokens that is under way. */
   comment: 'line' | 'block' | undefined = undefined
   /** The fence marks that its block begins with; 0 for none. They may be there after it, too. */
@@ -130,6 +123,17 @@ export class DocumentEnd {
     const { view, base } = this.#scan.tape
     const index = view.indexOf(this.closer, position - base)
     return index < 0 ? -1 : index + base
+  }
+
+  /** Where the first tag that ends the document begins, between two positions; -1 for nowhere. */
+  firstTag(from: number, to: number): number {
+    if (this.fence) return -1
+    const { view, base } = this.#scan.tape
+    const bytes = view.subarray(from - base, to - base)
+    const opener = bytes.indexOf(this.opener)
+    const closer = this.block ? bytes.indexOf(this.closer) : -1
+    const first = opener < 0 ? closer : closer < 0 ? opener : Math.min(opener, closer)
+    return first < 0 ? -1 : first + from
   }
 
   #begins(tag: Buffer, position: number, bound: number): boolean | undefined {

@@ -11,14 +11,14 @@ import { DocumentEnd, DocumentState, FenceEnd, type Stage, type Step } from './d
 import type { ItemSink } from './element-walk.ts'
 import type { Selection } from './item-paths.ts'
 
-export interface SeekOptions {
+export interface FinderOptions {
   /** Only blocks of this tag; undefined for `<json>` blocks and bare documents. */
   readonly tag: string | undefined
   /** Objects with bare or single-quoted keys open in prose, too. */
   readonly loose: boolean
 }
 
-export interface Seek {
+export interface DocumentFinder {
   /** Finds the next document and hands over to its machine. False: it waits for more bytes. */
   look(): boolean
   /** Whether nothing but blanks has been seen. */
@@ -29,7 +29,7 @@ export interface Seek {
  * The outside of documents: finds where the next one begins. Think blocks hide what is in them. The body of a json
  * fence is a document; in any other fence, brackets are looked at as in prose. With `tag`, fences are text.
  */
-export function seek(scan: Scan, machine: DocumentMachine, options: SeekOptions): Seek {
+export function documentFinder(scan: Scan, machine: DocumentMachine, options: FinderOptions): DocumentFinder {
   const { tape } = scan
   const { end } = machine
   const backticks = openings(scan, '```')

@@ -1,9 +1,23 @@
 import type { Scan } from '../../frames/scan.ts'
-import { LF } from '../../json/characters.ts'
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  CR,
+  isBlank,
+  isBracket,
+  LESS,
+  LF,
+  OPEN_BRACE,
+  QUOTE,
+  SLASH,
+  SPACE,
+  TAB,
+} from '../../json/characters.ts'
 import type { ChangeKind } from '../ladder/change.ts'
+import { type ElementPlace, elementEnd, isElementOver } from '../ladder/element-end.ts'
 import type { DocumentEnd, DocumentState } from './document.ts'
-import { type Guess, headAt } from './guess.ts'
-import type { Level } from './item-paths.ts'
+import type { Guess } from './guess.ts'
 import { Walk, type Walked } from './walk.ts'
 
 /** A piece of a document, in clean positions. */
@@ -14,8 +28,6 @@ export interface Piece {
   readonly path: string
   /** How the document itself needed help. */
   readonly why: ChangeKind | undefined
-  /** A bracket in it is missing or one too many, so where it ends is a guess, and its value would be one, too. */
-  readonly unbalanced: boolean
 }
 
 /** What a document hands out. */
@@ -24,6 +36,8 @@ export interface ItemSink {
   guessed(piece: Piece): boolean
   /** A whole element, good or bad. */
   item(piece: Piece): void
+  /** An element whose end cannot be known, as far as it was read. Nothing more of its document is handed out. */
+  itemLost(piece: Piece): void
   /** An element in which the document broke off. */
   itemCut(piece: Piece): void
   /** The element at `from` outgrew `maxFrame`. */
@@ -42,15 +56,33 @@ export interface ElementOptions {
 
 /**
  * Walks over an element whose end could not be guessed, and hands it out if it is an item, which is one that is
- * selected. Only an item is held, and only up to `maxFrame`; of anything else the bytes go by.
+ * selected. Only an item is held, and only up to `maxFrame`; of anything else no more than the reader of the ladder
+ * may need.
+ *
+ *     walk ──end──▶ over? ──▶ end            a strict element, and what follows it
+ *       │             │
+ *       ╰─────odd─────┴──▶ broken ──▶ end, tag or lost
  */
 export class ElementWalk {
   readonly #scan: Scan
   readonly #walk: Walk
   readonly #options: ElementOptions
-  /** Where the item begins; -1 while what is walked over is not wanted, or too long to be held. */
-  #from = -1
+  #mode: 'walk' | 'after' | 'broken' = 'walk'
+  /** Where the element begins. */
+  #from = 0
+  #first: number | undefined = 0
+  /** It is held, to be handed out. */
+  #item = false
   #path = ''
+  #inArray = false
+  #outer: ElementPlace['outer'] = 'none'
+  /** It was too long, and that has been said. */
+  #reported = false
+  /** So much of a broken element, and of what follows, is looked at next. */
+  #size = 0
+  #indent = -1
+  /** What broken elements may cost beyond their own bytes, which are paid back. */
+  #credit = MAX_CREDIT
 
   constructor(scan: Scan, options: ElementOptions) {
     this.#scan = scan
@@ -58,53 +90,79 @@ export class ElementWalk {
     this.#options = options
   }
 
-  /** Begins with the element at which the document is; `path` is undefined if it is no item. */
-  begin(doc: DocumentState, path: string | undefined): void {
-    const item = path !== undefined
+  /** Begins with the element at which the document is; `item` if it is handed out. */
+  begin(doc: DocumentState, path: string, item: boolean): void {
     const outer = doc.levels.at(-2)
-    this.#from = item ? doc.at : -1
-    this.#path = path ?? ''
-    this.#walk.begin(doc.at, {
-      strict: doc.isDoubtful(),
-      inArray: doc.levels.at(-1)?.array === true,
-      outer: outer === undefined ? 'none' : outer.array ? 'array' : 'object',
-      item,
-    })
+    this.#mode = 'walk'
+    this.#from = doc.at
+    this.#first = this.#scan.byte(doc.at)
+    this.#item = item
+    this.#reported = false
+    this.#path = path
+    this.#inArray = doc.levels.at(-1)?.array === true
+    this.#outer = outer === undefined ? 'none' : outer.array ? 'array' : 'object'
+    this.#walk.begin(doc.at)
   }
 
-  /** Goes on as far as there are bytes. An item that outgrew `maxFrame` is let go, and the walk is not over then. */
-  run(doc: DocumentState): Walked | 'too long' {
+  /**
+   * Goes on as far as there are bytes. An item that outgrew `maxFrame` is let go, and the walk is not over then.
+   * `odd` is for a document that is none if it is not JSON; otherwise, an element whose end is not known is `lost`.
+   */
+  run(doc: DocumentState): Walked | 'too long' | 'lost' {
     const { end, sink } = this.#options
-    const limit = this.#from >= 0 ? this.#scan.limit(this.#from) : Number.POSITIVE_INFINITY
-    const limited = end.bound >= limit
-    const walked = this.#walk.run(limited ? limit : end.bound, limited)
-    if (walked === 'wait' && limited && !this.#walk.closed) {
-      sink.itemTooLong(this.#path, this.#from)
-      this.#walk.letGo()
-      this.#from = -1
-      return 'too long'
+    if (this.#mode === 'walk') {
+      const limit = this.#item ? this.#scan.limit(this.#from) : Number.POSITIVE_INFINITY
+      const limited = end.bound >= limit
+      const walked = this.#walk.run(limited ? limit : end.bound)
+      if (walked === 'wait' && limited) {
+        sink.itemTooLong(this.#path, this.#from)
+        this.#item = false
+        this.#reported = true
+        return 'too long'
+      }
+      if (walked === 'wait' || walked === 'tag') return walked
+      if (walked === 'odd') {
+        if (doc.isDoubtful()) return 'odd'
+        this.#break()
+      } else if (this.#item && this.#walk.closed) this.#mode = 'after'
+      else return this.#endAt(doc, this.#walk.to)
     }
-    if (walked === 'end') {
-      if (this.#from >= 0) {
-        this.#compare(doc.levels.at(-1) as Level, doc)
-        this.#take(doc, this.#walk.to, false)
-      } else if (this.#walk.odd) doc.odd = true
+    if (this.#mode === 'after') {
+      const over = this.#isOver()
+      if (over === undefined) return 'wait'
+      if (over) return this.#endAt(doc, this.#walk.to)
+      this.#break()
     }
-    return walked
+    return this.#readBroken(doc)
   }
 
   /** The document is over inside the element: true if that was an item, which is handed out as far as it goes. */
   breakOff(doc: DocumentState, to: number): boolean {
-    if (this.#from < 0) return false
-    this.#take(doc, to, true)
+    if (!this.#item) return false
+    this.#options.sink.itemCut(this.#piece(doc, to))
     return true
   }
 
   /** The same for an item that is a whole string, of which only the end could not be sure: true if it was one. */
   takeString(doc: DocumentState): boolean {
-    if (this.#from < 0 || !this.#walk.wholeString) return false
-    this.#take(doc, this.#walk.to, false)
+    if (!this.#item || this.#mode !== 'walk' || !this.#walk.wholeString) return false
+    this.#endAt(doc, this.#walk.to)
     return true
+  }
+
+  /** Where it begins. */
+  get from(): number {
+    return this.#from
+  }
+
+  /** Its first byte. */
+  get first(): number | undefined {
+    return this.#first
+  }
+
+  /** How far the inside of an item that was lost is indented; -1 if that says nothing. */
+  get indent(): number {
+    return this.#indent
   }
 
   /** How far it has come; when it has ended, where to go on. */
@@ -112,55 +170,184 @@ export class ElementWalk {
     return this.#walk.at
   }
 
-  /** The comma after the element has been passed, too. */
-  get passedComma(): boolean {
-    return this.#walk.passedComma
-  }
-
   /** Where the string begins whose end has not been seen; -1 outside strings. */
   get openString(): number {
-    return this.#walk.openString
+    return this.#mode === 'walk' ? this.#walk.openString : -1
   }
 
   /** The first position that is still needed. */
   get keep(): number {
-    return this.#from >= 0 ? this.#from : this.#walk.keep
+    return this.#item || this.#isHeld() ? this.#from : this.#walk.keep
   }
 
-  /** Learns from a whole element what its neighbours begin with, or makes sure that they are asked for it. */
-  #compare(level: Level, doc: DocumentState): void {
-    const { ending, to } = this.#walk
+  /** What is no item is still held while the ladder might be asked where it ends. */
+  #isHeld(): boolean {
+    return this.#mode !== 'walk' || this.#walk.at - this.#from <= MAX_BROKEN
+  }
+
+  #break(): void {
+    this.#mode = 'broken'
+    this.#size = this.#walk.at - this.#from + FIRST_LOOK
+  }
+
+  //  {"a":1}  , {"a":2}       {"a":1}},{"a":2}
+  //         ^^^^^ as it should be    ^ a bracket too many
+  /** Whether what follows can follow a whole value; undefined if the bytes at hand do not tell. */
+  #isOver(): boolean | undefined {
+    const { end } = this.#options
     const { view, base } = this.#scan.tape
-    const inside = view.subarray(this.#from + 1 - base, to - base)
-    // With line breaks and indentation in it, what neighbours begin with is nowhere inside one of them.
-    if (level.head?.includes(LF) && inside.includes(level.head)) this.#walk.unbalanced = true
-    if (!this.#walk.unbalanced) {
-      if (level.array) learnHead(level, this.#scan, this.#from, to)
-      return
+    const stop = end.bound - base
+    let i = this.#walk.to - base
+    const from = i
+    while (i < stop && isBlank(view[i])) i++
+    if (this.#inArray && view[i] === COMMA && i < stop) {
+      do i++
+      while (i < stop && isBlank(view[i]))
+      if (i < stop && isBracket(view[i])) return true
     }
-    doc.lost = level
-    if (ending === 'known') return
-    const head = level.head ?? headAt(view, this.#from - base)
-    const nested = head && inside.includes(head)
-    doc.neighbour = !head || nested || level.nested || ending === 'unknown' ? 'unknown' : head
+    if (i < stop && view[i] === LESS) {
+      const tag = end.tagAt(i + base, end.bound)
+      if (tag !== false) return tag
+    }
+    const full = stop - from >= LOOK_AFTER
+    const text = view.toString('utf8', from, Math.min(stop, from + LOOK_AFTER))
+    const over = isElementOver(text, this.#place(end.final && !full))
+    // Where nothing is to be seen for so long, it is believed.
+    return over === undefined && full ? view[i] !== SLASH : over
   }
 
-  #take(doc: DocumentState, to: number, cut: boolean): void {
+  /** Asks the reader of the ladder where the element ends, with more and more of what follows. */
+  #readBroken(doc: DocumentState): Walked | 'lost' {
+    const { end } = this.#options
+    const { view, base } = this.#scan.tape
+    const from = this.#from - base
+    while (from >= 0 && this.#size <= MAX_BROKEN && this.#credit > 0) {
+      let stop = from + this.#size
+      // A tag may begin before the stop and end after it.
+      const seen = stop + end.closer.length
+      const known = end.bound - base
+      if (known < seen && !end.final) return 'wait'
+      const tag = end.firstTag(this.#walk.lastToken, Math.min(seen, known) + base) - base
+      const final = known <= stop || (tag >= 0 && tag < stop)
+      if (final) stop = tag >= 0 ? tag : known
+      while (!final && isContinuation(view[stop])) stop--
+      const text = view.toString('utf8', from, stop)
+      // What is no UTF-8 has other places in the text.
+      if (Buffer.byteLength(text) !== stop - from) break
+      this.#credit -= text.length
+      const ending = elementEnd(text, this.#place(final))
+      if (typeof ending === 'number') {
+        // What is indented less than the inside of the element is its neighbour.
+        if (holdsNeighbour(text.slice(0, ending), this.#innerIndent())) break
+        return this.#endAt(doc, this.#from + Buffer.byteLength(text.slice(0, ending)))
+      }
+      if (ending === 'cut' || (ending === 'more' && final)) {
+        this.#walk.at = stop + base
+        return tag >= 0 ? 'tag' : 'wait'
+      }
+      if (ending === 'unknown') break
+      this.#size *= 4
+    }
+    return this.#lose(doc)
+  }
+
+  #lose(doc: DocumentState): 'lost' {
+    const { sink } = this.#options
+    this.#indent = this.#item && this.#inArray && !this.#isNextBroken() ? this.#innerIndent() : -1
+    const to = this.#lostTo()
+    if (this.#item && this.#walk.at > this.#scan.limit(this.#from)) sink.itemTooLong(this.#path, this.#from)
+    else if (!this.#reported) sink.itemLost(this.#piece(doc, to))
+    this.#item = false
+    return 'lost'
+  }
+
+  //  {"a":1},"b":2},{"a":3}
+  //         ^ one too many, or the next element has one too few
+  #isNextBroken(): boolean {
+    if (!this.#walk.closed) return false
+    const { view, base } = this.#scan.tape
+    let i = this.#walk.to - base
+    while (isBlank(view[i])) i++
+    return view[i] !== CLOSE_BRACE && view[i] !== CLOSE_BRACKET
+  }
+
+  //  {
+  //    "a": 1
+  //  ^^ so many blanks
+  #innerIndent(): number {
+    const { view, base } = this.#scan.tape
+    let i = this.#from - base
+    if (i < 0 || view[i] !== OPEN_BRACE) return -1
+    if (view[++i] === CR) i++
+    if (view[i] !== LF) return -1
+    const line = ++i
+    while (view[i] === SPACE || view[i] === TAB) i++
+    return view[i] === QUOTE && i > line ? i - line : -1
+  }
+
+  /** Where the frame of a lost element ends: before what may be its neighbour. */
+  #lostTo(): number {
+    const { view, base } = this.#scan.tape
+    const stop = this.#walk.at - base
+    const from = this.#from - base
+    if (from < 0) return this.#walk.at
+    for (let lf = view.indexOf(LF, from); lf >= 0 && lf < stop; lf = view.indexOf(LF, lf + 1)) {
+      let i = lf + 1
+      while (view[i] === SPACE || view[i] === TAB) i++
+      if (i - lf - 1 < this.#indent) return lf + base
+    }
+    return this.#walk.at
+  }
+
+  #endAt(doc: DocumentState, to: number): 'end' {
     const { sink, guess } = this.#options
-    guess.read(this.#from, to)
-    const { unbalanced } = this.#walk
-    const piece = { from: this.#from, to, path: this.#path, why: doc.whyNow(), unbalanced }
-    if (cut) sink.itemCut(piece)
-    else sink.item(piece)
-    doc.odd = false
-    this.#from = -1
+    const broken = this.#mode === 'broken'
+    if (broken) this.#walk.at = to
+    if (this.#item) {
+      guess.read(this.#from, to)
+      if (to > this.#scan.limit(this.#from)) sink.itemTooLong(this.#path, this.#from)
+      else sink.item(this.#piece(doc, to))
+      doc.odd = false
+    } else if (broken) doc.odd = true
+    this.#credit = Math.min(MAX_CREDIT, this.#credit + (to - this.#from) * PAID_BACK)
+    return 'end'
+  }
+
+  #piece(doc: DocumentState, to: number): Piece {
+    return { from: this.#from, to, path: this.#path, why: doc.whyNow() }
+  }
+
+  #place(final: boolean): ElementPlace {
+    return { inArray: this.#inArray, outer: this.#outer, final }
   }
 }
 
-/** Remembers what the first element that is an object begins with, and whether objects inside it begin alike. */
-export function learnHead(level: Level, scan: Scan, from: number, to: number): void {
-  if (level.head) return
-  const { view, base } = scan.tape
-  level.head = headAt(view, from - base)
-  level.nested = level.head !== undefined && view.subarray(from + 1 - base, to - base).includes(level.head)
+/** More of a broken element is not read. The ladder does not repair more, either. */
+const MAX_BROKEN = 1 << 16
+/** What is looked at behind the place that is not JSON, at first. */
+const FIRST_LOOK = 1024
+const LOOK_AFTER = 512
+const MAX_CREDIT = 1 << 22
+const PAID_BACK = 256
+
+/** Whether a byte of UTF-8 goes on with a character. */
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80
+}
+
+//  {
+//    "a": 1 /*
+//  },
+//  {            of the same layout, but indented less than the inside
+//    "a": */ 2
+/** Whether a text holds a neighbour of the object that it begins with, as far as the layout tells. */
+function holdsNeighbour(text: string, indent: number): boolean {
+  if (indent < 0) return false
+  const inner = text.slice(1, text.indexOf('\n') + 1 + indent)
+  for (let at = text.indexOf(`{${inner}`, 1); at >= 0; at = text.indexOf(`{${inner}`, at + 1)) {
+    const line = text.lastIndexOf('\n', at) + 1
+    if (at - line < indent && text.slice(line, at).trim() === '' && text[at + 1 + inner.length] === '"')
+      return true
+  }
+  return false
 }

@@ -85,9 +85,6 @@ export interface Level {
   index: number
   /** What every element is, if none has a place of its own. */
   readonly every: Place | undefined
-  /** What its elements begin with, as far as that is known, and whether objects inside them begin alike. */
-  head: Buffer | undefined
-  nested: boolean
   /** The path of the elements so far as it is the same for a thousand of them. */
   stem: string
   thousand: number
@@ -110,8 +107,6 @@ export function newLevel(
     selections,
     index: 0,
     every,
-    head: undefined,
-    nested: false,
     thousand: -1,
     stem: '',
   }

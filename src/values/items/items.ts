@@ -10,7 +10,7 @@ import { climb, climbStrictly, type Miss } from '../ladder/ladder.ts'
 import type { Outcome } from '../outcome.ts'
 import type { UnmatchedText } from '../unmatched-text.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from '../verdict.ts'
-import { documentMachine, seek } from './documents.ts'
+import { documentFinder, documentMachine } from './documents.ts'
 import type { ItemSink, Piece } from './element-walk.ts'
 import type { Selection } from './item-paths.ts'
 
@@ -89,13 +89,16 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
       return true
     },
     item(piece) {
-      if (piece.unbalanced) emit(badOf(frameOf(piece), UNBALANCED, label))
-      else judge(frameOf(piece), piece.why)
+      judge(frameOf(piece), piece.why)
+    },
+    itemLost(piece) {
+      sink.found()
+      emit(badOf(frameOf(piece), LOST, label))
     },
     itemCut(piece) {
       const frame: Frame = { ...frameOf(piece), open: true }
       // Half a number may look like a whole one, so only what has brackets can be closed.
-      const closes = rules.partial && !piece.unbalanced && /^[{[]/.test(frame.text)
+      const closes = rules.partial && /^[{[]/.test(frame.text)
       const result = closes ? climb(frame.text, rules) : CUT
       if (result.ok && result.incomplete) emit(goodOf(frame, result, piece.why))
       else emit(badOf(frame, result.ok ? CUT : { ...result, code: 'TRUNCATED' }, label))
@@ -154,7 +157,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
 
   const needsPayload = tag === undefined
   const machine = documentMachine(scan, { selections, tag: tag ?? 'json', needsPayload, sink })
-  const outside = seek(scan, machine, { tag, loose: rules.check !== undefined })
+  const outside = documentFinder(scan, machine, { tag, loose: rules.check !== undefined })
   return {
     ...feed(scan, outside.look, options.turn ?? Number.POSITIVE_INFINITY),
     close() {
@@ -165,11 +168,11 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
 
 /** The document broke off: no rung was climbed, and none could help. */
 const CUT: Miss = { ok: false, code: 'TRUNCATED', detail: '', notes: [], strict: false, repaired: false }
-/** Where the element ends is a guess, so its value would be one, too. */
-const UNBALANCED: Miss = {
+/** What follows may be inside of it, so nothing is handed out any more. */
+const LOST: Miss = {
   ok: false,
   code: 'INVALID_JSON',
-  detail: 'its brackets do not match',
+  detail: 'where it ends cannot be known',
   notes: [],
   strict: false,
   repaired: false,

@@ -427,7 +427,7 @@ function isValueAt(text: string, at: number): boolean {
 }
 
 /** A key, with or without quotes, and its colon. */
-function isKeyAt(text: string, at: number): boolean {
+export function isKeyAt(text: string, at: number): boolean {
   if (!isQuote(text.charCodeAt(at))) return bareKeyEnd(text, at) >= 0
   const close = closingQuote(text, at, at + MAX_WORD)
   return close >= 0 && text.charCodeAt(skipBlanks(text, close + 1)) === COLON

@@ -5,6 +5,8 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  EQUALS,
+  HASH,
   isBlank,
   LESS,
   LF,
@@ -12,6 +14,7 @@ import {
   OPEN_BRACKET,
   PLUS,
   QUOTE,
+  SEMICOLON,
   SLASH,
   TILDE,
 } from '../../json/characters.ts'
@@ -55,6 +58,8 @@ export class Reading {
   at = 0
   state: State = 'value'
   level: Level | undefined = undefined
+  /** The level of the value that is read: in a container, for one of its elements. */
+  base: Level | undefined = undefined
   edits: Edit | undefined = undefined
   token: Token = NO_TOKEN
   /** The last comma, if a closing bracket would make it a trailing one; -1 for none. */
@@ -124,7 +129,7 @@ export class Reading {
     this.at = at
     this.comma = -1
     this.valueEnd = at
-    this.state = this.level === undefined ? 'end' : 'comma'
+    this.state = this.level === this.base ? 'end' : 'comma'
   }
 
   #step(unit: number): boolean {
@@ -343,11 +348,8 @@ function withoutEditAt(edits: Edit | undefined, at: number): Edit | undefined {
 }
 
 const NO_TOKEN: Token = { kind: 'other', from: 0, to: 0, key: false, edits: undefined }
-const EQUALS = 0x3d
-const SEMICOLON = 0x3b
 const WIDE_COMMA = 0xff0c
-const WIDE_COLON = 0xff1a
-const HASH = 0x23
+export const WIDE_COLON = 0xff1a
 
 /** What a writer puts after a comma: nothing, a blank, or a line break. */
 export type Spacing = 'tight' | 'blank' | 'line'
@@ -384,7 +386,7 @@ function unusualEnd(text: string, at: number): number {
   return at
 }
 
-function isUnusualBlank(unit: number): boolean {
+export function isUnusualBlank(unit: number): boolean {
   if (unit < 0xa0) return unit === 0x0b || unit === 0x0c
   return (
     unit === 0xa0 ||

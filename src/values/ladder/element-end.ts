@@ -1,0 +1,288 @@
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  isBlank,
+  isBracket,
+  OPEN_BRACE,
+  QUOTE,
+  SLASH,
+} from '../../json/characters.ts'
+import { guessesFor, isKeyAt } from './guesses.ts'
+import { isQuote } from './quotes.ts'
+import { isStructureAt } from './structure.ts'
+import { type Level, Reading, skipBlanks } from './tolerant-reader.ts'
+
+/** Where an element is. */
+export interface ElementPlace {
+  /** In an array, or a member of an object. */
+  readonly inArray: boolean
+  /** What holds that array or object. */
+  readonly outer: 'none' | 'array' | 'object'
+  /** Nothing follows the text. */
+  readonly final: boolean
+}
+
+/** Where it ends; or that the text breaks off in it, that more text is needed, or that it cannot be known. */
+export type Ending = number | 'cut' | 'more' | 'unknown'
+
+/**
+ * Finds the end of the element that a text begins with, which is not JSON: where the reader of the ladder says that
+ * it ends, if all its readings with the fewest guesses say the same and a neighbour follows.
+ *
+ *     {"a":"5" tall", /* } *\/ b: [1]},{"a":"7"},…
+ *                                    ^ end      ^ the neighbour is read, too
+ *
+ * What the ladder cannot read, like `{"a":}`, ends where its brackets say, provided that quotes are where they
+ * belong.
+ */
+export function elementEnd(text: string, place: ElementPlace): Ending {
+  const { ends, cut, more, breaksOff, stopped } = readFrom(text, 0, place, true)
+  if (more || (cut && !place.final)) return 'more'
+  if (ends.size === 1) return [...ends][0]!
+  if (ends.size > 1) return 'unknown'
+  const plain = plainEnd(text, 0, place.inArray)
+  const follows = plain < 0 ? false : isFollowed(text, plain, place, true)
+  if (follows === 'more') return 'more'
+  if (follows === true) return plain
+  if (breaksOff || follows === 'nothing') return 'cut'
+  return !place.final && text.length < stopped + ENOUGH ? 'more' : 'unknown'
+}
+
+/** So much text behind the place that is not JSON shows whether there is a way to read it. */
+const ENOUGH = 2048
+
+interface Readings {
+  /** Where the value ends by the readings with the fewest guesses. */
+  readonly ends: ReadonlySet<number>
+  /** A reading comes to the end of the text inside the value. */
+  readonly cut: boolean
+  /** What follows the value cannot be seen. */
+  readonly more: boolean
+  /** The text as it is comes to its end inside the value, or right behind it. */
+  readonly breaksOff: boolean
+  /** Where the first reading stopped. */
+  readonly stopped: number
+}
+
+/** Reads the value at `at`, as `mend` reads a whole text. With `looksOn`, what follows must be able to follow it. */
+function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolean): Readings {
+  const level: Level = { array: place.inArray, up: undefined }
+  const first = new Reading(text)
+  first.at = at
+  first.level = level
+  first.base = level
+  const open = [first]
+  const ends = new Set<number>()
+  let fewest = Number.POSITIVE_INFINITY
+  let cut = false
+  let more = false
+  let breaksOff = false
+  let stopped = 0
+  let budget = MAX_READS * (text.length - at) + LEAST_WORK
+  const endAt = (end: number, guesses: number) => {
+    if (guesses < fewest) ends.clear()
+    fewest = Math.min(fewest, guesses)
+    ends.add(end)
+  }
+  for (let reading = open.pop(); reading; reading = open.pop()) {
+    if (reading.guesses > fewest) continue
+    const from = reading.at
+    const run = reading.run()
+    if (reading === first) {
+      stopped = reading.at
+      breaksOff = run === 'cut' || reading.unclosed
+    }
+    budget -= reading.at - from + WORK_PER_GUESS
+    if (budget < 0) return { ends: new Set([-1, -2]), cut: false, more: false, breaksOff: false, stopped }
+    if (reading.state === 'end') {
+      const { valueEnd, guesses } = reading
+      if (hasOddComment(reading)) continue
+      const follows = looksOn ? isFollowed(text, valueEnd, place, guesses > 0) : true
+      if (follows === 'more') more = true
+      // At the end of a text that breaks off, a guess proves nothing.
+      else if (follows === 'nothing' && guesses > 0) breaksOff = true
+      else if (follows) endAt(valueEnd, guesses)
+      else if (guesses < fewest) {
+        //  ["a "b" c","d"]   [{"a":1,} {"a":2}]
+        //      ^ it goes on           ^ a comma is missing
+        const goesOn = reading.copy()
+        goesOn.state = 'comma'
+        for (const next of guessesFor(goesOn)) {
+          if (next.guess !== 'comma') open.push(next)
+          else if (isCommaMissing(text, next.at, place)) endAt(valueEnd, next.guesses)
+        }
+      }
+    } else if (run === 'cut' || (reading.unclosed && !place.final)) {
+      cut = true
+    } else {
+      if (reading.unclosed) cut = true
+      if (reading.guesses < fewest) open.push(...guessesFor(reading).reverse())
+    }
+  }
+  return { ends, cut, more, breaksOff, stopped }
+}
+
+/** Whether a comment holds the start of another one: the first may have been none. */
+function hasOddComment({ text, edits }: Reading): boolean {
+  for (let edit = edits; edit; edit = edit.before) {
+    if (edit.kind === 'dropped a comment' && text.slice(edit.from + 2, edit.to).includes('/*')) return true
+  }
+  return false
+}
+
+const MAX_READS = 8
+const LEAST_WORK = 1 << 12
+const WORK_PER_GUESS = 64
+
+/** Two objects, or two strings: between others a comma is hardly missing. In an object, a key must follow. */
+function isCommaMissing(text: string, at: number, { inArray }: ElementPlace): boolean {
+  if (!inArray) return isKeyAt(text, at)
+  const unit = text.charCodeAt(at)
+  return unit === text.charCodeAt(0) && (unit === OPEN_BRACE || (unit === QUOTE && !isKeyAt(text, at)))
+}
+
+/**
+ * Whether what follows can follow a whole element; `nothing` if the text is over. If the end is a `guess`, the
+ * neighbour must be of the same kind.
+ */
+function isFollowed(
+  text: string,
+  end: number,
+  place: ElementPlace,
+  guess: boolean,
+): boolean | 'nothing' | 'more' {
+  const { inArray, outer, final } = place
+  const at = skipBlanks(text, end)
+  const behind = skipBlanks(text, at + 1)
+  if (at >= text.length) return final ? 'nothing' : 'more'
+  const unit = text.charCodeAt(at)
+  if (unit === (inArray ? CLOSE_BRACKET : CLOSE_BRACE)) {
+    if (behind >= text.length) return final ? true : 'more'
+    const next = text.charCodeAt(behind)
+    if (outer === 'none') return !isStructureAt(text, at + 1)
+    if (next === (outer === 'array' ? CLOSE_BRACKET : CLOSE_BRACE)) return true
+    return next === COMMA && (outer === 'array') !== isKeyAt(text, skipBlanks(text, behind + 1))
+  }
+  if (unit !== COMMA) return false
+  if (behind >= text.length) return final ? true : 'more'
+  if (text.charCodeAt(behind) === (inArray ? CLOSE_BRACKET : CLOSE_BRACE)) return true
+  if (isKeyAt(text, behind) === inArray) return false
+  if (!inArray) return true
+  const kind = kindOf(text, behind)
+  if (guess && kind !== '' && kind !== kindOf(text, 0)) return false
+  const next = readFrom(text, behind, place, false)
+  for (const end of next.ends) {
+    const then = skipBlanks(text, Math.max(end, 0))
+    if (then >= text.length) return final ? true : 'more'
+    if (end >= 0 && (',]'.includes(text[then]!) || isBracket(text.charCodeAt(then)))) return true
+  }
+  if (next.ends.size > 0) return false
+  if (next.cut) return final ? true : 'more'
+  return plainEnd(text, behind, true) >= 0
+}
+
+/** What a value begins with; blank for words and numbers. */
+function kindOf(text: string, at: number): string {
+  return '{["'.includes(text[at]!) ? text[at]! : ''
+}
+
+/** Whether a strict element is over, by the next few characters; undefined if they do not tell. */
+export function isElementOver(text: string, place: ElementPlace): boolean | undefined {
+  const { inArray, final } = place
+  const at = skipBlanks(text, 0)
+  if (at >= text.length) return final ? true : undefined
+  const unit = text.charCodeAt(at)
+  if (unit === COLON) return false
+  if (!inArray) return unit !== CLOSE_BRACKET
+  // A comment that may end later.
+  if (unit === SLASH && !final) return undefined
+  if (unit !== COMMA) return unit === CLOSE_BRACKET || isBracket(unit)
+  const next = skipBlanks(text, at + 1)
+  const first = text.charCodeAt(next)
+  if (next >= text.length || first === SLASH) return final ? true : undefined
+  if (isBracket(first)) return true
+  if (first === CLOSE_BRACE || isKeyAt(text, next)) return false
+  const close = first === QUOTE ? stringEnd(text, next + 1) : text.slice(next).search(/[,\]}]/)
+  if (close < 0) return final ? true : undefined
+  if (first !== QUOTE) return true
+  // A string that is no key is followed by another element, or it has lost a quote.
+  const then = skipBlanks(text, close + 1)
+  return then < text.length ? ',]'.includes(text[then]!) : final ? true : undefined
+}
+
+//  {"a":,"b":[1 2]}     tru     {\"a\":1}
+//                 ^ end    ^ end        ^ end
+/** Where a value ends by its brackets alone; -1 if quotes are where none belong, or brackets do not match. */
+function plainEnd(text: string, from: number, inArray: boolean): number {
+  const open: number[] = []
+  const escaped = isEscapedOnce(text, from)
+  let last = COMMA
+  for (let at = from; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (isBlank(unit)) continue
+    if (escaped && unit === BACKSLASH && text.charCodeAt(at + 1) !== QUOTE) {
+      at++
+      continue
+    }
+    if (unit === QUOTE || (escaped && unit === BACKSLASH)) {
+      const end = escaped ? escapedStringEnd(text, at + 2) : stringEnd(text, at + 1)
+      if (end < 0 || !OPENERS.has(last)) return -1
+      at = end
+      last = QUOTE
+      continue
+    }
+    if (open.length === 0 && (unit === COMMA || unit === CLOSE_BRACE || unit === CLOSE_BRACKET)) {
+      const closes = unit === COMMA || inArray === (unit === CLOSE_BRACKET)
+      return closes && last !== QUOTE && last !== COMMA ? trimmedEnd(text, at) : -1
+    }
+    if (isBracket(unit)) {
+      if (!OPENERS.has(last) || open.length > MAX_OPEN) return -1
+      open.push(unit)
+    } else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) {
+      if (open.pop() !== unit - 2) return -1
+      if (open.length === 0) return at + 1
+    } else if (isQuote(unit) || NEVER.includes(text[at]!) || (unit === COLON && open.length === 0)) return -1
+    else if (last === QUOTE && unit !== COMMA && unit !== COLON) return -1
+    last = unit
+  }
+  return -1
+}
+
+const MAX_OPEN = 1024
+/** What is before a string or a bracket. */
+const OPENERS = new Set([...'{[,:'].map((one) => one.charCodeAt(0)))
+/** Comments, and what else may hide a bracket. */
+const NEVER = '/#\\<'
+
+function stringEnd(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === BACKSLASH) at++
+    else if (unit === QUOTE) return at
+  }
+  return -1
+}
+
+/** The quote of a string that was escaped once too often: three backslashes are before one inside it. */
+function escapedStringEnd(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0
+    while (text.charCodeAt(at - backslashes - 1) === BACKSLASH) backslashes++
+    if (backslashes === 1) return at
+    if (backslashes === 0) return -1
+  }
+  return -1
+}
+
+function isEscapedOnce(text: string, from: number): boolean {
+  return /^[{[][\s\\nrt{[]{0,99}\\"/.test(text.slice(from, from + 128))
+}
+
+function trimmedEnd(text: string, end: number): number {
+  let at = end
+  while (isBlank(text.charCodeAt(at - 1))) at--
+  return at
+}
