@@ -190,8 +190,11 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
         rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\\d+.TFNI-]/.test(whole.slice(0, 4200))
       if (!scalar && !beginsBroken(whole)) return
       const result = climb(whole, rules)
-      if (result.ok) good({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
-      else if (!scalar && !result.strict && !result.repaired)
+      if (result.ok) {
+        // JSON as it is would have been found; here it may only be what other blanks hide.
+        if (!scalar || result.changes.length > 0)
+          good({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
+      } else if (!scalar && !result.strict && !result.repaired)
         bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
     }
 

@@ -93,7 +93,7 @@ const isoDate = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\
 const beginsText = /^[\p{L}\p{N}\p{Extended_Pictographic}_$]/u
 const sentence = /^\d+(?: \p{L}+){3,}/u
 /** Quotes, brackets and colons do not belong to plain text: where it ends would be a guess. */
-const forbidden = /["“”„‟`{}[\]:,]|\\(?![\\/bfnrt])|;(?! )|[\u0000-\u001f]/u
+const forbidden = /["“”„‟`{}[\]:,]|\\(?!n)|;(?! )|[\u0000-\u001f]/u
 const literals = new Set(['true', 'false', 'null'])
 const otherLiterals = ['none', 'nan', 'undefined', 'infinity']
 const foreignLiterals = new Map([
