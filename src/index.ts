@@ -7,6 +7,7 @@ export type { AskOptions, AttemptInfo } from './ask/options.ts'
 export { type Failure, type RetryPrompt, retryInChinese, retryInEnglish } from './ask/retry-prompt.ts'
 export { type Progress, type SnapshotOptions, type Snapshots, snapshots } from './ask/snapshots.ts'
 export {
+  type Change,
   type Code,
   codes,
   type FailedAttempt,
@@ -74,7 +75,14 @@ export { type ParseOptions, parse, tryParse } from './values/parse.ts'
 export type { Pick } from './values/pick.ts'
 export { type JsonSchema, jsonSchema } from './values/schema/json-schema.ts'
 export type { Schema, Value } from './values/schema/schema.ts'
-export { type Normalizer, type ValuesOptions, valueStage, values } from './values/values.ts'
+export {
+  type Normalizer,
+  type OutcomeOptions,
+  outcomeStage,
+  type ValuesOptions,
+  valueStage,
+  values,
+} from './values/values.ts'
 export { type Adapter, adapters, findAdapter } from './work/adapter.ts'
 export type { Delivery, WorkAudit } from './work/audit.ts'
 export { brief } from './work/brief.ts'

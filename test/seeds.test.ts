@@ -38,7 +38,9 @@ describe('seed 000: deterministic repair of skill output', () => {
       ok: true,
       value: payload,
       repair_level: 'deterministic_generic',
-      notes: [{ code: 'OUTPUT_REPAIRED_GENERIC', changes: [expect.any(String)] }],
+      notes: [
+        { code: 'OUTPUT_REPAIRED_GENERIC', changes: [{ kind: expect.any(String), at: expect.any(Number) }] },
+      ],
     },
   ]
 

@@ -25,15 +25,15 @@ export type Call = (request: AskRequest) => Answer | Promise<Answer>
 /** Whether an answer comes in pieces. Throws for what is no answer at all. */
 export function isStream(answer: Answer): answer is AsyncIterable<string | Uint8Array> {
   if (typeof answer === 'string') return false
-  // The cast is the door: a call of somebody else may answer with anything.
+  // The cast is the door: the call is the caller's code, and may answer with anything.
   const streams = typeof (answer as AsyncIterable<string> | null)?.[Symbol.asyncIterator] === 'function'
   if (streams) return true
   throw new Fault('BAD_OPTION', 'the call must answer with text, a Readable or an async iterable of text')
 }
 
 /**
- * Asks somebody, but not if the signal is aborted, and waits no longer than until it is: a call that does not
- * look at its signal must not hold us. What it answers after that goes to `late`.
+ * Asks, unless the signal is aborted, and waits no longer than until it is: a call that ignores its signal must not
+ * hold us. What it answers after that goes to `late`.
  */
 export async function unlessAborted<T>(
   ask: () => T | PromiseLike<T>,
@@ -52,7 +52,7 @@ export async function unlessAborted<T>(
   try {
     return await Promise.race([aborted, promise])
   } catch (error) {
-    // It may still answer, or fail, when nobody waits for it any more, and that must not end the process.
+    // It may still answer, or fail, after we have stopped waiting, and that must not end the process.
     promise.then(late).catch(() => {})
     throw error
   } finally {
@@ -60,12 +60,12 @@ export async function unlessAborted<T>(
   }
 }
 
-/** Closes an answer that nobody wants any more, if it is a stream. */
+/** Closes an answer that came too late, if it is a stream. */
 export function leaveLate(answer: Answer): void {
   if (isStream(answer)) leave(answer, answer[Symbol.asyncIterator]())
 }
 
-/** Tells a stream that nobody reads on. What it thinks of that is of no account. */
+/** Tells a stream that we stop reading, and ignores its errors. */
 export function leave(answer: AsyncIterable<unknown>, pieces: AsyncIterator<unknown>): void {
   // A Readable that waits for its next piece hears of a `return` only after it, so it is destroyed.
   if (answer instanceof Readable) answer.on('error', () => {}).destroy()

@@ -42,7 +42,7 @@ export type Snapshot<T> =
 
 /**
  * Asks until an answer passes. The last snapshot is the value; the ones before it are only made if
- * somebody watches.
+ * `watch` is set.
  */
 export async function* attempts<S extends Schema | undefined>(
   call: Call,
@@ -134,12 +134,12 @@ function watcher<S extends Schema | undefined>(
   const check = subtreeCheck(options.normalize?.length ? undefined : options.schema)
   return (text) => {
     const progress = seen.push(text)
-    // The cast is the door: what has come of a value is a part of it, as far as anybody can know.
+    // The cast is the door: what has come of a value is a part of it, as far as can be known.
     return progress && (new Glimpse(progress, check(seen), attempt) as Snapshot<Value<S>>)
   }
 }
 
-/** A snapshot whose paths are only spelled out if somebody asks for them. */
+/** A snapshot whose paths are spelled out only when they are asked for. */
 class Glimpse {
   readonly done = false
   readonly value: unknown

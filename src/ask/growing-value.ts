@@ -45,7 +45,7 @@ export class GrowingValue implements Handler {
   #shown = true
   /** The string that was put last is not complete. */
   #partial = false
-  /** What has become complete since somebody asked. A list of all would grow with the document. */
+  /** What has become complete since the last time this was asked. A list of all would grow with the document. */
   #completed = new Completed()
 
   constructor(maxDepth: number) {

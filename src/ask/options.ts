@@ -28,7 +28,7 @@ export interface AskOptions<S extends Schema | undefined = Schema | undefined> e
   readonly cache?: Cache | undefined
   /** Milliseconds the cache may take for each answer; then it is not used, and CACHE_FAILED is noted. @default 10,000 */
   readonly maxCacheWait?: number | undefined
-  /** Stands for a schema or normalizers that are code, and for the model, in the key of the cache. @default none */
+  /** Represents a schema or normalizers that are code, and the model, in the key of the cache. @default none */
   readonly cacheKey?: string | undefined
   /** Aborting it rejects with its reason, and is passed to the call. */
   readonly signal?: AbortSignal | undefined

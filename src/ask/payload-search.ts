@@ -1,6 +1,22 @@
 import { openingScan } from '../frames/frames.ts'
 import type { Inside } from '../frames/scan.ts'
-import { BACKTICK, isBlank, isBracket, LF, OPEN_BRACE, TILDE } from '../json/characters.ts'
+import {
+  APOSTROPHE,
+  BACKTICK,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  isBlank,
+  isBracket,
+  isDigit,
+  isHighSurrogate,
+  LF,
+  MINUS,
+  OPEN_BRACE,
+  QUOTE,
+  TILDE,
+} from '../json/characters.ts'
 import { isPayloadFence } from '../values/ladder/payload-fence.ts'
 import { GrowingValue } from './growing-value.ts'
 
@@ -65,6 +81,10 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
     /** Brackets that opened, so far without anything that would tell them from prose. */
     let vague: GrowingValue | undefined
     let body: Body | undefined
+    /** The search in a body that has found it. */
+    let inner: PayloadSearch | undefined
+    /** What was found behind the closed value. */
+    let behind: 'value' | 'separator' | 'broken' | 'other' = 'value'
     /** On the line at hand is a fence mark, or a tag that can matter at its end. */
     let marked = false
     /** The first half of a character at the end of the text before. */
@@ -79,20 +99,43 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
     let placeUnits = 0
 
     function push(piece: string): GrowingValue | undefined {
-      if (settled) value!.push(piece, 0)
-      else {
-        const text = half + piece
-        half = isHigh(text.charCodeAt(text.length - 1)) ? text.slice(-1) : ''
-        const end = text.length - half.length
-        let at = 0
-        while (at < end && !settled) {
-          const from = at
-          at = stepEnd(text, at, end)
-          take(text.slice(from, at))
-        }
-        if (settled) value!.push(text, at)
+      if (settled) return readOn(piece, 0)
+      const text = half + piece
+      half = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : ''
+      const end = text.length - half.length
+      let at = 0
+      while (at < end && !settled) {
+        const from = at
+        at = stepEnd(text, at, end)
+        take(text.slice(from, at))
       }
-      return value
+      return settled ? readOn(text, at) : value
+    }
+
+    /** The payload is found: the rest of the text is for it, and for what looks at what follows it. */
+    function readOn(text: string, at: number): GrowingValue | undefined {
+      if (inner) return inner.push(text.slice(at))
+      read(value!, text, at)
+      return behind === 'broken' ? undefined : value
+    }
+
+    function read(found: GrowingValue, text: string, from: number): void {
+      const end = found.push(text, from)
+      if (found.done() && !lines) lookBehind(text, end)
+    }
+
+    //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
+    //         ^ broken            ^ broken           ^ not
+    //
+    /** A closed value before more JSON is no payload, it is a part of a broken one; so it is not shown any more. */
+    function lookBehind(text: string, from: number): void {
+      for (let at = from; at < text.length && (behind === 'value' || behind === 'separator'); at++) {
+        const unit = text.charCodeAt(at)
+        if (isBlank(unit)) continue
+        if (behind === 'separator') behind = mayGoOn(unit) ? 'broken' : 'other'
+        else if (unit === COMMA || unit === COLON) behind = 'separator'
+        else behind = unit === CLOSE_BRACE || unit === CLOSE_BRACKET ? 'broken' : 'other'
+      }
     }
 
     //  Sure: a > b\n```json\n{"a":1}\n```\n
@@ -120,12 +163,12 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
           return at
         }
       }
-      return at < end && isHigh(text.charCodeAt(at - 1)) ? at + 1 : at
+      return at < end && isHighSurrogate(text.charCodeAt(at - 1)) ? at + 1 : at
     }
 
     function take(text: string): void {
       if (vague) {
-        vague.push(text, 0)
+        read(vague, text, 0)
         vague = judged(vague)
       }
       const before = body
@@ -168,6 +211,7 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
       open.search ??= search(true, { ...BODY, loose, document: root })
       value = open.search.push(text) ?? value
       settled = open.search.settled()
+      if (settled) inner = open.search
     }
 
     function opened(kind: string, from: number, at: number, label = ''): void {
@@ -187,14 +231,15 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
     /** Reads a value from its bracket on. What the scanner read to know it as one is taken from the tape. */
     function begin(from: number, at: number): void {
       const found = new GrowingValue(maxDepth)
+      behind = 'value'
       const to = Math.max(at, stepOnTape)
       for (let seen = from, size = 64; seen < to && !found.failed(); size *= 2) {
         let end = Math.min(to, seen + size)
         while (end < to && isContinuation(scan.byte(end))) end++
-        found.push(scan.decode(seen, end), 0)
+        read(found, scan.decode(seen, end), 0)
         seen = end
       }
-      if (!found.failed()) found.push(step, unitsBefore(tape.origin(to) - stepInChannel))
+      if (!found.failed()) read(found, step, unitsBefore(tape.origin(to) - stepInChannel))
       vague = judged(found)
     }
 
@@ -221,8 +266,9 @@ const BEGUN = 3
 const MAX_STEP = 4096
 const GREATER = 0x3e
 
-function isHigh(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff
+/** Whether a value, or a key in quotes, may begin with this. */
+function mayGoOn(unit: number): boolean {
+  return unit === QUOTE || unit === APOSTROPHE || isBracket(unit) || isDigit(unit) || unit === MINUS
 }
 
 /** A byte inside a character. */

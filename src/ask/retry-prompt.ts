@@ -41,7 +41,7 @@ export const retryInChinese: RetryPrompt = ({ error }) =>
 export function retryText(prompt: RetryPrompt, failure: Failure): string {
   const text: unknown = prompt(failure)
   if (typeof text === 'string') return text
-  // Nobody waits for a promise here, and its failure must not end the process.
+  // A promise is not waited for, and its failure must not end the process.
   if (text instanceof Promise) text.catch(() => {})
   throw new Fault('BAD_OPTION', `retryPrompt must answer with a text at once, but gave ${typeof text}`)
 }
@@ -53,7 +53,7 @@ const MAX_PATH = 120
 /**
  * What is wrong, in words that are ours or the schema's. The values that were found are left out: a model
  * that reads its own mistake tends to repeat it, and the answer may hold instructions. The names of properties have to
- * stay, or nobody could tell where the mistake is; they are quoted.
+ * stay, or the model could not tell where the mistake is; they are quoted.
  */
 export function summaryOf(fault: Fault): string {
   const errors = (fault.errors ?? []).slice(0, MAX_ERRORS)

@@ -76,7 +76,7 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
 /** Each part of a value is then looked at no more than three times: alone, in its parent, in the whole. */
 const CHECKED_LEVELS = 2
 
-/** A snapshot. The paths are spelled out only if somebody asks for them. */
+/** A snapshot. The paths are spelled out only when they are asked for. */
 class Known implements Progress {
   readonly value: unknown
   readonly #completed: Completed

@@ -1,9 +1,10 @@
 import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
-import { type Code, type Fault, quote } from '../base/fault.ts'
+import { type Code, Fault, quote } from '../base/fault.ts'
 import type { Outcome } from '../values/outcome.ts'
 import { values } from '../values/values.ts'
 import { exits } from './exits.ts'
+import { explainValues } from './explain-values.ts'
 import { openInput, readObject, unreadable } from './input.ts'
 import { printer } from './print.ts'
 import { progress } from './progress.ts'
@@ -12,10 +13,13 @@ interface Flags {
   readonly schema?: string
   readonly tag?: string
   readonly lines?: boolean
+  readonly strict?: boolean
+  readonly envelope?: string
+  readonly explain?: boolean
   readonly items?: readonly string[]
   readonly pick: 'each' | 'first' | 'last'
   readonly partial?: boolean
-  readonly root: 'object' | 'any'
+  readonly root?: 'object' | 'any'
 }
 
 const examples = `
@@ -26,6 +30,7 @@ Exit codes: 0 a valid value, 2 bad usage, 3 nothing valid, 4 the input was cut i
 Examples:
   $ echo 'Sure: <json>{"a": 1,}</json>' | sluice values --tag json
   $ sluice values run.log --pick last --schema report.schema.json
+  $ sluice values run.log --explain
   $ sluice values huge.log --tag json --items 'issues.*' --schema issue.schema.json
   $ codex exec --json "fix the test" | sluice values --lines`
 
@@ -37,7 +42,13 @@ export function valuesCommand(exit: (code: number) => void): Command {
     .argument('[file]', 'the recorded output (default: stdin)')
     .option('--schema <file>', 'a JSON Schema that every value must pass')
     .option('--tag <name>', 'look only at blocks of this tag: json for <json>…</json>')
-    .option('--lines', 'look only at NDJSON lines')
+    .option('--lines', 'look only at NDJSON lines: each that begins like JSON is a value or a fault')
+    .option('--strict', 'with --lines: every line that is not blank must be a record')
+    .option('--envelope <field>', 'the field of an envelope that may hold the payload (default: response)')
+    .option(
+      '--explain',
+      'print, for people, every candidate: what was changed where, and why it was taken or not',
+    )
     .option(
       '--items <path>',
       'print the elements of a document one by one, as they close: issues.* (may be given again)',
@@ -50,16 +61,22 @@ export function valuesCommand(exit: (code: number) => void): Command {
     )
     .option('--partial', 'close a value that the input cut off, and list its incomplete paths')
     .addOption(
-      new Option('--root <kind>', 'what a value must be').choices(['object', 'any']).default('object'),
+      new Option('--root <kind>', 'what a value must be (default: any with a schema, else object)').choices([
+        'object',
+        'any',
+      ]),
     )
     .addHelpText('after', examples)
     .action(async (file: string | undefined, flags: Flags) => exit(await printValues(file, flags)))
 }
 
 async function printValues(file: string | undefined, flags: Flags): Promise<number> {
-  const { schema: schemaFile, ...options } = flags
+  const { schema: schemaFile, explain, strict, ...rest } = flags
+  if (strict && !rest.lines) throw new Fault('BAD_OPTION', '--strict goes with --lines')
   const schema = schemaFile === undefined ? undefined : await readObject(schemaFile, 'the schema')
-  const flow = values({ ...options, schema })
+  const options = { ...rest, lines: strict ? ('strict' as const) : rest.lines, schema }
+  if (explain) return explainValues(file, options)
+  const flow = values(options)
   const input = openInput(file)
   const print = printer()
   const tally = new Tally()
@@ -97,8 +114,8 @@ function recordOf(outcome: Outcome<unknown>): object {
     const { value, incomplete } = outcome
     return { ok: true, value, repair_level, notes, ...place, ...(incomplete && { incomplete }) }
   }
-  const { code, message, errors } = outcome.fault
-  const fault = { code, message, ...(errors && { errors }) }
+  const { code, message, at, errors } = outcome.fault
+  const fault = { code, message, ...(at !== undefined && { at }), ...(errors && { errors }) }
   return {
     ok: false,
     fault,

@@ -1,4 +1,3 @@
-import { balance, scan } from '../events/balance.ts'
 import {
   type EngineFrame,
   isRecord,
@@ -8,6 +7,7 @@ import {
   type Say,
   text,
 } from '../events/profile.ts'
+import { TextBalance } from '../json/text-balance.ts'
 import { conversation } from './claude-turn.ts'
 import { prose } from './prose.ts'
 
@@ -77,7 +77,7 @@ function elements(array: string, max = Number.POSITIVE_INFINITY): unknown[] {
     if (found.length >= max) return found
     while (array[at] === ',' || array[at] === ' ') at++
     const rest = array.slice(at)
-    const end = scan(rest, balance())
+    const end = new TextBalance().readStrictly(rest)
     if (typeof end !== 'number') return found
     try {
       found.push(JSON.parse(rest.slice(0, end)))

@@ -1,7 +1,7 @@
 import { codes } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { isDeeper, isNested } from '../json/depth.ts'
-import { type Balance, balance, scan } from './balance.ts'
+import { TextBalance } from '../json/text-balance.ts'
 import type { Line } from './lines.ts'
 import type { Cut, EngineFrame } from './profile.ts'
 
@@ -101,7 +101,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
       }
     }
     if (!gathers) return plainText(line)
-    gathering = { lines: [], parts: [], logs: new Set(), size: 0, state: balance() }
+    gathering = { lines: [], parts: [], logs: new Set(), size: 0, state: new TextBalance() }
     return gather(line)
   }
 
@@ -148,9 +148,9 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
       }
     }
     held.lines.push(line)
-    const before = { ...held.state }
+    const before = held.state.copy()
     let text = line.text
-    let end = scan(text, held.state)
+    let end = held.state.readStrictly(text)
     if (end === 'inside' && channel === 'pty') {
       const log = logAt(text)
       if (log >= 0) {
@@ -159,7 +159,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
         held.state = before
         held.logs.add({ text: text.slice(log), from: placeOf(line, log), to: line.to, open: false })
         text = text.slice(0, log)
-        end = scan(text, held.state)
+        end = held.state.readStrictly(text)
       }
     }
     if (end === 'broken') {
@@ -250,7 +250,7 @@ interface Gathering {
   /** Log lines among them, and log text that was taken out of one of them. */
   readonly logs: Set<Line>
   size: number
-  state: Balance
+  state: TextBalance
 }
 
 /** Where the first so many units of a line's text end in its channel. */

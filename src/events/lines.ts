@@ -1,8 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import type { Code } from '../base/fault.ts'
 import { escapeRemover } from '../frames/ansi.ts'
-import { bomAt, CR, ESC, LF, NUL } from '../json/characters.ts'
-import { type Kept, Places } from './places.ts'
+import type { Channel } from '../frames/chunk.ts'
+import { Decoder } from '../frames/decoder.ts'
+import { Needle, NOWHERE } from '../frames/needle.ts'
+import { Places } from '../frames/place.ts'
+import { Tape } from '../frames/tape.ts'
+import { bomAt, CR, NUL } from '../json/characters.ts'
 
 /** Of a line that outgrew the limit, so many bytes are decoded for its raw record. */
 const HEAD = 8192
@@ -35,104 +39,70 @@ export interface Line {
  * `known` knows by its bytes is passed over, and never decoded.
  */
 export function lines(
+  channel: Channel,
   maxFrame: number,
   out: (line: Line) => void,
   known?: (bytes: Buffer) => boolean,
 ): { write(bytes: Uint8Array): void; end(): void } {
-  /** The unfinished line, in one buffer that doubles: pieces of one byte would cost more than they hold. */
-  let held = Buffer.alloc(0)
-  let size = 0
-  /** Offset of the held line's first byte. */
+  const tape = new Tape(maxFrame)
+  const decoder = new Decoder(tape)
+  const clean = lineCleaner(channel)
+  const lf = new Needle(tape, '\n')
+  /** What an escape sequence may begin with: a search for the whole chunk, so that no line need be searched for it. */
+  const starts = [new Needle(tape, '\u001b')]
+  if (channel === 'pty') starts.push(new Needle(tape, C1_LEAD))
+  /** Offset of the first byte of the line under way. */
   let from = 0
   /** Inside a line that outgrew the limit: only its LF is looked for. */
   let skipping = false
 
-  const cut = (bytes: Buffer, to: number, open: boolean) => {
-    let end = bytes.length
-    if (!open && bytes[end - 1] === LF) end--
-    end = beforeCr(bytes, 0, end)
-    if (known && !skipping && !open && end > 0 && known(bytes.subarray(0, end))) {
-      from = to
-      return
+  const cut = (to: number, ended: boolean) => {
+    const { view, base } = tape
+    const start = from
+    from = to
+    const end = base + beforeCr(view, start - base, (ended ? to - 1 : to) - base)
+    if (known && ended && !skipping && end > start && known(view.subarray(start - base, end - base))) return
+    if (!skipping && !mayHoldEscapes(start, end)) {
+      const text = decoder.decode(start, end)
+      const usual = decoder.isPlain(start, end) || !text.includes('\ufffd')
+      if (usual && !isMark(text.charCodeAt(0))) {
+        out({ text, from: start, to, open: !ended })
+        return
+      }
     }
-    const slice = bytes.subarray(0, skipping ? Math.min(end, HEAD) : end)
-    const line = clean(slice, from)
+    const slice = view.subarray(start - base, (skipping ? Math.min(end, start + HEAD) : end) - base)
+    const line = decodeLine(clean(slice, start), start)
     const note = skipping ? 'FRAME_TOO_LONG' : noteOf(line.text, slice, 0, slice.length)
-    out(note ? { ...line, from, to, open, note } : { ...line, from, to, open })
-    from = to
+    out(note ? { ...line, from: start, to, open: !ended, note } : { ...line, from: start, to, open: !ended })
   }
 
-  const hold = (bytes: Buffer) => {
-    if (size + bytes.length > held.length) {
-      const grown = Buffer.allocUnsafe(
-        Math.min(maxFrame, Math.max(size + bytes.length, held.length * 2, 4096)),
-      )
-      held.copy(grown, 0, 0, size)
-      held = grown
-    }
-    bytes.copy(held, size)
-    size += bytes.length
+  const mayHoldEscapes = (start: number, end: number): boolean => {
+    for (const needle of starts) if (needle.next(start) < end) return true
+    return false
   }
 
-  /** Takes bytes that hold no LF, or end with their only one. */
-  const take = (bytes: Buffer, ended: boolean) => {
-    let at = 0
-    while (size + bytes.length - at > maxFrame) {
-      const rest = maxFrame - size
-      hold(bytes.subarray(at, at + rest))
-      at += rest
+  /** Lets go of pieces until what is left up to `to` is no longer than the limit. */
+  const cutPieces = (to: number) => {
+    while (to - from > maxFrame) {
       skipping = true
-      cut(held.subarray(0, size), from + size, true)
-      size = 0
+      cut(from + maxFrame, false)
     }
-    if (ended && size === 0) {
-      if (at < bytes.length) cut(bytes.subarray(at), from + bytes.length - at, false)
-      skipping = false
-      return
-    }
-    hold(bytes.subarray(at))
-    if (!ended) return
-    cut(held.subarray(0, size), from + size, false)
-    size = 0
-    skipping = false
-    // A buffer that once held a huge line is not kept for small ones.
-    if (held.length > 1 << 20) held = Buffer.alloc(0)
-  }
-
-  /** A line that lies whole in one chunk, as nearly all do: decoded in place, without a view of its own. */
-  const whole = (bytes: Buffer, start: number, at: number, escaped: boolean) => {
-    const to = from + at + 1 - start
-    const end = beforeCr(bytes, start, at)
-    if (!(known && end > start && known(bytes.subarray(start, end)))) {
-      const text = escaped || isFramedByC1(bytes, start, end) ? undefined : bytes.toString('utf8', start, end)
-      if (text === undefined || isMark(text.charCodeAt(0)) || text.includes('\ufffd')) {
-        const slice = bytes.subarray(start, end)
-        const line = clean(slice, from)
-        const note = noteOf(line.text, slice, 0, slice.length)
-        out(note ? { ...line, from, to, open: false, note } : { ...line, from, to, open: false })
-      } else out({ text, from, to, open: false })
-    }
-    from = to
   }
 
   return {
     write(input) {
-      const bytes = Buffer.from(input.buffer, input.byteOffset, input.byteLength)
-      let start = 0
-      /** The next ESC, so that a line need not be searched for one. */
-      let nextEscape = bytes.indexOf(ESC)
-      for (let at = bytes.indexOf(LF); at >= 0; at = bytes.indexOf(LF, start)) {
-        if (nextEscape >= 0 && nextEscape < start) nextEscape = bytes.indexOf(ESC, start)
-        if (size > 0 || skipping || at + 1 - start > maxFrame) take(bytes.subarray(start, at + 1), true)
-        else whole(bytes, start, at, nextEscape >= 0 && nextEscape < at)
-        start = at + 1
+      tape.append(Buffer.from(input.buffer, input.byteOffset, input.byteLength))
+      for (let end = lf.next(from); end !== NOWHERE; end = lf.next(from)) {
+        cutPieces(end + 1)
+        cut(end + 1, true)
+        skipping = false
       }
-      if (start < bytes.length) take(bytes.subarray(start), false)
+      cutPieces(tape.end)
+      tape.settle(from)
     },
     end() {
-      if (size > 0) cut(held.subarray(0, size), from + size, true)
-      held = Buffer.alloc(0)
-      size = 0
+      if (tape.end > from) cut(tape.end, false)
+      tape.settle(from)
     },
   }
 }
@@ -149,33 +119,64 @@ function beginsWithNul(bytes: Buffer, start: number, end: number): boolean {
   return at < end && bytes[at] === NUL
 }
 
-/** Decodes a line that begins at `from`, and takes out escape sequences, and NULs and a BOM at its start. */
-function clean(bytes: Buffer, from: number): Pick<Line, 'text' | 'start' | 'places' | 'skip'> {
-  const kept: Buffer[] = []
-  const runs: Kept[] = []
-  const escapes = bytes.includes(ESC)
-  if (escapes) keepPlain(bytes, 0, kept, runs)
-  else if (isFramedByC1(bytes, 0, bytes.length)) {
-    // Without ESC, C1 controls inside a record are text that a CLI did not escape in its JSON; around it they
-    // are sequences.
-    const open = bytes.indexOf(BRACE)
-    const start = open < 0 ? bytes.length : open
-    const end = Math.max(start, bytes.lastIndexOf(CLOSING_BRACE) + 1)
-    keepPlain(bytes.subarray(0, start), 0, kept, runs)
-    kept.push(bytes.subarray(start, end))
-    runs.push({ at: start, length: end - start })
-    keepPlain(bytes.subarray(end), end, kept, runs)
-  } else kept.push(bytes)
-  const cleaned = kept.length === 1 ? kept[0]! : Buffer.concat(kept)
-  const whole = cleaned.toString('utf8')
+/** Decodes a line that begins at `from`, without NULs and a BOM at its start. */
+function decodeLine({ kept, runs }: Cleaned, from: number): Pick<Line, 'text' | 'start' | 'places' | 'skip'> {
+  const whole = kept.toString('utf8')
   let skip = 0
   while (isMark(whole.charCodeAt(skip))) skip++
   const text = skip === 0 ? whole : whole.slice(skip)
-  const invalid = text.includes('\ufffd') && !isUtf8(cleaned)
-  // A copy: the bytes may stand in a buffer that is written again.
-  if (runs.length > 0 || invalid) return { text, places: new Places(Buffer.from(cleaned), from, runs), skip }
+  const invalid = text.includes('\ufffd') && !isUtf8(kept)
+  // A copy: the bytes may be in a buffer that is written again.
+  if (runs.length > 2 || runs[1] !== from || invalid)
+    return { text, places: new Places(Buffer.from(kept), runs), skip }
   return skip === 0 ? { text } : { text, start: from + Buffer.byteLength(whole.slice(0, skip)) }
 }
+
+interface Cleaned {
+  readonly kept: Buffer
+  /** Where it was, see Places. */
+  readonly runs: number[]
+}
+
+/** Takes escape sequences out of lines, one after the other: none crosses an LF, so each is cleaned by itself. */
+function lineCleaner(channel: Channel): (bytes: Buffer, from: number) => Cleaned {
+  let kept: Buffer[] = []
+  let runs: number[] = []
+  let size = 0
+  let at = 0
+  const remover = escapeRemover(channel, {
+    keep(part) {
+      runs.push(size, at)
+      kept.push(part)
+      size += part.length
+      at += part.length
+    },
+    drop(_, start, end) {
+      at += end - start
+    },
+  })
+  return (bytes, from) => {
+    kept = []
+    runs = []
+    size = 0
+    at = from
+    remover.write(bytes)
+    remover.end()
+    if (runs.length === 0) runs.push(0, from)
+    return { kept: kept.length === 1 ? kept[0]! : Buffer.concat(kept, size), runs }
+  }
+}
+
+/**
+ * A text of a pipe as a terminal shows it: without the sequences that C1 controls introduce there. Nearly every text
+ * is ASCII, and that is found out natively.
+ */
+export function shownText(text: string): string {
+  if (Buffer.byteLength(text) === text.length || !/[\u0090\u0098\u009b\u009d-\u009f]/.test(text)) return text
+  return shown(Buffer.from(text), 0).kept.toString('utf8')
+}
+
+const shown = lineCleaner('pty')
 
 /** What stands at the start of a line and is no part of it: NULs and a BOM. */
 function isMark(unit: number): boolean {
@@ -189,29 +190,4 @@ function beforeCr(bytes: Buffer, start: number, end: number): number {
   return at
 }
 
-const C1_LEAD = 0xc2
-const BRACE = 0x7b
-const CLOSING_BRACE = 0x7d
-
-/** May C1 controls stand before or after a record? Two bytes tell for nearly every line. */
-function isFramedByC1(bytes: Buffer, start: number, end: number): boolean {
-  if (bytes[start] === C1_LEAD) return true
-  return bytes[start] === BRACE && bytes[end - 1] !== CLOSING_BRACE
-}
-
-/** Keeps what is no escape sequence. None crosses an LF, so each line is cleaned by itself. */
-function keepPlain(bytes: Buffer, offset: number, kept: Buffer[], runs: Kept[]): void {
-  let at = offset
-  const remover = escapeRemover('pty', {
-    keep(part) {
-      kept.push(part)
-      runs.push({ at, length: part.length })
-      at += part.length
-    },
-    drop(part) {
-      at += part.length
-    },
-  })
-  remover.write(bytes)
-  remover.end()
-}
+const C1_LEAD = Buffer.of(0xc2)

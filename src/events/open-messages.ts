@@ -1,4 +1,4 @@
-import { isHighSurrogate } from '../frames/encode.ts'
+import { isHighSurrogate } from '../json/characters.ts'
 import type { Speaker } from './profile.ts'
 import type { Range } from './write.ts'
 

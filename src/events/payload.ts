@@ -1,7 +1,7 @@
 import type { Code } from '../base/fault.ts'
 import { drive } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
-import { opensAs, opensInProse } from '../frames/gate.ts'
+import { opensInProse } from '../frames/gate.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { valueStage } from '../values/values.ts'
@@ -90,10 +90,10 @@ function mayHoldPayload(text: string, loose: boolean): boolean {
   let brace = text.indexOf('{')
   if (brace < 0) return false
   if (MARKS.some((mark) => text.includes(mark)) || holdsC1(text)) return true
-  // Whatever stands first may be the whole message, and is judged less strictly.
+  // A bracket that comes first may open the whole message, and is then its payload, good or bad.
   let first = 0
   while (first < brace && /[\s\0]/.test(text[first]!)) first++
-  if ((first === brace || text[first] === '[') && opensAs('document', text.slice(first))) return true
+  if (first === brace || text[first] === '[') return true
   for (; brace >= 0; brace = text.indexOf('{', brace + 1)) {
     if (opensInProse(text.slice(brace), loose)) return true
   }

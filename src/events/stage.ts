@@ -140,7 +140,7 @@ export function eventStage(
     const open = (channel: Channel) => {
       const cut = cutter({ channel, cut: () => (engine ?? profile).cut, maxFrame }, once.admit)
       const seen = (bytes: Buffer) => !cut.holding() && once.hasTwin(bytes)
-      const split = lines(maxFrame, cut.line, channel === 'pty' ? seen : undefined)
+      const split = lines(channel, maxFrame, cut.line, channel === 'pty' ? seen : undefined)
       const made = {
         write: split.write,
         end() {

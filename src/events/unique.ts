@@ -1,4 +1,5 @@
 import type { Channel } from '../frames/chunk.ts'
+import { shownText } from './lines.ts'
 import type { EngineFrame } from './profile.ts'
 
 /** What each line of a record that was put together costs beside its text. */
@@ -50,8 +51,14 @@ export function unique(options: UniqueOptions) {
   /** Up to which id of the PTY its channel was heard: who waits before that finds no twin there, as all keep their order. */
   const heard = { stdout: 0, stderr: 0 }
 
-  /** Line ends do not count: those outside of strings may be the document's, or the terminal's. */
-  const keyOf = ({ text }: EngineFrame) => hash(text.includes('\n') ? text.replaceAll('\n', '') : text)
+  /**
+   * Line ends do not count: those outside of strings may be the document's, or the terminal's. What a pipe has is
+   * compared as a terminal shows it.
+   */
+  const keyOf = ({ channel, text }: EngineFrame) => {
+    const shown = channel === 'pty' ? text : shownText(text)
+    return hash(shown.includes('\n') ? shown.replaceAll('\n', '') : shown)
+  }
 
   const remember = (channel: Channel, key: string) => {
     const keys = emitted[channel]

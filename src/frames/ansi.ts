@@ -4,7 +4,8 @@ import type { Channel } from './chunk.ts'
 /** Where the remover puts what it keeps, and says what it takes out. */
 export interface Cleaned {
   keep(bytes: Buffer): void
-  drop(bytes: Buffer): void
+  /** The bytes from `from` to `to` of a chunk; without a view of their own, because there is one for each color. */
+  drop(chunk: Buffer, from: number, to: number): void
 }
 
 //  text ESC [ 3 1 m red ESC ] 0 ; title BEL text
@@ -50,7 +51,7 @@ export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: Bu
       if (state !== 'ground') {
         const from = at
         at = passSequence(chunk, at)
-        if (at > from) out.drop(chunk.subarray(from, at))
+        if (at > from) out.drop(chunk, from, at)
         continue
       }
       if (escapeAt < at) escapeAt = indexOrEnd(chunk, ESC, at)
@@ -64,7 +65,7 @@ export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: Bu
       state = next === escapeAt ? 'escape' : 'maybe-c1'
       if (state === 'maybe-c1') continue
       at = passSequence(chunk, at)
-      out.drop(chunk.subarray(next, at))
+      out.drop(chunk, next, at)
     }
   }
 
@@ -82,7 +83,7 @@ export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: Bu
       state = 'ground'
       return 0
     }
-    out.drop(Buffer.from([C1_LEAD, byte]))
+    out.drop(Buffer.from([C1_LEAD, byte]), 0, 2)
     length = 2
     state = introduces(byte - 0x40)
     return 1

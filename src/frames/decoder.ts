@@ -47,7 +47,8 @@ export class Decoder {
       to = from
       while (to < stop && isAscii(view.subarray(to - base, to + BLOCK - base))) to += BLOCK
       to = Math.min(to, stop)
-      this.#foreignTo = to + BLOCK
+      // Text in a language with accents has one in nearly every block: no more windows are tried for a while.
+      this.#foreignTo = to + (to === from ? WINDOW : BLOCK)
     }
     this.#window = to > from ? view.toString('latin1', from - base, to - base) : ''
     this.#from = from

@@ -1,3 +1,5 @@
+import { isHighSurrogate } from '../json/characters.ts'
+
 /**
  * Turns what a stream of one channel gives, bytes or text, into bytes. A text that ends in half a surrogate pair
  * keeps that half back for the next one; nothing overtakes it.
@@ -21,9 +23,4 @@ export function encoder() {
     /** The half that is left when nothing more comes, as the replacement character. */
     rest: (): Uint8Array | undefined => (half ? Buffer.from(take()) : undefined),
   }
-}
-
-/** The first half of a character that takes two. */
-export function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff
 }

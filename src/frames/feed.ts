@@ -9,7 +9,7 @@ import type { Scan } from './scan.ts'
 export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Required<Sink<Uint8Array>> {
   const remover = escapeRemover(scan.channel, {
     keep: (bytes) => scan.tape.append(bytes),
-    drop: (bytes) => scan.tape.remove(bytes),
+    drop: (chunk, from, to) => scan.tape.remove(chunk, from, to),
   })
   let closed = false
   /** The turn was over before everything at hand was looked at. */

@@ -35,9 +35,6 @@ interface Closer {
 /** A search for a later closer, because the body is inside a JSON string at the first one. */
 interface Stretch {
   readonly first: Closer
-  readonly balance: ByteBalance
-  /** Bytes before this position are in the balance. */
-  counted: number
   tries: number
 }
 
@@ -64,6 +61,9 @@ export function fenceMachine(scan: Scan): FenceMachine {
   let opener: Opener = { quotes: 0, indent: 0, from: 0, mark: 0, length: 0, info: '', body: 0 }
   let body = bodyLines(0)
   let stretch: Stretch | undefined
+  /** The brackets and strings of the body, counted up to a position. */
+  const balance = new ByteBalance()
+  let counted = 0
   /** A fence before this offset of the channel is not stretched. */
   let searchedTo = 0
 
@@ -95,11 +95,12 @@ export function fenceMachine(scan: Scan): FenceMachine {
   function stretchBehind(first: Closer): Stretch | undefined {
     if (first.outside || tape.origin(opener.from) < searchedTo || !isBracket(firstOfBody(first.from)))
       return undefined
-    const found: Stretch = { first, balance: new ByteBalance(), counted: opener.body, tries: 0 }
-    countTo(found, first.from)
-    if (!found.balance.inString) return undefined
+    balance.reset(0)
+    counted = opener.body
+    countTo(first.from)
+    if (!balance.inString) return undefined
     startLine(first.to)
-    return found
+    return { first, tries: 0 }
   }
 
   function firstOfBody(end: number): number | undefined {
@@ -113,10 +114,9 @@ export function fenceMachine(scan: Scan): FenceMachine {
     return undefined
   }
 
-  function countTo(found: Stretch, position: number): void {
+  function countTo(position: number): void {
     const { view, base } = tape
-    while (found.counted < position)
-      found.counted = found.balance.walk(view, base, found.counted, position, opener.body, false)
+    while (counted < position) counted = balance.walk(view, base, counted, position, opener.body, false)
   }
 
   function lookFurther(found: Stretch): boolean {
@@ -125,8 +125,8 @@ export function fenceMachine(scan: Scan): FenceMachine {
       const closer = findCloser(Math.min(reach, tape.end), scan.ended && tape.end < reach)
       if (!closer && tape.end < reach) return false
       if (!closer || closer.outside || found.tries === MAX_TRIES) break
-      countTo(found, closer.from)
-      if (!found.balance.inString && found.balance.depth <= 0) {
+      countTo(closer.from)
+      if (!balance.inString && balance.depth <= 0) {
         found.tries++
         if (isJson(bodyText(closer.from, true))) {
           cut(closer.from, closer.to, false)

@@ -78,11 +78,11 @@ function mayBeginKey(opening: number, byte: number): boolean {
   return opening === OPEN_BRACE && isWordCharacter(byte)
 }
 
-//  {first name: 1   {name": 1   [text", "b"
-//            ^          ^           ^ opens
+//  {first name: 1   {name": 1   [text", "b"   [a, b]
+//            ^          ^           ^             ^ opens
 /** At the very start of the input a key may have blanks in it, and a key or a text may have lost its opening quote. */
 function judgeFirstWords(opening: number, byte: number): boolean | undefined {
-  if (byte === QUOTE || (byte === COLON && opening === OPEN_BRACE)) return true
+  if (byte === QUOTE || byte === (opening === OPEN_BRACE ? COLON : COMMA)) return true
   return isBareCharacter(byte) || isBlank(byte) ? undefined : false
 }
 

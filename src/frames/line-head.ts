@@ -26,7 +26,7 @@ export class LineHead {
 
   /** True if only NULs and BOMs stand before `position` on its line: a record may begin here. */
   bare(position: number): boolean {
-    return this.#walk(position, (byte) => byte === NUL, this.#bare)
+    return this.#walk(position, isNul, this.#bare)
   }
 
   /** True if a NUL stands before `position` on its line, which is blank up to there. */
@@ -42,7 +42,7 @@ export class LineHead {
 
   /** True if only blanks, NULs and BOMs stand before `position` on its line. */
   blank(position: number): boolean {
-    return this.#walk(position, (byte) => byte === NUL || isBlank(byte), this.#blank)
+    return this.#walk(position, isBlankOrNul, this.#blank)
   }
 
   /** What stands before `position` on its line, if it is short and made of what may stand before a fence. */
@@ -104,7 +104,7 @@ export class LineHead {
       const byte = view[at - 1 - base]
       if (byte === LF) return true
       if (passes(byte)) at--
-      else if (at - 3 >= this.#known && bomAt(view, at - 3 - base) === 3) at -= 3
+      else if (byte === BOM_END && at - 3 >= this.#known && bomAt(view, at - 3 - base) === 3) at -= 3
       else return false
     }
     return before
@@ -116,6 +116,17 @@ export class LineHead {
     return prefix.length <= MAX_PREFIX ? prefix : undefined
   }
 }
+
+function isNul(byte: number | undefined): boolean {
+  return byte === NUL
+}
+
+function isBlankOrNul(byte: number | undefined): boolean {
+  return byte === NUL || isBlank(byte)
+}
+
+/** The last byte of a BOM. */
+const BOM_END = 0xbf
 
 /** Spaces, tabs, `>`, list markers (`-`, `*`, `+`, `1.`, `1)`) and the bytes of a BOM. */
 function mayStandBeforeFence(byte: number | undefined): boolean {

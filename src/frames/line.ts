@@ -60,7 +60,7 @@ export function lineMachine(
     look() {
       const limit = scan.limit(from)
       const end = lf.next(from)
-      shape ??= shapeOfArray(end, Math.min(limit, tape.end))
+      if (shape === undefined) shape = shapeOfArray(end, Math.min(limit, tape.end))
       if (shape === 'none') giveUp()
       else if (end < limit) settle(end, end + 1)
       else if (tape.end >= limit) scan.enter(tooLong(scan, 'line', from, findLineEnd))
@@ -97,6 +97,7 @@ export function lineMachine(
   }
 
   function endsLikeRecord(end: number): boolean {
+    if (scan.byte(end - 1) === CLOSE_BRACE) return true
     const byte = scan.byte(lastByte(end))
     return byte === CLOSE_BRACE || byte === CLOSE_BRACKET
   }

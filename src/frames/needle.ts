@@ -15,9 +15,9 @@ export class Needle {
   /** There is no hit before this position, from where the search last began. */
   #clear = 0
 
-  constructor(tape: Tape, text: string) {
+  constructor(tape: Tape, sought: string | Buffer) {
     this.#tape = tape
-    this.#bytes = Buffer.from(text)
+    this.#bytes = typeof sought === 'string' ? Buffer.from(sought) : sought
     this.length = this.#bytes.length
   }
 

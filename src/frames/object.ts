@@ -10,6 +10,8 @@ import {
   isDigit,
   isWordCharacter,
   MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
   QUOTE,
 } from '../json/characters.ts'
 import { debrisMachine, isLiteral, MAX_WORD } from './debris.ts'
@@ -46,6 +48,7 @@ export function objectMachine(
 ): (from: number, kind: GateKind, first: boolean) => void {
   const { tape } = scan
   const passDebris = debrisMachine(scan, interruptions)
+  const balance = new ByteBalance()
   let candidate = newCandidate(0, 'strict', false)
 
   function newCandidate(from: number, kind: GateKind, first: boolean) {
@@ -56,7 +59,6 @@ export function objectMachine(
       /** Everything before it has been looked at. */
       seek: from + 1,
       stage: 'gate' as 'gate' | 'body' | 'behind' | 'separated',
-      balance: new ByteBalance(),
       /** A raw LF was inside a string: this is not JSON, at best something to repair. */
       torn: false,
       attached: false,
@@ -78,7 +80,8 @@ export function objectMachine(
         if (opens === undefined) return tape.end >= limit && outgrow(limit)
         if (!opens) return leave(candidate.seek)
         candidate.stage = 'body'
-        candidate.balance.depth = 1
+        candidate.attached = scan.head.attached(candidate.from)
+        balance.reset(1)
         scan.opened?.('object', candidate.from, candidate.seek)
       }
       if (candidate.stage === 'body' && !walk(limit)) return false
@@ -91,9 +94,17 @@ export function objectMachine(
     finish() {
       // The first bracket of the input may be all there is of a document.
       if (candidate.stage === 'gate' && !candidate.first) scan.leave(tape.end)
-      else if (candidate.stage !== 'behind' && candidate.stage !== 'separated') cutOpen()
+      else if (candidate.stage === 'gate' || candidate.stage === 'body') emit(tape.end, true, undefined)
       else cut(lookBehind(tape.end, true) ?? -1)
     },
+  }
+
+  /** Most brackets of prose are told by the next byte, `[INFO]` and `fn()[i]`: for those nothing is set up. */
+  function isPlainProse(from: number): boolean {
+    const next = from + 1
+    if (scan.byte(from) !== OPEN_BRACKET || next >= tape.end || next >= scan.limit(from)) return false
+    const byte = scan.byte(next)
+    return byte !== OPEN_BRACE && !isBlank(byte)
   }
 
   function passGate(bound: number): boolean | undefined {
@@ -107,7 +118,7 @@ export function objectMachine(
   /** Looks at the body. True: the candidate is over or closed, one way or the other; false: it waits. */
   function walk(limit: number): boolean {
     for (;;) {
-      const { seek, from, balance } = candidate
+      const { seek, from } = candidate
       const tornLimit = candidate.torn ? tape.positionOf(tape.origin(from) + MAX_BROKEN) : limit
       const tag = interruptions.nextTag(seek)
       const fence = interruptions.nextFence(seek)
@@ -125,7 +136,7 @@ export function objectMachine(
 
   /** Walks to `stop`, or to just behind the line break that tears a string. True if the candidate is over or closed. */
   function walkTo(stop: number): boolean {
-    const { balance, from } = candidate
+    const { from } = candidate
     while (candidate.seek < stop) {
       candidate.seek = balance.walk(tape.view, tape.base, candidate.seek, stop, from, candidate.torn)
       switch (balance.stop) {
@@ -201,24 +212,24 @@ export function objectMachine(
   }
 
   function cut(broken: number): void {
-    const { from, to, first, attached } = candidate
-    const text = scan.decode(from, to)
-    const range = { kind: 'object', from, to, text, textFrom: from, textTo: to } as const
-    scan.cut(broken < 0 ? { ...range, first, attached } : { ...range, first, attached, broken })
+    const { to } = candidate
+    emit(to, false, broken < 0 ? undefined : broken)
     if (broken >= 0) passDebris(to)
   }
 
-  function cutOpen(): void {
+  /** One literal for every object: those of several shapes, or a spread, cost more than all the rest. */
+  function emit(to: number, open: boolean, broken: number | undefined): void {
     const { from, first, attached } = candidate
-    const to = tape.end
     const text = scan.decode(from, to)
-    scan.cut({ kind: 'object', from, to, text, textFrom: from, textTo: to, open: true, first, attached })
+    scan.cut({ kind: 'object', from, to, text, textFrom: from, textTo: to, open, first, attached, broken })
   }
 
   return (from, kind, first) => {
-    candidate = newCandidate(from, kind, first)
-    candidate.attached = scan.head.attached(from)
-    scan.enter(object)
+    if (kind === 'strict' && isPlainProse(from)) scan.leave(from + 1)
+    else {
+      candidate = newCandidate(from, kind, first)
+      scan.enter(object)
+    }
   }
 }
 

@@ -12,43 +12,80 @@ import type { Frame } from './frame.ts'
  */
 export function placeOf(frame: Frame, units: number): number {
   const places = placesOf.get(frame)
-  if (!places) return textStart(frame) + bytesBefore(frame.text, units)
-  const { runs, bytes } = places
-  const byte = bytes ? bytesOfUnits(bytes, units) : bytesBefore(frame.text, units)
-  let low = 0
-  let high = runs.length / 2
-  while (high - low > 1) {
-    const middle = (low + high) >> 1
-    if (runs[2 * middle]! <= byte) low = middle
-    else high = middle
+  if (places === undefined) return textStart(frame) + bytesBefore(frame.text, units)
+  if (typeof places === 'number') return places + bytesBefore(frame.text, units)
+  return places.at(units)
+}
+
+/**
+ * Says where the characters of a text were among the bytes of its channel, if something was left out between them. It
+ * remembers where it was asked last, so that asking for one place after the other costs one walk over the text.
+ */
+export class Places {
+  readonly #bytes: Uint8Array
+  readonly #runs: readonly number[]
+  /** So many units of the text are in the bytes before `#byte`. */
+  #units = 0
+  #byte = 0
+
+  /**
+   * `bytes` are those of the text. `runs` are pairs: a byte of the text, and its offset in the channel; the bytes up to
+   * the next pair follow it.
+   */
+  constructor(bytes: Uint8Array, runs: readonly number[]) {
+    this.#bytes = bytes
+    this.#runs = runs
   }
-  return runs[2 * low + 1]! + byte - runs[2 * low]!
+
+  /** The offset of the character at index `units`. */
+  at(units: number): number {
+    return this.#offsetOf(this.#bytesBefore(units))
+  }
+
+  /** One past the last byte of the first so many units: what was left out behind them does not count. */
+  endOf(units: number): number {
+    const before = this.#bytesBefore(units)
+    return before === 0 ? this.#runs[1]! : this.#offsetOf(before - 1) + 1
+  }
+
+  #offsetOf(byte: number): number {
+    const runs = this.#runs
+    let low = 0
+    let high = runs.length / 2
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if (runs[2 * middle]! <= byte) low = middle
+      else high = middle
+    }
+    return runs[2 * low + 1]! + byte - runs[2 * low]!
+  }
+
+  /** How many bytes the first so many units were decoded from. */
+  #bytesBefore(units: number): number {
+    if (units < this.#units) this.#units = this.#byte = 0
+    while (this.#byte < this.#bytes.length) {
+      const length = characterLength(this.#bytes, this.#byte)
+      // Only what takes four bytes is a pair of units.
+      const next = this.#units + (length === 4 ? 2 : 1)
+      if (next > units) break
+      this.#units = next
+      this.#byte += length
+    }
+    return this.#byte
+  }
 }
 
-/** Where the text of a frame began, and where it goes on after something was left out. */
-export interface Places {
-  /** Pairs: a byte of the text, and its offset in the channel; the bytes up to the next pair follow it. */
-  readonly runs: readonly number[]
-  /** The bytes of the text, if they are not UTF-8. */
-  readonly bytes: Uint8Array | undefined
-}
+/** Kept only for the few frames that do not say it themselves; a number where the text is whole but begins later. */
+const placesOf = new WeakMap<Frame, Places | number>()
 
-/** Kept only for the few frames whose text does not say it itself. */
-const placesOf = new WeakMap<Frame, Places>()
-
-export function keepPlaces(frame: Frame, places: Places): void {
+export function keepPlaces(frame: Frame, places: Places | number): void {
   placesOf.set(frame, places)
 }
 
-/** Lets `placeOf` answer for a copy of a frame with the same text. */
-export function copyPlaces(frame: Frame, copy: Frame): void {
-  const places = placesOf.get(frame)
-  if (places) placesOf.set(copy, places)
-}
-
-/** Where the text of a frame begins if nothing was left out before it: behind the opener of a tag. */
-export function textStart({ kind, from, label }: Frame): number {
-  return kind === 'tag' && label !== undefined ? from + label.length + 2 : from
+/** Where the text of a frame begins if it is written as nearly all are: behind `<json>`, or behind "```json" and an LF. */
+export function textStart({ kind, from, label = '' }: Frame): number {
+  if (kind === 'tag') return from + label.length + 2
+  return kind === 'fence' ? from + 3 + Buffer.byteLength(label) + 1 : from
 }
 
 function bytesBefore(text: string, units: number): number {
@@ -56,17 +93,4 @@ function bytesBefore(text: string, units: number): number {
   const low = text.charCodeAt(units) & 0xfc00
   const high = text.charCodeAt(units - 1) & 0xfc00
   return Buffer.byteLength(text.slice(0, low === 0xdc00 && high === 0xd800 ? units - 1 : units))
-}
-
-/** How many bytes the first so many units were decoded from. */
-function bytesOfUnits(bytes: Uint8Array, units: number): number {
-  let at = 0
-  for (let seen = 0; at < bytes.length; ) {
-    const length = characterLength(bytes, at)
-    // Only what takes four bytes is a pair of units.
-    seen += length === 4 ? 2 : 1
-    if (seen > units) break
-    at += length
-  }
-  return at
 }

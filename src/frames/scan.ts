@@ -6,7 +6,7 @@ import { firstInvalid } from './decode.ts'
 import { Decoder } from './decoder.ts'
 import type { Frame } from './frame.ts'
 import { LineHead } from './line-head.ts'
-import { keepPlaces, textStart } from './place.ts'
+import { keepPlaces, Places, textStart } from './place.ts'
 import { Tape } from './tape.ts'
 
 /** The inside of a frame: a machine that looks on from where it stopped. */
@@ -106,7 +106,8 @@ export class Scan {
 
   /** The text of a range. In a pipe, escape sequences inside of it are a part of it; on a PTY they are not. */
   decode(from: number, to: number): string {
-    if (this.tape.isInterrupted(from, to)) return this.tape.original(from, to).toString('utf8')
+    const { tape } = this
+    if (tape.isMarked && tape.isInterrupted(from, to)) return tape.original(from, to).toString('utf8')
     return this.#decoder.decode(from, to)
   }
 
@@ -150,7 +151,9 @@ export class Scan {
 
   /** What there is to tell about a piece: bytes that are not UTF-8, NULs before it, a think block around it. */
   notesOf(cut: Piece): Note[] | undefined {
-    const invalid = this.#invalidIn(cut)
+    // Nearly every record is plain ASCII, and that is known already.
+    const plain = !this.tape.isMarked && this.#decoder.isPlain(cut.textFrom, cut.textTo)
+    const invalid = plain ? -1 : this.#invalidIn(cut)
     const nul = cut.kind === 'line' && this.head.nul(cut.textFrom)
     if (invalid < 0 && !nul && !this.unclosedThink) return undefined
     const notes: Note[] = []
@@ -167,10 +170,14 @@ export class Scan {
   /** Lets `placeOf` answer for a frame whose text is not the bytes from its beginning on, one by one. */
   keepPlaces(frame: Frame, cut: Piece): void {
     const { tape } = this
-    const ranges = cut.lines ?? [cut.textFrom, cut.textTo]
     const invalid = frame.notes?.some(({ code }) => code === 'INVALID_UTF8')
-    const clean = !tape.isInterrupted(cut.textFrom, cut.textTo) || this.channel !== 'pty'
-    if (!invalid && clean && !cut.lines && tape.origin(cut.textFrom) === textStart(frame)) return
+    const whole = this.channel !== 'pty' || !tape.isInterrupted(cut.textFrom, cut.textTo)
+    if (!invalid && whole && !cut.lines) {
+      const start = tape.origin(cut.textFrom)
+      if (start !== textStart(frame)) keepPlaces(frame, start)
+      return
+    }
+    const ranges = cut.lines ?? [cut.textFrom, cut.textTo]
     const runs: number[] = []
     const pieces: Buffer[] = []
     let size = 0
@@ -186,16 +193,16 @@ export class Scan {
       size += bytes.length
       if (index + 2 < ranges.length) runs.push(size++, tape.origin(to))
     }
-    // A copy, because the tape goes on; it is only needed where a replacement character hides how long it was.
-    keepPlaces(frame, { runs, bytes: invalid ? Buffer.concat(pieces, size) : undefined })
+    // A copy, because the tape goes on.
+    keepPlaces(frame, new Places(Buffer.concat(pieces, size), runs))
   }
 
   /** Where in the channel the first byte of a piece is that is not UTF-8, or -1. */
-  #invalidIn({ text, textFrom, textTo, lines }: Piece): number {
+  #invalidIn(piece: Piece): number {
+    const { text, textFrom, textTo, lines } = piece
     const { tape } = this
     const { view, base } = tape
     const interrupted = tape.isInterrupted(textFrom, textTo)
-    if (!interrupted && this.#decoder.isPlain(textFrom, textTo)) return -1
     if (!interrupted && !lines) {
       const index = firstInvalid(text, view, textFrom - base, textTo - base)
       return index < 0 ? -1 : tape.origin(index + base)

@@ -17,6 +17,8 @@ export class Tape {
   #removedAtBase = 0
   /** From the clean position `at` on, `removed` bytes had been taken out before. */
   #marks: Mark[] = []
+  /** Where the last search among the marks ended. */
+  #near = 0
   /** The buffer that `view` looks into, if it is ours to write to. */
   #own: Buffer | undefined
   /** The bytes that were removed, one behind the other, if the tape was asked to keep them. */
@@ -60,7 +62,9 @@ export class Tape {
     } else if (keep > this.base || left.buffer !== this.#own?.buffer) {
       // In our own buffer the bytes move only when half of it is behind us, so moving stays linear.
       if (left.buffer === this.#own?.buffer && keep - this.base < left.length) return
-      const room = this.#roomFor(left.length)
+      // A line that goes on after its first piece was let go will need all of the buffer again.
+      const own = this.#own
+      const room = own && left.buffer === own.buffer ? own : this.#roomFor(left.length)
       room.set(left)
       this.view = room.subarray(0, left.length)
     }
@@ -69,10 +73,10 @@ export class Tape {
   }
 
   /** Says that these bytes of the original were taken out here. */
-  remove(bytes: Buffer): void {
+  remove(chunk: Buffer, from: number, to: number): void {
     const last = this.#marks.at(-1)
-    this.#removed += bytes.length
-    this.#taken?.add(bytes)
+    this.#removed += to - from
+    this.#taken?.add(chunk, from, to)
     if (last?.at === this.end) last.removed = this.#removed
     else this.#marks.push({ at: this.end, removed: this.#removed })
   }
@@ -80,7 +84,7 @@ export class Tape {
   /** Where the clean byte at `position` stood in the original channel. */
   origin(position: number): number {
     if (this.#marks.length === 0) return position + this.#removed
-    const mark = this.#marks[this.#lastMark((m) => m.at <= position)]
+    const mark = this.#marks[this.#markBefore(position)]
     return position + (mark ? mark.removed : this.#removedAtBase)
   }
 
@@ -107,14 +111,14 @@ export class Tape {
   /** Whether something was taken out between the first and the last byte of a range. */
   isInterrupted(from: number, to: number): boolean {
     if (this.#marks.length === 0) return false
-    const mark = this.#marks[this.#lastMark((m) => m.at <= from) + 1]
+    const mark = this.#marks[this.#markBefore(from) + 1]
     return mark !== undefined && mark.at < to
   }
 
   /** The positions in a range before which something was taken out. */
   interruptions(from: number, to: number): number[] {
     const positions: number[] = []
-    for (let index = this.#lastMark((m) => m.at <= from) + 1; index < this.#marks.length; index++) {
+    for (let index = this.#markBefore(from) + 1; index < this.#marks.length; index++) {
       const { at } = this.#marks[index]!
       if (at >= to) break
       positions.push(at)
@@ -127,7 +131,7 @@ export class Tape {
     const clean = this.view.subarray(from - this.base, to - this.base)
     const taken = this.#taken
     if (!taken || !this.isInterrupted(from, to)) return clean
-    const first = this.#lastMark((m) => m.at <= from)
+    const first = this.#markBefore(from)
     let removed = first < 0 ? this.#removedAtBase : this.#marks[first]!.removed
     let at = from
     const pieces: Buffer[] = []
@@ -156,13 +160,29 @@ export class Tape {
 
   /** Marks before the base only matter as a sum. */
   #forgetMarks(): void {
-    const index = this.#lastMark((m) => m.at <= this.base)
+    const index = this.#markBefore(this.base)
     const mark = this.#marks[index]
     if (!mark) return
     this.#removedAtBase = mark.removed
     this.#marks.splice(0, index + 1)
+    this.#near = 0
     // Without marks `origin` answers by one addition; a mark at the base is worth that, too.
     if (this.#marks.length === 0) this.#removedAtBase = this.#removed
+  }
+
+  /** Index of the last mark at or before a position. Positions are asked for in order, so it is near the last one. */
+  #markBefore(position: number): number {
+    const marks = this.#marks
+    let index = this.#near
+    if (index >= marks.length || marks[index]!.at > position) index = this.#lastMark((m) => m.at <= position)
+    for (let steps = 0; index + 1 < marks.length && marks[index + 1]!.at <= position; index++) {
+      if (++steps > 4) {
+        index = this.#lastMark((m) => m.at <= position)
+        break
+      }
+    }
+    this.#near = Math.max(0, index)
+    return index
   }
 
   /** Index of the last mark for which `holds` is true; it is true for a prefix of the list. */
@@ -187,15 +207,16 @@ class Taken {
   #from = 0
   #to = 0
 
-  add(bytes: Buffer): void {
-    const live = this.#to - this.#from
-    if (live + bytes.length > this.#bytes.length) {
-      const grown = Buffer.allocUnsafeSlow(2 * (live + bytes.length) + LEAST)
-      grown.set(this.#bytes.subarray(0, live))
+  add(chunk: Buffer, from: number, to: number): void {
+    let at = this.#to - this.#from
+    if (at + to - from > this.#bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(2 * (at + to - from) + LEAST)
+      grown.set(this.#bytes.subarray(0, at))
       this.#bytes = grown
     }
-    this.#bytes.set(bytes, live)
-    this.#to += bytes.length
+    // A loop: nearly every sequence is shorter than the call of a native copy is long.
+    for (let index = from; index < to; index++) this.#bytes[at++] = chunk[index]!
+    this.#to += to - from
   }
 
   forget(before: number): void {

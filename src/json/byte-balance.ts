@@ -1,4 +1,5 @@
 import {
+  BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
@@ -30,11 +31,19 @@ export class ByteBalance {
   /** Why the last walk stopped: `closed` behind a bracket that brought the depth to 0 or below, `line-end` behind an
    * LF in a string, `bracket` before an opening bracket in a string, `end` where it was told to. */
   stop: Stop = 'end'
-  #comment: 'none' | 'line' | 'block' = 'none'
+  #comment: Comment = NONE
   /** A slash that begins a comment if the next byte says so. */
   #slash = -1
   /** The star that opened the block comment; it does not close it. */
   #star = -1
+
+  /** Begins anew, inside so many brackets. */
+  reset(depth: number): void {
+    this.depth = depth
+    this.inString = false
+    this.#comment = NONE
+    this.#slash = -1
+  }
 
   /**
    * Walks from `from` to `to`. With `torn` false it stops at a line end in a string, with `torn` true at an opening
@@ -43,6 +52,7 @@ export class ByteBalance {
   walk(bytes: Uint8Array, base: number, from: number, to: number, floor: number, torn: boolean): number {
     const end = to - base
     let { depth, inString } = this
+    let comment = this.#comment
     let at = from - base
     this.stop = 'end'
     walking: while (at < end) {
@@ -51,15 +61,15 @@ export class ByteBalance {
         at++
         continue
       }
-      if (this.#comment !== 'none') {
-        if (this.#comment === 'line' ? byte === LF : byte === SLASH && this.#closesBlock(bytes, at, base))
-          this.#comment = 'none'
+      if (comment !== NONE) {
+        if (comment === LINE ? byte === LF : byte === SLASH && this.#closesBlock(bytes, at, base))
+          comment = NONE
         at++
         continue
       }
       switch (byte) {
         case QUOTE:
-          if (!isProtected(bytes, at, floor - base)) inString = !inString
+          if (bytes[at - 1] !== BACKSLASH || !isProtected(bytes, at, floor - base)) inString = !inString
           break
         case LF:
           if (inString && !torn) {
@@ -85,28 +95,36 @@ export class ByteBalance {
           }
           break
         default:
-          if (!inString) this.#maybeComment(byte, bytes[at - 1], at + base)
+          if (!inString) comment = this.#commentAt(byte, bytes[at - 1], at + base)
       }
       at++
     }
     this.depth = depth
     this.inString = inString
+    this.#comment = comment
     return at + base
   }
 
-  /** A slash or a star outside of strings and comments. */
-  #maybeComment(byte: number, before: number | undefined, position: number): void {
+  /** What a slash or a star begins outside of strings and comments. */
+  #commentAt(byte: number, before: number | undefined, position: number): Comment {
     if (this.#slash === position - 1) {
-      this.#comment = byte === STAR ? 'block' : 'line'
       this.#star = position
       this.#slash = -1
-    } else if (byte === SLASH && before !== COLON) this.#slash = position
+      return byte === STAR ? BLOCK : LINE
+    }
+    if (byte === SLASH && before !== COLON) this.#slash = position
+    return NONE
   }
 
   #closesBlock(bytes: Uint8Array, at: number, base: number): boolean {
     return bytes[at - 1] === STAR && at - 1 + base !== this.#star
   }
 }
+
+type Comment = 0 | 1 | 2
+const NONE = 0
+const LINE = 1
+const BLOCK = 2
 
 /** One for the bytes that the walk does something about, zero for all others. */
 const MATTERS = new Uint8Array(256)

@@ -58,6 +58,11 @@ export function isBracket(character: number | undefined): boolean {
   return character === OPEN_BRACE || character === OPEN_BRACKET
 }
 
+/** The first half of a character that takes two units. */
+export function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff
+}
+
 /** How many bytes a BOM takes at `at`: 3 or 0. */
 export function bomAt(bytes: Uint8Array, at: number): 0 | 3 {
   return bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf ? 3 : 0

@@ -8,6 +8,7 @@ import {
   hexValue,
   isBlank,
   isDigit,
+  isHighSurrogate,
   LETTER_U,
   MINUS,
   OPEN_BRACE,
@@ -61,7 +62,7 @@ export interface Break {
  * whereBroken('{"a":[1') // { at: 7, expected: 'a comma or a closing bracket', cut: true }
  */
 export function whereBroken(text: string): Break | undefined {
-  const tokens = new Tokenizer(NOBODY, STRUCTURE)
+  const tokens = new Tokenizer(IGNORE, STRUCTURE)
   let at = tokens.push(text, 0)
   tokens.end()
   if (tokens.done()) {
@@ -71,7 +72,7 @@ export function whereBroken(text: string): Break | undefined {
   return { at: tokens.consumed, expected: tokens.expected(), cut: !tokens.failed() && tokens.isOpen() }
 }
 
-const NOBODY: Handler = {
+const IGNORE: Handler = {
   open() {},
   close() {},
   key() {},
@@ -434,7 +435,7 @@ export class Tokenizer {
     this.#hex = this.#hex * 16 + digit
     if (++this.#digits === 4) {
       const unit = String.fromCharCode(this.#hex)
-      if (isHigh(this.#hex)) this.#holdHalf(unit, 6)
+      if (isHighSurrogate(this.#hex)) this.#holdHalf(unit, 6)
       else this.#add(unit)
       this.#state = IN_STRING
     }
@@ -463,7 +464,7 @@ export class Tokenizer {
   #appendLast(text: string, at: number): void {
     if (at === text.length) return
     const last = text.length - 1
-    if (!isHigh(text.charCodeAt(last))) this.#append(text, at, text.length)
+    if (!isHighSurrogate(text.charCodeAt(last))) this.#append(text, at, text.length)
     else {
       this.#append(text, at, last)
       this.#holdHalf(text.slice(last), 1)
@@ -592,11 +593,6 @@ function plainEnd(text: string, from: number): number {
     if (unit <= BACKSLASH && (unit === QUOTE || unit === BACKSLASH || unit < SPACE)) return at
   }
   return length
-}
-
-/** The first half of a surrogate pair. */
-function isHigh(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff
 }
 
 /** Can a number go on with this? */

@@ -11,6 +11,7 @@ import { climb, climbStrictly, type Miss, type Pass } from './ladder/ladder.ts'
 import { mend } from './ladder/mend.ts'
 import { isPayloadFence } from './ladder/payload-fence.ts'
 import { isStructureAt } from './ladder/structure.ts'
+import { skipBlanks } from './ladder/tolerant-reader.ts'
 import type { Outcome } from './outcome.ts'
 import type { UnmatchedText } from './unmatched-text.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from './verdict.ts'
@@ -154,6 +155,10 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
           return
         }
         const end = first.text.length
+        if (end > 0 && isOver(whole.text, end)) {
+          wholeInput({ ...first, to: whole.to, text: whole.text })
+          return
+        }
         if (end > 0 && first.broken === undefined && !first.open && isRestOfWhole(whole.text, end)) {
           bad(first, brokenAt(first.to))
           broken = true
@@ -183,10 +188,11 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       const whole = text.bytes().toString('utf8')
       const scalar =
         rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\\d+.TFNI-]/.test(whole.slice(0, 4200))
-      if (!scalar && !/^[\s\ufeff\0]{0,4096}[{[]\s{0,4096}[{["']/.test(whole.slice(0, 8200))) return
+      if (!scalar && !beginsBroken(whole)) return
       const result = climb(whole, rules)
       if (result.ok) good({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
-      else if (!scalar) bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
+      else if (!scalar && !result.strict && !result.repaired)
+        bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
     }
 
     /** A string, a number or a literal. What is no JSON is prose, unless a change of its spelling makes it JSON. */
@@ -266,6 +272,21 @@ function wholeFrame(first: Frame, unmatched: UnmatchedText): Frame {
   return { kind, channel, from, to: bytes.length, text: bytes.toString('utf8', from) }
 }
 
+/** Does an input in which nothing was found begin like a document, maybe behind comments? */
+function beginsBroken(text: string): boolean {
+  const start = skipBlanks(text.slice(0, 8200), 0)
+  return (
+    /^[{[]\s{0,4096}[{["']/.test(text.slice(start, start + 4200)) ||
+    (/^\s*(?:\/[/*]|#)/.test(text.slice(0, 4200)) && /^[{[]/.test(text.slice(start, start + 1)))
+  )
+}
+
+/** Whether nothing but comments and a lone comma follows the first value. */
+function isOver(text: string, end: number): boolean {
+  const at = skipBlanks(text, end)
+  return at >= text.length || (',;'.includes(text[at]!) && skipBlanks(text, at + 1) >= text.length)
+}
+
 function isFromProse(pass: Pass): boolean {
   return pass.changes.some(({ kind }) => kind === 'took an object from prose')
 }
@@ -276,11 +297,14 @@ function isRestOfWhole(text: string, end: number): boolean {
   const rest = text.slice(end)
   if (!/["\w]\s{0,99}:/.test(rest)) return false
   let depth = 0
+  let strings = true
   for (let at = 0; at < rest.length && depth >= 0; at++) {
     const unit = rest.charCodeAt(at)
     if (unit === QUOTE) {
-      const close = stringEnd(rest, at)
-      if (close >= 0) at = close
+      const close = strings ? stringEnd(rest, at) : -1
+      // Where one string has no end, none has: to search again for each quote would be quadratic.
+      if (close < 0) strings = false
+      else at = close
     } else if (isBracket(unit)) depth++
     else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) depth--
   }
@@ -300,7 +324,11 @@ function isLostPayload({ code, message }: Note): boolean {
 
 /** Does a text that the input broke off begin like JSON, or like something that is almost JSON? */
 function beginsLikeDocument(text: string): boolean {
-  return opensAs('strict', text) || text[0] === '[' || mend(text, true).kind === 'mended'
+  return (
+    opensAs('strict', text) ||
+    /^\[\s{0,99}[["]/.test(text.slice(0, 110)) ||
+    mend(text, true).kind === 'mended'
+  )
 }
 
 /** What follows the value belongs to something larger, so the value is a part of something broken. */

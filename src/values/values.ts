@@ -107,6 +107,14 @@ export function valueStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
   turn?: number,
 ): Stage<Chunk, Outcome<Value<S>>> {
+  const { pick = 'each' } = options
+  const parts = valueParts(options, turn)
+  // The cast is the door: a value is what its schema says, and the schema has let it pass.
+  return (next) => parts.stage(pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>)
+}
+
+/** What `values()` is made of before one outcome is picked. `seen` is told of every frame that is judged. */
+export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: number) {
   const { tag, lines = false, pick = 'each', label } = options
   const maxComment = limit('maxComment', options.maxComment, 1 << 20)
   word('pick', pick, ['each', 'first', 'last'])
@@ -124,14 +132,13 @@ export function valueStage<S extends Schema | undefined = undefined>(
   const cut = frameStage(cutOf(options, rules, turn))
   const maxFrame = options.maxFrame ?? DEFAULT_MAX_FRAME
 
-  return (next) => {
+  function stage(outcomes: Sink<Outcome<unknown>>, seen?: (frame: Frame) => void): Sink<Chunk> {
     const unmatched = unmatchedText(maxComment, rules.maxRepair)
     let channel: Channel | undefined
-    // The cast is the door: a value is what its schema says, and the schema has let it pass.
-    const outcomes = pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>
+    const patient = pick !== 'each'
     const chunks = selections
       ? itemStage({ rules, label, unmatched, selections, tag, maxFrame, turn })(outcomes)
-      : cut(judgeStage({ rules, label, unmatched, lines, patient: pick !== 'each' })(outcomes))
+      : cut(watched(judgeStage({ rules, label, unmatched, lines, patient })(outcomes), seen))
     return {
       write(chunk) {
         if (chunk.channel === 'exit' || chunk.channel === 'stderr' || chunk.bytes.length === 0) return
@@ -145,6 +152,18 @@ export function valueStage<S extends Schema | undefined = undefined>(
       },
       more: () => chunks.more?.() ?? false,
     }
+  }
+  return { stage }
+}
+
+function watched(next: Sink<Frame>, seen: ((frame: Frame) => void) | undefined): Sink<Frame> {
+  if (!seen) return next
+  return {
+    write(frame) {
+      seen(frame)
+      next.write(frame)
+    },
+    end: () => next.end(),
   }
 }
 

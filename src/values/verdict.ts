@@ -3,6 +3,7 @@ import { withoutStack } from '../base/no-stack.ts'
 import type { Channel } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
 import { placeOf } from '../frames/place.ts'
+import { balancedEnd } from '../json/balanced.ts'
 import { type ChangeKind, changeOf } from './ladder/change.ts'
 import type { Miss, Pass } from './ladder/ladder.ts'
 import type { Bad, Good } from './outcome.ts'
@@ -28,7 +29,10 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
   if (changes.length > 0) {
     notes.unshift({ code: 'OUTPUT_REPAIRED_GENERIC', message: codes.OUTPUT_REPAIRED_GENERIC, changes })
   }
-  notes.push(...pass.notes, ...(frame.notes ?? NONE))
+  for (const note of pass.notes) {
+    notes.push(note.places ? { ...note, places: note.places.map((at) => placeOf(frame, at)) } : note)
+  }
+  notes.push(...(frame.notes ?? NONE))
   return {
     ok: true,
     value: pass.value,
@@ -41,7 +45,10 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
 
 /** The outcome of a payload that could not be used, with the place where it broke. */
 export function badOf(frame: Frame, miss: Miss, label: string | undefined): Bad {
-  const { code, errors, detail } = miss
+  const { errors, detail } = miss
+  // A block that the input ended in, and whose brackets are open, was cut, whatever else is wrong with it.
+  const cut = frame.open && frame.kind !== 'object' && miss.code === 'INVALID_JSON' && isOpen(frame.text)
+  const code = cut ? 'TRUNCATED' : miss.code
   const at = miss.place ?? (miss.at === undefined ? frame.from : placeOf(frame, miss.at))
   const fault = faultOf(code, detail, label, {
     at,
@@ -76,6 +83,11 @@ export function nothingOf(
   const fault = faultOf(code, '', label, {})
   const bad: Bad = { ok: false, fault, repair_level: 'none', notes: NONE, frame }
   return code === 'EMPTY' || !unmatched ? bad : { ...bad, comment: unmatched.comment() }
+}
+
+function isOpen(text: string): boolean {
+  const from = text.search(/[{[]/)
+  return from >= 0 && balancedEnd(text, from) < 0
 }
 
 const NONE: readonly Note[] = []

@@ -100,7 +100,7 @@ describe('snapshots', () => {
       expect(last('<thinking>{"a": 0}</thinking>{"a": 1}', size)).toBe('{"a":1}')
       expect(last('{"a": 0} <json>{"a": 1}</json>', size, { tag: 'json' })).toBe('{"a":1}')
       expect(last('<<thin <th{ink <jso<json> {"a": 1}', size, { tag: 'json' })).toBe('{"a":1}')
-      expect(last('here: [1, {"a": 1}]', size)).toBe('{"a":1}')
+      expect(last('here: [1] {"a": 1}.', size)).toBe('{"a":1}')
       expect(last('here: [{"a": 1}]', size, { root: 'any' })).toBe('[{"a":1}]')
       expect(last('here: [{"a": 1}]', size, { schema: {} })).toBe('[{"a":1}]')
       expect(last('here: [{"a": 1}]', size)).toBeUndefined()
@@ -123,6 +123,21 @@ describe('snapshots', () => {
       expect(last('{"__proto__": 1} or {"a": 1}', size)).toBe('{}')
     },
   )
+
+  test.each([1, 1000])('do not keep a part of a broken whole, in pieces of %i', (size) => {
+    const end = (text: string) => {
+      const seen = snapshots()
+      let shown: Progress | undefined
+      for (const piece of pieces(text, [size])) shown = seen.push(piece)
+      return { value: shown?.value, done: seen.done() }
+    }
+    const nothing = { value: undefined, done: false }
+    expect(end('{"k":1}},"m":2}')).toEqual(nothing)
+    expect(end('so {"k":1} , "m":2}')).toEqual(nothing)
+    expect(end('<json>{"k":1}]</json>')).toEqual(nothing)
+    expect(end('{"k":1}, as asked, {"m":2}')).toEqual({ value: { k: 1 }, done: true })
+    expect(end('<json>{"k":1}</json>}')).toEqual({ value: { k: 1 }, done: true })
+  })
 
   test('wait for the end of a think block', () => {
     expect(last('<think>{"a": 0}', 1)).toBeUndefined()

@@ -13,7 +13,7 @@ function cut(
   const once = (size: number) => {
     const out: EngineFrame[] = []
     const cutting = cutter({ channel, cut: () => shape, maxFrame: 1 << 20 }, (frame) => void out.push(frame))
-    const splitter = lines(1 << 20, cutting.line)
+    const splitter = lines(channel, 1 << 20, cutting.line)
     for (let at = 0; at < bytes.length; at += size) splitter.write(bytes.subarray(at, at + size))
     splitter.end()
     cutting.end()
@@ -187,7 +187,7 @@ test('lookalikes take linear time', () => {
     const text = '{"a":\n'.repeat(count)
     const started = performance.now()
     const cutting = cutter({ channel: 'pty', cut: () => ({ pty: 'documents' }), maxFrame: 1 << 24 }, () => {})
-    const splitter = lines(1 << 24, cutting.line)
+    const splitter = lines('pty', 1 << 24, cutting.line)
     splitter.write(Buffer.from(text))
     splitter.end()
     cutting.end()

@@ -1,17 +1,30 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Line, lines } from '../../src/events/lines.ts'
+import { type Line, lines, shownText } from '../../src/events/lines.ts'
+import type { Channel } from '../../src/frames/chunk.ts'
 
-function linesOf(input: Uint8Array | string, size = Number.POSITIVE_INFINITY, maxFrame = 1 << 20): Line[] {
+function linesOf(
+  input: Uint8Array | string,
+  size = Number.POSITIVE_INFINITY,
+  maxFrame = 1 << 20,
+  channel: Channel = 'pty',
+): Line[] {
   const out: Line[] = []
-  const splitter = lines(maxFrame, (line) => void out.push(line))
+  const splitter = lines(channel, maxFrame, (line) => void out.push(line))
   const bytes = Buffer.from(input as string)
   for (let at = 0; at < bytes.length; at += size) splitter.write(bytes.subarray(at, at + size))
   splitter.end()
   return out
 }
 
-const textsOf = (input: Uint8Array | string) => linesOf(input).map((line) => line.text)
+const textsOf = (input: Uint8Array | string, channel?: Channel) =>
+  linesOf(input, undefined, undefined, channel).map((line) => line.text)
+
+/** A line without its places, which remember where they were asked last. */
+const shape = ({ places, ...line }: Line) => ({
+  ...line,
+  places: places && [...line.text].map((_, at) => places.endOf(line.skip! + at + 1)),
+})
 
 describe('lines', () => {
   test('end at LF only, and the CRs before it belong to the end', () => {
@@ -32,14 +45,27 @@ describe('lines', () => {
       [...line!.text].map((_, at) => line!.places?.endOf(line!.skip! + at + 1))
     // Each place is one past the character’s last byte; the escapes before it belong to it.
     expect(places(linesOf('\u001b[1mé\u001b[0mx\u001b[Ky\n'))).toEqual([6, 11, 15])
-    expect(places(linesOf('\u009b1m{a\u009bx}\u009b0m\n'))).toEqual([5, 6, 8, 9, 10])
+    expect(places(linesOf('\u009b1m{a\u009bx}\u009b0m\n'))).toEqual([5, 6, 10])
     expect(places(linesOf('\0\u001b[1mx\n'))).toEqual([6])
     const [line] = linesOf('\u001b[1mabc\n')
     expect([3, 1, 2].map((units) => line!.places!.endOf(units))).toEqual([7, 5, 6])
   })
 
-  test('keep C1 controls that a CLI left in its JSON', () => {
-    expect(textsOf('{"t":"a\u009b31mb"}\n')).toEqual(['{"t":"a\u009b31mb"}'])
+  test('of a pipe keep C1 controls: a CLI left them in its JSON', () => {
+    const line = '{"t":"it\u0092s \u009b31mb"}\u009b0m'
+    for (const channel of ['stdout', 'stderr'] as const) expect(textsOf(`${line}\n`, channel)).toEqual([line])
+  })
+
+  test('of a terminal keep those C1 controls that introduce no sequence', () => {
+    expect(textsOf('{"t":"it\u0092s \u0085\u009b31mb\u009d0;t\u009c"}\n')).toEqual([
+      '{"t":"it\u0092s \u0085b"}',
+    ])
+  })
+
+  test('of a pipe are shown without what a terminal takes for a sequence', () => {
+    expect(shownText('{"t":"é\u0092 \u009b31mb"}')).toBe('{"t":"é\u0092 b"}')
+    expect(shownText('\u009b31\nm')).toBe('\nm')
+    expect(shownText('plain')).toBe('plain')
   })
 
   test('tell of bytes that are no UTF-8', () => {
@@ -49,7 +75,7 @@ describe('lines', () => {
     expect(linesOf('a\ufffd\n')[0]).not.toHaveProperty('note')
   })
 
-  test('lose C1 sequences around a record, and keep C1 characters inside it', () => {
+  test('of a terminal lose C1 sequences around a record, and keep C1 characters inside it', () => {
     const record = '{"a":"x\u0099y"}'
     for (const line of [`\u009b2m${record}\u009b0m`, `${record}\u009b0m`, `\u009b2m${record}`, record])
       expect(linesOf(`${line}\n`).map(({ text }) => text)).toEqual([record])
@@ -77,7 +103,7 @@ describe('lines', () => {
         (noise, shaped, size) => {
           for (const input of [noise, Uint8Array.from(shaped)]) {
             const whole = linesOf(input, Number.POSITIVE_INFINITY, 16)
-            expect(linesOf(input, size, 16)).toEqual(whole)
+            expect(linesOf(input, size, 16).map(shape)).toEqual(whole.map(shape))
             let at = 0
             for (const { from, to } of whole) {
               expect(from).toBe(at)

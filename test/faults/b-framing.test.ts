@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
 import { claude } from '../../src/engines/claude.ts'
 import { codex } from '../../src/engines/codex.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
+import { valueStage } from '../../src/values/values.ts'
 import { codesOf, endOf, only, run, texts } from '../engines/run.ts'
 import { corpus } from '../frames/corpus.ts'
 import { referenceFrames } from '../frames/reference.ts'
@@ -224,7 +226,9 @@ describe('B12 control sequences are stripped for scanning, kept in the range, bo
   }
   test.for(Object.entries(sequences))('B12 %s', ([, sequence]) => {
     const text = `${sequence}{"a":${sequence}1}${sequence}\n{"b":2}\n`
-    const [first, second] = outcomes(text, { lines: true })
+    // C1 controls are sequences on a terminal only; on a pipe they are text.
+    const channel = sequence.startsWith('\u009b') ? 'pty' : 'stdout'
+    const [first, second] = drive(valueStage({ lines: true }), [{ channel, bytes: Buffer.from(text) }])
     expect([first, second]).toMatchObject([{ value: { a: 1 } }, { value: { b: 2 } }])
     // The range is in original bytes, so the log still has what was stripped.
     expect(Buffer.from(text).subarray(second!.frame.from, second!.frame.to).toString()).toBe('{"b":2}\n')

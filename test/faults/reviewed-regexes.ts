@@ -10,6 +10,9 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'anchored: it stops at the first character that does not fit',
   },
   'engines/claude-turn.ts /^write/i': { why: 'anchored: it stops at the first character that does not fit' },
+  'events/lines.ts /[\\u0090\\u0098\\u009b\\u009d-\\u009f]/': {
+    why: 'one class, every character is read once',
+  },
   'events/payload.ts /[\\s\\0]/': { why: 'one class, tested on one character' },
   'events/payload.ts /[\\u0080-\\u009f]/': { why: 'one class, every character is read once' },
   'frames/fence.ts /[\\n\\r\\t]/g': { why: 'one class, and 64 KiB at most', max: 65_536 },
@@ -114,33 +117,8 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'sinks/lock.ts /^[\\w-]{1,64}$/': { why: 'anchored and bounded' },
   'sinks/sse.ts /[\\r\\n\\0]/': { why: 'one class, every character is read once' },
   'sinks/sse.ts /\\r\\n|\\r|\\n/': { why: 'one class, every character is read once' },
-  'values/ladder/fence-body.ts /[ \\t]/': { why: 'one class, the first hit ends it' },
   'values/schema/json-schema.ts /#$/': { why: 'the $schema of a schema, which is trusted' },
   'values/schema/json-schema.ts /^https?:\\/\\//': { why: 'the $schema of a schema, which is trusted' },
-  'values/ladder/marks.ts /^[A-Za-z0-9]{1,16}[ \\t]*(?=\\r?\\n|$)/': {
-    why: '64 characters behind a mark',
-    max: 64,
-  },
-  'values/ladder/mend-words.ts /^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$/': {
-    why: 'one word of at most 256 characters',
-    max: 256,
-  },
-  'values/ladder/mend-words.ts /^-?[\\p{L}_$][\\p{L}\\p{N}_$./@-]*$/u': {
-    why: 'one word of at most 256 characters',
-    max: 256,
-  },
-  'values/ladder/mend-words.ts /^[+]?\\.?\\d/': { why: 'one word of at most 256 characters', max: 256 },
-  'values/ladder/mend-quotes.ts /^[0-9a-fA-F]{4}$/': { why: 'one word of at most 256 characters', max: 256 },
-  'values/ladder/mend-words.ts /^\\+/': { why: 'one word of at most 256 characters', max: 256 },
-  'values/ladder/mend-words.ts /^\\./': { why: 'one word of at most 256 characters', max: 256 },
-  'values/ladder/repair.ts /"([A-Za-z]{1,9})"/g': {
-    why: 'at most maxRepair characters (64 KiB), every one read once',
-    max: 65_536,
-  },
-  'values/ladder/repair.ts /[\\s,"\'`\\\\\\u2018-\\u201f]+/gu': {
-    why: 'at most maxRepair characters (64 KiB), every one read once',
-    max: 65_536,
-  },
   'work/comment.ts /&/g': { why: 'one class, every character is read once' },
   'work/comment.ts /</g': { why: 'one class, every character is read once' },
   'work/comment.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]/g': {
@@ -159,4 +137,96 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     max: 200,
   },
   'work/result.ts /[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Cs}]/u': { why: 'one class, the first hit ends it' },
+  'events/payload.ts /[{[]|^[\\s\\0]{0,99}["\\d+.tfnTFN\'“-]/': {
+    why: '64 KiB at most, anchored or one class',
+  },
+  'values/ladder/candidates.ts /^[{[][\\s[]{0,4096}(?:\\{\\s{0,4096})?"/': {
+    why: 'the first 8,300 characters; each is read twice at most',
+  },
+  'values/ladder/candidates.ts /^\\[?[\\s[]*\\{/': {
+    why: 'the first 8,300 characters; each is read twice at most',
+  },
+  'values/ladder/guesses.ts /"\\s{0,99}\\+\\s{0,99}"/': {
+    why: 'runs of at most 99 characters; what is read is counted, see `effort`',
+  },
+  'values/ladder/guesses.ts /,$/': {
+    why: 'runs of at most 99 characters; what is read is counted, see `effort`',
+  },
+  'values/ladder/guesses.ts /,\\s{0,9}\\.\\.\\.$/': {
+    why: 'runs of at most 99 characters; what is read is counted, see `effort`',
+  },
+  'values/ladder/guesses.ts /[ \\t](?:\\/\\/|\\/\\*|# )/': {
+    why: 'runs of at most 99 characters; what is read is counted, see `effort`',
+  },
+  "values/ladder/guesses.ts /['’`] {0,9}[,:]/": {
+    why: 'runs of at most 99 characters; what is read is counted, see `effort`',
+  },
+  'values/ladder/guesses.ts /[,{}[\\]]/': {
+    why: 'runs of at most 99 characters; what is read is counted, see `effort`',
+  },
+  'values/ladder/guesses.ts /[\\n:,]/': {
+    why: 'runs of at most 99 characters; what is read is counted, see `effort`',
+  },
+  "values/ladder/guesses.ts /^(?:https?|ftp|file|mailto|data|irc):\\/\\/[A-Za-z0-9\\-._~:/?#@!$&'()*+;=%]+/":
+    { why: 'runs of at most 99 characters; what is read is counted, see `effort`' },
+  'values/ladder/mend.ts /^\\\\(?:u[0-9a-fA-F]{0,3})?$/': { why: 'six characters' },
+  'values/ladder/payload-fence.ts /[ \\t]/': {
+    why: 'one class, the first hit ends it; or the first 4,100 characters',
+  },
+  'values/ladder/payload-fence.ts /^[\\s\\ufeff]{0,4096}[{[]/': {
+    why: 'one class, the first hit ends it; or the first 4,100 characters',
+  },
+  'values/ladder/quotes.ts /[A-Za-z]/': { why: 'six characters at most' },
+  'values/ladder/quotes.ts /\\w/': { why: 'six characters at most' },
+  'values/ladder/quotes.ts /^[0-9a-fA-F]/': { why: 'six characters at most' },
+  'values/ladder/quotes.ts /^[0-9a-fA-F]{2}$/': { why: 'six characters at most' },
+  'values/ladder/quotes.ts /^[0-9a-fA-F]{4}$/': { why: 'six characters at most' },
+  'values/ladder/quotes.ts /^\\\\\\\\\\w/': { why: 'six characters at most' },
+  'values/ladder/repair.ts /"(?:[^"\\\\]|\\\\.)*"/gsu': {
+    why: '16 KiB at most, and each character is read a bounded number of times',
+  },
+  'values/ladder/repair.ts /"(?:[^"\\\\]|\\\\.)*"|[{}[\\]:]|[^\\s,"{}[\\]:]+/gsu': {
+    why: '16 KiB at most, and each character is read a bounded number of times',
+  },
+  'values/ladder/repair.ts /[^\\s,"{}[\\]:]\\s+[^\\s,"{}[\\]:]/': {
+    why: '16 KiB at most, and each character is read a bounded number of times',
+  },
+  'values/ladder/repair.ts /^"[,:]|[,:]"$/m': {
+    why: '16 KiB at most, and each character is read a bounded number of times',
+  },
+  'values/ladder/structure.ts /^[\\s\\ufeff]*(?:[}\\]]|"(?:[^"\\\\]|\\\\.){0,256}"\\s*:|[,:][\\s\\ufeff]*(?:["\'“{[\\d-]|true|false|null|[\\p{L}_$][\\p{L}\\p{N}_$\'-]{0,255}"?\\s*:))/su':
+    { why: '4,096 characters' },
+  'values/ladder/tolerant-reader.ts /^(?:true|false|null)(?=true$|false$|null$|-?\\d)/': {
+    why: 'one word of at most 256 characters',
+  },
+  'values/ladder/tolerant-reader.ts /^[+-]?0\\d/': { why: 'one word of at most 256 characters' },
+  'values/ladder/tolerant-reader.ts /^[A-Za-z0-9]{1,16}[ \\t]*(?=\\r?\\n|$)/': {
+    why: 'one word of at most 256 characters',
+  },
+  'values/ladder/unescape.ts /^[{[][\\s\\\\nrt]*$/': { why: 'anchored, one class; 64 KiB at most' },
+  'values/ladder/words.ts /["“”„‟`{}[\\]:,\\\\]|;(?! )|[\\u0000-\\u001f]/u': {
+    why: 'one word or number of at most 400 characters',
+  },
+  'values/ladder/words.ts /[^A-Za-z]+/': { why: 'one word or number of at most 400 characters' },
+  'values/ladder/words.ts /^(?:true|false|null)./': { why: 'one word or number of at most 400 characters' },
+  'values/ladder/words.ts /^([+-]?)(\\d*)((?:\\.\\d+)?(?:[eE][+-]?\\d+)?)$/': {
+    why: 'one word or number of at most 400 characters',
+  },
+  'values/ladder/words.ts /^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$/': {
+    why: 'one word or number of at most 400 characters',
+  },
+  'values/ladder/words.ts /^0+(?=\\d)/': { why: 'one word or number of at most 400 characters' },
+  'values/ladder/words.ts /^[\\p{L}\\p{N}\\p{Extended_Pictographic}_$]/u': {
+    why: 'one word or number of at most 400 characters',
+  },
+  'values/ladder/words.ts /^\\d{4}-\\d\\d-\\d\\d(?:T\\d\\d:\\d\\d(?::\\d\\d(?:\\.\\d{1,9})?)?(?:Z|[+-]\\d\\d:\\d\\d)?)?$/':
+    { why: 'one word or number of at most 400 characters' },
+  'values/outcomes.ts /"\\s{0,99}:\\s{0,99}$/': {
+    why: 'runs of bounded length, in text of at most maxRepair',
+  },
+  'values/outcomes.ts /["\\w]\\s{0,99}:/': { why: 'runs of bounded length, in text of at most maxRepair' },
+  'values/outcomes.ts /^[\\s\\ufeff\\0]{0,4096}[{[]\\s{0,4096}[{["\']/': {
+    why: 'runs of bounded length, in text of at most maxRepair',
+  },
+  'values/outcomes.ts /^\\[\\s{0,4096}\\{/': { why: 'runs of bounded length, in text of at most maxRepair' },
 }

@@ -216,11 +216,15 @@ describe('control characters', () => {
     for (const schema of [
       z.strictObject({ b: z.string() }),
       z.record(z.string(), z.number()),
-      z.object({
-        b: z.string().refine(() => {
-          throw new Error(evil)
-        }),
-      }),
+      {
+        '~standard': {
+          version: 1 as const,
+          vendor: 'test',
+          validate(): never {
+            throw new Error(evil)
+          },
+        },
+      },
       { type: 'object', additionalProperties: false },
       { type: 'object', properties: { b: { type: 'number' } } },
     ]) {

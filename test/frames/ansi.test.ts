@@ -8,8 +8,8 @@ function cleaned(bytes: Buffer, channel: Channel): { kept: string; dropped: numb
   let dropped = 0
   const remover = escapeRemover(channel, {
     keep: (part) => void kept.push(Buffer.from(part)),
-    drop: (part) => {
-      dropped += part.length
+    drop: (_, from, to) => {
+      dropped += to - from
     },
   })
   remover.write(bytes)

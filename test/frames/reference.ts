@@ -630,7 +630,7 @@ class Reference {
         )
           bare++
         if (bare >= limit) return 'unknown'
-        return bare > at && (this.#has(bare, '"') || (!array && this.#has(bare, ':'))) ? 'open' : bare
+        return bare > at && (this.#has(bare, '"') || this.#has(bare, array ? ',' : ':')) ? 'open' : bare
       }
     }
     if (array) return at

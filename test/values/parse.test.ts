@@ -18,6 +18,20 @@ test('gives the first value that passes, or the first fault', () => {
   expect(tryParse('{"b":1} {"c":1}', { schema })).toMatchObject({ ok: false, frame: { from: 0 } })
 })
 
+test('gives the last one, good or bad, if asked for it', () => {
+  expect(parse('<json>{"a":1}</json> <json>{"a":2}</json>', { pick: 'last' })).toEqual({ a: 2 })
+  const broken = tryParse('<json>{"a":1}</json> <json>{"a":}</json>', { pick: 'last' })
+  expect(broken).toMatchObject({ ok: false, fault: { code: 'INVALID_JSON' } })
+})
+
+test('one text gives one value: pick each is refused, and so is what is no text', () => {
+  const refused = expect.objectContaining({ code: 'BAD_OPTION' })
+  expect(() => tryParse('{}', { pick: 'each' as never })).toThrow(refused)
+  expect(() => parse(undefined as never)).toThrow(refused)
+  expect(() => parse(null as never)).toThrow('expected a text to parse, but got null')
+  expect(() => tryParse(Buffer.from('{}') as never)).toThrow('expected a text to parse, but got a object')
+})
+
 test('is a plain function of its text', () => {
   expect(tryParse('{"a":1}')).toEqual(tryParse('{"a":1}'))
   expect(tryParse('')).toMatchObject({ ok: false, fault: { code: 'EMPTY' } })

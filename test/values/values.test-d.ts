@@ -32,9 +32,12 @@ test('ok tells the two kinds of outcome apart', () => {
   else expectTypeOf(outcome.fault.code).toBeString()
 })
 
-test('parse takes no pick', () => {
-  // @ts-expect-error the first value that passes is what it gives
-  parse('', { pick: 'last' })
+test('parse picks the first or the last', () => {
+  expectTypeOf(parse('', { pick: 'last', schema: z.object({ a: z.number() }) })).toEqualTypeOf<{
+    a: number
+  }>()
+  // @ts-expect-error a text gives one value
+  parse('', { pick: 'each' })
 })
 
 test('parse takes no items, values gives outcomes of them', () => {

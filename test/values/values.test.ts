@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
-import { drive } from '../../src/base/stage.ts'
+import { drive, join } from '../../src/base/stage.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
-import { valueStage, values } from '../../src/values/values.ts'
-import { brief, outcomes } from './chunked.ts'
+import { frameStage } from '../../src/frames/frames.ts'
+import { outcomeStage, valueStage, values } from '../../src/values/values.ts'
+import { brief, outcomes, plain } from './chunked.ts'
 
 const needsA = { type: 'object', required: ['a'], properties: { a: { type: 'number' } } }
 const codesOf = (text: string, options = {}) =>
@@ -56,6 +57,12 @@ describe('with lines', () => {
     expect(brief(text, { lines: true, root: 'any' })).toEqual([{ n: 1 }, [1], { n: 2 }, { n: 3 }])
   })
 
+  test('strict makes a fault of every line that is no record, but for blank ones', () => {
+    const text = '{"n":1}\nnoise\n \t\n\n[INFO] x\n{"n":2}'
+    expect(brief(text, { lines: true })).toEqual([{ n: 1 }, { n: 2 }])
+    expect(brief(text, { lines: 'strict' })).toEqual([{ n: 1 }, 'INVALID_JSON', 'INVALID_JSON', { n: 2 }])
+  })
+
   test.each(['{"a":[1', '{"a":[1]', '{"a":[{"b":1}]', '{"a":"}'])(
     'a record cut off as %s is truncated',
     (text) => {
@@ -81,7 +88,12 @@ describe('with neither', () => {
     const [outcome] = outcomes('<think>{"a":0}</think>\n{a:1}')
     expect(outcome).toMatchObject({
       value: { a: 1 },
-      notes: [{ code: 'OUTPUT_REPAIRED_GENERIC', changes: ['dropped the think block', 'quoted keys (1)'] }],
+      notes: [
+        {
+          code: 'OUTPUT_REPAIRED_GENERIC',
+          changes: [{ kind: 'dropped a think block' }, { kind: 'quoted a key', at: 24 }],
+        },
+      ],
     })
   })
 
@@ -100,14 +112,28 @@ describe('with neither', () => {
     expect(brief('{"n":1}\n{"n":2}')).toEqual([{ n: 1 }, { n: 2 }])
     expect(brief('{n:1} and more')).toEqual(['NO_MATCH'])
     expect(brief('{} and more')).toEqual(['NO_MATCH'])
-    expect(brief('[{"n":1}] and more')).toEqual(['NO_MATCH'])
     expect(brief('{n:1} and more', { schema: { required: ['n'] } })).toEqual([{ n: 1 }])
   })
 
-  test('counts an object in prose if it is JSON, or passes the schema after repair', () => {
-    const text = 'a {"b":1} {"a":1,} {"a":"x"} {"c":1,} end'
-    expect(brief(text)).toEqual([{ b: 1 }, { a: 'x' }])
-    expect(brief(text, { schema: needsA })).toEqual(['SCHEMA_FAILED', { a: 1 }, 'SCHEMA_FAILED'])
+  test('takes the bracket that the input begins with for the payload, good or bad', () => {
+    expect(brief('[{"n":1}] and more')).toEqual(['NO_MATCH'])
+    expect(brief('[tool call')).toEqual(['NO_MATCH'])
+    expect(brief('12')).toEqual(['ROOT_NOT_OBJECT'])
+    expect(brief('"words"')).toEqual(['ROOT_NOT_OBJECT'])
+    expect(brief('x [{"n":1}] and more')).toEqual(['NO_MATCH'])
+  })
+
+  test('hands out no part of something broken', () => {
+    expect(brief('{"k":1}},"m":2}')).toEqual(['INVALID_JSON'])
+    expect(brief('x {"k":1}},"m":{"n":2}} y')).toEqual(['INVALID_JSON'])
+    expect(brief('{"k":1}, as asked')).toEqual([{ k: 1 }])
+  })
+
+  test('counts an object in prose if its first key is in double quotes or the schema passes it', () => {
+    const text = 'a {"b":1} {"a":1,} {"a":"x"} {c:1} {"c":1,} {a:2} end'
+    expect(brief(text)).toEqual([{ b: 1 }, { a: 1 }, { a: 'x' }, { c: 1 }])
+    const failed = 'SCHEMA_FAILED'
+    expect(brief(text, { schema: needsA })).toEqual([failed, { a: 1 }, failed, failed, { a: 2 }])
   })
 
   test.each([
@@ -137,7 +163,8 @@ describe('with neither', () => {
     expect(brief('{"a":[1,2')).toEqual(['TRUNCATED'])
     expect(brief('{a:[1,2')).toEqual(['TRUNCATED'])
     expect(brief('x {"a" is a key')).toEqual(['NO_MATCH'])
-    expect(brief('[tool call')).toEqual(['NO_MATCH'])
+    expect(brief('x [tool call')).toEqual(['NO_MATCH'])
+    expect(brief('<json>{"a":[1,2</json> done', { tag: 'json' })).toEqual(['TRUNCATED'])
   })
 
   test('reads an unclosed think block again, with a note', () => {
@@ -159,17 +186,75 @@ describe('pick', () => {
     expect(all).toMatchObject([{ ok: false, fault: { code: 'SCHEMA_FAILED' }, frame: { from: 0 } }])
   })
 
-  test('first does not wait for the end, and looks no further', () => {
+  test('first and last come at the end, because only then it is known whether others pass', () => {
     const seen: unknown[] = []
     const sink = valueStage({ tag: 'json', pick: 'first' })({
       write: (outcome) => void seen.push(outcome),
       end() {},
     })
     sink.write({ channel: 'stdout', bytes: Buffer.from('<json>{"a":1}</json>') })
-    expect(seen).toHaveLength(1)
-    sink.write({ channel: 'stdout', bytes: Buffer.from('<json>{"a":2}</json>') })
+    expect(seen).toHaveLength(0)
     sink.end()
     expect(seen).toHaveLength(1)
+  })
+
+  test('says how many candidates pass and where, if one had to be chosen', () => {
+    const notes = (chosen: 'each' | 'first' | 'last', input = text) =>
+      outcomes(input, { ...options, pick: chosen }).map((outcome) => outcome.notes)
+    const message = '2 candidates pass, at byte 22, 42; the first was taken'
+    expect(notes('first')).toEqual([[{ code: 'AMBIGUOUS', message, places: [22, 42] }]])
+    expect(notes('last')).toEqual([[]])
+    expect(notes('last', text.slice(0, 62))).toMatchObject([[{ code: 'AMBIGUOUS', places: [22, 42] }]])
+    expect(notes('each').flat()).toEqual([])
+    expect(notes('first', text.slice(0, 42))).toEqual([[]])
+  })
+
+  test('names the first sixteen places only', () => {
+    const [outcome] = outcomes('<json>{"a":1}</json>'.repeat(20), { ...options, pick: 'last' })
+    const places = Array.from({ length: 16 }, (_, i) => 20 * i)
+    const message = expect.stringMatching(/^20 candidates pass/)
+    expect(outcome?.notes).toEqual([{ code: 'AMBIGUOUS', message, places }])
+  })
+})
+
+describe('the root', () => {
+  test('may be anything if there is a schema, which then decides, and else is an object', () => {
+    expect(brief('[1]')).toEqual(['ROOT_NOT_OBJECT'])
+    expect(brief('[1]', { root: 'any' })).toEqual([[1]])
+    expect(brief('[1]', { schema: { type: 'array' } })).toEqual([[1]])
+    expect(brief('"x"', { schema: { type: 'string' } })).toEqual(['x'])
+    expect(brief('[1]', { schema: { type: 'array' }, root: 'object' })).toEqual(['ROOT_NOT_OBJECT'])
+  })
+})
+
+describe('envelopes', () => {
+  const inner = '{"a":1}'
+  const text = JSON.stringify({ response: inner })
+  test.each([
+    ['a text', text, {}],
+    ['an object', `{"response":${inner}}`, {}],
+    ['nested ones', JSON.stringify({ response: text }), {}],
+    ['one in a repaired text', `{"session":1,"response":${JSON.stringify(inner)},}`, {}],
+    ['one around a broken text', JSON.stringify({ response: '{"a":1,}' }), {}],
+    ['one around a fence', JSON.stringify({ response: 'Done:\n```json\n{"a":1}\n```' }), {}],
+    ['one in another field', JSON.stringify({ result: inner }), { envelope: 'result' }],
+  ])('are opened: %s', (_name, input, more) => {
+    expect(outcomes(input, { schema: needsA, ...more })).toMatchObject([
+      { value: { a: 1 }, repair_level: 'deterministic_generic' },
+    ])
+  })
+
+  test('are opened only if the schema rejects them as they are', () => {
+    expect(brief(text)).toEqual([{ response: inner }])
+    expect(brief(text, { schema: needsA, envelope: 'result' })).toEqual(['SCHEMA_FAILED'])
+    expect(brief('{"response":"{\\"a\\":\\"x\\"}"}', { schema: needsA })).toEqual(['SCHEMA_FAILED'])
+  })
+
+  test('are not opened without end', () => {
+    const nested = (times: number): string =>
+      times === 0 ? inner : JSON.stringify({ response: nested(times - 1) })
+    expect(brief(nested(8), { schema: needsA })).toEqual([{ a: 1 }])
+    expect(brief(nested(9), { schema: needsA })).toEqual(['SCHEMA_FAILED'])
   })
 })
 
@@ -231,6 +316,9 @@ describe('options', () => {
     [{ pick: 'all' as never }, /pick must be one of each, first, last/],
     [{ root: 'array' as never }, /root must be one of/],
     [{ protoKeys: 'x' as never }, /protoKeys must be one of/],
+    [{ lines: 'loose' as never }, /lines must be true, false or 'strict'/],
+    [{ envelope: '' }, /envelope must be the name of a field/],
+    [{ items: 'a.*', lines: true }, /exclude each other/],
     [{ maxDepth: Number.NaN }, /maxDepth must be a whole number/],
     [{ normalize: [1] as never }, /normalize must be an array of functions/],
     [{ tag: 'a b' }, /tag/],
@@ -238,6 +326,72 @@ describe('options', () => {
   ])('%j is refused before any byte flows', (options, message) => {
     expect(() => values(options)).toThrow(message)
   })
+})
+
+describe('a fault says where, and what was expected', () => {
+  test.each([
+    ['{"a":}', 5, /: at "}", expected a value$/],
+    ['{"é":1,"b":tru}', 15, /expected true, false or null$/],
+    ['文 <json>{"a":[1,2}}</json>', 19, /expected a comma or a closing bracket$/],
+    ['x {"a":1}},"b":{"c":2}}', 9, /byte 9 goes on after the end of the value$/],
+    ['{"a":[1,', 8, /ended inside the payload: expected a value/],
+    ['> ```json\n> {"a":\n>  }\n> ```', 21, /expected a value/],
+  ])('%j', (text, at, message) => {
+    const [outcome] = outcomes(text)
+    expect(outcome).toMatchObject({ ok: false, fault: { at, message: expect.stringMatching(message) } })
+  })
+})
+
+test('takes linear time for quotes without an end behind a first object', () => {
+  const text = `{"a":1,} x: "${'\\"'.repeat(25_000)}`
+  const started = process.cpuUsage()
+  expect(drive(valueStage(), [{ channel: 'stdout', bytes: Buffer.from(text) }])).toMatchObject([
+    { value: { a: 1 } },
+  ])
+  expect(process.cpuUsage(started).user).toBeLessThan(1_000_000)
+})
+
+describe('the ledger', () => {
+  const ledger = (text: string, options = {}) =>
+    outcomes(text, options)[0]?.notes.find(({ code }) => code === 'OUTPUT_REPAIRED_GENERIC')?.changes
+
+  test('has the kind, the byte in the channel, and what was there before and after', () => {
+    expect(ledger('{"é":1,}')).toEqual([{ kind: 'dropped a comma', at: 7, before: ',', after: '' }])
+    expect(ledger('文字 <json>{a:1}</json>')).toEqual([
+      { kind: 'quoted a key', at: 14, before: 'a', after: '"a"' },
+    ])
+    expect(ledger('<json>{"文":"字" "b":1}</json>')).toEqual([
+      { kind: 'added a missing comma', at: 18, before: '', after: ',' },
+    ])
+  })
+
+  test('counts the marks that were taken off the lines of a fence in a quotation', () => {
+    const text = '> ```json\n> {"a":1,\n> "b":[2,]}\n> ```'
+    const changes = ledger(text)
+    expect(changes).toMatchObject([{ kind: 'took a fence body' }, { kind: 'dropped a comma', at: 28 }])
+    expect(text[28]).toBe(',')
+  })
+
+  test('is bounded: forty characters of each piece, a hundred changes', () => {
+    const long = ledger(`{${'k'.repeat(200)}:1}`)
+    expect(long?.[0]?.before.length).toBeLessThanOrEqual(41)
+    expect(ledger(`[${'[1,],'.repeat(150)}1]`, { root: 'any' })).toHaveLength(100)
+  })
+})
+
+test('outcomeStage judges the frames of frameStage as valueStage does', () => {
+  const text = 'a <json>{"a":1}</json> {"a":9} <json>{a:2,}</json> <json>{"a":"x"}</json> <json>{"a":'
+  const chunks: Chunk[] = [{ channel: 'stdout', bytes: Buffer.from(text) }]
+  const options = { schema: needsA, label: 'x' }
+  for (const pick of ['each', 'first', 'last'] as const) {
+    const joined = join(
+      frameStage({ tags: ['json'], fences: false, lines: false, objects: false }),
+      outcomeStage({ ...options, pick }),
+    )
+    expect(drive(joined, chunks).map(plain)).toEqual(
+      drive(valueStage({ ...options, pick, tag: 'json' }), chunks).map(plain),
+    )
+  }
 })
 
 describe('as a flow', () => {

@@ -6,6 +6,7 @@ import { isBracket } from '../../json/characters.ts'
 import type { Rules } from './attempt.ts'
 import { type Change, changeOf } from './change.ts'
 import { isPayloadFence } from './payload-fence.ts'
+import { skipBlanks } from './tolerant-reader.ts'
 
 /** A part of a text that may be its payload. */
 export interface Candidate {
@@ -22,7 +23,13 @@ export interface Candidate {
  * begins with a bracket: its value is the only candidate.
  */
 export function candidatesIn(text: string, rules: Rules): readonly Candidate[] | undefined {
-  if (isBracket(text.charCodeAt(0)) && opensAs('document', text)) return undefined
+  // Comments may be before the first bracket, and a bracket may be all there is.
+  const start = /^[`~]/.test(text) ? 0 : skipBlanks(text, 0)
+  if (
+    isBracket(text.charCodeAt(start)) &&
+    (start === text.length - 1 || opensAs('document', text.slice(start)))
+  )
+    return undefined
   const bytes = Buffer.from(text)
   const stage = frameStage({
     tags: ['json'],

@@ -21,7 +21,6 @@ export type ChangeKind =
   | 'escaped a control character'
   | 'escaped a quote'
   | 'joined two strings'
-  | 'moved commas (jsonrepair)'
   | 'passed over what is no JSON'
   | 'quoted a key'
   | 'quoted a word'

@@ -47,7 +47,7 @@ export function applyEdits(text: string, last: Edit | undefined): Edited {
 }
 
 /** A payload that needs more changes than this is told by its first ones. */
-export const MAX_CHANGES = 100
+const MAX_CHANGES = 100
 
 function isInOrder(edits: readonly Edit[]): boolean {
   for (let i = 1; i < edits.length; i++) if (edits[i]!.from < edits[i - 1]!.to) return false

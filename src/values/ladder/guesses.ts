@@ -6,6 +6,8 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  isBlank,
+  isBracket,
   isDigit,
   LF,
   MINUS,
@@ -117,24 +119,27 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
   const { text, token } = stopped
   const { from, key } = token
   const opening = text.charCodeAt(from)
+  if ((key || stopped.inArray()) && isBeforeValue(text, token.to - 1)) return
   let before = -1
   let close = token.to - 1
   for (let inner = 0; inner < MAX_INNER; inner++) {
     if (looksLikeOpening(text, from, close) || isJoined(text, close) || isBeforeBracket(text, close)) return
-    const follows = text.charCodeAt(skipBlanks(text, close + 1))
+    const behind = skipBlanks(text, close + 1)
+    const follows = text.charCodeAt(behind)
     if (follows === (key ? COMMA : COLON)) return
     // Two quotes with nothing between them are the end of one string and the start of another.
     if (before >= 0 && skipBlanks(text, before + 1) === close) return
     before = close
     close = nextQuote(text, close + 1, opening)
+    stopped.effort.spent += Math.max(behind, close < 0 ? text.length : close) - before
     if (close < 0) return
     if (!endsHere(stopped, close, key)) continue
     if (key && !isInnerOfKey(text, token, before, close)) return
     if (opening !== QUOTE && /"\s{0,99}\+\s{0,99}"/.test(text.slice(from, close))) return
-    const next = stopped.copy()
-    next.edits = token.edits
-    const spelled = spellString(text, { from, to: close, opened: true, closed: true }, next.edits)
+    stopped.effort.spent += close - from
+    const spelled = spellString(text, { from, to: close, opened: true, closed: true }, token.edits)
     if (!spelled) return
+    const next = stopped.copy()
     next.edits = spelled.edits
     next.token = { kind: 'string', from, to: close + 1, key, edits: token.edits }
     if (key) {
@@ -144,6 +149,16 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
     yield next
     return
   }
+}
+
+//  ["a" 1 "b"]   {"a" 1 "b":2}
+//     ^ quote       ^ quote: two commas are missing, or a colon and a comma
+function isBeforeValue(text: string, quote: number): boolean {
+  // `"the "24" models"` has a blank before its inner quote.
+  if (isBlank(text.charCodeAt(quote - 1))) return false
+  const at = skipBlanks(text, quote + 1)
+  if (isQuote(text.charCodeAt(at)) || !isValueAt(text, at)) return false
+  return isBracket(text.charCodeAt(at)) || isValueAt(text, skipBlanks(text, wordEnd(text, at)))
 }
 
 /** A key is short, on one line, and has no quote at its edges, where one may be doubled. */
@@ -163,12 +178,12 @@ function* missingClosingQuote(stopped: Reading): Iterable<Reading> {
   // Of a key without its colon, `{"a:1,"b":2}`, the place of the colon is known.
   if (!token.key) return
   const end = token.to - 1
-  for (
-    let colon = text.indexOf(':', token.from);
-    colon >= 0 && colon < end;
-    colon = text.indexOf(':', colon + 1)
-  )
-    yield* stringEndsAt(stopped, token.from, colon, true)
+  let tries = 0
+  for (let at = token.from; at < end && tries < MAX_ENDS; at++) {
+    if (text.charCodeAt(at) !== COLON) continue
+    tries++
+    yield* stringEndsAt(stopped, token.from, at, true)
+  }
 }
 
 //  {"a":"Ada}
@@ -193,14 +208,21 @@ function* endedEarlier(stopped: Reading, from: number, to: number, key: boolean)
     tries++
     yield* stringEndsAt(stopped, from, at, false)
   }
+  stopped.effort.spent += last - from
 }
 
 /** So many delimiters before a quote are tried as the end of a string. */
 const MAX_ENDS = 12
 
+/** So often the text of a string is read before its end is believed. */
+const CHECKS = 4
+
 function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean): Iterable<Reading> {
   const { text } = stopped
+  stopped.effort.spent += CHECKS * (end - from)
   if (!hasPairs(text, from + 1, end) || endsWithLoneQuote(text, from + 1, end)) return
+  // The blank is the string's, or the layout's.
+  if (end > from + 1 && (text[end - 1] === ' ' || text[end - 1] === '\t')) return
   if (!key && isOtherValue(text, from + 1, end)) return
   if (text.charCodeAt(from) !== QUOTE && text.slice(from + 1, end).includes('"')) return
   if (/['’`] {0,9}[,:]/.test(text.slice(from + 1, end))) return
@@ -251,7 +273,8 @@ function isOtherValue(text: string, from: number, end: number): boolean {
   const content = text.slice(from, end).trim().replace(/,$/, '')
   const quoted =
     content.length > 1 && isQuote(content.charCodeAt(0)) && isQuote(content.charCodeAt(content.length - 1))
-  if (quoted) return true
+  // Nothing at all: `{"a":"}` was cut rather than left without a quote.
+  if (quoted || content === '') return true
   if (content.length <= MAX_WORD && (isJsonWord(content) || spellingOf(content))) return true
   if (/,\s{0,9}\.\.\.$/.test(content.slice(-16))) return true
   const last = content.at(-1)
@@ -295,6 +318,7 @@ function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Readi
   const first = text.charCodeAt(from)
   if (isPunctuation(first) || first === QUOTE || first === BACKSLASH) return
   const close = nextQuote(text, from, QUOTE)
+  stopped.effort.spent += (close < 0 ? text.length : close) - from
   if (close < 0 || !endsHere(stopped, close, key)) return
   if (isQuote(first) && isLoneQuote(text, from, from, close)) return
   if (text.slice(from, close).includes('\n') || (!key && isOtherValue(text, from, close))) return
@@ -331,7 +355,8 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   if (stopped.inArray() ? !isAlone(stopped, at, delimiter) : stopped.bareKeys > 0 && stopped.quotedKeys > 0)
     return
   const next = stopped.copy()
-  next.add(at, end, JSON.stringify(word), 'quoted a word')
+  // Its escapes are those that it had between its quotes.
+  next.add(at, end, `"${word}"`, 'quoted a word')
   next.token = { kind: 'other', from: at, to: end, key: false, edits: stopped.edits }
   next.endValue(end)
   yield next

@@ -18,7 +18,6 @@ import type { Edited } from './edits.ts'
 import { inspect } from './inspect.ts'
 import { mend } from './mend.ts'
 import { isQuote } from './quotes.ts'
-import { commasMoved, MAX_GENERAL } from './repair.ts'
 import { withoutSequences } from './sequences.ts'
 import { isStructureAt } from './structure.ts'
 import { spellingOf } from './words.ts'
@@ -58,7 +57,7 @@ export interface Miss {
  * passes. A candidate that is JSON but does not pass ends the climb, except for the envelope: `[{"a":1}]` is not its
  * inner object. Where the text begins with a bracket, that bracket's value is the only candidate.
  *
- *     as is → envelope → escape sequences → think, fence, first object → own mends → control characters → jsonrepair → closed
+ *     as is → envelope → escape sequences → think, fence, first object → own mends → control characters → closed
  *
  * @example
  * climb('{"a":1,}', rules) // { ok: true, value: { a: 1 }, changes: [{ kind: 'dropped a comma', … }], … }
@@ -77,6 +76,8 @@ export function climbStrictly(text: string, rules: Rules): Pass | Miss {
 }
 
 const NONE: readonly never[] = []
+/** So many places are told where more than one candidate passes. */
+const MAX_PLACES = 16
 /** An envelope may be in an envelope, but not without end. */
 const MAX_ENVELOPES = 8
 
@@ -96,7 +97,8 @@ function climbOn(text: string, asIs: Rejected | Broken, rules: Rules, envelopes:
   }
   if (asIs.code === 'MAX_DEPTH') return missOf(asIs, { strict: false, repaired: false, text, notes: NONE })
   const [from, to] = margins(text)
-  const trimmed = text.slice(from, to)
+  // The blanks at the end of a cut text may be in a string.
+  const trimmed = text.slice(from, rules.partial ? text.length : to)
   const shown = withoutSequences(trimmed)
   if (shown) {
     const result = climbFurther(shown.text, shown.changes, rules, envelopes)
@@ -127,16 +129,12 @@ function beyond(
   envelopes: number,
 ): Pass | Miss {
   if (rules.root === 'any') {
-    const scalar = mendScalar(text)
+    const scalar = mendScalar(text) ?? (rules.partial && text[0] === '"' ? closeEnd(text, false) : undefined)
     const tried = scalar && attempt(scalar.text, rules)
     if (tried && tried.kind !== 'broken') {
-      return settle(tried, {
-        text: scalar.text,
-        changes: [...changes, ...scalar.changes],
-        notes: NONE,
-        rules,
-        envelopes,
-      })
+      const incomplete = 'incomplete' in scalar ? (scalar.incomplete as readonly string[]) : undefined
+      const all = [...changes, ...scalar.changes]
+      return settle(tried, { text: scalar.text, changes: all, notes: NONE, rules, envelopes }, incomplete)
     }
   }
   const candidates = candidatesIn(text, rules)
@@ -152,7 +150,8 @@ function mendScalar(text: string): Edited | undefined {
   if (mended.kind !== 'mended') return undefined
   const inner = mended.text.slice(1, -1)
   const changes = mended.changes.map((change) => ({ ...change, at: change.at - 1 }))
-  // Two strings side by side are not one.
+  // Two strings side by side are not one, and a string without its closing quote was cut.
+  if (mended.changes.some(({ kind }) => kind === 'added a missing quote')) return undefined
   return (JSON.parse(mended.text) as unknown[]).length === 1 ? { text: inner, changes } : undefined
 }
 
@@ -177,12 +176,14 @@ function choose(
     return result.ok ? { ...result, changes: [...all, ...result.changes] } : result
   })
   const passed = results.filter((result) => result.ok)
+  const places = candidates.flatMap(({ at }, n) => (results[n]?.ok ? [at] : [])).slice(0, MAX_PLACES)
   const chosen = rules.pick === 'last' ? results.at(-1) : (passed[0] ?? results[0])
   if (!chosen) return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
   if (!chosen.ok || passed.length < 2) return chosen
   const note: Note = {
     code: 'AMBIGUOUS',
     message: `${passed.length} candidates inside one payload pass; the ${rules.pick} was taken`,
+    places,
   }
   return { ...chosen, notes: [...chosen.notes, note] }
 }
@@ -216,16 +217,6 @@ function repair(
     const tried = escaped.changes.length > 0 ? attempt(escaped.text, rules) : broken
     if (tried.kind !== 'broken') return settled(tried, escaped)
     notes.push(skipped(`${text.length} characters are more than maxRepair, ${rules.maxRepair}`))
-  } else if (mended?.kind === 'broken') {
-    if (text.length > MAX_GENERAL) {
-      notes.push(
-        skipped(`${text.length} characters need general repair, which is tried for at most ${MAX_GENERAL}`),
-      )
-    } else {
-      const general = commasMoved(text)
-      const tried = general ? attempt(general.text, rules) : broken
-      if (general && tried.kind !== 'broken') return settled(tried, general)
-    }
   }
   if (rules.partial) {
     const closed = closeEnd(text, small)

@@ -1,6 +1,7 @@
 import { applyEdits, type Mended } from './edits.ts'
 import { guessesFor } from './guesses.ts'
-import { Reading } from './tolerant-reader.ts'
+import { spellString } from './quotes.ts'
+import { Reading, wordEnd } from './tolerant-reader.ts'
 import { unescapeOnce } from './unescape.ts'
 
 /**
@@ -18,7 +19,8 @@ export function mend(text: string, cut = false): Mended {
   if (unescaped) return unescaped
   const first = new Reading(text)
   const end = first.run()
-  const isCut = end === 'cut' || first.unclosed
+  if (cut && first.unclosed) spellCutString(first)
+  const isCut = end === 'cut' || first.unclosed || (cut && dropCutWord(first))
   if (end === 'whole' || (cut && isCut)) return mended(text, first)
   if (end === 'cut' || cut) return { kind: isCut ? 'cut' : 'broken', at: first.at }
   const { best, rival } = search(text, first)
@@ -37,7 +39,8 @@ function search(
   first: Reading,
 ): { best: (Mended & { kind: 'mended' }) | undefined; rival: boolean } {
   const open = guessesFor(first).reverse()
-  let budget = MAX_READS * text.length + LEAST_WORK
+  const { effort } = first
+  const most = MAX_READS * text.length + LEAST_WORK
   let best: Good | undefined
   let fewest = Number.POSITIVE_INFINITY
   let value = ''
@@ -46,10 +49,12 @@ function search(
     if (reading.guesses > fewest) continue
     const from = reading.at
     const end = reading.run()
-    budget -= reading.at - from + WORK_PER_GUESS
-    if (budget < 0) return { best: undefined, rival: true }
-    if (end === 'stopped' && reading.guesses < fewest) open.push(...guessesFor(reading).reverse())
+    effort.spent += reading.at - from + WORK_PER_GUESS
+    if (effort.spent > most) return { best: undefined, rival: true }
+    const mayGuess = reading.guesses < Math.min(fewest, MAX_GUESSES)
+    if (end === 'stopped' && mayGuess) open.push(...guessesFor(reading).reverse())
     if (end !== 'whole') continue
+    effort.spent += text.length
     const made = mended(text, reading)
     const spelled = meaningOf(made.text)
     if (spelled === undefined) continue
@@ -63,6 +68,43 @@ function search(
   return { best, rival }
 }
 
+//  {a: 'it
+//      ^ at
+/** Spells the half of a string that a text was cut in, and leaves it open. */
+function spellCutString(reading: Reading): void {
+  const { text, at, edits } = reading
+  const place = { from: at, to: halfEscape(text, at + 1), opened: true, closed: false }
+  const spelled = spellString(text, place, edits)
+  // The last edit closes the string.
+  if (spelled) reading.edits = spelled.edits?.before
+}
+
+//  "x\   "x\u00
+//    ^     ^ where an escape begins that the end of the text cut; the end of the text if there is none
+function halfEscape(text: string, from: number): number {
+  const last = text.lastIndexOf('\\')
+  if (last < from || !/^\\(?:u[0-9a-fA-F]{0,3})?$/.test(text.slice(last, last + 6))) return text.length
+  if (last + 6 < text.length) return text.length
+  let first = last
+  while (first > from && text[first - 1] === '\\') first--
+  // Of an even number, the last one is protected.
+  return (last - first) % 2 === 0 ? last : text.length
+}
+
+//  {a: [True, Fal      {a: 1, ke      {a: 1 /* on
+//             ^ at            ^ at          ^ at
+/** Drops the half of a word or of a comment that a text was cut in. False if it was cut in something else. */
+function dropCutWord(reading: Reading): boolean {
+  const { text, at, state } = reading
+  const comment = text.startsWith('/*', at)
+  if (!comment && (state === 'colon' || state === 'comma' || state === 'end')) return false
+  if (!comment && wordEnd(text, at) !== text.length) return false
+  reading.add(at, text.length, '', comment ? 'dropped a comment' : 'dropped a cut word')
+  return true
+}
+
+/** A text that needs more guesses is no JSON with a fault or two; and to follow 8,000 of them would take 50 ms. */
+const MAX_GUESSES = 2000
 const MAX_READS = 24
 const LEAST_WORK = 1 << 14
 /** What a guess costs beside the text it reads, in characters. */

@@ -96,7 +96,7 @@ const UNUSUAL = -(1 << 29)
 //  The lengths of the value's strings say where to look, so few characters are read. A text can be made so that they
 //  mislead; that costs it a note about its spelling, no more, because keys and depth are the value's own.
 
-/** One past the value that stands at `from`, or UNUSUAL. The text is known to be JSON. */
+/** One past the value at `from`, or UNUSUAL. The text is known to be JSON. */
 function pastValue(value: unknown, text: string, from: number, depth: number): number {
   switch (typeof value) {
     case 'string':

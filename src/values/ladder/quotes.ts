@@ -3,12 +3,16 @@ import type { Edit } from './edits.ts'
 
 /** Anything that a model may put around a string. */
 export function isQuote(unit: number): boolean {
-  return unit === QUOTE || unit === APOSTROPHE || unit === BACKTICK || (unit >= 0x2018 && unit <= 0x201f)
+  return quoteFamily(unit) !== 0
 }
+
+/** `´`, which some pair with the backtick. */
+const ACUTE = 0xb4
 
 /** Typographic quotes end at any of their kind, because models mix the two halves up, or at the plain one. */
 export function closes(unit: number, opening: number): boolean {
-  if (opening <= BACKTICK) return unit === opening
+  if (opening === BACKTICK) return unit === BACKTICK || unit === ACUTE
+  if (opening < BACKTICK) return unit === opening
   if (opening <= 0x201b) return (unit >= 0x2018 && unit <= 0x201b) || unit === APOSTROPHE
   return (unit >= 0x201c && unit <= 0x201f) || unit === QUOTE
 }
@@ -50,6 +54,7 @@ function isSingle(unit: number): boolean {
 /** The plain quote that a quote is a variant of; 0 for what is no quote. */
 export function quoteFamily(unit: number): number {
   if (unit === QUOTE || unit === APOSTROPHE || unit === BACKTICK) return unit
+  if (unit === ACUTE) return BACKTICK
   if (unit < 0x2018 || unit > 0x201f) return 0
   return unit <= 0x201b ? APOSTROPHE : QUOTE
 }
@@ -130,7 +135,7 @@ const shortEscapes = new Map([
 ])
 
 /** Does the backslash at `at` begin an escape that JSON knows? */
-export function isEscape(text: string, at: number): boolean {
+function isEscape(text: string, at: number): boolean {
   const kind = text[at + 1]
   if (kind === undefined) return false
   if (kind === 'u') return /^[0-9a-fA-F]{4}$/.test(text.slice(at + 2, at + 6))
@@ -177,7 +182,7 @@ function meaningOf(text: string, from: number, to: number): Backslashes {
 function isWindowsPath(text: string, from: number, to: number): boolean {
   const first = text.indexOf('\\', from)
   if (first < 0 || first >= to) return false
-  if (first === from) return /^\\{1,2}\w/.test(text.slice(from, from + 3))
+  if (first === from) return /^\\\\\w/.test(text.slice(from, from + 3))
   if (text[first - 1] !== ':' || !/[A-Za-z]/.test(text[first - 2] ?? '')) return false
   return first - 2 === from || (first - 2 > from && !/\w/.test(text[first - 3] ?? ''))
 }

@@ -13,6 +13,7 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   PLUS,
+  QUOTE,
   SEMICOLON,
   SLASH,
   TILDE,
@@ -77,12 +78,32 @@ export class Reading {
   /** The string that begins at `at` has no closing quote. */
   unclosed = false
 
-  constructor(text: string) {
+  /** The characters that were looked at for guesses, in all readings of the text together. */
+  readonly effort: { spent: number }
+
+  constructor(text: string, effort = { spent: 0 }) {
     this.text = text
+    this.effort = effort
   }
 
+  /** Spelled out, because a text may need thousands of guesses, and `Object.assign` is slow. */
   copy(): Reading {
-    return Object.assign(new Reading(this.text), this)
+    const next = new Reading(this.text, this.effort)
+    next.at = this.at
+    next.state = this.state
+    next.level = this.level
+    next.edits = this.edits
+    next.token = this.token
+    next.comma = this.comma
+    next.valueEnd = this.valueEnd
+    next.guess = this.guess
+    next.guesses = this.guesses
+    next.quotedKeys = this.quotedKeys
+    next.bareKeys = this.bareKeys
+    next.plainKeys = this.plainKeys
+    next.spacing = this.spacing
+    next.unclosed = this.unclosed
+    return next
   }
 
   /** Reads on as far as only one meaning is possible. */
@@ -114,7 +135,7 @@ export class Reading {
   #step(unit: number): boolean {
     switch (this.state) {
       case 'end':
-        return false
+        return (unit === COMMA || unit === SEMICOLON) && this.#dropLastComma()
       case 'colon':
         return this.#colon(unit)
       case 'comma':
@@ -164,6 +185,15 @@ export class Reading {
     this.add(this.at, this.at + 1, ',', 'replaced a comma')
     this.at++
     this.state = this.inArray() ? 'value' : 'key'
+    return true
+  }
+
+  //  {"a":1},
+  //         ^ and nothing more
+  #dropLastComma(): boolean {
+    if (skipBlanks(this.text, this.at + 1) < this.text.length) return false
+    this.add(this.at, this.at + 1, '', 'dropped a comma')
+    this.at++
     return true
   }
 
@@ -236,12 +266,13 @@ export class Reading {
     if (!isQuote(text.charCodeAt(next))) return false
     const close = closingQuote(text, next)
     if (close < 0 || this.token.key) return false
+    const before = withoutEditAt(this.edits, this.token.to - 1)
     const spelled = isCleanString(text, next, close)
-      ? { edits: this.edits }
-      : spellString(text, { from: next, to: close, opened: true, closed: true }, this.edits)
+      ? { edits: before }
+      : spellString(text, { from: next, to: close, opened: true, closed: true }, before)
     if (!spelled) return false
-    this.edits = spelled.edits
     // From the closing quote of the first to the opening one of the second.
+    this.edits = withoutEditAt(spelled.edits, next)
     this.add(this.token.to - 1, next + 1, '', 'joined two strings')
     this.token = { ...this.token, from: next, to: close + 1, edits: this.edits }
     this.endValue(close + 1)
@@ -309,6 +340,13 @@ export class Reading {
   }
 }
 
+/** The edits but for the replacement of the character at `at`, which is among the last ones. */
+function withoutEditAt(edits: Edit | undefined, at: number): Edit | undefined {
+  if (edits === undefined || edits.from < at) return edits
+  const before = withoutEditAt(edits.before, at)
+  return edits.from === at && edits.to === at + 1 ? before : { ...edits, before }
+}
+
 const NO_TOKEN: Token = { kind: 'other', from: 0, to: 0, key: false, edits: undefined }
 const WIDE_COMMA = 0xff0c
 export const WIDE_COLON = 0xff1a
@@ -352,6 +390,7 @@ export function isUnusualBlank(unit: number): boolean {
   if (unit < 0xa0) return unit === 0x0b || unit === 0x0c
   return (
     unit === 0xa0 ||
+    unit === 0x180e ||
     (unit >= 0x2000 && unit <= 0x200d) ||
     unit === 0x2028 ||
     unit === 0x2029 ||
@@ -461,7 +500,9 @@ function isUrl(text: string, colon: number): boolean {
  * `{"a":'1,"b":2}` must not become one string. With `keys`, also a quote before a colon counts.
  */
 function swallows(text: string, from: number, to: number, keys: boolean): boolean {
-  for (let at = text.indexOf('"', from); at >= 0 && at < to; at = text.indexOf('"', at + 1)) {
+  // Not `indexOf`: where no double quote follows, it would read to the end of the text for each string.
+  for (let at = from; at < to; at++) {
+    if (text.charCodeAt(at) !== QUOTE) continue
     if (text[at - 1] === '\\') {
       if (text[at - 2] === '\\') return true
       continue

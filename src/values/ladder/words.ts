@@ -43,10 +43,11 @@ export function spellingOf(word: string): Spelling | undefined {
 export function isPlainText(text: string, colons: boolean): boolean {
   if (text.length > MAX_WORD) return false
   if (isoDate.test(text)) return true
-  if (!beginsText.test(text) || forbidden.test(colons ? text.replaceAll(': ', '  ') : text)) return false
+  const plain = text.replaceAll('\\\\', '  ')
+  if (!beginsText.test(text) || forbidden.test(colons ? plain.replaceAll(': ', '  ') : plain)) return false
   // `5 px` is a number with its unit; a sentence may begin with a number.
   if (isDigit(text.charCodeAt(0)) && !sentence.test(text)) return false
-  return !text.split(/[^A-Za-z]+/).some(isNearLiteral)
+  return ![...new Set(text.split(/[^A-Za-z]+/))].some(isNearLiteral)
 }
 
 /** Is it what a literal becomes when a character is lost, doubled, added or swapped with its neighbour? */
@@ -56,10 +57,10 @@ function isNearLiteral(word: string): boolean {
   if (/^(?:true|false|null)./.test(lower) || otherLiterals.some((literal) => literal.startsWith(lower)))
     return true
   return [...literals].some((literal) => {
-    const distance = editDistance(lower, literal)
-    if (distance <= 1) return true
-    // Two edits lead from half of all short words to a literal; it counts only if no foreign letter came in.
-    return distance === 2 && [...lower].every((letter) => literal.includes(letter))
+    const foreign = [...lower].filter((letter) => !literal.includes(letter)).length
+    if (foreign > 1) return false
+    // Two edits lead from half of all short words to a literal; they count only if no foreign letter came in.
+    return editDistance(lower, literal) <= (foreign === 0 ? 2 : 1)
   })
 }
 
@@ -87,12 +88,12 @@ function editDistance(a: string, b: string): number {
 const MAX_NUMBER = 400
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 //  +5, .5, -.5, 007: a sign, digits with needless zeros or none, and the rest
-const foreignNumber = /^([+-]?)(\d*)((?:\.\d+)?(?:[eE][+-]?\d+)?)$/
+const foreignNumber = /^([+-]?)(?=\.?\d)(\d*)((?:\.\d+)?(?:[eE][+-]?\d+)?)$/
 const isoDate = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?$/
 const beginsText = /^[\p{L}\p{N}\p{Extended_Pictographic}_$]/u
 const sentence = /^\d+(?: \p{L}+){3,}/u
 /** Quotes, brackets and colons do not belong to plain text: where it ends would be a guess. */
-const forbidden = /["“”„‟`{}[\]:,\\]|;(?! )|[\u0000-\u001f]/u
+const forbidden = /["“”„‟`{}[\]:,]|\\(?![\\/bfnrt])|;(?! )|[\u0000-\u001f]/u
 const literals = new Set(['true', 'false', 'null'])
 const otherLiterals = ['none', 'nan', 'undefined', 'infinity']
 const foreignLiterals = new Map([

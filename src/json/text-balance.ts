@@ -1,0 +1,104 @@
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  SLASH,
+  STAR,
+} from './characters.ts'
+
+/**
+ * How far into a bracketed value a text has come that arrives in pieces; ByteBalance does the same for bytes. Strings
+ * are passed over natively, from quote to quote.
+ *
+ *     {"a": "}", "b": [1]} rest
+ *     ^ depth 1   depth 2 ^ the end
+ */
+export class TextBalance {
+  depth = 0
+  inString = false
+  /** The last piece ended in a string, with a backslash that protects the next character. */
+  #escaped = false
+
+  copy(): TextBalance {
+    const copy = new TextBalance()
+    copy.depth = this.depth
+    copy.inString = this.inString
+    copy.#escaped = this.#escaped
+    return copy
+  }
+
+  /**
+   * Goes on with one more piece of JSON, from `from` on. Answers the index behind the bracket that closes the value,
+   * `inside` if that has not come, or `broken` at a character that no JSON has outside of a string.
+   */
+  readStrictly(text: string, from = 0): number | 'inside' | 'broken' {
+    return this.#read(text, from, true)
+  }
+
+  /** The same for a value that may need repair: other characters are passed over, and so are comments. */
+  readLoosely(text: string, from = 0): number | 'inside' {
+    const end = this.#read(text, from, false)
+    return end === 'broken' ? 'inside' : end
+  }
+
+  #read(text: string, from: number, strict: boolean): number | 'inside' | 'broken' {
+    let at = this.inString ? this.#passString(text, from) : from
+    while (at < text.length) {
+      const unit = text.charCodeAt(at)
+      const kind = unit > CLOSE_BRACE ? OTHER : KIND[unit]
+      if (kind === OTHER && strict) return 'broken'
+      at++
+      if (kind !== BRACKET) {
+        if (kind === OTHER && (unit === BACKSLASH || unit === SLASH)) at = passOddity(text, at)
+        continue
+      }
+      if (unit === QUOTE) {
+        this.#escaped = false
+        at = this.#passString(text, at)
+      } else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) this.depth++
+      else if (--this.depth === 0) return at
+      else if (this.depth < 0 && strict) return 'broken'
+    }
+    return 'inside'
+  }
+
+  /** One past the closing quote, or the end of the text. */
+  #passString(text: string, from: number): number {
+    for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
+      if (this.#isProtected(text, from, at)) continue
+      this.inString = false
+      return at + 1
+    }
+    this.inString = true
+    this.#escaped = this.#isProtected(text, from, text.length)
+    return text.length
+  }
+
+  #isProtected(text: string, from: number, at: number): boolean {
+    let run = at
+    while (run > from && text.charCodeAt(run - 1) === BACKSLASH) run--
+    const odd = (at - run) % 2 === 1
+    return run === from && this.#escaped ? !odd : odd
+  }
+}
+
+/** One past what a backslash or slash before `at` begins: it protects a quote, or it opens a comment. */
+function passOddity(text: string, at: number): number {
+  const next = text.charCodeAt(at)
+  if (text.charCodeAt(at - 1) === BACKSLASH) return next === QUOTE || next === BACKSLASH ? at + 1 : at
+  if ((next !== SLASH && next !== STAR) || text.charCodeAt(at - 2) === COLON) return at
+  const end = next === SLASH ? text.indexOf('\n', at) : text.indexOf('*/', at + 1)
+  return end < 0 ? text.length : end + (next === SLASH ? 1 : 2)
+}
+
+const OTHER = 0
+/** Blanks, `,`, `:`, and what numbers, `true`, `false` and `null` are made of. */
+const PLAIN = 1
+const BRACKET = 2
+const KIND = new Uint8Array(CLOSE_BRACE + 1)
+for (const character of ' \t\r\n,:0123456789+-.eEtrufalsn') KIND[character.charCodeAt(0)] = PLAIN
+for (const unit of [QUOTE, OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET]) KIND[unit] = BRACKET

@@ -1,0 +1,57 @@
+import type { Sink, Stage } from '../base/stage.ts'
+import type { Chunk } from '../frames/chunk.ts'
+import type { Frame } from '../frames/frame.ts'
+import { hasQuotedKey } from './ladder/candidates.ts'
+import type { Outcome } from './outcome.ts'
+import type { Schema } from './schema/schema.ts'
+import { type ValuesOptions, valueParts } from './values.ts'
+
+/** A piece of the input that could have been a payload: its outcome, or why it was passed over. */
+export type Explained =
+  | { readonly frame: Frame; readonly outcome: Outcome<unknown> }
+  | { readonly frame: Frame; readonly passedOver: string }
+
+/**
+ * `values()` with its reasons: every candidate in the order of the input, also those that were passed over as prose.
+ *
+ * @example
+ * drive(explainStage({ schema }), [{ channel: 'stdout', bytes }])
+ */
+export function explainStage(options: ValuesOptions<Schema | undefined>): Stage<Chunk, Explained> {
+  const parts = valueParts({ ...options, pick: 'each' })
+  return (next) => {
+    /** Candidates of which no outcome has come yet, at most a few: outcomes keep the order of the input. */
+    let waiting: Frame[] = []
+
+    const passOver = (before: number): void => {
+      for (const frame of waiting)
+        if (frame.from < before) next.write({ frame, passedOver: reasonFor(frame) })
+      waiting = waiting.filter((frame) => frame.from >= before)
+    }
+    const outcomes: Sink<Outcome<unknown>> = {
+      write(outcome) {
+        const { frame } = outcome
+        passOver(frame.from)
+        waiting = waiting.filter((other) => other.from >= frame.to)
+        next.write({ frame, outcome })
+      },
+      end() {
+        passOver(Number.POSITIVE_INFINITY)
+        next.end()
+      },
+    }
+    return parts.stage(outcomes, (frame) => {
+      if (frame.kind !== 'text') waiting.push(frame)
+    })
+  }
+}
+
+function reasonFor({ kind, label, broken, attached, text }: Frame): string {
+  if (kind === 'fence')
+    return label ? `a fence of ${label}, and no schema passes it` : 'a fence that does not begin like JSON'
+  if (kind === 'line') return 'a scalar on a line'
+  if (broken !== undefined || attached) return 'it looks like the inside of something broken'
+  if (text[0] === '[') return 'an array in prose, and no schema passes it'
+  if (hasQuotedKey(text)) return 'it is no JSON, and cannot be repaired'
+  return 'it is no JSON, and its first key has no double quotes'
+}

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest'
+import type { Rules } from '../../src/values/ladder/attempt.ts'
+import { candidatesIn, hasQuotedKey } from '../../src/values/ladder/candidates.ts'
+import { isPayloadFence } from '../../src/values/ladder/payload-fence.ts'
+
+const rules: Rules = {
+  check: undefined,
+  normalize: [],
+  root: 'any',
+  scalars: false,
+  pick: 'first',
+  envelope: 'response',
+  partial: false,
+  maxRepair: 65_536,
+  maxDepth: 512,
+  protoKeys: 'remove',
+}
+const withSchema: Rules = { ...rules, check: (value) => ({ value }) }
+const texts = (text: string, by = rules) => candidatesIn(text, by)?.map((candidate) => candidate.text)
+
+describe('candidates', () => {
+  test.each([
+    ['tags before fences and objects', 'x {"a":1} <json>{"b":2}</json>\n```json\n{"c":3}\n```', ['{"b":2}']],
+    ['fences before objects', 'x {"a":1}\n```json\n{"c":3}\n```', ['{"c":3}']],
+    [
+      'all fences that are payloads',
+      'x\n```\n[1]\n```\n```sh\n{"x":0}\n```\n~~~JSONC\n{"c":3}',
+      ['[1]', '{"c":3}'],
+    ],
+    ['all objects', 'x {"a":1} y {"b":2}', ['{"a":1}', '{"b":2}']],
+    ['nothing in a think block', '<think>{"a":0}</think> x {"a":1}', ['{"a":1}']],
+    ['no key without quotes', 'x {a:1} {"b":2}', ['{"b":2}']],
+    ['no part of something broken', 'x {"a":1}},"b":{"c":2}}', []],
+    ['nothing in prose', 'just {cmd} words', []],
+  ])('%s', (_name, text, found) => {
+    expect(texts(text)).toEqual(found)
+  })
+
+  test('a schema tells an object without quotes from code', () => {
+    expect(texts('x {a:1} {"b":2}', withSchema)).toEqual(['{a:1}', '{"b":2}'])
+  })
+
+  test('an array is none where the root must be an object', () => {
+    expect(texts('x [{"a":1}] y')).toEqual(['[{"a":1}]'])
+    expect(texts('x [{"a":1}] y', { ...rules, root: 'object' })).toEqual([])
+  })
+
+  test('a text that begins with a bracket has no other candidate', () => {
+    expect(texts('{"a":1} {"b":2}')).toBeUndefined()
+    expect(texts('[{"a":} <json>{"b":2}</json>')).toBeUndefined()
+    expect(texts('[INFO] x {"a":1}')).toEqual(['{"a":1}'])
+  })
+
+  test('say where they are and how they were found', () => {
+    expect(candidatesIn('<think>文</think> 字 {"a":1}', rules)).toEqual([
+      {
+        text: '{"a":1}',
+        at: 19,
+        changes: [
+          { kind: 'dropped a think block', at: 0, before: '<think>文</think> 字 {"a":1}', after: '' },
+          { kind: 'took an object from prose', at: 19, before: '{"a":1}', after: '' },
+        ],
+      },
+    ])
+    expect(candidatesIn('x\n```json\n {"a":1}\n```', rules)).toMatchObject([{ at: 11 }])
+  })
+
+  test('a text full of them gives the first 64', () => {
+    expect(texts('x {"a":1}'.repeat(100))).toHaveLength(64)
+  })
+})
+
+test.each([
+  ['{"a":1}', true],
+  ['{ \n"a":1}', true],
+  ['[{"a":1}]', true],
+  ['[ [ {"a":1}]]', true],
+  ['{a:1}', false],
+  ["{'a':1}", false],
+  ['["a"]', false],
+  ['[1]', false],
+  ['{}', false],
+])('the first key of %s is in double quotes: %s', (text, is) => {
+  expect(hasQuotedKey(text)).toBe(is)
+})
+
+test.each([
+  ['json', '', true],
+  ['JSON title=x', '', true],
+  ['json5\tx', '', true],
+  ['jsonc', '', true],
+  ['', ' \n{"a":1}', true],
+  ['', '\ufeff[1]', true],
+  ['', 'words', false],
+  ['jsonl', '{"a":1}', false],
+  ['js', '{"a":1}', false],
+])('a fence labelled %j with %j is a payload: %s', (label, body, is) => {
+  expect(isPayloadFence(label, body)).toBe(is)
+})

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { withoutSequences } from '../../src/values/ladder/sequences.ts'
+import { outcomes } from './chunked.ts'
+
+test.each([
+  ['colours between tokens are dropped', '{"a":\u001b[32m1\u001b[0m}', '{"a":1}', 2],
+  ['those in strings are escaped', '{"a":"\u001b[1mx"}', '{"a":"\\u001b[1mx"}', 1],
+  ['a title', '\u001b]0;{"x"\u0007{"a":1}', '{"a":1}', 1],
+  ['a link', '{\u001b]8;;http://x\u001b\\"a":1}', '{"a":1}', 1],
+  ['a title that a line end breaks off', '{\u001b]0;x\n"a":1}', '{\n"a":1}', 1],
+  ['a choice of character set', '\u001b(B{"a":1}', '{"a":1}', 1],
+  ['a string that never ends', '{"a":"\u001b[1mx', '{"a":"\\u001b[1mx', 1],
+  ['a lone ESC at the end', '{"a":1}\u001b', '{"a":1}', 1],
+])('%s', (_name, text, without, count) => {
+  const made = withoutSequences(text)
+  expect([made?.text, made?.changes.length]).toEqual([without, count])
+})
+
+test('there is nothing to do for a text without them', () => {
+  expect(withoutSequences('{"a":"\\u001b[1m"}')).toBeUndefined()
+})
+
+test('they are taken out of texts that are too long for any other repair', () => {
+  const text = `{"a":"${'x'.repeat(100_000)}","b":\u001b[32m1\u001b[0m}`
+  expect(outcomes(text, { maxRepair: 100 })).toMatchObject([
+    { ok: true, value: { b: 1 }, repair_level: 'deterministic_generic' },
+  ])
+})
+
+test('before and after the value they are no repair', () => {
+  expect(outcomes('\u001b[32m{"a":1}\u001b[0m')).toMatchObject([{ value: { a: 1 }, repair_level: 'none' }])
+})
