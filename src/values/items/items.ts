@@ -29,7 +29,7 @@ export interface ItemOptions {
 /**
  * Hands out the selected elements of documents that are too large to be held: of each document in the input,
  * or of each block of the tag, one outcome for each element, as soon as it closes. What a broken element is
- * worth, the ladder says, as for any payload; the elements after it go on.
+ * worth, the ladder says, as for any payload; the elements after it go on, if it is known where it ends.
  */
 export function itemStage(options: ItemOptions): Stage<Chunk, Outcome<unknown>> {
   return (next) => {

@@ -81,7 +81,8 @@ function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolea
   let more = false
   let breaksOff = false
   let stopped = 0
-  let budget = MAX_READS * (text.length - at) + LEAST_WORK
+  const { effort } = first
+  const most = MAX_READS * (text.length - at) + LEAST_WORK
   const endAt = (end: number, guesses: number) => {
     if (guesses < fewest) ends.clear()
     fewest = Math.min(fewest, guesses)
@@ -95,8 +96,9 @@ function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolea
       stopped = reading.at
       breaksOff = run === 'cut' || reading.unclosed
     }
-    budget -= reading.at - from + WORK_PER_GUESS
-    if (budget < 0) return { ends: new Set([-1, -2]), cut: false, more: false, breaksOff: false, stopped }
+    effort.spent += reading.at - from + WORK_PER_GUESS
+    if (effort.spent > most)
+      return { ends: new Set([-1, -2]), cut: false, more: false, breaksOff: false, stopped }
     if (reading.state === 'end') {
       const { valueEnd, guesses } = reading
       if (hasOddComment(reading)) continue
@@ -133,8 +135,8 @@ function hasOddComment({ text, edits }: Reading): boolean {
   return false
 }
 
-const MAX_READS = 8
-const LEAST_WORK = 1 << 12
+const MAX_READS = 24
+const LEAST_WORK = 1 << 14
 const WORK_PER_GUESS = 64
 
 /** Two objects, or two strings: between others a comma is hardly missing. In an object, a key must follow. */

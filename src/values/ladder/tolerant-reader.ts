@@ -92,6 +92,7 @@ export class Reading {
     next.at = this.at
     next.state = this.state
     next.level = this.level
+    next.base = this.base
     next.edits = this.edits
     next.token = this.token
     next.comma = this.comma
