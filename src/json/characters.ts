@@ -18,7 +18,7 @@ export const MINUS = 0x2d
 export const DOT = 0x2e
 export const SLASH = 0x2f
 export const ZERO = 0x30
-export const NINE = 0x39
+const NINE = 0x39
 export const COLON = 0x3a
 export const SEMICOLON = 0x3b
 export const LESS = 0x3c
@@ -33,8 +33,6 @@ export const LETTER_U = 0x75
 export const OPEN_BRACE = 0x7b
 export const CLOSE_BRACE = 0x7d
 export const TILDE = 0x7e
-/** One unit in a string; three bytes in UTF-8, see `bomAt`. */
-export const BOM = 0xfeff
 
 /** Space, tab, CR and LF: what JSON allows between its tokens. */
 export function isBlank(character: number | undefined): boolean {

@@ -105,13 +105,13 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
 
     /** Is it the value of a quoted key that no bracket before it has opened? Then it is a part of something broken. */
     function isMember({ from }: Frame): boolean {
-      if (found || !unmatched || unmatched.size() > unmatched.bytes().length) return false
+      if (found || !unmatched || from > unmatched.bytes().length) return false
       return /"\s{0,99}:\s{0,99}$/.test(unmatched.bytes().toString('latin1', Math.max(0, from - 200), from))
     }
 
     /** Is there a quote before it on its line? Then an object without quotes of its own is a part of some string. */
     function isBehindQuote({ from }: Frame): boolean {
-      if (found || !unmatched || unmatched.size() > unmatched.bytes().length) return false
+      if (found || !unmatched || from > unmatched.bytes().length) return false
       const before = unmatched.bytes().subarray(Math.max(0, from - 4096), from)
       return before.subarray(before.lastIndexOf(LF) + 1).includes(QUOTE)
     }
@@ -130,7 +130,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
 
     /** May the input be one document that is broken, so that its first bracket seemed to close too early? */
     function mayBeWhole(frame: Frame): boolean {
-      return unmatched !== undefined && frame.to <= rules.maxRepair && unmatched.size() <= rules.maxRepair
+      return unmatched !== undefined && frame.to <= rules.maxRepair
     }
 
     function firstInProse(frame: Frame): void {
@@ -225,7 +225,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     /** The input begins with a bracket that something else broke off, a fence line or a tag: it may be one document. */
     function holdStart(frame: Frame): void {
       started = true
-      if (!unmatched || frame.from > rules.maxRepair || lines || unmatched.size() > rules.maxRepair) return
+      if (!unmatched || frame.from > rules.maxRepair || lines) return
       const bytes = unmatched.bytes()
       let from = 0
       while (isBlank(bytes[from]) || bytes[from] === 0 || bomAt(bytes, from) === 3)

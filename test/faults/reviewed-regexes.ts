@@ -182,18 +182,6 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/ladder/quotes.ts /^[0-9a-fA-F]{2}$/': { why: 'six characters at most' },
   'values/ladder/quotes.ts /^[0-9a-fA-F]{4}$/': { why: 'six characters at most' },
   'values/ladder/quotes.ts /^\\\\\\\\\\w/': { why: 'six characters at most' },
-  'values/ladder/repair.ts /"(?:[^"\\\\]|\\\\.)*"/gsu': {
-    why: '16 KiB at most, and each character is read a bounded number of times',
-  },
-  'values/ladder/repair.ts /"(?:[^"\\\\]|\\\\.)*"|[{}[\\]:]|[^\\s,"{}[\\]:]+/gsu': {
-    why: '16 KiB at most, and each character is read a bounded number of times',
-  },
-  'values/ladder/repair.ts /[^\\s,"{}[\\]:]\\s+[^\\s,"{}[\\]:]/': {
-    why: '16 KiB at most, and each character is read a bounded number of times',
-  },
-  'values/ladder/repair.ts /^"[,:]|[,:]"$/m': {
-    why: '16 KiB at most, and each character is read a bounded number of times',
-  },
   'values/ladder/structure.ts /^[\\s\\ufeff]*(?:[}\\]]|"(?:[^"\\\\]|\\\\.){0,256}"\\s*:|[,:][\\s\\ufeff]*(?:["\'“{[\\d-]|true|false|null|[\\p{L}_$][\\p{L}\\p{N}_$\'-]{0,255}"?\\s*:))/su':
     { why: '4,096 characters' },
   'values/ladder/tolerant-reader.ts /^(?:true|false|null)(?=true$|false$|null$|-?\\d)/': {
@@ -204,14 +192,8 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'one word of at most 256 characters',
   },
   'values/ladder/unescape.ts /^[{[][\\s\\\\nrt]*$/': { why: 'anchored, one class; 64 KiB at most' },
-  'values/ladder/words.ts /["“”„‟`{}[\\]:,\\\\]|;(?! )|[\\u0000-\\u001f]/u': {
-    why: 'one word or number of at most 400 characters',
-  },
   'values/ladder/words.ts /[^A-Za-z]+/': { why: 'one word or number of at most 400 characters' },
   'values/ladder/words.ts /^(?:true|false|null)./': { why: 'one word or number of at most 400 characters' },
-  'values/ladder/words.ts /^([+-]?)(\\d*)((?:\\.\\d+)?(?:[eE][+-]?\\d+)?)$/': {
-    why: 'one word or number of at most 400 characters',
-  },
   'values/ladder/words.ts /^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$/': {
     why: 'one word or number of at most 400 characters',
   },
@@ -225,8 +207,23 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'runs of bounded length, in text of at most maxRepair',
   },
   'values/outcomes.ts /["\\w]\\s{0,99}:/': { why: 'runs of bounded length, in text of at most maxRepair' },
-  'values/outcomes.ts /^[\\s\\ufeff\\0]{0,4096}[{[]\\s{0,4096}[{["\']/': {
-    why: 'runs of bounded length, in text of at most maxRepair',
-  },
   'values/outcomes.ts /^\\[\\s{0,4096}\\{/': { why: 'runs of bounded length, in text of at most maxRepair' },
+  'values/ladder/candidates.ts /^[`~]/': { why: 'looks at the first character' },
+  'values/ladder/words.ts /["“”„‟`{}[\\]:,]|\\\\(?!n)|;(?! )|[\\u0000-\\u001f]/u': {
+    why: 'classes and one character of look-ahead, in one text of at most 256 characters',
+  },
+  'values/ladder/words.ts /^([+-]?)(?=\\.?\\d)(\\d*)((?:\\.\\d+)?(?:[eE][+-]?\\d+)?)$/': {
+    why: 'one number of at most 400 characters; each part begins with a character that no other part has',
+  },
+  'values/ladder/words.ts /^\\d+(?: \\p{L}+){3,}/u': {
+    why: 'one text of at most 256 characters; a blank separates the repetitions',
+  },
+  'values/outcomes.ts /^[\\s\\ufeff\\0]{0,4096}["\'`‘’“”\\\\\\d+.TFNI-]/': {
+    why: 'a run of at most 4,096 characters',
+  },
+  'values/outcomes.ts /^[{[]/': { why: 'looks at the first character' },
+  'values/outcomes.ts /^[{[]\\s{0,4096}[{["\']/': { why: 'a run of at most 4,096 characters' },
+  'values/outcomes.ts /^\\[\\s{0,99}[["]/': { why: 'a run of at most 99 characters' },
+  'values/outcomes.ts /^\\s*(?:\\/[/*]|#)/': { why: 'anchored, in the first 4,200 characters' },
+  'values/verdict.ts /[{[]/': { why: 'one class, the first hit ends it' },
 }

@@ -487,7 +487,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
 //    ^^^^^     ^^^^     ^^^^^^
 
 /** Reads the name of a member, whatever the chunks and the quotes. Reused for every member. */
-export class MemberName {
+class MemberName {
   /** How far it has come. */
   at = 0
   readonly #scan: Scan

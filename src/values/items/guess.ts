@@ -86,7 +86,7 @@ export class Guess {
  * @example
  * headAt(Buffer.from('{ "id": 1 }'), 0)?.toString() // '{ "id":'
  */
-export function headAt(view: Buffer, from: number): Buffer | undefined {
+function headAt(view: Buffer, from: number): Buffer | undefined {
   if (view[from] !== OPEN_BRACE) return undefined
   let i = from + 1
   const end = Math.min(view.length, from + MAX_HEAD)

@@ -33,7 +33,7 @@ export function selectionsOf(items: string | readonly string[]): readonly Select
 }
 
 /** What the step `name`, at `depth` levels below the root, makes of the paths that led to its container. */
-export function placeOf(selections: readonly Selection[], depth: number, name: string | undefined): Place {
+function placeOf(selections: readonly Selection[], depth: number, name: string | undefined): Place {
   let selected = false
   const deeper: Selection[] = []
   for (const selection of selections) {
@@ -45,7 +45,7 @@ export function placeOf(selections: readonly Selection[], depth: number, name: s
   return { selected, deeper }
 }
 
-export const EVERY = '*'
+const EVERY = '*'
 const MAX_PATHS = 64
 const MAX_STEPS = 32
 
