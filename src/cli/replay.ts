@@ -4,10 +4,10 @@ import { isEvent } from '../events/event.ts'
 import { listAttempts } from '../run/audit.ts'
 import { replay } from '../run/replay.ts'
 import { resume } from '../run/resume.ts'
+import { verdict } from './exit-code.ts'
 import { exits } from './exits.ts'
 import { engineOption, profileNamed } from './run-input.ts'
 import { show } from './show.ts'
-import { verdict } from './verdict.ts'
 
 interface Flags {
   readonly engine?: string

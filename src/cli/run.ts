@@ -2,10 +2,10 @@ import { relative } from 'node:path'
 import { Command, Option } from 'commander'
 import { type Run, type RunOptions, run } from '../run/run.ts'
 import { duration } from './duration.ts'
+import { verdict } from './exit-code.ts'
 import { exits } from './exits.ts'
 import { engineOption, profileNamed } from './run-input.ts'
 import { show } from './show.ts'
-import { verdict } from './verdict.ts'
 
 interface Flags {
   readonly engine?: string

@@ -8,8 +8,8 @@ import {
   text,
 } from '../events/profile.ts'
 import { TextBalance } from '../json/text-balance.ts'
+import { prose } from './answer-text.ts'
 import { conversation } from './claude-turn.ts'
-import { prose } from './prose.ts'
 
 type Message = Record<string, unknown>
 

@@ -1,6 +1,6 @@
 import { type EngineFrame, isRecord, type Profile, type Say, text } from '../events/profile.ts'
+import { prose } from './answer-text.ts'
 import { streamReader } from './gemini-stream.ts'
-import { prose } from './prose.ts'
 
 type Line = Record<string, unknown>
 

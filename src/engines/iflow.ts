@@ -1,5 +1,5 @@
 import { type EngineFrame, isRecord, type Profile, type Say, text } from '../events/profile.ts'
-import { prose } from './prose.ts'
+import { prose } from './answer-text.ts'
 
 /**
  * iFlow: text, in three layers. Lines that a pattern knows (0.7), blocks of JSON (0.8), and the rest, which

@@ -1,5 +1,5 @@
 import type { Profile } from '../events/profile.ts'
-import { prose } from './prose.ts'
+import { prose } from './answer-text.ts'
 
 /** Anything else: what stands on stdout is the answer, as far as anyone can tell. */
 export const text: Profile = {

@@ -3,11 +3,11 @@ import { join, sep } from 'node:path'
 import { type Flow, flow, type Intake } from '../base/flow.ts'
 import { type Chunk, chunkIntake } from '../frames/chunk.ts'
 import type { Event } from './event.ts'
+import { type EventOptions, eventStage } from './event-stage.ts'
 import { guarded } from './guard.ts'
 import type { Picker, Profile } from './profile.ts'
-import { type EventOptions, eventStage } from './stage.ts'
 
-export { type EventOptions, eventStage } from './stage.ts'
+export { type EventOptions, eventStage } from './event-stage.ts'
 
 /**
  * Reads the output of one run with one engine's eyes. Takes chunks (a bare Buffer or string is stdout),

@@ -2,13 +2,13 @@ import { Fault } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { type Channel, type Chunk, chunkIntake } from './chunk.ts'
-import { feed } from './feed.ts'
 import type { Frame } from './frame.ts'
-import type { FrameOptions, OpenerRules, ScanOptions } from './options.ts'
-import { prose } from './prose.ts'
+import type { FrameOptions, OpenerRules, ScanOptions } from './frame-options.ts'
+import { prose } from './openers.ts'
 import { type Opened, Scan } from './scan.ts'
+import { feed } from './scan-driver.ts'
 
-export type { FrameOptions, OpenerRules } from './options.ts'
+export type { FrameOptions, OpenerRules } from './frame-options.ts'
 
 /** Bytes that are read again may hold a million small frames: a flow takes them in turns of so many. */
 export const TURN = 256

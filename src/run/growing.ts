@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import type { Channel } from '../frames/chunk.ts'
 import { type Attempt, channels, openLog } from './audit.ts'
 import { parseChunkLine, type Read } from './chunk-log.ts'
-import { readBlock } from './recorded.ts'
+import { readBlock } from './read-attempt.ts'
 import { Tail } from './tail.ts'
 
 /** Bytes of one channel, and when they were read, if somebody noted it. */

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import { Fault, quote } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { codeOf } from '../sinks/disk-fault.ts'
-import { type Recorder, record } from './recorder.ts'
+import { type Recorder, record } from './log-writer.ts'
 
 /** How a process ended. */
 export interface Exit {

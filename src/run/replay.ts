@@ -6,10 +6,10 @@ import { type Flow, flow } from '../base/flow.ts'
 import type { Event } from '../events/event.ts'
 import { codeOf } from '../sinks/disk-fault.ts'
 import { type Attempt, listAttempts } from './audit.ts'
-import { feed } from './feed.ts'
 import { follow, onceOver } from './follow.ts'
-import { type RecordedOptions, readAttempt } from './recorded.ts'
+import { type RecordedOptions, readAttempt } from './read-attempt.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
+import { feed } from './write-to-flow.ts'
 
 export interface ReplayOptions extends RecordedOptions {
   /** Only this attempt. @default all, one after the other */

@@ -8,7 +8,7 @@ import { isSameProcess } from '../sinks/lock.ts'
 import { type Attempt, fileNames, listAttempts } from './audit.ts'
 import { chunkLine } from './chunk-log.ts'
 import { type Meta, readJson, readMeta, writeMeta } from './meta.ts'
-import { type RecordedOptions, readAttempt, startOf } from './recorded.ts'
+import { type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
 import { timedEvents } from './timed.ts'
 
 /** What a resume found to do. */

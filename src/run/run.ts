@@ -10,12 +10,12 @@ import type { EventOptions } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { type JournalOptions, journalStage, openJournal, settledEnd } from '../sinks/journal.ts'
 import { listAttempts } from './audit.ts'
-import { feed } from './feed.ts'
 import type { SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
-import { recordAttempt } from './record.ts'
 import { resumeInto } from './resume.ts'
+import { recordAttempt } from './run-attempt.ts'
 import { timedEvents, timedIntake } from './timed.ts'
+import { feed } from './write-to-flow.ts'
 
 export interface RunOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {
   /** The program, looked up on PATH. No shell is involved. */

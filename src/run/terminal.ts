@@ -3,8 +3,8 @@ import { delimiter, join } from 'node:path'
 import type { IPty } from '@lydell/node-pty'
 import { Fault } from '../base/fault.ts'
 import { withoutStack } from '../base/no-stack.ts'
+import { recordHere } from './log-writer.ts'
 import { cannotStart, type Exit, killGroup, type Started, type StartOptions, start } from './process.ts'
-import { recordHere } from './recorder.ts'
 
 /** Starts a process on a pseudo-terminal. It leads its own session, so its group can be signalled too. */
 export async function startOnPty(options: StartOptions & { cols: number; rows: number }): Promise<Started> {

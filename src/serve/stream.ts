@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import { HEARTBEAT, sseMessage } from '../sinks/sse.ts'
-import type { Feed } from './feed.ts'
+import type { Feed } from './journal-blocks.ts'
 
 export interface StreamOptions {
   readonly feed: Feed

@@ -12,9 +12,9 @@ import { mend } from './ladder/mend.ts'
 import { isPayloadFence } from './ladder/payload-fence.ts'
 import { isStructureAt } from './ladder/structure.ts'
 import { skipBlanks } from './ladder/tolerant-reader.ts'
+import { badOf, goodOf, nothingOf, tooLongOf } from './make-outcome.ts'
 import type { Outcome } from './outcome.ts'
 import type { UnmatchedText } from './unmatched-text.ts'
-import { badOf, goodOf, nothingOf, tooLongOf } from './verdict.ts'
 
 export interface JudgeOptions {
   readonly rules: Rules

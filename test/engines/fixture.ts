@@ -5,8 +5,8 @@ import { type Chat, chatStage } from '../../src/chat/chat.ts'
 import { engines } from '../../src/engines/engines.ts'
 import type { FsDiff } from '../../src/events/artifacts.ts'
 import type { Event } from '../../src/events/event.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
 import type { Picker, Profile } from '../../src/events/profile.ts'
-import { eventStage } from '../../src/events/stage.ts'
 import type { BytesChunk, Channel, Chunk, ExitChunk } from '../../src/frames/chunk.ts'
 
 /** One recorded run: its logs, how they were read, how it ended. */

@@ -7,8 +7,8 @@ import {
   type EventType,
   isEvent,
 } from '../../src/events/event.ts'
+import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
 import type { Picker, Profile } from '../../src/events/profile.ts'
-import { type EventOptions, eventStage } from '../../src/events/stage.ts'
 import type { Channel, Chunk } from '../../src/frames/chunk.ts'
 import { validChat, validEvents } from './valid.ts'
 

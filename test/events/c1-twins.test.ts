@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { codex } from '../../src/engines/codex.ts'
-import { eventStage } from '../../src/events/stage.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
 
 test('a record with C1 characters in it is told once, as stdout has it, though a terminal eats some of them', () => {

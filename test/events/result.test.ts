@@ -4,8 +4,8 @@ import { codex } from '../../src/engines/codex.ts'
 import { gemini } from '../../src/engines/gemini.ts'
 import { text } from '../../src/engines/text.ts'
 import type { ResultData } from '../../src/events/event.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
 import { isRecord, type Profile } from '../../src/events/profile.ts'
-import { eventStage } from '../../src/events/stage.ts'
 import { chat, type Input, lines, only, run } from '../engines/run.ts'
 
 const schema = {

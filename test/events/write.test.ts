@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { auto } from '../../src/engines/auto.ts'
 import type { Event } from '../../src/events/event.ts'
-import { eventStage } from '../../src/events/stage.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
 import { writer } from '../../src/events/write.ts'
 
 test('no event id is given twice, though more was given back than is remembered', () => {

@@ -192,16 +192,18 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'one word of at most 256 characters',
   },
   'values/ladder/unescape.ts /^[{[][\\s\\\\nrt]*$/': { why: 'anchored, one class; 64 KiB at most' },
-  'values/ladder/words.ts /[^A-Za-z]+/': { why: 'one word or number of at most 400 characters' },
-  'values/ladder/words.ts /^(?:true|false|null)./': { why: 'one word or number of at most 400 characters' },
-  'values/ladder/words.ts /^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$/': {
+  'values/ladder/bare-words.ts /[^A-Za-z]+/': { why: 'one word or number of at most 400 characters' },
+  'values/ladder/bare-words.ts /^(?:true|false|null)./': {
     why: 'one word or number of at most 400 characters',
   },
-  'values/ladder/words.ts /^0+(?=\\d)/': { why: 'one word or number of at most 400 characters' },
-  'values/ladder/words.ts /^[\\p{L}\\p{N}\\p{Extended_Pictographic}_$]/u': {
+  'values/ladder/bare-words.ts /^-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?$/': {
     why: 'one word or number of at most 400 characters',
   },
-  'values/ladder/words.ts /^\\d{4}-\\d\\d-\\d\\d(?:T\\d\\d:\\d\\d(?::\\d\\d(?:\\.\\d{1,9})?)?(?:Z|[+-]\\d\\d:\\d\\d)?)?$/':
+  'values/ladder/bare-words.ts /^0+(?=\\d)/': { why: 'one word or number of at most 400 characters' },
+  'values/ladder/bare-words.ts /^[\\p{L}\\p{N}\\p{Extended_Pictographic}_$]/u': {
+    why: 'one word or number of at most 400 characters',
+  },
+  'values/ladder/bare-words.ts /^\\d{4}-\\d\\d-\\d\\d(?:T\\d\\d:\\d\\d(?::\\d\\d(?:\\.\\d{1,9})?)?(?:Z|[+-]\\d\\d:\\d\\d)?)?$/':
     { why: 'one word or number of at most 400 characters' },
   'values/outcomes.ts /"\\s{0,99}:\\s{0,99}$/': {
     why: 'runs of bounded length, in text of at most maxRepair',
@@ -209,13 +211,13 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/outcomes.ts /["\\w]\\s{0,99}:/': { why: 'runs of bounded length, in text of at most maxRepair' },
   'values/outcomes.ts /^\\[\\s{0,4096}\\{/': { why: 'runs of bounded length, in text of at most maxRepair' },
   'values/ladder/candidates.ts /^[`~]/': { why: 'looks at the first character' },
-  'values/ladder/words.ts /["“”„‟`{}[\\]:,]|\\\\(?!n)|;(?! )|[\\u0000-\\u001f]/u': {
+  'values/ladder/bare-words.ts /["“”„‟`{}[\\]:,]|\\\\(?!n)|;(?! )|[\\u0000-\\u001f]/u': {
     why: 'classes and one character of look-ahead, in one text of at most 256 characters',
   },
-  'values/ladder/words.ts /^([+-]?)(?=\\.?\\d)(\\d*)((?:\\.\\d+)?(?:[eE][+-]?\\d+)?)$/': {
+  'values/ladder/bare-words.ts /^([+-]?)(?=\\.?\\d)(\\d*)((?:\\.\\d+)?(?:[eE][+-]?\\d+)?)$/': {
     why: 'one number of at most 400 characters; each part begins with a character that no other part has',
   },
-  'values/ladder/words.ts /^\\d+(?: \\p{L}+){3,}/u': {
+  'values/ladder/bare-words.ts /^\\d+(?: \\p{L}+){3,}/u': {
     why: 'one text of at most 256 characters; a blank separates the repetitions',
   },
   'values/outcomes.ts /^[\\s\\ufeff\\0]{0,4096}["\'`‘’“”\\\\\\d+.TFNI-]/': {
@@ -225,5 +227,5 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/outcomes.ts /^[{[]\\s{0,4096}[{["\']/': { why: 'a run of at most 4,096 characters' },
   'values/outcomes.ts /^\\[\\s{0,99}[["]/': { why: 'a run of at most 99 characters' },
   'values/outcomes.ts /^\\s*(?:\\/[/*]|#)/': { why: 'anchored, in the first 4,200 characters' },
-  'values/verdict.ts /[{[]/': { why: 'one class, the first hit ends it' },
+  'values/make-outcome.ts /[{[]/': { why: 'one class, the first hit ends it' },
 }

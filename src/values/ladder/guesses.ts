@@ -15,6 +15,7 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from '../../json/characters.ts'
+import { isJsonWord, isPlainText, MAX_WORD, spellingOf } from './bare-words.ts'
 import { closes, closingQuote, isQuote, quoteFamily, spellString } from './quotes.ts'
 import {
   bareKeyEnd,
@@ -25,7 +26,6 @@ import {
   spacingAfter,
   wordEnd,
 } from './tolerant-reader.ts'
-import { isJsonWord, isPlainText, MAX_WORD, spellingOf } from './words.ts'
 
 /**
  * The ways in which a reading that stopped may go on. Each assumes one thing to be wrong with the text near the place,

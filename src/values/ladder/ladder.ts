@@ -11,6 +11,7 @@ import {
   type Rules,
   type Tried,
 } from './attempt.ts'
+import { spellingOf } from './bare-words.ts'
 import { type Candidate, candidatesIn, hasQuotedKey } from './candidates.ts'
 import { type Change, changeOf } from './change.ts'
 import { controlsEscaped } from './control.ts'
@@ -20,7 +21,6 @@ import { mend } from './mend.ts'
 import { isQuote } from './quotes.ts'
 import { withoutSequences } from './sequences.ts'
 import { isStructureAt } from './structure.ts'
-import { spellingOf } from './words.ts'
 
 /** A value that passed. `changes` is empty if the text was taken as it is; their `at` counts units of the text. */
 export interface Pass {

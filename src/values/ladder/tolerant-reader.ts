@@ -18,10 +18,10 @@ import {
   SLASH,
   TILDE,
 } from '../../json/characters.ts'
+import { isJsonWord, MAX_WORD, spellingOf } from './bare-words.ts'
 import type { ChangeKind } from './change.ts'
 import type { Edit } from './edits.ts'
 import { closingQuote, isCleanString, isQuote, spellString } from './quotes.ts'
-import { isJsonWord, MAX_WORD, spellingOf } from './words.ts'
 
 /** What the reader expects next. */
 export type State = 'first value' | 'value' | 'first key' | 'key' | 'colon' | 'comma' | 'end'

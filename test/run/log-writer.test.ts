@@ -3,7 +3,7 @@ import fs, { mkdtempSync, openSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
-import { record, recordHere } from '../../src/run/recorder.ts'
+import { record, recordHere } from '../../src/run/log-writer.ts'
 import { ran, workspace } from './agent.ts'
 
 afterEach(() => {

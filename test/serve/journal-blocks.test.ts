@@ -13,7 +13,7 @@ import fs, {
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Feed } from '../../src/serve/feed.ts'
+import { Feed } from '../../src/serve/journal-blocks.ts'
 import { makeEvent } from '../sinks/make-event.ts'
 import { parseSse, root } from './serving.ts'
 

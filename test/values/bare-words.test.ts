@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { isJsonWord, isPlainText, spellingOf } from '../../src/values/ladder/words.ts'
+import { isJsonWord, isPlainText, spellingOf } from '../../src/values/ladder/bare-words.ts'
 
 test.each([
   ['True', 'true'],
