@@ -18,9 +18,9 @@ export type Explained =
  * drive(explainStage({ schema }), [{ channel: 'stdout', bytes }])
  */
 export function explainStage(options: ValuesOptions<Schema | undefined>): Stage<Chunk, Explained> {
-  const parts = valueParts({ ...options, pick: 'each' })
+  const parts = valueParts(options)
   return (next) => {
-    /** Candidates of which no outcome has come yet, at most a few: outcomes keep the order of the input. */
+    /** Candidates of which no outcome has come yet; outcomes keep the order of the input. */
     let waiting: Frame[] = []
 
     const passOver = (before: number): void => {
@@ -31,7 +31,8 @@ export function explainStage(options: ValuesOptions<Schema | undefined>): Stage<
     const outcomes: Sink<Outcome<unknown>> = {
       write(outcome) {
         const { frame } = outcome
-        passOver(frame.from)
+        // That nothing was found is said of the whole input.
+        passOver(frame.kind === 'text' ? Number.POSITIVE_INFINITY : frame.from)
         waiting = waiting.filter((other) => other.from >= frame.to)
         next.write({ frame, outcome })
       },

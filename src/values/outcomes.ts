@@ -23,6 +23,8 @@ export interface JudgeOptions {
   readonly unmatched: UnmatchedText | undefined
   /** `values({lines})`: a line that does not begin like JSON is noise, unless every line must be a record. */
   readonly lines: boolean | 'strict'
+  /** The whole input may be one document: not if only lines, or blocks of a tag, count. */
+  readonly document: boolean
   /** Whether outcomes come at the end of the input anyway, so that the start may be held until then. */
   readonly patient: boolean
 }
@@ -33,7 +35,7 @@ export interface JudgeOptions {
  * gives one outcome that says so.
  */
 export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>> {
-  const { rules, unmatched, label, lines, patient } = options
+  const { rules, unmatched, label, lines, document, patient } = options
   return (next) => {
     /** The frame that may turn out to be the whole input. */
     let held: Frame | undefined
@@ -184,15 +186,20 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
 
     /** Nothing was found, but the input begins like a document: it is a broken one, and no prose. */
     function brokenStart(text: UnmatchedText): void {
-      if (lines || text.size() > text.bytes().length) return
+      if (!document) return
       const whole = text.bytes().toString('utf8')
+      if (text.size() > text.bytes().length) {
+        if (beginsBroken(whole))
+          bad({ kind: 'object', channel, from: 0, to: text.size(), text: '' }, TOO_LONG)
+        return
+      }
       const scalar =
         rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\\d+.TFNI-]/.test(whole.slice(0, 4200))
       if (!scalar && !beginsBroken(whole)) return
       const result = climb(whole, rules)
       if (result.ok) {
         // JSON as it is would have been found; here it may only be what other blanks hide.
-        if (!scalar || result.changes.length > 0)
+        if (!scalar || (result.changes.length > 0 && result.changes.every(isSpelling)))
           good({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
       } else if (!scalar && !result.strict && !result.repaired)
         bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
@@ -225,14 +232,16 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     /** The input begins with a bracket that something else broke off, a fence line or a tag: it may be one document. */
     function holdStart(frame: Frame): void {
       started = true
-      if (!unmatched || frame.from > rules.maxRepair || lines) return
+      if (!unmatched || !document || frame.from > rules.maxRepair || frame.notes?.some(isLostPayload)) return
       const bytes = unmatched.bytes()
       let from = 0
       while (isBlank(bytes[from]) || bytes[from] === 0 || bomAt(bytes, from) === 3)
         from += bomAt(bytes, from) || 1
       if (!isBracket(bytes[from])) return
       broken = true
-      if (!opensAs('document', bytes.toString('utf8', from, from + 300))) return
+      // Only what is before the end of this frame has come in every case, however the input is cut.
+      const end = Math.min(from + 300, frame.kind === 'text' ? frame.to : frame.from)
+      if (!opensAs('document', bytes.toString('utf8', from, end))) return
       held = { kind: 'object', channel: frame.channel, from, to: from, text: '' }
       queued = []
     }
@@ -246,11 +255,12 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
           started = true
           held = frame
           thinkBefore = !blank
+          blank = false
           if (frame.broken !== undefined) release()
           return
         }
-        if (!queued && (frame.kind !== 'text' || !frame.blank)) {
-          release()
+        if (frame.kind !== 'text' || !frame.blank) {
+          if (!queued) release()
           blank = false
         }
         if (queued) queued.push(frame)
@@ -327,11 +337,26 @@ function isLostPayload({ code, message }: Note): boolean {
 
 /** Does a text that the input broke off begin like JSON, or like something that is almost JSON? */
 function beginsLikeDocument(text: string): boolean {
-  return (
-    opensAs('strict', text) ||
-    /^\[\s{0,99}[["]/.test(text.slice(0, 110)) ||
-    mend(text, true).kind === 'mended'
-  )
+  const head = text.slice(0, MAX_HEAD)
+  if (opensAs('strict', head) || /^\[\s{0,99}[["]/.test(head.slice(0, 110))) return true
+  return mend(head, true).kind === 'mended'
+}
+
+/** So much of a text shows whether it begins like a document. */
+const MAX_HEAD = 4096
+
+const TOO_LONG: Miss = {
+  ok: false,
+  code: 'INVALID_JSON',
+  detail: 'it begins like a document, is broken, and is too long to be repaired',
+  notes: [],
+  strict: false,
+  repaired: false,
+}
+
+/** A change of what a scalar looks like, not of where it was found. */
+function isSpelling({ kind }: { readonly kind: string }): boolean {
+  return !kind.startsWith('took ')
 }
 
 /** What follows the value belongs to something larger, so the value is a part of something broken. */

@@ -33,7 +33,7 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
    */
   readonly lines?: boolean | 'strict' | undefined
   /**
-   * Hand out the elements of a document one by one, each as soon as it closes, instead of the document: for
+   * Hand out the elements of a document one by one, each as soon as what follows shows that it is whole, instead of the document: for
    * documents of any size, because only one element is held at a time. A path of names, indexes and `*` (every
    * element or member), or several paths: `issues.*`, `*` for a root array, `files.*.issues.*`, or as a JSON
    * pointer `/issues/*`. Each element is parsed, repaired and shown to the schema by itself; `frame.path` says
@@ -119,9 +119,7 @@ export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: nu
   const maxComment = limit('maxComment', options.maxComment, 1 << 20)
   word('pick', pick, ['each', 'first', 'last'])
   const rules = rulesOf(options)
-  if (![true, false, 'strict'].includes(lines)) {
-    throw new Fault('BAD_OPTION', `lines must be true, false or 'strict', but is ${quote(String(lines))}`)
-  }
+  checkLines(lines)
   if (tag !== undefined && lines) {
     throw new Fault('BAD_OPTION', 'tag and lines exclude each other; leave one of them out')
   }
@@ -138,7 +136,14 @@ export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: nu
     const patient = pick !== 'each'
     const chunks = selections
       ? itemStage({ rules, label, unmatched, selections, tag, maxFrame, turn })(outcomes)
-      : cut(watched(judgeStage({ rules, label, unmatched, lines, patient })(outcomes), seen))
+      : cut(
+          watched(
+            judgeStage({ rules, label, unmatched, lines, document: tag === undefined && !lines, patient })(
+              outcomes,
+            ),
+            seen,
+          ),
+        )
     return {
       write(chunk) {
         if (chunk.channel === 'exit' || chunk.channel === 'stderr' || chunk.bytes.length === 0) return
@@ -174,7 +179,8 @@ export type OutcomeOptions<S extends Schema | undefined = undefined> = Omit<
 >
 
 /**
- * The lower half of `values()`: judges frames that `frameStage` cut, and gives an outcome for each payload.
+ * The lower half of `values()`: judges frames that `frameStage` cut, and gives an outcome for each payload. It has no bytes of
+ * its own, so NO_MATCH comes without a `comment`, and a broken document at the start of the input is prose.
  *
  * @example
  * const stage = join(frameStage({ tags: ['answer'] }), outcomeStage({ schema: Report }))
@@ -184,12 +190,15 @@ export function outcomeStage<S extends Schema | undefined = undefined>(
   options: OutcomeOptions<S> = {},
 ): Stage<Frame, Outcome<Value<S>>> {
   const { label, lines = false, pick = 'each' } = options
+  checkLines(lines)
   word('pick', pick, ['each', 'first', 'last'])
   const rules = rulesOf(options)
   return (next) => {
     // The cast is the door, as above.
     const outcomes = pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>
-    return judgeStage({ rules, label, unmatched: undefined, lines, patient: false })(outcomes)
+    return judgeStage({ rules, label, unmatched: undefined, lines, document: false, patient: false })(
+      outcomes,
+    )
   }
 }
 
@@ -240,6 +249,11 @@ function rulesOf(options: ValuesOptions<Schema | undefined>): Rules {
     maxRepair: limit('maxRepair', options.maxRepair, 64 * 1024),
     maxDepth: limit('maxDepth', options.maxDepth, 512),
   }
+}
+
+function checkLines(lines: boolean | 'strict'): void {
+  if ([true, false, 'strict'].includes(lines)) return
+  throw new Fault('BAD_OPTION', `lines must be true, false or 'strict', but is ${quote(String(lines))}`)
 }
 
 function word(name: string, value: string, known: readonly string[]): void {

@@ -12,7 +12,7 @@ test.each([
   ['a string that never ends', '{"a":"\u001b[1mx', '{"a":"\\u001b[1mx', 1],
   ['a lone ESC at the end', '{"a":1}\u001b', '{"a":1}', 1],
 ])('%s', (_name, text, without, count) => {
-  const made = withoutSequences(text)
+  const made = withoutSequences(text)?.done()
   expect([made?.text, made?.changes.length]).toEqual([without, count])
 })
 

@@ -1,5 +1,6 @@
 import { stringEnd } from '../../json/balanced.ts'
-import { applyEdits, type Edit, type Edited } from './edits.ts'
+import { SPACE } from '../../json/characters.ts'
+import { type Edited, Rewriter } from './edits.ts'
 import { escapeOf } from './quotes.ts'
 
 /**
@@ -10,24 +11,15 @@ import { escapeOf } from './quotes.ts'
  * controlsEscaped('{"a":"x\ny"}').text // '{"a":"x\\ny"}'
  */
 export function controlsEscaped(text: string): Edited {
-  let edits: Edit | undefined
+  const rewriter = new Rewriter(text)
   for (let open = text.indexOf('"'); open >= 0; ) {
     const close = stringEnd(text, open)
     const end = close < 0 ? text.length : close
     for (let at = open + 1; at < end; at++) {
       const unit = text.charCodeAt(at)
-      if (unit >= SPACE) continue
-      edits = {
-        from: at,
-        to: at + 1,
-        by: escapeOf(unit),
-        kind: 'escaped a control character',
-        before: edits,
-      }
+      if (unit < SPACE) rewriter.replace(at, at + 1, escapeOf(unit), 'escaped a control character')
     }
     open = close < 0 ? -1 : text.indexOf('"', close + 1)
   }
-  return edits ? applyEdits(text, edits) : { text, changes: [] }
+  return rewriter.done()
 }
-
-const SPACE = 32

@@ -46,6 +46,53 @@ export function applyEdits(text: string, last: Edit | undefined): Edited {
   return { text: pieces.join(''), changes }
 }
 
+/**
+ * Rewrites a text of any size from its start to its end. Nothing is held but the pieces of the new text and the first
+ * entries of the ledger.
+ */
+export class Rewriter {
+  readonly #text: string
+  readonly #pieces: string[] = []
+  readonly #changes: Change[] = []
+  /** Where pieces of the new text begin, and what they were in the old one. */
+  readonly #starts: number[] = []
+  readonly #origins: number[] = []
+  #copied = 0
+  #length = 0
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** Puts `by` in the place of what is from `from` to `to`, behind the last replacement. */
+  replace(from: number, to: number, by: string, kind: ChangeKind): void {
+    this.#pieces.push(this.#text.slice(this.#copied, from), by)
+    this.#length += from - this.#copied + by.length
+    this.#copied = to
+    this.#starts.push(this.#length)
+    this.#origins.push(to)
+    if (this.#changes.length < MAX_CHANGES)
+      this.#changes.push(changeOf(kind, from, this.#text.slice(from, Math.min(to, from + 80)), by))
+  }
+
+  done(): Edited {
+    if (this.#starts.length === 0) return { text: this.#text, changes: [] }
+    return { text: this.#pieces.join('') + this.#text.slice(this.#copied), changes: this.#changes }
+  }
+
+  /** Where a place in the new text was in the old one. */
+  origin(at: number): number {
+    let low = 0
+    let high = this.#starts.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.#starts[middle]! <= at) low = middle + 1
+      else high = middle
+    }
+    return low === 0 ? at : this.#origins[low - 1]! + at - this.#starts[low - 1]!
+  }
+}
+
 /** A payload that needs more changes than this is told by its first ones. */
 const MAX_CHANGES = 100
 

@@ -95,16 +95,23 @@ function climbOn(text: string, asIs: Rejected | Broken, rules: Rules, envelopes:
     const opened = openEnvelope(asIs, rules, NONE, envelopes)
     return opened ?? missOf(asIs, { strict: true, repaired: false, text, notes: NONE })
   }
-  if (asIs.code === 'MAX_DEPTH') return missOf(asIs, { strict: false, repaired: false, text, notes: NONE })
+  // The sequences of a terminal hold brackets, too.
+  if (asIs.code === 'MAX_DEPTH' && !text.includes('\u001b'))
+    return missOf(asIs, { strict: false, repaired: false, text, notes: NONE })
   const [from, to] = margins(text)
   // The blanks at the end of a cut text may be in a string.
   const trimmed = text.slice(from, rules.partial ? text.length : to)
   const shown = withoutSequences(trimmed)
   if (shown) {
-    const result = climbFurther(shown.text, shown.changes, rules, envelopes)
-    return moved(result, from)
+    const { text: plain, changes } = shown.done()
+    const result = climbFurther(plain, NONE, rules, envelopes)
+    const placed = moved(result, (at) => shown.origin(at))
+    return moved(
+      placed.ok ? { ...placed, changes: [...changes, ...placed.changes] } : placed,
+      (at) => at + from,
+    )
   }
-  return moved(beyond(trimmed, asIs, NONE, rules, envelopes), from)
+  return moved(beyond(trimmed, asIs, NONE, rules, envelopes), (at) => at + from)
 }
 
 /** A text after a change: as it is now, then the rungs that are left. */
@@ -171,7 +178,7 @@ function choose(
     const tried = attempt(candidate.text, rules)
     const result =
       tried.kind === 'broken' && tried.code !== 'MAX_DEPTH'
-        ? moved(repair(candidate.text, tried, NONE, rules, envelopes), candidate.at)
+        ? moved(repair(candidate.text, tried, NONE, rules, envelopes), (at) => at + candidate.at)
         : settle(tried, { text: candidate.text, changes: NONE, notes: NONE, rules, envelopes })
     return result.ok ? { ...result, changes: [...all, ...result.changes] } : result
   })
@@ -313,7 +320,9 @@ function climbEnvelope(
   const tried = attemptTrimmed(text, rules)
   if (tried.kind === 'passed') return passOf(tried, text, changes, NONE)
   const result = climbOn(text, tried, rules, envelopes)
-  return result.ok ? { ...result, changes: [...changes, ...result.changes] } : result
+  // Inside the text of a field, places are those of its envelope.
+  const placed = moved(result, () => 0)
+  return placed.ok ? { ...placed, changes: [...changes, ...placed.changes] } : placed
 }
 
 function closeEnd(
@@ -337,12 +346,11 @@ function skipped(message: string): Note {
 }
 
 /** Places in a part of a text become places in the text. */
-function moved(result: Pass | Miss, by: number): Pass | Miss {
-  if (by === 0) return result
-  if (result.ok) {
-    return { ...result, changes: result.changes.map((change) => ({ ...change, at: change.at + by })) }
-  }
-  return result.at === undefined ? result : { ...result, at: result.at + by }
+function moved(result: Pass | Miss, place: (at: number) => number): Pass | Miss {
+  if (!result.ok) return result.at === undefined ? result : { ...result, at: place(result.at) }
+  const changes = result.changes.map((change) => ({ ...change, at: place(change.at) }))
+  const notes = result.notes.map((note) => (note.places ? { ...note, places: note.places.map(place) } : note))
+  return { ...result, changes, notes }
 }
 
 function passOf(passed: Passed, text: string, changes: readonly Change[], notes: readonly Note[]): Pass {

@@ -1,37 +1,36 @@
 import { stringEnd } from '../../json/balanced.ts'
 import { ESC } from '../../json/characters.ts'
-import { applyEdits, type Edit, type Edited } from './edits.ts'
+import { Rewriter } from './edits.ts'
 
 /**
  * Takes terminal escape sequences out of a document that was printed in colour: those between tokens are dropped, those
  * in strings are spelled as JSON spells them. One linear pass. `undefined` if there are none.
  *
  * @example
- * withoutSequences('{"a":\u001b[32m1\u001b[0m}')?.text // '{"a":1}'
+ * withoutSequences('{"a":\u001b[32m1\u001b[0m}')?.done().text // '{"a":1}'
  */
-export function withoutSequences(text: string): Edited | undefined {
-  if (!text.includes('\u001b')) return undefined
-  let edits: Edit | undefined
-  let at = 0
+export function withoutSequences(text: string): Rewriter | undefined {
   let sequence = text.indexOf('\u001b')
+  if (sequence < 0) return undefined
+  const rewriter = new Rewriter(text)
+  let at = 0
+  let open = text.indexOf('"')
   while (sequence >= 0) {
-    const open = text.indexOf('"', at)
+    if (open >= 0 && open < at) open = text.indexOf('"', at)
     if (open >= 0 && open < sequence) {
       const close = stringEnd(text, open)
       const end = close < 0 ? text.length : close
       for (; sequence >= 0 && sequence < end; sequence = text.indexOf('\u001b', sequence + 1)) {
-        const kind = 'escaped a control character'
-        edits = { from: sequence, to: sequence + 1, by: '\\u001b', kind, before: edits }
+        rewriter.replace(sequence, sequence + 1, '\\u001b', 'escaped a control character')
       }
       at = end + 1
       continue
     }
-    const end = sequenceEnd(text, sequence)
-    edits = { from: sequence, to: end, by: '', kind: 'dropped an escape sequence', before: edits }
-    at = end
-    sequence = text.indexOf('\u001b', end)
+    at = sequenceEnd(text, sequence)
+    rewriter.replace(sequence, at, '', 'dropped an escape sequence')
+    sequence = text.indexOf('\u001b', at)
   }
-  return applyEdits(text, edits)
+  return rewriter
 }
 
 /** No sequence is longer. */

@@ -341,11 +341,15 @@ export class Reading {
   }
 }
 
-/** The edits but for the replacement of the character at `at`, which is among the last ones. */
+/** The edits but for the replacement of the character at `at`. Those behind it are linked anew. */
 function withoutEditAt(edits: Edit | undefined, at: number): Edit | undefined {
-  if (edits === undefined || edits.from < at) return edits
-  const before = withoutEditAt(edits.before, at)
-  return edits.from === at && edits.to === at + 1 ? before : { ...edits, before }
+  const later: Edit[] = []
+  let edit = edits
+  for (; edit && edit.from >= at; edit = edit.before) {
+    if (edit.from !== at || edit.to !== at + 1) later.push(edit)
+  }
+  for (const one of later.reverse()) edit = { ...one, before: edit }
+  return edit
 }
 
 const NO_TOKEN: Token = { kind: 'other', from: 0, to: 0, key: false, edits: undefined }

@@ -48,5 +48,10 @@ function isJson(text: string): boolean {
 }
 
 function isSame(one: string, two: string): boolean {
-  return JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(two))
+  try {
+    return JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(two))
+  } catch {
+    // Too deep to be spelled again, so too deep for us.
+    return false
+  }
 }
