@@ -47,6 +47,8 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     /** A think block was passed over before the frame that came first. */
     let thinkBefore = false
     let started = false
+    /** The input begins with `"key":`, like a document that lost its first bracket: no object in it is handed out. */
+    let inMembers = false
     /** The last bracket was the start of something broken: what looks like its inside is not handed out. */
     let broken = false
 
@@ -65,7 +67,13 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     }
 
     function fence(frame: Frame): void {
-      if (isPayloadFence(frame.label, frame.text)) payload(frame, 'took a fence body')
+      const begun = /^json[5c]?[ \t]*(?=[{[])/i.exec(frame.label ?? '')
+      if (begun) {
+        //  ```json {"a":
+        //          ^ the payload begins on the line of the fence
+        const text = `${frame.label!.slice(begun[0].length)}\n${frame.text}`
+        payload({ ...frame, text }, 'took a fence body')
+      } else if (isPayloadFence(frame.label, frame.text)) payload(frame, 'took a fence body')
       else if (rules.check) {
         const result = climbStrictly(frame.text, rules)
         if (result.ok) good(frame, result, 'took a fence body')
@@ -82,7 +90,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     }
 
     function objectInProse(frame: Frame): void {
-      if (frame.attached && (broken || isMember(frame))) return
+      if (inMembers || (frame.attached && (broken || isMember(frame)))) return
       const quoted = hasQuotedKey(frame.text)
       if (!quoted && isBehindQuote(frame)) return
       broken = true
@@ -237,6 +245,9 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       let from = 0
       while (isBlank(bytes[from]) || bytes[from] === 0 || bomAt(bytes, from) === 3)
         from += bomAt(bytes, from) || 1
+      inMembers = /^"[^"\n]{0,256}"\s{0,9}:/.test(
+        bytes.toString('utf8', from, Math.min(from + 300, bytes.length)),
+      )
       if (!isBracket(bytes[from])) return
       broken = true
       // Only what is before the end of this frame has come in every case, however the input is cut.

@@ -228,4 +228,16 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/outcomes.ts /^\\[\\s{0,99}[["]/': { why: 'a run of at most 99 characters' },
   'values/outcomes.ts /^\\s*(?:\\/[/*]|#)/': { why: 'anchored, in the first 4,200 characters' },
   'values/make-outcome.ts /[{[]/': { why: 'one class, the first hit ends it' },
+  'values/ladder/guesses.ts /,[ \\t]{0,9}$/': { why: 'in at most 10 characters' },
+  'values/ladder/guesses.ts /[,:;，：=>][ \\t\\n]{0,99}$/': { why: 'in at most 100 characters' },
+  'values/ladder/guesses.ts /[:\\s]/': { why: 'tested on two characters' },
+  'values/ladder/guesses.ts /^["”]\\s{0,9}(?:[,;，.]\\s{0,9}[,;，."]|,[ \\t]{0,9}\\r?\\n)/': {
+    why: 'anchored, in at most 24 characters',
+  },
+  'values/ladder/guesses.ts /^[eE][+-]?\\d+$/': { why: 'one word of at most 256 characters' },
+  'values/ladder/tolerant-reader.ts /\\n[ \\t]{1,99}$/': { why: 'in at most 100 characters' },
+  'values/outcomes.ts /^"[^"\\n]{0,256}"\\s{0,9}:/': { why: 'anchored, in at most 300 characters' },
+  'values/outcomes.ts /^json[5c]?[ \\t]*(?=[{[])/i': {
+    why: 'an info string of at most 1,024 characters; one class between two others',
+  },
 }

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { type ParseOptions, tryParse } from '../../src/values/parse.ts'
+import type { Schema } from '../../src/values/schema/schema.ts'
 import { brief } from './chunked.ts'
 
-const code = (text: string, options: ParseOptions<object | undefined> = {}) => {
+const code = (text: string, options: ParseOptions<Schema | undefined> = {}) => {
   const outcome = tryParse(text, options)
   return outcome.ok ? outcome.value : outcome.fault.code
 }

@@ -20,7 +20,9 @@ import { closes, closingQuote, isQuote, quoteFamily, spellString } from './quote
 import {
   bareKeyEnd,
   type GuessKind,
+  isFirstOnLine,
   isJoined,
+  isUnusualBlank,
   type Reading,
   skipBlanks,
   spacingAfter,
@@ -85,15 +87,22 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
   const { text, at, token, valueEnd } = stopped
   const unit = text.charCodeAt(at)
   if (unit === COLON) return
+  if (token.kind === 'string' && isFirstOnLine(text, token.from, token.to - 1)) return
   // A comma that is the last character in a string may be the one that is missing behind it.
-  if (token.kind === 'string' && isSeparator(text.charCodeAt(token.to - 2))) return
-  if (isQuote(unit) && isSeparator(text.charCodeAt(at + 1))) return
+  if (
+    token.kind === 'string' &&
+    /,[ \t]{0,9}$/.test(text.slice(Math.max(token.from, token.to - 11), token.to - 1))
+  )
+    return
+  if (isQuote(unit) && text.charCodeAt(at + 1) === COMMA) return
+  if (isQuote(unit) && text.charCodeAt(at + 1) === COLON && !stopped.inArray()) return
   if (stopped.inArray()) {
+    if (!isQuote(unit) && !isBracket(unit) && isQuote(text.charCodeAt(wordEnd(text, at)))) return
     if (!isValueAt(text, at)) return
     // `1 000` is one number, or two.
     const numbers = isNumberEnd(token, text) && (isDigit(unit) || unit === MINUS)
     if (numbers && !text.slice(valueEnd, at).includes('\n')) return
-  } else if (!isKeyAt(text, at)) return
+  } else if (!isKeyAt(text, at) || (token.kind === 'string' && token.to === at && !isQuote(unit))) return
   const next = stopped.copy()
   next.add(valueEnd, valueEnd, ',', 'added a missing comma')
   next.state = next.inArray() ? 'value' : 'key'
@@ -105,6 +114,7 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
 function* missingColon(stopped: Reading): Iterable<Reading> {
   const { text, at, token } = stopped
   if (token.kind !== 'string' || !isValueAt(text, at)) return
+  if (text.slice(token.from, token.to).includes('\n')) return
   if (isSeparator(text.charCodeAt(token.to - 2))) return
   if (isQuote(text.charCodeAt(at)) && isSeparator(text.charCodeAt(at + 1))) return
   const next = stopped.copy()
@@ -137,6 +147,7 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
     if (key && !isInnerOfKey(text, token, before, close)) return
     if (opening !== QUOTE && /"\s{0,99}\+\s{0,99}"/.test(text.slice(from, close))) return
     stopped.effort.spent += close - from
+    if (isDoubtfulInner(text, from, close, opening)) return
     const spelled = spellString(text, { from, to: close, opened: true, closed: true }, token.edits)
     if (!spelled) return
     const next = stopped.copy()
@@ -164,7 +175,7 @@ function isBeforeValue(text: string, quote: number): boolean {
 /** A key is short, on one line, and has no quote at its edges, where one may be doubled. */
 function isInnerOfKey(text: string, token: Reading['token'], inner: number, close: number): boolean {
   if (inner === token.from + 1 || inner === close - 1 || close - token.from > MAX_WORD) return false
-  return !/[\n:,]/.test(text.slice(token.to, close))
+  return !/[\n:,]/.test(text.slice(token.from + 1, close))
 }
 
 /** So many quotes may be inside one string. */
@@ -222,7 +233,15 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
   stopped.effort.spent += CHECKS * (end - from)
   if (!hasPairs(text, from + 1, end) || endsWithLoneQuote(text, from + 1, end)) return
   // The blank is the string's, or the layout's.
-  if (end > from + 1 && (text[end - 1] === ' ' || text[end - 1] === '\t')) return
+  if (
+    end > from + 1 &&
+    (text[end - 1] === ' ' ||
+      text[end - 1] === '\t' ||
+      (text[end - 1] === ',' && text[end] === ',') ||
+      isUnusualBlank(text.charCodeAt(end - 1)))
+  )
+    return
+  if (key && /[:\s]/.test(text[end - 1]! + text[from + 1]!)) return
   if (!key && isOtherValue(text, from + 1, end)) return
   if (text.charCodeAt(from) !== QUOTE && text.slice(from + 1, end).includes('"')) return
   if (/['’`] {0,9}[,:]/.test(text.slice(from + 1, end))) return
@@ -276,6 +295,12 @@ function isOtherValue(text: string, from: number, end: number): boolean {
   // Nothing at all: `{"a":"}` was cut rather than left without a quote.
   if (quoted || content === '') return true
   if (content.length <= MAX_WORD && (isJsonWord(content) || spellingOf(content))) return true
+  if (
+    content.length <= 256 &&
+    content.includes(',') &&
+    content.split(',').every((part) => isJsonWord(part.trim()))
+  )
+    return true
   if (/,\s{0,9}\.\.\.$/.test(content.slice(-16))) return true
   const last = content.at(-1)
   if (last !== '}' && last !== ']') return false
@@ -350,6 +375,7 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   while (end > at && (text[end - 1] === ' ' || text[end - 1] === '\t')) end--
   const word = text.slice(at, end)
   if (!isUrl(word) && !isPlainText(word, !stopped.inArray() && stopped.plainKeys > 0)) return
+  if (isQuote(text.charCodeAt(end - 1)) || /^[eE][+-]?\d+$/.test(word)) return
   const delimiter = skipBlanks(text, end)
   if (!',}]'.includes(text[delimiter] ?? ' ')) return
   if (stopped.inArray() ? !isAlone(stopped, at, delimiter) : stopped.bareKeys > 0 && stopped.quotedKeys > 0)
@@ -478,3 +504,21 @@ function isUrl(word: string): boolean {
 
 const MAX_URL = 2048
 const url = /^(?:https?|ftp|file|mailto|data|irc):\/\/[A-Za-z0-9\-._~:/?#@!$&'()*+;=%]+/
+
+/** A lone inner quote that reads as an opening one (`, "x`), one between two separators, or one beside a number alone. */
+function isDoubtfulInner(text: string, from: number, close: number, opening: number): boolean {
+  let inner = 0
+  let opens = false
+  for (
+    let at = nextQuote(text, from + 1, opening);
+    at >= 0 && at < close;
+    at = nextQuote(text, at + 1, opening)
+  ) {
+    inner++
+    if (/[,:;，：=>][ \t\n]{0,99}$/.test(text.slice(Math.max(from + 1, at - 100), at))) opens = true
+    const behind = text.slice(at, Math.min(at + 24, close))
+    if (/^["”]\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n)/.test(behind)) return true
+  }
+  if (inner % 2 === 0) return false
+  return opens || isJsonWord(text.slice(from + 1, Math.min(close, from + MAX_WORD)).replaceAll('"', ''))
+}

@@ -70,11 +70,16 @@ export function isCleanString(text: string, open: number, close: number): boolea
     const unit = text.charCodeAt(at)
     if (unit < SPACE || unit === QUOTE) return false
     if (unit === BACKSLASH) {
-      if (!isEscape(text, at)) return false
+      if (!isEscape(text, at) || isDrive(text, at, open)) return false
       at++
     }
   }
   return true
+}
+
+/** Is the backslash at `at` the first of a path, `C:\\`? */
+function isDrive(text: string, at: number, open: number): boolean {
+  return text[at - 1] === ':' && at - 2 > open && /[A-Za-z]/.test(text[at - 2]!)
 }
 
 /**
@@ -168,7 +173,8 @@ function meaningOf(text: string, from: number, to: number): Backslashes {
       if ('dDsSwW'.includes(kind)) classes++
     }
   }
-  if (foreign === 0) return 'escapes'
+  // `C:\\new` in a text that needs repair anyway: a path, or a line break.
+  if (foreign === 0) return letters > 0 && isWindowsPath(text, from, to) ? 'unknown' : 'escapes'
   if (isWindowsPath(text, from, to)) {
     const start = text.startsWith('\\\\', from) ? 1 : 0
     return doubled <= start ? 'text' : 'unknown'

@@ -238,6 +238,12 @@ export class Reading {
   takeString(from: number, close: number, key: boolean): boolean {
     const { edits } = this
     if (!isCleanString(this.text, from, close)) {
+      if (isFirstOnLine(this.text, from, close) || (key && this.text.slice(from, close).includes('\n'))) {
+        this.token = { kind: 'string', from, to: close + 1, key, edits }
+        if (key) this.#endKey(close + 1, true)
+        else this.endValue(close + 1)
+        return false
+      }
       const spelled = spellString(this.text, { from, to: close, opened: true, closed: true }, edits)
       if (!spelled) return false
       // Not where the writer has other quotes around the keys, too.
@@ -286,7 +292,8 @@ export class Reading {
     const { text, at } = this
     const end = bareKeyEnd(text, at)
     // Text without quotes may hold a comma and a colon: `{"a":x, y: z}` has one member, or two.
-    if (end < 0 || (this.guess === 'word' && this.quotedKeys > 0)) return false
+    if (end < 0 || ((this.guess === 'word' || this.guess === 'closing quote') && this.quotedKeys > 0))
+      return false
     this.add(at, end, JSON.stringify(text.slice(at, end)), 'quoted a key')
     this.token = NO_TOKEN
     this.#endKey(end, false)
@@ -474,7 +481,11 @@ function isWordPart(unit: number): boolean {
     unit === 0x2e ||
     unit === 0x5f ||
     unit === 0x24 ||
-    (unit >= 0xc0 && unit !== WIDE_COMMA && unit !== WIDE_COLON && !isUnusualBlank(unit))
+    (unit >= 0xc0 &&
+      !(unit >= 0x201c && unit <= 0x201f) &&
+      unit !== WIDE_COMMA &&
+      unit !== WIDE_COLON &&
+      !isUnusualBlank(unit))
   )
 }
 
@@ -522,4 +533,8 @@ function swallows(text: string, from: number, to: number, keys: boolean): boolea
 export function isJoined(text: string, quote: number): boolean {
   const at = skipBlanks(text, quote + 1)
   return text[at] === '+' && isQuote(text.charCodeAt(skipBlanks(text, at + 1)))
+}
+
+export function isFirstOnLine(text: string, from: number, quote: number): boolean {
+  return /\n[ \t]{1,99}$/.test(text.slice(Math.max(from + 1, quote - 100), quote))
 }
