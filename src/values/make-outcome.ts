@@ -2,7 +2,7 @@ import { type Code, codes, Fault, type FaultDetails, type Note } from '../base/f
 import { withoutStack } from '../base/no-stack.ts'
 import type { Channel } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
-import { placeOf } from '../frames/place.ts'
+import { placeOf, risingPlaces } from '../frames/place.ts'
 import { balancedEnd } from '../json/balanced.ts'
 import { type ChangeKind, changeOf } from './ladder/change.ts'
 import type { Miss, Pass } from './ladder/ladder.ts'
@@ -15,7 +15,8 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
   if (!how && pass.changes.length + pass.notes.length === 0 && !frame.notes && !frame.open) {
     return { ok: true, value: pass.value, repair_level: 'none', notes: NONE, frame }
   }
-  const changes = pass.changes.map((change) => ({ ...change, at: placeOf(frame, change.at) }))
+  const place = risingPlaces(frame)
+  const changes = pass.changes.map((change) => ({ ...change, at: place(change.at) }))
   const notes: Note[] = []
   const found = (kind: ChangeKind, at: number): void => void changes.unshift(changeOf(kind, at, '', ''))
   if (how) found(how, frame.from)

@@ -240,4 +240,5 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/outcomes.ts /^json[5c]?[ \\t]*(?=[{[])/i': {
     why: 'an info string of at most 1,024 characters; one class between two others',
   },
+  'values/ladder/change.ts /^[ -~]*$/': { why: 'one class, in at most 40 characters' },
 }

@@ -37,6 +37,8 @@ export type ChangeKind =
   | 'took an object from prose'
   | 'took the text of an envelope'
 
+const plain = /^[ -~]*$/
+
 /** Longer pieces of text are cut in the ledger; `at` says where the rest is. */
 const MAX_PIECE = 40
 
@@ -46,5 +48,7 @@ export function changeOf(kind: ChangeKind, at: number, before: string, after: st
 }
 
 function piece(text: string): string {
+  // Nearly all of them are short and plain.
+  if (text.length <= MAX_PIECE && plain.test(text)) return text
   return visible(clip(text, MAX_PIECE))
 }

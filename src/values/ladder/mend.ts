@@ -34,17 +34,12 @@ export function mend(text: string, cut = false): Mended {
  * Follows every guess. Of the readings that come to the end of the text, those with the fewest guesses count; if they
  * disagree, the text is ambiguous. Work is bounded: so many times the text is read, and no more.
  */
-function search(
-  text: string,
-  first: Reading,
-): { best: (Mended & { kind: 'mended' }) | undefined; rival: boolean } {
+function search(text: string, first: Reading): { best: Good | undefined; rival: boolean } {
   const open = guessesFor(first).reverse()
   const { effort } = first
   const most = MAX_READS * text.length + LEAST_WORK
-  let best: Good | undefined
+  let found: Good[] = []
   let fewest = Number.POSITIVE_INFINITY
-  let value = ''
-  let rival = false
   for (let reading = open.pop(); reading; reading = open.pop()) {
     if (reading.guesses > fewest) continue
     const from = reading.at
@@ -55,17 +50,15 @@ function search(
     if (end === 'stopped' && mayGuess) open.push(...guessesFor(reading).reverse())
     if (end !== 'whole') continue
     effort.spent += text.length
-    const made = mended(text, reading)
-    const spelled = meaningOf(made.text)
-    if (spelled === undefined) continue
-    if (reading.guesses < fewest) {
-      best = made
-      value = spelled
-      fewest = reading.guesses
-      rival = false
-    } else if (spelled !== value) rival = true
+    if (reading.guesses < fewest) found = []
+    fewest = reading.guesses
+    found.push(mended(text, reading))
   }
-  return { best, rival }
+  // Nearly always there is one, and what it means need not be asked.
+  if (found.length < 2) return { best: found[0], rival: false }
+  const meanings = found.map((made) => meaningOf(made.text))
+  const known = new Set(meanings.filter((meaning) => meaning !== undefined))
+  return { best: found.find((_, n) => meanings[n] !== undefined), rival: known.size > 1 }
 }
 
 //  {a: 'it

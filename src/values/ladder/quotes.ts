@@ -36,6 +36,25 @@ export function closingQuote(text: string, open: number, limit = text.length): n
   return -1
 }
 
+/**
+ * The same for a string in double quotes, which nearly all are, with the answer whether it is clean: the index of its closing
+ * quote if it is what JSON allows, less than -1 if it is not (`-2 - index`), and -1 if it has no end. One pass instead of two.
+ */
+export function plainStringEnd(text: string, open: number): number {
+  let clean = true
+  for (let at = open + 1; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit > BACKSLASH) continue
+    if (unit === QUOTE) return clean ? at : -2 - at
+    if (unit < SPACE) clean = false
+    else if (unit === BACKSLASH) {
+      if (!isEscape(text, at) || isDrive(text, at, open)) clean = false
+      at++
+    }
+  }
+  return -1
+}
+
 /** ASCII that neither ends a string nor protects a quote. */
 const HARMLESS = new Uint8Array(128).fill(1)
 for (const unit of [QUOTE, APOSTROPHE, BACKTICK, BACKSLASH]) HARMLESS[unit] = 0

@@ -21,7 +21,7 @@ import {
 import { isJsonWord, MAX_WORD, spellingOf } from './bare-words.ts'
 import type { ChangeKind } from './change.ts'
 import type { Edit } from './edits.ts'
-import { closingQuote, isCleanString, isQuote, spellString } from './quotes.ts'
+import { closingQuote, isCleanString, isQuote, plainStringEnd, spellString } from './quotes.ts'
 
 /** What the reader expects next. */
 export type State = 'first value' | 'value' | 'first key' | 'key' | 'colon' | 'comma' | 'end'
@@ -226,12 +226,19 @@ export class Reading {
 
   #string(key: boolean): boolean {
     const from = this.at
-    const close = closingQuote(this.text, from)
-    if (close < 0) {
+    const plain = this.text.charCodeAt(from) === QUOTE
+    const close = plain ? plainStringEnd(this.text, from) : closingQuote(this.text, from)
+    if (close === -1) {
       this.unclosed = true
       return false
     }
-    return this.takeString(from, close, key)
+    if (!plain || close < 0) return this.takeString(from, close < 0 ? -2 - close : close, key)
+    this.token = { kind: 'string', from, to: close + 1, key, edits: this.edits }
+    if (key) {
+      this.plainKeys++
+      this.#endKey(close + 1, true)
+    } else this.endValue(close + 1)
+    return true
   }
 
   /** Takes what is between two quotes as a string. */
@@ -307,7 +314,7 @@ export class Reading {
     if (end === at) return false
     let word = text.slice(at, end)
     const { edits } = this
-    const literal = /^(?:true|false|null)(?=true$|false$|null$|-?\d)/.exec(word)
+    const literal = end - at > 4 ? /^(?:true|false|null)(?=true$|false$|null$|-?\d)/.exec(word) : null
     if (literal) {
       // `nullfalse`: two of them without a comma.
       word = literal[0]
