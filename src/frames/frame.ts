@@ -29,7 +29,7 @@ export interface Frame {
   readonly label?: string
   /** The input ended inside this frame. */
   readonly open?: true
-  /** Nothing but blanks and closed think blocks stands before it: it may be the whole input. */
+  /** Only blanks and closed think blocks are before it: it may be the whole input. */
   readonly first?: true
   /**
    * For an object: what follows it, at this offset, is a bracket that was never opened, or a `,` or `:` before more

@@ -245,10 +245,10 @@ interface Mark {
 const EMPTY = Buffer.alloc(0)
 /** What one portion of a flow brings at most. */
 const MAX_CHUNK = 1 << 20
-/** Whoever parses many short texts makes one buffer for each, and it should be no larger than need be. */
+/** A caller that parses many short texts makes a buffer for each, so it should be no larger than needed. */
 const LEAST = 1 << 10
 const SHORT = 1 << 14
-/** A few chunks of a pipe. Larger buffers are given back when they stand empty. */
+/** A few chunks of a pipe. Larger buffers are given back when they are empty. */
 const SMALL = 1 << 18
 /** The most that is set aside in advance. */
 const LARGE = 1 << 25

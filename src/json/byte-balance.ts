@@ -22,7 +22,7 @@ export type Stop = 'end' | 'closed' | 'line-end' | 'bracket'
  *     ^     ^^^  ^^^^^^^^^  neither the string nor the comment closes anything
  *
  * A backslash protects the next quote or backslash, inside strings and outside. `//` up to the line end and
- * `/*` up to its closer are comments, unless a colon precedes them: `http://` is none. A class, because its state is
+ * `/*` up to its closer are comments, unless a colon precedes them: `http://` is no comment. A class, because its state is
  * hot and goes on from piece to piece. Positions are those of the caller: `bytes[0]` is at `base`.
  */
 export class ByteBalance {

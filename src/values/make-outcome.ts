@@ -9,7 +9,7 @@ import type { Miss, Pass } from './ladder/ladder.ts'
 import type { Bad, Good } from './outcome.ts'
 import type { UnmatchedText } from './unmatched-text.ts'
 
-/** The outcome of a frame whose value passed. `how` says how the frame itself was come by, if that counts as repair. */
+/** The outcome of a frame whose value passed. `how` says how the frame was found, if that counts as repair. */
 export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): Good<unknown> {
   // Most payloads are clean, and then nothing more is made for them.
   if (!how && pass.changes.length + pass.notes.length === 0 && !frame.notes && !frame.open) {
@@ -95,6 +95,6 @@ const NONE: readonly Note[] = []
 
 function faultOf(code: Code, detail: string, label: string | undefined, details: FaultDetails): Fault {
   const words = detail ? `${codes[code]}: ${detail}` : codes[code]
-  // Nobody threw it; `parse`, which does, gives it the stack of its caller.
+  // It is not thrown here; `parse`, which throws it, gives it the stack of its caller.
   return withoutStack((message) => new Fault(code, message, details), label ? `${label}: ${words}` : words)
 }

@@ -83,7 +83,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     function line(frame: Frame): void {
       if (lines === 'strict' || isBracketed(frame.text)) payload(frame)
       else {
-        // A scalar is a record only for those who asked for any root, or whose schema wants it.
+        // A scalar is a record only if `root: 'any'` was set, or if the schema passes it.
         const result = climbStrictly(frame.text, rules)
         if (result.ok && (rules.scalars || rules.check)) good(frame, result)
       }

@@ -37,7 +37,7 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
    * documents of any size, because only one element is held at a time. A path of names, indexes and `*` (every
    * element or member), or several paths: `issues.*`, `*` for a root array, `files.*.issues.*`, or as a JSON
    * pointer `/issues/*`. Each element is parsed, repaired and shown to the schema by itself; `frame.path` says
-   * which it is (`/issues/0`), `frame.from` where it stands. `maxFrame` is then a limit for an element. A
+   * which it is (`/issues/0`), `frame.from` where it begins. `maxFrame` is then a limit for an element. A
    * document that breaks off gives one outcome TRUNCATED at its end; one without the paths, NO_MATCH.
    *
    * @default the whole document is one value
