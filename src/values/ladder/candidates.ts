@@ -1,6 +1,7 @@
 import { drive } from '../../base/stage.ts'
 import type { Frame } from '../../frames/frame.ts'
 import { frameStage } from '../../frames/frames.ts'
+import { opensAs } from '../../frames/gate.ts'
 import { isBracket } from '../../json/characters.ts'
 import type { Rules } from './attempt.ts'
 import { type Change, changeOf } from './change.ts'
@@ -22,9 +23,10 @@ export interface Candidate {
  * begins with a bracket: its value is the only candidate.
  */
 export function candidatesIn(text: string, rules: Rules): readonly Candidate[] | undefined {
-  // Comments may be before the first bracket.
+  // Comments may be before the first bracket, and a bracket may be all there is.
   const start = /^[`~]/.test(text) ? 0 : skipBlanks(text, 0)
-  if (isBracket(text.charCodeAt(start))) return undefined
+  const opens = start === text.length - 1 || opensAs('document', text.slice(start))
+  if (isBracket(text.charCodeAt(start)) && opens) return undefined
   const bytes = Buffer.from(text)
   const stage = frameStage({
     tags: ['json'],
