@@ -211,7 +211,9 @@ function repair(
       incomplete,
     )
   const small = text.length <= rules.maxRepair
-  const mended = small ? mend(text) : undefined
+  // With `partial`, the beginning of JSON is a cut text, and no text that lacks a quote.
+  const isCut = rules.partial && closeCut(text) !== undefined
+  const mended = small && !isCut ? mend(text) : undefined
   if (mended?.kind === 'mended') {
     const tried = attempt(mended.text, rules)
     if (tried.kind !== 'broken') return settled(tried, mended)
