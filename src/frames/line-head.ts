@@ -29,7 +29,7 @@ export class LineHead {
     return this.#walk(position, isNul, this.#bare)
   }
 
-  /** True if a NUL stands before `position` on its line, which is blank up to there. */
+  /** True if a NUL is before `position` on its line, which is blank up to there. */
   nul(position: number): boolean {
     const { view, base } = this.#tape
     for (let at = position; at > this.#known; at--) {
