@@ -138,41 +138,39 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
           started = true
           write(event, 'conversation.started', { session_id: session })
         }
-        // The type stands one level down, so each data is named once more: the pair is made in `event.ts`.
-        const kind = event.event.type
-        switch (kind) {
+        switch (event.type) {
           case 'agent.message.delta':
-            return write(event, 'assistant.message.delta', event.data as MessageData)
+            return write(event, 'assistant.message.delta', event.data)
           case 'agent.message.final':
-            return write(event, 'assistant.message.final', event.data as MessageData)
+            return write(event, 'assistant.message.final', event.data)
           case 'agent.reasoning.summary':
-            return write(event, 'assistant.reasoning', event.data as ReasoningData)
+            return write(event, 'assistant.reasoning', event.data)
           case 'tool.call.started':
           case 'tool.call.completed':
           case 'tool.call.failed': {
-            const phase = kind.slice('tool.call.'.length) as 'started' | 'completed' | 'failed'
-            return write(event, 'assistant.tool_call', { phase, ...(event.data as ToolData) })
+            const phase = event.type.slice('tool.call.'.length) as 'started' | 'completed' | 'failed'
+            return write(event, 'assistant.tool_call', { phase, ...event.data })
           }
           case 'artifact.created':
           case 'artifact.modified':
           case 'artifact.deleted':
-            return write(event, kind, event.data as ArtifactData)
+            return write(event, event.type, event.data)
           case 'diagnostic.parser.warning':
           case 'diagnostic.engine.error':
-            return write(event, 'diagnostic.warning', event.data as DiagnosticData)
+            return write(event, 'diagnostic.warning', event.data)
           case 'raw.stdout':
           case 'raw.stderr':
           case 'raw.pty':
-            return write(event, kind, event.data as RawData)
+            return write(event, event.type, event.data)
           case 'lifecycle.run.result':
-            result = event.data as ResultData
+            result = event.data
             return
           case 'lifecycle.completion.state':
-            return finish(event, event.data as CompletionData)
+            return finish(event, event.data)
           case 'lifecycle.run.status':
             return
           default: {
-            kind satisfies never
+            event satisfies never
           }
         }
       },

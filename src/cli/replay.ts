@@ -29,7 +29,7 @@ Exit codes: as the run that is replayed: 0 completed or waiting for input, 1 fai
 Examples:
   $ sluice replay .audit
   $ sluice replay .audit --speed real
-  $ sluice replay .audit --follow --json | jq .event.type
+  $ sluice replay .audit --follow --json | jq .type
   $ sluice replay .audit --resume        # after a crash of sluice run: completes events.jsonl`
 
 /** `sluice replay`: a recorded run again. */

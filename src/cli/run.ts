@@ -30,7 +30,7 @@ Exit codes: 0 completed or waiting for input, 1 failed, 2 bad usage or a command
 Examples:
   $ sluice run --engine codex -- codex exec --json "fix the test"
   $ sluice run --pty --timeout 10m --audit runs/7 -- opencode run --format json "explain this"
-  $ sluice run -- claude -p --output-format stream-json --verbose "hello" | jq .event.type`
+  $ sluice run -- claude -p --output-format stream-json --verbose "hello" | jq .type`
 
 /** `sluice run`: an agent, recorded and shown. */
 export function runCommand(exit: (code: number) => void): Command {

@@ -156,6 +156,8 @@ export interface Correlation {
 export type Event = {
   [K in EventType]: {
     readonly protocol_version: 'rasp/1.0'
+    /** The same as `event.type`, at the top, so that `switch (event.type)` narrows `data`. */
+    readonly type: K
     readonly run_id: string
     /** From 1, without gaps, per attempt. */
     readonly seq: number
@@ -176,15 +178,15 @@ export type Event = {
  * @example
  * function show(event: EventOf<'agent.message.final'>) { console.log(event.data.text) }
  */
-export type EventOf<T extends EventType> = Extract<Event, { readonly event: { readonly type: T } }>
+export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
 
 /**
- * Narrows an event to one type (or several); the type stands one level down, where TypeScript does not
- * narrow by itself.
+ * Narrows an event to one type (or several), for `filter` and `find`; in a `switch (event.type)` TypeScript narrows
+ * by itself.
  *
  * @example
  * if (isEvent(event, 'agent.message.final')) console.log(event.data.text)
  */
 export function isEvent<T extends EventType>(event: Event, ...types: readonly T[]): event is EventOf<T> {
-  return (types as readonly EventType[]).includes(event.event.type)
+  return (types as readonly EventType[]).includes(event.type)
 }

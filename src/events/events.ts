@@ -14,7 +14,7 @@ export { type EventOptions, eventStage } from './event-stage.ts'
  * gives RASP events; nothing is lost, what is not understood comes out as `raw.*`.
  *
  * @example
- * for await (const event of tap(child).pipe(events(codex))) console.log(event.event.type)
+ * for await (const event of tap(child).pipe(events(codex))) console.log(event.type)
  */
 export function events(
   profile: Profile | Picker,

@@ -97,6 +97,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
       const event_id = `${run_id}:${attempt}:${place}:${again ? `+${nextIndex(place)}` : index++}`
       const event = {
         protocol_version: 'rasp/1.0' as const,
+        type,
         run_id,
         seq: ++seq,
         ts: stamp(),

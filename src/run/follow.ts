@@ -180,7 +180,7 @@ export function onceOver(stage: Stage<TimedChunk | Opening, Event>): Stage<Timed
 
 function digest(event: Event): string {
   return createHash('sha256')
-    .update(JSON.stringify([event.event.type, event.data]))
+    .update(JSON.stringify([event.type, event.data]))
     .digest('base64url')
     .slice(0, 22)
 }
@@ -188,6 +188,7 @@ function digest(event: Event): string {
 function restartNote(last: Event, seq: number, restarts: number): EventOf<'diagnostic.parser.warning'> {
   return {
     ...last,
+    type: 'diagnostic.parser.warning',
     seq,
     event: { category: 'diagnostic', type: 'diagnostic.parser.warning' },
     data: { code: 'LOG_RESTARTED', message: codes.LOG_RESTARTED, severity: 'warning', confidence: 1 },

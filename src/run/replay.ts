@@ -29,7 +29,7 @@ export interface ReplayOptions extends RecordedOptions {
  * start: events that were already given are not given twice, and LOG_RESTARTED says so.
  *
  * @example
- * for await (const event of replay('.audit')) console.log(event.event.type)
+ * for await (const event of replay('.audit')) console.log(event.type)
  */
 export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
   const { attempt, speed = 'full', follow: following = false, signal, ...reading } = options

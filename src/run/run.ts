@@ -88,7 +88,7 @@ export type Run = AsyncIterable<Event> &
  *
  * @example
  * const agent = run({ command: 'codex', args: ['exec', '--json', 'fix the test'], engine: codex })
- * for await (const event of agent) console.log(event.event.type)
+ * for await (const event of agent) console.log(event.type)
  * console.log((await agent.end).completion.state)
  */
 export function run(options: RunOptions): Run {

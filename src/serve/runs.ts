@@ -170,7 +170,7 @@ function lastEvents(path: string): Told | undefined {
     try {
       const event = JSON.parse(lines[i]!)
       told ??= { run_id: textOf(event.run_id), engine: textOf(event.source.engine), ts: textOf(event.ts) }
-      if (event.event.type === 'lifecycle.completion.state') {
+      if (event.type === 'lifecycle.completion.state') {
         const state = endStates.find((known) => known === event.data.state) ?? 'unknown'
         return { ...told, completion: { state, reason_code: textOf(event.data.reason_code) } }
       }

@@ -59,7 +59,7 @@ const sseStage: Stage<Event | Chat, string> = (next) => ({
 export function sseRecord(record: Event | Chat): string {
   return sseMessage({
     id: sseId(record),
-    event: 'event' in record ? record.event.type : record.type,
+    event: record.type,
     data: JSON.stringify(record),
   })
 }

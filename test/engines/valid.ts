@@ -16,7 +16,7 @@ export function validEvents(events: readonly Event[]): readonly Event[] {
   const ids = new Set<string>()
   events.forEach((event, index) => {
     const wrong = rasp(event)
-    if (wrong) throw new Error(`${event.event.type}: ${wrong}`)
+    if (wrong) throw new Error(`${event.type}: ${wrong}`)
     if (event.seq !== index + 1) throw new Error(`seq ${event.seq} at position ${index + 1}`)
     ids.add(event.correlation.event_id)
   })

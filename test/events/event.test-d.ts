@@ -1,6 +1,6 @@
 import { expectTypeOf, test } from 'vitest'
 import type { Chat, ChatOf } from '../../src/chat/chat.ts'
-import { type Event, type EventOf, isEvent, type MessageData } from '../../src/events/event.ts'
+import { type EndState, type Event, type EventOf, isEvent, type MessageData } from '../../src/events/event.ts'
 
 test('isEvent narrows to the data of the type', () => {
   const event = {} as Event
@@ -20,4 +20,16 @@ test('a chat record narrows on its type', () => {
     expectTypeOf(record.data.phase).toEqualTypeOf<'started' | 'completed' | 'failed'>()
   if (record.type === 'artifact.created') expectTypeOf(record.data.path).toBeString()
   expectTypeOf<ChatOf<'conversation.started'>['data']>().toEqualTypeOf<{ readonly session_id: string }>()
+})
+
+test('a switch on the type of a record narrows its data', () => {
+  const event = {} as Event
+  switch (event.type) {
+    case 'agent.message.final':
+      expectTypeOf(event.data.text).toEqualTypeOf<string>()
+      break
+    case 'lifecycle.completion.state':
+      expectTypeOf(event.data.state).toEqualTypeOf<EndState>()
+      break
+  }
 })

@@ -8,7 +8,7 @@ const page = readFileSync('docs/protocol.md', 'utf8')
 const [rasp, fcmp] = page.split('\n## FCMP\n')
 const typesOf = (name: string): string[] => {
   const schema = JSON.parse(readFileSync(`schemas/${name}.schema.json`, 'utf8'))
-  return (schema.properties.type ?? schema.properties.event.properties.type).enum
+  return (schema.$defs.type ?? schema.properties.type).enum
 }
 /** Each heading that is a type, with the example below it. */
 const examples = <T>(part: string): [string, T][] =>
@@ -21,6 +21,7 @@ test('docs/protocol.md has one valid RASP example for every type', () => {
   const found = examples<Event>(rasp!)
   expect(found.map(([type]) => type)).toEqual(typesOf('rasp'))
   for (const [type, event] of found) {
+    expect(event.type).toBe(type)
     expect(event.event.type).toBe(type)
     validEvents([{ ...event, seq: 1 }])
   }
@@ -44,6 +45,8 @@ test('the schemas refuse what is not a record', () => {
     { ...good, data: { status: 1 } },
     { ...good, data: { status: 'x', colour: 'red' } },
     { ...good, event: { category: 'agent', type: good.event.type } },
+    { ...good, type: undefined },
+    { ...good, type: 'raw.stdout' },
     { ...good, event: { category: 'raw', type: 'raw.stdin' } },
   ]
   for (const event of bad) expect(() => validEvents([event as unknown as Event])).toThrow()

@@ -326,7 +326,7 @@ const message = (text: string) =>
   `{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"${text}"}}\n`
 const textsOf = (events: readonly Event[]) =>
   events.flatMap((event) =>
-    event.event.type === 'agent.message.final' ? [(event.data as { text: string }).text] : [],
+    event.type === 'agent.message.final' ? [(event.data as { text: string }).text] : [],
   )
 
 test.each<[string, (log: string) => void, string[]]>([
@@ -365,7 +365,7 @@ test.each<[string, (log: string) => void, string[]]>([
     const events: Event[] = []
     for await (const event of flow) {
       events.push(event)
-      if (textsOf(events).length === 2 && event.event.type === 'agent.message.final') change(log)
+      if (textsOf(events).length === 2 && event.type === 'agent.message.final') change(log)
       if (textsOf(events).includes('three')) break
     }
     expect(textsOf(events)).toEqual(expected)

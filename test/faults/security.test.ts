@@ -103,7 +103,7 @@ describe.each(spellings)('the prototype key in {%s}', (inside) => {
     const events = run(codex, { stdout, exit: 0 }, { schema })
     expectPlain(events)
     expectPlain(chat(events))
-    expect(events.some((event) => event.event.type === 'agent.message.final')).toBe(true)
+    expect(events.some((event) => event.type === 'agent.message.final')).toBe(true)
   })
 
   test('does nothing in the result of a worker', () => {

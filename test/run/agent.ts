@@ -40,6 +40,6 @@ export async function ran(options: RunOptions) {
   return { events, end: await live.end }
 }
 
-export const types = (events: readonly Event[]) => events.map((event) => event.event.type)
+export const types = (events: readonly Event[]) => events.map((event) => event.type)
 export const codesOf = (events: readonly Event[]) =>
   events.flatMap((event) => ('code' in event.data ? [event.data.code] : []))

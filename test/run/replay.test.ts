@@ -167,7 +167,7 @@ const message = (text: string) =>
   `{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"${text}"}}\n`
 const texts = (events: Event[]) =>
   events.flatMap((event) =>
-    event.event.type === 'agent.message.final' ? [(event.data as { text: string }).text] : [],
+    event.type === 'agent.message.final' ? [(event.data as { text: string }).text] : [],
   )
 
 test.each(['truncated', 'rotated', 'rewritten longer'])(
@@ -348,6 +348,6 @@ test('who leaves a replay at real speed is not waited for', async () => {
   const half = message('one').length
   writeFileSync(join(dir, 'chunks.1.jsonl'), `["stdout",0,${half},0]\n["stdout",${half},${half},600000]\n`)
   for await (const event of replay(dir, { engine: codex, speed: 'real' })) {
-    if (event.event.type === 'agent.message.final') break
+    if (event.type === 'agent.message.final') break
   }
 })

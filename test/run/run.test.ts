@@ -183,7 +183,7 @@ test('a signal reaches the whole group', async () => {
   })
   let grandchild = 0
   for await (const event of live) {
-    if (event.event.type !== 'raw.stdout') continue
+    if (event.type !== 'raw.stdout') continue
     grandchild = Number((event.data as { line: string }).line)
     expect(isSameProcess(grandchild, null)).toBe(true)
     live.kill('SIGINT')
@@ -220,7 +220,7 @@ test('an abort ends the process, and the flow still tells how', async () => {
   })
   const seen: string[] = []
   for await (const event of live) {
-    seen.push(event.event.type)
+    seen.push(event.type)
     abort.abort()
   }
   expect(seen.at(-1)).toBe('lifecycle.completion.state')

@@ -90,7 +90,7 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     const { url } = await serving(dir)
     const page = await open(url)
     await over(page)
-    const finals = events.filter((event) => event.event.type === 'agent.message.final')
+    const finals = events.filter((event) => event.type === 'agent.message.final')
     expect(finals.length).toBeGreaterThan(0)
     for (const event of finals) {
       const { stream, byte_from, byte_to } = event.raw_ref

@@ -8,6 +8,7 @@ export function makeEvent(
   const { text = `message ${seq}`, attempt = 1, run = 'r1', diagnostic = false } = more
   return {
     protocol_version: 'rasp/1.0',
+    type: diagnostic ? 'diagnostic.parser.warning' : 'agent.message.final',
     run_id: run,
     seq,
     ts: '2026-01-02T03:04:05.000Z',

@@ -21,7 +21,7 @@ test('gives each event its id, its type and its JSON', async () => {
   for await (const part of Readable.from(records).pipe(sse())) text += part
   const messages = read(text)
   expect(messages.map((message) => message.id)).toEqual(['r1:1', 'r1:2', 'r1:2.1'])
-  expect(messages.map((message) => message.event)).toEqual(records.map((record) => record.event.type))
+  expect(messages.map((message) => message.event)).toEqual(records.map((record) => record.type))
   expect(messages.map((message) => JSON.parse(message.data))).toEqual(records)
 })
 

@@ -41,12 +41,12 @@ function refer(item, event) {
 
 function title(event) {
   const sure = event.source.confidence < 0.7 ? ' · confidence ' + event.source.confidence : ''
-  return event.event.type + ' · ' + event.ts.slice(11, 23) + sure
+  return event.type + ' · ' + event.ts.slice(11, 23) + sure
 }
 
 function take(event) {
   const data = event.data
-  const type = event.event.type
+  const type = event.type
   if (!type.startsWith('raw.')) rawGroup = null
   switch (type) {
     case 'agent.message.delta': {
@@ -87,7 +87,7 @@ function take(event) {
     case 'tool.call.completed':
     case 'tool.call.failed': {
       let call = calls.get(data.call_id)
-      if (!call) { take({ ...event, event: { ...event.event, type: 'tool.call.started' } }); call = calls.get(data.call_id) }
+      if (!call) { take({ ...event, type: 'tool.call.started' }); call = calls.get(data.call_id) }
       else refer(call.item, event)
       calls.delete(data.call_id)
       const failed = type === 'tool.call.failed'
