@@ -1,7 +1,7 @@
 import type { Code } from '../base/fault.ts'
 import { drive } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
-import { opensInProse } from '../frames/gate.ts'
+import { opensAs, opensInProse } from '../frames/gate.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { valueStage } from '../values/values.ts'
@@ -93,11 +93,19 @@ function mayHoldPayload(text: string, loose: boolean): boolean {
   // A bracket that comes first may open the whole message, and is then its payload, good or bad.
   let first = 0
   while (first < brace && /[\s\0]/.test(text[first]!)) first++
-  if (first === brace || text[first] === '[') return true
+  if ((first === brace || text[first] === '[') && !beginsWithLabel(text.slice(first, first + 100)))
+    return true
   for (; brace >= 0; brace = text.indexOf('{', brace + 1)) {
     if (opensInProse(text.slice(brace), loose)) return true
   }
   return false
+}
+
+/** `{cmd} about it` and `[INFO] about it` open no document. */
+function beginsWithLabel(head: string): boolean {
+  return (
+    /^(?:\{[\w.-]{1,64}\}|\[[\w.-]{1,64}\])\s{1,9}[A-Za-z]/.test(head) && opensAs('document', head) === false
+  )
 }
 
 const MAX_LOOK = 1 << 16

@@ -98,20 +98,26 @@ function isBareCharacter(byte: number): boolean {
  * opensInProse('{}', false) // false
  */
 export function opensInProse(text: string, loose: boolean): boolean {
-  return opensAs(loose ? 'loose' : 'strict', text)
+  return opensAs(loose ? 'loose' : 'strict', text) === true
 }
 
-/** The same for any kind of opening. */
-export function opensAs(kind: GateKind, text: string): boolean {
+/** The same for any kind of opening; undefined if the text ends before that is decided. */
+export function opensAs(kind: GateKind, text: string): boolean | undefined {
   const judge = gate(kind, text.charCodeAt(0))
   for (let at = 1; at < text.length; at++) {
     const unit = text.charCodeAt(at)
-    for (const byte of unit === CURLY_QUOTE ? CURLY : [unit]) {
-      const opens = judge(byte)
-      if (opens !== undefined) return opens
-    }
+    const opens = unit === CURLY_QUOTE ? judgeCurly(judge) : judge(unit)
+    if (opens !== undefined) return opens
   }
-  return false
+  return undefined
+}
+
+function judgeCurly(judge: (byte: number) => boolean | undefined): boolean | undefined {
+  for (const byte of CURLY) {
+    const opens = judge(byte)
+    if (opens !== undefined) return opens
+  }
+  return undefined
 }
 
 /** `\u201c`, as a unit and in UTF-8. */

@@ -51,58 +51,67 @@ export class ByteBalance {
    */
   walk(bytes: Uint8Array, base: number, from: number, to: number, floor: number, torn: boolean): number {
     const end = to - base
-    let { depth, inString } = this
-    let comment = this.#comment
+    const inStrings = torn ? IN_TORN_STRINGS : IN_STRINGS
     let at = from - base
+    let { depth } = this
     this.stop = 'end'
-    walking: while (at < end) {
+    // A loop each for strings and for what is between them: both pass over most bytes, and not over the same.
+    walking: for (;;) {
+      if (this.inString) {
+        while (at < end && inStrings[bytes[at] as number] === 0) at++
+        if (at >= end) break
+        const byte = bytes[at] as number
+        if (byte === QUOTE) {
+          this.inString = isProtectedAt(bytes, at, floor - base)
+          at++
+          continue
+        }
+        if (byte === LF) at++
+        this.stop = byte === LF ? 'line-end' : 'bracket'
+        break
+      }
+      if (this.#comment !== NONE) {
+        at = this.#passComment(bytes, at, end, base)
+        if (at >= end) break
+        continue
+      }
+      while (at < end && BETWEEN[bytes[at] as number] === 0) at++
+      if (at >= end) break
       const byte = bytes[at] as number
-      if (MATTERS[byte] === 0) {
-        at++
-        continue
-      }
-      if (comment !== NONE) {
-        if (comment === LINE ? byte === LF : byte === SLASH && this.#closesBlock(bytes, at, base))
-          comment = NONE
-        at++
-        continue
-      }
       switch (byte) {
         case QUOTE:
-          if (bytes[at - 1] !== BACKSLASH || !isProtected(bytes, at, floor - base)) inString = !inString
-          break
-        case LF:
-          if (inString && !torn) {
-            at++
-            this.stop = 'line-end'
-            break walking
-          }
+          this.inString = !isProtectedAt(bytes, at, floor - base)
           break
         case OPEN_BRACE:
         case OPEN_BRACKET:
-          if (!inString) depth++
-          else if (torn) {
-            this.stop = 'bracket'
-            break walking
-          }
+          depth++
           break
         case CLOSE_BRACE:
         case CLOSE_BRACKET:
-          if (!inString && --depth <= 0) {
+          if (--depth <= 0) {
             at++
             this.stop = 'closed'
             break walking
           }
           break
         default:
-          if (!inString) comment = this.#commentAt(byte, bytes[at - 1], at + base)
+          this.#comment = this.#commentAt(byte, bytes[at - 1], at + base)
       }
       at++
     }
     this.depth = depth
-    this.inString = inString
-    this.#comment = comment
     return at + base
+  }
+
+  /** One past the end of the comment, or `end`. */
+  #passComment(bytes: Uint8Array, from: number, end: number, base: number): number {
+    const isLine = this.#comment === LINE
+    for (let at = from; at < end; at++) {
+      if (isLine ? bytes[at] !== LF : bytes[at] !== SLASH || !this.#closesBlock(bytes, at, base)) continue
+      this.#comment = NONE
+      return at + 1
+    }
+    return end
   }
 
   /** What a slash or a star begins outside of strings and comments. */
@@ -126,7 +135,16 @@ const NONE = 0
 const LINE = 1
 const BLOCK = 2
 
+function isProtectedAt(bytes: Uint8Array, at: number, floor: number): boolean {
+  return bytes[at - 1] === BACKSLASH && isProtected(bytes, at, floor)
+}
+
 /** One for the bytes that the walk does something about, zero for all others. */
-const MATTERS = new Uint8Array(256)
-for (const byte of [QUOTE, LF, OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET, SLASH, STAR])
-  MATTERS[byte] = 1
+const tableOf = (...stops: readonly number[]): Uint8Array => {
+  const table = new Uint8Array(256)
+  for (const byte of stops) table[byte] = 1
+  return table
+}
+const BETWEEN = tableOf(QUOTE, OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET, SLASH, STAR)
+const IN_STRINGS = tableOf(QUOTE, LF)
+const IN_TORN_STRINGS = tableOf(QUOTE, OPEN_BRACE, OPEN_BRACKET)

@@ -20,6 +20,8 @@ const pieces = [
   '\0',
   '\ufeff',
   '{cmd}',
+  '{cmd} it ',
+  '[INFO] it ',
   '{"a":1}',
   '{a:1}',
   'prose',

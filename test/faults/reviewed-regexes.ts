@@ -137,6 +137,9 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     max: 200,
   },
   'work/result.ts /[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Cs}]/u': { why: 'one class, the first hit ends it' },
+  'events/payload.ts /^(?:\\{[\\w.-]{1,64}\\}|\\[[\\w.-]{1,64}\\])\\s{1,9}[A-Za-z]/': {
+    why: 'anchored, every part bounded, on 100 characters',
+  },
   'events/payload.ts /[{[]|^[\\s\\0]{0,99}["\\d+.tfnTFN\'“-]/': {
     why: '64 KiB at most, anchored or one class',
   },

@@ -1,5 +1,6 @@
 import type { Code, Note, SchemaError } from '../../base/fault.ts'
 import { withoutStack } from '../../base/no-stack.ts'
+import { CLOSE_BRACE, OPEN_BRACE, QUOTE, SPACE } from '../../json/characters.ts'
 import { isDeeper } from '../../json/depth.ts'
 import type { Check } from '../schema/schema.ts'
 import { isOrdinary } from './ordinary.ts'
@@ -60,6 +61,8 @@ export function attempt(text: string, rules: Rules): Tried {
   // it looks unusual.
   const large = text.length > LARGE
   if (large && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
+  // An error costs twenty times as much as a look at the first key, and logs are full of `{name} …`.
+  if (opensNoKey(text)) return isDeeper(text, maxDepth) ? tooDeep(maxDepth) : NO_KEY
   let value: unknown
   try {
     value = withoutStack(JSON.parse, text)
@@ -84,6 +87,15 @@ const NONE: readonly Note[] = []
 /** Characters of a text that may be parsed before its depth is known. */
 const LARGE = 1 << 16
 const MAX_RECURSION = 256
+
+const NO_KEY: Broken = { kind: 'broken', code: 'INVALID_JSON', detail: '' }
+
+/** A brace with something behind it that is no key, no closer and no blank: certainly no JSON. */
+function opensNoKey(text: string): boolean {
+  if (text.charCodeAt(0) !== OPEN_BRACE || text.length < 2) return false
+  const next = text.charCodeAt(1)
+  return next !== QUOTE && next !== CLOSE_BRACE && next > SPACE
+}
 
 function tooDeep(maxDepth: number): Broken {
   return { kind: 'broken', code: 'MAX_DEPTH', detail: `more than ${maxDepth} levels` }

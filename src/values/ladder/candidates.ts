@@ -27,6 +27,7 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
   const start = /^[`~]/.test(text) ? 0 : skipBlanks(text, 0)
   const opens = start === text.length - 1 || opensAs('document', text.slice(start))
   if (isBracket(text.charCodeAt(start)) && opens) return undefined
+  if (!rules.check && !mayHoldPayload(text)) return []
   const bytes = Buffer.from(text)
   const stage = frameStage({
     tags: ['json'],
@@ -44,6 +45,11 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
   const found = [tags, fences, objects].find((some) => some.length > 0) ?? []
   const thinks = found.length > 0 && text.includes('<think') ? [thinkDropped(text)] : []
   return found.slice(0, MAX_CANDIDATES).map((frame) => candidateOf(frame, text, bytes, thinks))
+}
+
+/** Most log lines that begin with a bracket, `{cmd} failed`, hold no key in quotes, no tag and no fence: they need no scan. */
+function mayHoldPayload(text: string): boolean {
+  return text.includes('"') || text.includes('<') || text.includes('```') || text.includes('~~~')
 }
 
 /** A text may be made of nothing but candidates. */
