@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import type { EndState } from '../events/event.ts'
+import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Attempt, channels, listAttempts } from '../run/audit.ts'
 import { type Meta, readMeta } from '../run/meta.ts'
 import { readBlock } from '../run/read-attempt.ts'
@@ -17,6 +18,8 @@ interface RunInfo {
   readonly engine: string | null
   readonly attempts: number
   readonly state: 'running' | EndState
+  /** How it ended in one word; null while it runs. */
+  readonly outcome: RunOutcome | null
   /** What decided the end: DONE_MARKER, END_SIGNAL, EXIT_CODE, … */
   readonly reason_code: string | null
   readonly exit_code: number | null
@@ -99,6 +102,8 @@ function infoOf(root: string, dir: string, attempts: readonly Attempt[]): RunInf
     engine: tail?.engine ?? last?.engine ?? null,
     attempts: Math.max(attempts.length, tail ? 1 : 0),
     state: running ? 'running' : (tail?.completion?.state ?? 'unknown'),
+    // Without a completion in the journal the exit may have decided alone, and stands in the meta.
+    outcome: running ? null : (tail?.completion?.outcome ?? last?.outcome ?? 'unknown'),
     reason_code: running ? null : (tail?.completion?.reason_code ?? null),
     exit_code: running ? null : (last?.exit_code ?? null),
     signal: running ? null : (last?.signal ?? null),
@@ -148,7 +153,13 @@ interface Told {
   readonly run_id: string | undefined
   readonly engine: string | undefined
   readonly ts: string | undefined
-  readonly completion?: { readonly state: EndState; readonly reason_code: string | undefined } | undefined
+  readonly completion?:
+    | {
+        readonly state: EndState
+        readonly outcome: RunOutcome
+        readonly reason_code: string | undefined
+      }
+    | undefined
 }
 
 function lastEvents(path: string): Told | undefined {
@@ -172,7 +183,8 @@ function lastEvents(path: string): Told | undefined {
       told ??= { run_id: textOf(event.run_id), engine: textOf(event.source.engine), ts: textOf(event.ts) }
       if (event.type === 'lifecycle.completion.state') {
         const state = endStates.find((known) => known === event.data.state) ?? 'unknown'
-        return { ...told, completion: { state, reason_code: textOf(event.data.reason_code) } }
+        const outcome = outcomeOf({ state, evidence: event.data.evidence ?? {} })
+        return { ...told, completion: { state, outcome, reason_code: textOf(event.data.reason_code) } }
       }
     } catch {
       // The first of them may be half a line.
