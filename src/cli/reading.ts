@@ -32,6 +32,6 @@ export async function readingOptions(
 
 function count(text: string): number {
   const value = Number(text)
-  if (/^\d{1,16}$/.test(text) && Number.isSafeInteger(value) && value > 0) return value
+  if (Number.isSafeInteger(value) && value > 0) return value
   throw new InvalidArgumentError('It must be a whole number above 0.')
 }

@@ -26,7 +26,7 @@ const examples = `
 The raw output goes to stdout.N.log and stderr.N.log (or pty-output.N.log) before it is parsed, the events to
 events.jsonl; N is the attempt. Ctrl-C goes to the command and all it has started, a second Ctrl-C kills them.
 
-${runExits} A command that cannot be started is that, too.
+${runExits}, or a command that cannot be started
 
 Examples:
   $ sluice run --engine codex -- codex exec --json "fix the test"

@@ -233,6 +233,9 @@ export function recordAttempt(options: RecordOptions): Recording {
         chunk: { channel: 'exit', code, signal, ...stopRequest(meta.reason), notes: told },
         time: started + ms,
       }
+    } catch (error) {
+      stop('recorder_failed', 'SIGTERM')
+      throw error
     } finally {
       guard?.stop()
       waker.close()

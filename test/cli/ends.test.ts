@@ -1,4 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
@@ -116,6 +118,39 @@ test('a time limit is no request: the run failed', async () => {
   expect((await inside(['replay', audit])).code).toBe(1)
 })
 
+test('Ctrl-C on sluice run cancels it, and a replay says so, too', async () => {
+  const { cwd, audit } = workspace()
+  const program = agent(cwd, 'say(lines[0]); setInterval(() => {}, 1000)')
+  const flags = ['--engine', 'codex', '--cwd', cwd, '--audit', audit, '--draw']
+  const words = ['src/cli/main.ts', 'run', ...flags, '--', program.command, ...program.args!]
+  const child = spawn(process.execPath, ['--import', 'tsx', ...words], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let out = ''
+  child.stdout.setEncoding('utf8').on('data', (piece) => {
+    // The first piece is the start of the conversation, so the agent is there.
+    if (out === '') child.kill('SIGINT')
+    out += piece
+  })
+  const [code] = await once(child, 'close')
+  const line = '■ cancelled: stopped on request (SIGNAL: SIGINT'
+  expect([code, out]).toEqual([1, expect.stringContaining(line)])
+  expect(metaOf(audit)).toMatchObject({ reason: 'interrupted', outcome: 'cancelled' })
+  const again = await inside(['replay', audit, '--draw'])
+  expect([again.code, again.out]).toEqual([1, out])
+})
+
+test('a failure of ours is no request: the run failed', async () => {
+  const { cwd, audit } = workspace()
+  const text = `say(JSON.stringify({ type: 'item.completed', item: { id: 'i', type: 'agent_message', text: '{}' } }))`
+  const schema = { '~standard': { version: 1, vendor: 'x', validate: async () => ({ value: 1 }) } } as const
+  const program = agent(cwd, `${text}; setInterval(() => {}, 1000)`)
+  const live = run({ ...program, cwd, audit, engine: codex, fsDiff: false, schema })
+  live.on('error', () => {}).resume()
+  await expect(live.end).rejects.toThrow()
+  expect(metaOf(audit)).toMatchObject({ reason: 'recorder_failed', outcome: 'failed', complete: false })
+})
+
 test('a run that is not over has no outcome yet', async () => {
   const { cwd, audit } = workspace()
   const live = run({ ...agent(cwd, 'say(lines[0]); setInterval(() => {}, 1000)'), cwd, audit, engine: codex })
@@ -124,6 +159,30 @@ test('a run that is not over has no outcome yet', async () => {
     expect(findRuns(cwd).map(({ info }) => [info.state, info.outcome])).toEqual([['running', null]])
     break
   }
+})
+
+test('the end of the attempt before is not shown as the end of one that did not tell', async () => {
+  const { cwd, audit } = workspace()
+  const done = rows.find(({ outcome }) => outcome === 'succeeded')!
+  await record(done, cwd, audit)
+  const told = () => findRuns(cwd).map(({ info }) => [info.state, info.outcome, info.reason_code])
+  expect(told()).toEqual([['completed', 'succeeded', 'DONE_MARKER']])
+  // Its recorder was killed before the first event, and again after it.
+  writeFileSync(join(audit, 'stdout.2.log'), `${codexLines[0]}\n`)
+  const lost = {
+    attempt_number: 2,
+    complete: false,
+    outcome: null,
+    exit_code: null,
+    ended_at: null,
+    pid: null,
+  }
+  writeFileSync(join(audit, 'meta.2.json'), JSON.stringify({ ...metaOf(audit), ...lost }))
+  expect(told()).toEqual([['unknown', 'unknown', null]])
+  const journal = join(audit, 'events.jsonl')
+  const first = JSON.parse(readFileSync(journal, 'utf8').split('\n')[0]!)
+  appendFileSync(journal, `${JSON.stringify({ ...first, attempt_number: 2 })}\n`)
+  expect(told()).toEqual([['unknown', 'unknown', null]])
 })
 
 describe('a schema', () => {
@@ -202,6 +261,25 @@ describe('how a run is read', () => {
     expect((await inside(['chat', audit])).out).toContain('conversation.completed')
     const other = await inside(['replay', audit, '--done-marker', 'OTHER'])
     expect(other.out).toContain('"state":"awaiting_user_input"')
+  })
+
+  test('is not that of the next attempt, which completes the one before', async () => {
+    const { cwd, audit } = workspace()
+    const flags = ['--engine', 'codex', '--cwd', cwd, '--audit', audit, '--no-fs-diff']
+    const run = async (key: string) => {
+      const program = agent(cwd, marked(key))
+      return inside(['run', ...flags, '--done-marker', key, '--', program.command, ...program.args!])
+    }
+    const first = await run('FIRST')
+    // As a recorder leaves it that was killed after the first event.
+    writeFileSync(
+      join(audit, 'meta.1.json'),
+      JSON.stringify({ ...metaOf(audit), complete: false, outcome: null }),
+    )
+    writeFileSync(join(audit, 'events.jsonl'), `${first.out.split('\n')[0]}\n`)
+    const second = await run('SECOND')
+    expect(readFileSync(join(audit, 'events.jsonl'), 'utf8')).toBe(first.out + second.out)
+    expect(metaOf(audit)).toMatchObject({ complete: true, outcome: 'succeeded' })
   })
 
   test('is told to events and chat by the same options', async () => {
