@@ -58,7 +58,7 @@ export type {
   Say,
   Speaker,
 } from './events/profile.ts'
-export { outcomeOf, outcomeWords, type RunOutcome } from './events/run-outcome.ts'
+export { type OutcomeEvidence, outcomeOf, outcomeWords, type RunOutcome } from './events/run-outcome.ts'
 export type { BytesChunk, Channel, Chunk, ExitChunk } from './frames/chunk.ts'
 export type { Frame, FrameKind } from './frames/frame.ts'
 export { type FrameOptions, frameStage, frames } from './frames/frames.ts'

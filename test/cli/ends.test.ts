@@ -263,6 +263,19 @@ describe('how a run is read', () => {
     expect(other.out).toContain('"state":"awaiting_user_input"')
   })
 
+  test.each([
+    ['no object', 'x'],
+    ['of no known kind', { done_marker: 5, max_frame: -1, window: 1e300 }],
+    ['more than may be held', { done_marker: 'x'.repeat(2000), max_frame: 2 ** 40, window: 2 ** 40 }],
+  ])('is as usual if a meta says what is %s', async (_what, reading) => {
+    const { cwd, audit } = workspace()
+    const end = await record(rows[0]!, cwd, audit)
+    expect(end?.outcome).toBe('succeeded')
+    const kept = readFileSync(join(audit, 'events.jsonl'), 'utf8')
+    writeFileSync(join(audit, 'meta.1.json'), JSON.stringify({ ...metaOf(audit), reading }))
+    expect((await inside(['replay', audit])).out).toBe(kept)
+  })
+
   test('is not that of the next attempt, which completes the one before', async () => {
     const { cwd, audit } = workspace()
     const flags = ['--engine', 'codex', '--cwd', cwd, '--audit', audit, '--no-fs-diff']

@@ -32,6 +32,7 @@ function why(data) {
   if (seen.failure) parts.push(seen.failure)
   if (seen.signal) parts.push(seen.signal)
   else if (seen.exit_code !== null && seen.exit_code !== undefined) parts.push('exit code ' + seen.exit_code)
+  if (seen.stopped) parts.push('stopped on request: ' + seen.stopped)
   return sentence(parts.join('; ')) + '.'
 }
 
