@@ -40,6 +40,7 @@ export {
   type EventData,
   type EventOf,
   type EventType,
+  type Evidence,
   isEvent,
   type RawRef,
   type ResultData,
@@ -57,6 +58,7 @@ export type {
   Say,
   Speaker,
 } from './events/profile.ts'
+export { type OutcomeEvidence, outcomeOf, outcomeWords, type RunOutcome } from './events/run-outcome.ts'
 export type { BytesChunk, Channel, Chunk, ExitChunk } from './frames/chunk.ts'
 export type { Frame, FrameKind } from './frames/frame.ts'
 export { type FrameOptions, frameStage, frames } from './frames/frames.ts'

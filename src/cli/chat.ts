@@ -1,8 +1,11 @@
 import { Command } from 'commander'
-import { type Chat, type ChatEnd, chat } from '../chat/chat.ts'
-import { drawing } from './draw.ts'
-import { output, printer } from './print.ts'
-import { addRunInput, exitOf, type RunFlags, runEvents, runExits } from './run-input.ts'
+import { type Chat, chatStage } from '../chat/chat.ts'
+import type { Event } from '../events/event.ts'
+import { runExits, watchEnd } from './exit-code.ts'
+import { exits } from './exits.ts'
+import { printer } from './print.ts'
+import { addRunInput, type RunFlags, runEvents } from './run-input.ts'
+import { show } from './show.ts'
 
 interface ChatFlags extends RunFlags {
   readonly json?: boolean
@@ -15,7 +18,8 @@ ${runExits}
 
 Examples:
   $ codex exec --json "fix the test" | sluice chat
-  $ sluice chat --stdout stdout.log --stderr stderr.log --pty pty-output.log --exit 0 --json`
+  $ sluice chat --stdout stdout.log --stderr stderr.log --pty pty-output.log --exit 0 --json
+  $ sluice chat .audit`
 
 /** `sluice chat`: the output of a run as a conversation. */
 export function chatCommand(exit: (code: number) => void): Command {
@@ -28,36 +32,24 @@ export function chatCommand(exit: (code: number) => void): Command {
 }
 
 async function showChat(file: string | undefined, flags: ChatFlags): Promise<number> {
-  const show = flags.json || !process.stdout.isTTY ? printer() : painter()
-  const events = await runEvents(file, flags)
-  const records = chat()
-  events.on('error', (error) => records.destroy(error))
-  let end: ChatEnd | undefined
-  for await (const record of events.pipe(records)) {
-    end = endOf(record) ?? end
-    if (!(await show(record))) return 0
-  }
-  return exitOf(end, end?.result)
+  const draw = process.stdout.isTTY && !flags.json
+  const events = watchEnd(await runEvents(file, flags))
+  const shown = draw ? await show(events, { draw }) : await printChat(events)
+  return shown ? events.exit() : exits.good
 }
 
-/** Draws on the terminal. */
-function painter(): (record: Chat) => Promise<boolean> {
-  const { stdout, env } = process
-  const color = stdout.hasColors() && !env['NO_COLOR']
-  const draw = drawing({ color, width: () => stdout.columns || 80 })
-  const write = output()
-  return (record) => write(draw(record))
-}
-
-function endOf({ type, data }: Chat): ChatEnd | undefined {
-  switch (type) {
-    case 'conversation.completed':
-    case 'conversation.failed':
-    case 'user.input.required':
-      return data
-    case 'diagnostic.warning':
-      return data.state === undefined ? undefined : (data as ChatEnd)
-    default:
-      return undefined
+/** Prints FCMP records; false when no reader is left. */
+async function printChat(events: AsyncIterable<Event>): Promise<boolean> {
+  const print = printer()
+  let records: Chat[] = []
+  const sink = chatStage()({ write: (record) => void records.push(record), end() {} })
+  for await (const event of events) {
+    records = []
+    sink.write(event)
+    for (const record of records) if (!(await print(record))) return false
   }
+  records = []
+  sink.end()
+  for (const record of records) if (!(await print(record))) return false
+  return true
 }

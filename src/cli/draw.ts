@@ -1,4 +1,5 @@
 import type { Chat, ChatEnd, ChatOf } from '../chat/chat.ts'
+import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
 import { fitTo } from './width.ts'
 
 export interface DrawOptions {
@@ -17,15 +18,25 @@ const quiet = new Set([
   'ENGINE_PICKED',
 ])
 
+/** Draws the records of a conversation, and how an attempt ended. */
+export interface Drawing {
+  (record: Chat): string
+  /** The end, its outcome and why: from the completion of the run, which knows the exit, not from the chat records. */
+  end(data: ChatEnd): string
+}
+
+/** Green, yellow, red. */
+const outcomeColors = { succeeded: 32, needs_input: 33, failed: 31, cancelled: 33, unknown: 33 }
+
 /**
  * Draws a conversation for people, record by record: messages, thoughts dimmed, tools with their outcome,
- * artifacts, the end and why. Nothing an agent wrote can steer the terminal.
+ * artifacts; `end` draws the end and why. Nothing an agent wrote can steer the terminal.
  *
  * @example
- * const show = drawing({ color: true, width: () => process.stdout.columns })
- * process.stdout.write(show(record))
+ * const draw = drawing({ color: true, width: () => process.stdout.columns })
+ * process.stdout.write(draw(record))
  */
-export function drawing({ color, width }: DrawOptions): (record: Chat) => string {
+export function drawing({ color, width }: DrawOptions): Drawing {
   const paint = (code: number, text: string) => (color ? `\u001b[${code}m${text}\u001b[0m` : text)
   const dim = (text: string) => paint(2, text)
   const line = (mark: string, text: string, style = (s: string) => s) =>
@@ -62,8 +73,10 @@ export function drawing({ color, width }: DrawOptions): (record: Chat) => string
     return line(paint(31, '✗'), `${data.name}${code} ${data.error ?? firstLine(data.output)}`)
   }
 
-  const end = (mark: string, words: string, data: ChatEnd) => {
+  const end = (data: ChatEnd) => {
     const { evidence } = data
+    const outcome = outcomeOf(data)
+    const mark = paint(outcomeColors[outcome], '■')
     const why =
       evidence.failure ??
       evidence.signal ??
@@ -73,10 +86,10 @@ export function drawing({ color, width }: DrawOptions): (record: Chat) => string
     const result = data.result ? `, result ${data.result.status}` : ''
     const lines = hidden > 0 ? `, ${hidden} raw ${hidden === 1 ? 'line' : 'lines'} not shown` : ''
     // Never cut to the width: how it ended is what one looks for.
-    return `${mark} ${words} (${oneLine(`${data.reason_code}${why === '' ? '' : `: ${why}`}${exit}${result}${lines}`)})\n`
+    return `${closed()}${mark} ${outcome}: ${outcomeWords[outcome]} (${oneLine(`${data.reason_code}${why === '' ? '' : `: ${why}`}${exit}${result}${lines}`)})\n`
   }
 
-  return (record) => {
+  const draw = (record: Chat): string => {
     switch (record.type) {
       case 'conversation.started':
         return closed() + line(paint(36, '●'), `${record.engine} ${record.data.session_id}`, dim)
@@ -95,15 +108,12 @@ export function drawing({ color, width }: DrawOptions): (record: Chat) => string
       case 'artifact.deleted':
         return closed() + line(paint(31, '-'), record.data.path)
       case 'user.input.required':
-        return closed() + end(paint(33, '■'), 'awaiting your input', record.data)
       case 'conversation.completed':
-        return closed() + end(paint(32, '■'), 'completed', record.data)
       case 'conversation.failed':
-        return closed() + end(paint(31, '■'), 'failed', record.data)
+        return closed()
       case 'diagnostic.warning': {
         const { data } = record
-        if (data.state !== undefined)
-          return closed() + end(paint(33, '■'), 'ended, nobody knows how', data as ChatEnd)
+        if (data.state !== undefined) return closed()
         if (quiet.has(data.code) || data.severity === 'info') return ''
         const bad = data.severity === 'error' || data.severity === 'fatal'
         return (
@@ -117,6 +127,7 @@ export function drawing({ color, width }: DrawOptions): (record: Chat) => string
         return ''
     }
   }
+  return Object.assign(draw, { end })
 }
 
 // Everything that moves a cursor, rings, hides or reorders: C0 but tab and LF, DEL, C1, line separators,

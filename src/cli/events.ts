@@ -1,14 +1,15 @@
 import { Command } from 'commander'
-import { type CompletionData, isEvent, type ResultData } from '../events/event.ts'
+import { runExits, watchEnd } from './exit-code.ts'
 import { printer } from './print.ts'
-import { addRunInput, exitOf, type RunFlags, runEvents, runExits } from './run-input.ts'
+import { addRunInput, type RunFlags, runEvents } from './run-input.ts'
 
 const examples = `
 ${runExits}
 
 Examples:
   $ codex exec --json "fix the test" | sluice events
-  $ sluice events --engine gemini --stdout stdout.log --stderr stderr.log --exit 1`
+  $ sluice events --engine gemini --stdout stdout.log --stderr stderr.log --exit 1
+  $ sluice events .audit`
 
 /** `sluice events`: the output of a run as RASP records, one per line. */
 export function eventsCommand(exit: (code: number) => void): Command {
@@ -20,14 +21,10 @@ export function eventsCommand(exit: (code: number) => void): Command {
 }
 
 async function printEvents(file: string | undefined, flags: RunFlags): Promise<number> {
-  const flow = await runEvents(file, flags)
+  const events = watchEnd(await runEvents(file, flags))
   const print = printer()
-  let end: CompletionData | undefined
-  let result: ResultData | undefined
-  for await (const event of flow) {
-    if (isEvent(event, 'lifecycle.completion.state')) end = event.data
-    if (isEvent(event, 'lifecycle.run.result')) result = event.data
+  for await (const event of events) {
     if (!(await print(event))) return 0
   }
-  return exitOf(end, result)
+  return events.exit()
 }

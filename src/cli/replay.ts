@@ -1,15 +1,14 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import type { CompletionData, Event } from '../events/event.ts'
-import { isEvent } from '../events/event.ts'
 import { listAttempts } from '../run/audit.ts'
 import { replay } from '../run/replay.ts'
 import { resume } from '../run/resume.ts'
-import { verdict } from './exit-code.ts'
+import { runExits, watchEnd } from './exit-code.ts'
 import { exits } from './exits.ts'
+import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
 import { engineOption, profileNamed } from './run-input.ts'
 import { show } from './show.ts'
 
-interface Flags {
+interface Flags extends ReadingFlags {
   readonly engine?: string
   readonly attempt?: number
   readonly speed: 'full' | 'real'
@@ -24,7 +23,9 @@ const examples = `
 DIR is an audit directory: ours, or any with stdout.N.log, stderr.N.log, pty-output.N.log, meta.N.json, fs-diff.N.json (the
 number may be missing). A single log is taken as well.
 
-Exit codes: as the run that is replayed: 0 completed or waiting for input, 1 failed, 2 bad usage, 4 the end is unknown.
+Options that say how a run is read are those it was recorded with, unless they are given; a schema is always given again.
+
+${runExits}
 
 Examples:
   $ sluice replay .audit
@@ -34,7 +35,7 @@ Examples:
 
 /** `sluice replay`: a recorded run again. */
 export function replayCommand(exit: (code: number) => void): Command {
-  return new Command('replay')
+  return addReading(new Command('replay'))
     .summary('read a recorded run again')
     .description(
       'Reads an audit directory or a log again: the same events, byte for byte, as the live run wrote.',
@@ -62,26 +63,22 @@ function attemptNumber(text: string): number {
 }
 
 async function replayAndShow(dir: string, flags: Flags): Promise<number> {
+  const reading = await readingOptions(flags)
   // A path without a run is for `replay` to refuse: a resume would make a directory of it.
   if (flags.resume && listAttempts(dir).length > 0) {
-    const { attempts, added } = await resume(dir)
+    const { attempts, added } = await resume(dir, reading)
     const what =
       attempts.length === 0 ? 'nothing was missing' : `attempt ${attempts.join(', ')}: ${added} events added`
     console.error(`sluice: ${what}`)
   }
-  const events = replay(dir, {
+  const played = replay(dir, {
+    ...reading,
     engine: flags.engine === undefined ? undefined : profileNamed(flags.engine),
     attempt: flags.attempt,
     speed: flags.speed,
     follow: flags.follow,
     run_id: flags.runId,
   })
-  let completion: CompletionData | undefined
-  async function* noted(): AsyncGenerator<Event> {
-    for await (const event of events) {
-      if (isEvent(event, 'lifecycle.completion.state')) completion = event.data
-      yield event
-    }
-  }
-  return (await show(noted(), flags)) ? verdict(completion) : exits.good
+  const events = watchEnd(played)
+  return (await show(events, flags)) ? events.exit() : exits.good
 }

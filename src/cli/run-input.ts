@@ -1,45 +1,42 @@
+import fs from 'node:fs'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../base/fault.ts'
 import type { Flow } from '../base/flow.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines.ts'
 import type { FsDiff } from '../events/artifacts.ts'
-import type { CompletionData, Event, ResultData } from '../events/event.ts'
+import type { Event } from '../events/event.ts'
 import { events } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { tap } from '../frames/tap.ts'
-import { exits } from './exits.ts'
+import { replay } from '../run/replay.ts'
 import { openInput, readObject, unreadable } from './input.ts'
+import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
 
 /** What `events` and `chat` are told on the command line. */
-export interface RunFlags {
-  readonly engine: string
+export interface RunFlags extends ReadingFlags {
+  readonly engine?: string
   readonly stdout?: string
   readonly stderr?: string
   readonly pty?: string
   readonly fsDiff?: string
   readonly exit?: number
-  readonly schema?: string
   readonly runId?: string
-  readonly dir: string
+  readonly dir?: string
 }
-
-export const runExits = `Exit codes: 0 completed or awaiting input (with --schema: a valid result), 1 the run failed, 2 bad usage,
-3 no valid result for --schema, 4 nobody knows how it ended, or the output was cut.`
 
 /** Adds the options that say where the output of a run is. */
 export function addRunInput(command: Command): Command {
-  return command
-    .argument('[file]', 'what the agent wrote to stdout (default: stdin)')
-    .addOption(engineOption().default('auto'))
+  return addReading(command)
+    .argument('[file]', 'what the agent wrote to stdout, or an audit directory (default: stdin)')
+    .addOption(engineOption())
     .option('--stdout <file>', 'its stdout, as a log; the same as FILE')
     .option('--stderr <file>', 'its stderr, as a log')
     .option('--pty <file>', 'what its terminal showed, as a log')
     .option('--fs-diff <file>', 'what it changed: {"created": [], "modified": [], "deleted": []}')
     .option('--exit <code>', 'its exit code', exitCode)
-    .option('--schema <file>', 'a JSON Schema that its last payload must pass')
     .option('--run-id <id>', 'stands in every record')
-    .option('--dir <path>', 'the directory it ran in', process.cwd())
+    .option('--dir <path>', 'the directory it ran in (default: the current one)')
 }
 
 /** `--engine NAME`. */
@@ -59,9 +56,15 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   if (file !== undefined && flags.stdout !== undefined) {
     throw new Fault('BAD_OPTION', 'FILE and --stdout are the same thing; give one of them')
   }
-  const schema = flags.schema === undefined ? undefined : await readObject(flags.schema, 'the schema')
+  const reading = await readingOptions(flags)
+  if (file !== undefined && isDirectory(file)) {
+    refuseBeside(flags)
+    const engine = flags.engine === undefined ? undefined : profileNamed(flags.engine)
+    return replay(file, { ...reading, engine, run_id: flags.runId })
+  }
   const fsDiff = flags.fsDiff === undefined ? undefined : await readDiff(flags.fsDiff)
-  const flow = events(profileNamed(flags.engine), { schema, fsDiff, run_id: flags.runId, dir: flags.dir })
+  const { engine = 'auto', runId, dir = process.cwd() } = flags
+  const flow = events(profileNamed(engine), { ...reading, fsDiff, run_id: runId, dir })
   const stdout = file ?? flags.stdout
   const alone = flags.stderr === undefined && flags.pty === undefined
   const log = (path: string | undefined) => (path === undefined ? undefined : openInput(path).stream)
@@ -74,6 +77,19 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   const chunks = tap(sources, { order: 'step' })
   chunks.on('error', (error) => flow.destroy(unreadable('the logs', error)))
   return chunks.pipe(flow)
+}
+
+function isDirectory(path: string): boolean {
+  return path !== '-' && fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+/** An audit directory has its own logs, exit, diff and working directory. */
+function refuseBeside(flags: RunFlags): void {
+  for (const name of ['stderr', 'pty', 'fsDiff', 'exit', 'dir'] as const) {
+    if (flags[name] === undefined) continue
+    const option = name === 'fsDiff' ? '--fs-diff' : `--${name}`
+    throw new Fault('BAD_OPTION', `an audit directory tells that itself; leave out ${option}`)
+  }
 }
 
 /** The engine of that name; auto for none. */
@@ -89,11 +105,4 @@ async function readDiff(file: string): Promise<FsDiff> {
     throw new Fault('BAD_OPTION', `"${name}" of the fs-diff must be an array of paths`)
   }
   return { created: list('created'), modified: list('modified'), deleted: list('deleted') }
-}
-
-/** The exit code of the command: how the run ended, and whether its payload passed. */
-export function exitOf(end: CompletionData | undefined, result: ResultData | undefined): number {
-  if (end?.state === 'interrupted') return end.reason_code === 'TRUNCATED' ? exits.incomplete : exits.failed
-  if (result) return result.status === 'success' ? exits.good : exits.nothing
-  return end === undefined || end.state === 'unknown' ? exits.incomplete : exits.good
 }

@@ -2,12 +2,13 @@ import { relative } from 'node:path'
 import { Command, Option } from 'commander'
 import { type Run, type RunOptions, run } from '../run/run.ts'
 import { duration } from './duration.ts'
-import { verdict } from './exit-code.ts'
+import { runExits, watchEnd } from './exit-code.ts'
 import { exits } from './exits.ts'
+import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
 import { engineOption, profileNamed } from './run-input.ts'
 import { show } from './show.ts'
 
-interface Flags {
+interface Flags extends ReadingFlags {
   readonly engine?: string
   readonly audit: string
   readonly pty?: boolean
@@ -25,7 +26,7 @@ const examples = `
 The raw output goes to stdout.N.log and stderr.N.log (or pty-output.N.log) before it is parsed, the events to
 events.jsonl; N is the attempt. Ctrl-C goes to the command and all it has started, a second Ctrl-C kills them.
 
-Exit codes: 0 completed or waiting for input, 1 failed, 2 bad usage or a command that cannot be started, 4 the end is unknown.
+${runExits}, or a command that cannot be started
 
 Examples:
   $ sluice run --engine codex -- codex exec --json "fix the test"
@@ -34,7 +35,7 @@ Examples:
 
 /** `sluice run`: an agent, recorded and shown. */
 export function runCommand(exit: (code: number) => void): Command {
-  return new Command('run')
+  return addReading(new Command('run'))
     .summary('run an agent, record it and show the conversation')
     .description(
       'Runs a command, records what it writes into an audit directory, and shows the conversation live.',
@@ -61,7 +62,9 @@ export function runCommand(exit: (code: number) => void): Command {
 
 async function runAndShow(words: readonly string[], flags: Flags): Promise<number> {
   const [command = '', ...args] = words
+  const reading = await readingOptions(flags)
   const agent = run({
+    ...reading,
     command,
     args,
     engine: profileNamed(flags.engine ?? 'auto'),
@@ -79,11 +82,12 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   const release = forwardSignals(agent)
   if (flags.pty) typeInto(agent)
   try {
-    if (!(await show(agent, flags))) return exits.good
+    const events = watchEnd(agent)
+    if (!(await show(events, flags))) return exits.good
     const end = await agent.end
     if (end.reason) console.error(`sluice: ${reasons[end.reason]}`)
     console.error(`sluice: attempt ${end.attempt} is recorded in ${relative('', end.audit) || '.'}`)
-    return verdict(end.completion)
+    return events.exit()
   } finally {
     release()
   }
@@ -95,6 +99,7 @@ const reasons = {
   interrupted: 'interrupted',
   aborted: 'aborted',
   abandoned: 'abandoned',
+  recorder_failed: 'ended, because it could not be recorded',
   recorder_lost: 'its recorder was lost',
 } as const
 

@@ -1,5 +1,5 @@
 import { chatStage } from '../chat/chat.ts'
-import type { Event } from '../events/event.ts'
+import type { Event, ResultData } from '../events/event.ts'
 import { jsonLine } from '../sinks/jsonl.ts'
 import { drawing } from './draw.ts'
 import { harmless, output } from './print.ts'
@@ -40,9 +40,15 @@ function drawn(): (event: Event) => string {
     },
     end() {},
   })
+  let result: ResultData | undefined
   return (event) => {
     lines = ''
     sink.write(event)
+    if (event.type === 'lifecycle.run.result') result = event.data
+    if (event.type === 'lifecycle.completion.state') {
+      lines += draw.end(result ? { ...event.data, result } : event.data)
+      result = undefined
+    }
     return lines
   }
 }

@@ -11,6 +11,7 @@ import type { Event } from './event.ts'
 import { lines } from './lines.ts'
 import { payloadFinder } from './payload.ts'
 import type { EngineFrame, Picker, Profile, Reader } from './profile.ts'
+import { outcomeOf } from './run-outcome.ts'
 import { tally } from './tally.ts'
 import { unique } from './unique.ts'
 import { writer } from './write.ts'
@@ -182,8 +183,10 @@ export function eventStage(
           ...floor.evidence(),
           exit_code: exit?.code ?? null,
           signal: exit?.signal ?? null,
+          ...(typeof exit?.stopped === 'string' ? { stopped: exit.stopped } : {}),
         })
-        const result = payload.result(data.state !== 'interrupted')
+        const outcome = outcomeOf(data)
+        const result = payload.result(outcome !== 'failed' && outcome !== 'cancelled')
         if (result) write.write('lifecycle.run.result', result, 0.95)
         if (conflict) floor.warn('COMPLETION_CONFLICT', conflict)
         write.write('lifecycle.completion.state', data, 0.95)

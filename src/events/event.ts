@@ -26,6 +26,8 @@ export interface Evidence {
   readonly exit_code: number | null
   readonly signal: string | null
   readonly truncated: boolean
+  /** Who stopped it on request: `interrupted`, `aborted`, `abandoned`. Missing if it ended by itself. */
+  readonly stopped?: string
 }
 
 interface StatusData {

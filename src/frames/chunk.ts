@@ -18,6 +18,8 @@ export interface ExitChunk {
   readonly channel: 'exit'
   readonly code: number | null
   readonly signal: string | null
+  /** Who stopped it on request, such as `interrupted` or `aborted`; left out if it ended by itself. */
+  readonly stopped?: string | undefined
   /** What was noticed around the process: that it was ended by a timeout, that its pipe is still held. */
   readonly notes?: readonly Note[] | undefined
   /** Channels that were let go while something still held them open. */

@@ -4,8 +4,11 @@ import { Fault } from '../base/fault.ts'
 import type { Channel, Chunk, ExitChunk } from './chunk.ts'
 import { encoder } from './encode.ts'
 
-/** How a process ended: its code, or both code and signal. */
-export type Exit = number | null | { readonly code: number | null; readonly signal: string | null }
+/** How a process ended: its code, or code and signal; `stopped` says who stopped it, if that was on request. */
+export type Exit =
+  | number
+  | null
+  | { readonly code: number | null; readonly signal: string | null; readonly stopped?: string | undefined }
 
 /** The streams of one run. `exit` is said as the last chunk. */
 export interface TapSources {
@@ -234,8 +237,15 @@ async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<
 }
 
 function exitChunk(exit: Exit, held: readonly Channel[] | undefined): ExitChunk {
-  const { code, signal } = typeof exit === 'object' && exit !== null ? exit : { code: exit, signal: null }
-  return held ? { channel: 'exit', code, signal, held } : { channel: 'exit', code, signal }
+  const { code, signal, stopped } =
+    typeof exit === 'object' && exit !== null ? exit : { code: exit, signal: null, stopped: undefined }
+  return {
+    channel: 'exit',
+    code,
+    signal,
+    ...(stopped === undefined ? {} : { stopped }),
+    ...(held ? { held } : {}),
+  }
 }
 
 async function* bytesOf(stream: Readable): AsyncGenerator<Uint8Array, void> {

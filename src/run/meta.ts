@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { codes, Fault, type Note } from '../base/fault.ts'
+import { type RunOutcome, readOutcome } from '../events/run-outcome.ts'
 import { diskFault } from '../sinks/disk-fault.ts'
 import { readPlain } from '../sinks/plain-file.ts'
 
@@ -11,7 +12,16 @@ export type StopReason =
   | 'interrupted'
   | 'aborted'
   | 'abandoned'
+  | 'recorder_failed'
   | 'recorder_lost'
+
+/**
+ * The stop as evidence of the end, if somebody asked for it: the user, the caller, or a reader that left. A time limit
+ * or a full disk is no request, so a run that ends by it has failed.
+ */
+export function stopRequest(reason: string | null | undefined): { readonly stopped?: string } {
+  return reason === 'interrupted' || reason === 'aborted' || reason === 'abandoned' ? { stopped: reason } : {}
+}
 
 /** `meta.N.json`: what is known about one attempt beside its bytes. */
 export interface Meta {
@@ -35,10 +45,14 @@ export interface Meta {
   readonly signal: string | null
   /** Why we ended it, or null if it ended by itself. */
   readonly reason: StopReason | null
+  /** How it ended, in one word; null until its events tell, or its exit alone decides. */
+  readonly outcome: RunOutcome | null
   /** What was noticed around the process; the same notes stand in the events. */
   readonly notes: readonly Note[]
   /** Bytes per stream. */
   readonly bytes: Readonly<Record<string, number>>
+  /** How its output was read, where that was not as usual: a replay reads it the same way. */
+  readonly reading?: { readonly done_marker?: string; readonly max_frame?: number; readonly window?: number }
   /** True when every event of this attempt stands in `events.jsonl`. */
   readonly complete: boolean
 }
@@ -130,8 +144,27 @@ export function readMeta(path: string | undefined): Partial<Meta> | undefined {
         : code !== null && code < 0
           ? signalName(-code)
           : null,
+    ...(readOutcome(found['outcome']) === undefined ? {} : { outcome: readOutcome(found['outcome'])! }),
+    ...readingOf(found['reading']),
     // Only ours say it; what another recorder left is not ours to complete.
     ...(typeof found['complete'] === 'boolean' ? { complete: found['complete'] } : {}),
+  }
+}
+
+/** Bytes and records that a meta may ask us to hold: it may be somebody else's. */
+const MAX_HELD = 2 ** 30
+const MAX_MARKER = 1000
+
+function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
+  if (typeof value !== 'object' || value === null) return {}
+  const { done_marker, max_frame, window } = value as Record<string, unknown>
+  const held = (count: unknown) => isCount(count) && count <= MAX_HELD
+  return {
+    reading: {
+      ...(typeof done_marker === 'string' && done_marker.length <= MAX_MARKER ? { done_marker } : {}),
+      ...(held(max_frame) ? { max_frame: max_frame as number } : {}),
+      ...(held(window) ? { window: window as number } : {}),
+    },
   }
 }
 

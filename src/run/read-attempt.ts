@@ -10,7 +10,7 @@ import { openPlain } from '../sinks/plain-file.ts'
 import { type Attempt, channels, fileNames, openLog } from './audit.ts'
 import { type Read, readChunkLog } from './chunk-log.ts'
 import type { FsDiff } from './fs-diff.ts'
-import { type Meta, readJson, readMeta } from './meta.ts'
+import { type Meta, readJson, readMeta, stopRequest } from './meta.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 
 /** What a reader of recorded attempts may want otherwise than it was recorded. */
@@ -90,6 +90,9 @@ export function opening(
     profile: engine ?? named ?? auto,
     opens: {
       ...rest,
+      doneMarker: rest.doneMarker ?? meta.reading?.done_marker,
+      maxFrame: rest.maxFrame ?? meta.reading?.max_frame,
+      window: rest.window ?? meta.reading?.window,
       run_id: rest.run_id ?? meta.run_id ?? runIdOf(dir),
       attempt: attempt.number,
       dir: meta.cwd,
@@ -125,9 +128,9 @@ export function startOf(attempt: Attempt, meta: Partial<Meta>): number {
 
 /** The exit as a chunk, if it is known. */
 export function exitOf(meta: Partial<Meta>): Chunk | undefined {
-  const { exit_code = null, signal = null, notes = [] } = meta
+  const { exit_code = null, signal = null, reason, notes = [] } = meta
   if (exit_code === null && signal === null) return undefined
-  return { channel: 'exit', code: exit_code, signal, notes }
+  return { channel: 'exit', code: exit_code, signal, ...stopRequest(reason), notes }
 }
 
 function* bytesOf(fd: number, read: Read, time: number): Generator<TimedChunk, number> {

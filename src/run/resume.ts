@@ -2,6 +2,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { Fault } from '../base/fault.ts'
+import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Journal, openJournal } from '../sinks/journal.ts'
 import { openLines } from '../sinks/line-file.ts'
 import { isSameProcess } from '../sinks/lock.ts'
@@ -66,6 +67,7 @@ async function complete(
   const started = startOf(attempt, meta)
   const chunks = openLines(attempt.chunks ?? join(dir, fileNames(attempt.number).chunks))
   let added = 0
+  let outcome: RunOutcome | null = null
   try {
     // Bytes that were recorded but never read count as read now, and stay so for every later replay.
     const found = (channel: 'stdout' | 'stderr' | 'pty', from: number, length: number) => {
@@ -76,6 +78,7 @@ async function complete(
     const sink = timedEvents({
       write(event) {
         if (book.append(event)) added++
+        if (event.type === 'lifecycle.completion.state') outcome = outcomeOf(event.data)
       },
       end() {},
     })
@@ -95,6 +98,7 @@ async function complete(
     ...(readJson(attempt.meta) as unknown as Meta),
     ended_at: meta.ended_at ?? new Date().toISOString(),
     ...(lost ? { reason: 'recorder_lost' } : {}),
+    outcome,
     bytes: sizes(attempt),
     complete: true,
   })

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Note, quote } from '../base/fault.ts'
 import type { EventOptions } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
+import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import type { Channel, Chunk } from '../frames/chunk.ts'
 import { openLines } from '../sinks/line-file.ts'
 import { startOf } from '../sinks/lock.ts'
@@ -17,7 +18,7 @@ import {
   snapshot,
   withOutside,
 } from './fs-diff.ts'
-import { type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
+import { type Meta, type StopReason, stopRequest, writeMeta, writeWhole } from './meta.ts'
 import { type Exit, type Started, startOnPipes } from './process.ts'
 import { Tail } from './tail.ts'
 import { startOnPty } from './terminal.ts'
@@ -51,8 +52,8 @@ export interface Recording {
   meta(): Meta
   /** Sends a signal to the whole group, and remembers that it was us. */
   stop(reason: StopReason, signal: NodeJS.Signals): void
-  /** Says in `meta.N.json` that every event is kept. */
-  complete(): void
+  /** Says in `meta.N.json` that every event is kept, and what they say of the end. */
+  complete(outcome: RunOutcome): void
   /** Types into the pseudo-terminal, if there is one. */
   type(text: string): void
 }
@@ -100,8 +101,10 @@ export function recordAttempt(options: RecordOptions): Recording {
     exit_code: null,
     signal: null,
     reason: null,
+    outcome: null,
     notes: [],
     bytes: {},
+    ...recordedReading(options.reading),
     complete: false,
   }
   const check = pinned(audit)
@@ -166,7 +169,7 @@ export function recordAttempt(options: RecordOptions): Recording {
       const { recorders } = running
       const recorded = Promise.all(recorders.map((recorder) => recorder.ended)).catch((error: unknown) => {
         failure = error
-        stop('abandoned', 'SIGTERM')
+        stop('recorder_failed', 'SIGTERM')
       })
       over = end(running, recorded)
       const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
@@ -226,7 +229,13 @@ export function recordAttempt(options: RecordOptions): Recording {
         ...lost.map((channel) => lostNote(names[channel])),
       ]
       finish({ code, signal }, ms, told)
-      yield { chunk: { channel: 'exit', code, signal, notes: told }, time: started + ms }
+      yield {
+        chunk: { channel: 'exit', code, signal, ...stopRequest(meta.reason), notes: told },
+        time: started + ms,
+      }
+    } catch (error) {
+      stop('recorder_failed', 'SIGTERM')
+      throw error
     } finally {
       guard?.stop()
       waker.close()
@@ -249,6 +258,7 @@ export function recordAttempt(options: RecordOptions): Recording {
       duration_ms: ms,
       exit_code: exit.code,
       signal: exit.signal,
+      outcome: outcomeOfExit(exit),
       notes,
       bytes: Object.fromEntries(
         channels.flatMap((channel) => {
@@ -259,16 +269,33 @@ export function recordAttempt(options: RecordOptions): Recording {
     })
   }
 
+  /** The outcome, where the exit alone decides it: nobody may read the events of a run that was left. */
+  function outcomeOfExit({ code, signal }: Exit): RunOutcome | null {
+    if (code === 0) return null
+    const evidence = { exit_code: code, signal, ...stopRequest(meta.reason) }
+    return outcomeOf({ state: 'unknown', evidence })
+  }
+
   return {
     chunks: chunks(),
     meta: () => meta,
     stop,
-    complete: () => save({ complete: true }),
+    complete: (outcome) => save({ outcome, complete: true }),
     type(text) {
       if (running) running.type?.(text)
       else if (typed.length < MAX_TYPED) typed += text
     },
   }
+}
+
+/** The options that a replay must have, too. */
+function recordedReading({ doneMarker, maxFrame, window }: RecordOptions['reading']): Pick<Meta, 'reading'> {
+  const reading = {
+    ...(doneMarker === undefined ? {} : { done_marker: doneMarker }),
+    ...(maxFrame === undefined ? {} : { max_frame: maxFrame }),
+    ...(window === undefined ? {} : { window }),
+  }
+  return Object.keys(reading).length === 0 ? {} : { reading }
 }
 
 /** The size of a log, or undefined if there is none under its name any more. */

@@ -8,6 +8,7 @@ import { auto } from '../engines/auto.ts'
 import { type CompletionData, type Event, isEvent } from '../events/event.ts'
 import type { EventOptions } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
+import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type JournalOptions, journalStage, openJournal, settledEnd } from '../sinks/journal.ts'
 import { listAttempts } from './audit.ts'
 import type { SnapshotOptions } from './fs-diff.ts'
@@ -59,6 +60,8 @@ export interface RunEnd {
   readonly attempt: number
   /** What the engine's words and the exit together mean. */
   readonly completion: CompletionData
+  /** The same in one plain word. */
+  readonly outcome: RunOutcome
   readonly exit_code: number | null
   readonly signal: string | null
   /** Why we ended it, or null if it ended by itself. */
@@ -89,7 +92,7 @@ export type Run = AsyncIterable<Event> &
  * @example
  * const agent = run({ command: 'codex', args: ['exec', '--json', 'fix the test'], engine: codex })
  * for await (const event of agent) console.log(event.type)
- * console.log((await agent.end).completion.state)
+ * console.log((await agent.end).outcome) // 'succeeded', 'needs_input', 'failed', 'cancelled' or 'unknown'
  */
 export function run(options: RunOptions): Run {
   const { command, args = [], engine = auto, signal, fsync } = options
@@ -139,7 +142,8 @@ export function run(options: RunOptions): Run {
     fsDiff,
   })
   async function* source() {
-    await resumeInto(audit, book, { ...reading, custom: engine, wait: false })
+    // How the attempts before were read stands in their own metas.
+    await resumeInto(audit, book, { schema, custom: engine, wait: false })
     if (!made.destroyed) yield* recording.chunks
   }
 
@@ -153,7 +157,7 @@ export function run(options: RunOptions): Run {
           next.write(event)
         },
         end() {
-          recording.complete()
+          recording.complete(outcomeOf(completion!))
           next.end()
         },
       }),
@@ -168,14 +172,16 @@ export function run(options: RunOptions): Run {
   })
   const end = feed(source(), made, {
     // A silent agent holds its generator in a sleep, where leaving the loop does not reach it: so it is stopped here.
-    stop: () => recording.stop('abandoned', 'SIGTERM'),
+    stop: (failure) => recording.stop(Fault.is(failure) ? 'recorder_failed' : 'abandoned', 'SIGTERM'),
     tidy,
   })
     .then(() => closed)
     .then((failure) => {
       if (failure) throw failure
       const { exit_code, signal, reason } = recording.meta()
-      return { run_id, attempt, completion: completion!, exit_code, signal, reason, audit }
+      // The flow has ended without a failure, so its last event has come.
+      const outcome = outcomeOf(completion!)
+      return { run_id, attempt, completion: completion!, outcome, exit_code, signal, reason, audit }
     })
   // The reader of the flow hears of a failure too; who does not look at `end` need not.
   end.catch(() => {})

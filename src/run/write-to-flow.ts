@@ -2,8 +2,8 @@ import type { Transform } from 'node:stream'
 
 /** What belongs to a flow and ends with it. */
 export interface Tied {
-  /** The flow is being destroyed, or has ended: let the source come to its end. */
-  stop(): void
+  /** The flow is being destroyed, by a failure or because its reader left, or has ended: let the source come to its end. */
+  stop(failure: Error | null): void
   /** The source has ended: let go of everything. */
   tidy(): void
 }
@@ -22,7 +22,7 @@ export function feed(source: AsyncIterable<unknown>, flow: Transform, tied?: Tie
     const destroy = flow._destroy.bind(flow)
     flow._destroy = (error, done) => {
       leave()
-      tied.stop()
+      tied.stop(error)
       destroy(error, async (failure) => {
         await fed
         tied.tidy()

@@ -48,7 +48,8 @@ kbd { font: var(--mono); font-size: 11px; padding: 1px 5px; border: 1px solid va
 #runs .when { font-size: 11.5px; color: var(--faint); font-variant-numeric: tabular-nums; }
 #none { padding: 0 18px; font-size: 13px; color: var(--soft); }
 .dot { display: inline-block; width: 8px; height: 8px; border-radius: 50%; background: var(--faint); align-self: center; }
-.dot.completed { background: var(--good); } .dot.awaiting_user_input { background: var(--wait); } .dot.interrupted { background: var(--bad); }
+.dot.succeeded { background: var(--good); } .dot.needs_input { background: var(--wait); } .dot.failed { background: var(--bad); }
+.dot.cancelled { background: none; box-shadow: inset 0 0 0 1.5px var(--bad); }
 .dot.unknown { background: none; box-shadow: inset 0 0 0 1.5px var(--faint); }
 .dot.running { background: var(--gild-edge); animation: beat 1.6s ease-in-out infinite; }
 @keyframes beat { 50% { opacity: .35; } }

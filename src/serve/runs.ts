@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import type { EndState } from '../events/event.ts'
+import { type OutcomeEvidence, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Attempt, channels, listAttempts } from '../run/audit.ts'
 import { type Meta, readMeta } from '../run/meta.ts'
 import { readBlock } from '../run/read-attempt.ts'
@@ -17,6 +18,8 @@ interface RunInfo {
   readonly engine: string | null
   readonly attempts: number
   readonly state: 'running' | EndState
+  /** How it ended in one word; null while it runs. */
+  readonly outcome: RunOutcome | null
   /** What decided the end: DONE_MARKER, END_SIGNAL, EXIT_CODE, … */
   readonly reason_code: string | null
   readonly exit_code: number | null
@@ -93,13 +96,18 @@ function infoOf(root: string, dir: string, attempts: readonly Attempt[]): RunInf
   const last = readMeta(attempts.at(-1)?.meta)
   const tail = lastEvents(join(dir, EVENTS_FILE))
   const running = isRunning(dir, attempts)
+  // The last attempt may have no event yet, or none that was kept.
+  const stale = typeof tail?.attempt === 'number' && tail.attempt < (attempts.at(-1)?.number ?? 0)
+  const end = running || stale ? undefined : tail?.completion
   return {
     id: relative(root, dir).split(sep).join('/') || basename(root) || 'run',
     run_id: tail?.run_id ?? last?.run_id ?? null,
     engine: tail?.engine ?? last?.engine ?? null,
     attempts: Math.max(attempts.length, tail ? 1 : 0),
-    state: running ? 'running' : (tail?.completion?.state ?? 'unknown'),
-    reason_code: running ? null : (tail?.completion?.reason_code ?? null),
+    state: running ? 'running' : (end?.state ?? 'unknown'),
+    // Without a completion in the journal the exit may have decided alone, and stands in the meta.
+    outcome: running ? null : end ? outcomeOf(end) : (last?.outcome ?? 'unknown'),
+    reason_code: end?.reason_code ?? null,
     exit_code: running ? null : (last?.exit_code ?? null),
     signal: running ? null : (last?.signal ?? null),
     started_at: first?.started_at ?? realTime(tail?.ts) ?? null,
@@ -148,7 +156,8 @@ interface Told {
   readonly run_id: string | undefined
   readonly engine: string | undefined
   readonly ts: string | undefined
-  readonly completion?: { readonly state: EndState; readonly reason_code: string | undefined } | undefined
+  readonly attempt: unknown
+  readonly completion?: (OutcomeEvidence & { readonly reason_code: string | undefined }) | undefined
 }
 
 function lastEvents(path: string): Told | undefined {
@@ -169,10 +178,14 @@ function lastEvents(path: string): Told | undefined {
   for (let i = lines.length - 2; i >= 0; i--) {
     try {
       const event = JSON.parse(lines[i]!)
-      told ??= { run_id: textOf(event.run_id), engine: textOf(event.source.engine), ts: textOf(event.ts) }
+      const { run_id, ts, attempt_number: attempt } = event
+      told ??= { run_id: textOf(run_id), engine: textOf(event.source.engine), ts: textOf(ts), attempt }
+      // The attempt before ended; this one did not say how.
+      if (attempt !== told.attempt) return told
       if (event.type === 'lifecycle.completion.state') {
         const state = endStates.find((known) => known === event.data.state) ?? 'unknown'
-        return { ...told, completion: { state, reason_code: textOf(event.data.reason_code) } }
+        const { evidence, reason_code } = event.data
+        return { ...told, completion: { state, evidence: evidence ?? {}, reason_code: textOf(reason_code) } }
       }
     } catch {
       // The first of them may be half a line.

@@ -1,16 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import { type Chat, chatStage } from '../../src/chat/chat.ts'
+import { type Chat, type ChatEnd, chatStage } from '../../src/chat/chat.ts'
 import { drawing, safe } from '../../src/cli/draw.ts'
 import { fitTo, widthOf } from '../../src/cli/width.ts'
 import { claude } from '../../src/engines/claude.ts'
 import { codex } from '../../src/engines/codex.ts'
+import { isEvent } from '../../src/events/event.ts'
 import type { Profile } from '../../src/events/profile.ts'
 import { type Input, lines, run } from '../engines/run.ts'
 
 function drawn(profile: Profile, input: Input, { color = false, width = 60 } = {}): string {
   const draw = drawing({ color, width: () => width })
-  return drive(chatStage(), run(profile, input)).map(draw).join('')
+  const events = run(profile, input)
+  const ends = events.flatMap((event) => (isEvent(event, 'lifecycle.completion.state') ? [event.data] : []))
+  return [...drive(chatStage(), events).map(draw), ...ends.map(draw.end)].join('')
 }
 
 const item = (type: string, more: object) => ({
@@ -42,7 +45,7 @@ describe('a drawn conversation', () => {
         '✓ file_change',
         '! ENGINE_ERROR: Reconnecting... 1/5',
         '+ notes.md',
-        '■ awaiting your input (END_SIGNAL: turn.completed, exit 0, 1 raw line not shown)',
+        '■ needs_input: turn finished, waiting for input (END_SIGNAL: turn.completed, exit 0, 1 raw line not shown)',
         '',
       ].join('\n'),
     )
@@ -63,7 +66,9 @@ describe('a drawn conversation', () => {
       piece('lo'),
       sdk('assistant', { message: { id: 'm', content: [{ type: 'text', text: 'Hello' }] } }),
     )
-    expect(drawn(claude, { stdout, exit: 1 })).toBe('● claude s\nHello\n■ failed (EXIT_CODE, exit 1)\n')
+    expect(drawn(claude, { stdout, exit: 1 })).toBe(
+      '● claude s\nHello\n■ failed: it ended with an error or was cut off (EXIT_CODE, exit 1)\n',
+    )
   })
 
   test('dims thoughts and colours outcomes only where colour is wanted', () => {
@@ -106,7 +111,11 @@ describe('a drawn record', () => {
   const draw = (...records: [type: string, data: object][]) => {
     const drawn = drawing({ color: false, width: () => 60 })
     // The cast is the door: the test names only what is drawn.
-    return records.map(([type, data]) => drawn({ ...meta, type, data } as unknown as Chat)).join('')
+    return records
+      .map(([type, data]) =>
+        type === 'end' ? drawn.end(data as ChatEnd) : drawn({ ...meta, type, data } as unknown as Chat),
+      )
+      .join('')
   }
   const piece = (message_id: string, text: string): [string, object] => [
     'assistant.message.delta',
@@ -157,15 +166,34 @@ describe('a drawn record', () => {
   })
 
   test.each([
-    ['conversation.completed', { evidence: { ...evidence, end_signal: 'stop' } }, '■ completed (X: stop)\n'],
-    ['conversation.failed', { evidence: { ...evidence, signal: 'SIGTERM' } }, '■ failed (X: SIGTERM)\n'],
-    ['conversation.failed', { evidence: { ...evidence, truncated: true } }, '■ failed (X: output was cut)\n'],
     [
-      'user.input.required',
-      { evidence, result: { status: 'success' } },
-      '■ awaiting your input (X, result success)\n',
+      'end',
+      { state: 'completed', evidence: { ...evidence, end_signal: 'stop' } },
+      '■ succeeded: the agent said that its work is done (X: stop)\n',
     ],
-    ['diagnostic.warning', { evidence, state: 'unknown' }, '■ ended, nobody knows how (X)\n'],
+    [
+      'end',
+      { state: 'awaiting_user_input', evidence: { ...evidence, exit_code: 1, end_signal: 'stop' } },
+      '■ failed: it ended with an error or was cut off (X: stop, exit 1)\n',
+    ],
+    [
+      'end',
+      { state: 'interrupted', evidence: { ...evidence, truncated: true } },
+      '■ failed: it ended with an error or was cut off (X: output was cut)\n',
+    ],
+    [
+      'end',
+      { state: 'interrupted', evidence: { ...evidence, signal: 'SIGINT', stopped: 'interrupted' } },
+      '■ cancelled: stopped on request (X: SIGINT)\n',
+    ],
+    [
+      'end',
+      { state: 'awaiting_user_input', evidence, result: { status: 'success' } },
+      '■ needs_input: turn finished, waiting for input (X, result success)\n',
+    ],
+    ['end', { state: 'unknown', evidence }, '■ unknown: it ended without saying how (X)\n'],
+    ['conversation.failed', { state: 'interrupted', evidence }, ''],
+    ['diagnostic.warning', { state: 'unknown', evidence }, ''],
     ['diagnostic.warning', { code: 'A', message: 'b', severity: 'fatal' }, '! A: b\n'],
     ['diagnostic.warning', { code: 'A', message: 'b', severity: 'info' }, ''],
   ])('%s %j is %j', (type, data, expected) => {
@@ -174,9 +202,9 @@ describe('a drawn record', () => {
 
   test('counts the raw lines that it does not show', () => {
     const raw: [string, object] = ['raw.stderr', { line: 'x' }]
-    const end: [string, object] = ['conversation.completed', { reason_code: 'X', evidence }]
+    const end: [string, object] = ['end', { state: 'completed', reason_code: 'X', evidence }]
     expect(draw(raw, ['raw.pty', { line: 'y' }], ['raw.stdout', { line: 'z' }], end)).toBe(
-      '■ completed (X, 3 raw lines not shown)\n',
+      '■ succeeded: the agent said that its work is done (X, 3 raw lines not shown)\n',
     )
   })
 })

@@ -61,7 +61,7 @@ describe('on a terminal', () => {
     const done = join('fixtures', 'opencode/06a-skill-done.pipe', 'stdout.log')
     const { code, out } = await inside(['chat', done], { stdout })
     expect(code).toBe(0)
-    expect(out).toMatch(/■ completed \(DONE_MARKER/)
+    expect(out).toMatch(/■ succeeded: the agent said that its work is done \(DONE_MARKER/)
   })
 
   test('replay draws with colours, but for those who do not want any', async () => {

@@ -229,6 +229,22 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     for (const socket of sockets) socket.destroy()
   })
 
+  test('says of a run whose process failed after a good turn what the API says', async () => {
+    const { cwd, audit } = workspace()
+    const body = 'for (const line of lines) say(line); process.exitCode = 1'
+    const live = run({ ...agent(cwd, body), engine: codex, cwd, audit, fsDiff: false })
+    live.resume()
+    expect((await live.end).outcome).toBe('failed')
+    const { url } = await serving(cwd)
+    expect(await (await fetch(`${url}runs`)).json()).toMatchObject([{ outcome: 'failed' }])
+    const page = await open(url, '.audit')
+    await over(page)
+    const words = 'failed: it ended with an error or was cut off'
+    expect(await page.locator('#state').textContent()).toBe(words)
+    expect(await page.locator('article[data-kind=end] h2').textContent()).toBe(words)
+    expect(await page.locator('#runs .about').textContent()).toContain('codex · failed')
+  })
+
   test("sse() is read by the browser's own EventSource", async () => {
     const records = Array.from({ length: 300 }, (_, i) =>
       makeEvent(i + 1, { text: `a\r\nb\n\n${'é\u2028'.repeat(i)}` }),

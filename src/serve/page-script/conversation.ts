@@ -130,7 +130,8 @@ function take(event) {
     }
     case 'lifecycle.completion.state': {
       for (const open of messages.values()) open.said.className = 'said'
-      add(event, 'end', make('div', { class: 'end' }, make('h2', {}, make('span', { class: 'dot ' + data.state }), sentence(stateNames[data.state])), make('p', {}, why(data))))
+      const outcome = outcomeOf({ state: data.state, evidence: data.evidence || {} })
+      add(event, 'end', make('div', { class: 'end' }, make('h2', {}, make('span', { class: 'dot ' + outcome }), outcomeLine(outcome)), make('p', {}, why(data))))
       return
     }
     default: {

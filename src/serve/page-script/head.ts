@@ -7,9 +7,10 @@ function drawHead(info) {
   headInfo = info
   $('engine').textContent = info.engine || 'unknown engine'
   const reason = info.reason_code && reasonNames[info.reason_code] ? reasonNames[info.reason_code] : ''
-  $('state').replaceChildren(make('span', { class: 'dot ' + info.state }), stateNames[info.state])
+  $('state').replaceChildren(make('span', { class: 'dot ' + (info.outcome || 'running') }), info.outcome ? outcomeLine(info.outcome) : 'running')
   $('state').title = reason
   $('state').dataset.state = info.state
+  $('state').dataset.outcome = info.outcome || ''
   $('command').textContent = info.argv.length ? '$ ' + info.argv.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\\''") + "'")).join(' ') : info.id
   $('command').title = info.argv.join(' ')
   drawFacts()

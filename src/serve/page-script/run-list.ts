@@ -22,9 +22,9 @@ async function loadRuns() {
 
 function drawRuns() {
   const wanted = $('find').value.trim().toLowerCase()
-  const shown = runs.filter((run) => (run.id + ' ' + run.engine + ' ' + run.state + ' ' + run.argv.join(' ')).toLowerCase().includes(wanted))
+  const shown = runs.filter((run) => (run.id + ' ' + run.engine + ' ' + run.state + ' ' + run.outcome + ' ' + run.argv.join(' ')).toLowerCase().includes(wanted))
   $('none').hidden = shown.length > 0
-  const key = JSON.stringify([current, shown.map((run) => [run.id, run.state, run.attempts, run.engine])])
+  const key = JSON.stringify([current, shown.map((run) => [run.id, run.state, run.outcome, run.attempts, run.engine])])
   if ($('runs').dataset.key === key) return
   $('runs').dataset.key = key
   const focused = document.activeElement && document.activeElement.dataset.id
@@ -35,9 +35,9 @@ function drawRuns() {
     const folder = place.slice(0, Math.max(0, cut - 1))
     const tries = run.attempts > 1 ? ' · ' + run.attempts + ' attempts' : ''
     return make('li', {}, make('a', { href: '#' + encodeURIComponent(run.id), 'aria-current': run.id === current ? 'page' : undefined, 'data-id': run.id },
-      make('span', { class: 'dot ' + run.state }),
+      make('span', { class: 'dot ' + (run.outcome || 'running') }),
       make('span', { class: 'name', title: run.id }, place.slice(cut)),
-      make('span', { class: 'about' }, (folder && folder !== run.engine ? folder + ' · ' : '') + (run.engine || 'unknown engine') + ' · ' + stateNames[run.state] + tries),
+      make('span', { class: 'about' }, (folder && folder !== run.engine ? folder + ' · ' : '') + (run.engine || 'unknown engine') + ' · ' + (run.outcome || 'running') + tries),
       make('span', { class: 'when' }, run.started_at ? shortDate(run.started_at) : '')))
   }))
   const here = $('runs').querySelector('[aria-current]')

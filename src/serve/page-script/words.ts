@@ -1,10 +1,12 @@
+import { outcomeOf, outcomeWords } from '../../events/run-outcome.ts'
+
 /** What is said of a run and its events, in words a person reads. */
 export const words = String.raw`
 // ---------------------------------------------------------------- words
 
-const stateNames = {
-  running: 'running', completed: 'completed', awaiting_user_input: 'waiting for input', interrupted: 'interrupted', unknown: 'end unknown',
-}
+// The package's own function and words, as text: the page says of an end what the terminal and the API say.
+const outcomeOf = ${outcomeOf.toString()}
+const outcomeWords = ${JSON.stringify(outcomeWords)}
 const reasonNames = {
   DONE_MARKER: 'it said that its work is done',
   END_SIGNAL: 'its turn is over and it waits for an answer',
@@ -14,6 +16,8 @@ const reasonNames = {
   TRUNCATED: 'its output stops in the middle of a record',
   NO_END_SIGNAL: 'it stopped without saying that it was done',
 }
+
+const outcomeLine = (outcome) => outcome + ': ' + outcomeWords[outcome]
 
 function usage(numbers) {
   const count = (key) => (typeof numbers[key] === 'number' ? numbers[key].toLocaleString() : null)
@@ -28,6 +32,7 @@ function why(data) {
   if (seen.failure) parts.push(seen.failure)
   if (seen.signal) parts.push(seen.signal)
   else if (seen.exit_code !== null && seen.exit_code !== undefined) parts.push('exit code ' + seen.exit_code)
+  if (seen.stopped) parts.push('stopped on request: ' + seen.stopped)
   return sentence(parts.join('; ')) + '.'
 }
 

@@ -1,0 +1,37 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import type { EventOptions } from '../events/events.ts'
+import { readObject } from './input.ts'
+
+/** How the output of a run is read; `events`, `chat`, `run` and `replay` take the same. */
+export interface ReadingFlags {
+  readonly schema?: string
+  readonly doneMarker?: string
+  readonly maxFrame?: number
+  readonly window?: number
+}
+
+/** Adds the options that say how the output of a run is read. */
+export function addReading(command: Command): Command {
+  return command
+    .option('--schema <file>', 'a JSON Schema that its last payload must pass')
+    .option(
+      '--done-marker <key>',
+      'the key of a payload that says the work is done (default: __SKILL_DONE__)',
+    )
+    .option('--max-frame <bytes>', 'the longest record that is held whole (default: 16 MiB)', count)
+    .option('--window <records>', 'records that may wait for their twin (default: 65536)', count)
+}
+
+/** The flags as options of `events()`, with the schema read. */
+export async function readingOptions(
+  flags: ReadingFlags,
+): Promise<Pick<EventOptions, 'schema' | 'doneMarker' | 'maxFrame' | 'window'>> {
+  const schema = flags.schema === undefined ? undefined : await readObject(flags.schema, 'the schema')
+  return { schema, doneMarker: flags.doneMarker, maxFrame: flags.maxFrame, window: flags.window }
+}
+
+function count(text: string): number {
+  const value = Number(text)
+  if (Number.isSafeInteger(value) && value > 0) return value
+  throw new InvalidArgumentError('It must be a whole number above 0.')
+}

@@ -1,0 +1,52 @@
+import type { EndState, Evidence } from './event.ts'
+
+/** How a run ended, in one plain word. */
+export type RunOutcome = 'succeeded' | 'needs_input' | 'failed' | 'cancelled' | 'unknown'
+
+/** The part of a completion that decides the outcome. */
+export interface OutcomeEvidence {
+  readonly state: EndState
+  readonly evidence: Pick<Evidence, 'exit_code' | 'signal' | 'stopped'>
+}
+
+/**
+ * Says in one plain word how a run ended. The protocol's `state` says how the conversation ended; a good end also
+ * needs a good exit of the process, where that is known.
+ *
+ * | exit | state | outcome |
+ * | --- | --- | --- |
+ * | ≠ 0, or a signal | any | `failed`; `cancelled` if it was stopped on request |
+ * | 0, or not known | completed | `succeeded` |
+ * | 0, or not known | awaiting_user_input | `needs_input` |
+ * | 0, or not known | interrupted | `failed`; `cancelled` if it was stopped on request |
+ * | 0, or not known | unknown | `unknown`; `cancelled` if it was stopped on request |
+ *
+ * The terminal, the page, `run().end`, `meta.N.json`, `/runs` and the exit codes of the command all ask this function.
+ * The page gets it as text, so it must not use anything outside itself.
+ *
+ * @example
+ * if (event.type === 'lifecycle.completion.state') console.log(outcomeOf(event.data)) // 'needs_input'
+ */
+export function outcomeOf({ state, evidence }: OutcomeEvidence): RunOutcome {
+  // By type, because a journal that others wrote may lack them.
+  const { exit_code, signal, stopped } = evidence
+  const broken = typeof signal === 'string' || (typeof exit_code === 'number' && exit_code !== 0)
+  if (!broken && state === 'completed') return 'succeeded'
+  if (!broken && state === 'awaiting_user_input') return 'needs_input'
+  if (typeof stopped === 'string') return 'cancelled'
+  return broken || state === 'interrupted' ? 'failed' : 'unknown'
+}
+
+/** What each outcome means, as it is shown to people. */
+export const outcomeWords: Readonly<Record<RunOutcome, string>> = {
+  succeeded: 'the agent said that its work is done',
+  needs_input: 'turn finished, waiting for input',
+  failed: 'it ended with an error or was cut off',
+  cancelled: 'stopped on request',
+  unknown: 'it ended without saying how',
+}
+
+/** The outcome of that name, if there is one: for JSON that others wrote. */
+export function readOutcome(value: unknown): RunOutcome | undefined {
+  return typeof value === 'string' && Object.hasOwn(outcomeWords, value) ? (value as RunOutcome) : undefined
+}
