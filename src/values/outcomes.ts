@@ -92,8 +92,10 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     function objectInProse(frame: Frame): void {
       if (inMembers || (frame.attached && (broken || isMember(frame)))) return
       const quoted = hasQuotedKey(frame.text)
-      if (!quoted && isBehindQuote(frame)) return
+      // What was before it is gone once something was found.
+      if (!quoted && (found ? broken : isBehindQuote(frame))) return
       broken = true
+      if (endsInString(frame.text)) return
       const array = frame.text[0] === '['
       if (rules.root === 'object' && array) return
       if (frame.broken !== undefined) {
@@ -169,7 +171,8 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
           wholeInput({ ...first, to: whole.to, text: whole.text })
           return
         }
-        if (end > 0 && first.broken === undefined && !first.open && isRestOfWhole(whole.text, end)) {
+        const goesOn = isRestOfWhole(whole.text, end) || endsInString(first.text)
+        if (end > 0 && first.broken === undefined && !first.open && goesOn) {
           bad(first, brokenAt(first.to))
           broken = true
           for (const frame of frames) judge(frame)
@@ -319,7 +322,7 @@ function isFromProse(pass: Pass): boolean {
 function isRestOfWhole(text: string, end: number): boolean {
   if (isStructureAt(text, end)) return true
   const rest = text.slice(end)
-  if (!/["\w]\s{0,99}:/.test(rest)) return false
+  if (!/["'’”\w]\s{0,99}:/.test(rest)) return false
   let depth = 0
   let strings = true
   for (let at = 0; at < rest.length && depth >= 0; at++) {
@@ -333,6 +336,17 @@ function isRestOfWhole(text: string, end: number): boolean {
     else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) depth--
   }
   return depth < 0
+}
+
+//  {'a': 'x}', 'b': 1}
+//          ^ closes nothing
+/** Is the last bracket of an object with keys in single quotes inside one of its strings? */
+function endsInString(text: string): boolean {
+  if (!/^\{\s{0,99}'/.test(text.slice(0, 110))) return false
+  let inString = false
+  for (let at = text.indexOf("'"); at >= 0; at = text.indexOf("'", at + 1))
+    if (text[at - 1] !== '\\') inString = !inString
+  return inString
 }
 
 function isBracketed(text: string): boolean {

@@ -161,7 +161,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/ladder/guesses.ts /[ \\t](?:\\/\\/|\\/\\*|# )/': {
     why: 'runs of at most 99 characters; what is read is counted, see `effort`',
   },
-  "values/ladder/guesses.ts /['’`] {0,9}[,:]/": {
+  'values/ladder/guesses.ts /[\'’”`] {0,9}[,:]|\\\\" {0,9}:/': {
     why: 'runs of at most 99 characters; what is read is counted, see `effort`',
   },
   'values/ladder/guesses.ts /[,{}[\\]]/': {
@@ -211,7 +211,9 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/outcomes.ts /"\\s{0,99}:\\s{0,99}$/': {
     why: 'runs of bounded length, in text of at most maxRepair',
   },
-  'values/outcomes.ts /["\\w]\\s{0,99}:/': { why: 'runs of bounded length, in text of at most maxRepair' },
+  'values/outcomes.ts /["\'’”\\w]\\s{0,99}:/': {
+    why: 'runs of bounded length, in text of at most maxRepair',
+  },
   'values/outcomes.ts /^\\[\\s{0,4096}\\{/': { why: 'runs of bounded length, in text of at most maxRepair' },
   'values/ladder/candidates.ts /^[`~]/': { why: 'looks at the first character' },
   'values/ladder/bare-words.ts /["“”„‟`{}[\\]:,]|\\\\(?!n)|;(?! )|[\\u0000-\\u001f]/u': {
@@ -226,6 +228,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/outcomes.ts /^[\\s\\ufeff\\0]{0,4096}["\'`‘’“”\\\\\\d+.TFNI-]/': {
     why: 'a run of at most 4,096 characters',
   },
+  "values/outcomes.ts /^\\{\\s{0,99}'/": { why: 'a run of at most 99 characters' },
   'values/outcomes.ts /^[{[]/': { why: 'looks at the first character' },
   'values/outcomes.ts /^[{[]\\s{0,4096}[{["\']/': { why: 'a run of at most 4,096 characters' },
   'values/outcomes.ts /^\\[\\s{0,99}[["]/': { why: 'a run of at most 99 characters' },

@@ -46,6 +46,22 @@ describe('the whole input', () => {
       expect(code(text, { schema: {} })).toBe('NO_MATCH')
   })
 
+  test('with a schema, too, no object inside a broken document is handed out', () => {
+    for (const text of [
+      "{'age': 'x}', 'line': 0, 'm': {'d': -78}, 'key': 0]}",
+      "{'s': 'a],b', 'report': {'n': 'x'}, , 'ok': false}",
+      "{'s': 'a],b', 'report': {'n': 'x', 'ok': false}",
+      "{'n': 'a', 'file': 'x}'}}",
+      '{"items":"parser {name}"], # a [b\n"name":"fn(a, b) => {x: 1}"}',
+    ])
+      expect(code(text, { schema: { type: 'object' } })).toBe('INVALID_JSON')
+  })
+
+  test('two elements that each lost a quote are not one string with a line break', () => {
+    expect(code('{\n  "a": [\n    "TODO,\n    42"\n  ]\n}')).toBe('INVALID_JSON')
+    expect(code('{\n  "a": [\n    "TODO,\n42"\n  ]\n}')).toEqual({ a: ['TODO,\n42'] })
+  })
+
   test('the ledger and the fault count bytes of the channel, also behind escape sequences', () => {
     const text = '{"a":\u001b[31m1\u001b[0m,}'
     const [note] = tryParse(text).notes

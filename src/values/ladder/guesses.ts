@@ -137,13 +137,15 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
     const behind = skipBlanks(text, close + 1)
     const follows = text.charCodeAt(behind)
     if (follows === (key ? COMMA : COLON)) return
+    // A comma is missing, and the next key was escaped.
+    if (follows === BACKSLASH) return
     // Two quotes with nothing between them are the end of one string and the start of another.
     if (before >= 0 && skipBlanks(text, before + 1) === close) return
     before = close
     close = nextQuote(text, close + 1, opening)
     stopped.effort.spent += Math.max(behind, close < 0 ? text.length : close) - before
     if (close < 0) return
-    if (!endsHere(stopped, close, key)) continue
+    if (!endsHere(stopped, close, key) || isBeforeQuotingComment(text, close)) continue
     if (key && !isInnerOfKey(text, token, before, close)) return
     if (opening !== QUOTE && /"\s{0,99}\+\s{0,99}"/.test(text.slice(from, close))) return
     stopped.effort.spent += close - from
@@ -160,6 +162,12 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
     yield next
     return
   }
+}
+
+//  ""users" // not a comment"
+//         ^ quote: what reads as a comment is the rest of the string
+function isBeforeQuotingComment(text: string, quote: number): boolean {
+  return text.slice(quote + 1, skipBlanks(text, quote + 1)).includes('"')
 }
 
 //  ["a" 1 "b"]   {"a" 1 "b":2}
@@ -244,7 +252,7 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
   if (key && /[:\s]/.test(text[end - 1]! + text[from + 1]!)) return
   if (!key && isOtherValue(text, from + 1, end)) return
   if (text.charCodeAt(from) !== QUOTE && text.slice(from + 1, end).includes('"')) return
-  if (/['’`] {0,9}[,:]/.test(text.slice(from + 1, end))) return
+  if (/['’”`] {0,9}[,:]|\\" {0,9}:/.test(text.slice(from + 1, end))) return
   const next = stopped.copy()
   const before = stopped.token.from === from ? stopped.token.edits : stopped.edits
   const spelled = spellString(text, { from, to: end, opened: true, closed: false }, before)

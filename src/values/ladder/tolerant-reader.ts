@@ -232,6 +232,8 @@ export class Reading {
       this.unclosed = true
       return false
     }
+    // `"a": red,", b": 1`: a key that begins with a comma has a quote of the value before it.
+    if (key && this.guesses > 0 && this.text.charCodeAt(from + 1) === COMMA) return false
     if (!plain || close < 0) return this.takeString(from, close < 0 ? -2 - close : close, key)
     this.token = { kind: 'string', from, to: close + 1, key, edits: this.edits }
     if (key) {
@@ -245,7 +247,11 @@ export class Reading {
   takeString(from: number, close: number, key: boolean): boolean {
     const { edits } = this
     if (!isCleanString(this.text, from, close)) {
-      if (isFirstOnLine(this.text, from, close) || (key && this.text.slice(from, close).includes('\n'))) {
+      if (
+        isFirstOnLine(this.text, from, close) ||
+        (key && this.text.slice(from, close).includes('\n')) ||
+        (!key && this.inArray() && mayBeElements(this.text, from, close))
+      ) {
         this.token = { kind: 'string', from, to: close + 1, key, edits }
         if (key) this.#endKey(close + 1, true)
         else this.endValue(close + 1)
@@ -369,6 +375,25 @@ function withoutEditAt(edits: Edit | undefined, at: number): Edit | undefined {
 const NO_TOKEN: Token = { kind: 'other', from: 0, to: 0, key: false, edits: undefined }
 const WIDE_COMMA = 0xff0c
 export const WIDE_COLON = 0xff1a
+
+//  [
+//    "one,
+//    two"
+//    ^ as far in as the string that seems to hold it
+/** Has a string in a list a comma at the end of a line, and the next line as far in? Then it may be two that lost a quote each. */
+function mayBeElements(text: string, from: number, close: number): boolean {
+  let start = from
+  while (text[start - 1] === ' ' || text[start - 1] === '\t') start--
+  if (text[start - 1] !== '\n') return false
+  const inside = text.slice(from, close)
+  const below = `\n${text.slice(start, from)}`
+  for (let at = inside.indexOf(below); at >= 0; at = inside.indexOf(below, at + 1)) {
+    const next = inside[at + below.length]
+    const last = inside[at - 1] === '\r' ? inside[at - 2] : inside[at - 1]
+    if (last === ',' && next !== ' ' && next !== '\t') return true
+  }
+  return false
+}
 
 /** What a writer puts after a comma: nothing, a blank, or a line break. */
 export type Spacing = 'tight' | 'blank' | 'line'
