@@ -17,8 +17,10 @@ export interface Cut {
   readonly stdout?: 'records' | 'documents' | 'text'
   readonly stderr?: 'records' | 'documents' | 'text'
   readonly pty?: 'records' | 'documents' | 'text'
-  /** Names whose blocks (`<Name>` to `</Name>`, each alone on its line) are one frame of kind `tag`. */
+  /** Names whose blocks (`<Name>` to `</Name>`) are one frame of kind `tag`; the marks may be glued to other text. */
   readonly blocks?: readonly string[]
+  /** First keys of documents that are found behind other text on their line, too. */
+  readonly glued?: readonly string[]
 }
 
 /**
