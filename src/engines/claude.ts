@@ -33,7 +33,9 @@ function isDialect(value: unknown): value is Message {
 function isControl(value: unknown): boolean {
   if (!isRecord(value)) return false
   const { type, request, response } = value
-  return (type === 'control_response' && isRecord(response)) || (type === 'control_request' && isRecord(request))
+  return (
+    (type === 'control_response' && isRecord(response)) || (type === 'control_request' && isRecord(request))
+  )
 }
 
 /** Qwen Code names itself, and spells its permission mode in another way. */

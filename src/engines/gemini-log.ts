@@ -10,7 +10,8 @@ export function logReader() {
   return {
     /** Says what a line or an error body of the API reports. A retry is a warning. */
     read(frame: EngineFrame, say: Say): boolean {
-      const failure = frame.value === undefined ? loggedFailure(frame.text.slice(0, 500)) : apiError(frame.value)
+      const failure =
+        frame.value === undefined ? loggedFailure(frame.text.slice(0, 500)) : apiError(frame.value)
       tracing[frame.channel] = failure !== undefined
       if (failure === undefined) return false
       say.confidence(0.7)
@@ -28,7 +29,8 @@ export function logReader() {
 const retry = /^Attempt \d{1,4} failed/
 
 const failures = [
-  /^Attempt \d{1,4} failed(?: with status \d{3})?(?:[.:]|$)/,
+  // A sentence that goes on (`…, so I waited`) is the model's.
+  /^Attempt \d{1,4} failed(?: with status(?: code)? \d{3})?(?![,\w]| [a-z])/,
   /^(?:\w{0,40}Error: )?got status: \d{3}\b/,
   /^(?:\w{0,40}Error: |API )?request failed with status(?: code)?:? \d{3}\b/i,
   /^(?:Error when talking to Gemini API|Error generating content|An unexpected critical error occurred:|\[API Error)/,

@@ -48,7 +48,7 @@ export const gemini: Profile = {
         if (isStartLine(frame) && !(answering && frame.channel === 'stdout')) return false
         if (log.read(frame, say)) return true
       }
-      if (/^(?:```|~~~)/.test(frame.text.slice(0, 3))) fenced = !fenced
+      if (frame.text.startsWith('```') || frame.text.startsWith('~~~')) fenced = !fenced
       if (frame.blank) return answer.keep(frame, say)
       answering = true
       quoted = !fenced && isDocument(frame.value) ? frame : undefined
@@ -71,12 +71,16 @@ export const gemini: Profile = {
         if (words && !framed && quotable && isDocument(frame.value)) return readText(frame, say)
         if (!streaming && isDocument(frame.value)) return readDocuments(frame, say)
         if (!streaming && (isCutDocument(frame, cutSession) || isCutDocument(frame, cutResponse))) {
-          say.session(cutSession.exec(frame.text.slice(0, 200))?.[1])
           if (!framed) frameIt(say)
+          say.session(cutSession.exec(frame.text.slice(0, 200))?.[1])
           return false
         }
         if (isErrorDocument(frame.value) && !(words && fenced)) {
-          if (failed) sayFailed(failed, 'error', say)
+          if (framed) return sayFailed(frame, 'error', say)
+          if (failed) {
+            say.about(failed)
+            sayFailed(failed, 'error', say)
+          }
           failed = frame
           return 'kept'
         }
@@ -95,7 +99,10 @@ export const gemini: Profile = {
           frameIt(say)
         }
         const silent = !framed && answer.frames().length === 0
-        if (failed) sayFailed(failed, silent ? 'fatal' : 'error', say)
+        if (failed) {
+          say.about(failed)
+          sayFailed(failed, silent ? 'fatal' : 'error', say)
+        }
         answer.speak(say)
         if (best && streaming) say.giveBack(best)
         else if (best) readDocument(best, say)
@@ -155,9 +162,9 @@ function readDocument(frame: EngineFrame, say: Say): void {
 }
 
 /** An error that names no session: the run's own, or one that something else came after. */
-function sayFailed(frame: EngineFrame, severity: 'fatal' | 'error', say: Say): void {
+function sayFailed(frame: EngineFrame, severity: 'fatal' | 'error', say: Say): true {
   const { error } = frame.value as { error: Line }
-  say.about(frame)
   say.confidence(0.8)
   say.error(text(error['message']) ?? 'the engine failed', severity)
+  return true
 }

@@ -112,7 +112,10 @@ function readError(frame: EngineFrame, say: Say): boolean {
 function sessionOf({ value, text: inner }: EngineFrame): unknown {
   if (isRecord(value)) return value['session-id']
   const head = inner.slice(0, 4096)
-  return /"session-id"\s*:\s*"([^"]{1,200})"/.exec(head)?.[1] ?? /session-id\s*[:=]\s*([\w-]{8,100})/.exec(head)?.[1]
+  return (
+    /"session-id"\s*:\s*"([^"]{1,200})"/.exec(head)?.[1] ??
+    /session-id\s*[:=]\s*([\w-]{8,100})/.exec(head)?.[1]
+  )
 }
 
 function readInfo(frame: EngineFrame, say: Say): void {

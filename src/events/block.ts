@@ -55,7 +55,7 @@ export function blockCutter({ names, maxFrame, parse, emit, asText, again }: Blo
     const { label, alone, content, held } = block!
     const mark = markIn(line.text, 0, label)
     const opens = mark !== undefined && !mark.closes
-    if (opens || (!alone && !content.takes(line.text.slice(0, mark?.at)))) {
+    if (opens || (!alone && !content.takes(line.text.slice(0, mark?.at ?? cutCloser(line, label))))) {
       release(line)
       return undefined
     }
@@ -94,7 +94,7 @@ export function blockCutter({ names, maxFrame, parse, emit, asText, again }: Blo
     const content = new Content()
     block = { label, alone, content, held: [held], size: first.text.length }
     if (next) return closeAt(held, next)
-    if (!alone && !content.takes(first.text.slice(from))) release()
+    if (!alone && !content.takes(first.text.slice(from, cutCloser(first, label)))) release()
     return undefined
   }
 
@@ -106,20 +106,26 @@ export function blockCutter({ names, maxFrame, parse, emit, asText, again }: Blo
     /** The input is over: an object in an open block is the block, be it whole or cut off. */
     end(): void {
       if (!block) return
-      const { held } = block
+      const { held, label } = block
       const content = new Content()
+      const last = held.at(-1)!
       for (const [index, one] of held.entries()) {
         const { line, inside } = one
         const end = content.read(line.text, inside)
         if (end === 'broken') break
         if (end === undefined) continue
         const rest = restOf(line, line.text, end)
-        close({ held: one, at: end }, rest ? rest.from : line.to, { open: true })
+        const more = held.slice(index + 1)
+        const behind = [rest?.text ?? '', ...more.map((one) => one.line.text)].join('').trim()
+        // A closer of which only the beginning has come belongs to the block.
+        const whole = `</${label}>`.startsWith(behind)
+        close({ held: one, at: end }, whole ? last.line.to : rest ? rest.from : line.to, { open: true })
+        if (whole) return
         if (rest) asText(rest)
-        for (const { line } of held.slice(index + 1)) again(line)
+        for (const { line } of more) again(line)
         return
       }
-      if (content.state === 'inside') close({ held: held.at(-1)!, at: undefined }, held.at(-1)!.line.to, { open: true })
+      if (content.state === 'inside') close({ held: last, at: undefined }, last.line.to, { open: true })
       else release()
     },
   }
@@ -200,6 +206,12 @@ function openerIn(text: string, names: readonly string[]): [string?, Mark?] {
     if (mark && mark.at < (found[1]?.at ?? Number.POSITIVE_INFINITY)) found = [name, mark]
   }
   return found
+}
+
+/** Where the closer begins that the end of input cuts off; else the end of the line. */
+function cutCloser({ text, open }: Line, name: string): number {
+  const at = open ? text.lastIndexOf('<') : -1
+  return at >= 0 && `</${name}>`.startsWith(text.slice(at)) ? at : text.length
 }
 
 /** A line up to `at`. */

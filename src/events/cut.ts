@@ -215,7 +215,14 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     for (let next: Line | undefined = line; next; ) next = gathering ? gather(next) : plain(next)
   }
 
-  const blocks = blockCutter({ names: () => options.cut().blocks, maxFrame, parse, emit, asText, again: feed })
+  const blocks = blockCutter({
+    names: () => options.cut().blocks,
+    maxFrame,
+    parse,
+    emit,
+    asText,
+    again: feed,
+  })
 
   return {
     line(line: Line) {
@@ -287,7 +294,7 @@ function opensDocument(text: string): boolean {
  * is indented or begins with a key belongs to another document.
  */
 function documentAt(text: string, keys: readonly string[]): number {
-  if (/^[\s"]/.test(text.slice(0, 1))) return -1
+  if (text[0] === '"' || text.charCodeAt(0) <= 0x20) return -1
   for (let at = text.indexOf('{', 1); at >= 0; at = text.indexOf('{', at + 1)) {
     let next = at + 1
     while (text[next] === ' ' || text[next] === '\t') next++

@@ -100,7 +100,7 @@ export interface Say {
   confidence(value: number): void
   /** Speak about these bytes, not about the frame in hand. For what was kept until later. */
   about(range: { readonly channel: Channel; readonly from: number; readonly to: number }): void
-  /** Give back a frame that was kept: it is raw after all. */
+  /** Give back a frame that was kept: it is raw after all. What you say next is about the frame in hand again. */
   giveBack(frame: EngineFrame): void
 }
 
