@@ -221,7 +221,11 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     parse,
     emit,
     asText,
-    again: feed,
+    again(line) {
+      settleOpener(line)
+      if (blocks.open()) blocks.line(line)
+      else feed(line)
+    },
   })
 
   return {
@@ -253,8 +257,11 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
       else feed(whole)
     },
     end() {
-      settleOpener()
-      blocks.end()
+      // Lines that a block gives back may be held again.
+      do {
+        settleOpener()
+        blocks.end()
+      } while (opener || blocks.open())
       cutOff()
       passBlanks()
     },

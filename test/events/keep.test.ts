@@ -122,6 +122,16 @@ describe.each([...Object.values(engines), auto].map((profile) => [profile.name, 
           expect([first, second, lost(profile, 'stdout', [first, second])]).toEqual([first, second, -1])
     })
 
+    // These look for documents and blocks in lines of text.
+    test.runIf(['gemini', 'iflow', 'auto'].includes(name))('whatever lines of text follow each other', () => {
+      for (const first of words)
+        for (const second of words)
+          for (const third of words) {
+            const lines = [first, second, third]
+            expect([lines, lost(profile, 'stdout', lines)]).toEqual([lines, -1])
+          }
+    })
+
     test.each(['stdout', 'stderr', 'pty'] as const)('in a mix on %s', (channel) => {
       fc.assert(
         fc.property(fc.array(fc.constantFrom(...all), { minLength: 1, maxLength: 8 }), (lines) => {
