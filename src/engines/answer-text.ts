@@ -45,7 +45,7 @@ export function prose({ maxFrame }: Limits) {
       this.forget()
     },
     /** Takes out the last frame that fits: it was no part of the answer. */
-    takeLast(fits: (frame: EngineFrame) => boolean): EngineFrame | undefined {
+    takeLast(fits: (frame: EngineFrame, index: number) => boolean): EngineFrame | undefined {
       const at = frames.findLastIndex(fits)
       return at < 0 ? undefined : frames.splice(at, 1)[0]
     },
@@ -63,7 +63,7 @@ function between(before: EngineFrame | undefined, { glue, blanks = '', from }: E
   return glue !== undefined && before.to === from ? glue : `\n${blanks}`
 }
 
-/** A block as it stood in the text. */
-function shown({ label, text }: EngineFrame): string {
-  return label === undefined ? text : `<${label}>\n${text}\n</${label}>`
+/** A block as it was in the text. */
+function shown({ label, text, open }: EngineFrame): string {
+  return label === undefined ? text : `<${label}>${text}${open ? '' : `</${label}>`}`
 }

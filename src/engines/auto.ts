@@ -1,5 +1,6 @@
 import type { Picker } from '../events/profile.ts'
 import { engines } from './engines.ts'
+import { documentKeys } from './gemini.ts'
 import { text } from './text.ts'
 
 /**
@@ -9,7 +10,13 @@ import { text } from './text.ts'
 export const auto: Picker = {
   name: 'auto',
   parser: 'auto',
-  cut: { stdout: 'documents', stderr: 'documents', pty: 'documents', blocks: ['Execution Info'] },
+  cut: {
+    stdout: 'documents',
+    stderr: 'documents',
+    pty: 'documents',
+    blocks: ['Execution Info'],
+    glued: documentKeys,
+  },
   about: 'picks one of the others by the shape of the first records',
   pick: (frame) =>
     Object.values(engines).find((engine) => engine.cut[frame.channel] && engine.shape?.(frame)),

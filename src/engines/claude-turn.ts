@@ -91,7 +91,9 @@ export function conversation() {
       say.delta(openOf(speaker, say), part, { parent })
     } else if (event['type'] === 'message_stop') {
       const open = streaming.take(speaker)
-      if (open !== undefined) say.message(open)
+      if (open === undefined) return true
+      answered = true
+      say.message(open)
     }
     return true
   }

@@ -29,6 +29,15 @@ function isDialect(value: unknown): value is Message {
   return isRecord(value) && types.has(text(value['type']) ?? '') && typeof value['session_id'] === 'string'
 }
 
+/** What the SDK is told before the first message; it has no session yet. */
+function isControl(value: unknown): boolean {
+  if (!isRecord(value)) return false
+  const { type, request, response } = value
+  return (
+    (type === 'control_response' && isRecord(response)) || (type === 'control_request' && isRecord(request))
+  )
+}
+
 /** Qwen Code names itself, and spells its permission mode in another way. */
 export function isQwen(value: unknown): boolean {
   return isDialect(value) && ('qwen_code_version' in value || 'permission_mode' in value)
@@ -41,6 +50,8 @@ export function openDialect(limits: Limits): Reader {
   let spoke = false
   const read = (value: unknown, say: Say): boolean => {
     if (!isRecord(value) || typeof value['type'] !== 'string') return false
+    // What came before the first record is no answer: it comes out now, in its place.
+    if (!spoke) answer.giveBack(say)
     spoke = true
     return turn.read(value, say)
   }
@@ -48,7 +59,7 @@ export function openDialect(limits: Limits): Reader {
     read(frame, say) {
       const { value } = frame
       if (Array.isArray(value) && isDialect(value[0])) return value.map((one) => read(one, say)).some(Boolean)
-      if (isDialect(value) || (spoke && isRecord(value))) return read(value, say)
+      if (isDialect(value) || isControl(value) || (spoke && isRecord(value))) return read(value, say)
       // The one array of json mode, cut off: its whole elements still count.
       if (isDialect(first(frame)))
         return elements(frame.text)
@@ -57,8 +68,7 @@ export function openDialect(limits: Limits): Reader {
       return spoke ? false : answer.keep(frame, say)
     },
     end(say) {
-      if (spoke) answer.giveBack(say)
-      else answer.speak(say)
+      answer.speak(say)
     },
   }
 }

@@ -1,21 +1,26 @@
 import { type EngineFrame, isRecord, type Profile, type Say, text } from '../events/profile.ts'
 import { prose } from './answer-text.ts'
+import { isErrorDocument, isStartLine, logReader } from './gemini-log.ts'
 import { streamReader } from './gemini-stream.ts'
 
 type Line = Record<string, unknown>
+
+/** What the document begins with, also behind other text on its line. */
+export const documentKeys = ['session_id', 'response']
 
 /** Gemini CLI (`gemini -o stream-json | json | text`). The json document can stand on stdout or stderr. */
 export const gemini: Profile = {
   name: 'gemini',
   parser: 'gemini_json',
-  cut: { stdout: 'documents', stderr: 'documents', pty: 'documents' },
-  about: 'gemini -o stream-json, json or text; 0.61',
+  cut: { stdout: 'documents', stderr: 'documents', pty: 'documents', glued: documentKeys },
+  about: 'gemini -o stream-json, json or text; 0.61, 0.40, 0.20',
   shape: (frame) =>
-    isDocument(frame.value) ||
-    isCutDocument(frame) ||
+    isOwnDocument(frame.value) ||
+    isCutDocument(frame, cutSession) ||
     (frame.channel !== 'stderr' && isStreamLine(frame.value)),
   open(limits) {
     const answer = prose(limits)
+    const log = logReader()
     const stream = streamReader()
     /** Records or a document were seen, so plain lines are no answer. */
     let framed = false
@@ -23,33 +28,82 @@ export const gemini: Profile = {
     let streaming = false
     /** The best document so far. */
     let best: EngineFrame | undefined
+    /** The last document behind other text, where the model may have quoted it: it counts if nothing follows. */
+    let quoted: EngineFrame | undefined
+    /** The last document of an error that names no session: it counts if nothing else is said. */
+    let failed: EngineFrame | undefined
+    /** The answer has begun, so that what looks like the start may be the model's words; and it is in a fence. */
+    let answering = false
+    let fenced = false
+
+    /** What was kept until now is no answer: it comes out, in its place. */
+    const frameIt = (say: Say) => {
+      framed = true
+      answer.giveBack(say)
+    }
+
+    const readText = (frame: EngineFrame, say: Say): boolean | 'kept' => {
+      if (!fenced) {
+        if (log.continues(frame)) return false
+        if (isStartLine(frame) && !(answering && frame.channel === 'stdout')) return false
+        if (log.read(frame, say)) return true
+      }
+      if (frame.text.startsWith('```') || frame.text.startsWith('~~~')) fenced = !fenced
+      if (frame.blank) return answer.keep(frame, say)
+      answering = true
+      quoted = !fenced && isDocument(frame.value) ? frame : undefined
+      return answer.keep(frame, say)
+    }
+
+    const readDocuments = (frame: EngineFrame, say: Say): 'kept' => {
+      best ??= quoted && answer.takeLast((kept) => kept === quoted)
+      if (!framed) frameIt(say)
+      const worse = best && rank(best) > rank(frame) ? frame : best
+      if (worse !== frame) best = frame
+      if (worse) say.giveBack(worse)
+      return 'kept'
+    }
+
     return {
       read(frame, say) {
-        if (!streaming && isDocument(frame.value)) {
-          const worse = best && rank(best) > rank(frame) ? frame : best
-          if (worse !== frame) best = frame
-          if (worse) say.giveBack(worse)
-          return 'kept'
-        }
-        if (!streaming && isCutDocument(frame)) {
+        const words = frame.channel !== 'stderr'
+        const quotable = fenced || frame.glue !== undefined
+        if (words && !framed && quotable && isDocument(frame.value)) return readText(frame, say)
+        if (!streaming && isDocument(frame.value)) return readDocuments(frame, say)
+        if (!streaming && (isCutDocument(frame, cutSession) || isCutDocument(frame, cutResponse))) {
+          if (!framed) frameIt(say)
           say.session(cutSession.exec(frame.text.slice(0, 200))?.[1])
-          framed = true
           return false
         }
-        if (frame.channel === 'stderr') return readLog(frame.text, say)
-        if (isStreamLine(frame.value)) framed = streaming = true
-        if (framed && isRecord(frame.value)) return stream(frame.value, say)
-        return framed ? readLog(frame.text, say) : answer.keep(frame, say)
+        if (isErrorDocument(frame.value) && !(words && fenced)) {
+          if (framed) return sayFailed(frame, 'error', say)
+          if (failed) {
+            say.about(failed)
+            sayFailed(failed, 'error', say)
+          }
+          failed = frame
+          return 'kept'
+        }
+        if (!words) return log.read(frame, say)
+        if (isStreamLine(frame.value)) {
+          if (!framed) frameIt(say)
+          streaming = true
+        }
+        if (!framed) return readText(frame, say)
+        return log.read(frame, say) || (streaming && isRecord(frame.value) && stream(frame.value, say))
       },
       end(say) {
-        if (!framed && best === undefined) {
-          dropNoise(answer, say)
-          return
+        const last = best === undefined && quoted && answer.takeLast((kept) => kept === quoted)
+        if (last) {
+          best = last
+          frameIt(say)
         }
-        for (const frame of answer.frames()) {
-          say.about(frame)
-          if (!readLog(frame.text, say)) say.giveBack(frame)
+        const silent = !framed && answer.frames().length === 0
+        if (failed) {
+          say.about(failed)
+          sayFailed(failed, silent ? 'fatal' : 'error', say)
         }
+        answer.speak(say)
         if (best && streaming) say.giveBack(best)
         else if (best) readDocument(best, say)
       },
@@ -57,16 +111,25 @@ export const gemini: Profile = {
   },
 }
 
+/** The document of json mode: an answer, or an error. Up to 0.20 it names no session, but its stats. */
 function isDocument(value: unknown): value is Line {
-  if (!isRecord(value) || typeof value['session_id'] !== 'string' || 'type' in value) return false
-  return 'response' in value || isRecord(value['error'])
+  if (!isRecord(value) || 'type' in value) return false
+  if (typeof value['session_id'] === 'string') return 'response' in value || isRecord(value['error'])
+  return typeof value['response'] === 'string' && isRecord(value['stats'])
+}
+
+/** True for a document that only Gemini can have written. */
+function isOwnDocument(value: unknown): boolean {
+  if (!isDocument(value)) return false
+  return typeof value['session_id'] === 'string' || isRecord((value['stats'] as Line)['models'])
 }
 
 const cutSession = /^\{\s*"session_id":\s*"([^"]+)",/
+const cutResponse = /^\{\s*"response":\s*"/
 
 /** The document of json mode, cut off at a pipe's edge: no answer, but it says what it was. */
-function isCutDocument(frame: EngineFrame): boolean {
-  return frame.open === true && cutSession.test(frame.text.slice(0, 200))
+function isCutDocument(frame: EngineFrame, start: RegExp): boolean {
+  return frame.open === true && start.test(frame.text.slice(0, 200))
 }
 
 const streamTypes = new Set(['init', 'message', 'tool_use', 'tool_result', 'error', 'result'])
@@ -98,27 +161,10 @@ function readDocument(frame: EngineFrame, say: Say): void {
     say.error(text(document['error']['message']) ?? 'the engine failed', 'fatal')
 }
 
-/** What the CLI logs about requests that failed. A retry is a warning. */
-function readLog(line: string, say: Say): boolean {
-  const head = line.slice(0, 500)
-  const retry = /^Attempt \d+ failed/.test(head)
-  if (!retry && !/^(Error when talking to Gemini API|Error generating content|\[API Error)/.test(head))
-    return false
-  say.confidence(0.7)
-  say.error(head, retry ? 'warning' : 'error')
+/** An error that names no session: the run's own, or one that something else came after. */
+function sayFailed(frame: EngineFrame, severity: 'fatal' | 'error', say: Say): true {
+  const { error } = frame.value as { error: Line }
+  say.confidence(0.8)
+  say.error(text(error['message']) ?? 'the engine failed', severity)
   return true
-}
-
-const noise =
-  /^(Warning: |YOLO mode is enabled|Ripgrep is not available|Loaded cached credentials|\[STARTUP\])/
-
-/** Text mode: what is left after the known start-up lines is the answer. */
-function dropNoise(answer: ReturnType<typeof prose>, say: Say): void {
-  const all = [...answer.frames()]
-  answer.forget()
-  for (const frame of all) {
-    if (frame.channel === 'pty' && noise.test(frame.text.slice(0, 100))) say.giveBack(frame)
-    else answer.keep(frame, say)
-  }
-  answer.speak(say)
 }

@@ -2,20 +2,22 @@ import { type EngineFrame, isRecord, type Profile, type Say, text } from '../eve
 import { prose } from './answer-text.ts'
 
 /**
- * iFlow: text, in three layers. Lines that a pattern knows (0.7), blocks of JSON (0.8), and the rest, which
- * is the answer (0.3 to 0.6). `<Execution Info>` ends the run and can stand on either stream.
+ * iFlow: text, in three layers, each of which works without the others. Lines that a pattern knows (0.7), blocks of JSON
+ * (0.8), and the rest, which is the answer (0.3 to 0.6). `<Execution Info>` ends the run and can be on either stream.
  */
 export const iflow: Profile = {
   name: 'iflow',
   parser: 'iflow_text',
   cut: { stdout: 'text', stderr: 'text', pty: 'text', blocks: ['Execution Info'] },
   about: 'iflow -p; 0.5, rebuilt from its write templates, not run',
-  shape: (frame) => frame.label === 'Execution Info',
+  shape: (frame) => frame.label === 'Execution Info' && (isRecord(frame.value) || isAlone(frame)),
   open(limits) {
     const answer = prose(limits)
     let info: EngineFrame | undefined
     /** The answer has begun: what looks like a notice now may be the model's words. */
     let answering = false
+    /** A line has named the session. */
+    let known = false
     return {
       read(frame, say) {
         if (frame.label !== undefined && frame.channel === 'stderr') {
@@ -24,15 +26,28 @@ export const iflow: Profile = {
           return 'kept'
         }
         const plain = frame.label === undefined
-        if (plain && !(answering && frame.channel !== 'stderr') && readNotice(frame, say)) return true
+        if (plain && !(answering && frame.channel !== 'stderr') && readNotice(frame, say)) {
+          known = true
+          return true
+        }
         if (plain && readError(frame, say)) return true
         if (frame.channel === 'stderr') return false
         answering = true
         return answer.keep(frame, say)
       },
       end(say) {
-        // The model can print such a block too: it counts only if stderr has none, and then the last one does.
-        info ??= answer.takeLast((frame) => frame.label !== undefined)
+        const last = answer.frames().findLastIndex(({ blank }) => !blank)
+        // The model can print such a block too: it counts only if stderr has none, and then the last one does. One
+        // that is glued to other text counts where the text ends: elsewhere it is quoted.
+        info ??= answer.takeLast(
+          (frame, index) => frame.label !== undefined && (isAlone(frame) || index === last),
+        )
+        // The session comes first: it starts the conversation.
+        if (info) sayAbout(info, say).session(sessionOf(info))
+        else if (!known) {
+          const line = answer.takeLast((frame, index) => index === last && namedSession(frame) !== undefined)
+          if (line) sayAbout(line, say).session(namedSession(line))
+        }
         answer.speak(say)
         if (info) readInfo(info, say)
       },
@@ -40,17 +55,44 @@ export const iflow: Profile = {
   },
 }
 
+/** True if the marks of a block have lines of their own. */
+function isAlone({ glue, text }: EngineFrame): boolean {
+  return glue === undefined && text.startsWith('\n')
+}
+
+/** Speaks about a frame that was kept; a JSON block that parses is surer than a pattern. */
+function sayAbout(frame: EngineFrame, say: Say): Say {
+  say.about(frame)
+  say.confidence(isRecord(frame.value) ? 0.8 : 0.7)
+  return say
+}
+
 function readNotice(frame: EngineFrame, say: Say): boolean {
-  const id = notice.exec(frame.text.slice(0, 500))?.[1]
-  if (id === undefined) return false
+  const head = frame.text.slice(0, 500)
+  const resumed = (frame.channel === 'stderr' ? loggedNotice : notice).exec(head)?.[1]
+  const id = resumed ?? namedSession(frame)
+  if (id === undefined || !/\d/.test(id.slice(0, 200))) return false
   say.confidence(0.7)
   say.session(id)
-  say.status('resumed')
+  if (resumed !== undefined) say.status('resumed')
   return true
 }
 
-/** `ℹ️  Resuming session session-… (6 messages loaded)`, and nothing else on the line. */
-const notice = /^ℹ\ufe0f? {1,2}Resuming session ([\w-]{8,100}) \(\d{1,9} messages? loaded\)$/u
+/** `ℹ️  Resuming session session-… (6 messages loaded)`, with or without what is around the id, and nothing else on the line. */
+const notice =
+  /^(?:ℹ\ufe0f? {1,2})?(?:Resum|Continu|Restor)(?:ing|ed) (?:from )?(?:session|conversation):? ["'`]?([\w-]{8,100})["'`]?(?:\.{1,3}|…)?(?: \([^()]{1,60}\))?\.?$/iu
+
+/** On stderr no model speaks, and a log line may have its time and level first. */
+const loggedNotice =
+  /\b(?:Resum|Continu|Restor)(?:ing|ed) (?:from )?(?:session|conversation):? ["'`]?([\w-]{8,100})["'`]?(?:\.{1,3}|…)?(?: \([^()]{1,60}\))?\.?$/iu
+
+/** The id on a line that names the session: `session-id: …`, `"session-id": "…",`. */
+function namedSession({ text }: EngineFrame): string | undefined {
+  const id = sessionLine.exec(text.slice(0, 300))?.[1]
+  return id !== undefined && /\d/.test(id) ? id : undefined
+}
+
+const sessionLine = /^\W{0,8}session[-_ ]?id\W{1,4}([\w-]{8,100})\W{0,3}$/i
 
 function readError(frame: EngineFrame, say: Say): boolean {
   const head = frame.text.slice(0, 500)
@@ -67,22 +109,26 @@ function readError(frame: EngineFrame, say: Say): boolean {
   return true
 }
 
+function sessionOf({ value, text: inner }: EngineFrame): unknown {
+  if (isRecord(value)) return value['session-id']
+  const head = inner.slice(0, 4096)
+  return (
+    /"session-id"\s*:\s*"([^"]{1,200})"/.exec(head)?.[1] ??
+    /session-id\s*[:=]\s*([\w-]{8,100})/.exec(head)?.[1]
+  )
+}
+
 function readInfo(frame: EngineFrame, say: Say): void {
-  say.about(frame)
-  const { value } = frame
+  const { value, open } = frame
+  sayAbout(frame, say)
   if (isRecord(value)) {
-    say.confidence(0.8)
     say.fields(
       value,
       'session-id conversation-id assistantRounds executionTimeMs tokenUsage terminationReason',
     )
-    say.session(value['session-id'])
     const reason = text(value['terminationReason'])
     say.status('execution_info', { usage: value['tokenUsage'], stats: value, ...(reason && { reason }) })
-  } else {
-    say.confidence(0.7)
-    say.session(/"session-id"\s*:\s*"([^"]{1,200})"/.exec(frame.text.slice(0, 4096))?.[1])
-    say.status('execution_info')
-  }
-  say.ended('</Execution Info>')
+  } else say.status('execution_info')
+  if (open && !isRecord(value)) say.truncated('the Execution Info has no end')
+  else say.ended('</Execution Info>')
 }

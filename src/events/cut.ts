@@ -2,7 +2,8 @@ import { codes } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { isDeeper, isNested } from '../json/depth.ts'
 import { TextBalance } from '../json/text-balance.ts'
-import type { Line } from './lines.ts'
+import { blockCutter } from './block.ts'
+import { type Line, placeOf, restOf } from './lines.ts'
 import type { Cut, EngineFrame } from './profile.ts'
 
 /** A record nested deeper than this would overflow whoever prints it. */
@@ -36,7 +37,8 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
   const { channel, maxFrame } = options
   let blanks: { from: number; to: number; text: string } | undefined
   let gathering: Gathering | undefined
-  let block: { label: string; lines: Line[]; size: number } | undefined
+  /** A line that ends in `{`, behind other text: the next one tells whether a document begins there. */
+  let opener: Line | undefined
 
   const emit = (first: Line, frame: Omit<EngineFrame, 'channel' | 'from'>) => {
     const notes = first.note ? [{ code: first.note, message: codes[first.note], at: first.from }] : undefined
@@ -85,7 +87,10 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
   /** A line outside of any document or block. Answers with the rest of it, if it had more than a document. */
   const plain = (line: Line): Line | undefined => {
     const shape = options.cut()[channel]
-    if (line.note === 'FRAME_TOO_LONG' || shape === undefined || shape === 'text') return plainText(line)
+    if (line.note === 'FRAME_TOO_LONG' || shape === undefined || shape === 'text') {
+      blocks.line(line)
+      return undefined
+    }
     const gathers = (shape === 'documents' || channel === 'pty') && opensDocument(line.text)
     // A rest may be a record and another rest: to look at all of it each time would take the square of its length.
     if (line.glue === undefined || !gathers) {
@@ -100,32 +105,36 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
         return undefined
       }
     }
-    if (!gathers) return plainText(line)
+    if (!gathers) return afterText(line)
     gathering = { lines: [], parts: [], logs: new Set(), size: 0, state: new TextBalance() }
     return gather(line)
   }
 
-  const plainText = (line: Line): undefined => {
-    const label = options.cut().blocks?.find((name) => line.text.trim() === `<${name}>`)
-    if (label === undefined || line.open) asText(line)
-    else block = { label, lines: [line], size: line.text.length }
+  /** A line that begins with no document. One that the engine knows by its first key may be behind the text. */
+  const afterText = (line: Line): Line | undefined => {
+    const keys = options.cut()[channel] === 'documents' ? options.cut().glued : undefined
+    const at = keys ? documentAt(line.text, keys) : -1
+    if (at < 0) blocks.line(line)
+    else if (at < line.text.length - 1) return splitAt(line, at)
+    else if (line.open) blocks.line(line)
+    else opener = line
+    return undefined
   }
 
-  const insideBlock = (line: Line) => {
-    const open = block!
-    open.lines.push(line)
-    open.size += line.text.length + LINE_COST
-    if (line.text.trim() === `</${open.label}>`) {
-      block = undefined
-      const inner = open.lines.slice(1, -1).map((held) => held.text)
-      const text = inner.join('\n')
-      const value = parse(text)
-      const frame = { kind: 'tag' as const, to: line.to, text, label: open.label }
-      emit(open.lines[0]!, value === undefined ? frame : { ...frame, value })
-    } else if (open.size > maxFrame) {
-      block = undefined
-      for (const held of open.lines) asText(held)
-    }
+  /** Passes on what is before the document at `at`, and answers with the rest. */
+  const splitAt = (line: Line, at: number): Line => {
+    asText({ ...line, text: line.text.slice(0, at), to: placeOf(line, at), open: false })
+    return restOf(line, line.text, at)!
+  }
+
+  /** The line after one that ends in `{` has come, or none will. */
+  const settleOpener = (next?: Line) => {
+    const held = opener
+    opener = undefined
+    if (!held) return
+    const begins = next && options.cut().glued?.some((key) => next.text.trimStart().startsWith(`"${key}"`))
+    if (begins) feed(splitAt(held, held.text.length - 1))
+    else blocks.line(held)
   }
 
   /** One more line of a document. Answers with what stands behind its end on the same line. */
@@ -202,11 +211,29 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     return rest && channel === 'pty' ? { ...rest, pieces: pieces! } : rest
   }
 
+  const feed = (line: Line) => {
+    for (let next: Line | undefined = line; next; ) next = gathering ? gather(next) : plain(next)
+  }
+
+  const blocks = blockCutter({
+    names: () => options.cut().blocks,
+    maxFrame,
+    parse,
+    emit,
+    asText,
+    again(line) {
+      settleOpener(line)
+      if (blocks.open()) blocks.line(line)
+      else feed(line)
+    },
+  })
+
   return {
     line(line: Line) {
+      settleOpener(line)
       // Inside a string that a terminal has broken, blanks are the string's.
       const text = channel === 'pty' && gathering?.state.inString
-      if (line.text.trim() === '' && !text && !block && line.note === undefined) {
+      if (line.text.trim() === '' && !text && !blocks.open() && line.note === undefined) {
         if (gathering) {
           gathering.lines.push({ ...line, text: '' })
           gathering.size += LINE_COST
@@ -226,18 +253,21 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
       const whole = before
         ? { ...line, start: line.start ?? line.from, from: before.from, blanks: before.text }
         : line
-      if (block) insideBlock(whole)
-      else for (let next: Line | undefined = whole; next; ) next = gathering ? gather(next) : plain(next)
+      if (blocks.open()) blocks.line(whole)
+      else feed(whole)
     },
     end() {
-      for (const held of block?.lines ?? []) asText(held)
-      block = undefined
+      // Lines that a block gives back may be held again.
+      do {
+        settleOpener()
+        blocks.end()
+      } while (opener || blocks.open())
       cutOff()
       passBlanks()
     },
     /** Lines are being held, so what comes next may belong to them. */
     holding() {
-      return gathering !== undefined || block !== undefined
+      return gathering !== undefined || opener !== undefined || blocks.open()
     },
   }
 }
@@ -253,30 +283,6 @@ interface Gathering {
   state: TextBalance
 }
 
-/** Where the first so many units of a line's text end in its channel. */
-function placeOf(line: Line, units: number): number {
-  if (line.places) return line.places.endOf(line.skip! + units)
-  return (line.start ?? line.from) + Buffer.byteLength(line.text.slice(0, units))
-}
-
-/** What stands in a line behind the record that ends at `end`, if it is more than blanks. */
-function restOf(line: Line, text: string, end: number): Line | undefined {
-  const behind = text.slice(end)
-  const rest = behind.trimStart()
-  if (rest === '') return undefined
-  const glue = behind.slice(0, behind.length - rest.length)
-  const from = placeOf(line, end)
-  return {
-    text: rest,
-    from,
-    to: line.to,
-    open: line.open,
-    glue,
-    start: from + Buffer.byteLength(glue),
-    ...(line.places && { places: line.places, skip: line.skip! + end + glue.length }),
-  }
-}
-
 /** True for `{` before a key or the line end, and for `[` before a value or the line end. */
 function opensDocument(text: string): boolean {
   const first = text[0]
@@ -288,6 +294,21 @@ function opensDocument(text: string): boolean {
     next === undefined ||
     (first === '{' ? next === '"' || next === '}' : next === '{' || next === '[' || next === '"')
   )
+}
+
+/**
+ * Where in a line a document begins behind other text: at a `{` before one of the keys, or at the end of the line. What
+ * is indented or begins with a key belongs to another document.
+ */
+function documentAt(text: string, keys: readonly string[]): number {
+  if (text[0] === '"' || text.charCodeAt(0) <= 0x20) return -1
+  for (let at = text.indexOf('{', 1); at >= 0; at = text.indexOf('{', at + 1)) {
+    let next = at + 1
+    while (text[next] === ' ' || text[next] === '\t') next++
+    if (next === text.length) return next - 1 === at ? at : -1
+    if (text[next] === '"' && keys.some((key) => text.startsWith(`${key}"`, next + 1))) return at
+  }
+  return -1
 }
 
 /** The value of a line that is one JSON object or array. A failed JSON.parse is dear, so looks come first. */

@@ -27,7 +27,8 @@ interface SpeechOptions {
 export function speech(options: SpeechOptions) {
   const { writer, tally, doneMarker, maxFrame } = options
   let confidence = SURE
-  /** What was said about this frame, so that a silent one is kept as raw. */
+  /** The frame in hand, and whether an event is about it: a silent one is kept as raw. */
+  let hand: EngineFrame | undefined
   let spoke = false
   let drifted = false
   /** The kept frame the engine speaks about. */
@@ -48,7 +49,8 @@ export function speech(options: SpeechOptions) {
   const calls = memory<true>(() => 0)
 
   const write: Writer['write'] = (type, data, sure) => {
-    spoke = true
+    // A frame that only ends an open message has said nothing of its own: that event is about the pieces.
+    if (writer.place() === hand) spoke = true
     writer.write(type, data, sure)
   }
 
@@ -177,10 +179,8 @@ export function speech(options: SpeechOptions) {
     started: (of) => call('tool.call.started', of),
     completed: (of) => call('tool.call.completed', of),
     failed: (of) => call('tool.call.failed', of),
-    artifact(change, path) {
-      spoke = true
-      options.artifact(change, path)
-    },
+    // A claim becomes an event at the end, or never: it does not speak for its frame.
+    artifact: options.artifact,
     error(message, severity = 'error') {
       if (severity === 'fatal') evidence.failure ??= clip(message, 200)
       write(
@@ -224,8 +224,10 @@ export function speech(options: SpeechOptions) {
       drifted = false
     },
     giveBack(kept) {
+      const here = writer.place()
       writer.about(kept, true)
       unread(kept)
+      writer.about(here, true)
     },
   }
 
@@ -246,6 +248,7 @@ export function speech(options: SpeechOptions) {
     /** Lets the engine speak about one frame, and keeps what it did not understand. */
     frame(read: (frame: EngineFrame, say: Say) => boolean | 'kept', given: EngineFrame): boolean | 'kept' {
       writer.about(given)
+      hand = given
       spoke = drifted = unknown = false
       kept = undefined
       confidence = given.mended ? 0.8 : SURE
@@ -253,6 +256,7 @@ export function speech(options: SpeechOptions) {
       if (understood === false) unread(given)
       else if (understood === true && (!spoke || drifted || unknown)) raw(given.text, SURE)
       unknown = false
+      hand = undefined
       return understood
     },
     /** A frame that is not shown to the engine. */

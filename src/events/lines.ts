@@ -107,6 +107,30 @@ export function lines(
   }
 }
 
+/** Where the first so many units of a line's text end in its channel. */
+export function placeOf(line: Line, units: number): number {
+  if (line.places) return line.places.endOf(line.skip! + units)
+  return (line.start ?? line.from) + Buffer.byteLength(line.text.slice(0, units))
+}
+
+/** What stands in a line behind the record that ends at `end`, if it is more than blanks. */
+export function restOf(line: Line, text: string, end: number): Line | undefined {
+  const behind = text.slice(end)
+  const rest = behind.trimStart()
+  if (rest === '') return undefined
+  const glue = behind.slice(0, behind.length - rest.length)
+  const from = placeOf(line, end)
+  return {
+    text: rest,
+    from,
+    to: line.to,
+    open: line.open,
+    glue,
+    start: from + Buffer.byteLength(glue),
+    ...(line.places && { places: line.places, skip: line.skip! + end + glue.length }),
+  }
+}
+
 /** What there is to say about the bytes of a line. */
 function noteOf(text: string, bytes: Buffer, start: number, end: number): Code | undefined {
   if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) return 'INVALID_UTF8'

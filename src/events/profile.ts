@@ -17,8 +17,10 @@ export interface Cut {
   readonly stdout?: 'records' | 'documents' | 'text'
   readonly stderr?: 'records' | 'documents' | 'text'
   readonly pty?: 'records' | 'documents' | 'text'
-  /** Names whose blocks (`<Name>` to `</Name>`, each alone on its line) are one frame of kind `tag`. */
+  /** Names whose blocks (`<Name>` to `</Name>`) are one frame of kind `tag`; the marks may be glued to other text. */
   readonly blocks?: readonly string[]
+  /** First keys of documents that are found behind other text on their line, too. */
+  readonly glued?: readonly string[]
 }
 
 /**
@@ -98,7 +100,7 @@ export interface Say {
   confidence(value: number): void
   /** Speak about these bytes, not about the frame in hand. For what was kept until later. */
   about(range: { readonly channel: Channel; readonly from: number; readonly to: number }): void
-  /** Give back a frame that was kept: it is raw after all. */
+  /** Give back a frame that was kept: it is raw after all. What you say next is about the frame in hand again. */
   giveBack(frame: EngineFrame): void
 }
 

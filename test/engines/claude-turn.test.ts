@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { claude } from '../../src/engines/claude.ts'
+import { qwen } from '../../src/engines/qwen.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
+import { uncovered } from './uncovered.ts'
 
 const line = (type: string, more: object = {}) => ({ type, uuid: 'u', session_id: 's-1', ...more })
 const says = (content: unknown, more: object = {}, message: object = {}) =>
@@ -72,6 +74,19 @@ describe('a message', () => {
     )
     expect(texts(events)).toEqual(['Hello', 'again'])
     expect(ids(events)).toEqual(['m-1', 'message'])
+  })
+
+  test.each([claude, qwen])('message_stop after a delta belongs to an event, for $name', (profile) => {
+    for (const stop of [
+      piece({ type: 'message_stop' }),
+      piece({ type: 'message_start', message: { id: 'm-2' } }),
+    ]) {
+      const stdout = lines(line('system', { subtype: 'init' }), delta('Hel'), stop)
+      const events = run(profile, { stdout, exit: 0 })
+      expect(texts(events)).toEqual(['Hel'])
+      expect(uncovered(events, 'stdout', stdout.length)).toBe(-1)
+      expect(only(events, 'raw.stdout').map(({ data }) => data.line)).toEqual([JSON.stringify(stop)])
+    }
   })
 
   describe('that broke off', () => {
@@ -205,6 +220,33 @@ describe('a call', () => {
     const ends = [0, 4095, 4096].map((n) => result({ tool_use_id: `c${n}` }))
     const events = run(claude, { stdout: lines(...uses, ...ends), exit: 0 })
     expect(only(events, 'tool.call.completed').map(({ data }) => data.name)).toEqual(['tool', 'ls', 'ls'])
+  })
+})
+
+describe('what comes before the first record', () => {
+  const control = { type: 'control_response', response: { subtype: 'success', request_id: '1' } }
+  const answer = lines(line('system', { subtype: 'init' }), says('Hello'))
+
+  test.each([
+    ['a control_response', lines(control)],
+    ['a line of the start', 'Loaded cached credentials.\n'],
+    ['a record of another program', '{"ready":true}\n'],
+    ['all of them', `Loaded cached credentials.\n${lines(control)}{"ready":true}\n`],
+  ])('comes out first, not at the end of the run: %s', (_, start) => {
+    for (const profile of [claude, qwen]) {
+      const events = run(profile, { stdout: start + answer, exit: 0 })
+      const order = events.map(({ type }) => type)
+      expect(order).toContain('raw.stdout')
+      expect(order.lastIndexOf('raw.stdout')).toBeLessThan(order.indexOf('lifecycle.run.status'))
+      expect(texts(events)).toEqual(['Hello'])
+      expect(new Set(events.map(({ correlation }) => correlation.event_id)).size).toBe(events.length)
+    }
+  })
+
+  test('is no answer, if nothing else comes', () => {
+    const events = run(claude, { stdout: lines(control), exit: 'SIGTERM' })
+    expect(texts(events)).toEqual([])
+    expect(only(events, 'raw.stdout')).toHaveLength(1)
   })
 })
 

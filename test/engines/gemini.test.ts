@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { auto } from '../../src/engines/auto.ts'
 import { gemini } from '../../src/engines/gemini.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
+import { uncovered } from './uncovered.ts'
 
 const line = (type: string, more: object = {}) => ({ type, timestamp: '2026-01-01T00:00:00Z', ...more })
 const init = line('init', { session_id: 's-1' })
@@ -23,6 +25,23 @@ describe('stream-json', () => {
 
   test('a message without content is an empty one', () => {
     expect(texts(stream(says(undefined)))).toEqual([''])
+  })
+
+  test('the user line after a delta belongs to an event', () => {
+    const stdout = lines(init, says('Hel', true), line('message', { role: 'user', content: 'and?' }))
+    const events = run(gemini, { stdout, exit: 0 })
+    expect(texts(events)).toEqual(['Hel'])
+    expect(uncovered(events, 'stdout', stdout.length)).toBe(-1)
+    expect(only(events, 'raw.stdout').map(({ data }) => JSON.parse(data.line).role)).toEqual(['user'])
+  })
+
+  test('lines before the stream come out before it, not at the end of the run', () => {
+    const stdout = `Loaded cached credentials.\nsomething else\n${lines(init, says('Hello', true))}`
+    const events = run(gemini, { stdout, exit: 0 })
+    const order = events.map(({ type }) => type)
+    expect(order.indexOf('raw.stdout')).toBe(0)
+    expect(order.lastIndexOf('raw.stdout')).toBeLessThan(order.indexOf('lifecycle.run.status'))
+    expect(texts(events)).toEqual(['Hello'])
   })
 
   test('a call that failed says why, if it says so', () => {
@@ -180,5 +199,176 @@ describe('json', () => {
     expect(only(events, 'diagnostic.engine.error').map(({ data }) => data.severity)).toEqual(['warning'])
     expect(only(events, 'raw.stdout').map(({ data }) => data.line)).toEqual(['something else'])
     expect(codesOf(events)).toContain('RAW_LINE')
+  })
+})
+
+describe('a document without a session (0.20 and before)', () => {
+  const stats = { models: {}, tools: {}, files: {} }
+
+  test.each(['stdout', 'stderr', 'pty'] as const)('is read on %s', (channel) => {
+    const document = JSON.stringify({ response: 'Hello <json>{"a":1}</json>', stats }, null, 2)
+    for (const profile of [gemini, auto]) {
+      const events = run(profile, { [channel]: document, exit: 0 }, { schema: { type: 'object' } })
+      expect(texts(events)).toEqual(['Hello <json>{"a":1}</json>'])
+      expect(only(events, 'lifecycle.run.result')[0]!.data).toMatchObject({
+        status: 'success',
+        value: { a: 1 },
+      })
+      expect(endOf(events)).toMatchObject({ state: 'awaiting_user_input', reason_code: 'END_SIGNAL' })
+    }
+  })
+
+  test('is the end of a run that failed', () => {
+    const document = { error: { type: 'FatalAuthenticationError', message: 'no key', code: 41 } }
+    const events = run(gemini, { stderr: `noise\n${JSON.stringify(document, null, 2)}\n`, exit: 41 })
+    expect(texts(events)).toEqual([])
+    expect(only(events, 'diagnostic.engine.error').map(({ data }) => [data.message, data.severity])).toEqual([
+      ['no key', 'fatal'],
+    ])
+    expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'ENGINE_FAILED' })
+  })
+
+  test('of an error fails no run that says something else', () => {
+    const error = `${JSON.stringify({ error: { type: 'Error', message: 'a tool' } })}\n`
+    const answer = `${JSON.stringify({ response: 'yes', stats })}\n`
+    for (const [stdout, said] of [
+      [answer, ['yes']],
+      ['Plain words.\n', ['Plain words.']],
+      [lines(init, says('Hello', true), line('result', { status: 'success' })), ['Hello']],
+    ] as const) {
+      const events = run(gemini, { stdout, stderr: error + error, exit: 0 })
+      expect(texts(events)).toEqual(said)
+      expect(endOf(events).evidence.failure).toBe(null)
+      expect(only(events, 'diagnostic.engine.error').map(({ data }) => data.severity)).toEqual([
+        'error',
+        'error',
+      ])
+    }
+  })
+
+  test('that is cut off is no answer', () => {
+    const events = run(gemini, { stdout: '{\n  "response": "Hello from th', exit: 0 })
+    expect(texts(events)).toEqual([])
+    expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'TRUNCATED' })
+  })
+
+  test.each([
+    ['has no stats', '{"response":"yes"}'],
+    ['is in a fence', '```json\n{"response":"yes","stats":{}}\n```'],
+  ])('is no document where it %s', (_, stdout) => {
+    const events = run(gemini, { stdout, exit: 0 })
+    expect(texts(events)).toEqual([stdout])
+    expect(endOf(events).state).toBe('unknown')
+  })
+})
+
+describe('a request that failed', () => {
+  const reports = [
+    ['Attempt 1 failed with status 429', 'warning'],
+    ['Attempt 2 failed: You exceeded your current quota.', 'warning'],
+    ['Attempt 3 failed with status 429 Too Many Requests', 'warning'],
+    ['Error: got status: 429', 'error'],
+    ['ApiError: got status: 429 Too Many Requests. {"error":{"code":429}}', 'error'],
+    ['{"error":{"code":429}}', 'error'],
+    ['[{"error":{"code":429,"message":"Resource exhausted","status":"RESOURCE_EXHAUSTED"}}]', 'error'],
+    ['request failed with status 500', 'error'],
+    ['Error: Request failed with status code 500', 'error'],
+    ['[API Error: quota]', 'error'],
+  ] as const
+
+  test.each(reports)('is an error of the engine, never an answer: %s', (line, severity) => {
+    const failures = (input: Parameters<typeof run>[1]) => {
+      const events = run(gemini, { ...input, exit: 0 })
+      expect(only(events, 'diagnostic.engine.error').map(({ data }) => data.severity)).toEqual([severity])
+      return texts(events)
+    }
+    for (const channel of ['stdout', 'stderr', 'pty'] as const)
+      expect(failures({ [channel]: `${line}\n` })).toEqual([])
+    expect(failures({ stdout: `${line}\nHello\n` })).toEqual(['Hello'])
+    expect(failures({ stdout: `Hello\n${line}\n` })).toEqual(['Hello'])
+    expect(failures({ stdout: `${line}\n${lines(init, says('Hello', true))}` })).toEqual(['Hello'])
+    expect(failures({ stdout: `${lines(init, says('Hello', true))}${line}\n` })).toEqual(['Hello'])
+    expect(failures({ stdout: `${line}\n{"session_id":"s","response":"Hello"}` })).toEqual(['Hello'])
+  })
+
+  test('takes its stack trace along', () => {
+    const pty = [
+      'Error when talking to Gemini API _ApiError: {"error":{"code":400}}',
+      '    at Turn.run (a.js:1:1) {',
+      '  status: 400',
+      '}',
+      'An unexpected critical error occurred:[object Object]',
+      'Hello',
+      '',
+    ].join('\r\n')
+    const events = run(gemini, { pty, exit: 1 })
+    expect(texts(events)).toEqual(['Hello'])
+    expect(only(events, 'diagnostic.engine.error')).toHaveLength(2)
+  })
+
+  test.each([
+    'Attempt 1 failed with status 429, so I waited.',
+    'The log says: Error: got status: 429',
+    '```\nError: got status: 429\n```',
+    '{"error":{"code":"E1"}}',
+    '{"error":{"code":429},"more":1}',
+  ])('is not what the model says: %s', (stdout) => {
+    const events = run(gemini, { stdout: `${stdout}\n`, exit: 0 })
+    expect(texts(events)).toEqual([stdout])
+    expect(only(events, 'diagnostic.engine.error')).toEqual([])
+  })
+})
+
+describe('text', () => {
+  test('begins behind the lines of the start, which come out at once', () => {
+    const started = ['Loaded cached credentials.', 'Data collection is disabled.']
+    const events = run(gemini, {
+      stdout: `${started.join('\n')}\nHello\nLoaded cached credentials.\n`,
+      exit: 0,
+    })
+    expect(texts(events)).toEqual(['Hello\nLoaded cached credentials.'])
+    expect(events.slice(0, 3).map(({ type }) => type)).toEqual([
+      'raw.stdout',
+      'diagnostic.parser.warning',
+      'raw.stdout',
+    ])
+  })
+})
+
+describe('a document behind log text', () => {
+  const one = '{"session_id":"s-1","response":"yes"}'
+  const pretty = '{\n  "session_id": "s-1",\n  "response": "yes",\n  "stats": {}\n}'
+  const older = '{\n  "response": "yes",\n  "stats": {"models":{}}\n}'
+
+  test.each([
+    ['on one line', `Loaded cached credentials.${one}`],
+    ['on one line, before a line end', `some log ${one}\n`],
+    ['on several lines', `some log${pretty}`],
+    ['of an older version', `some log${older}`],
+    ['that failed', `Attempt 1 failed with status 429${pretty}\n`],
+    ['and another document', `{"a":1}${one}`],
+  ])('is found %s', (_, output) => {
+    for (const channel of ['stdout', 'stderr', 'pty'] as const) {
+      for (const profile of [gemini, auto]) {
+        const events = run(profile, { [channel]: output, exit: 0 })
+        expect(texts(events)).toEqual(['yes'])
+        expect(endOf(events).evidence.end_signal).toBe('response document')
+        expect(uncovered(events, channel, output.length)).toBe(-1)
+      }
+    }
+  })
+
+  test('is stdout’s before stderr’s', () => {
+    const stderr = '{"session_id":"s-2","response":"no"}'
+    expect(texts(run(gemini, { stdout: `log${one}`, stderr, exit: 0 }))).toEqual(['yes'])
+  })
+
+  test('is the model’s, if the text goes on', () => {
+    for (const rest of [' is what it printed.', '\nThat was it.']) {
+      const stdout = `It answers ${one}${rest}`
+      const events = run(gemini, { stdout, exit: 0 })
+      expect(texts(events)).toEqual([stdout])
+      expect(endOf(events).state).toBe('unknown')
+    }
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { auto } from '../../src/engines/auto.ts'
 import { iflow } from '../../src/engines/iflow.ts'
-import { only, run, texts } from './run.ts'
+import { chat, codesOf, endOf, only, run, texts } from './run.ts'
 
 const id = 'session-00000000-0000-4000-8000-000000000001'
 const notice = `ℹ️  Resuming session ${id} (6 messages loaded)`
@@ -16,10 +17,11 @@ describe('the notice of a resumed session', () => {
 
   test.each([
     'Resuming session tokens is not supported.',
-    `Resuming session ${id} (6 messages loaded)`,
-    `ℹ️  Resuming session ${id}`,
+    'Resuming session management',
     'ℹ️  Resuming session it (6 messages loaded)',
     `${notice} and more`,
+    'session-id: required',
+    `The session-id: ${id}`,
   ])('is not "%s": that is the answer', (line) => {
     const events = run(iflow, { stdout: `${line}\nDone.\n`, exit: 0 })
     expect(texts(events)).toEqual([`${line}\nDone.`])
@@ -31,4 +33,138 @@ describe('the notice of a resumed session', () => {
     expect(texts(events)).toEqual([`It printed:\n${notice}\nDone.`])
     expect(statuses(events)).toEqual([])
   })
+})
+
+describe('the session is named by a line', () => {
+  test.each([
+    `Resuming session ${id}`,
+    `Resuming session ${id} (6 messages loaded)`,
+    `ℹ️  Resuming session ${id}`,
+    `ℹ Resuming session: ${id}...`,
+    `Resumed session "${id}".`,
+    `Continuing session ${id}`,
+    `Restored conversation ${id} (1 message)`,
+  ])('that resumes it: %s', (line) => {
+    for (const channel of ['stdout', 'stderr', 'pty'] as const) {
+      const events = run(iflow, { [channel]: `${line}\nDone.\n`, exit: 0 })
+      expect(statuses(events)).toEqual(['started', 'resumed'])
+      expect(events.at(-1)!.correlation.session_id).toBe(id)
+      if (channel !== 'stderr') expect(texts(events)).toEqual(['Done.'])
+    }
+  })
+
+  test.each([`session-id: ${id}`, `"session-id": "${id}",`, `Session ID: ${id}`, `ℹ️  session-id: ${id}`])(
+    'that says it: %s',
+    (line) => {
+      for (const input of [
+        { stdout: `${line}\nDone.\n` },
+        { stdout: `Done.\n\n${line}\n` },
+        { stdout: 'Done.\n', stderr: `${line}\n` },
+        { pty: `${line}\nDone.\n` },
+      ]) {
+        const events = run(iflow, { ...input, exit: 0 })
+        expect(statuses(events)).toEqual(['started'])
+        expect(events.at(-1)!.correlation.session_id).toBe(id)
+        expect(texts(events)).toEqual(['Done.'])
+      }
+    },
+  )
+
+  test('behind the time and level of a log, on stderr', () => {
+    const stderr = `2026-01-01T00:00:00Z INFO Resuming session ${id}\n`
+    expect(statuses(run(iflow, { stderr, exit: 0 }))).toEqual(['started', 'resumed'])
+  })
+
+  test('but not by one that the model quotes', () => {
+    const stdout = `It printed:\nsession-id: ${id}\nDone.\n`
+    const events = run(iflow, { stdout, exit: 0 })
+    expect(texts(events)).toEqual([stdout.trimEnd()])
+    expect(statuses(events)).toEqual([])
+  })
+})
+
+describe('the Execution Info', () => {
+  const info = `{"session-id": "${id}", "tokenUsage": {"total": 3}}`
+  const pretty = `{\n  "session-id": "${id}",\n  "tokenUsage": {\n    "total": 3\n  }\n}`
+  const shapes = [
+    ['on one line', `<Execution Info>${info}</Execution Info>\n`],
+    ['on one line, without a line end', `<Execution Info>${info}</Execution Info>`],
+    ['glued to its JSON', `<Execution Info>${pretty}</Execution Info>\n`],
+    ['with a glued opener', `<Execution Info>${pretty}\n</Execution Info>\n`],
+    ['with a glued closer', `<Execution Info>\n${pretty}</Execution Info>\n`],
+    ['that is not closed', `<Execution Info>\n${pretty}\n`],
+    ['whose closer is cut off', `<Execution Info>\n${pretty}\n</Execution In`],
+    ['whose closer is cut off, on one line', `<Execution Info>${info}</Ex`],
+    ['whose closer is cut off, behind its JSON', `<Execution Info>\n${pretty}<`],
+    ['that is not closed, on one line', `<Execution Info>${info}`],
+  ] as const
+  const ended = {
+    state: 'awaiting_user_input',
+    evidence: { end_signal: '</Execution Info>', truncated: false },
+  }
+
+  test.each(shapes)('%s gives session and end', (_, block) => {
+    for (const [stdout, stderr, pty] of [
+      ['Done.\n', block],
+      ['Done.\n', `noise${block}`],
+      [`Done.\n${block}`, ''],
+      [`Done.${block}`, ''],
+      ['', '', `Done.${block}`],
+    ] as const) {
+      const events = run(iflow, { stdout, stderr, ...(pty && { pty }), exit: 0 })
+      expect(texts(events)).toEqual(['Done.'])
+      expect(statuses(events)).toEqual(['started', 'execution_info'])
+      expect(events.at(-1)!.correlation.session_id).toBe(id)
+      expect(endOf(events)).toMatchObject(ended)
+      expect(endOf(run(auto, { stdout, stderr, ...(pty && { pty }), exit: 0 }))).toEqual(endOf(events))
+    }
+  })
+
+  test.each(shapes)('%s starts the conversation before the answer', (_, block) => {
+    const events = run(iflow, { stdout: 'Done.\n', stderr: block, exit: 0 })
+    expect(chat(events)[0]!.type).toBe('conversation.started')
+    expect(only(events, 'agent.message.final')[0]!.correlation.session_id).toBe(id)
+  })
+
+  test('that is cut off names the session, but is no end', () => {
+    const stderr = `<Execution Info>\n{\n  "session-id": "${id}",\n  "tokenUsage": {`
+    const events = run(iflow, { stdout: 'Done.\n', stderr, exit: 0 })
+    expect(events.at(-1)!.correlation.session_id).toBe(id)
+    expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'TRUNCATED' })
+    expect(codesOf(events)).toContain('TRUNCATED')
+  })
+
+  test('that is no JSON names the session as well', () => {
+    for (const body of [`{"session-id": "${id}",,}`, `session-id: ${id}`]) {
+      const events = run(iflow, { stderr: `<Execution Info>\n${body}\n</Execution Info>\n`, exit: 0 })
+      expect(events.at(-1)!.correlation.session_id).toBe(id)
+      expect(endOf(events)).toMatchObject(ended)
+    }
+  })
+
+  test.each([
+    [`I printed <Execution Info>${info}</Execution Info> for you.\n`],
+    ['Print an <Execution Info> block.\n{"a": 1}\nThat is all.\n'],
+    [`<Execution Info>${info}</Execution Info>\nThat was it.\n`],
+  ])('is not what the model quotes: %s', (stdout) => {
+    const events = run(iflow, { stdout, exit: 0 })
+    expect(texts(events)).toEqual([stdout.trimEnd()])
+    expect(endOf(events)).toMatchObject({ state: 'unknown', evidence: { end_signal: null } })
+  })
+})
+
+test('the layers of iFlow do not need each other', () => {
+  const block = '```json\n{"x":1}\n```'
+  const layers = { pattern: `Resuming session ${id}\n`, block, rest: 'Prose.' }
+  for (const pattern of [true, false])
+    for (const json of [true, false])
+      for (const rest of [true, false]) {
+        const stdout = [rest && layers.rest, json && layers.block].filter(Boolean).join('\n')
+        const events = run(iflow, { stdout, stderr: pattern ? layers.pattern : '', exit: 0 })
+        expect(statuses(events)).toEqual(pattern ? ['started', 'resumed'] : [])
+        expect(texts(events)).toEqual(stdout === '' ? [] : [stdout])
+        expect(only(events, 'agent.message.final').map(({ data }) => data.structured_payload)).toEqual(
+          stdout === '' ? [] : [json ? { x: 1 } : undefined],
+        )
+      }
 })

@@ -170,10 +170,99 @@ describe('blocks', () => {
     ])
   })
 
-  test('that never end are lines again', () => {
-    expect(brief(cut('<Execution Info>\n{"x": 1}\n', 'stderr', shape))).toEqual([
-      '<Execution Info>',
-      '{"x": 1}',
+  const blocks = (text: string) =>
+    cut(text, 'stderr', shape).map(({ label, value, text, glue, open }) =>
+      label === undefined ? (glue ?? '') + text : { value: value ?? text, ...(open && { open }) },
+    )
+
+  test.each([
+    ['on one line', '<Execution Info>{"x": 1}</Execution Info>\n', [{ value: { x: 1 } }]],
+    ['at the end, without a line end', '<Execution Info>{"x": 1}</Execution Info>', [{ value: { x: 1 } }]],
+    [
+      'glued to the text before and behind',
+      'a <Execution Info>{"x": 1}</Execution Info> b\nc\n',
+      ['a ', { value: { x: 1 } }, ' b', 'c'],
+    ],
+    [
+      'whose opener is glued',
+      'a<Execution Info>\n{\n"x": 1\n}\n</Execution Info>\n',
+      ['a', { value: { x: 1 } }],
+    ],
+    [
+      'whose brace is glued',
+      'ä<Execution Info>{\n"x": 1\n}</Execution Info>b\n',
+      ['ä', { value: { x: 1 } }, 'b'],
+    ],
+    [
+      'behind an opener that is only mentioned',
+      'Print <Execution Info> then.\n<Execution Info>\n{}\n</Execution Info>\n',
+      ['Print ', '<Execution Info> then.', { value: {} }],
+    ],
+    [
+      'behind an opener that was left open',
+      '<Execution Info>\nx\n<Execution Info>\n{}\n</Execution Info>\n',
+      ['<Execution Info>', 'x', { value: {} }],
+    ],
+    ['that never ends', '<Execution Info>\n{"x": 1}\n', [{ value: { x: 1 }, open: true }]],
+    [
+      'that never ends, before other text',
+      'a<Execution Info>\n{"x": 1} b\nc\n',
+      ['a', '<Execution Info>', '{"x": 1} b', 'c'],
+    ],
+    [
+      'that never ends on its own line, before other text',
+      '<Execution Info>\n{"x": 1} b\nc\n',
+      [{ value: { x: 1 }, open: true }, ' b', 'c'],
+    ],
+    ['that is cut off', '<Execution Info>\n{"x": 1,\n', [{ value: '\n{"x": 1,', open: true }]],
+    ['that has no object', '<Execution Info>\nx\n', ['<Execution Info>', 'x']],
+    ['that is only opened', 'a\n<Execution Info>', ['a', '<Execution Info>']],
+  ])('are found %s', (_, text, expected) => expect(blocks(text)).toEqual(expected))
+
+  test('on many lines that are none are lines again, with their offsets', () => {
+    const frames = cut('a<Execution Info>\n{\n"x": y\n}\n', 'stderr', shape)
+    expect(frames.map(({ from, to }) => [from, to])).toEqual([
+      [0, 1],
+      [1, 18],
+      [18, 20],
+      [20, 27],
+      [27, 29],
+    ])
+  })
+})
+
+describe('documents behind other text', () => {
+  const shape: Cut = { stderr: 'documents', glued: ['id'] }
+  const glued = (text: string) => brief(cut(text, 'stderr', shape))
+
+  test.each([
+    ['on one line', 'log{"id":1}\n', ['log', { id: 1 }]],
+    ['before other text', 'log: { "id": 1 } end\n', ['log: ', { id: 1 }, 'end']],
+    ['on several lines', 'log{\n  "id": 1\n}\n', ['log', { id: 1 }]],
+    ['on several lines, the key on the first', 'log{"id":\n1\n}\nx\n', ['log', { id: 1 }, 'x']],
+    ['behind other braces', 'f() { } {"id":1}\n', ['f() { } ', { id: 1 }]],
+    ['one after the other', 'a{"id":1}b{"id":2}\n', ['a', { id: 1 }, 'b', { id: 2 }]],
+  ])('are found %s', (_, text, expected) => expect(glued(text)).toEqual(expected))
+
+  test.each([
+    ['another key', 'log{"other":1}\n', ['log{"other":1}']],
+    ['another key on the next line', 'log{\n  "other": 1\n}\n', ['log{', '  "other": 1', '}']],
+    ['an indented line', '  log{"id":1}\n', ['  log{"id":1}']],
+    ['a blank line between', 'log{\n\n"id": 1}\n', ['log{', '"id": 1}']],
+    ['the end of input', 'log{', ['log{']],
+  ])('are none with %s', (_, text, expected) => expect(glued(text)).toEqual(expected))
+
+  test('are text where they break, and say where they were cut off', () => {
+    expect(glued('log{\n"id": x\n')).toEqual(['log', '{', '"id": x'])
+    expect(cut('log{\n"id": 1', 'stderr', shape)).toMatchObject([
+      { text: 'log', from: 0, to: 3 },
+      { text: '{\n"id": 1', open: true, from: 3 },
+    ])
+  })
+
+  test('are looked for only where the engine has documents', () => {
+    expect(brief(cut('log{"id":1}\n', 'stdout', { stdout: 'records', glued: ['id'] }))).toEqual([
+      'log{"id":1}',
     ])
   })
 })

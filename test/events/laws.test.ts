@@ -9,6 +9,7 @@ import { eventStage } from '../../src/events/event-stage.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
 import { fixtures } from '../engines/fixture.ts'
 import { codesOf, run } from '../engines/run.ts'
+import { uncovered } from '../engines/uncovered.ts'
 import { validEvents } from '../engines/valid.ts'
 
 /** Lines of all engines, and what can happen to them. */
@@ -33,6 +34,13 @@ const noise = [
   '```json',
   '\xff\xfe',
   '{"type":"turn.completed"}\r',
+  'x{',
+  '  "session_id": "s",',
+  '"response": "r"}',
+  'x{"session_id":"s","response":"r"}y',
+  'x<Execution Info>{"a":1',
+  '}</Execution Info>y',
+  'Attempt 1 failed with status 429',
 ]
 const line = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...pool) },
@@ -91,10 +99,7 @@ describe.each([...Object.values(engines), auto].map((profile) => [profile.name, 
             ['stdout', stdout],
             ['stderr', stderr],
           ] as const) {
-            const covered = new Uint8Array(bytes.length)
-            for (const { raw_ref } of events)
-              if (raw_ref?.stream === stream) covered.fill(1, raw_ref.byte_from, raw_ref.byte_to)
-            expect(covered.indexOf(0)).toBe(-1)
+            expect(uncovered(events, stream, bytes.length)).toBe(-1)
           }
         }),
         { numRuns: 40 },
@@ -120,6 +125,12 @@ describe('hostile input', () => {
     ['blank lines', '\n'.repeat(1 << 13)],
     ['escapes', '\u001b['.repeat(1 << 15)],
     ['block openers', '<Execution Info>\n'.repeat(1_000)],
+    ['block openers on one line', '<Execution Info>'.repeat(4_000)],
+    ['blocks on one line', 'x<Execution Info>{}</Execution Info>'.repeat(500)],
+    ['blocks that are none', 'x<Execution Info>{\n1\n'.repeat(500)],
+    ['documents behind text', 'x{"session_id":1}'.repeat(1_000)],
+    ['documents behind text that are none', 'x{"session_id"\nx{\n'.repeat(1_000)],
+    ['braces behind text', 'x{ '.repeat(10_000)],
   ])('takes linear time: %s', (_, piece) => {
     const time = (times: number) => {
       const bytes = Buffer.from(piece)

@@ -40,14 +40,34 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'cli/width.ts /^\\p{RI}\\p{RI}/u': { why: 'one grapheme' },
   'engines/codex.ts /^(thread|turn|item)\\.[a-z]+$/': { why: 'anchored, every character is read once' },
   'engines/codex.ts /^Reconnecting/': { why: 'anchored, every character is read once' },
-  'engines/gemini.ts /^(Error when talking to Gemini API|Error generating content|\\[API Error)/': {
-    why: 'anchored, the first 200 or 500 characters of a line',
+  'engines/gemini-log.ts /^(?:Error when talking to Gemini API|Error generating content|An unexpected critical error occurred:|\\[API Error)/':
+    { why: 'anchored, the first 500 characters of a line or fewer', max: 500 },
+  'engines/gemini-log.ts /^(?:Loaded cached credentials\\.|Data collection is disabled\\.|YOLO mode is enabled\\. All tool calls will be automatically approved\\.|Ripgrep is not available\\. Falling back to GrepTool\\.|\\[STARTUP\\] .{1,150})$/':
+    { why: 'anchored, the first 500 characters of a line or fewer', max: 500 },
+  'engines/gemini-log.ts /^(?:[ \\t]|[}\\]],?$)/': {
+    why: 'anchored, the first 500 characters of a line or fewer',
     max: 500,
   },
-  'engines/gemini.ts /^(Warning: |YOLO mode is enabled|Ripgrep is not available|Loaded cached credentials|\\[STARTUP\\])/':
-    { why: 'anchored, the first 200 or 500 characters of a line', max: 500 },
-  'engines/gemini.ts /^Attempt \\d+ failed/': {
-    why: 'anchored, the first 200 or 500 characters of a line',
+  'engines/gemini-log.ts /^(?:\\w{0,40}Error: )?got status: \\d{3}\\b/': {
+    why: 'anchored, the first 500 characters of a line or fewer',
+    max: 500,
+  },
+  'engines/gemini-log.ts /^(?:\\w{0,40}Error: |API )?request failed with status(?: code)?:? \\d{3}\\b/i': {
+    why: 'anchored, the first 500 characters of a line or fewer',
+    max: 500,
+  },
+  'engines/gemini-log.ts /^(Warning: |YOLO mode is enabled|Ripgrep is not available|Loaded cached credentials|\\[STARTUP\\])/':
+    { why: 'anchored, the first 500 characters of a line or fewer', max: 500 },
+  'engines/gemini-log.ts /^Attempt \\d{1,4} failed(?: with status(?: code)? \\d{3})?(?![,\\w]| [a-z])/': {
+    why: 'anchored, the first 500 characters of a line or fewer',
+    max: 500,
+  },
+  'engines/gemini-log.ts /^Attempt \\d{1,4} failed/': {
+    why: 'anchored, the first 500 characters of a line or fewer',
+    max: 500,
+  },
+  'engines/gemini.ts /^\\{\\s*"response":\\s*"/': {
+    why: 'anchored, the first 200 characters of a document',
     max: 500,
   },
   'engines/gemini.ts /^\\{\\s*"session_id":\\s*"([^"]+)",/': {
@@ -66,10 +86,19 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'the first 500 or 4096 characters of a line',
     max: 4_096,
   },
-  'engines/iflow.ts /^ℹ\\ufe0f? {1,2}Resuming session ([\\w-]{8,100}) \\(\\d{1,9} messages? loaded\\)$/u': {
+  'engines/iflow.ts /\\b(?:Resum|Continu|Restor)(?:ing|ed) (?:from )?(?:session|conversation):? ["\'`]?([\\w-]{8,100})["\'`]?(?:\\.{1,3}|…)?(?: \\([^()]{1,60}\\))?\\.?$/iu':
+    { why: 'the first 500 or 4096 characters of a line', max: 500 },
+  'engines/iflow.ts /^(?:ℹ\\ufe0f? {1,2})?(?:Resum|Continu|Restor)(?:ing|ed) (?:from )?(?:session|conversation):? ["\'`]?([\\w-]{8,100})["\'`]?(?:\\.{1,3}|…)?(?: \\([^()]{1,60}\\))?\\.?$/iu':
+    { why: 'the first 500 or 4096 characters of a line', max: 500 },
+  'engines/iflow.ts /^\\W{0,8}session[-_ ]?id\\W{1,4}([\\w-]{8,100})\\W{0,3}$/i': {
+    why: 'the first 500 or 4096 characters of a line',
+    max: 500,
+  },
+  'engines/iflow.ts /session-id\\s*[:=]\\s*([\\w-]{8,100})/': {
     why: 'the first 500 or 4096 characters of a line',
     max: 4_096,
   },
+  'engines/iflow.ts /\\d/': { why: 'the first 500 or 4096 characters of a line', max: 500 },
   'events/artifacts.ts /[\\u0000-\\u001f\\u007f]/': {
     why: 'a path of at most 4096 characters, every one read once',
     max: 4_096,
