@@ -7,7 +7,9 @@ import type { WorkAudit } from '../src/work/audit.ts'
 const dir = process.argv[2] ?? '.audit'
 const audits: WorkAudit[] = readdirSync(dir, { recursive: true, encoding: 'utf8' })
   .filter((name) => /work_audit(\.\d+)?\.json$/.test(name))
-  .map((name) => JSON.parse(readFileSync(join(dir, name), 'utf8')))
+  .map((name): WorkAudit => JSON.parse(readFileSync(join(dir, name), 'utf8')))
+  // What a person handed in is no result of a worker.
+  .filter(({ worker }) => worker !== 'by hand')
   .sort((a: WorkAudit, b: WorkAudit) => a.started_at.localeCompare(b.started_at))
 
 // 1. How long a new type of worker takes from its first run to its first result that counts.

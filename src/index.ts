@@ -90,9 +90,11 @@ export type { Delivery, WorkAudit } from './work/audit.ts'
 export { brief } from './work/brief.ts'
 export { commentTemplate } from './work/comment.ts'
 export type { Found } from './work/file.ts'
+export type { Work } from './work/finish.ts'
 export { activate, type Ledger, type LedgerEntry, ledger } from './work/ledger.ts'
 export { readOrder, type WorkOrder } from './work/order.ts'
 export { type Outbox, outbox, type Post, type PostKey } from './work/outbox.ts'
+export type { Repaired } from './work/repaired.ts'
 export type { Claim, Status, WorkResult } from './work/result.ts'
 export {
   type Evidence as WorkEvidence,
@@ -103,4 +105,4 @@ export {
   type Verdict,
   type WorkExit,
 } from './work/settle.ts'
-export { type Work, type WorkOptions, work } from './work/work.ts'
+export { type WorkOptions, work } from './work/work.ts'

@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { Fault, quote } from '../base/fault.ts'
+import { clip, Fault, quote } from '../base/fault.ts'
 import { adapters } from '../work/adapter.ts'
 import { activate, ledger } from '../work/ledger.ts'
 import { readOrder, type WorkOrder } from '../work/order.ts'
 import { outbox } from '../work/outbox.ts'
 import { work } from '../work/work.ts'
+import { namedWorker } from './adapter-file.ts'
+import { safe } from './draw.ts'
 import { duration } from './duration.ts'
 import { exits } from './exits.ts'
 import { printer } from './print.ts'
@@ -15,6 +17,7 @@ interface Flags {
   readonly order: string
   readonly outbox?: string
   readonly worker: string
+  readonly result?: string
   readonly activeRun?: string
   readonly activate?: boolean
   readonly audit?: string
@@ -26,11 +29,17 @@ interface Flags {
 const examples = `
 The Work is printed as JSON. The outbox holds comments/, archive/, ledger/, audit/ and journal.jsonl.
 
+A run that needs a human is still open: start the same order again, or hand in the result that a person wrote with
+--result. Either takes the place of the comment that asked for a human. A run with a status is closed: any other result
+of it is archived.
+
 Exit codes: 0 advanced, 5 needs a human, 6 archived, 2 bad usage, 1 the outbox, ledger or audit failed.
 
 Examples:
   $ sluice work --order order.json --outbox .outbox -- ./worker.sh
+  $ sluice work --order order.json --outbox .outbox --result fixed.json
   $ sluice work --order order.json --outbox .outbox --activate --worker codex
+  $ sluice work --order order.json --outbox .outbox --worker ./my-adapter.js
   $ sluice work --order order.json --worker text-cli --dry-run -- make review`
 
 /** `sluice work`: one worker, one result. */
@@ -44,7 +53,12 @@ export function workCommand(exit: (code: number) => void): Command {
     .argument('[command...]', 'the worker and its arguments, after -- (default: that of the worker type)')
     .requiredOption('--order <file>', 'the work order, as JSON')
     .option('--outbox <dir>', 'where comments, archive, ledger and audits are kept')
-    .option('--worker <type>', `how the worker is spoken to: ${types}`, 'script')
+    .option(
+      '--worker <type>',
+      `how the worker is spoken to: ${types}, or a module: ./my-adapter.js`,
+      'script',
+    )
+    .option('--result <file>', 'the result that a person wrote, JSON or headers: no worker is started')
     .option('--active-run <id>', "the run whose result counts (default: the ledger's, else the order's)")
     .option('--activate', "make the order's run the active one first")
     .option('--audit <dir>', 'where each run is recorded (default: audit/ in the outbox, else .audit)')
@@ -62,6 +76,7 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
   }
   const order = orderIn(flags.order)
   const template = flags.template === undefined ? undefined : fileText(flags.template)
+  const worker = flags.result === undefined ? await namedWorker(flags.worker) : undefined
   const runs = box === undefined ? undefined : ledger(join(box, 'ledger'))
   const stop = new AbortController()
   const onSignal = () => stop.abort()
@@ -70,7 +85,8 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
   try {
     if (flags.activate && runs && !dryRun) await activate(runs, order.issue_ref, order.run_id)
     const done = await work(order, {
-      worker: flags.worker,
+      worker,
+      result: flags.result,
       command,
       template,
       activeRunId: flags.activeRun,
@@ -81,6 +97,12 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
       signal: stop.signal,
     })
     await printer()(done)
+    if (flags.result !== undefined && done.verdict !== 'advance') {
+      const how = done.verdict === 'archive' ? 'is only archived' : 'does not count and changes nothing'
+      console.error(
+        `sluice: this result ${how}: ${done.reasons.map(({ message }) => safe(clip(message, 200))).join('; ')}`,
+      )
+    }
     return { advance: exits.good, 'needs-human': exits.needsHuman, archive: exits.archived }[done.verdict]
   } catch (error) {
     if (!Fault.is(error) || error.code === 'BAD_ORDER' || error.code === 'BAD_OPTION') throw error

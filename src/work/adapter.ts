@@ -64,7 +64,41 @@ export function findAdapter(type: string, own: readonly Adapter[] = []): Adapter
   const found = [...own, ...adapters].find((adapter) => adapter.type === type)
   if (found) return found
   const known = [...new Set([...own, ...adapters].map((adapter) => adapter.type))].join(', ')
-  throw new Fault('BAD_OPTION', `there is no worker type ${quote(type)}; known are ${known}`)
+  throw new Fault(
+    'BAD_OPTION',
+    `there is no worker type ${quote(type)}; known are ${known}; a module is named by its path`,
+  )
+}
+
+/**
+ * Makes sure that an adapter is one, wherever it came from: from a file of the user, or from a caller without types. Throws
+ * a `BAD_OPTION` Fault that says what is wrong.
+ */
+export function checkAdapter(value: unknown): Adapter {
+  const wrong = typeof value !== 'object' || value === null ? 'it is no object' : wrongField(value)
+  if (wrong !== undefined) throw new Fault('BAD_OPTION', `the adapter cannot be used: ${wrong}`)
+  return value as Adapter // every field was looked at
+}
+
+function wrongField(value: object): string | undefined {
+  const given = value as Record<string, unknown> // also of a class, whose methods are not its own
+  const isText = (found: unknown) => typeof found === 'string' && found !== ''
+  const rules: Record<string, [must: string, holds: (found: unknown) => boolean]> = {
+    type: ['a name', isText],
+    command: ['a list of strings', (found) => Array.isArray(found) && found.every(isText)],
+    orderFile: ['true or false', (found) => typeof found === 'boolean'],
+    args: ['a function', (found) => typeof found === 'function'],
+    env: ['a function', (found) => typeof found === 'function'],
+    json: ['a path or false', (found) => found === false || isText(found)],
+    text: ['a path or false', (found) => found === false || isText(found)],
+    engine: ['the name of an engine', isText],
+    trustConversation: ['true or false', (found) => typeof found === 'boolean'],
+  }
+  if (given['type'] === undefined) return 'it has no type'
+  for (const [key, [must, holds]] of Object.entries(rules)) {
+    if (given[key] !== undefined && !holds(given[key])) return `${key} must be ${must}`
+  }
+  return undefined
 }
 
 function agent(type: string, command: readonly string[]): Adapter {

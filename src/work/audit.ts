@@ -1,9 +1,10 @@
-import { access, mkdir, realpath, rename } from 'node:fs/promises'
+import { access, mkdir, readFile, realpath, rename } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Fault, type Note } from '../base/fault.ts'
 import { writeWhole } from '../sinks/durable.ts'
 import type { headerParser } from './headers.ts'
 import type { Source, Step, Verdict, WorkExit } from './settle.ts'
+import { withLock } from './short-lock.ts'
 
 /** What `work_audit.json` holds: how a verdict came about. */
 export interface WorkAudit {
@@ -34,8 +35,11 @@ export interface WorkAudit {
   readonly events: string | null
 }
 
-/** What became of a result: posted now, posted by an earlier attempt, archived, or there is no outbox. */
-export type Delivery = 'posted' | 'already posted' | 'archived' | 'none'
+/**
+ * What became of a result: posted now, put in the place of a comment that said needs-human, posted by an earlier
+ * attempt, archived, or not handed to an outbox.
+ */
+export type Delivery = 'posted' | 'replaced' | 'already posted' | 'archived' | 'none'
 
 export interface AuditPlace {
   readonly dir: string
@@ -47,7 +51,7 @@ export interface AuditPlace {
  * leads somewhere else, and nothing is written there.
  */
 export async function auditPlace(dir: string): Promise<AuditPlace> {
-  let first = true
+  let mine: string | undefined
   await mkdir(dir, { recursive: true }).catch(unusable)
   const fixed = await realpath(dir).catch(unusable)
   const path = join(fixed, 'work_audit.json')
@@ -55,9 +59,13 @@ export async function auditPlace(dir: string): Promise<AuditPlace> {
     dir: fixed,
     async write(audit) {
       if ((await realpath(resolve(dir)).catch(unusable)) !== fixed) unusable(new Error('it was moved'))
-      if (first) await setAside(fixed, path).catch(unusable)
-      first = false
-      await writeWhole(path, `${JSON.stringify(audit, null, 2)}\n`).catch(unusable)
+      const text = `${JSON.stringify(audit, null, 2)}\n`
+      // Another start of the same run, or a person with its result, may write here at the same time.
+      await withLock(join(fixed, 'work_audit.lock'), async () => {
+        if (mine === undefined) await setAside(fixed, path)
+        await writeWhole(mine === undefined ? path : await placeOf(fixed, path, mine), text)
+        mine = text
+      }).catch(unusable)
     },
   }
 }
@@ -69,6 +77,16 @@ async function setAside(dir: string, path: string): Promise<void> {
     const older = join(dir, `work_audit.${attempt}.json`)
     if (!(await exists(older))) return rename(path, older)
   }
+}
+
+/** Where an audit is that another start may have set aside since. */
+async function placeOf(dir: string, path: string, text: string): Promise<string> {
+  let older = path
+  for (let attempt = 1; await exists(older); attempt++) {
+    if ((await readFile(older, 'utf8')) === text) return older
+    older = join(dir, `work_audit.${attempt}.json`)
+  }
+  return path
 }
 
 function exists(path: string): Promise<boolean> {

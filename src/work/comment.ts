@@ -1,6 +1,7 @@
 import { clip, Fault, quote } from '../base/fault.ts'
 import type { WorkOrder } from './order.ts'
-import type { Settled } from './settle.ts'
+import type { Repaired } from './repaired.ts'
+import type { Settled, WorkExit } from './settle.ts'
 
 /**
  * The packaged template of a comment. Its head has the same keys as `work_result.txt`, so that a program
@@ -24,6 +25,24 @@ Why:
 Next step: {{next_step}}
 
 {{/needs_human}}
+{{#exit}}
+Ended: {{exit}}
+
+{{/exit}}
+{{#audit}}
+Audit: {{audit}}
+
+{{/audit}}
+{{#stderr}}
+End of stderr:
+{{stderr}}
+
+{{/stderr}}
+{{#repaired}}
+What repair would have read, which does not count:
+{{repaired}}
+
+{{/repaired}}
 {{#blocked_by}}
 Blocked by:
 {{blocked_by}}
@@ -55,9 +74,12 @@ export function renderComment(
   order: WorkOrder,
   worker: string,
   template: string = commentTemplate,
+  left: Left = {},
 ): string {
-  const { claim, reasons } = settled
+  const { claim, reasons, repaired } = settled
   const good = settled.verdict === 'advance'
+  // Where there is no result, that stderr is empty is worth telling, too.
+  const missing = left.exit !== undefined && reasons.some(({ code }) => code === 'WORK_NO_RESULT')
   const values: Record<Name, string> = {
     issue_ref: inline(order.issue_ref),
     run_id: inline(order.run_id),
@@ -75,12 +97,25 @@ export function renderComment(
     blocked_by: block(claim.blocked_by ?? ''),
     questions: (claim.questions ?? []).map(block).join('\n>\n'),
     summary: block(claim.summary ?? ''),
+    exit: good || !left.exit ? '' : exitWords(left.exit),
+    audit: good ? '' : inline(left.audit ?? ''),
+    stderr: good ? '' : block(left.stderr ?? '') || (missing ? '> (nothing)' : ''),
+    repaired: good || !repaired ? '' : shown(repaired),
   }
   // Values are put in once and never read as template again.
   const filled = piecesOf(template)
     .filter(({ section }) => section === undefined || values[section] !== '')
     .map(({ text, name }) => text + (name === undefined ? '' : values[name]))
   return `${filled.join('').trimEnd()}\n`
+}
+
+/** What a run left beside its result, for the person who takes over. */
+export interface Left {
+  readonly exit?: WorkExit | undefined
+  /** The last lines of stderr. */
+  readonly stderr?: string | undefined
+  /** Where the audit of the run is. */
+  readonly audit?: string | undefined
 }
 
 /** Throws at once if a template cannot be filled, whatever the verdict will be: before any worker was started. */
@@ -105,6 +140,10 @@ const names = [
   'blocked_by',
   'questions',
   'summary',
+  'exit',
+  'audit',
+  'stderr',
+  'repaired',
 ] as const
 type Name = (typeof names)[number]
 
@@ -158,15 +197,29 @@ function misplaced(found: string, why: string): Fault {
 function nextStep({ reasons, source }: Settled): string {
   const codes = new Set(reasons.map(({ code }) => code))
   if (codes.has('SPAWN_FAILED'))
-    return 'check that the command of the worker exists and can run, then run it again.'
+    return 'check that the command of the worker exists and can run, then run the order again.'
   if (codes.has('WORK_INTERRUPTED'))
-    return 'look at what the worker left in the repository, then run it again or finish by hand.'
+    return `look at what the worker left in the repository, then run the order again, or finish by hand and ${handIn}.`
   if (codes.has('WORK_NO_RESULT'))
-    return 'read the output of the worker; run it again, or write the result by hand.'
-  if (codes.has('WORK_UNTRUSTED')) return 'check what the worker claims, then write the result file by hand.'
+    return `read the output of the worker, then run the order again, or write the result by hand and ${handIn}.`
+  if (codes.has('WORK_UNTRUSTED'))
+    return `check what the worker claims, then write the result by hand and ${handIn}.`
   if (codes.has('WORK_FILE_REFUSED'))
-    return 'look at the result file before touching it: it is not a plain file.'
-  return `correct the ${source === 'text' ? 'work_result.txt' : 'work_result.json'} of the worker by hand, or run it again.`
+    return `look at the result file before touching it: it is not a plain file. Then run the order again, or write the result to another file and ${handIn}.`
+  return `correct the ${source === 'text' ? 'text' : 'JSON'} result and ${handIn}, or run the order again.`
+}
+
+const handIn = 'hand it in (sluice work --order ORDER --outbox DIR --result FILE)'
+
+function exitWords({ code, signal, ended }: WorkExit): string {
+  if (ended !== undefined && code === null && signal === null) return `none: the worker was ${ended}`
+  const how = signal === null ? `exit code ${code ?? 'unknown'}` : `signal ${inline(signal)}`
+  return ended === undefined ? how : `${how} (${ended})`
+}
+
+function shown({ claim, changes }: Repaired): string {
+  const how = changes.length === 0 ? '' : `\n>\n> Changed: ${inline(changes.join(', '))}`
+  return block(JSON.stringify(claim, null, 2)) + how
 }
 
 /** One line, without anything that a terminal, a log or a Markdown page would act on. */

@@ -1,3 +1,4 @@
+import { Fault, type Note, quote } from '../base/fault.ts'
 import type { Delivery } from './audit.ts'
 import { conclude, type Ledger, type LedgerEntry } from './ledger.ts'
 import { digestOf, type Outbox, type Post } from './outbox.ts'
@@ -10,40 +11,92 @@ interface Done extends Settled {
   readonly comment?: string
 }
 
+/** What the outbox did and, if the run has another result already, the reason why this one does not count. */
+export interface Delivered {
+  readonly delivery: Delivery
+  readonly late?: Note
+}
+
 /**
  * Hands a settled run to the outbox and notes its state in the ledger.
  *
  * Every step may be the last one before a crash, and every step can be taken again: the outbox posts a run
- * once, and the ledger only moves while the run is still the active one. A second, different result of a
- * run that has its comment is archived, and the ledger gets the state that stands in that comment: the attempt
- * that posted it may not have lived to note it.
+ * once, and the ledger only moves while the run is still the active one. A comment that says needs-human is open: the
+ * next result of the run, of a worker or of a person, takes its place. One that tells a status is final: a second,
+ * different result is archived, and the ledger gets the state that the comment tells: the attempt that posted it may
+ * not have lived to note it.
+ *
+ * `told` is what a comment for a human shows beside the result (exit, stderr): with other news it is another comment.
  */
 export async function deliver(
   done: Done,
   outbox: Outbox,
-  options: { readonly ledger: Ledger | undefined; readonly maxOutboxWait: number },
-): Promise<Delivery> {
+  options: {
+    readonly ledger: Ledger | undefined
+    readonly maxOutboxWait: number
+    readonly told?: unknown
+  },
+): Promise<Delivered> {
   const { issue_ref, run_id, verdict, claim, reasons } = done
   const state: LedgerEntry['state'] =
     verdict === 'advance' ? (done.result?.status ?? 'needs-human') : 'needs-human'
   // What the result says, not how the comment looks: a changed template makes no second result.
-  const hash = digestOf([verdict, claim, reasons.map(({ code }) => code)])
+  const hash = digestOf(
+    verdict === 'needs-human'
+      ? [verdict, claim, reasons, options.told ?? null]
+      : [verdict, claim, reasons.map(({ code }) => code)],
+  )
   const digest = verdict === 'archive' ? hash : `${hash}-${state}`
   const post: Post = { issue_ref, run_id, digest, comment: done.comment ?? '', work: done }
   const wait = <T>(ask: () => Promise<T>) => within(ask, 'the outbox', 'OUTBOX_FAILED', options.maxOutboxWait)
   if (verdict === 'archive') {
     await wait(() => outbox.archive(post))
-    return 'archived'
+    return { delivery: 'archived' }
   }
-  const standing = (await wait(() => outbox.find(post))) ?? (await wait(() => outbox.post(post)))
-  const posted = standing === undefined ? { hash, state } : split(standing)
-  const same = posted.hash === hash
-  if (!same) await wait(() => outbox.archive(post))
-  const reached = same ? state : posted.state
+  const { delivery, posted } = await settleWith(outbox, post, hash, wait)
+  const late = delivery === 'archived' ? twice(run_id, posted) : undefined
+  if (late) {
+    const work = { ...done, verdict: 'archive', reasons: [late, ...reasons] }
+    await wait(() => outbox.archive({ ...post, work }))
+  }
+  const reached = late ? posted : state
   if (options.ledger && reached) await conclude(options.ledger, issue_ref, run_id, reached)
-  if (!same) return 'archived'
-  return standing === undefined ? 'posted' : 'already posted'
+  return { delivery, ...(late ? { late } : {}) }
 }
+
+function twice(runId: string, state: string | undefined): Note {
+  const comment = state === undefined ? 'a comment' : `a comment with the status ${state}`
+  const message = `the run ${quote(runId)} has ${comment}, so this other result is archived`
+  return { code: 'WORK_RESULT_TWICE', message }
+}
+
+/** Posts, or finds out why not. Another process may post or replace at any moment: then its comment is looked at. */
+async function settleWith(
+  outbox: Outbox,
+  post: Post,
+  hash: string,
+  wait: <T>(ask: () => Promise<T>) => Promise<T>,
+): Promise<{ delivery: Delivery; posted?: LedgerEntry['state'] | undefined }> {
+  let standing = await wait(() => outbox.find(post))
+  for (let turn = 0; turn < MAX_TURNS; turn++) {
+    const found = standing === undefined ? undefined : split(standing)
+    if (found?.hash === hash) return { delivery: 'already posted' }
+    if (found && found.state !== 'needs-human') return { delivery: 'archived', posted: found.state }
+    const ask = standing === undefined ? post : { ...post, replaces: standing }
+    const now = await wait(() => outbox.post(ask))
+    if (now === undefined) return { delivery: standing === undefined ? 'posted' : 'replaced' }
+    // A tracker that cannot edit keeps what it has.
+    if (now === standing) return { delivery: 'archived', posted: found?.state }
+    standing = now
+  }
+  throw new Fault(
+    'OUTBOX_FAILED',
+    `the comment of ${quote(post.run_id)} changed ${MAX_TURNS} times meanwhile`,
+  )
+}
+
+/** So often another process may be faster. */
+const MAX_TURNS = 100
 
 const states = ['ok', 'fail', 'blocked', 'needs-human'] as const satisfies readonly LedgerEntry['state'][]
 

@@ -1,7 +1,9 @@
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Fault } from '../base/fault.ts'
+import { Fault, quote } from '../base/fault.ts'
+import { codeOf } from '../sinks/disk-fault.ts'
 import { writeWhole } from '../sinks/durable.ts'
+import { readPlain } from '../sinks/plain-file.ts'
 import { digestOf } from './outbox.ts'
 import type { Status } from './result.ts'
 import { within } from './within.ts'
@@ -49,13 +51,18 @@ export function ledger(dir: string): Ledger {
   const folder = (issueRef: string) => join(dir, digestOf(issueRef).slice(0, 32))
 
   async function read(issueRef: string): Promise<LedgerEntry | undefined> {
-    for (;;) {
-      const version = (await versions(folder(issueRef)))[0]
+    for (let turn = 0; turn < MAX_TURNS; turn++) {
+      const version = (await versions(dir, folder(issueRef)))[0]
       if (version === undefined) return undefined
-      const text = await readFile(join(folder(issueRef), nameOf(version)), 'utf8').catch(absent)
-      // Gone: newer versions were made meanwhile, and the old one was cleared away.
-      if (text !== undefined) return parseEntry(text, issueRef)
+      const path = join(folder(issueRef), nameOf(version))
+      try {
+        return parseEntry(readPlain(path, MAX_ENTRY), issueRef, version)
+      } catch (error) {
+        // Gone: newer versions were made meanwhile, and the old one was cleared away.
+        if (codeOf(error) !== 'ENOENT') throw foreign(path, error)
+      }
     }
+    throw stuck('lost the entry that it lists')
   }
 
   return {
@@ -63,14 +70,16 @@ export function ledger(dir: string): Ledger {
     async swap(issueRef, version, next) {
       const entry: LedgerEntry = { issue_ref: issueRef, ...next, version: version + 1 }
       const path = folder(issueRef)
+      const newestIn = async () => (await versions(dir, path))[0] ?? 0
       try {
-        if (((await versions(path))[0] ?? 0) !== version) return undefined
+        if ((await newestIn()) !== version) return undefined
+        if (version >= MAX_VERSION) throw new Error('its versions are used up')
         if (!(await writeWhole(join(path, nameOf(entry.version)), JSON.stringify(entry), true)))
           return undefined
-        const newest = (await versions(path))[0] ?? 0
+        const newest = await newestIn()
         // Others may have gone so far on that our name was used and cleared away before we took it.
         if (newest >= entry.version + KEPT) return undefined
-        await clear(path, newest)
+        await clear(dir, path, newest)
       } catch (error) {
         unusable(error)
       }
@@ -97,12 +106,13 @@ export async function activate(runs: Ledger, issueRef: string, runId: string): P
     const next = await runs.swap(issueRef, entry?.version ?? 0, { run_id: runId, state })
     if (next) return next
   }
-  throw stuck()
+  throw stuck('refused a change')
 }
 
 /**
- * Notes how a run ended, if it is still the active one, or if nobody has made any run of its issue the
- * active one. Never touches the entry of another run that was.
+ * Notes how a run ended, if it is still the active one, or if no run of its issue was made the active one. Never
+ * touches the entry of another run that was. A run that has its status keeps it: `needs-human` comes before, and who
+ * notes it late was overtaken by the result that a person gave.
  */
 export async function conclude(
   runs: Ledger,
@@ -113,7 +123,8 @@ export async function conclude(
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     const entry = await runs.read(issueRef)
     if ((activeIn(entry) ?? runId) !== runId) return entry
-    if (entry?.run_id === runId && entry.state === state) return entry
+    if (entry?.run_id === runId && (entry.state === state || (state === 'needs-human' && isFinal(entry))))
+      return entry
     const next = await runs.swap(issueRef, entry?.version ?? 0, {
       run_id: runId,
       state,
@@ -121,7 +132,11 @@ export async function conclude(
     })
     if (next) return next
   }
-  throw stuck()
+  throw stuck('refused a change')
+}
+
+function isFinal({ state }: LedgerEntry): boolean {
+  return state !== 'active' && state !== 'needs-human'
 }
 
 /** The run that was made the active one, if one was. */
@@ -132,8 +147,8 @@ export function activeIn(entry: LedgerEntry | undefined): string | undefined {
 /** So often somebody else may be faster; more is a ledger that never takes a change. */
 const MAX_TURNS = 1000
 
-function stuck(): Fault {
-  return new Fault('LEDGER_FAILED', `the ledger refused a change ${MAX_TURNS} times`)
+function stuck(what: string): Fault {
+  return new Fault('LEDGER_FAILED', `the ledger ${what} ${MAX_TURNS} times`)
 }
 
 /** A ledger of somebody else: it may throw anything, or never answer. */
@@ -146,33 +161,72 @@ export function boundedLedger(runs: Ledger, ms: number): Ledger {
 }
 
 const nameOf = (version: number) => `${String(version).padStart(9, '0')}.json`
+const MAX_VERSION = 999_999_999
+/** Names of an issue and a run, and a word: an entry is never this large. */
+const MAX_ENTRY = 16 * 1024
 
 /** The versions that are there, newest first. */
-async function versions(path: string): Promise<number[]> {
-  const names = (await readdir(path).catch(absent)) ?? []
+async function versions(dir: string, path: string): Promise<number[]> {
+  const names = await readdir(path).catch(async (error) => {
+    if (codeOf(error) !== 'ENOENT') throw foreign(path, error)
+    // A link to nowhere looks absent, too, but nothing can be written there when the work is done.
+    for (const place of [dir, path]) {
+      if (await lstat(place).then((stats) => stats.isSymbolicLink(), absent)) throw foreign(place, error)
+    }
+    return []
+  })
   return names
     .filter((name) => /^\d{9}\.json$/.test(name))
     .map((name) => Number(name.slice(0, 9)))
     .sort((a, b) => b - a)
 }
 
-async function clear(path: string, newest: number): Promise<void> {
-  for (const version of await versions(path)) {
+async function clear(dir: string, path: string, newest: number): Promise<void> {
+  for (const version of await versions(dir, path)) {
     if (version <= newest - KEPT) await rm(join(path, nameOf(version)), { force: true })
   }
 }
 
-function parseEntry(text: string, issueRef: string): LedgerEntry {
+const states: readonly unknown[] = [
+  'active',
+  'ok',
+  'fail',
+  'blocked',
+  'needs-human',
+] satisfies LedgerEntry['state'][]
+
+function parseEntry(text: string, issueRef: string, version: number): LedgerEntry {
   const entry: LedgerEntry = JSON.parse(text)
-  if (entry.issue_ref !== issueRef || typeof entry.run_id !== 'string')
-    throw new Error('not an entry of this issue')
+  const known = entry.issue_ref === issueRef && entry.version === version && states.includes(entry.state)
+  if (!known || typeof entry.run_id !== 'string') throw new Error('not an entry of this issue and version')
   return entry
 }
 
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
+function absent(error: unknown): undefined {
+  if (codeOf(error) !== 'ENOENT') throw error
+}
+
+/** Something of somebody else in the place of an entry: it is never guessed around, and never written over. */
+function foreign(path: string, cause: unknown): Fault {
+  const why = codeOf(cause) ?? (cause instanceof SyntaxError ? 'not JSON' : (cause as Error).message)
+  const hint = Object.hasOwn(hints, why) ? hints[why] : why
+  return new Fault(
+    'LEDGER_FAILED',
+    `the ledger cannot use ${quote(path, 200)} (${hint}); look at it and move it away`,
+    { cause },
+  )
+}
+
+const hints: Record<string, string> = {
+  ELOOP: 'a symbolic link',
+  ENOENT: 'a symbolic link to nowhere',
+  EFTYPE: 'no plain file',
+  EFBIG: 'too large for an entry',
+  ENOTDIR: 'no directory',
+  ENXIO: 'no plain file',
 }
 
 function unusable(error: unknown): never {
+  if (Fault.is(error)) throw error
   throw new Fault('LEDGER_FAILED', 'the ledger of active runs cannot be read or written', { cause: error })
 }

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto'
-import { open, readFile } from 'node:fs/promises'
+import fs from 'node:fs'
+import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Fault } from '../base/fault.ts'
+import { Fault, quote } from '../base/fault.ts'
+import { codeOf } from '../sinks/disk-fault.ts'
 import { appendLine, writeWhole } from '../sinks/durable.ts'
+import { openPlain } from '../sinks/plain-file.ts'
+import { withLock } from './short-lock.ts'
 
 /** Who a comment belongs to: a run has one comment on its issue. */
 export interface PostKey {
@@ -18,13 +22,19 @@ export interface Post extends PostKey {
   readonly comment: string
   /** The settled work, for the archive. */
   readonly work: unknown
+  /**
+   * The digest of a comment of this run that says needs-human. This one takes its place, if that is still the comment
+   * of the run.
+   */
+  readonly replaces?: string
 }
 
 /**
  * Where results are written back to. Three functions, so that any tracker can be plugged in.
  *
  * `post` must be idempotent by `issue_ref` + `run_id`: if there is a comment of that run already, it
- * changes nothing and answers with its digest.
+ * changes nothing and answers with its digest. The one exception is `post.replaces`: a comment with exactly that
+ * digest is replaced. A tracker that cannot edit a comment ignores `replaces`, and the new result is archived.
  *
  * @example
  * const tracker: Outbox = {
@@ -36,7 +46,7 @@ export interface Post extends PostKey {
 export interface Outbox {
   /** The digest of the result that was posted for this run, if one was. */
   find(key: PostKey): Promise<string | undefined>
-  /** Posts a comment, or answers with the digest of the one that was faster. */
+  /** Posts a comment, or puts it in the place of `replaces`; else answers with the digest of the one that is there. */
   post(post: Post): Promise<string | undefined>
   /** Keeps a result aside, without a comment. */
   archive(post: Post): Promise<void>
@@ -45,8 +55,8 @@ export interface Outbox {
 /**
  * An outbox in a directory: `comments/` has one file per run, `archive/` what does not count, and
  * `journal.jsonl` one line for each. A comment is there whole or not at all, and the first process to give
- * it its name wins. After a crash between comment and journal, the next attempt adds the missing line; in a
- * race it may stand there twice, with the same `id`.
+ * it its name wins. Only a comment that says needs-human is ever replaced, in place. After a crash between comment and
+ * journal, the next attempt adds the missing line; in a race it may be there twice, with the same `id`.
  *
  * @example
  * await work(order, { worker: 'json-cli', command: ['./worker'], outbox: outbox('.outbox') })
@@ -55,69 +65,148 @@ export function outbox(dir: string): Outbox {
   const journal = join(dir, 'journal.jsonl')
   const place = (key: PostKey) => join(dir, 'comments', `${fileName(key)}.md`)
 
-  async function standing(key: PostKey): Promise<string | undefined> {
-    const text = await readFile(place(key), 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return undefined
-      throw new Fault('OUTBOX_FAILED', `the comment of ${key.run_id} cannot be read`, { cause: error })
-    })
-    return text === undefined ? undefined : (head.exec(text.slice(0, 200))?.[1] ?? 'unknown')
+  /** The comment of a run, as far as it tells what it is. */
+  function standing(key: PostKey): Standing | undefined {
+    try {
+      const found = head.exec(startOf(place(key)))
+      return found
+        ? { digest: found[1]!, revision: Number(found[2] ?? 1) }
+        : { digest: 'unknown', revision: 1 }
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined
+      throw unfit(place(key), error)
+    }
   }
 
   /** Writes a file under a free name, then its line. False if the name was taken. */
-  async function keep(kind: 'comment' | 'archive', post: Post, path: string, text: string): Promise<boolean> {
+  async function keep(kind: Kind, post: Post, path: string, text: string): Promise<boolean> {
     try {
       const won = await writeWhole(path, text, true)
       if (won) await record(kind, post)
       return won
     } catch (error) {
-      throw new Fault('OUTBOX_FAILED', `the outbox cannot keep the result of ${post.run_id}`, {
-        cause: error,
-      })
+      throw unkept(post, error)
     }
   }
 
-  async function record(kind: 'comment' | 'archive', { issue_ref, run_id, digest }: Posted): Promise<void> {
-    const id = idOf(kind, { issue_ref, run_id, digest })
-    const entry = { id, kind, ts: new Date().toISOString(), issue_ref, run_id, digest }
+  async function record(kind: Kind, posted: Posted): Promise<void> {
+    const { issue_ref, run_id, digest } = posted
+    const entry = { id: idOf(kind, posted), kind, ts: new Date().toISOString(), issue_ref, run_id, digest }
     await appendLine(journal, JSON.stringify(entry))
   }
 
   /** Adds the line that an attempt before us did not live to write. */
-  async function complete(kind: 'comment' | 'archive', posted: Posted): Promise<void> {
+  async function complete(kind: Kind, posted: Posted): Promise<void> {
     const start = `{"id":"${idOf(kind, posted)}",`
-    const file = await open(journal).catch(() => undefined)
+    // A FIFO in its place must not be waited for.
+    const flags = fs.constants.O_RDONLY | fs.constants.O_NONBLOCK
+    const file = await open(journal, flags).catch((error) => {
+      if (codeOf(error) !== 'ENOENT') throw unfit(journal, error)
+    })
     try {
-      if (file)
-        for await (const line of file.readLines({ autoClose: false })) if (line.startsWith(start)) return
+      if (file && !(await file.stat()).isFile()) throw unfit(journal, new Error('it is no plain file'))
+      if (file) {
+        for await (const line of file.readLines({ autoClose: false }))
+          if (line.startsWith(start) && isWhole(line)) return
+      }
     } finally {
       await file?.close()
     }
     await record(kind, posted)
   }
 
+  /** Edits a comment, one process at a time. */
+  async function replace(post: Post): Promise<string | undefined> {
+    const locks = join(dir, 'locks')
+    try {
+      await mkdir(locks, { recursive: true })
+      return await withLock(join(locks, `${fileName(post)}.lock`), async () => {
+        const now = standing(post)
+        if (now && now.digest !== post.replaces) return now.digest
+        const posted = { ...post, revision: (now?.revision ?? 0) + 1 }
+        await writeWhole(place(post), textOf(posted))
+        await record('comment', posted)
+        return undefined
+      })
+    } catch (error) {
+      throw Fault.is(error) && error.code === 'OUTBOX_FAILED' ? error : unkept(post, error)
+    }
+  }
+
   return {
     async find(key) {
-      const digest = await standing(key)
-      if (digest !== undefined) await complete('comment', { ...key, digest })
-      return digest
+      const found = standing(key)
+      if (found) await complete('comment', { ...key, ...found })
+      return found?.digest
     },
     async post(post) {
-      const text = `<!-- sluice-work ${post.digest} -->\n${post.comment}`
-      return (await keep('comment', post, place(post), text)) ? undefined : standing(post)
+      if (post.replaces !== undefined) return replace(post)
+      if (await keep('comment', post, place(post), textOf(post))) return undefined
+      // The name is taken: undefined would say that the comment was posted.
+      return standing(post)?.digest ?? 'unknown'
     },
     async archive(post) {
       const path = join(dir, 'archive', `${fileName(post)}-${post.digest.slice(0, 16)}.json`)
-      const won = await keep('archive', post, path, `${JSON.stringify(post.work, null, 2)}\n`)
-      if (!won) await complete('archive', post)
+      if (await keep('archive', post, path, `${JSON.stringify(post.work, null, 2)}\n`)) return
+      try {
+        fs.closeSync(openPlain(path))
+      } catch (error) {
+        throw unfit(path, error)
+      }
+      await complete('archive', post)
     },
   }
 }
 
-type Posted = PostKey & Pick<Post, 'digest'>
+type Kind = 'comment' | 'archive'
 
-const idOf = (kind: string, posted: Posted) => `${kind}:${fileName(posted)}:${posted.digest.slice(0, 16)}`
+/** Which comment a run has; each time it is replaced, its revision counts up. */
+interface Standing {
+  readonly digest: string
+  readonly revision: number
+}
 
-const head = /^<!-- sluice-work ([0-9a-f]{64}(?:-[a-z-]{1,20})?) -->\n/
+type Posted = PostKey & Pick<Post, 'digest'> & { readonly revision?: number }
+
+const idOf = (kind: Kind, { digest, revision = 1, ...key }: Posted) =>
+  `${kind}:${fileName(key)}:${digest.slice(0, 16)}${revision > 1 ? `:${revision}` : ''}`
+
+const textOf = ({ digest, comment, revision = 1 }: Post & Posted) =>
+  `<!-- sluice-work ${digest}${revision > 1 ? ` ${revision}` : ''} -->\n${comment}`
+
+const head = /^<!-- sluice-work ([0-9a-f]{64}(?:-[a-z-]{1,20})?)(?: (\d{1,9}))? -->\n/
+
+/** A writer that was killed in mid-line may have left the beginning of one. */
+function isWhole(line: string): boolean {
+  try {
+    JSON.parse(line)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The first bytes of a plain file, in which a head lies. */
+function startOf(path: string): string {
+  const fd = openPlain(path)
+  try {
+    const bytes = Buffer.alloc(200)
+    return bytes.toString('latin1', 0, fs.readSync(fd, bytes, 0, bytes.length, 0))
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+function unkept({ run_id }: Post, cause: unknown): Fault {
+  return new Fault('OUTBOX_FAILED', `the outbox cannot keep the result of ${quote(run_id)}`, { cause })
+}
+
+function unfit(path: string, cause: unknown): Fault {
+  const why = codeOf(cause) ?? 'unreadable'
+  return new Fault('OUTBOX_FAILED', `the outbox cannot use ${quote(path, 200)} (${why}); look at it`, {
+    cause,
+  })
+}
 
 /** A name that any file system takes: what people recognise, then a hash that keeps names apart. */
 export function fileName({ issue_ref, run_id }: PostKey): string {

@@ -1,8 +1,10 @@
-import { type Note, quote } from '../base/fault.ts'
+import { clip, type Note, quote } from '../base/fault.ts'
 import { doubledKey } from './doubled.ts'
 import type { Found } from './file.ts'
 import { findAnchors, readHeaders } from './headers.ts'
+import { jsonAnchors } from './json-anchors.ts'
 import type { WorkOrder } from './order.ts'
+import { type Repaired, repairOf } from './repaired.ts'
 import { type Checked, type Claim, check, fieldsOf, type WorkResult } from './result.ts'
 
 /** Where a result came from, best first. */
@@ -20,6 +22,8 @@ export interface WorkExit {
 export interface Evidence {
   readonly json?: Found | undefined
   readonly text?: Found | undefined
+  /** What the files are called in messages. @default work_result.json and work_result.txt */
+  readonly names?: { readonly json: string; readonly text: string } | undefined
   /** The payload in the agent's last message, and whether the adapter was configured to trust it. */
   readonly conversation?: { readonly payload: unknown; readonly trusted: boolean } | undefined
   /** Bounded output of the process, only looked at when there is nothing else. */
@@ -50,6 +54,8 @@ export interface Settled {
   /** What the worker said, as far as it can be read. */
   readonly claim: Claim
   readonly source?: Source
+  /** What repair would have read in a JSON file that is broken: shown to the person who takes over, and no more. */
+  readonly repaired?: Repaired
   /** Every source in the order it was tried. */
   readonly tried: readonly Step[]
 }
@@ -59,7 +65,8 @@ export interface Settled {
  *
  * - A result of another run than the active one is only archived, whatever else it says.
  * - A missing, wrong or doubled field, a broken file or no file at all needs a human.
- * - What the worker merely said (its output, its last words) never advances by itself.
+ * - What the worker merely said (its output, its last words) never advances by itself, and it never archives either: a
+ *   log may name any run.
  *
  * @example
  * settle({ json: { state: 'read', text, bytes: text.length } }, order, 'run-7').verdict // 'advance'
@@ -71,7 +78,8 @@ export function settle(evidence: Evidence, order: WorkOrder, activeRunId: string
   const reasons = [...found.reasons, ...doubts(found, evidence, order)]
   const late = lateness(found.claim, order, activeRunId)
   if (late) reasons.unshift(late)
-  const verdict = late ? 'archive' : reasons.length > 0 || !found.result ? 'needs-human' : 'advance'
+  const archived = late !== undefined && (order.run_id !== activeRunId || !found.untrusted)
+  const verdict = archived ? 'archive' : reasons.length > 0 || !found.result ? 'needs-human' : 'advance'
   const { code, signal } = evidence.exit ?? { code: 0, signal: null }
   if (found.claim.status === 'ok' && code !== 0 && code !== null && signal === null) {
     const message = `the result says ok, but the worker exited with ${code}`
@@ -84,12 +92,19 @@ export function settle(evidence: Evidence, order: WorkOrder, activeRunId: string
     ...(found.result ? { result: found.result } : {}),
     claim: found.claim,
     ...(found.source ? { source: found.source } : {}),
+    ...(found.repaired ? { repaired: found.repaired } : {}),
     tried,
   }
 }
 
-interface Best extends Checked {
+interface Read extends Checked {
+  readonly repaired?: Repaired | undefined
+}
+
+interface Best extends Read {
   readonly source?: Source
+  /** True if it was only said. */
+  readonly untrusted?: boolean
 }
 
 /** Takes the first source that is there, good or bad: a broken better one never falls to a lesser one. */
@@ -99,13 +114,14 @@ function best(evidence: Evidence, tried: Step[], notes: Note[]): Best {
     ['json', evidence.json, fromJson],
     ['text', evidence.text, fromText],
   ] as const
+  const names = evidence.names ?? { json: 'work_result.json', text: 'work_result.txt' }
   for (const [source, file, read] of files) {
-    const name = `work_result.${source === 'json' ? 'json' : 'txt'}`
+    const name = clip(names[source], 100)
     if (file === undefined || file.state === 'absent') tried.push({ source, outcome: 'absent' })
     else if (file.state === 'stale') {
       tried.push({ source, outcome: 'stale' })
       notes.push({ code: 'WORK_FILE_STALE', message: `${name} is older than the run` })
-    } else if (taken) tried.push({ source, outcome: 'not read', message: 'work_result.json comes first' })
+    } else if (taken) tried.push({ source, outcome: 'not read', message: `${names.json} comes first` })
     else if (file.state === 'refused') {
       tried.push({ source, outcome: 'refused', message: file.message })
       taken = {
@@ -113,19 +129,19 @@ function best(evidence: Evidence, tried: Step[], notes: Note[]): Best {
         claim: {},
         reasons: [{ code: 'WORK_FILE_REFUSED', message: `${name} ${file.message}` }],
       }
-    } else taken = note(source, read(file.text), tried)
+    } else taken = note(source, read(file.text, name), tried)
   }
   if (taken) return taken
   return fromConversation(evidence, tried) ?? fromOutput(evidence, tried)
 }
 
-function fromJson(text: string): Checked {
+function fromJson(text: string, name: string): Read {
   let value: unknown
   try {
     value = JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text)
   } catch (error) {
-    const message = `work_result.json is not JSON: ${quote((error as Error).message, 100)}`
-    return { claim: {}, reasons: [{ code: 'WORK_RESULT_BROKEN', message }] }
+    const message = `${name} is not JSON: ${quote((error as Error).message, 100)}`
+    return { claim: {}, reasons: [{ code: 'WORK_RESULT_BROKEN', message }], repaired: repairOf(text) }
   }
   const { fields, reasons } = fieldsOf(value)
   const doubled = doubledKey(text)
@@ -154,29 +170,31 @@ function fromConversation(evidence: Evidence, tried: Step[]): Best | undefined {
   const { payload, trusted } = evidence.conversation
   const { fields, reasons } = fieldsOf(payload)
   const said = note('conversation', withReasons(check(fields), reasons), tried)
-  return trusted ? said : distrust(said, 'the result only stands in what the agent said')
+  return trusted ? said : distrust(said, 'the result is only in what the agent said')
 }
 
 /** Scenario C of the seed: only a log. A few anchors help the person who takes over, and that is all. */
 function fromOutput(evidence: Evidence, tried: Step[]): Best {
-  const anchors = findAnchors(evidence.stdout ?? '')
-  for (const [field, value] of findAnchors(evidence.stderr ?? '')) {
-    if (!anchors.has(field)) anchors.set(field, value)
+  const { fields, reasons } = jsonAnchors(evidence.stdout ?? '')
+  for (const output of [evidence.stdout, evidence.stderr]) {
+    for (const [field, value] of findAnchors(output ?? '')) {
+      if (!fields.has(field)) fields.set(field, value)
+    }
   }
-  if (anchors.size === 0) {
+  if (fields.size === 0) {
     tried.push({ source: 'output', outcome: 'absent' })
     return { claim: {}, reasons: [{ code: 'WORK_NO_RESULT', message: 'there is no result of this run' }] }
   }
-  const said = note('output', check(anchors), tried)
-  return distrust(said, 'the result only stands in the output of the process')
+  const said = note('output', withReasons(check(fields), reasons), tried)
+  return distrust(said, 'the result is only in the output of the process')
 }
 
 function distrust(said: Best, message: string): Best {
   const { result: _, ...rest } = said
-  return { ...rest, reasons: [{ code: 'WORK_UNTRUSTED', message }, ...said.reasons] }
+  return { ...rest, untrusted: true, reasons: [{ code: 'WORK_UNTRUSTED', message }, ...said.reasons] }
 }
 
-function note(source: Source, checked: Checked, tried: Step[]): Best {
+function note(source: Source, checked: Read, tried: Step[]): Best {
   const first = checked.reasons[0]
   const broken = checked.reasons.some(({ code }) => code === 'WORK_RESULT_BROKEN')
   tried.push({

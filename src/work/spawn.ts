@@ -1,6 +1,7 @@
 import { mkdtemp, open, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Fault, quote } from '../base/fault.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines.ts'
@@ -48,10 +49,9 @@ export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
   const recorded = options.audit !== false
   const dir = options.audit || (await mkdtemp(join(tmpdir(), 'work-run-')))
   try {
-    const { place, running } = await begin(dir, options)
+    const { place, running, said } = await attempt(dir, options)
     const stopped = options.signal?.aborted ? 'aborted' : 'not started'
     if (!running) return { ...nothing(stopped), place: recorded ? place : undefined }
-    const said = await listen(running, options.engine !== undefined)
     const end = await running.end.catch(cannotStart)
     const names = fileNames(running.attempt)
     return {
@@ -65,6 +65,32 @@ export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
     if (!recorded) await rm(dir, { recursive: true, force: true })
   }
 }
+
+/**
+ * Runs it once. Right after the recorder of an earlier attempt was killed, it is not known yet whether its worker still
+ * writes: nothing is started then, so it can be tried again a moment later.
+ */
+async function attempt(
+  dir: string,
+  options: SpawnOptions,
+): Promise<{ place: AuditPlace; running?: Run; said?: Spawned['said'] }> {
+  for (let turn = 1; ; turn++) {
+    const { place, running } = await begin(dir, options)
+    if (!running) return { place }
+    try {
+      const said = await listen(running, options.engine !== undefined)
+      return { place, running, ...(said ? { said } : {}) }
+    } catch (error) {
+      const held = Fault.is(error) && error.code === 'JOURNAL_LOCKED'
+      if (!held || turn === MAX_WAITS || options.signal?.aborted) throw error
+      await running.end.catch(() => {})
+      await delay(250)
+    }
+  }
+}
+
+/** Two seconds: a worker without a known number counts as gone when its logs have rested for one. */
+const MAX_WAITS = 9
 
 /** Starts in a directory of its own: another process may be at the same run, in the same place. */
 async function begin(dir: string, options: SpawnOptions): Promise<{ place: AuditPlace; running?: Run }> {

@@ -1,24 +1,30 @@
 import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, normalize, sep } from 'node:path'
-import { codes, Fault, quote } from '../base/fault.ts'
-import { type Adapter, findAdapter } from './adapter.ts'
-import type { Delivery, WorkAudit } from './audit.ts'
-import { checkTemplate, commentTemplate, renderComment } from './comment.ts'
-import { deliver } from './deliver.ts'
+import { Fault, quote } from '../base/fault.ts'
+import { type Adapter, checkAdapter, findAdapter } from './adapter.ts'
+import { auditPlace } from './audit.ts'
+import { BY_HAND, readByHand } from './by-hand.ts'
+import { checkTemplate, commentTemplate } from './comment.ts'
 import { before, readResult } from './file.ts'
-import { headerParser } from './headers.ts'
-import { activeIn, boundedLedger, type Ledger } from './ledger.ts'
+import { finish, type Gathered, type Work } from './finish.ts'
+import { lastLines } from './last-lines.ts'
+import { boundedLedger, type Ledger } from './ledger.ts'
 import { readOrder, type WorkOrder } from './order.ts'
 import { fileName, type Outbox } from './outbox.ts'
-import { presence } from './result.ts'
-import { type Evidence, type Settled, settle, type WorkExit } from './settle.ts'
+import type { Evidence } from './settle.ts'
 import { type Spawned, spawnWorker } from './spawn.ts'
 
 /** How a worker is run and where its result goes. */
 export interface WorkOptions {
-  /** A type (`json-cli`, `codex`, …) or an adapter of your own. */
-  readonly worker: string | Adapter
+  /** A type (`json-cli`, `codex`, …) or an adapter of your own. Needed unless there is a `result`. */
+  readonly worker?: string | Adapter | undefined
+  /**
+   * A result that a person wrote, as JSON or as headers. No worker is started: after `needs-human`, this is how a person
+   * finishes the run. It takes the place of the comment that asked for a human; a result that does not count changes
+   * nothing there. @default none: the worker gives the result
+   */
+  readonly result?: string | undefined
   /** The command and its arguments. @default the command of the adapter */
   readonly command?: readonly string[] | undefined
   /** Adapters of your own, to be found by type. @default [] */
@@ -49,24 +55,11 @@ export interface WorkOptions {
   readonly maxOutboxWait?: number | undefined
 }
 
-/** What became of an order. */
-export interface Work extends Settled {
-  readonly issue_ref: string
-  readonly run_id: string
-  readonly active_run_id: string
-  readonly worker: string
-  readonly exit: WorkExit
-  /** What the outbox did with it. */
-  readonly delivery: Delivery
-  /** The comment, as it is or would be posted; none for a result that is only archived. */
-  readonly comment?: string
-  /** Where `work_audit.json` is. */
-  readonly audit?: string
-}
-
 /**
  * Runs a worker on an order and ends in one result, however the worker speaks: the files it left are read
  * with care, settled against the active run, rendered as a comment and handed to the outbox, once.
+ *
+ * A run that needs a human is still open: `work` with the same order, or with the `result` of a person, ends it.
  *
  * Bad results are verdicts, not errors. It only throws a Fault for a bad order or option, before anything
  * is started, and for an outbox, ledger or audit that fails.
@@ -77,26 +70,32 @@ export interface Work extends Settled {
  */
 export async function work(order: WorkOrder, options: WorkOptions): Promise<Work> {
   const asked = readOrder(order)
-  const adapter =
-    typeof options.worker === 'string' ? findAdapter(options.worker, options.adapters) : options.worker
+  const { template = commentTemplate, maxResult = 1 << 20, maxOutboxWait = 60_000, activeRunId } = options
+  checkTemplate(template)
+  const ledger = options.ledger && boundedLedger(options.ledger, maxOutboxWait)
+  const ending = { template, ledger, outbox: options.outbox, activeRunId, maxOutboxWait }
+  if (options.result !== undefined) {
+    if (options.command?.length) {
+      throw new Fault('BAD_OPTION', 'a result takes the place of a worker: leave the command away')
+    }
+    const evidence = await readByHand(options.result, maxResult)
+    return finish(asked, await handedIn(asked, evidence, options), ending)
+  }
+  const adapter = adapterOf(options)
   const command = options.command?.length ? options.command : adapter.command
   if (!command?.[0]) throw new Fault('BAD_OPTION', `the worker ${quote(adapter.type)} needs a command`)
-  const { template = commentTemplate, maxResult = 1 << 20, maxOutboxWait = 60_000 } = options
-  checkTemplate(template)
   const files = {
     json: fileOf(adapter.json, 'work_result.json'),
     text: fileOf(adapter.text, 'work_result.txt'),
   }
   const root = await directory(asked.repo_dir)
-  const ledger = options.ledger && boundedLedger(options.ledger, maxOutboxWait)
   // A ledger that cannot be read is told now, not when the work is done.
-  if (options.activeRunId === undefined) await ledger?.read(asked.issue_ref)
+  if (activeRunId === undefined) await ledger?.read(asked.issue_ref)
 
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }
   const started = new Date()
   const clock = performance.now()
   const spawned = await start(asked, adapter, command, root, options)
-  const audit = spawned.place
   const duration = Math.round(performance.now() - clock)
   const moved = (await realpath(asked.repo_dir).catch(() => '')) !== root
   const look = (name: string, was: typeof old.json) =>
@@ -106,68 +105,41 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   const evidence: Evidence = {
     json: adapter.json === false ? { state: 'absent' } : await look(files.json, old.json),
     text: adapter.text === false ? { state: 'absent' } : await look(files.text, old.text),
+    names: files,
     conversation: spawned.said && { ...spawned.said, trusted: adapter.trustConversation === true },
     stdout: spawned.stdout.text,
     stderr: spawned.stderr.text,
     exit: spawned.exit,
   }
+  const { place, exit } = spawned
+  const bytes = { stdout: spawned.stdout.bytes, stderr: spawned.stderr.bytes }
+  const stderr = lastLines(spawned.stderr.text)
+  return finish(
+    asked,
+    { worker: adapter.type, evidence, exit, started, duration, bytes, place, stderr },
+    ending,
+  )
+}
 
-  const entry = options.activeRunId === undefined ? await ledger?.read(asked.issue_ref) : undefined
-  const active = options.activeRunId ?? activeIn(entry) ?? asked.run_id
-  const settled = settle(evidence, asked, active)
-  const comment =
-    settled.verdict === 'archive' ? undefined : renderComment(settled, asked, adapter.type, template)
-  const record: WorkAudit = {
-    version: 'work-audit/1',
-    parser: headerParser,
-    issue_ref: asked.issue_ref,
-    run_id: asked.run_id,
-    active_run_id: active,
-    worker: adapter.type,
-    started_at: started.toISOString(),
-    ended_at: new Date(started.getTime() + duration).toISOString(),
-    duration_ms: duration,
-    exit: spawned.exit,
-    encoding: settled.source ?? 'none',
-    path: settled.tried,
-    verdict: settled.verdict,
-    reasons: settled.reasons,
-    notes: settled.notes,
-    bytes: {
-      stdout: spawned.stdout.bytes,
-      stderr: spawned.stderr.bytes,
-      json: sizeOf(evidence.json),
-      text: sizeOf(evidence.text),
-    },
-    fields: presence(settled.claim),
-    outbox: options.outbox ? 'pending' : 'none',
-    events: audit ? 'events.jsonl' : null,
+/** What a person gave, in the place of what a worker leaves. */
+async function handedIn(
+  order: WorkOrder,
+  evidence: Evidence,
+  { audit = '.audit' }: WorkOptions,
+): Promise<Gathered> {
+  return {
+    worker: BY_HAND,
+    evidence,
+    started: new Date(),
+    duration: 0,
+    bytes: { stdout: 0, stderr: 0 },
+    place: audit === false ? undefined : await auditPlace(join(audit, fileName(order))),
   }
-  // Written before the comment goes out, so that even a crash in between leaves its trace.
-  await audit?.write(record)
-  const done: Omit<Work, 'delivery'> = {
-    issue_ref: asked.issue_ref,
-    run_id: asked.run_id,
-    active_run_id: active,
-    worker: adapter.type,
-    ...settled,
-    exit: spawned.exit,
-    ...(comment === undefined ? {} : { comment }),
-    ...(audit ? { audit: join(audit.dir, 'work_audit.json') } : {}),
-  }
-  if (!options.outbox) return { ...done, delivery: 'none' }
-  try {
-    const delivery = await deliver(done, options.outbox, { ledger, maxOutboxWait })
-    const twice = delivery === 'archived' && settled.verdict !== 'archive'
-    const notes = twice
-      ? [...settled.notes, { code: 'WORK_RESULT_TWICE', message: codes.WORK_RESULT_TWICE } as const]
-      : settled.notes
-    await audit?.write({ ...record, notes, outbox: delivery })
-    return { ...done, notes, delivery }
-  } catch (error) {
-    await audit?.write({ ...record, outbox: 'failed' })
-    throw error
-  }
+}
+
+function adapterOf({ worker, adapters }: WorkOptions): Adapter {
+  if (worker === undefined) throw new Fault('BAD_OPTION', 'work needs a worker, or the result of a person')
+  return typeof worker === 'string' ? findAdapter(worker, adapters) : checkAdapter(worker)
 }
 
 /** Hands the order over as the adapter says, and runs the worker to its end. */
@@ -234,8 +206,4 @@ function fileOf(name: string | false | undefined, usual: string): string {
     throw new Fault('BAD_OPTION', `a result file must be inside repo_dir, but is ${quote(path)}`)
   }
   return path
-}
-
-function sizeOf(found: Evidence['json']): number {
-  return found?.state === 'read' ? found.bytes : 0
 }

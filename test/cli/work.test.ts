@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -121,4 +121,92 @@ test('two processes on one order at once post one comment', async () => {
   expect(both.map(({ code }) => code)).toEqual([0, 0])
   expect(both.map(({ work }) => work.delivery).sort()).toEqual(['already posted', 'posted'])
   expect(readdirSync(join(base, 'box', 'comments'))).toHaveLength(1)
+})
+
+const result = '{"issue_ref":"shop#12","run_id":"run-7","status":"ok","commit":"c","tests":"n/a"}'
+const failing = ['sh', '-c', 'echo no network >&2; exit 3']
+
+test('--result ends a run that needs a human, and exit code, comment and ledger agree', async () => {
+  expect((await sluice(...order(), ...box(), '--', ...failing)).code).toBe(5)
+  writeFileSync(join(base, 'fixed.json'), result)
+  const { code, work, err } = await sluice(...order(), ...box(), '--result', join(base, 'fixed.json'))
+  expect([code, err, work.verdict, work.delivery]).toEqual([0, '', 'advance', 'replaced'])
+  expect(await ledger(join(base, 'box', 'ledger')).read('shop#12')).toMatchObject({ state: 'ok' })
+  // It exited with 0 although nothing of it counts.
+  const late = await sluice(...order(), ...box(), '--', ...failing)
+  expect([late.code, late.work.verdict, late.work.delivery]).toEqual([6, 'archive', 'archived'])
+})
+
+test('a second start after needs-human that works exits with 0', async () => {
+  await sluice(...order(), ...box(), '--', ...failing)
+  const { code, work } = await sluice(...order(), ...box(), '--', ...good)
+  expect([code, work.verdict, work.delivery]).toEqual([0, 'advance', 'replaced'])
+})
+
+test.each([
+  [
+    'exits 5',
+    result.replace('#12', '#13'),
+    5,
+    /does not count and changes nothing: the result is for "shop#13"/,
+  ],
+  ['exits 6', result.replace('run-7', 'run-6'), 6, /is only archived: the result is of run "run-6"/],
+])('--result that does not count %s and says why', async (_, text, exit, message) => {
+  writeFileSync(join(base, 'fixed.json'), text)
+  const { code, err } = await sluice(...order(), ...box(), '--result', join(base, 'fixed.json'))
+  expect(code).toBe(exit)
+  expect(err).toMatch(message)
+})
+
+test.each([
+  ['is not there', [], /is not there/],
+  ['is a directory', [], /is a directory/],
+  ['comes with a command', ['--', 'true'], /leave the command away/],
+])('--result that %s exits 2', async (what, more, message) => {
+  if (what === 'is a directory') mkdirSync(join(base, 'fixed.json'))
+  if (more.length > 0) writeFileSync(join(base, 'fixed.json'), result)
+  const { code, err, out } = await sluice(...order(), ...box(), '--result', join(base, 'fixed.json'), ...more)
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toMatch(message)
+})
+
+const adapter = (name: string, text: string) => {
+  writeFileSync(join(base, name), text)
+  return ['--worker', join(base, name)]
+}
+
+test.each(['my-adapter.js', 'my-adapter.mjs', 'my-adapter.cjs'])(
+  '--worker ./%s was no known worker type; now it is loaded',
+  async (name) => {
+    writeFileSync(join(base, 'package.json'), '{"type":"module"}')
+    const it = `{ type: 'go-cli', command: ['sh', '-c', 'printf "$1" > out.json', 'go'], args: () => [${JSON.stringify(result)}], json: 'out.json' }`
+    const text = name.endsWith('cjs') ? `module.exports = ${it}` : `export default ${it}`
+    const { code, work, err } = await sluice(...order(), ...box(), ...adapter(name, text))
+    expect([err, code]).toEqual(['', 0])
+    expect(work).toMatchObject({ verdict: 'advance', worker: 'go-cli', source: 'json' })
+  },
+)
+
+test.each([
+  ['is not there', [], /my-adapter.mjs" gives no worker/],
+  ['has no default export', ['export const a = 1'], /no default export/],
+  ['throws', ['throw "no"'], /gives no worker: "no"/],
+  ['is no object', ['export default 7'], /no object/],
+  ['has no type', ['export default {}'], /no type/],
+  ['has a wrong field', ['export default { type: "x", args: [] }'], /args must be a function/],
+])('--worker with a module that %s exits 2', async (_, [text], message) => {
+  if (text !== undefined) writeFileSync(join(base, 'my-adapter.mjs'), text)
+  const { code, err, out } = await sluice(...order(), '--worker', join(base, 'my-adapter.mjs'), '--', 'true')
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toMatch(message)
+})
+
+test('a link to nowhere in the ledger was an endless loop that ignored SIGTERM; now it exits 1 at once', async () => {
+  await activate(ledger(join(base, 'box', 'ledger')), 'shop#12', 'run-7')
+  const folder = join(base, 'box', 'ledger', readdirSync(join(base, 'box', 'ledger'))[0]!)
+  symlinkSync('nowhere', join(folder, '000000002.json'))
+  const { code, err, out } = await sluice(...order(), ...box(), '--', ...good)
+  expect([code, out]).toEqual([1, ''])
+  expect(err).toMatch(/^sluice: the ledger cannot use .*000000002.json" \(a symbolic link\); look at it/)
+  expect(existsSync(join(base, 'repo', 'work_result.txt'))).toBe(false)
 })

@@ -31,6 +31,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'base/fault.ts /[\\ud800-\\udbff]/': { why: 'text that was clipped before' },
   'cli/draw.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
     { why: 'one class, every character is read once' },
+  'cli/adapter-file.ts /[\\\\/]/': { why: 'an option on the command line' },
   'cli/duration.ts /^(\\d{1,9}(?:\\.\\d{1,3})?)(ms|s|m|h)?$/': { why: 'an option on the command line' },
   'cli/replay.ts /^[1-9]\\d{0,8}$/': { why: 'an option on the command line' },
   'cli/serve.ts /^\\d{1,5}$/': { why: 'an option on the command line' },
@@ -161,7 +162,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'work/ledger.ts /^\\d{9}\\.json$/': { why: 'the name of a file', max: 255 },
   'work/order.ts /[\\p{Cc}\\p{Zl}\\p{Zp}\\p{Cs}]/u': { why: 'one class, the first hit ends it' },
   'work/outbox.ts /[^A-Za-z0-9]+/g': { why: 'a name of bounded length, every character read once' },
-  'work/outbox.ts /^<!-- sluice-work ([0-9a-f]{64}(?:-[a-z-]{1,20})?) -->\\n/': {
+  'work/outbox.ts /^<!-- sluice-work ([0-9a-f]{64}(?:-[a-z-]{1,20})?)(?: (\\d{1,9}))? -->\\n/': {
     why: 'the first 200 characters of a comment; anchored, and every part is bounded',
     max: 200,
   },

@@ -1,6 +1,15 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -134,6 +143,62 @@ test.each(['null', '{', '{"issue_ref":"other","run_id":"x"}', '{"issue_ref":"sho
     await expect(activate(runs, 'shop#12', 'run-2')).rejects.toMatchObject({ code: 'LEDGER_FAILED' })
   },
 )
+
+test.each<[string, (path: string) => void]>([
+  ['a link to nowhere', (path) => symlinkSync('nowhere', path)],
+  ['a link to an entry', (path) => symlinkSync('000000001.json', path)],
+  ['a link to itself', (path) => symlinkSync(path, path)],
+  ['a FIFO', (path) => execFileSync('mkfifo', [path])],
+  ['a directory', (path) => mkdirSync(path)],
+  [
+    'a huge file',
+    (path) => {
+      writeFileSync(path, '')
+      truncateSync(path, 2 ** 31)
+    },
+  ],
+  ['an entry with the number of another', (path) => copyFileSync(path.replace('2.json', '1.json'), path)],
+  [
+    'no state',
+    (path) => writeFileSync(path, '{"issue_ref":"shop#12","run_id":"x","version":2,"state":"done"}'),
+  ],
+])(
+  '%s in the place of an entry was read in an endless loop, or taken; now it is one clear fault',
+  async (_, make) => {
+    const runs = ledger(dir)
+    await activate(runs, 'shop#12', 'run-1')
+    const path = join(dir, readdirSync(dir)[0]!, '000000002.json')
+    make(path)
+    const fault = { code: 'LEDGER_FAILED', message: expect.stringContaining(path) }
+    await expect(runs.read('shop#12')).rejects.toMatchObject(fault)
+    await expect(activate(runs, 'shop#12', 'run-2')).rejects.toMatchObject(fault)
+    await expect(conclude(runs, 'shop#12', 'run-1', 'ok')).rejects.toMatchObject(fault)
+  },
+)
+
+test.each(['the ledger', 'the folder of the issue'])(
+  '%s is a link to nowhere: told before the work',
+  async (what) => {
+    await activate(ledger(dir), 'shop#12', 'run-1')
+    const place = what === 'the ledger' ? dir : join(dir, readdirSync(dir)[0]!)
+    rmSync(place, { recursive: true })
+    symlinkSync(join(dir, '..', 'nowhere-at-all'), place)
+    await expect(ledger(dir).read('shop#12')).rejects.toMatchObject({
+      code: 'LEDGER_FAILED',
+      message: expect.stringContaining('a symbolic link to nowhere'),
+    })
+  },
+)
+
+test('files that are no entries are left alone', async () => {
+  const runs = ledger(dir)
+  await activate(runs, 'shop#12', 'run-1')
+  const folder = join(dir, readdirSync(dir)[0]!)
+  writeFileSync(join(folder, 'README'), 'hello')
+  symlinkSync('nowhere', join(folder, '2.json'))
+  expect(await activate(runs, 'shop#12', 'run-2')).toMatchObject({ version: 2 })
+  expect(readdirSync(folder).sort()).toEqual(['000000001.json', '000000002.json', '2.json', 'README'])
+})
 
 test('a ledger that cannot be written is a fault', async () => {
   writeFileSync(join(dir, 'file'), '')

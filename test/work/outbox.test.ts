@@ -1,4 +1,14 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -112,4 +122,78 @@ test('finds its line in a journal that holds many', async () => {
   for (const run_id of ['a', 'b', 'c']) await box.post({ ...post('ok'), run_id })
   expect(await box.find({ ...post('ok'), run_id: 'c' })).toBe(digestOf('ok'))
   expect(journal()).toHaveLength(3)
+})
+
+const only = () => join(dir, 'comments', `${fileName(post('ok'))}.md`)
+
+test('replaces exactly the comment that was named', async () => {
+  const box = outbox(dir)
+  await box.post(post('a'))
+  expect(await box.post({ ...post('c'), replaces: digestOf('b') })).toBe(digestOf('a'))
+  expect(await box.post({ ...post('b'), replaces: digestOf('a') })).toBeUndefined()
+  expect(await box.find(post('x'))).toBe(digestOf('b'))
+  expect(readFileSync(only(), 'utf8')).toContain('Status: b\n')
+  expect(names('comments')).toHaveLength(1)
+  expect(journal()).toHaveLength(2)
+})
+
+test('of many that replace one comment, one wins', async () => {
+  await outbox(dir).post(post('a'))
+  const words = ['b', 'c', 'd', 'e', 'f']
+  const answers = await Promise.all(
+    words.map((word) => outbox(dir).post({ ...post(word), replaces: digestOf('a') })),
+  )
+  const winner = words[answers.indexOf(undefined)]!
+  expect(answers.filter((answer) => answer === undefined)).toHaveLength(1)
+  expect(new Set(answers.filter((answer) => answer !== undefined))).toEqual(new Set([digestOf(winner)]))
+  expect(journal()).toHaveLength(2)
+})
+
+test('adds the line of a replaced comment that an attempt before us did not live to write', async () => {
+  const box = outbox(dir)
+  await box.post(post('a'))
+  await box.post({ ...post('b'), replaces: digestOf('a') })
+  const first = readFileSync(join(dir, 'journal.jsonl'), 'utf8').split('\n')[0]!
+  writeFileSync(join(dir, 'journal.jsonl'), `${first}\n`)
+  await box.find(post('b'))
+  await box.find(post('b'))
+  expect(journal().map(({ digest }) => digest)).toEqual([digestOf('a'), digestOf('b')])
+})
+
+test('half a line of a killed writer was taken for the whole one', async () => {
+  const box = outbox(dir)
+  await box.post(post('a'))
+  const line = readFileSync(join(dir, 'journal.jsonl'), 'utf8')
+  writeFileSync(join(dir, 'journal.jsonl'), line.slice(0, line.length / 2))
+  await box.find(post('a'))
+  expect(JSON.parse(readFileSync(join(dir, 'journal.jsonl'), 'utf8').trim().split('\n')[1]!)).toMatchObject({
+    digest: digestOf('a'),
+  })
+})
+
+test.each<[string, (path: string) => void]>([
+  ['a link to nowhere', (path) => symlinkSync('nowhere', path)],
+  ['a FIFO', (path) => execFileSync('mkfifo', [path])],
+  ['a directory', (path) => mkdirSync(path)],
+])(
+  '%s in the place of a comment or an archived result was taken for it; now it is a fault',
+  async (_, make) => {
+    const box = outbox(dir)
+    mkdirSync(join(dir, 'comments'))
+    mkdirSync(join(dir, 'archive'))
+    make(only())
+    make(join(dir, 'archive', `${fileName(post('ok'))}-${digestOf('ok').slice(0, 16)}.json`))
+    const fault = { code: 'OUTBOX_FAILED' }
+    await expect(box.find(post('ok'))).rejects.toMatchObject(fault)
+    await expect(box.post(post('ok'))).rejects.toMatchObject(fault)
+    await expect(box.archive(post('ok'))).rejects.toMatchObject(fault)
+  },
+)
+
+test('a journal that is a FIFO is not waited for', async () => {
+  const box = outbox(dir)
+  await box.post(post('ok'))
+  rmSync(join(dir, 'journal.jsonl'))
+  execFileSync('mkfifo', [join(dir, 'journal.jsonl')])
+  await expect(box.find(post('ok'))).rejects.toMatchObject({ code: 'OUTBOX_FAILED' })
 })

@@ -293,7 +293,7 @@ describe('once', () => {
     ])
     const winner = ends.filter((end) => end.startsWith('advance posted'))
     expect(winner, ends.join('; ')).toHaveLength(1)
-    expect(ends.filter((end) => end.startsWith('advance archived'))).toHaveLength(2)
+    expect(ends.filter((end) => end.startsWith('archive archived'))).toHaveLength(2)
     const status = winner[0]!.split(' ')[2]!
     expect(comments()).toHaveLength(1)
     expect(comments()[0]).toContain(`Status: ${status}\n`)
@@ -304,7 +304,7 @@ describe('once', () => {
   test('a retry of the same run posts nothing new', async () => {
     expect(await run(main('run-7', 'ok'))).toBe('advance posted ok')
     expect(await run(main('run-7', 'ok'))).toBe('advance already posted ok')
-    expect(await run(main('run-7', 'fail'))).toBe('advance archived fail')
+    expect(await run(main('run-7', 'fail'))).toBe('archive archived fail')
     expect(comments()).toHaveLength(1)
     expect(files('archive')).toHaveLength(1)
     expect(readFileSync(join(box, 'journal.jsonl'), 'utf8').trim().split('\n')).toHaveLength(2)

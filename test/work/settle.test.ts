@@ -194,6 +194,57 @@ describe('settle', () => {
     expect(settled.tried.at(-1)?.source).toBe('output')
   })
 
+  test.each([
+    ['on a line of a log', (text: string) => `start {x}\n${text}\nbye`],
+    ['as the whole output', (text: string) => JSON.stringify(JSON.parse(text), null, 2)],
+    ['in a fence', (text: string) => `Here:\n\`\`\`json\n${text}\n\`\`\`\n`],
+    ['among records of a log', (text: string) => `{"status":"running"}\n${text}\n{"run_id":"ci-9"}\n`],
+  ])('JSON on stdout with the anchors was not seen: %s, and it never advances', (_, output) => {
+    const settled = settle({ stdout: output(JSON.stringify(good)) }, order, 'run-7')
+    expect(settled).toMatchObject({ verdict: 'needs-human', source: 'output', claim: good })
+    expect(settled.reasons.map(({ code }) => code)).toEqual(['WORK_UNTRUSTED'])
+    expect(settled.result).toBeUndefined()
+  })
+
+  test('an object on stdout that names neither issue nor run is no anchor', () => {
+    expect(codes({ stdout: '{"type":"result","status":"success"}\n' })).toEqual(['WORK_NO_RESULT'])
+  })
+
+  test('the name of another run in a log asks a human, and archives nothing silently', () => {
+    for (const stdout of ['{"run_id":"ci-9","status":"ok"}\n', 'RunId: ci-9\n']) {
+      const settled = settle({ stdout }, order, 'run-7')
+      expect(settled.verdict).toBe('needs-human')
+      expect(settled.reasons[0]?.code).toBe('WORK_RUN_MISMATCH')
+      expect(settle({ stdout }, order, 'run-8').verdict).toBe('archive')
+    }
+  })
+
+  test('anchors on stderr as JSON count for nothing', () => {
+    expect(codes({ stderr: JSON.stringify(good) })).toEqual(['WORK_NO_RESULT'])
+  })
+
+  test('hostile output takes linear time', () => {
+    for (const piece of ['{', '{"run_id":', '"', '[{', '{"run_id":"a"}', '```json\n{']) {
+      const stdout = piece.repeat(Math.ceil((128 * 1024) / piece.length))
+      expect(settle({ stdout, json: file(stdout) }, order, 'run-7').verdict).toBe('needs-human')
+      expect(settle({ stdout }, order, 'run-7').verdict).toBe('needs-human')
+    }
+  })
+
+  test.each([
+    ['```json\n{"run_id":"run-7"}\n```', { run_id: 'run-7' }],
+    ['{"run_id":"run-7","status":"ok",}', { status: 'ok' }],
+    ['Sure! {"run_id":"run-7"}', { run_id: 'run-7' }],
+  ])('shows what repair would have read in %j, and takes nothing of it', (text, claim) => {
+    const settled = settle({ json: file(text) }, order, 'run-7')
+    expect(settled).toMatchObject({ verdict: 'needs-human', claim: {}, repaired: { claim } })
+    expect(settled.reasons[0]?.code).toBe('WORK_RESULT_BROKEN')
+  })
+
+  test.each(['', 'nothing here', '{}{', '[]', '{"run_id":'])('repair reads nothing in %j', (text) => {
+    expect(settle({ json: file(text) }, order, 'run-7')).not.toHaveProperty('repaired')
+  })
+
   test('takes the word of a conversation only from an adapter that trusts it', () => {
     expect(codes({ conversation: { payload: good, trusted: false } })).toEqual(['WORK_UNTRUSTED'])
     expect(settle({ conversation: { payload: good, trusted: true } }, order, 'run-7').verdict).toBe('advance')

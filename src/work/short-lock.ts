@@ -1,0 +1,29 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Fault } from '../base/fault.ts'
+import { takeLock } from '../sinks/lock.ts'
+
+/**
+ * Does something while no other process does it: the lock is held for milliseconds, so waiting for it is short. The lock of a
+ * process that was killed is stale, and is taken over.
+ *
+ * @example
+ * await withLock('.outbox/locks/run-7.lock', () => replaceComment())
+ */
+export async function withLock<T>(path: string, act: () => Promise<T>): Promise<T> {
+  for (let turn = 1; ; turn++) {
+    try {
+      const lock = takeLock(path)
+      try {
+        return await act()
+      } finally {
+        lock.release()
+      }
+    } catch (error) {
+      if (!Fault.is(error) || error.code !== 'JOURNAL_LOCKED' || turn === MAX_TURNS) throw error
+    }
+    await delay(20)
+  }
+}
+
+/** Five seconds of waiting. */
+const MAX_TURNS = 250
