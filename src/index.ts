@@ -7,6 +7,7 @@ export type { AskOptions, AttemptInfo } from './ask/options.ts'
 export { type Failure, type RetryPrompt, retryInChinese, retryInEnglish } from './ask/retry-prompt.ts'
 export { type Progress, type SnapshotOptions, type Snapshots, snapshots } from './ask/snapshots.ts'
 export {
+  type Breakage,
   type Change,
   type Code,
   codes,

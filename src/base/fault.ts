@@ -135,6 +135,18 @@ export interface SchemaError {
   readonly message: string
 }
 
+/** Where a payload stops being JSON. */
+export interface Breakage {
+  /** From 1, in the payload. */
+  readonly line: number
+  /** From 1, in UTF-16 units. */
+  readonly column: number
+  /** What is there, at most 20 characters; empty at the end. It is text of the agent. */
+  readonly found: string
+  /** What JSON would have there, in words. */
+  readonly expected: string
+}
+
 /** One attempt to get an answer that passes, and why it did not. */
 export interface FailedAttempt {
   /** The start of the answer, bounded. */
@@ -147,6 +159,8 @@ export interface FailedAttempt {
 export interface FaultDetails {
   readonly cause?: unknown
   readonly errors?: readonly SchemaError[]
+  /** For INVALID_JSON and TRUNCATED: where the payload breaks, as far as that is known. */
+  readonly broken?: Breakage
   /** The parsed value that failed, where there is one (NORMALIZE_FAILED). */
   readonly value?: unknown
   /** Where in the channel it happened. */
@@ -170,6 +184,7 @@ export class Fault extends Error {
   override readonly name = 'Fault'
   readonly code: Code
   readonly errors?: readonly SchemaError[]
+  readonly broken?: Breakage
   readonly value?: unknown
   readonly at?: number
   readonly label?: string
@@ -180,6 +195,7 @@ export class Fault extends Error {
     super(visible(clip(message, MAX_MESSAGE)), 'cause' in details ? { cause: details.cause } : undefined)
     this.code = code
     if (details.errors) this.errors = details.errors
+    if (details.broken) this.broken = details.broken
     if ('value' in details) this.value = details.value
     if (details.at !== undefined) this.at = details.at
     if (details.label !== undefined) this.label = details.label

@@ -64,6 +64,32 @@ describe('a call', () => {
     await expect(ask((() => undefined) as never, { prompt })).rejects.toMatchObject({ code: 'BAD_OPTION' })
   })
 
+  test.each<[string, unknown, string]>([
+    ['objects of a vendor', { choices: [{ delta: { content: '{"a":1}' } }] }, '"choices"'],
+    ['Chunks', { channel: 'stdout', bytes: Buffer.from('{"a":1}') }, '"channel, bytes"'],
+    ['numbers', 123, 'a value of type number'],
+    ['null', null, 'null'],
+    ['nothing', undefined, 'a value of type undefined'],
+  ])('that streams %s is told that a chunk is no text', async (_, piece, found) => {
+    let left = false
+    async function* pieces() {
+      try {
+        yield '{"a":'
+        yield piece as string
+      } finally {
+        left = true
+      }
+    }
+    const asked = ask(() => pieces(), { prompt, schema })
+    await expect(asked).rejects.toMatchObject({
+      code: 'BAD_CHUNK',
+      message: expect.stringContaining(`${found}; ask needs strings or bytes`),
+    })
+    expect(left).toBe(true)
+    const stream = ask.stream(() => pieces(), { prompt, schema })
+    await expect(Readable.from(stream).toArray()).rejects.toMatchObject({ code: 'BAD_CHUNK' })
+  })
+
   test('is left as soon as a value passed, if that is wanted', async () => {
     const answer = `{"a": 1} ${'and so on '.repeat(1000)}`
     const short = streamingModel(10, answer)
