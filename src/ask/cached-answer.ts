@@ -58,12 +58,12 @@ function keyOf(options: AskOptions): string {
     .filter(([name, value]) => ['string', 'number', 'boolean'].includes(typeof value) && !BESIDES.has(name))
     .sort(([a], [b]) => (a < b ? -1 : 1))
   const parts = [
-    'ask/2',
+    'ask/3',
     prompt,
     system,
     temperature,
     cacheKey,
-    cacheKey === undefined ? schema : null,
+    schema && isJson(schema) ? schema : null,
     rules,
   ]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')

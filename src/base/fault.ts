@@ -65,7 +65,8 @@ export const codes = {
   RECORD_FAILED: 'the raw output of the process cannot be recorded',
   NOT_AN_AUDIT: 'the directory holds no logs of a run',
 
-  // Worth telling about an answer.
+  // What an answer can fail with, and what is worth telling about it.
+  COMMAND_FAILED: 'the command that was asked failed, or gave no answer in time',
   CACHE_FAILED: 'the cache could not be read or written, so it was not used',
 
   // Worth telling about the result of a worker.
