@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { unlessAborted } from '../base/unless-aborted.ts'
 import type { Schema } from '../values/schema/schema.ts'
-import { unlessAborted } from './answer.ts'
 
 type Result = StandardSchemaV1.Result<unknown>
 type Validate = StandardSchemaV1['~standard']['validate']

@@ -67,6 +67,7 @@ export const codes = {
 
   // What an answer can fail with, and what is worth telling about it.
   COMMAND_FAILED: 'the command that was asked failed, or gave no answer in time',
+  RESULT_CACHED: 'the result was taken from the cache, and nothing was run',
   CACHE_FAILED: 'the cache could not be read or written, so it was not used',
 
   // Worth telling about the result of a worker.

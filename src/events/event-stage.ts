@@ -183,7 +183,8 @@ export function eventStage(
           exit_code: exit?.code ?? null,
           signal: exit?.signal ?? null,
         })
-        const result = payload.result(data.state !== 'interrupted')
+        // A failed process makes no result worth keeping, whatever the engine said before.
+        const result = payload.result(data.state !== 'interrupted' && conflict === undefined)
         if (result) write.write('lifecycle.run.result', result, 0.95)
         if (conflict) floor.warn('COMPLETION_CONFLICT', conflict)
         write.write('lifecycle.completion.state', data, 0.95)
