@@ -137,7 +137,13 @@ export interface SchemaError {
   readonly message: string
 }
 
-/** Where a payload stops being JSON. */
+/**
+ * Where a payload stops being JSON.
+ *
+ * @example
+ * // {"a": [1, 2}
+ * { line: 1, column: 12, found: '}', expected: 'a comma or a closing bracket' }
+ */
 export interface Breakage {
   /** From 1, in the payload. */
   readonly line: number

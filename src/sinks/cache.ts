@@ -2,7 +2,13 @@ import type { Note } from '../base/fault.ts'
 import type { CompletionData } from '../events/event.ts'
 import type { RepairLevel } from '../values/outcome.ts'
 
-/** Which run a kept result is of. */
+/**
+ * Which run a kept result is of.
+ *
+ * @example
+ * const { cached } = await run({ command, args, schema, cache }).end
+ * if (cached) console.log(`kept at ${cached.ts} from run ${cached.run_id}`)
+ */
 export interface CachedRun {
   readonly run_id: string
   readonly attempt_number: number
