@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { Call } from '../src/ask/answer.ts'
 import { ask } from '../src/ask/ask.ts'
-import { fileCache } from '../src/ask/file-cache.ts'
 import { Fault } from '../src/base/fault.ts'
+import { fileCache } from '../src/sinks/file-cache.ts'
 
 const Verdict = z.object({ verdict: z.enum(['buy', 'hold', 'sell']), score: z.number().min(0).max(1) })
 

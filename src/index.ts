@@ -1,12 +1,11 @@
 export type { Answer, AskRequest, Call as AskCall } from './ask/answer.ts'
 export { ask } from './ask/ask.ts'
 export type { DeepPartial, Snapshot } from './ask/attempts.ts'
-export type { Cache, CacheEntry } from './ask/cache.ts'
-export { type FileCacheOptions, fileCache } from './ask/file-cache.ts'
 export type { AskOptions, AttemptInfo } from './ask/options.ts'
 export { type Failure, type RetryPrompt, retryInChinese, retryInEnglish } from './ask/retry-prompt.ts'
 export { type Progress, type SnapshotOptions, type Snapshots, snapshots } from './ask/snapshots.ts'
 export {
+  type Breakage,
   type Change,
   type Code,
   codes,
@@ -68,6 +67,8 @@ export { type ReplayOptions, replay } from './run/replay.ts'
 export { type Resumed, resume } from './run/resume.ts'
 export { type Run, type RunEnd, type RunOptions, run } from './run/run.ts'
 export { type Served, type ServeOptions, serve } from './serve/server.ts'
+export type { Cache, CachedRun, CacheEntry } from './sinks/cache.ts'
+export { type FileCacheOptions, fileCache } from './sinks/file-cache.ts'
 export { type JournalOptions, journal } from './sinks/journal.ts'
 export { jsonl } from './sinks/jsonl.ts'
 export { type SseMessage, type SseOptions, sse, sseMessage } from './sinks/sse.ts'

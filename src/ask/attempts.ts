@@ -1,11 +1,12 @@
 import { type FailedAttempt, Fault, type Note, type SchemaError } from '../base/fault.ts'
+import { unlessAborted } from '../base/unless-aborted.ts'
 import type { Good, RepairLevel } from '../values/outcome.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
-import { type Call, isStream, leave, leaveLate, unlessAborted } from './answer.ts'
+import { type Call, isStream, leave, leaveLate } from './answer.ts'
 import { cachedAnswer } from './cached-answer.ts'
 import { type AskOptions, checkOptions } from './options.ts'
 import { reading } from './reading.ts'
-import { retryInEnglish, retryText, summaryOf } from './retry-prompt.ts'
+import { type Failure, retryInEnglish, retryText, summaryOf } from './retry-prompt.ts'
 import { type Progress, snapshots } from './snapshots.ts'
 import { subtreeCheck } from './subtrees.ts'
 
@@ -75,7 +76,7 @@ export async function* attempts<S extends Schema | undefined>(
     const read = reading(options)
     const started = performance.now()
     const fault = failed.at(-1)?.fault
-    const again = fault && retryText(retryPrompt, { error: summaryOf(fault), fault, attempt: attempt - 1 })
+    const again = fault && retryText(retryPrompt, failureOf(fault, attempt - 1, options))
     const answer = await unlessAborted(
       () =>
         call({
@@ -101,7 +102,7 @@ export async function* attempts<S extends Schema | undefined>(
           const text = read.write(step.value)
           const snapshot = look?.(text)
           if (snapshot) yield snapshot
-          if (stopWhenValid && read.passed()) break
+          if (stopWhenValid && (await read.passed())) break
         }
       } finally {
         if (open) leave(answer, pieces)
@@ -111,7 +112,7 @@ export async function* attempts<S extends Schema | undefined>(
       const snapshot = look?.(text)
       if (snapshot) yield snapshot
     }
-    let outcome = read.end()
+    let outcome = await read.end()
     if (outcome.ok) outcome = await kept.keep(outcome)
     const duration_ms = Math.round(performance.now() - started)
     await tell(outcome, { attempt, cached: false, duration_ms })
@@ -163,6 +164,16 @@ function last<T>({ value, repair_level, notes }: Good<T>, attempt: number): Snap
   return { done: true, value, complete: [''], errors: [], attempt, repair_level, notes }
 }
 
+function failureOf(fault: Fault, attempt: number, { tag, root, schema }: AskOptions): Failure {
+  return { error: summaryOf(fault, tag), fault, attempt, tag, root: root ?? rootOf(schema) }
+}
+
+/** Which root to ask a model for. A schema that is code does not say; most describe an object. */
+function rootOf(schema: Schema | undefined): 'object' | 'any' {
+  const type = schema && !('~standard' in schema) ? schema['type'] : undefined
+  return type === undefined || type === 'object' ? 'object' : 'any'
+}
+
 function givenUp(attempts: readonly FailedAttempt[], label: string | undefined): Fault {
   const { fault } = attempts.at(-1)!
   const count = attempts.length === 1 ? '1 attempt' : `${attempts.length} attempts`
@@ -171,6 +182,8 @@ function givenUp(attempts: readonly FailedAttempt[], label: string | undefined):
     attempts,
     ...(label === undefined ? {} : { label }),
     ...(fault.errors ? { errors: fault.errors } : {}),
+    ...(fault.broken ? { broken: fault.broken } : {}),
+    ...(fault.at === undefined ? {} : { at: fault.at }),
     ...(fault.value === undefined ? {} : { value: fault.value }),
   })
 }

@@ -1,8 +1,9 @@
 import { Fault, quote } from '../base/fault.ts'
+import type { Cache } from '../sinks/cache.ts'
+import { checkCacheWait } from '../sinks/cache-access.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { ParseOptions } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
-import type { Cache } from './cache.ts'
 import type { RetryPrompt } from './retry-prompt.ts'
 
 /** What is known about an attempt beside its outcome. */
@@ -40,7 +41,7 @@ export interface AskOptions<S extends Schema | undefined = Schema | undefined> e
 
 /** Misuse throws before the first call costs anything. */
 export function checkOptions(options: AskOptions): void {
-  const { prompt, pick = 'first', retries = 1, temperature = 0.7, maxCacheWait = 0 } = options
+  const { prompt, pick = 'first', retries = 1, temperature = 0.7, maxCacheWait } = options
   if (typeof prompt !== 'string' || prompt === '') {
     throw new Fault('BAD_OPTION', 'ask needs a prompt that is a string and not empty')
   }
@@ -53,9 +54,7 @@ export function checkOptions(options: AskOptions): void {
   if (!Number.isSafeInteger(retries) || retries < 0) {
     throw new Fault('BAD_OPTION', `retries must be a whole number from 0, but is ${String(retries)}`)
   }
-  if (!(maxCacheWait >= 0 && maxCacheWait < 2 ** 31)) {
-    throw new Fault('BAD_OPTION', `maxCacheWait must be milliseconds, but is ${String(maxCacheWait)}`)
-  }
+  checkCacheWait(maxCacheWait)
   if (typeof temperature !== 'number' || !Number.isFinite(temperature)) {
     throw new Fault('BAD_OPTION', `temperature must be a number, but is ${String(temperature)}`)
   }

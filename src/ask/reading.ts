@@ -1,19 +1,24 @@
 import { StringDecoder } from 'node:string_decoder'
-import { chunkIntake } from '../frames/chunk.ts'
+import { Fault, quote } from '../base/fault.ts'
+import { drive } from '../base/stage.ts'
+import { type Chunk, chunkIntake } from '../frames/chunk.ts'
+import { DEFAULT_MAX_FRAME } from '../frames/frames.ts'
+import { tooLongOf } from '../values/make-outcome.ts'
 import type { Outcome } from '../values/outcome.ts'
 import { tryParse } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { valueStage } from '../values/values.ts'
+import { type AwaitedSchema, awaitedSchema, mayBeAsync } from './awaited-schema.ts'
 import type { AskOptions } from './options.ts'
 import { snapshots } from './snapshots.ts'
 
 /** One answer that is being read. */
 export interface Reading<T> {
-  /** Takes a piece, and gives it back as text. */
+  /** Takes a piece, and gives it back as text. Throws BAD_CHUNK for what is neither text nor bytes. */
   write(piece: string | Uint8Array): string
   /** A value has passed already. */
-  passed(): boolean
-  end(): Outcome<T>
+  passed(): Promise<boolean>
+  end(): Promise<Outcome<T>>
   /** The start of the answer, for people. */
   head(): string
 }
@@ -24,26 +29,43 @@ const MAX_HEAD = 4096
 const BATCH = 16 * 1024
 
 /**
- * Reads an answer with the same ladder as `parse`, while it comes. Memory holds the payload, not the
- * answer.
+ * Reads an answer with the same ladder as `parse`, while it comes. Memory holds the payload, not the answer; only with
+ * a schema that may answer with a promise it holds the answer, up to `maxFrame`, to read it again with what the schema
+ * said.
  */
 export function reading<S extends Schema | undefined>(options: AskOptions<S>): Reading<Value<S>> {
-  const parsing = { ...options, pick: options.pick ?? 'first', signal: undefined }
+  const { schema, signal, maxFrame = DEFAULT_MAX_FRAME } = options
+  const awaited = mayBeAsync(schema) ? awaitedSchema(schema) : undefined
+  // The cast is the door: the schema that stands in for the given one lets the same values pass.
+  const judging = (awaited?.schema ?? schema) as S
+  const parsing = { ...options, schema: judging, pick: options.pick ?? 'first', signal: undefined }
   const intake = chunkIntake()
   const decoder = new StringDecoder('utf8')
-  const early = options.stopWhenValid ? earlyEnd(parsing) : undefined
+  const early = options.stopWhenValid ? earlyEnd(parsing, awaited, signal) : undefined
+  const stage = valueStage<S>(parsing)
   let outcome: Outcome<Value<S>> | undefined
   let head = ''
   let waiting = ''
-  const stage = valueStage<S>(parsing)
+  /** The whole answer, as far as it may have to be read again; undefined if it has outgrown its limit. */
+  let held: Chunk[] | undefined = []
+  let size = 0
   const sink = stage({
     write(made) {
       outcome ??= made
     },
     end() {},
   })
+  const push = (chunk: Chunk) => {
+    if (awaited) hold(chunk)
+    sink.write(chunk)
+  }
+  const hold = (chunk: Chunk) => {
+    size += intake.size(chunk)
+    if (size > maxFrame) held = undefined
+    else held?.push(chunk)
+  }
   const flush = () => {
-    if (waiting !== '') sink.write(intake.take(waiting))
+    if (waiting !== '') push(intake.take(waiting))
     waiting = ''
   }
   return {
@@ -54,25 +76,55 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>): R
         waiting += piece
         if (waiting.length >= BATCH) flush()
       } else {
+        if (!(piece instanceof Uint8Array)) throw noText(piece)
         flush()
-        sink.write(intake.take(piece))
+        push(intake.take(piece))
         text = decoder.write(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength))
       }
-      if (early) outcome ??= early(text)
+      early?.write(text)
       if (head.length < MAX_HEAD) head += text.slice(0, MAX_HEAD - head.length)
       return text
     },
-    passed: () => outcome?.ok === true,
-    end() {
+    async passed() {
+      if (outcome === undefined) outcome = await early?.passed()
+      return outcome?.ok === true
+    },
+    async end() {
+      // What passed early is taken, whatever follows.
+      if (outcome) return outcome
       flush()
       const rest = intake.rest?.()
-      if (rest) sink.write(rest)
+      if (rest) push(rest)
       sink.end()
+      if (awaited?.isAsync()) {
+        await awaited.answered(signal)
+        do outcome = held ? drive(stage, held)[0] : tooLong(size, maxFrame, options.label)
+        while (await awaited.answered(signal))
+      }
       // A value stage always has something to say, if only that there was nothing.
       return outcome!
     },
     head: () => head,
   }
+}
+
+function noText(piece: unknown): Fault {
+  const found =
+    typeof piece === 'object' && piece !== null
+      ? `an object with the keys ${quote(Object.keys(piece).slice(0, 5).join(', '))}`
+      : piece === null
+        ? 'null'
+        : `a value of type ${typeof piece}`
+  return new Fault(
+    'BAD_CHUNK',
+    `the stream of the call gave ${found}; ask needs strings or bytes, so yield the text of each chunk`,
+  )
+}
+
+function tooLong<T>(size: number, maxFrame: number, label: string | undefined): Outcome<T> {
+  const message = `the answer has ${size} bytes, more than maxFrame, ${maxFrame}, and cannot be held until the schema has answered`
+  const frame = { kind: 'text', channel: 'stdout', from: 0, to: size, text: '' } as const
+  return tooLongOf(frame, { code: 'FRAME_TOO_LONG', message }, label)
 }
 
 /**
@@ -81,19 +133,28 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>): R
  */
 function earlyEnd<S extends Schema | undefined>(
   options: AskOptions<S>,
-): (text: string) => Outcome<Value<S>> | undefined {
-  const { maxFrame = 16 * 1024 * 1024 } = options
+  awaited: AwaitedSchema | undefined,
+  signal: AbortSignal | undefined,
+) {
+  const { maxFrame = DEFAULT_MAX_FRAME } = options
   const seen = snapshots(options)
   let text = ''
+  /** Nothing more is looked at: the document is closed, or too long. */
   let over = false
-  return (piece) => {
-    if (over) return undefined
-    text += piece
-    seen.push(piece)
-    over = seen.done() || text.length > maxFrame
-    if (!seen.done()) return undefined
-    const outcome = tryParse(text, options)
-    text = ''
-    return outcome.ok ? outcome : undefined
+  return {
+    write(piece: string): void {
+      if (over) return
+      text += piece
+      seen.push(piece)
+      over = seen.done() || text.length > maxFrame
+    },
+    /** The outcome of what has come, if it passed. */
+    async passed(): Promise<Outcome<Value<S>> | undefined> {
+      if (!seen.done() || text === '') return undefined
+      let outcome = tryParse(text, options)
+      while (await awaited?.answered(signal)) outcome = tryParse(text, options)
+      text = ''
+      return outcome.ok ? outcome : undefined
+    },
   }
 }

@@ -1,15 +1,20 @@
-import { clip, codes, Fault, visible } from '../base/fault.ts'
+import { type Code, codes, Fault, type SchemaError, visible } from '../base/fault.ts'
 
 /** Why an answer could not be used, as it is told to the model. */
 export interface Failure {
   /**
-   * A summary of what is wrong: one line, at most 600 characters. Of the answer it only has the names of
-   * properties, and what the messages of a schema that is code repeat; control characters are spelled out.
+   * What is wrong and where: one line, at most 600 characters. Of the answer it only has the names of properties, up to
+   * 20 characters at the place where JSON breaks, and what a normalizer or a schema that is code repeats; all of that is
+   * quoted, and control characters are spelled out.
    */
   readonly error: string
   readonly fault: Fault
   /** The attempt that failed, from 1. */
   readonly attempt: number
+  /** The tag the answer has to be in. @default none */
+  readonly tag?: string | undefined
+  /** What the answer has to be at its root. @default 'object' */
+  readonly root?: 'object' | 'any' | undefined
 }
 
 /** Makes the text that is put after the original prompt when it is asked again. */
@@ -21,10 +26,13 @@ export type RetryPrompt = (failure: Failure) => string
  * @example
  * await ask(call, { prompt, schema, retryPrompt: retryInEnglish })
  */
-export const retryInEnglish: RetryPrompt = ({ error }) =>
-  `Your last output could not be parsed as valid JSON.
-Error: ${error}
-Answer again exactly as asked. Output only the JSON object, without any other text, Markdown or code fence.`
+export const retryInEnglish: RetryPrompt = (failure) => {
+  const json = failure.root === 'any' ? 'JSON' : 'JSON object'
+  const place = failure.tag === undefined ? '' : `, inside <${failure.tag}> and </${failure.tag}>`
+  return `${english[verdictOf(failure)]}
+Error: ${failure.error}
+Answer again exactly as asked. Output only the ${json}${place}, without any other text, Markdown or code fence.`
+}
 
 /**
  * The same in Chinese.
@@ -32,10 +40,47 @@ Answer again exactly as asked. Output only the JSON object, without any other te
  * @example
  * await ask(call, { prompt, schema, retryPrompt: retryInChinese })
  */
-export const retryInChinese: RetryPrompt = ({ error }) =>
-  `你上一次的输出无法解析为合法 JSON。
-错误信息：${error}
-请严格按要求重新输出，仅输出 JSON 对象，不要包含任何额外文字、Markdown 标记或代码块。`
+export const retryInChinese: RetryPrompt = (failure) => {
+  const json = failure.root === 'any' ? 'JSON' : 'JSON 对象'
+  const place = failure.tag === undefined ? '' : `（放在 <${failure.tag}> 与 </${failure.tag}> 之间）`
+  return `${chinese[verdictOf(failure)]}
+错误信息：${failure.error}
+请严格按要求重新输出，仅输出 ${json}${place}，不要包含任何额外文字、Markdown 标记或代码块。`
+}
+
+/** What the first sentence says of an answer. It never calls JSON anything else. */
+type Verdict = 'broken' | 'rejected' | 'unusable'
+
+const english: Record<Verdict, string> = {
+  broken: 'Your last output could not be parsed as valid JSON.',
+  rejected: 'Your last output could be read as JSON, but it does not do what was asked.',
+  unusable: 'Your last output could not be used.',
+}
+
+const chinese: Record<Verdict, string> = {
+  broken: '你上一次的输出无法解析为合法 JSON。',
+  rejected: '你上一次的输出是 JSON，但不符合要求。',
+  unusable: '你上一次的输出无法使用。',
+}
+
+function verdictOf({ fault, tag }: Failure): Verdict {
+  switch (fault.code) {
+    case 'EMPTY':
+    case 'INVALID_JSON':
+    case 'TRUNCATED':
+      return 'broken'
+    case 'NO_MATCH':
+      // Outside of its tag the answer may be perfect JSON.
+      return tag === undefined ? 'broken' : 'unusable'
+    case 'ROOT_NOT_OBJECT':
+    case 'SCHEMA_FAILED':
+    case 'NORMALIZE_FAILED':
+    case 'PROTO_KEY':
+      return 'rejected'
+    default:
+      return 'unusable'
+  }
+}
 
 /** Asks for the text; what is none would be sent to the model as `[object Promise]`. */
 export function retryText(prompt: RetryPrompt, failure: Failure): string {
@@ -47,19 +92,73 @@ export function retryText(prompt: RetryPrompt, failure: Failure): string {
 }
 
 const MAX_SUMMARY = 600
-const MAX_ERRORS = 8
 const MAX_PATH = 120
+const MAX_WORDS = 160
+const MAX_THROWN = 400
 
 /**
- * What is wrong, in words that are ours or the schema's. The values that were found are left out: a model
- * that reads its own mistake tends to repeat it, and the answer may hold instructions. The names of properties have to
- * stay, or the model could not tell where the mistake is; they are quoted.
+ * What is wrong, in words that are ours, the schema's or the normalizer's. The values that were found are left out: a
+ * model that reads its own mistake tends to repeat it, and the answer may hold instructions. What has to stay, so that
+ * the model can find the place, is quoted: a text of the answer cannot end its quotes.
  */
-export function summaryOf(fault: Fault): string {
-  const errors = (fault.errors ?? []).slice(0, MAX_ERRORS)
-  const rules = errors.map(({ path, message }) => {
-    const place = path === '' ? 'the root' : JSON.stringify(clip(path, MAX_PATH))
-    return `${place}: ${message.split(', found ')[0]}`
-  })
-  return clip(visible([codes[fault.code], ...rules].join('; ')), MAX_SUMMARY)
+export function summaryOf(fault: Fault, tag?: string): string {
+  const { code, broken, errors } = fault
+  if (code === 'NO_MATCH' && tag !== undefined) return `the answer has no <${tag}> block`
+  const meaning = meanings[code] ?? codes[code]
+  if (broken) {
+    const where = `line ${broken.line}, column ${broken.column} of the JSON`
+    const found = broken.found === '' ? 'at the end' : `at ${quoted(broken.found, MAX_PATH)}`
+    return `${meaning}: ${where}, ${found}: expected ${broken.expected}`
+  }
+  if (errors && errors.length > 0) return listed(`${meaning}: `, errors)
+  const detail = detailOf(fault)
+  if (code === 'NORMALIZE_FAILED' && detail !== '') return `${meaning}: ${quoted(detail, MAX_THROWN)}`
+  return visible(detail === '' ? meaning : `${meaning}: ${detail}`).slice(0, MAX_SUMMARY)
+}
+
+/** The codes in words for a model, to which "the input" would be its prompt. */
+const meanings: Partial<Record<Code, string>> = {
+  EMPTY: 'the answer is empty',
+  NO_MATCH: 'no JSON that can be used was found in the answer',
+  TRUNCATED: 'the answer ended before its JSON was closed',
+  INVALID_JSON: 'the answer is not valid JSON',
+  ROOT_NOT_OBJECT: 'the answer is JSON, but its root is not an object',
+  SCHEMA_FAILED: 'the answer is JSON, but breaks the schema',
+  NORMALIZE_FAILED: 'the answer is JSON, but was refused',
+  MAX_DEPTH: 'the answer is nested deeper than allowed',
+  PROTO_KEY: 'the answer is JSON, but has the key __proto__ or constructor.prototype, which is not allowed',
+  FRAME_TOO_LONG: 'the answer is longer than allowed',
+}
+
+/** As many broken rules as there is room for, each whole. */
+function listed(start: string, errors: readonly SchemaError[]): string {
+  let text = start
+  for (const [n, { path, rule, message }] of errors.entries()) {
+    const place = path === '' ? 'the root' : quoted(path, MAX_PATH)
+    // The end of the message is what was found, which is a value of the answer.
+    const wanted = quoted(message.split(', found ')[0]!, MAX_WORDS)
+    const name = /^[\w.-]{1,60}$/.test(rule) ? rule : quoted(rule, 60)
+    const item = `${n === 0 ? '' : '; '}${place} (${name}): ${wanted}`
+    const more = `; and ${errors.length - n} more`
+    if (text.length + item.length + more.length > MAX_SUMMARY) return text + more
+    text += item
+  }
+  return text
+}
+
+/** What a message says beyond the words of its code. */
+function detailOf({ code, message }: Fault): string {
+  const start = message.indexOf(`${codes[code]}: `)
+  return start < 0 ? '' : message.slice(start + codes[code].length + 2)
+}
+
+/** A text as a JSON string of at most `max` characters, quotes included. A cut one ends in `…`. */
+function quoted(text: string, max: number): string {
+  let inside = ''
+  for (const character of text.slice(0, max)) {
+    const next = visible(JSON.stringify(character).slice(1, -1))
+    if (inside.length + next.length > max - 3) return `"${inside}…"`
+    inside += next
+  }
+  return text.length > max ? `"${inside}…"` : `"${inside}"`
 }

@@ -65,7 +65,9 @@ export const codes = {
   RECORD_FAILED: 'the raw output of the process cannot be recorded',
   NOT_AN_AUDIT: 'the directory holds no logs of a run',
 
-  // Worth telling about an answer.
+  // What an answer can fail with, and what is worth telling about it.
+  COMMAND_FAILED: 'the command that was asked failed, or gave no answer in time',
+  RESULT_CACHED: 'the result was taken from the cache, and nothing was run',
   CACHE_FAILED: 'the cache could not be read or written, so it was not used',
 
   // Worth telling about the result of a worker.
@@ -135,6 +137,24 @@ export interface SchemaError {
   readonly message: string
 }
 
+/**
+ * Where a payload stops being JSON.
+ *
+ * @example
+ * // {"a": [1, 2}
+ * { line: 1, column: 12, found: '}', expected: 'a comma or a closing bracket' }
+ */
+export interface Breakage {
+  /** From 1, in the payload. */
+  readonly line: number
+  /** From 1, in UTF-16 units. */
+  readonly column: number
+  /** What is there, at most 20 characters; empty at the end. It is text of the agent. */
+  readonly found: string
+  /** What JSON would have there, in words. */
+  readonly expected: string
+}
+
 /** One attempt to get an answer that passes, and why it did not. */
 export interface FailedAttempt {
   /** The start of the answer, bounded. */
@@ -147,6 +167,8 @@ export interface FailedAttempt {
 export interface FaultDetails {
   readonly cause?: unknown
   readonly errors?: readonly SchemaError[]
+  /** For INVALID_JSON and TRUNCATED: where the payload breaks, as far as that is known. */
+  readonly broken?: Breakage
   /** The parsed value that failed, where there is one (NORMALIZE_FAILED). */
   readonly value?: unknown
   /** Where in the channel it happened. */
@@ -170,6 +192,7 @@ export class Fault extends Error {
   override readonly name = 'Fault'
   readonly code: Code
   readonly errors?: readonly SchemaError[]
+  readonly broken?: Breakage
   readonly value?: unknown
   readonly at?: number
   readonly label?: string
@@ -180,6 +203,7 @@ export class Fault extends Error {
     super(visible(clip(message, MAX_MESSAGE)), 'cause' in details ? { cause: details.cause } : undefined)
     this.code = code
     if (details.errors) this.errors = details.errors
+    if (details.broken) this.broken = details.broken
     if ('value' in details) this.value = details.value
     if (details.at !== undefined) this.at = details.at
     if (details.label !== undefined) this.label = details.label

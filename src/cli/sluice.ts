@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { Fault } from '../base/fault.ts'
+import { askCommand } from './ask.ts'
 import { chatCommand } from './chat.ts'
 import { safe } from './draw.ts'
 import { enginesCommand } from './engines.ts'
@@ -21,6 +22,7 @@ const commands = [
   replayCommand,
   serveCommand,
   workCommand,
+  askCommand,
   enginesCommand,
 ]
 

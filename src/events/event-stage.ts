@@ -185,8 +185,10 @@ export function eventStage(
           signal: exit?.signal ?? null,
           ...(typeof exit?.stopped === 'string' ? { stopped: exit.stopped } : {}),
         })
+        // A failed process makes no result worth keeping, whatever the engine said before.
         const outcome = outcomeOf(data)
-        const result = payload.result(outcome !== 'failed' && outcome !== 'cancelled')
+        const whole = outcome !== 'failed' && outcome !== 'cancelled' && conflict === undefined
+        const result = payload.result(whole)
         if (result) write.write('lifecycle.run.result', result, 0.95)
         if (conflict) floor.warn('COMPLETION_CONFLICT', conflict)
         write.write('lifecycle.completion.state', data, 0.95)

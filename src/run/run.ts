@@ -1,21 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import { finished, type Readable } from 'node:stream'
-import { Fault, quote } from '../base/fault.ts'
+import { Fault, type Note, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import { join as joinStages } from '../base/stage.ts'
 import { auto } from '../engines/auto.ts'
-import { type CompletionData, type Event, isEvent } from '../events/event.ts'
+import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
 import type { EventOptions } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import type { Cache, CachedRun } from '../sinks/cache.ts'
 import { type JournalOptions, journalStage, openJournal, settledEnd } from '../sinks/journal.ts'
 import { listAttempts } from './audit.ts'
+import { cachedResult, type Hit, writeCached } from './cached-result.ts'
 import type { SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
 import { recordAttempt } from './run-attempt.ts'
-import { timedEvents, timedIntake } from './timed.ts'
+import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { feed } from './write-to-flow.ts'
 
 export interface RunOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {
@@ -52,7 +54,19 @@ export interface RunOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fs
   readonly fsync?: JournalOptions['fsync']
   /** Aborting it ends the process, orderly: the flow still tells how it ended. */
   readonly signal?: AbortSignal | undefined
+  /**
+   * Where results that passed the schema are kept, repaired ones too; failures never are. If it has the result of the same
+   * run (engine, command, args, input, cwd, schema and how the output is read), nothing is started. @default none
+   */
+  readonly cache?: Cache | undefined
+  /** Represents a schema or an engine that is code, and what else decides the result, in the key. @default none */
+  readonly cacheKey?: string | undefined
+  /** Milliseconds the cache may take for each answer; then it is not used, and CACHE_FAILED is noted. @default 10,000 */
+  readonly maxCacheWait?: number | undefined
 }
+
+/** What there is to say of a process that was not started. */
+const NO_PROCESS = { exit_code: null, signal: null, reason: null }
 
 /** How a run ended. */
 export interface RunEnd {
@@ -66,8 +80,14 @@ export interface RunEnd {
   readonly signal: string | null
   /** Why we ended it, or null if it ended by itself. */
   readonly reason: StopReason | null
-  /** The audit directory. */
+  /** The audit directory. Nothing is added to it if the result is from the cache. */
   readonly audit: string
+  /** With a schema: whether the last payload passed it, and the value. */
+  readonly result: ResultData | null
+  /** The run whose result this is, if it came from the cache. Then nothing was started, and `completion` is that of this run. */
+  readonly cached: CachedRun | null
+  /** What went wrong with the cache. */
+  readonly notes: readonly Note[]
 }
 
 /** A run: its events as they come, and its end. Read it like any flow; there is nothing to write into it. */
@@ -111,6 +131,9 @@ export function run(options: RunOptions): Run {
     )
   }
   const pty = options.pty === true ? {} : options.pty || undefined
+  const { cache, cacheKey, maxCacheWait } = options
+  const key = { engine, command, args, cwd: resolve(cwd), input, pty: pty !== undefined, reading }
+  const kept = cache && cachedResult({ ...key, cache, cacheKey, maxCacheWait })
 
   const book = openJournal(audit, { fsync })
   const attempts = listAttempts(audit)
@@ -142,25 +165,45 @@ export function run(options: RunOptions): Run {
     fsDiff,
   })
   async function* source() {
+    const found = await kept?.find()
+    if (found && !made.destroyed && !signal?.aborted) {
+      yield found
+      return
+    }
     // How the attempts before were read stands in their own metas.
     await resumeInto(audit, book, { schema, custom: engine, wait: false })
     if (!made.destroyed) yield* recording.chunks
   }
 
   let completion: CompletionData | undefined
+  let result: ResultData | null = null
+  let hit: Hit | undefined
   const stage = joinStages(timedEvents, journalStage(book))
   const made = flow<never, Event>(
-    (next) =>
-      stage({
-        write(event) {
+    (next) => {
+      const told = {
+        write(event: Event) {
           if (isEvent(event, 'lifecycle.completion.state')) completion = event.data
+          if (isEvent(event, 'lifecycle.run.result')) result = event.data
           next.write(event)
         },
         end() {
-          recording.complete(outcomeOf(completion!))
+          if (!hit) recording.complete(outcomeOf(completion!))
           next.end()
         },
-      }),
+      }
+      const live = stage(told)
+      return {
+        // What the cache had passes by the journal: a replay of the logs could not give it again.
+        write(item: TimedChunk | Opening | Hit) {
+          if ('from' in item) {
+            hit = item
+            writeCached(hit, { run_id, attempt, engine: engine.name }, told)
+          } else live.write(item)
+        },
+        end: () => live.end(),
+      }
+    },
     { intake: timedIntake as never },
   )
   settledEnd(made, book)
@@ -176,12 +219,15 @@ export function run(options: RunOptions): Run {
     tidy,
   })
     .then(() => closed)
-    .then((failure) => {
+    .then(async (failure) => {
       if (failure) throw failure
-      const { exit_code, signal, reason } = recording.meta()
+      const { exit_code, signal, reason } = hit ? NO_PROCESS : recording.meta()
       // The flow has ended without a failure, so its last event has come.
       const outcome = outcomeOf(completion!)
-      return { run_id, attempt, completion: completion!, outcome, exit_code, signal, reason, audit }
+      const told = { completion: completion!, outcome, exit_code, signal, reason }
+      const ended = { run_id, attempt, ...told, audit, result }
+      if (!hit) await kept?.keep(ended)
+      return { ...ended, cached: hit?.from ?? null, notes: kept?.trouble ?? [] }
     })
   // The reader of the flow hears of a failure too; who does not look at `end` need not.
   end.catch(() => {})

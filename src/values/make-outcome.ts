@@ -54,10 +54,22 @@ export function badOf(frame: Frame, miss: Miss, label: string | undefined): Bad 
   const fault = faultOf(code, detail, label, {
     at,
     ...(errors && { errors }),
+    ...(miss.broken && { broken: { ...lineOf(frame.text, miss.at ?? 0), ...miss.broken } }),
     ...(miss.cause !== undefined && { cause: miss.cause }),
     ...('value' in miss && { value: miss.value }),
   })
   return { ok: false, fault, repair_level: 'none', notes: [...miss.notes, ...(frame.notes ?? NONE)], frame }
+}
+
+/** The line and the column of a place in a text, from 1. */
+function lineOf(text: string, at: number): { line: number; column: number } {
+  let line = 1
+  let start = 0
+  for (let end = text.indexOf('\n'); end >= 0 && end < at; end = text.indexOf('\n', start)) {
+    line++
+    start = end + 1
+  }
+  return { line, column: at - start + 1 }
 }
 
 /** The outcome of a block that outgrew its limit before its end was found. */

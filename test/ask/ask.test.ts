@@ -7,8 +7,8 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Answer } from '../../src/ask/answer.ts'
 import { ask } from '../../src/ask/ask.ts'
-import type { CacheEntry } from '../../src/ask/cache.ts'
 import type { AttemptInfo } from '../../src/ask/options.ts'
+import type { CacheEntry } from '../../src/sinks/cache.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { model, streamingModel } from './model.ts'
 
@@ -62,6 +62,32 @@ describe('a call', () => {
   test('that answers with something else is told so', async () => {
     await expect(ask((() => 42) as never, { prompt })).rejects.toMatchObject({ code: 'BAD_OPTION' })
     await expect(ask((() => undefined) as never, { prompt })).rejects.toMatchObject({ code: 'BAD_OPTION' })
+  })
+
+  test.each<[string, unknown, string]>([
+    ['objects of a vendor', { choices: [{ delta: { content: '{"a":1}' } }] }, '"choices"'],
+    ['Chunks', { channel: 'stdout', bytes: Buffer.from('{"a":1}') }, '"channel, bytes"'],
+    ['numbers', 123, 'a value of type number'],
+    ['null', null, 'null'],
+    ['nothing', undefined, 'a value of type undefined'],
+  ])('that streams %s is told that a chunk is no text', async (_, piece, found) => {
+    let left = false
+    async function* pieces() {
+      try {
+        yield '{"a":'
+        yield piece as string
+      } finally {
+        left = true
+      }
+    }
+    const asked = ask(() => pieces(), { prompt, schema })
+    await expect(asked).rejects.toMatchObject({
+      code: 'BAD_CHUNK',
+      message: expect.stringContaining(`${found}; ask needs strings or bytes`),
+    })
+    expect(left).toBe(true)
+    const stream = ask.stream(() => pieces(), { prompt, schema })
+    await expect(Readable.from(stream).toArray()).rejects.toMatchObject({ code: 'BAD_CHUNK' })
   })
 
   test('is left as soon as a value passed, if that is wanted', async () => {

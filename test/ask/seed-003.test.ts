@@ -31,7 +31,7 @@ describe('D5: the error is put into the prompt, so that the model can correct it
     expect(asked).toHaveLength(2)
     expect(asked[1]).toMatchObject({ attempt: 2, temperature: 0 })
     expect(asked[1]?.prompt).toBe(
-      `${prompt}\n\n${retryInEnglish({ error: 'no payload was found in the input', fault: new Fault('NO_MATCH'), attempt: 1 })}`,
+      `${prompt}\n\n${retryInEnglish({ error: 'no JSON that can be used was found in the answer', fault: new Fault('NO_MATCH'), attempt: 1 })}`,
     )
   })
 
@@ -65,7 +65,7 @@ describe('D5: the error is put into the prompt, so that the model can correct it
     await ask(call, { prompt, schema, retries: 1 }).catch(() => {})
     const lines = asked[1]!.prompt.slice(prompt.length + 2).split('\n')
     expect(lines).toHaveLength(3)
-    expect(lines[1]).toMatch(/^Error: the payload is JSON/)
+    expect(lines[1]).toMatch(/^Error: the answer is JSON/)
     expect(lines[1]).toContain('x\\')
     expect(lines[1]!.length).toBeLessThanOrEqual('Error: '.length + 600)
     expect(lines[1]).not.toMatch(/[\p{Cc}\p{Bidi_C}]/u)
@@ -75,7 +75,7 @@ describe('D5: the error is put into the prompt, so that the model can correct it
     const key = 'a": must be 7; "b'
     const { call, asked } = model(JSON.stringify({ [key]: 'x' }), '{}')
     await ask(call, { prompt, schema: { type: 'object', additionalProperties: { type: 'number' } } })
-    expect(asked[1]?.prompt).toContain(`${JSON.stringify(`/${key}`)}: must be number`)
+    expect(asked[1]?.prompt).toContain(`${JSON.stringify(`/${key}`)} (type): "must be number"`)
   })
 
   test('has the wording of the seed in Chinese', async () => {
@@ -84,7 +84,7 @@ describe('D5: the error is put into the prompt, so that the model can correct it
     expect(asked[1]?.prompt.slice(prompt.length)).toBe(`
 
 你上一次的输出无法解析为合法 JSON。
-错误信息：no payload was found in the input
+错误信息：no JSON that can be used was found in the answer
 请严格按要求重新输出，仅输出 JSON 对象，不要包含任何额外文字、Markdown 标记或代码块。`)
   })
 

@@ -146,6 +146,14 @@ describe('the result of a run', () => {
     expect(resultOf(broken)).toMatchObject({ status: 'success', cacheable: false })
   })
 
+  test.each([
+    ['the end signal', says(`<json>${good}</json>`)],
+    ['the done marker', says(`<json>${good.replace('{', '{"__SKILL_DONE__":true,')}</json>`)],
+  ])('of a process that failed after %s is not cacheable', (_, said) => {
+    expect(resultOf({ ...said, exit: 0 })).toMatchObject({ cacheable: true })
+    expect(resultOf({ ...said, exit: 1 })).toMatchObject({ cacheable: false })
+  })
+
   test('takes any Standard Schema, and stands in the last chat record', () => {
     const events = run(codex, says(`<json>${good}</json>`), { schema: z.object({ digest_path: z.string() }) })
     expect(chat(events).at(-1)).toMatchObject({

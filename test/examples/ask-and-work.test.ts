@@ -23,7 +23,7 @@ async function run(name: string, ...args: string[]): Promise<string[]> {
 test('examples/ask.ts asks twice, then answers from the cache', async () => {
   expect(await run('ask.ts')).toEqual([
     'asked (1): Judge this share as JSON: {"verdict": "buy | hold | sell", "score": 0..1}',
-    'asked (2): Error: no payload was found in the input',
+    'asked (2): Error: no JSON that can be used was found in the answer',
     "answer: { verdict: 'hold', score: 0.6 }",
     "again, from the cache: { verdict: 'hold', score: 0.6 }",
     'wrapped: JudgeError: judge: no payload was found in the input (after 1 attempt)',

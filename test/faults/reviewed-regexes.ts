@@ -3,6 +3,9 @@
  * looked at a bounded number of times. A new one is added here after somebody has thought about it.
  */
 export const reviewed: Readonly<Record<string, { readonly why: string; readonly max?: number }>> = {
+  'ask/retry-prompt.ts /^[\\w.-]{1,60}$/': {
+    why: 'anchored and bounded: the name of a rule, of which 60 characters are kept',
+  },
   'ask/subtrees.ts /^#\\/(\\$defs|definitions)\\/([^/~%]{1,200})$/': {
     why: 'a $ref of a schema, which is trusted, and bounded',
   },
@@ -29,6 +32,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'base/fault.ts /[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
     { why: 'text that was clipped before' },
   'base/fault.ts /[\\ud800-\\udbff]/': { why: 'text that was clipped before' },
+  'cli/ask.ts /^\\d{1,4}$/': { why: 'an option on the command line' },
   'cli/draw.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
     { why: 'one class, every character is read once' },
   'cli/adapter-file.ts /[\\\\/]/': { why: 'an option on the command line' },

@@ -41,6 +41,8 @@ export interface Miss {
   readonly at?: number
   /** The same as a byte offset in the channel, where that is known instead. */
   readonly place?: number
+  /** What is there, at most 20 characters, and what JSON would have there. */
+  readonly broken?: { readonly found: string; readonly expected: string }
   readonly errors?: readonly SchemaError[]
   readonly cause?: unknown
   /** What a normalizer threw on. */
@@ -252,12 +254,14 @@ function takeFirst(
   envelopes: number,
 ): Pass | Miss {
   if (isStructureAt(text, end)) {
-    const detail = `at ${quote(text.slice(end, end + 20), 20)}, expected the end of the value`
+    const found = text.slice(end, end + 20)
+    const expected = 'the end of the value'
     return {
       ok: false,
       code: 'INVALID_JSON',
-      detail,
+      detail: `at ${quote(found, 20)}, expected ${expected}`,
       at: end,
+      broken: { found, expected },
       cause: broken.cause,
       notes: NONE,
       strict: false,
@@ -384,19 +388,31 @@ function missOf(tried: Rejected | Broken | Passed, why: Why): Miss {
 }
 
 /** Says where a text stops being JSON, and what JSON would have there. */
-function whyBroken(text: string, why: Why): Pick<Miss, 'code' | 'detail' | 'at'> {
+function whyBroken(text: string, why: Why): Pick<Miss, 'code' | 'detail' | 'at' | 'broken'> {
   const [from] = margins(text)
-  if (from === text.length) return { code: 'INVALID_JSON', detail: 'it is blank' }
+  const start = { found: text.slice(from, from + 20), expected: 'an object or an array' }
+  if (from === text.length) return { code: 'INVALID_JSON', detail: 'it is blank', broken: start }
   const place = whereBroken(text.slice(from))
   if (!place || !isBracket(text.charCodeAt(from))) {
-    return { code: 'INVALID_JSON', detail: `it starts with ${quote(text)}` }
+    return { code: 'INVALID_JSON', detail: `it starts with ${quote(text)}`, broken: start }
   }
+  const { expected } = place
   const at = from + place.at
   if (place.cut || why.mended === 'cut')
-    return { code: 'TRUNCATED', detail: `expected ${place.expected}`, at: text.length }
-  const found = quote(text.slice(at, at + 20), 20)
+    return {
+      code: 'TRUNCATED',
+      detail: `expected ${expected}`,
+      at: text.length,
+      broken: { found: '', expected },
+    }
+  const found = text.slice(at, at + 20)
   const ambiguous = why.mended === 'ambiguous' ? '; it can be read in more than one way' : ''
-  return { code: 'INVALID_JSON', detail: `at ${found}, expected ${place.expected}${ambiguous}`, at }
+  return {
+    code: 'INVALID_JSON',
+    detail: `at ${quote(found, 20)}, expected ${expected}${ambiguous}`,
+    at,
+    broken: { found, expected: `${expected}${ambiguous}` },
+  }
 }
 
 /** Where a text begins and ends without the blanks, BOMs and NULs around it. */

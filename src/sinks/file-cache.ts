@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeWhole } from '../sinks/durable.ts'
 import { type Cache, type CacheEntry, isEntry } from './cache.ts'
+import { writeWhole } from './durable.ts'
 
 export interface FileCacheOptions {
   /** How many answers are kept; the oldest go first. @default 1000 */

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { z } from 'zod'
 import { ask } from '../../src/ask/ask.ts'
-import type { CacheEntry } from '../../src/ask/cache.ts'
-import { fileCache } from '../../src/ask/file-cache.ts'
-import { model } from './model.ts'
+import type { CacheEntry } from '../../src/sinks/cache.ts'
+import { fileCache } from '../../src/sinks/file-cache.ts'
+import { model } from '../ask/model.ts'
 
 let dir = ''
 beforeEach(() => {

@@ -1,16 +1,35 @@
 import type { Note } from '../base/fault.ts'
+import type { CompletionData } from '../events/event.ts'
 import type { RepairLevel } from '../values/outcome.ts'
 
-/** What is kept of an answer that passed. */
+/**
+ * Which run a kept result is of.
+ *
+ * @example
+ * const { cached } = await run({ command, args, schema, cache }).end
+ * if (cached) console.log(`kept at ${cached.ts} from run ${cached.run_id}`)
+ */
+export interface CachedRun {
+  readonly run_id: string
+  readonly attempt_number: number
+  /** When it was kept: ISO 8601, UTC. */
+  readonly ts: string
+  /** How that run ended. */
+  readonly completion: CompletionData
+}
+
+/** What is kept of an answer, or of the result of a run, that passed. */
 export interface CacheEntry {
   readonly value: unknown
   readonly repair_level: RepairLevel
   readonly notes: readonly Note[]
+  /** For the result of a run: which one. */
+  readonly run?: CachedRun | undefined
 }
 
 /**
- * Where answers are kept. A cache that throws is as good as an empty one: `ask` goes on, and notes
- * CACHE_FAILED on the outcome.
+ * Where answers and results are kept. A cache that throws is as good as an empty one: `ask` and `run` go on, and note
+ * CACHE_FAILED.
  *
  * @example
  * const memory = new Map<string, CacheEntry>()

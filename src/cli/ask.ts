@@ -1,0 +1,190 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { ask } from '../ask/ask.ts'
+import type { AttemptInfo } from '../ask/options.ts'
+import { Fault, quote } from '../base/fault.ts'
+import { type CommandCall, commandCall } from '../run/command-call.ts'
+import { fileCache } from '../sinks/file-cache.ts'
+import type { Outcome } from '../values/outcome.ts'
+import { safe } from './draw.ts'
+import { duration } from './duration.ts'
+import { exits } from './exits.ts'
+import { openInput, readObject, unreadable } from './input.ts'
+import { harmless, output } from './print.ts'
+
+interface Flags {
+  readonly promptFile?: string
+  readonly schema?: string
+  readonly tag?: string
+  readonly root?: 'object' | 'any'
+  readonly retries: number
+  readonly pick: 'first' | 'last'
+  readonly timeout?: number
+  readonly cache?: string
+}
+
+const examples = `
+The command is any program that reads a prompt on stdin and writes its answer to stdout. It is started once for each try; an answer
+that does not pass is asked for again, with what was wrong put after the prompt. The value goes to stdout as JSON, words to stderr.
+A command that leaves with another exit code than 0 has failed, whatever it wrote, and is not tried again.
+
+With --cache, an answer that passed is kept by prompt, options, schema, command, arguments and working directory. What the command
+reads beside its prompt (files, its environment, its own settings) is not part of that.
+
+Exit codes: 0 a value, 1 the command failed or was interrupted, 2 bad usage or a command that cannot be started, 3 nothing valid,
+7 the value cannot be written.
+
+Examples:
+  $ sluice ask "List the issues in src/ as JSON." --schema report.schema.json -- claude -p
+  $ sluice ask --prompt-file review.md --retries 2 --timeout 5m -- gemini
+  $ git diff | sluice ask --schema verdict.schema.json --cache .cache/answers -- llm -m gpt-4o
+  $ sluice ask "Name a colour as JSON." -- ollama run llama3 | jq .name`
+
+/** `sluice ask`: a command as a model, asked until its answer parses. */
+export function askCommand(exit: (code: number) => void): Command {
+  return new Command('ask')
+    .summary('ask any command that reads a prompt until its answer parses')
+    .description('Asks a command until its answer parses and passes the schema, and prints the value.')
+    .usage('[options] [prompt] -- <command...>')
+    .argument('<words...>', 'the prompt (default: stdin), then -- and the command with its arguments')
+    .option('--prompt-file <file>', 'read the prompt from a file; - is stdin')
+    .option('--schema <file>', 'a JSON Schema that the value must pass')
+    .option('--tag <name>', 'look only at blocks of this tag: json for <json>…</json>')
+    .addOption(
+      new Option('--root <kind>', 'what the value must be (default: any with a schema, else object)').choices(
+        ['object', 'any'],
+      ),
+    )
+    .option('--retries <n>', 'how often to ask again when an answer does not pass', count, 1)
+    .addOption(
+      new Option('--pick <which>', 'which value to take if an answer holds more than one')
+        .choices(['first', 'last'])
+        .default('first'),
+    )
+    .option('--timeout <time>', 'end a try after so long: 90s, 5m, 1h', duration)
+    .option('--cache <dir>', 'keep answers that passed there, and answer from there')
+    .addHelpText('after', examples)
+    .action(async (words: string[], flags: Flags, command: Command) => {
+      exit(await askAndPrint(divided(words, command), flags))
+    })
+}
+
+function count(text: string): number {
+  if (/^\d{1,4}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give a whole number from 0 on.')
+}
+
+interface Question {
+  readonly prompt: string | undefined
+  readonly command: string
+  readonly args: readonly string[]
+}
+
+/** Tells the prompt from the command: commander drops the `--` between them. */
+function divided(words: readonly string[], command: Command): Question {
+  // The cast: commander keeps what it was given, but does not say so in its types.
+  const { rawArgs = [] } = (command.parent ?? command) as { readonly rawArgs?: readonly string[] }
+  const at = rawArgs.indexOf('--')
+  const behind = at < 0 ? [] : rawArgs.slice(at + 1)
+  const before = words.slice(0, words.length - behind.length)
+  const [program, ...args] = behind
+  if (program === undefined || program === '') {
+    throw new Fault('BAD_OPTION', 'give the command after --: sluice ask "List the issues." -- claude -p')
+  }
+  if (before.length > 1) {
+    throw new Fault('BAD_OPTION', `the prompt must be one argument, but there are ${before.length}; quote it`)
+  }
+  return { prompt: before[0], command: program, args }
+}
+
+async function askAndPrint({ prompt: given, command, args }: Question, flags: Flags): Promise<number> {
+  const { promptFile, schema: schemaFile, cache, timeout, ...reading } = flags
+  if (given !== undefined && promptFile !== undefined) {
+    throw new Fault('BAD_OPTION', 'the prompt is given twice: as an argument and with --prompt-file')
+  }
+  const schema = schemaFile === undefined ? undefined : await readObject(schemaFile, 'the schema')
+  const prompt = given ?? (await readPrompt(promptFile))
+  if (prompt.trim() === '') throw new Fault('BAD_OPTION', 'the prompt is empty')
+  const model = commandCall({ command, args, timeout })
+  const stop = new AbortController()
+  const release = onSignals(model, stop)
+  try {
+    const value = await ask(model.call, {
+      ...reading,
+      prompt,
+      schema,
+      signal: stop.signal,
+      onAttempt: (outcome, info) => tell(outcome, info, flags.retries),
+      ...(cache !== undefined && { cache: fileCache(cache), cacheKey: keyOf(command, args) }),
+    })
+    const write = output()
+    return (await write(`${harmless(JSON.stringify(value))}\n`)) ? exits.good : exits.output
+  } catch (error) {
+    if (stop.signal.aborted) {
+      console.error('sluice: interrupted')
+      return exits.failed
+    }
+    if (!Fault.is(error)) throw error
+    const code = error.code === 'COMMAND_FAILED' ? exits.failed : error.attempts ? exits.nothing : undefined
+    if (code === undefined) throw error
+    console.error(`sluice: ${error.code}: ${error.message}`)
+    const said = safe(model.stderr()).trim()
+    if (said !== '') console.error(`sluice: the end of what it wrote to stderr:\n${said}`)
+    return code
+  } finally {
+    await model.ended()
+    release()
+  }
+}
+
+/** Represents the model in the key of the cache. */
+function keyOf(command: string, args: readonly string[]): string {
+  return JSON.stringify([process.cwd(), command, ...args])
+}
+
+function tell(outcome: Outcome<unknown>, { attempt, cached }: AttemptInfo, retries: number): void {
+  if (cached) console.error('sluice: the answer is from the cache; the command was not started')
+  if (!outcome.ok) {
+    if (attempt <= retries) {
+      console.error(
+        `sluice: attempt ${attempt}: ${outcome.fault.code}: ${outcome.fault.message}; asking again`,
+      )
+    }
+    return
+  }
+  for (const { code, message } of outcome.notes) console.error(`sluice: ${code}: ${message}`)
+}
+
+const MAX_PROMPT = 16 * 1024 * 1024
+
+async function readPrompt(file: string | undefined): Promise<string> {
+  const pieces: Buffer[] = []
+  let size = 0
+  const what = file === undefined || file === '-' ? 'stdin' : quote(file, 200)
+  const { stream } = openInput(file)
+  try {
+    for await (const piece of stream) {
+      const bytes = Buffer.from(piece)
+      size += bytes.length
+      if (size > MAX_PROMPT) break
+      pieces.push(bytes)
+    }
+  } catch (cause) {
+    throw unreadable(what, cause)
+  }
+  if (size > MAX_PROMPT)
+    throw new Fault('BAD_OPTION', `the prompt in ${what} is longer than ${MAX_PROMPT} bytes`)
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+/** The first Ctrl-C ends the command and all it has started, the second kills them. */
+function onSignals(model: CommandCall, stop: AbortController): () => void {
+  const interrupt = () => {
+    if (stop.signal.aborted) model.kill('SIGKILL')
+    stop.abort()
+  }
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const signal of signals) process.on(signal, interrupt)
+  return () => {
+    for (const signal of signals) process.off(signal, interrupt)
+  }
+}

@@ -1,0 +1,155 @@
+import { type Code, codes, Fault, type Note } from '../base/fault.ts'
+import type { Sink } from '../base/stage.ts'
+import { auto } from '../engines/auto.ts'
+import { engines } from '../engines/engines.ts'
+import type { CompletionData, Event, ResultData } from '../events/event.ts'
+import type { EventOptions } from '../events/events.ts'
+import type { Picker, Profile } from '../events/profile.ts'
+import { writer } from '../events/write.ts'
+import type { Cache, CachedRun, CacheEntry } from '../sinks/cache.ts'
+import { cacheAccess, checkCacheWait, isPlainSchema, keyOf } from '../sinks/cache-access.ts'
+import { checkOf } from '../values/schema/schema.ts'
+
+export interface CachedResultOptions {
+  readonly cache: Cache
+  readonly cacheKey: string | undefined
+  readonly maxCacheWait: number | undefined
+  readonly engine: Profile | Picker
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly input: 'ignore' | 'inherit' | { readonly text: string }
+  readonly pty: boolean
+  readonly reading: Pick<EventOptions, 'schema' | 'doneMarker' | 'maxFrame' | 'window'>
+}
+
+/** A result that was kept. */
+export interface Hit {
+  readonly result: ResultData
+  readonly from: CachedRun
+}
+
+/** The place of one run's result in a cache. */
+export interface CachedResult {
+  find(): Promise<Hit | undefined>
+  /** Keeps a result, if the run succeeded and its process left with 0. */
+  keep(ended: Ended): Promise<void>
+  /** What went wrong with the cache. */
+  readonly trouble: readonly Note[]
+}
+
+interface Ended {
+  readonly run_id: string
+  readonly attempt: number
+  readonly result: ResultData | null
+  readonly completion: CompletionData
+  readonly exit_code: number | null
+  readonly reason: string | null
+}
+
+/**
+ * Caches the result of a run. Only success is kept: the schema has passed the last payload, repaired or not, and neither
+ * the engine nor its process failed. Throws BAD_OPTION for a run that has no key.
+ */
+export function cachedResult(options: CachedResultOptions): CachedResult {
+  const { cache, maxCacheWait, reading } = options
+  checkCacheWait(maxCacheWait)
+  const access = cacheAccess(cache, runKey(options), { maxCacheWait })
+  return {
+    trouble: access.trouble,
+    async find() {
+      const entry = await access.get()
+      return entry && isRun(entry.run) && passes(reading.schema, entry.value)
+        ? { result: resultOf(entry), from: entry.run }
+        : undefined
+    },
+    async keep({ run_id, attempt, result, completion, exit_code, reason }) {
+      if (!result?.cacheable || exit_code !== 0 || reason !== null) return
+      const { value, repair_level, warnings } = result
+      const notes = warnings.map((code) => ({ code, message: codes[code] }))
+      const ts = new Date().toISOString()
+      await access.set({
+        value,
+        repair_level,
+        notes,
+        run: { run_id, attempt_number: attempt, ts, completion },
+      })
+    },
+  }
+}
+
+/** Everything that decides the result, as far as we know it: files, environment and the agent's own settings are not in it. */
+function runKey(options: CachedResultOptions): string {
+  const { engine, command, args, cwd, input, pty, cacheKey, reading } = options
+  const { schema, doneMarker, maxFrame, window } = reading
+  if (schema === undefined) {
+    throw new Fault('BAD_OPTION', 'cache needs a schema: only a result that a schema has passed is kept')
+  }
+  if (input === 'inherit') {
+    throw new Fault(
+      'BAD_OPTION',
+      "cache needs an input that is known before: give it as { text }, or 'ignore'",
+    )
+  }
+  const plain = isPlainSchema(schema)
+  const ours = engine === auto || Object.values<Profile | Picker>(engines).includes(engine)
+  if (cacheKey === undefined && !(plain && ours)) {
+    throw new Fault('BAD_OPTION', 'a schema or an engine that is code needs a cacheKey to be cached by')
+  }
+  const rules = [doneMarker, maxFrame, window]
+  return keyOf(['run/1', engine.name, command, args, cwd, input, pty, cacheKey, plain ? schema : null, rules])
+}
+
+function resultOf({ value, repair_level, notes }: CacheEntry): ResultData {
+  const warnings: Code[] = [...notes.map(({ code }) => code), 'RESULT_CACHED']
+  return { status: 'success', value, repair_level, warnings, cacheable: true }
+}
+
+/** A plain JSON Schema is asked again; any other may turn values into something it does not take itself. */
+function passes(schema: EventOptions['schema'], value: unknown): boolean {
+  return schema === undefined || '~standard' in schema || 'value' in checkOf(schema)(value)
+}
+
+const states: readonly unknown[] = ['completed', 'awaiting_user_input', 'unknown']
+
+function isRun(run: CachedRun | undefined): run is CachedRun {
+  return (
+    typeof run?.run_id === 'string' &&
+    Number.isSafeInteger(run.attempt_number) &&
+    typeof run.ts === 'string' &&
+    states.includes(run.completion?.state) &&
+    typeof run.completion.evidence === 'object'
+  )
+}
+
+/**
+ * The events of a run that was not started, because its result was kept: where it is from, the result, and how the run that gave it
+ * ended. They have no place in any log.
+ */
+export function writeCached(
+  { result, from }: Hit,
+  who: { readonly run_id: string; readonly attempt: number; readonly engine: string },
+  next: Sink<Event>,
+): void {
+  const { run_id, attempt, engine } = who
+  const events = writer(
+    { run_id, attempt, clock: Date.now },
+    {
+      write(event) {
+        // Not the ids of the real attempt with this number, which may follow.
+        const event_id = `${run_id}:${attempt}:cache:${event.seq - 1}`
+        next.write({ ...event, correlation: { event_id } })
+      },
+      end() {},
+    },
+  )
+  events.voice({ name: engine, parser: 'cache' })
+  const message = `nothing was run: the result is that of run ${from.run_id}, attempt ${from.attempt_number}, kept at ${from.ts}`
+  events.write(
+    'diagnostic.parser.warning',
+    { code: 'RESULT_CACHED', message, severity: 'info', confidence: 1 },
+    1,
+  )
+  events.write('lifecycle.run.result', result, 1)
+  events.write('lifecycle.completion.state', from.completion, 1)
+}

@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Call } from '../ask/answer.ts'
+import { Fault, quote } from '../base/fault.ts'
+import { cannotStart, killGroup, start } from './process.ts'
+
+export interface CommandCallOptions {
+  readonly command: string
+  readonly args: readonly string[]
+  /** Milliseconds one answer may take; then the command is ended. @default as long as it takes */
+  readonly timeout?: number | undefined
+  /** Milliseconds it has to end after it was asked to, before it is killed. @default 2000 */
+  readonly killGrace?: number | undefined
+  /** Milliseconds that something it left behind may hold its pipe after the exit. @default 2000 */
+  readonly pipeGrace?: number | undefined
+}
+
+/** A command that is called as a model. */
+export interface CommandCall {
+  readonly call: Call
+  /** The end of what the last process wrote to stderr, at most 2,000 bytes. */
+  stderr(): string
+  /** Sends a signal to the process that runs, and to all it has started. */
+  kill(signal: NodeJS.Signals): void
+  /** Settles when no process is left. */
+  ended(): Promise<void>
+}
+
+/**
+ * Makes a call for `ask` of any command that reads a prompt on stdin and writes its answer to stdout. Each call is one
+ * process, in a group of its own. A command that cannot be started rejects with SPAWN_FAILED; one that leaves with another
+ * exit code than 0, by a signal, or not in time, with COMMAND_FAILED, whatever it has written.
+ *
+ * @example
+ * const model = commandCall({ command: 'claude', args: ['-p'] })
+ * const report = await ask(model.call, { prompt, schema: Report })
+ */
+export function commandCall(options: CommandCallOptions): CommandCall {
+  const { command, args, timeout, killGrace = 2000, pipeGrace = 2000 } = options
+  let running: { readonly pid: number; readonly over: Promise<void> } | undefined
+  let said = Buffer.alloc(0)
+
+  const quiet = () => delay(pipeGrace / 2, false, { ref: false })
+
+  async function* answer(prompt: string, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+    signal?.throwIfAborted()
+    const child = start(command, process.cwd(), () =>
+      spawn(command, [...args], { detached: true, stdio: ['pipe', 'pipe', 'pipe'] }),
+    )
+    const failed = new Promise<Error>((resolve) => void child.once('error', resolve))
+    const exit = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+      child.once('exit', (code, signal) => resolve({ code, signal }))
+    })
+    const began = await Promise.race([
+      failed,
+      new Promise<undefined>((resolve) => void child.once('spawn', resolve)),
+    ])
+    if (began) throw cannotStart(command, process.cwd(), began)
+    const pid = child.pid!
+    said = Buffer.alloc(0)
+    child.stderr.on('data', (bytes: Buffer) => {
+      said = Buffer.concat([said, bytes.subarray(-MAX_STDERR)]).subarray(-MAX_STDERR)
+    })
+    // A command that does not read its prompt must not break us.
+    child.stdin.on('error', () => {})
+    child.stdin.end(prompt)
+
+    let taken = 0
+    let why: string | undefined
+    const timers: NodeJS.Timeout[] = []
+    const end = (reason: string) => {
+      if (why !== undefined) return
+      why = reason
+      killGroup(pid, 'SIGTERM')
+      timers.push(setTimeout(() => killGroup(pid, 'SIGKILL'), killGrace))
+    }
+    if (timeout !== undefined) timers.push(setTimeout(() => end(`gave no answer in ${timeout} ms`), timeout))
+    const abort = () => end('was interrupted')
+    signal?.addEventListener('abort', abort, { once: true })
+    if (signal?.aborted) abort()
+    const closed = new Promise<true>((resolve) => void child.stdout.once('close', () => resolve(true)))
+    const over = exit.then(async () => {
+      // What we have ended leaves nothing behind; what ended by itself may, and that may hold the pipe for ever.
+      if (why !== undefined) killGroup(pid, 'SIGKILL')
+      for (let before = -1; !(await Promise.race([closed, quiet()])); before = taken) {
+        // A reader that is behind has everything in time: only a pipe that is empty and silent is let go.
+        if (taken === before && child.stdout.readableLength === 0) break
+      }
+      for (const timer of timers) clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+      child.stdout.destroy()
+      child.stderr.destroy()
+    })
+    running = { pid, over }
+    try {
+      // A pipe that is let go ends as if all had come.
+      for await (const bytes of child.stdout) {
+        taken += bytes.length
+        yield bytes
+      }
+    } catch (error) {
+      if (!child.stdout.destroyed) throw error
+    } finally {
+      // Left before its end: no one reads the rest.
+      if (child.exitCode === null && child.signalCode === null && !child.stdout.readableEnded) {
+        end('was left')
+      }
+    }
+    const { code, signal: name } = await exit
+    await over
+    running = undefined
+    if (why === undefined && code === 0) return
+    const how = why ?? (name === null ? `left with exit code ${code}` : `was ended by ${name}`)
+    throw new Fault('COMMAND_FAILED', `${quote(command, 120)} ${how}`)
+  }
+
+  return {
+    call: ({ prompt, signal }) => answer(prompt, signal),
+    stderr: () => said.toString('utf8'),
+    kill(signal) {
+      if (running) killGroup(running.pid, signal)
+    },
+    ended: async () => running?.over,
+  }
+}
+
+const MAX_STDERR = 2000
