@@ -28,7 +28,10 @@ export interface ChatData {
   'artifact.created': ArtifactData
   'artifact.modified': ArtifactData
   'artifact.deleted': ArtifactData
-  'user.input.required': ChatEnd
+  /** The end of a turn, when it happens. */
+  'user.input.required': CompletionData
+  /** The end of an attempt whose last turn waits for the user. */
+  'conversation.paused': ChatEnd
   'conversation.completed': ChatEnd
   'conversation.failed': ChatEnd
   /** Also the end that nobody knows: then `state` is there. */
@@ -68,7 +71,8 @@ export interface ChatOptions {
 }
 
 /**
- * Folds events into a conversation. Every attempt ends with one record that says how it stands.
+ * Folds events into a conversation. Every turn that wants an answer tells so when it ends (`user.input.required`), and
+ * every attempt ends with one record that says how it stands.
  *
  * @example
  * await pipeline(tap(child), events(opencode), chat(), sse(), response)
@@ -85,6 +89,8 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
     let attempt: number | undefined
     let localSeq = 0
     let result: ResultData | undefined
+    /** The attempt in which a turn was said to wait for the user. */
+    let waiting: number | undefined
 
     const write = <T extends ChatType>(event: Event, type: T, data: ChatData[T]) => {
       if (event.attempt_number !== attempt) {
@@ -114,7 +120,9 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
         case 'completed':
           return write(event, 'conversation.completed', end)
         case 'awaiting_user_input':
-          return write(event, 'user.input.required', end)
+          // Journals of 0.1 do not tell the ends of turns.
+          if (waiting !== event.attempt_number) write(event, 'user.input.required', data)
+          return write(event, 'conversation.paused', end)
         case 'interrupted':
           return write(event, 'conversation.failed', end)
         case 'unknown': {
@@ -167,8 +175,12 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
             return
           case 'lifecycle.completion.state':
             return finish(event, event.data)
-          case 'lifecycle.run.status':
-            return
+          case 'lifecycle.run.status': {
+            const { status, evidence } = event.data
+            if (status !== 'awaiting_user_input' || !evidence) return
+            waiting = event.attempt_number
+            return write(event, 'user.input.required', { state: status, reason_code: 'END_SIGNAL', evidence })
+          }
           default: {
             event satisfies never
           }

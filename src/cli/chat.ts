@@ -53,7 +53,7 @@ function endOf({ type, data }: Chat): ChatEnd | undefined {
   switch (type) {
     case 'conversation.completed':
     case 'conversation.failed':
-    case 'user.input.required':
+    case 'conversation.paused':
       return data
     case 'diagnostic.warning':
       return data.state === undefined ? undefined : (data as ChatEnd)

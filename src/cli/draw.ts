@@ -95,6 +95,8 @@ export function drawing({ color, width }: DrawOptions): (record: Chat) => string
       case 'artifact.deleted':
         return closed() + line(paint(31, '-'), record.data.path)
       case 'user.input.required':
+        return closed() + line(paint(33, '?'), 'turn finished, waiting for input', dim)
+      case 'conversation.paused':
         return closed() + end(paint(33, '■'), 'awaiting your input', record.data)
       case 'conversation.completed':
         return closed() + end(paint(32, '■'), 'completed', record.data)

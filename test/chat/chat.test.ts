@@ -43,10 +43,11 @@ describe('a conversation', () => {
       'assistant.message.final',
       'assistant.tool_call started',
       'assistant.tool_call completed',
+      'user.input.required',
       'raw.stderr',
       'diagnostic.warning',
       'artifact.created',
-      'user.input.required',
+      'conversation.paused',
     ])
   })
 
@@ -73,20 +74,25 @@ test('starts once, at the first session id, over all attempts; seq goes on, loca
     'conversation.started',
     'assistant.message.final',
     'user.input.required',
+    'conversation.paused',
     'assistant.message.final',
     'user.input.required',
+    'conversation.paused',
   ])
   expect(records.map(({ seq, meta }) => [seq, meta.attempt, meta.local_seq])).toEqual([
     [1, 1, 1],
     [2, 1, 2],
     [3, 1, 3],
-    [4, 2, 1],
-    [5, 2, 2],
+    [4, 1, 4],
+    [5, 2, 1],
+    [6, 2, 2],
+    [7, 2, 3],
   ])
-  const later = drive(chatStage({ after: 3, started: true }), run(codex, { stdout, exit: 0 }, { attempt: 2 }))
+  const later = drive(chatStage({ after: 4, started: true }), run(codex, { stdout, exit: 0 }, { attempt: 2 }))
   expect(later.map(({ seq, type }) => [seq, type])).toEqual([
-    [4, 'assistant.message.final'],
-    [5, 'user.input.required'],
+    [5, 'assistant.message.final'],
+    [6, 'user.input.required'],
+    [7, 'conversation.paused'],
   ])
 })
 
@@ -128,5 +134,19 @@ test('flows: bytes in, records out', async () => {
   source.end(Buffer.from(turn(item('agent_message', { text: 'Hi.' }))))
   const types: Chat['type'][] = []
   for await (const record of flow) types.push(record.type)
-  expect(types).toEqual(['conversation.started', 'assistant.message.final', 'user.input.required'])
+  expect(types).toEqual([
+    'conversation.started',
+    'assistant.message.final',
+    'user.input.required',
+    'conversation.paused',
+  ])
+})
+
+test('tells the end of a turn for a journal that did not, and still ends with one record', () => {
+  const stdout = turn(item('agent_message', { text: 'Hi.' }))
+  const old = run(codex, { stdout, exit: 0 }).filter(
+    (event) => event.type !== 'lifecycle.run.status' || event.data.status !== 'awaiting_user_input',
+  )
+  const types = validChat(drive(chatStage(), old)).map(({ type }) => type)
+  expect(types.slice(-2)).toEqual(['user.input.required', 'conversation.paused'])
 })

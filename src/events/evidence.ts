@@ -1,0 +1,103 @@
+import { clip } from '../base/fault.ts'
+import type { Evidence } from './event.ts'
+import { isAfter, type Moment, PerSource } from './position.ts'
+
+interface Told {
+  readonly when: Moment
+  readonly words: string
+}
+
+interface Failure extends Told {
+  /** When the engine failed last. */
+  last: Moment
+}
+
+/** What the pipes, or the PTY, have said about the turn they are in. */
+interface Turn {
+  readonly begun: Moment | undefined
+  ended: Told | undefined
+  failure: Failure | undefined
+}
+
+/** What the records of a run say about its end, before the exit is weighed. */
+export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated'>
+
+/**
+ * Gathers the evidence for the end of a run. A turn that begins puts aside what was said about the end of the turn before
+ * it, by their places in the run: a record that only the PTY has can come out when a later turn has long ended.
+ */
+export function gatherEvidence() {
+  const turns = new PerSource<Turn>()
+  let marked = false
+  let truncated = false
+
+  const turnOf = (when: Moment): Turn => {
+    const known = turns.get(when)
+    if (known) return known
+    const turn: Turn = { begun: undefined, ended: undefined, failure: undefined }
+    turns.set(when, turn)
+    return turn
+  }
+
+  /** What counts of what was said, in the order of the run. */
+  const ofThisTurn = <T>(pick: (turn: Turn) => T | undefined, last: (thing: T) => Moment): T[] => {
+    const begun = latest(turns.both().flatMap((turn) => turn.begun ?? []))
+    return turns
+      .both()
+      .flatMap((turn) => pick(turn) ?? [])
+      .filter((thing) => !(begun && isAfter(begun, last(thing))))
+      .sort((a, b) => (isAfter(last(a), last(b)) ? 1 : -1))
+  }
+
+  const ended = () =>
+    ofThisTurn(
+      (turn) => turn.ended,
+      (told) => told.when,
+    ).at(-1)
+
+  const said = (): Said => {
+    const [failure] = ofThisTurn(
+      (turn) => turn.failure,
+      (failed) => failed.last,
+    )
+    return {
+      done_marker: marked,
+      end_signal: ended()?.words ?? null,
+      failure: failure?.words ?? null,
+      truncated,
+    }
+  }
+
+  return {
+    begun(when: Moment) {
+      turns.set(when, { begun: when, ended: undefined, failure: undefined })
+    },
+    ended(when: Moment, signal: string) {
+      turnOf(when).ended = { when, words: signal }
+    },
+    failed(when: Moment, message: string) {
+      const turn = turnOf(when)
+      if (turn.failure) turn.failure.last = when
+      else turn.failure = { when, words: clip(message, 200), last: when }
+    },
+    done() {
+      marked = true
+    },
+    truncated() {
+      truncated = true
+    },
+    said,
+    /** Whether what was said at this moment is the end of a turn that waits for the user now. */
+    isWaiting(when: Moment): boolean {
+      const { done_marker, failure } = said()
+      return ended()?.when === when && !done_marker && failure === null
+    },
+  }
+}
+
+function latest(moments: readonly Moment[]): Moment | undefined {
+  return moments.reduce<Moment | undefined>(
+    (last, moment) => (last && isAfter(last, moment) ? last : moment),
+    undefined,
+  )
+}
