@@ -40,6 +40,9 @@ export function speech(options: SpeechOptions) {
   /** Where the frame in hand is in the run, and how many things were said. */
   let here: Position = AT_END
   let said = 0
+  /** The last frame of the pipes and of the PTY: an engine that speaks about lines it kept is no further than that. */
+  let lastOfPipes = AT_END
+  let lastOfPty = AT_END
   /** The engine's signal that its turn is over, told when all of its frame is said. */
   let ended: { readonly signal: string; readonly when: Moment; readonly range: Range | undefined } | undefined
   /** The last turn that was said to wait for the user, and when the agent was last at work. */
@@ -153,8 +156,8 @@ export function speech(options: SpeechOptions) {
   /** Tells that the turn waits for the user, once. A turn that is done, or failed, does not. */
   const tellTurn = () => {
     const turn = ended
-    ended = undefined
     if (!turn || !evidence.isWaiting(turn.when)) return
+    ended = undefined
     if (waiting && !(worked && isAfter(worked, waiting))) return
     waiting = turn.when
     if (turn.range !== writer.place()) writer.about(turn.range, true)
@@ -254,6 +257,7 @@ export function speech(options: SpeechOptions) {
     },
     about(range) {
       writer.about(range, true)
+      here = range.channel === 'pty' ? lastOfPty : lastOfPipes
       kept = 'text' in range ? (range as EngineFrame) : undefined
       drifted = false
     },
@@ -285,14 +289,17 @@ export function speech(options: SpeechOptions) {
     ): boolean | 'kept' {
       writer.about(given)
       here = position
+      if (given.channel === 'pty') lastOfPty = position
+      else lastOfPipes = position
       spoke = drifted = unknown = false
       kept = undefined
       confidence = given.mended ? 0.8 : SURE
+      const before = ended
       const understood = read(given, say)
       if (understood === false) unread(given)
       else if (understood === true && (!spoke || drifted || unknown)) raw(given.text, SURE)
       unknown = false
-      tellTurn()
+      if (ended !== before) tellTurn()
       return understood
     },
     /** A frame that is not shown to the engine. */
@@ -308,6 +315,7 @@ export function speech(options: SpeechOptions) {
       unknown = false
       here = AT_END
       end?.(say)
+      // Also a turn whose beginning only the PTY has: until that came, the failure before it seemed to be its own.
       tellTurn()
       writer.about(undefined)
     },

@@ -34,7 +34,7 @@ export interface EventOptions {
   readonly maxFrame?: number | undefined
   /** The run directory: absolute paths the engine reports are shown relative to it, others are refused. @default none */
   readonly dir?: string | undefined
-  /** What the last payload of the run must be; then `lifecycle.run.result` says whether it is. @default none */
+  /** What the answer of the run must be, its last payload; then `lifecycle.run.result` says whether it is. @default none */
   readonly schema?: Schema | undefined
   /** What the run changed in its directory, or a function that is asked at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined

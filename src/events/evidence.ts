@@ -7,16 +7,11 @@ interface Told {
   readonly words: string
 }
 
-interface Failure extends Told {
-  /** When the engine failed last. */
-  last: Moment
-}
-
 /** What the pipes, or the PTY, have said about the turn they are in. */
 interface Turn {
   readonly begun: Moment | undefined
   ended: Told | undefined
-  failure: Failure | undefined
+  failure: { readonly first: Told; readonly last: Told } | undefined
 }
 
 /** What the records of a run say about its end, before the exit is weighed. */
@@ -39,27 +34,19 @@ export function gatherEvidence() {
     return turn
   }
 
-  /** What counts of what was said, in the order of the run. */
-  const ofThisTurn = <T>(pick: (turn: Turn) => T | undefined, last: (thing: T) => Moment): T[] => {
+  /** What was said in the turn that began last, in the order of the run. */
+  const inOrder = (told: readonly (Told | undefined)[]): Told[] => {
     const begun = latest(turns.both().flatMap((turn) => turn.begun ?? []))
-    return turns
-      .both()
-      .flatMap((turn) => pick(turn) ?? [])
-      .filter((thing) => !(begun && isAfter(begun, last(thing))))
-      .sort((a, b) => (isAfter(last(a), last(b)) ? 1 : -1))
+    return told
+      .filter((one) => one !== undefined)
+      .filter(({ when }) => !(begun && isAfter(begun, when)))
+      .sort((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
   }
 
-  const ended = () =>
-    ofThisTurn(
-      (turn) => turn.ended,
-      (told) => told.when,
-    ).at(-1)
+  const ended = () => inOrder(turns.both().map((turn) => turn.ended)).at(-1)
 
   const said = (): Said => {
-    const [failure] = ofThisTurn(
-      (turn) => turn.failure,
-      (failed) => failed.last,
-    )
+    const [failure] = inOrder(turns.both().flatMap((turn) => [turn.failure?.first, turn.failure?.last]))
     return {
       done_marker: marked,
       end_signal: ended()?.words ?? null,
@@ -77,8 +64,8 @@ export function gatherEvidence() {
     },
     failed(when: Moment, message: string) {
       const turn = turnOf(when)
-      if (turn.failure) turn.failure.last = when
-      else turn.failure = { when, words: clip(message, 200), last: when }
+      const told = { when, words: clip(message, 200) }
+      turn.failure = { first: turn.failure?.first ?? told, last: told }
     },
     done() {
       marked = true

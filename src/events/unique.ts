@@ -234,7 +234,10 @@ export function unique(options: UniqueOptions) {
     },
     admit(frame: EngineFrame) {
       if (frame.blank) {
-        if (frame.channel !== 'pty' || !seen.stdout) pass(frame, 'first', NOWHERE)
+        // It says nothing, so it is where the record before it is.
+        const [after, behind] = frame.channel === 'pty' ? [shown, nextId - 1] : [written - 1, -1]
+        const { channel } = frame
+        if (channel !== 'pty' || !seen.stdout) pass(frame, 'first', { channel, after, behind })
       } else if (frame.channel === 'pty') admitPty(frame)
       else admitOther(frame.channel, frame)
     },
@@ -261,6 +264,3 @@ interface Waiting {
   readonly size: number
   readonly position: Position
 }
-
-/** A blank line says nothing, so it needs no place. */
-const NOWHERE: Position = { channel: 'stdout', after: -1, behind: -1 }

@@ -1,9 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
+import { claude } from '../../src/engines/claude.ts'
 import { codex } from '../../src/engines/codex.ts'
+import { gemini } from '../../src/engines/gemini.ts'
+import { text } from '../../src/engines/text.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
+import type { Profile } from '../../src/events/profile.ts'
 import type { Channel, Chunk } from '../../src/frames/chunk.ts'
 import { endOf, lines, only } from '../engines/run.ts'
 
@@ -51,9 +55,9 @@ function weavings(logs: Logs): [name: string, chunks: Chunk[]][] {
   ])
 }
 
-function read(chunks: readonly Chunk[]): Event[] {
+function read(chunks: readonly Chunk[], profile: Profile = codex): Event[] {
   const exit = { channel: 'exit', code: 0, signal: null } as const
-  return drive(eventStage(codex, { clock: () => 0, schema }), [...chunks, exit])
+  return drive(eventStage(profile, { clock: () => 0, schema }), [...chunks, exit])
 }
 
 const resultOf = (events: readonly Event[]) => only(events, 'lifecycle.run.result')[0]!.data.value
@@ -105,6 +109,17 @@ describe('the result of a run is its last message, whatever channel is read firs
     }
     for (const [name, chunks] of weavings({ stdout: lines(begun, m1), pty: lines(begun, m1, failed) }))
       expect(endOf(read(chunks)), name).toMatchObject({ state: 'interrupted' })
+  })
+
+  test('of an engine that keeps lines until the end', () => {
+    const stdout = 'The answer:\n<json>{"a":2}</json>\n\n'
+    for (const profile of [claude, gemini, text]) {
+      for (const [name, chunks] of weavings({ stdout, pty: `{"a":1}\n${stdout}` }).filter(
+        // A PTY that speaks first, because no stdout was announced, is one text: its own line is in the answer.
+        ([name, [first]]) => first?.channel === 'stdout' || name.includes('announced'),
+      ))
+        expect(resultOf(read(chunks, profile)), `${profile.name}: ${name}`).toEqual({ a: 2 })
+    }
   })
 
   test('live, as soon as a later record of the PTY has its twin', () => {

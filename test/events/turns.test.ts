@@ -145,6 +145,11 @@ describe('a turn that ends without a done marker asks for input when it ends', (
     // stdout lost its end: the PTY has it.
     const lost = lines(begun, says('a'), over, begun, says('b'))
     expect(asked(chat(run(codex, { stdout: lost, pty, exit: 0 })))).toHaveLength(2)
+    // stdout lost the beginning of the turn, so that it seems to have failed until the PTY shows it.
+    const again = lines(failed, begun, says('a'), over)
+    expect(
+      asked(chat(run(codex, { stdout: lines(failed, says('a'), over), pty: again, exit: 0 }))),
+    ).toHaveLength(1)
   })
 })
 
