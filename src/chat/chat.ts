@@ -28,7 +28,9 @@ export interface ChatData {
   'artifact.created': ArtifactData
   'artifact.modified': ArtifactData
   'artifact.deleted': ArtifactData
+  /** The end of a turn, when it happens. */
   'user.input.required': ChatEnd
+  /** The end of an attempt whose last turn waits for the user. */
   'conversation.completed': ChatEnd
   'conversation.failed': ChatEnd
   /** Also the end that nobody knows: then `state` is there. */
@@ -68,7 +70,8 @@ export interface ChatOptions {
 }
 
 /**
- * Folds events into a conversation. Every attempt ends with one record that says how it stands.
+ * Folds events into a conversation. Every turn that waits for the user says so when it ends (`user.input.required`).
+ * Every other end of an attempt is one record at its end; a run whose last turn waits adds none.
  *
  * @example
  * await pipeline(tap(child), events(opencode), chat(), sse(), response)
@@ -85,6 +88,8 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
     let attempt: number | undefined
     let localSeq = 0
     let result: ResultData | undefined
+    /** The attempt in which a turn was said to wait for the user. */
+    let waiting: number | undefined
 
     const write = <T extends ChatType>(event: Event, type: T, data: ChatData[T]) => {
       if (event.attempt_number !== attempt) {
@@ -114,7 +119,9 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
         case 'completed':
           return write(event, 'conversation.completed', end)
         case 'awaiting_user_input':
-          return write(event, 'user.input.required', end)
+          // It was said when the turn ended, and is not said twice; journals of 0.1 do not tell the ends of turns.
+          if (waiting !== event.attempt_number) write(event, 'user.input.required', end)
+          return
         case 'interrupted':
           return write(event, 'conversation.failed', end)
         case 'unknown': {
@@ -167,8 +174,12 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
             return
           case 'lifecycle.completion.state':
             return finish(event, event.data)
-          case 'lifecycle.run.status':
-            return
+          case 'lifecycle.run.status': {
+            const { status, evidence } = event.data
+            if (status !== 'awaiting_user_input' || !evidence) return
+            waiting = event.attempt_number
+            return write(event, 'user.input.required', { state: status, reason_code: 'END_SIGNAL', evidence })
+          }
           default: {
             event satisfies never
           }

@@ -108,6 +108,7 @@ export function drawing({ color, width }: DrawOptions): Drawing {
       case 'artifact.deleted':
         return closed() + line(paint(31, '-'), record.data.path)
       case 'user.input.required':
+        return closed() + line(paint(33, '?'), outcomeWords.needs_input, dim)
       case 'conversation.completed':
       case 'conversation.failed':
         return closed()

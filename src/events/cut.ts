@@ -56,9 +56,10 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
 
   const asText = (line: Line): undefined => {
     const frame = { kind: 'text' as const, to: line.to, text: line.text }
+    // The end of the input can cut a character, too: then the line is not UTF-8, and still a record that was cut.
+    const cut = line.open && line.note !== 'FRAME_TOO_LONG' && line.note !== 'MAX_DEPTH'
     if (line.text === '' && line.note === undefined) emit(line, { ...frame, blank: true })
-    else if (line.open && line.note === undefined && opensDocument(line.text))
-      emit(line, { ...frame, open: true })
+    else if (cut && opensDocument(line.text)) emit(line, { ...frame, open: true })
     else emit(line, frame)
   }
 

@@ -1,3 +1,5 @@
+import { isAfter, type Moment } from './position.ts'
+
 /** Messages that broke off, one after the other: each retry of the engine may leave one. */
 const MAX_DRAFTS = 64
 
@@ -6,6 +8,8 @@ export interface Draft {
   readonly text: string
   readonly enveloped: boolean
   readonly done: boolean
+  /** When its last piece came. */
+  readonly when: Moment
 }
 
 /** What broke off since the last complete message, about `maxSize` characters of it. It counts at the end, if nothing complete took its place. */
@@ -25,13 +29,15 @@ export class Drafts {
       this.#size -= this.#drafts.shift()!.text.length
   }
 
-  /** A complete message has come. */
-  forget(): void {
-    this.#drafts = []
-    this.#size = 0
+  /** A complete message has come: it takes the place of what broke off before it. */
+  forget(whole: Moment): void {
+    if (this.#drafts.length === 0) return
+    this.#drafts = this.#drafts.filter(({ when }) => isAfter(when, whole))
+    this.#size = this.#drafts.reduce((size, { text }) => size + text.length, 0)
   }
 
+  /** In the order of the run. */
   left(): readonly Draft[] {
-    return this.#drafts
+    return this.#drafts.toSorted((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
   }
 }

@@ -1,12 +1,14 @@
 import { type Code, clip, codes } from '../base/fault.ts'
 import { Drafts } from './drafts.ts'
-import type { Evidence, Severity, ToolData } from './event.ts'
+import type { Severity, ToolData } from './event.ts'
+import { gatherEvidence } from './evidence.ts'
 import { memory } from './memory.ts'
 import { OpenMessages } from './open-messages.ts'
 import type { Found } from './payload.ts'
+import { AT_END, isAfter, type Moment, PerSource, type Position } from './position.ts'
 import { type Call, type EngineFrame, isRecord, type Say, type Speaker } from './profile.ts'
 import type { tally } from './tally.ts'
-import type { Writer } from './write.ts'
+import type { Range, Writer } from './write.ts'
 
 /** How sure a plain protocol record makes us. */
 const SURE = 0.95
@@ -18,8 +20,8 @@ interface SpeechOptions {
   readonly tally: ReturnType<typeof tally>
   readonly doneMarker: string
   readonly maxFrame: number
-  /** Finds the payloads of a message; the last of the run's own, complete ones is its result. */
-  readonly payloads: (text: string, own: boolean, enveloped: boolean) => Found
+  /** Finds the payloads of a message. `when` it was said, if it is one of the run's own and complete: the last of them is its result. */
+  readonly payloads: (text: string, when: Moment | undefined, enveloped: boolean) => Found
   readonly artifact: (change: 'created' | 'modified' | 'deleted', path: string) => void
 }
 
@@ -35,18 +37,33 @@ export function speech(options: SpeechOptions) {
   let kept: EngineFrame | undefined
   let unknown = false
   let nameless = 0
-  const evidence = {
-    done_marker: false,
-    end_signal: null as string | null,
-    failure: null as string | null,
-    truncated: false,
-  }
+  const evidence = gatherEvidence()
+  /** Where the frame in hand is in the run, and how many things were said. */
+  let here: Position = AT_END
+  let said = 0
+  /** The last frame of the pipes and of the PTY: an engine that speaks about lines it kept is no further than that. */
+  let lastOfPipes = AT_END
+  let lastOfPty = AT_END
+  /** The engine's signal that its turn is over, told when all of its frame is said. */
+  let ended: { readonly signal: string; readonly when: Moment; readonly range: Range | undefined } | undefined
+  /** The last turn that was said to wait for the user, and when the agent was last at work. */
+  let waiting: Moment | undefined
+  let worked: Moment | undefined
   const open = new OpenMessages(maxFrame)
-  /** Complete messages of the run itself. */
-  let whole = 0
+  /** The last complete message of the run itself. */
+  const whole = new PerSource<Moment>()
   const drafts = new Drafts(maxFrame)
   /** Calls that were started. */
   const calls = memory<true>(() => 0)
+
+  const now = (): Moment => ({ at: here, nth: ++said })
+
+  /** The agent says or does something, so the end of a turn that follows is another one. */
+  const work = (): Moment => {
+    const when = now()
+    if (!worked || isAfter(when, worked)) worked = when
+    return when
+  }
 
   const write: Writer['write'] = (type, data, sure) => {
     // A frame that only ends an open message has said nothing of its own: that event is about the pieces.
@@ -74,12 +91,12 @@ export function speech(options: SpeechOptions) {
     raw(text)
   }
 
-  const final = (id: string, text: string, more: Speaker, after = whole) => {
+  const final = (id: string, text: string, more: Speaker, when: Moment) => {
     // A subagent's words are not the run's: they end nothing and are no result.
     const own = more.parent === undefined
     const complete = own && !more.incomplete
     const enveloped = more.enveloped === true
-    const { payloads, fault } = options.payloads(text, complete, enveloped)
+    const { payloads, fault } = options.payloads(text, complete ? when : undefined, enveloped)
     const last = payloads.at(-1)
     const done =
       own &&
@@ -87,10 +104,10 @@ export function speech(options: SpeechOptions) {
         ({ value }) => isRecord(value) && Object.hasOwn(value, doneMarker) && value[doneMarker] === true,
       )
     if (complete) {
-      if (done) evidence.done_marker = true
-      whole++
-      drafts.forget()
-    } else if (own && after === whole) drafts.hold({ text, enveloped, done })
+      if (done) evidence.done()
+      whole.set(when, when)
+      drafts.forget(when)
+    } else if (own && isLast(when)) drafts.hold({ text, enveloped, done, when })
     const before = confidence
     // A JSON block that parses makes a guess about prose a better one (seed 002: 0.8).
     if (last && confidence < LOW) confidence = 0.8
@@ -110,13 +127,17 @@ export function speech(options: SpeechOptions) {
     confidence = before
   }
 
+  /** Whether no complete message of the run came after this moment. */
+  const isLast = (when: Moment) => whole.both().every((other) => isAfter(when, other))
+
   const closeOpen = (id: string, more: Speaker) => {
     const message = open.take(id)
     if (!message) return
     const here = writer.place()
     writer.about(message.range, true)
     const cut = message.cut ? { incomplete: true } : undefined
-    final(id, message.parts.join(''), { ...message.more, ...more, ...cut }, message.after)
+    const speaker = { ...message.more, ...more, ...cut }
+    final(id, message.parts.join(''), speaker, speaker.incomplete ? message.when : work())
     writer.about(here, true)
   }
 
@@ -134,7 +155,21 @@ export function speech(options: SpeechOptions) {
     }
   }
 
+  /** Tells that the turn waits for the user, once. A turn that is done, or failed, does not. */
+  const tellTurn = () => {
+    const turn = ended
+    if (!turn || !evidence.isWaiting(turn.when)) return
+    ended = undefined
+    if (waiting && !(worked && isAfter(worked, waiting))) return
+    waiting = turn.when
+    if (turn.range !== writer.place()) writer.about(turn.range, true)
+    const known = { ...evidence.said(), exit_code: null, signal: null }
+    const data = { status: 'awaiting_user_input', reason: turn.signal, evidence: known }
+    write('lifecycle.run.status', data, confidence)
+  }
+
   const call = (type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', of: Call) => {
+    work()
     if (type === 'tool.call.started') {
       calls.set(of.id, true)
     } else if (!calls.take(of.id)) {
@@ -161,7 +196,7 @@ export function speech(options: SpeechOptions) {
         { message_id: id, text, ...(more.parent !== undefined && { parent_call_id: more.parent }) },
         confidence,
       )
-      const cut = open.add(id, { text, place: writer.place(), more, after: whole }, closeOldest)
+      const cut = open.add(id, { text, place: writer.place(), more, when: work() }, closeOldest)
       if (cut) diagnose('FRAME_TOO_LONG', 'a message outgrew maxFrame; its final text is cut')
     },
     message(id, text, more = {}) {
@@ -170,10 +205,11 @@ export function speech(options: SpeechOptions) {
         return
       }
       if (id !== undefined) open.take(id)
-      final(id ?? newId(), text, more)
+      final(id ?? newId(), text, more, work())
     },
     newId,
     reasoning(id, text) {
+      work()
       write('agent.reasoning.summary', { message_id: id ?? `reasoning-${++nameless}`, text }, confidence)
     },
     started: (of) => call('tool.call.started', of),
@@ -182,7 +218,7 @@ export function speech(options: SpeechOptions) {
     // A claim becomes an event at the end, or never: it does not speak for its frame.
     artifact: options.artifact,
     error(message, severity = 'error') {
-      if (severity === 'fatal') evidence.failure ??= clip(message, 200)
+      if (severity === 'fatal') evidence.failed(now(), message)
       write(
         'diagnostic.engine.error',
         { code: 'ENGINE_ERROR', message: clip(message, 2000), severity, confidence },
@@ -191,14 +227,15 @@ export function speech(options: SpeechOptions) {
     },
     warning: (code, message = codes[code], severity = 'warning') => diagnose(code, message, severity),
     begun() {
-      evidence.end_signal = null
-      evidence.failure = null
+      evidence.begun(work())
     },
     ended(signal) {
-      evidence.end_signal = signal
+      const when = now()
+      evidence.ended(when, signal)
+      ended = { signal, when, range: writer.place() }
     },
     truncated(reason) {
-      evidence.truncated = true
+      evidence.truncated()
       diagnose('TRUNCATED', `the answer was cut: ${reason}`)
     },
     unknownType(name) {
@@ -220,6 +257,7 @@ export function speech(options: SpeechOptions) {
     },
     about(range) {
       writer.about(range, true)
+      here = range.channel === 'pty' ? lastOfPty : lastOfPipes
       kept = 'text' in range ? (range as EngineFrame) : undefined
       drifted = false
     },
@@ -246,17 +284,26 @@ export function speech(options: SpeechOptions) {
   return {
     say,
     /** Lets the engine speak about one frame, and keeps what it did not understand. */
-    frame(read: (frame: EngineFrame, say: Say) => boolean | 'kept', given: EngineFrame): boolean | 'kept' {
+    frame(
+      read: (frame: EngineFrame, say: Say) => boolean | 'kept',
+      given: EngineFrame,
+      position: Position,
+    ): boolean | 'kept' {
       writer.about(given)
       hand = given
+      here = position
+      if (given.channel === 'pty') lastOfPty = position
+      else lastOfPipes = position
       spoke = drifted = unknown = false
       kept = undefined
       confidence = given.mended ? 0.8 : SURE
+      const before = ended
       const understood = read(given, say)
       if (understood === false) unread(given)
       else if (understood === true && (!spoke || drifted || unknown)) raw(given.text, SURE)
       unknown = false
       hand = undefined
+      if (ended !== before) tellTurn()
       return understood
     },
     /** A frame that is not shown to the engine. */
@@ -270,22 +317,25 @@ export function speech(options: SpeechOptions) {
       writer.about(undefined)
       confidence = SURE
       unknown = false
+      here = AT_END
       end?.(say)
+      // Also a turn whose beginning only the PTY has: until that came, the failure before it seemed to be its own.
+      tellTurn()
+      writer.about(undefined)
     },
     /** What is still open when the input is over. */
     end() {
       confidence = SURE
       for (const id of open.ids()) closeOpen(id, { incomplete: true })
-      for (const { text, enveloped, done } of drafts.left()) {
-        options.payloads(text, true, enveloped)
-        if (done) evidence.done_marker = true
+      for (const { text, enveloped, done, when } of drafts.left()) {
+        if (!isLast(when)) continue
+        options.payloads(text, when, enveloped)
+        if (done) evidence.done()
       }
       writer.about(undefined)
     },
-    evidence: (): Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated'> => evidence,
-    sawTruncation() {
-      evidence.truncated = true
-    },
+    evidence: evidence.said,
+    sawTruncation: evidence.truncated,
   }
 }
 

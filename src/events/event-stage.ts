@@ -10,6 +10,7 @@ import { speech } from './engine-events.ts'
 import type { Event } from './event.ts'
 import { lines } from './lines.ts'
 import { payloadFinder } from './payload.ts'
+import type { Position } from './position.ts'
 import type { EngineFrame, Picker, Profile, Reader } from './profile.ts'
 import { outcomeOf } from './run-outcome.ts'
 import { tally } from './tally.ts'
@@ -34,7 +35,7 @@ export interface EventOptions {
   readonly maxFrame?: number | undefined
   /** The run directory: absolute paths the engine reports are shown relative to it, others are refused. @default none */
   readonly dir?: string | undefined
-  /** What the last payload of the run must be; then `lifecycle.run.result` says whether it is. @default none */
+  /** What the answer of the run must be, its last payload; then `lifecycle.run.result` says whether it is. @default none */
   readonly schema?: Schema | undefined
   /** What the run changed in its directory, or a function that is asked at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
@@ -93,7 +94,7 @@ export function eventStage(
     let engine: Profile | undefined
     let reader: Reader | undefined
     /** Frames that came before `auto` had picked. */
-    let unpicked: { frame: EngineFrame; how: Passed }[] = []
+    let unpicked: { frame: EngineFrame; how: Passed; position: Position }[] = []
     let unpickedSize = 0
 
     const choose = (picked: Profile) => {
@@ -106,12 +107,12 @@ export function eventStage(
       }
       const held = unpicked
       unpicked = []
-      for (const { frame, how } of held) pass(frame, how)
+      for (const { frame, how, position } of held) pass(frame, how, position)
     }
 
-    const pass = (frame: EngineFrame, how: Passed) => {
+    const pass = (frame: EngineFrame, how: Passed, position: Position) => {
       if (!engine && 'pick' in profile) {
-        unpicked.push({ frame, how })
+        unpicked.push({ frame, how, position })
         unpickedSize += frame.text.length
         const picked = profile.pick(frame)
         const full = unpicked.length >= MAX_UNPICKED || unpickedSize >= MAX_UNPICKED_TEXT
@@ -126,7 +127,7 @@ export function eventStage(
         if (how === 'late') counts.noise('late', 'LATE_DUPLICATE_POSSIBLE', 0.3)
       }
       const told = shape !== undefined && (how === 'first' || frame.value !== undefined)
-      const understood = told && floor.frame(reader!.read, frame)
+      const understood = told && floor.frame(reader!.read, frame, position)
       if (!told) floor.unread(frame)
       for (const note of frame.notes ?? []) counts.noise(note.code, note.code, 0.7, note.message)
       if (frame.open && told && shape !== 'text' && understood !== 'kept') {

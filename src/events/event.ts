@@ -37,6 +37,8 @@ interface StatusData {
   readonly stats?: unknown
   readonly reason?: string
   readonly model?: string
+  /** With `awaiting_user_input`, the end of a turn that wants an answer: what is known so far. */
+  readonly evidence?: Evidence
 }
 
 export interface CompletionData {

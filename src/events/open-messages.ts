@@ -1,4 +1,5 @@
 import { isHighSurrogate } from '../json/characters.ts'
+import type { Moment } from './position.ts'
 import type { Speaker } from './profile.ts'
 import type { Range } from './write.ts'
 
@@ -14,15 +15,15 @@ interface Open {
   cut: boolean
   range: Range | undefined
   readonly more: Speaker
-  /** How many complete messages had come before its last piece. */
-  after: number
+  /** When its last piece came. */
+  when: Moment
 }
 
 interface Piece {
   readonly text: string
   readonly place: Range | undefined
   readonly more: Speaker
-  readonly after: number
+  readonly when: Moment
 }
 
 /** The messages whose end has not come, the oldest first. Together they hold at most `maxFrame`. */
@@ -52,14 +53,14 @@ export class OpenMessages {
   }
 
   /** Adds a piece. Where there is no room, `close` must take out the oldest. True if the message has just outgrown the limit. */
-  add(id: string, { text, place, more, after }: Piece, close: (oldest: string) => void): boolean {
+  add(id: string, { text, place, more, when }: Piece, close: (oldest: string) => void): boolean {
     let message = this.#messages.get(id)
     if (!message) {
-      message = { parts: [], size: 0, cut: false, range: place, more, after }
+      message = { parts: [], size: 0, cut: false, range: place, more, when }
       this.#messages.set(id, message)
       this.#held += id.length
     }
-    message.after = after
+    message.when = when
     if (message.range && place) message.range = { ...message.range, to: place.to }
     if (message.cut) return false
     const room = this.#maxFrame - message.size - PART_COST

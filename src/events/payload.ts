@@ -1,11 +1,13 @@
 import type { Code } from '../base/fault.ts'
-import { drive } from '../base/stage.ts'
+import { drive, type Stage } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
 import { opensAs, opensInProse } from '../frames/gate.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
+import { pickStage } from '../values/pick.ts'
 import type { Schema } from '../values/schema/schema.ts'
-import { valueStage } from '../values/values.ts'
+import { valueParts, valueStage } from '../values/values.ts'
 import type { ResultData } from './event.ts'
+import { isAfter, type Moment, PerSource } from './position.ts'
 
 /** What was found in one assistant message. */
 interface Payload {
@@ -24,27 +26,43 @@ interface PayloadOptions {
   readonly maxFrame: number
 }
 
+/** How much a candidate counts: one that was marked as the answer, good or bad, more than an object in a sentence. */
+const EXPLICIT = 2
+const PASSED_IN_PROSE = 1
+const FAILED_IN_PROSE = 0
+
+/** What a message has to offer as the result of the run. */
+interface Candidate {
+  readonly rank: number
+  readonly outcome: Outcome<unknown>
+}
+
+interface Held extends Candidate {
+  readonly enveloped: boolean
+  readonly when: Moment
+}
+
 /**
  * Looks for payloads in assistant text, and nowhere else. A message is searched when it is complete: its
  * pieces are joined first, so a tag that is split over two of them is one tag.
  */
 export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
   const each = valueStage({ maxFrame, maxComment: 0 })
-  const judged = schema && valueStage({ schema, pick: 'last', maxFrame, maxComment: 0 })
-  /** With a schema: the last candidate of the last message that had one. */
-  let last: { outcome: Outcome<unknown>; enveloped: boolean } | undefined
+  const judged = schema && valueParts({ schema, pick: 'last', maxFrame, maxComment: 0 })
+  /** With a schema: the last candidate of the highest rank. */
+  const last = new PerSource<Held>()
 
   return {
     /**
-     * `own`: the run's own words, not a subagent's. `enveloped`: the engine put the text into a document of
-     * its own; taking it out is a repair.
+     * `when`: the moment of a message that may hold the result: the run's own words, not a subagent's. `enveloped`:
+     * the engine put the text into a document of its own; taking it out is a repair.
      */
-    find(text: string, own: boolean, enveloped: boolean): Found {
+    find(text: string, when: Moment | undefined, enveloped: boolean): Found {
       if (!mayHoldPayload(text, judged !== undefined)) return NOTHING
       const chunks: Chunk[] = [{ channel: 'stdout', bytes: Buffer.from(text) }]
-      if (judged && own) {
-        const outcome = drive(judged, chunks).at(-1)
-        if (outcome && isCandidate(outcome)) last = { outcome, enveloped }
+      if (judged && when) {
+        const found = candidate(judged, chunks)
+        if (found && found.rank >= (last.get(when)?.rank ?? 0)) last.set(when, { ...found, enveloped, when })
       }
       const outcomes = drive(each, chunks).filter(isCandidate)
       const fault = outcomes.at(-1)
@@ -59,8 +77,9 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
     /** What became of the run's payload; undefined without a schema. `whole` is false for a run that broke off. */
     result(whole: boolean): ResultData | undefined {
       if (!judged) return undefined
-      if (!last) return { status: 'failed', repair_level: 'none', warnings: ['NO_MATCH'], cacheable: false }
-      const { outcome, enveloped } = last
+      const [chosen] = last.both().sort((a, b) => b.rank - a.rank || (isAfter(a.when, b.when) ? -1 : 1))
+      if (!chosen) return { status: 'failed', repair_level: 'none', warnings: ['NO_MATCH'], cacheable: false }
+      const { outcome, enveloped } = chosen
       const warnings = new Set(outcome.notes.map((note) => note.code))
       if (!outcome.ok) {
         const { code, errors } = outcome.fault
@@ -78,6 +97,28 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
       }
     },
   }
+}
+
+/**
+ * The last payload that is marked as one (a tag, a fence, or all of the message), good or bad: an earlier draft is never
+ * put in the place of a later one that is broken. Without any, the last object in prose that passes.
+ */
+function candidate(parts: ReturnType<typeof valueParts>, chunks: readonly Chunk[]): Candidate | undefined {
+  const prose = new Set<Outcome<unknown>>()
+  const stage: Stage<Chunk, Outcome<unknown>> = (next) =>
+    parts.stage(next, undefined, (outcome) => void prose.add(outcome))
+  const outcomes = drive(stage, chunks).filter(isCandidate)
+  for (const rank of [EXPLICIT, PASSED_IN_PROSE, FAILED_IN_PROSE]) {
+    const equals = outcomes.filter((outcome) => rankOf(outcome, prose.has(outcome)) === rank)
+    const [outcome] = drive(pickStage('last'), equals)
+    if (outcome) return { rank, outcome }
+  }
+  return undefined
+}
+
+function rankOf(outcome: Outcome<unknown>, inProse: boolean): number {
+  if (!inProse) return EXPLICIT
+  return outcome.ok ? PASSED_IN_PROSE : FAILED_IN_PROSE
 }
 
 /**

@@ -88,7 +88,7 @@ export interface Say {
   warning(code: Code, message?: string, severity?: Severity): void
   /** A turn begins: what was said about the end of the turn before no longer counts. */
   begun(): void
-  /** The engine's own signal that its turn is over. */
+  /** The engine's own signal that its turn is over. Unless the work is done or the turn failed, it is told that the agent waits for input. */
   ended(signal: string): void
   /** The answer was cut short (a length limit, an aborted block). */
   truncated(reason: string): void

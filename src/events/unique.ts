@@ -1,5 +1,8 @@
 import type { Channel } from '../frames/chunk.ts'
+import { Fifo } from './fifo.ts'
 import { shownText } from './lines.ts'
+import { Outstanding } from './outstanding.ts'
+import type { Position } from './position.ts'
 import type { EngineFrame } from './profile.ts'
 
 /** What each line of a record that was put together costs beside its text. */
@@ -13,7 +16,7 @@ interface UniqueOptions {
   /** Characters of PTY records that may wait. */
   readonly maxHeld: number
   /** Passes a frame on; `late` says that its twin may have been forgotten. */
-  readonly pass: (frame: EngineFrame, how: 'first' | 'pty-only' | 'late') => void
+  readonly pass: (frame: EngineFrame, how: 'first' | 'pty-only' | 'late', position: Position) => void
 }
 
 /**
@@ -23,26 +26,26 @@ interface UniqueOptions {
  * later one must have paired with each: otherwise stderr might still say that the record is its own, and
  * what was written there must not speak as the agent. Without stdout the PTY speaks at once.
  *
- * Only the difference between the channels is held: digests of what was emitted, text of what waits.
+ * Each frame comes with its position in the run, because a record of the PTY can come out long after the records that
+ * follow it. Only the difference between the channels is held: digests of what was emitted, text of what waits.
  */
 export function unique(options: UniqueOptions) {
   const { hash, window, maxHeld, pass } = options
   const seen = { stdout: false, stderr: false, pty: false }
   /** All channels are known, so that no twin can come from another one. */
   let announced = false
-  /** Emitted, twin not seen yet: digest → how many. */
+  /** Emitted, twin not seen yet. */
   const emitted = {
-    stdout: new Map<string, number>(),
-    stderr: new Map<string, number>(),
-    pty: new Map<string, number>(),
+    stdout: new Outstanding(window),
+    stderr: new Outstanding(window),
+    pty: new Outstanding(window),
   }
-  /** Digests that were dropped because their window was full. */
-  let forgotten = 0
+  const forgotten = () => emitted.stdout.forgotten + emitted.stderr.forgotten + emitted.pty.forgotten
   /** PTY records that wait for their twin, in order. */
   const records = new Map<number, Waiting>()
   /** PTY lines that wait. They may be stderr's, whose order against stdout nobody knows: they wait for the end. */
   const lines = new Map<number, Waiting>()
-  const waitingByKey = new Map<string, Queue>()
+  const waitingByKey = new Map<string, Fifo<number>>()
   const elsewhere = new WeakMap<readonly string[], boolean>()
   let nextId = 0
   let heldSize = 0
@@ -50,6 +53,12 @@ export function unique(options: UniqueOptions) {
   let paired = 0
   /** Up to which id of the PTY its channel was heard: who waits before that finds no twin there, as all keep their order. */
   const heard = { stdout: 0, stderr: 0 }
+  /** Records of stdout so far. */
+  let written = 0
+  /** The last record of stdout that the PTY has shown. */
+  let shown = -1
+  /** Records of the PTY of which it is not known yet what they are behind, in order, at most `window`. */
+  const unplaced = new Fifo<Position>()
 
   /**
    * Line ends do not count: those outside of strings may be the document's, or the terminal's. What a pipe has is
@@ -60,35 +69,32 @@ export function unique(options: UniqueOptions) {
     return hash(shown.includes('\n') ? shown.replaceAll('\n', '') : shown)
   }
 
-  const remember = (channel: Channel, key: string) => {
-    const keys = emitted[channel]
-    keys.set(key, (keys.get(key) ?? 0) + 1)
-    if (keys.size > window) {
-      for (const oldest of keys.keys()) {
-        keys.delete(oldest)
-        break
-      }
-      forgotten++
-    }
+  const ptyPosition = (): Position => {
+    const position: Position = { channel: 'pty', after: shown, behind: nextId++ }
+    if (alone()) return position
+    unplaced.push(position)
+    if (unplaced.length > window) unplaced.shift()
+    return position
   }
 
-  const forget = (channel: Channel, key: string): boolean => {
-    const keys = emitted[channel]
-    const count = keys.get(key)
-    if (count === undefined) return false
-    if (count === 1) keys.delete(key)
-    else keys.set(key, count - 1)
-    return true
+  /** The PTY has shown the record `twin` of stdout at `id`: what is before that there is behind what was shown until now. */
+  const place = (id: number, twin: number) => {
+    for (let first = unplaced.first(); first && first.behind <= id; first = unplaced.first()) {
+      first.after = shown
+      unplaced.shift()
+    }
+    shown = Math.max(shown, twin)
   }
 
   const wait = (key: string, frame: EngineFrame) => {
-    const id = nextId++
+    const position = ptyPosition()
+    const id = position.behind
     const size = frame.text.length + LINE_COST * (frame.pieces?.length ?? 0)
-    ;(frame.value === undefined ? lines : records).set(id, { key, frame, size })
+    ;(frame.value === undefined ? lines : records).set(id, { key, frame, size, position })
     heldSize += size
-    const queue = waitingByKey.get(key)
-    if (queue) queue.ids.push(id)
-    else waitingByKey.set(key, { ids: [id], head: 0 })
+    const queue = waitingByKey.get(key) ?? new Fifo()
+    queue.push(id)
+    waitingByKey.set(key, queue)
   }
 
   /** Stops waiting. Of equal records it is always the oldest that leaves, so it is the head of its queue. */
@@ -98,19 +104,20 @@ export function unique(options: UniqueOptions) {
     place.delete(id)
     heldSize -= waited.size
     const queue = waitingByKey.get(waited.key)!
-    if (++queue.head === queue.ids.length) waitingByKey.delete(waited.key)
+    queue.shift()
+    if (queue.length === 0) waitingByKey.delete(waited.key)
     return waited
   }
 
   /** Emits a record from the PTY. If its twin comes after all, that one is silent. */
   const letGo = (id: number, late: boolean) => {
-    const { key, frame } = leave(id)
+    const { key, frame, position } = leave(id)
     if (frame.pieces && belongsElsewhere(frame.pieces)) {
       paired++
       return
     }
-    remember('pty', key)
-    pass(frame, late ? 'late' : 'pty-only')
+    emitted.pty.add(key, position)
+    pass(frame, late ? 'late' : 'pty-only', position)
   }
 
   /** Whether another channel had the lines that a frame was cut from, where they were no record. All that is cut from them shares the answer. */
@@ -125,40 +132,44 @@ export function unique(options: UniqueOptions) {
 
   /** Takes all of these out, or none. */
   const forgetAll = (channel: Channel, keys: readonly string[]): boolean => {
-    const failed = keys.findIndex((key) => !forget(channel, key))
-    if (failed < 0) return true
-    for (const key of keys.slice(0, failed)) remember(channel, key)
-    return false
+    const wanted = new Map<string, number>()
+    for (const key of keys) wanted.set(key, (wanted.get(key) ?? 0) + 1)
+    for (const [key, count] of wanted) if (emitted[channel].count(key) < count) return false
+    for (const key of keys) emitted[channel].take(key)
+    return true
   }
 
   /** What the PTY has at `id` met its twin: records that wait before that may not find one any more. */
-  const pair = (channel: 'stdout' | 'stderr', id: number) => {
+  const pair = (id: number, twin: Position) => {
     paired++
+    const channel = twin.channel === 'stderr' ? 'stderr' : 'stdout'
     heard[channel] = Math.max(heard[channel], id)
+    if (channel === 'stdout') place(id, twin.after)
     const settled = seen.stderr ? Math.min(heard.stdout, heard.stderr) : heard.stdout
     for (const earlier of records.keys()) {
       if (earlier >= settled) break
-      letGo(earlier, forgotten > 0)
+      letGo(earlier, forgotten() > 0)
     }
   }
 
   /** Takes out the twin of a PTY text, if stdout or stderr had one. */
   const cancel = (key: string): boolean => {
-    const channel = forget('stdout', key) ? 'stdout' : forget('stderr', key) ? 'stderr' : undefined
-    if (channel) pair(channel, nextId)
-    return channel !== undefined
+    const twin = emitted.stdout.take(key) ?? emitted.stderr.take(key)
+    if (twin) pair(nextId, twin)
+    return twin !== undefined
   }
 
   const admitPty = (frame: EngineFrame) => {
     if (alone()) {
-      pass(frame, 'first')
+      pass(frame, 'first', ptyPosition())
       return
     }
     const key = keyOf(frame)
     if (cancel(key)) return
     if (!seen.stdout) {
-      remember('pty', key)
-      pass(frame, 'first')
+      const position = ptyPosition()
+      emitted.pty.add(key, position)
+      pass(frame, 'first', position)
       return
     }
     wait(key, frame)
@@ -171,23 +182,35 @@ export function unique(options: UniqueOptions) {
     return Math.min(record, line)
   }
 
+  const pipePosition = (channel: 'stdout' | 'stderr'): Position =>
+    channel === 'stdout'
+      ? { channel, after: written++, behind: -1 }
+      : { channel, after: written - 1, behind: Number.POSITIVE_INFINITY }
+
   const admitOther = (channel: 'stdout' | 'stderr', frame: EngineFrame) => {
+    const position = pipePosition(channel)
     if (alone()) {
-      pass(frame, 'first')
+      pass(frame, 'first', position)
       return
     }
     const key = keyOf(frame)
-    const queue = waitingByKey.get(key)
-    if (queue) {
-      const id = queue.ids[queue.head]!
-      pair(channel, id)
-      leave(id)
-      pass(frame, 'first')
-    } else if (forget('pty', key)) paired++
-    else {
-      remember(channel, key)
-      pass(frame, 'first')
+    // What was emitted is older than what waits.
+    const told = emitted.pty.take(key)
+    if (told) {
+      paired++
+      if (channel === 'stderr') return
+      place(told.behind, position.after)
+      told.after = position.after
+      told.behind = -1
+      return
     }
+    const id = waitingByKey.get(key)?.first()
+    if (id === undefined) emitted[channel].add(key, position)
+    else {
+      pair(id, position)
+      leave(id)
+    }
+    pass(frame, 'first', position)
   }
 
   /** No twin can come. */
@@ -211,17 +234,25 @@ export function unique(options: UniqueOptions) {
     },
     admit(frame: EngineFrame) {
       if (frame.blank) {
-        if (frame.channel !== 'pty' || !seen.stdout) pass(frame, 'first')
+        // It says nothing, so it is where the record before it is.
+        const [after, behind] = frame.channel === 'pty' ? [shown, nextId - 1] : [written - 1, -1]
+        const { channel } = frame
+        if (channel !== 'pty' || !seen.stdout) pass(frame, 'first', { channel, after, behind })
       } else if (frame.channel === 'pty') admitPty(frame)
       else admitOther(frame.channel, frame)
     },
     end() {
-      for (const id of [...records.keys(), ...lines.keys()].sort((a, b) => a - b)) letGo(id, forgotten > 0)
+      place(nextId, shown)
+      for (const id of [...records.keys(), ...lines.keys()].sort((a, b) => a - b)) letGo(id, forgotten() > 0)
     },
     /** What was paired and what is held: in the tests, the proof of the bound. */
     counts() {
       const { stdout, stderr, pty } = emitted
-      return { paired, forgotten, held: records.size + lines.size + stdout.size + stderr.size + pty.size }
+      return {
+        paired,
+        forgotten: forgotten(),
+        held: records.size + lines.size + stdout.size + stderr.size + pty.size,
+      }
     },
   }
 }
@@ -231,10 +262,5 @@ interface Waiting {
   readonly frame: EngineFrame
   /** What it counts against `maxHeld`. */
   readonly size: number
-}
-
-interface Queue {
-  readonly ids: number[]
-  /** Position of the first id that still waits. */
-  head: number
+  readonly position: Position
 }

@@ -27,6 +27,8 @@ export interface JudgeOptions {
   readonly document: boolean
   /** Whether outcomes come at the end of the input anyway, so that the start may be held until then. */
   readonly patient: boolean
+  /** Told of an outcome, before it is handed out, if it is an object in prose: no tag, fence or document around it. */
+  readonly inProse?: ((outcome: Outcome<unknown>) => void) | undefined
 }
 
 /**
@@ -35,7 +37,7 @@ export interface JudgeOptions {
  * gives one outcome that says so.
  */
 export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>> {
-  const { rules, unmatched, label, lines, document, patient } = options
+  const { rules, unmatched, label, lines, document, patient, inProse } = options
   return (next) => {
     /** The frame that may turn out to be the whole input. */
     let held: Frame | undefined
@@ -59,6 +61,11 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     }
     const good = (frame: Frame, pass: Pass, how?: ChangeKind) => emit(goodOf(frame, pass, how))
     const bad = (frame: Frame, miss: Miss) => emit(badOf(frame, miss, label))
+
+    const emitProse = (outcome: Outcome<unknown>) => {
+      inProse?.(outcome)
+      emit(outcome)
+    }
 
     function payload(frame: Frame, how?: ChangeKind): void {
       const result = climb(frame.text, rules)
@@ -99,7 +106,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       const array = frame.text[0] === '['
       if (rules.root === 'object' && array) return
       if (frame.broken !== undefined) {
-        if (quoted) bad(frame, brokenAt(frame.broken))
+        if (quoted) emitProse(badOf(frame, brokenAt(frame.broken), label))
         return
       }
       // An array of anything but objects, and an object whose first key has no double quotes, is most often prose.
@@ -107,12 +114,12 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       const result = sure || rules.check ? climb(frame.text, rules) : climbStrictly(frame.text, rules)
       if (result.ok) {
         broken = false
-        good(frame, result, 'took an object from prose')
+        emitProse(goodOf(frame, result, 'took an object from prose'))
       } else if (result.strict && (sure || !array)) {
         broken = false
-        bad(frame, result)
+        emitProse(badOf(frame, result, label))
       } else if (sure && (result.repaired || rules.check || (frame.open && result.code === 'TRUNCATED')))
-        bad(frame, result)
+        emitProse(badOf(frame, result, label))
     }
 
     /** Is it the value of a quoted key that no bracket before it has opened? Then it is a part of something broken. */

@@ -113,7 +113,10 @@ export function valueStage<S extends Schema | undefined = undefined>(
   return (next) => parts.stage(pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>)
 }
 
-/** What `values()` is made of before one outcome is picked. `seen` is told of every frame that is judged. */
+/**
+ * What `values()` is made of before one outcome is picked. `seen` is told of every frame that is judged, `inProse` of
+ * every outcome that is an object in prose.
+ */
 export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: number) {
   const { tag, lines = false, pick = 'each', label } = options
   const maxComment = limit('maxComment', options.maxComment, 1 << 20)
@@ -130,19 +133,19 @@ export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: nu
   const cut = frameStage(cutOf(options, rules, turn))
   const maxFrame = options.maxFrame ?? DEFAULT_MAX_FRAME
 
-  function stage(outcomes: Sink<Outcome<unknown>>, seen?: (frame: Frame) => void): Sink<Chunk> {
+  function stage(
+    outcomes: Sink<Outcome<unknown>>,
+    seen?: (frame: Frame) => void,
+    inProse?: (outcome: Outcome<unknown>) => void,
+  ): Sink<Chunk> {
     const unmatched = unmatchedText(maxComment, rules.maxRepair)
     let channel: Channel | undefined
     const patient = pick !== 'each'
+    const document = tag === undefined && !lines
     const chunks = selections
       ? itemStage({ rules, label, unmatched, selections, tag, maxFrame, turn })(outcomes)
       : cut(
-          watched(
-            judgeStage({ rules, label, unmatched, lines, document: tag === undefined && !lines, patient })(
-              outcomes,
-            ),
-            seen,
-          ),
+          watched(judgeStage({ rules, label, unmatched, lines, document, patient, inProse })(outcomes), seen),
         )
     return {
       write(chunk) {

@@ -43,10 +43,10 @@ describe('a conversation', () => {
       'assistant.message.final',
       'assistant.tool_call started',
       'assistant.tool_call completed',
+      'user.input.required',
       'raw.stderr',
       'diagnostic.warning',
       'artifact.created',
-      'user.input.required',
     ])
   })
 
@@ -129,4 +129,13 @@ test('flows: bytes in, records out', async () => {
   const types: Chat['type'][] = []
   for await (const record of flow) types.push(record.type)
   expect(types).toEqual(['conversation.started', 'assistant.message.final', 'user.input.required'])
+})
+
+test('tells the end of a turn for a journal that did not, at its end', () => {
+  const stdout = turn(item('agent_message', { text: 'Hi.' }))
+  const old = run(codex, { stdout, exit: 0 }).filter(
+    (event) => event.type !== 'lifecycle.run.status' || event.data.status !== 'awaiting_user_input',
+  )
+  const types = validChat(drive(chatStage(), old)).map(({ type }) => type)
+  expect(types.slice(-2)).toEqual(['assistant.message.final', 'user.input.required'])
 })

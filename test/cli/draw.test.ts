@@ -44,6 +44,7 @@ describe('a drawn conversation', () => {
         '▸ file_change notes.md',
         '✓ file_change',
         '! ENGINE_ERROR: Reconnecting... 1/5',
+        '? turn finished, waiting for input',
         '+ notes.md',
         '■ needs_input: turn finished, waiting for input (END_SIGNAL: turn.completed, exit 0, 1 raw line not shown)',
         '',
@@ -194,6 +195,7 @@ describe('a drawn record', () => {
     ['end', { state: 'unknown', evidence }, '■ unknown: it ended without saying how (X)\n'],
     ['conversation.failed', { state: 'interrupted', evidence }, ''],
     ['diagnostic.warning', { state: 'unknown', evidence }, ''],
+    ['user.input.required', { evidence }, '? turn finished, waiting for input\n'],
     ['diagnostic.warning', { code: 'A', message: 'b', severity: 'fatal' }, '! A: b\n'],
     ['diagnostic.warning', { code: 'A', message: 'b', severity: 'info' }, ''],
   ])('%s %j is %j', (type, data, expected) => {

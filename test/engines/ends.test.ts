@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
 import { claude } from '../../src/engines/claude.ts'
 import { codex } from '../../src/engines/codex.ts'
 import { gemini } from '../../src/engines/gemini.ts'
@@ -6,7 +7,9 @@ import { iflow } from '../../src/engines/iflow.ts'
 import { opencode } from '../../src/engines/opencode.ts'
 import { qwen } from '../../src/engines/qwen.ts'
 import { text } from '../../src/engines/text.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
 import type { Profile } from '../../src/events/profile.ts'
+import type { Chunk } from '../../src/frames/chunk.ts'
 import { chat, codesOf, endOf, type Input, lines, run } from './run.ts'
 
 const done = 'Done.\n```json\n{"ok": 1, "__SKILL_DONE__": true}\n```'
@@ -146,7 +149,9 @@ describe.each(Object.entries(dialects))(
     test('awaits the user after the engine said that its turn is over', () => {
       const events = run(profile, { ...answer('Which file?'), exit: 0 })
       expect(endOf(events).state).toBe(signals ? 'awaiting_user_input' : 'unknown')
-      expect(chat(events).at(-1)!.type).toBe(signals ? 'user.input.required' : 'diagnostic.warning')
+      const types = chat(events).map(({ type }) => type)
+      expect(types.at(-1)).toBe(signals ? 'user.input.required' : 'diagnostic.warning')
+      expect(types.filter((type) => type === 'user.input.required')).toHaveLength(signals ? 1 : 0)
     })
 
     test('is failed when the engine says so, or the exit code', () => {
@@ -161,6 +166,32 @@ describe.each(Object.entries(dialects))(
       const events = run(profile, { stdout: half, exit: 'SIGKILL' })
       expect(endOf(events)).toMatchObject({ state: 'interrupted', evidence: { signal: 'SIGKILL' } })
     })
+
+    if (framed) {
+      test('is cut when the input ends inside a character, as anywhere else', () => {
+        const { stdout = '', stderr = '' } = answer('Grüße, 世界 🙂 😀')
+        const bytes = Buffer.from(stdout)
+        const inside = bytes.indexOf(Buffer.from('界'))
+        for (const at of [inside, inside + 1, inside + 2, inside + 3, inside + 6]) {
+          // A terminal and a pipe, byte by byte and whole.
+          for (const channel of ['stdout', 'pty'] as const) {
+            for (const size of [1, 1 << 20]) {
+              const chunks: Chunk[] = []
+              for (let from = 0; from < at; from += size)
+                chunks.push({ channel, bytes: bytes.subarray(from, Math.min(at, from + size)) })
+              chunks.push({ channel: 'exit', code: 0, signal: null })
+              const events = drive(eventStage(profile, { clock: () => 0 }), chunks)
+              expect(stderr).toBe('')
+              expect(codesOf(events), `${channel} ${at}`).toContain('TRUNCATED')
+              expect(endOf(events), `${channel} ${at}`).toMatchObject({
+                state: 'interrupted',
+                reason_code: 'TRUNCATED',
+              })
+            }
+          }
+        }
+      })
+    }
 
     test('is never good when the output was cut at 65,536 bytes, though the exit code is 0', () => {
       const events = run(profile, { stdout: (huge.stdout ?? '').slice(0, 65_536), exit: 0 })

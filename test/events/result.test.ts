@@ -89,6 +89,59 @@ describe('the result of a run', () => {
     expect(resultOf(says(`<json>${good}</json>`, '<json>{"digest_path": "a')).status).toBe('failed')
   })
 
+  describe('is what was marked as the answer', () => {
+    const answers = {
+      tag: `<json>${good}</json>`,
+      fence: `\`\`\`json\n${good}\n\`\`\``,
+      'whole message': good,
+    }
+    const bye = 'done, see {"note":"bye"}'
+
+    test.each(Object.entries(answers))('in a %s, not an object in the last sentence', (_, answer) => {
+      expect(resultOf(says(answer, bye)), 'another message').toMatchObject({ status: 'success', value })
+      if (answer === good) return
+      expect(resultOf(says(`${answer}\n${bye}`)), 'the same message').toMatchObject({
+        status: 'success',
+        value,
+      })
+      expect(resultOf(says(`${bye}\n${answer}`)), 'before it').toMatchObject({ status: 'success', value })
+    })
+
+    test.each(Object.entries(answers))('in a %s, not a valid object in a sentence either', (_, answer) => {
+      const other = `As I said before: ${good.replace('digest.md', 'other.md')}, or so.`
+      expect(resultOf(says(answer, other)).value).toEqual(value)
+    })
+
+    test('and if nothing is marked, the last object that passes', () => {
+      expect(resultOf(says(`The answer is ${good}, I think.`, bye))).toMatchObject({
+        status: 'success',
+        value,
+        repair_level: 'deterministic_generic',
+      })
+      expect(resultOf(says(`The answer is ${good}, I think; ${bye}`)).value).toEqual(value)
+    })
+
+    test('and if nothing passes, the last one says why', () => {
+      const failed = resultOf(says('See {"digest_path": 7}.', bye))
+      expect(failed).toMatchObject({ status: 'failed', warnings: ['SCHEMA_FAILED'] })
+      expect(failed.errors).toHaveLength(3)
+    })
+
+    test.each([
+      ['tag', '<json>{"digest_path": "x"}</json>', 'SCHEMA_FAILED'],
+      ['tag that is cut', '<json>{"digest_path": "a', 'TRUNCATED'],
+      ['fence', '```json\n{"digest_path": }\n```', 'INVALID_JSON'],
+      ['whole message', '{"digest_path": "x"}', 'SCHEMA_FAILED'],
+      ['whole message that is cut', '{"digest_path": "a', 'TRUNCATED'],
+    ])('broken or not: an earlier draft never takes the place of a %s', (_, last, code) => {
+      for (const draft of [...Object.values(answers), `Well, ${good}, I think.`]) {
+        const failed = resultOf(says(draft, last, bye))
+        expect(failed.status).toBe('failed')
+        expect(failed.warnings).toContain(code)
+      }
+    })
+  })
+
   describe('with messages that were left open', () => {
     /** One piece per record; a record with `end` is a whole message. */
     const toy: Profile = {
@@ -121,7 +174,8 @@ describe('the result of a run', () => {
     test('is that of the open one, if it spoke last', () => {
       const last = [{ ...part('b', 'real.md'), end: true }, part('a', 'draft.md')]
       expect(pathOf(last)).toBe('artifacts/draft.md')
-      expect(pathOf([{ id: 'a', text: 'Well: ' }, ...last])).toBe('artifacts/draft.md')
+      const tagged = { id: 'a', text: `<json>${last[1]!.text}</json>` }
+      expect(pathOf([{ id: 'a', text: 'Well: ' }, last[0]!, tagged])).toBe('artifacts/draft.md')
     })
 
     test('is that of the last open one, however many there are', () => {
@@ -154,10 +208,11 @@ describe('the result of a run', () => {
     expect(resultOf({ ...said, exit: 1 })).toMatchObject({ cacheable: false })
   })
 
-  test('takes any Standard Schema, and stands in the last chat record', () => {
-    const events = run(codex, says(`<json>${good}</json>`), { schema: z.object({ digest_path: z.string() }) })
+  test('takes any Standard Schema, and is in the last chat record of a run that is done', () => {
+    const answer = '<json>{"digest_path":"artifacts/digest.md","__SKILL_DONE__":true}</json>'
+    const events = run(codex, says(answer), { schema: z.object({ digest_path: z.string() }) })
     expect(chat(events).at(-1)).toMatchObject({
-      type: 'user.input.required',
+      type: 'conversation.completed',
       data: { result: { status: 'success', value: { digest_path: 'artifacts/digest.md' } } },
     })
   })

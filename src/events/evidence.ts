@@ -1,0 +1,90 @@
+import { clip } from '../base/fault.ts'
+import type { Evidence } from './event.ts'
+import { isAfter, type Moment, PerSource } from './position.ts'
+
+interface Told {
+  readonly when: Moment
+  readonly words: string
+}
+
+/** What the pipes, or the PTY, have said about the turn they are in. */
+interface Turn {
+  readonly begun: Moment | undefined
+  ended: Told | undefined
+  failure: { readonly first: Told; readonly last: Told } | undefined
+}
+
+/** What the records of a run say about its end, before the exit is weighed. */
+export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated'>
+
+/**
+ * Gathers the evidence for the end of a run. A turn that begins puts aside what was said about the end of the turn before
+ * it, by their places in the run: a record that only the PTY has can come out when a later turn has long ended.
+ */
+export function gatherEvidence() {
+  const turns = new PerSource<Turn>()
+  let marked = false
+  let truncated = false
+
+  const turnOf = (when: Moment): Turn => {
+    const known = turns.get(when)
+    if (known) return known
+    const turn: Turn = { begun: undefined, ended: undefined, failure: undefined }
+    turns.set(when, turn)
+    return turn
+  }
+
+  /** What was said in the turn that began last, in the order of the run. */
+  const inOrder = (told: readonly (Told | undefined)[]): Told[] => {
+    const begun = latest(turns.both().flatMap((turn) => turn.begun ?? []))
+    return told
+      .filter((one) => one !== undefined)
+      .filter(({ when }) => !(begun && isAfter(begun, when)))
+      .sort((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
+  }
+
+  const ended = () => inOrder(turns.both().map((turn) => turn.ended)).at(-1)
+
+  const said = (): Said => {
+    const [failure] = inOrder(turns.both().flatMap((turn) => [turn.failure?.first, turn.failure?.last]))
+    return {
+      done_marker: marked,
+      end_signal: ended()?.words ?? null,
+      failure: failure?.words ?? null,
+      truncated,
+    }
+  }
+
+  return {
+    begun(when: Moment) {
+      turns.set(when, { begun: when, ended: undefined, failure: undefined })
+    },
+    ended(when: Moment, signal: string) {
+      turnOf(when).ended = { when, words: signal }
+    },
+    failed(when: Moment, message: string) {
+      const turn = turnOf(when)
+      const told = { when, words: clip(message, 200) }
+      turn.failure = { first: turn.failure?.first ?? told, last: told }
+    },
+    done() {
+      marked = true
+    },
+    truncated() {
+      truncated = true
+    },
+    said,
+    /** Whether what was said at this moment is the end of a turn that waits for the user now. */
+    isWaiting(when: Moment): boolean {
+      const { done_marker, failure } = said()
+      return ended()?.when === when && !done_marker && failure === null
+    },
+  }
+}
+
+function latest(moments: readonly Moment[]): Moment | undefined {
+  return moments.reduce<Moment | undefined>(
+    (last, moment) => (last && isAfter(last, moment) ? last : moment),
+    undefined,
+  )
+}

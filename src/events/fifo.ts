@@ -1,0 +1,31 @@
+/** Room at the front that is given back at once, so that it costs little. */
+const MAX_GAP = 1024
+
+/** First in, first out, in constant time. */
+export class Fifo<T> {
+  readonly #items: T[] = []
+  /** Position of the first item that is still in. */
+  #head = 0
+
+  get length(): number {
+    return this.#items.length - this.#head
+  }
+
+  first(): T | undefined {
+    return this.#items[this.#head]
+  }
+
+  push(item: T): void {
+    this.#items.push(item)
+  }
+
+  shift(): T | undefined {
+    if (this.length === 0) return undefined
+    const item = this.#items[this.#head++]
+    if (this.#head === this.#items.length || (this.#head > MAX_GAP && this.#head * 2 > this.#items.length)) {
+      this.#items.splice(0, this.#head)
+      this.#head = 0
+    }
+    return item
+  }
+}
