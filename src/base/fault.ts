@@ -64,6 +64,7 @@ export const codes = {
   PTY_MISSING: 'the optional package for pseudo-terminals is not installed',
   RECORD_FAILED: 'the raw output of the process cannot be recorded',
   NOT_AN_AUDIT: 'the directory holds no logs of a run',
+  OUTPUT_FAILED: 'the output of the command cannot be written',
 
   // Worth telling about an answer.
   CACHE_FAILED: 'the cache could not be read or written, so it was not used',

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { type Chat, type ChatEnd, chat } from '../chat/chat.ts'
 import { drawing } from './draw.ts'
 import { output, printer } from './print.ts'
-import { addRunInput, exitOf, type RunFlags, runEvents, runExits } from './run-input.ts'
+import { addRunInput, exitOf, type RunFlags, readerLeft, runEvents, runExits } from './run-input.ts'
 
 interface ChatFlags extends RunFlags {
   readonly json?: boolean
@@ -35,7 +35,7 @@ async function showChat(file: string | undefined, flags: ChatFlags): Promise<num
   let end: ChatEnd | undefined
   for await (const record of events.pipe(records)) {
     end = endOf(record) ?? end
-    if (!(await show(record))) return 0
+    if (!(await show(record))) return readerLeft(file, flags)
   }
   return exitOf(end, end?.result)
 }

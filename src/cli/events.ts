@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { type CompletionData, isEvent, type ResultData } from '../events/event.ts'
 import { printer } from './print.ts'
-import { addRunInput, exitOf, type RunFlags, runEvents, runExits } from './run-input.ts'
+import { addRunInput, exitOf, type RunFlags, readerLeft, runEvents, runExits } from './run-input.ts'
 
 const examples = `
 ${runExits}
@@ -27,7 +27,7 @@ async function printEvents(file: string | undefined, flags: RunFlags): Promise<n
   for await (const event of flow) {
     if (isEvent(event, 'lifecycle.completion.state')) end = event.data
     if (isEvent(event, 'lifecycle.run.result')) result = event.data
-    if (!(await print(event))) return 0
+    if (!(await print(event))) return readerLeft(file, flags)
   }
   return exitOf(end, result)
 }

@@ -24,7 +24,8 @@ const examples = `
 DIR is an audit directory: ours, or any with stdout.N.log, stderr.N.log, pty-output.N.log, meta.N.json, fs-diff.N.json (the
 number may be missing). A single log is taken as well.
 
-Exit codes: as the run that is replayed: 0 completed or waiting for input, 1 failed, 2 bad usage, 4 the end is unknown.
+Exit codes: as the run that is replayed: 0 completed or waiting for input, 1 failed, 2 bad usage, 4 the end is unknown,
+7 the output cannot be written. A reader that leaves (| head) ends it with 0.
 
 Examples:
   $ sluice replay .audit

@@ -25,7 +25,8 @@ export interface RunFlags {
 }
 
 export const runExits = `Exit codes: 0 completed or awaiting input (with --schema: a valid result), 1 the run failed, 2 bad usage,
-3 no valid result for --schema, 4 nobody knows how it ended, or the output was cut.`
+3 no valid result for --schema, 4 nobody knows how it ended, or the output was cut, 7 our own output cannot be written, or its
+reader left while stdin was read.`
 
 /** Adds the options that say where the output of a run is. */
 export function addRunInput(command: Command): Command {
@@ -74,6 +75,16 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   const chunks = tap(sources, { order: 'step' })
   chunks.on('error', (error) => flow.destroy(unreadable('the logs', error)))
   return chunks.pipe(flow)
+}
+
+/**
+ * The exit code when the reader of stdout leaves before the end. Over logs that is usual and good; on stdin it ends the
+ * agent that writes there, and an abandoned run is not a good one.
+ */
+export function readerLeft(file: string | undefined, flags: RunFlags): number {
+  const live =
+    [undefined, '-'].includes(file ?? flags.stdout) && flags.stderr === undefined && flags.pty === undefined
+  return live ? exits.output : exits.good
 }
 
 /** The engine of that name; auto for none. */

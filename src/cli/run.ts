@@ -1,5 +1,6 @@
 import { relative } from 'node:path'
 import { Command, Option } from 'commander'
+import { Fault } from '../base/fault.ts'
 import { type Run, type RunOptions, run } from '../run/run.ts'
 import { duration } from './duration.ts'
 import { verdict } from './exit-code.ts'
@@ -25,7 +26,8 @@ const examples = `
 The raw output goes to stdout.N.log and stderr.N.log (or pty-output.N.log) before it is parsed, the events to
 events.jsonl; N is the attempt. Ctrl-C goes to the command and all it has started, a second Ctrl-C kills them.
 
-Exit codes: 0 completed or waiting for input, 1 failed, 2 bad usage or a command that cannot be started, 4 the end is unknown.
+Exit codes: 0 completed or waiting for input, 1 failed, 2 bad usage or a command that cannot be started, 4 the end is unknown,
+7 stdout or the audit cannot be written (a full disk), or the reader of stdout left (| head) and so ended the agent.
 
 Examples:
   $ sluice run --engine codex -- codex exec --json "fix the test"
@@ -79,14 +81,30 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   const release = forwardSignals(agent)
   if (flags.pty) typeInto(agent)
   try {
-    if (!(await show(agent, flags))) return exits.good
+    if (!(await show(agent, flags))) {
+      console.error(`sluice: the reader of stdout left; ${await abandoned(agent)}`)
+      return exits.output
+    }
     const end = await agent.end
     if (end.reason) console.error(`sluice: ${reasons[end.reason]}`)
-    console.error(`sluice: attempt ${end.attempt} is recorded in ${relative('', end.audit) || '.'}`)
+    console.error(`sluice: ${placeOf(agent)}`)
     return verdict(end.completion)
+  } catch (error) {
+    if (!Fault.is(error) || error.code !== 'OUTPUT_FAILED') throw error
+    throw new Fault('OUTPUT_FAILED', `${error.message}; ${await abandoned(agent)}`, { cause: error })
   } finally {
     release()
   }
+}
+
+/** Waits until the agent is gone and the audit is closed, and says so. */
+async function abandoned(agent: Run): Promise<string> {
+  await agent.end.catch(() => {})
+  return `the agent was ended, ${placeOf(agent)}`
+}
+
+function placeOf({ attempt, audit }: Run): string {
+  return `attempt ${attempt} is recorded in ${relative('', audit) || '.'}`
 }
 
 const reasons = {

@@ -9,6 +9,7 @@ import { outbox } from '../work/outbox.ts'
 import { work } from '../work/work.ts'
 import { duration } from './duration.ts'
 import { exits } from './exits.ts'
+import { isFull } from './fault-exit.ts'
 import { printer } from './print.ts'
 
 interface Flags {
@@ -26,7 +27,8 @@ interface Flags {
 const examples = `
 The Work is printed as JSON. The outbox holds comments/, archive/, ledger/, audit/ and journal.jsonl.
 
-Exit codes: 0 advanced, 5 needs a human, 6 archived, 2 bad usage, 1 the outbox, ledger or audit failed.
+Exit codes: 0 advanced, 5 needs a human, 6 archived, 2 bad usage, 1 the outbox, ledger or audit failed,
+7 stdout cannot be written, or a disk is full.
 
 Examples:
   $ sluice work --order order.json --outbox .outbox -- ./worker.sh
@@ -84,6 +86,7 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
     return { advance: exits.good, 'needs-human': exits.needsHuman, archive: exits.archived }[done.verdict]
   } catch (error) {
     if (!Fault.is(error) || error.code === 'BAD_ORDER' || error.code === 'BAD_OPTION') throw error
+    if (isFull(error)) throw error
     const cause = error.cause instanceof Error ? ` (${quote(error.cause.message, 200)})` : ''
     console.error(`sluice: ${error.message}${cause}`)
     return exits.failed

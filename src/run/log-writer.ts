@@ -29,8 +29,8 @@ export interface Recorder {
  * Where there is no `cat`, the bytes go through this process.
  */
 export function record(path: string, wake: () => void): Recorder {
+  const fd = createLog(path)
   const pipe = realPipe()
-  const fd = fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o644)
   const cat = spawn('cat', [], {
     // Its own session, so that Ctrl-C does not reach it, and a directory that may go away is not held.
     detached: true,
@@ -58,6 +58,15 @@ export function record(path: string, wake: () => void): Recorder {
   }
 }
 
+/** Creates the file of a log. */
+export function createLog(path: string): number {
+  try {
+    return fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o644)
+  } catch (error) {
+    throw new Fault('RECORD_FAILED', diskFault('record into', path, error).message, { cause: error })
+  }
+}
+
 /**
  * Node's own pipes are sockets, and a script that says `> /dev/stderr` cannot open a socket. A named pipe
  * that is opened at both ends and then loses its name is a real one.
@@ -81,9 +90,12 @@ async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean)
   cat.stderr!.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(0, 200)
   })
-  const code = await new Promise((resolve) => cat.once('close', resolve))
-  if (code !== 0 && !stopped()) {
-    throw new Fault('RECORD_FAILED', `cannot record into ${quote(path, 200)}: ${quote(said.trim(), 120)}`)
+  const how = await new Promise<number | string | null>((resolve) => {
+    cat.once('close', (code, signal) => resolve(signal ?? code))
+  })
+  if (how !== 0 && !stopped()) {
+    const why = said === '' ? `its recorder ended with ${how}` : quote(said.trim(), 120)
+    throw new Fault('RECORD_FAILED', `cannot record into ${quote(path, 200)}: ${why}`)
   }
 }
 

@@ -72,6 +72,8 @@ export type Run = AsyncIterable<Event> &
   Readable & {
     readonly run_id: string
     readonly attempt: number
+    /** The audit directory. */
+    readonly audit: string
     /** Settles when everything is recorded. Read the flow (or `resume()` it), or the end never comes. */
     readonly end: Promise<RunEnd>
     /** Sends a signal to the process and to all it has started. @default 'SIGINT' */
@@ -182,6 +184,7 @@ export function run(options: RunOptions): Run {
   return Object.assign(made as Flow<Event>, {
     run_id,
     attempt,
+    audit,
     end,
     kill: (signal: NodeJS.Signals = 'SIGINT') => recording.stop('interrupted', signal),
     type: recording.type,

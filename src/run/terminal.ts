@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 import type { IPty } from '@lydell/node-pty'
 import { Fault } from '../base/fault.ts'
 import { withoutStack } from '../base/no-stack.ts'
-import { recordHere } from './log-writer.ts'
+import { createLog, recordHere } from './log-writer.ts'
 import { cannotStart, type Exit, killGroup, type Started, type StartOptions, start } from './process.ts'
 
 /** Starts a process on a pseudo-terminal. It leads its own session, so its group can be signalled too. */
@@ -13,8 +13,7 @@ export async function startOnPty(options: StartOptions & { cols: number; rows: n
   // The terminal itself would only show an exit code.
   if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
     throw cannotStart(command, cwd, { code: 'ENOENT' })
-  const fd = fs.openSync(logs.pty, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o644)
-  const recorder = recordHere(logs.pty, fd, wake)
+  const recorder = recordHere(logs.pty, createLog(logs.pty), wake)
   let terminal: Terminal
   try {
     terminal = start(command, cwd, () =>
