@@ -53,6 +53,7 @@ export const codes = {
   RUN_IDLE: 'the process was silent longer than allowed and was ended',
   RUN_INTERRUPTED: 'the process was ended at the wish of the user',
   LOG_RESTARTED: 'a followed log was truncated or replaced and is read again from its start',
+  LATEST_NOT_LINKED: 'the link to the newest run could not be made',
   PROFILE_FAILED: 'the code of the engine threw, so what it read is kept as raw',
 
   // What sinks, runs and the server can fail with.

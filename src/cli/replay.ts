@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import type { CompletionData, Event } from '../events/event.ts'
 import { isEvent } from '../events/event.ts'
 import { listAttempts } from '../run/audit.ts'
+import { fixedDir } from '../run/audit-dir.ts'
 import { replay } from '../run/replay.ts'
 import { resume } from '../run/resume.ts'
 import { verdict } from './exit-code.ts'
@@ -28,10 +29,10 @@ Exit codes: as the run that is replayed: 0 completed or waiting for input, 1 fai
 7 the output cannot be written. A reader that leaves (| head) ends it with 0.
 
 Examples:
-  $ sluice replay .audit
-  $ sluice replay .audit --speed real
-  $ sluice replay .audit --follow --json | jq .type
-  $ sluice replay .audit --resume        # after a crash of sluice run: completes events.jsonl`
+  $ sluice replay .audit/latest
+  $ sluice replay .audit/latest --speed real
+  $ sluice replay .audit/latest --follow --json | jq .type
+  $ sluice replay .audit/latest --resume        # after a crash of sluice run: completes events.jsonl`
 
 /** `sluice replay`: a recorded run again. */
 export function replayCommand(exit: (code: number) => void): Command {
@@ -62,7 +63,8 @@ function attemptNumber(text: string): number {
   throw new InvalidArgumentError('Give the number of an attempt, from 1 on.')
 }
 
-async function replayAndShow(dir: string, flags: Flags): Promise<number> {
+async function replayAndShow(path: string, flags: Flags): Promise<number> {
+  const dir = fixedDir(path)
   // A path without a run is for `replay` to refuse: a resume would make a directory of it.
   if (flags.resume && listAttempts(dir).length > 0) {
     const { attempts, added } = await resume(dir)

@@ -1,7 +1,11 @@
-import { relative } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { Command, Option } from 'commander'
 import { Fault } from '../base/fault.ts'
+import { listAttempts } from '../run/audit.ts'
+import { noLogs } from '../run/audit-dir.ts'
 import { type Run, type RunOptions, run } from '../run/run.ts'
+import { EVENTS_FILE } from '../sinks/journal.ts'
 import { duration } from './duration.ts'
 import { verdict } from './exit-code.ts'
 import { exits } from './exits.ts'
@@ -10,7 +14,8 @@ import { show } from './show.ts'
 
 interface Flags {
   readonly engine?: string
-  readonly audit: string
+  readonly audit?: string
+  readonly attemptOf?: string
   readonly pty?: boolean
   readonly cwd?: string
   readonly timeout?: number
@@ -23,8 +28,9 @@ interface Flags {
 }
 
 const examples = `
+Each run gets a directory of its own in .audit, or goes into --audit DIR; N is the attempt, and --attempt-of DIR adds one.
 The raw output goes to stdout.N.log and stderr.N.log (or pty-output.N.log) before it is parsed, the events to
-events.jsonl; N is the attempt. Ctrl-C goes to the command and all it has started, a second Ctrl-C kills them.
+events.jsonl. Ctrl-C goes to the command and all it has started, a second Ctrl-C kills them.
 
 Exit codes: 0 completed or waiting for input, 1 failed, 2 bad usage or a command that cannot be started, 4 the end is unknown,
 7 stdout or the audit cannot be written (a full disk), or the reader of stdout left (| head) and so ended the agent.
@@ -32,6 +38,7 @@ Exit codes: 0 completed or waiting for input, 1 failed, 2 bad usage or a command
 Examples:
   $ sluice run --engine codex -- codex exec --json "fix the test"
   $ sluice run --pty --timeout 10m --audit runs/7 -- opencode run --format json "explain this"
+  $ sluice run --attempt-of .audit/latest -- codex exec --json "try again"
   $ sluice run -- claude -p --output-format stream-json --verbose "hello" | jq .type`
 
 /** `sluice run`: an agent, recorded and shown. */
@@ -43,7 +50,8 @@ export function runCommand(exit: (code: number) => void): Command {
     )
     .argument('<command...>', 'the agent and its arguments, after --')
     .addOption(engineOption())
-    .option('--audit <dir>', 'the audit directory', '.audit')
+    .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest leads to it)')
+    .option('--attempt-of <dir>', 'one more attempt of the run that is recorded there')
     .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
     .option('--cwd <dir>', 'run it there')
     .option('--timeout <time>', 'end it after so long: 90s, 5m, 1h', duration)
@@ -67,7 +75,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     command,
     args,
     engine: profileNamed(flags.engine ?? 'auto'),
-    audit: flags.audit,
+    audit: auditOf(flags),
     pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows },
     cwd: flags.cwd,
     // A terminal is not handed on: the command leads a session of its own and could not read from it.
@@ -95,6 +103,14 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   } finally {
     release()
   }
+}
+
+function auditOf({ audit, attemptOf }: Flags): string | undefined {
+  if (attemptOf === undefined) return audit
+  if (audit !== undefined) throw new Fault('BAD_OPTION', 'give --audit or --attempt-of, not both')
+  if (!existsSync(join(attemptOf, EVENTS_FILE)) && listAttempts(attemptOf).length === 0)
+    throw noLogs(attemptOf)
+  return attemptOf
 }
 
 /** Waits until the agent is gone and the audit is closed, and says so. */

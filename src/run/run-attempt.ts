@@ -42,6 +42,8 @@ export interface RecordOptions {
   readonly killGrace: number
   readonly pipeGrace: number
   readonly fsDiff: SnapshotOptions | false
+  /** Called when the process is there; what it notes is told with the end. */
+  readonly onStart: () => readonly Note[]
 }
 
 /** One attempt that is being recorded: its chunks as they come, and the handles on its process. */
@@ -171,6 +173,7 @@ export function recordAttempt(options: RecordOptions): Recording {
       over = end(running, recorded)
       const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
       save({ pid: running.pid, pid_started: startOf(running.pid), recorders: pids })
+      const startNotes = options.onStart()
       // Somebody may have wished to stop it before it was there.
       if (meta.reason !== null) stop(meta.reason, 'SIGTERM')
       for (const { tail } of tails) waker.watch(tail.path)
@@ -222,6 +225,7 @@ export function recordAttempt(options: RecordOptions): Recording {
       const notes = [...(meta.reason === null ? [] : [stopNotes[meta.reason]]), held ? heldNote : undefined]
       const lost = channels.filter((channel) => sizeOf(logs[channel]) === undefined)
       const told = [
+        ...startNotes,
         ...notes.filter((note) => note !== undefined),
         ...lost.map((channel) => lostNote(names[channel])),
       ]

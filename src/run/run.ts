@@ -10,6 +10,7 @@ import type { EventOptions } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { type JournalOptions, journalStage, openJournal, settledEnd } from '../sinks/journal.ts'
 import { listAttempts } from './audit.ts'
+import { AUDITS, dropEmptyDir, fixedDir, linkLatest, newAuditDir } from './audit-dir.ts'
 import type { SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
@@ -24,7 +25,10 @@ export interface RunOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fs
   readonly args?: readonly string[] | undefined
   /** @default auto */
   readonly engine?: Profile | Picker | undefined
-  /** The audit directory. Each run in it is one more attempt of the same run. @default '.audit' */
+  /**
+   * The audit directory. Each run in it is one more attempt of the same run.
+   * @default a new one for this run, `.audit/<time>-<id>`, and `.audit/latest` leads to it
+   */
   readonly audit?: string | undefined
   /** @default process.cwd() */
   readonly cwd?: string | undefined
@@ -84,7 +88,7 @@ export type Run = AsyncIterable<Event> &
 
 /**
  * Runs an agent and records it: raw output first, then what it means. The events come as a flow; the audit
- * directory holds the same afterwards, and `replay()` gives them again, byte for byte.
+ * directory (`agent.audit`) holds the same afterwards, and `replay()` gives them again, byte for byte.
  *
  * If an earlier attempt in the directory was cut short by a crash, its events are completed first. Leaving the flow early ends the process.
  *
@@ -95,7 +99,6 @@ export type Run = AsyncIterable<Event> &
  */
 export function run(options: RunOptions): Run {
   const { command, args = [], engine = auto, signal, fsync } = options
-  const audit = resolve(options.audit ?? '.audit')
   const { cwd = process.cwd(), env = process.env, input = 'ignore', fsDiff = {} } = options
   const { timeout, idleTimeout, killGrace = 5000, pipeGrace = 2000 } = options
   const { window, doneMarker, maxFrame, schema } = options
@@ -111,10 +114,19 @@ export function run(options: RunOptions): Run {
   }
   const pty = options.pty === true ? {} : options.pty || undefined
 
+  const fresh = randomUUID()
+  const audit =
+    options.audit === undefined
+      ? newAuditDir(
+          resolve(AUDITS),
+          (options.run_id === undefined ? fresh : randomUUID()).slice(0, 8),
+          new Date(),
+        )
+      : resolve(fixedDir(options.audit))
   const book = openJournal(audit, { fsync })
   const attempts = listAttempts(audit)
   const known = book.last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
-  const { run_id = known ?? randomUUID() } = options
+  const { run_id = known ?? fresh } = options
   if (known !== undefined && run_id !== known) {
     book.close()
     const whose = `${quote(audit, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(run_id, 100)}`
@@ -139,6 +151,7 @@ export function run(options: RunOptions): Run {
     killGrace,
     pipeGrace,
     fsDiff,
+    onStart: () => (options.audit === undefined ? linkLatest(audit) : []),
   })
   async function* source() {
     await resumeInto(audit, book, { ...reading, custom: engine, wait: false })
@@ -193,5 +206,6 @@ export function run(options: RunOptions): Run {
   function tidy(): void {
     signal?.removeEventListener('abort', abort)
     book.close()
+    if (options.audit === undefined && recording.meta().pid === null) dropEmptyDir(audit)
   }
 }
