@@ -17,6 +17,7 @@ interface Flags {
   readonly audit?: string
   readonly attemptOf?: string
   readonly pty?: boolean
+  readonly pipes?: boolean
   readonly cwd?: string
   readonly timeout?: number
   readonly idleTimeout?: number
@@ -53,6 +54,10 @@ export function runCommand(exit: (code: number) => void): Command {
     .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest leads to it)')
     .option('--attempt-of <dir>', 'one more attempt of the run that is recorded there')
     .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
+    .option(
+      '--pipes',
+      'with --pty: its stdout and stderr are pipes that the terminal shows too; records all three',
+    )
     .option('--cwd <dir>', 'run it there')
     .option('--timeout <time>', 'end it after so long: 90s, 5m, 1h', duration)
     .option('--idle-timeout <time>', 'end it when it is silent for so long', duration)
@@ -71,12 +76,14 @@ export function runCommand(exit: (code: number) => void): Command {
 
 async function runAndShow(words: readonly string[], flags: Flags): Promise<number> {
   const [command = '', ...args] = words
+  if (flags.pipes && !flags.pty)
+    throw new Fault('BAD_OPTION', '--pipes goes with --pty; without both it runs on pipes alone')
   const agent = run({
     command,
     args,
     engine: profileNamed(flags.engine ?? 'auto'),
     audit: auditOf(flags),
-    pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows },
+    pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows, pipes: flags.pipes },
     cwd: flags.cwd,
     // A terminal is not handed on: the command leads a session of its own and could not read from it.
     input: process.stdin.isTTY ? 'ignore' : 'inherit',

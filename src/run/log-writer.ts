@@ -27,15 +27,21 @@ export interface Recorder {
  * Records in a process of its own (`cat`, 1 MB): if we are killed, the agent does not lose its pipe, what stands in
  * it is not lost, and its log is complete up to the last byte it wrote. We read the log like anybody else.
  * Where there is no `cat`, the bytes go through this process.
+ *
+ * With `mirror`, the descriptor of a terminal, the process is a `tee` that also shows the bytes there.
  */
-export function record(path: string, wake: () => void): Recorder {
+export function record(path: string, wake: () => void, mirror?: number): Recorder {
   const fd = createLog(path)
   const pipe = realPipe()
-  const cat = spawn('cat', [], {
+  const [command, ...args] = mirror === undefined ? CAT : TEE
+  const cat = spawn(command, args, {
     // Its own session, so that Ctrl-C does not reach it, and a directory that may go away is not held.
     detached: true,
     cwd: '/',
-    stdio: [pipe?.reader ?? 'pipe', fd, 'pipe'],
+    stdio: [
+      pipe?.reader ?? 'pipe',
+      ...(mirror === undefined ? [fd, 'pipe' as const] : [mirror, 'pipe' as const, fd]),
+    ],
   })
   if (pipe) fs.closeSync(pipe.reader)
   if (cat.pid === undefined) {
@@ -57,6 +63,18 @@ export function record(path: string, wake: () => void): Recorder {
     },
   }
 }
+
+const CAT = ['cat'] as const
+/** Where `tee` finds the log: by its descriptor, for the name may lead elsewhere by now. */
+const TEE_LOG = '/dev/fd/3'
+/**
+ * When we are killed, the terminal is gone, and `tee` complains about it where nobody listens any more. That must not end it,
+ * for the log goes on.
+ */
+const TEE = ['/bin/sh', '-c', `trap '' PIPE; exec tee ${TEE_LOG}`] as const
+
+/** What GNU and BSD call the terminal in a complaint. */
+const TEE_STDOUT = ['standard output', 'stdout']
 
 /** Creates the file of a log. */
 export function createLog(path: string): number {
@@ -89,11 +107,15 @@ async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean)
   let said = ''
   cat.stderr!.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(0, 200)
+    // `tee` would go on without the log.
+    if (said.includes(TEE_LOG)) cat.kill('SIGKILL')
   })
   const how = await new Promise<number | string | null>((resolve) => {
     cat.once('close', (code, signal) => resolve(signal ?? code))
   })
-  if (how !== 0 && !stopped()) {
+  // A terminal that hung up is no loss for the log.
+  const onlyTerminal = how === 1 && TEE_STDOUT.some((name) => said.includes(name))
+  if (how !== 0 && !onlyTerminal && !stopped()) {
     const why = said === '' ? `its recorder ended with ${how}` : quote(said.trim(), 120)
     throw new Fault('RECORD_FAILED', `cannot record into ${quote(path, 200)}: ${why}`)
   }

@@ -18,9 +18,10 @@ import {
   withOutside,
 } from './fs-diff.ts'
 import { type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
-import { type Exit, type Started, startOnPipes } from './process.ts'
+import { type Exit, type Started, type StartOptions, startOnPipes } from './process.ts'
 import { Tail } from './tail.ts'
 import { startOnPty } from './terminal.ts'
+import { startOnPtyAndPipes } from './terminal-and-pipes.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 import { Waker } from './waker.ts'
 import { watchdog } from './watchdog.ts'
@@ -36,7 +37,7 @@ export interface RecordOptions {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
-  readonly pty: { readonly cols: number; readonly rows: number } | undefined
+  readonly pty: { readonly cols: number; readonly rows: number; readonly pipes: boolean } | undefined
   readonly timeout: number | undefined
   readonly idleTimeout: number | undefined
   readonly killGrace: number
@@ -69,6 +70,20 @@ const heldNote: Note = {
   code: 'PIPE_HELD_OPEN',
   message: 'the process ended, but something it started still holds its pipe',
 }
+/** How a process can be started, and what is recorded of it then. */
+const doors = {
+  pipes: { mode: 'pipe', channels: ['stdout', 'stderr'], start: startOnPipes },
+  pty: { mode: 'pty', channels: ['pty'], start: startOnPty },
+  both: { mode: 'pty+pipe', channels: ['stdout', 'stderr', 'pty'], start: startOnPtyAndPipes },
+} as const satisfies Record<
+  string,
+  {
+    readonly mode: Meta['mode']
+    readonly channels: readonly Channel[]
+    readonly start: (options: StartOptions & { cols: number; rows: number }) => Promise<Started>
+  }
+>
+const NO_SIZE = { cols: 0, rows: 0 }
 /** Where no watcher wakes us, the logs are looked at so often. */
 const POLL_MS = 200
 /** More than a terminal itself would hold for a program that does not read yet. */
@@ -84,13 +99,13 @@ export function recordAttempt(options: RecordOptions): Recording {
   const names = fileNames(attempt)
   const path = (name: keyof typeof names) => join(audit, names[name])
   const logs = { stdout: path('stdout'), stderr: path('stderr'), pty: path('pty') }
-  const channels: readonly Channel[] = options.pty ? ['pty'] : ['stdout', 'stderr']
+  const { channels, mode, start } = doors[options.pty ? (options.pty.pipes ? 'both' : 'pty') : 'pipes']
 
   let meta: Meta = {
     run_id,
     attempt_number: attempt,
     engine: options.engine.name,
-    mode: options.pty ? 'pty' : 'pipe',
+    mode,
     argv: [options.command, ...options.args],
     cwd,
     pid: null,
@@ -162,8 +177,7 @@ export function recordAttempt(options: RecordOptions): Recording {
     let over: Promise<Exit & { held: boolean }> | undefined
     let guard: ReturnType<typeof watchdog> | undefined
     try {
-      const start = { ...options, logs, wake: waker.wake }
-      running = options.pty ? await startOnPty({ ...start, ...options.pty }) : await startOnPipes(start)
+      running = await start({ ...options, ...(options.pty ?? NO_SIZE), logs, wake: waker.wake })
       if (typed !== '') running.type?.(typed)
       const { recorders } = running
       const recorded = Promise.all(recorders.map((recorder) => recorder.ended)).catch((error: unknown) => {

@@ -34,10 +34,20 @@ export interface RunOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fs
   readonly cwd?: string | undefined
   /** @default process.env */
   readonly env?: NodeJS.ProcessEnv | undefined
-  /** Run it on a pseudo-terminal (needs the optional package @lydell/node-pty). @default false */
+  /**
+   * Run it on a pseudo-terminal (needs the optional package @lydell/node-pty). With `pipes`, its stdout and stderr are pipes that the
+   * terminal shows, too: all three are recorded, and each record is read once. @default false
+   */
   readonly pty?:
     | boolean
-    | { readonly cols?: number | undefined; readonly rows?: number | undefined }
+    | {
+        /** @default 200 */
+        readonly cols?: number | undefined
+        /** @default 50 */
+        readonly rows?: number | undefined
+        /** @default false */
+        readonly pipes?: boolean | undefined
+      }
     | undefined
   /** What it reads: nothing, our own stdin, or a text. @default 'ignore' */
   readonly input?: 'ignore' | 'inherit' | { readonly text: string } | undefined
@@ -145,7 +155,7 @@ export function run(options: RunOptions): Run {
     cwd: resolve(cwd),
     env,
     input,
-    pty: pty && { cols: pty.cols ?? 200, rows: pty.rows ?? 50 },
+    pty: pty && { cols: pty.cols ?? 200, rows: pty.rows ?? 50, pipes: pty.pipes ?? false },
     timeout,
     idleTimeout,
     killGrace,

@@ -75,7 +75,7 @@ function holdOpen({ ptsName }: Terminal): () => void {
 }
 
 /** Reads all that stands in the terminal: node-pty takes 4 KB in a turn, and stops 200 ms after the exit. */
-function drain({ fd }: Terminal, write: (bytes: Uint8Array) => void): void {
+export function drain({ fd }: { readonly fd?: number }, write: (bytes: Uint8Array) => void): void {
   const bytes = Buffer.allocUnsafe(4096)
   try {
     for (let taken = 0; fd !== undefined && taken < MAX_TURN; ) {
@@ -92,7 +92,7 @@ function drain({ fd }: Terminal, write: (bytes: Uint8Array) => void): void {
 /** Bytes that are read from a terminal at once; others must have their turn. */
 const MAX_TURN = 1 << 20
 
-async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
+export async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
   try {
     return await import('@lydell/node-pty')
   } catch (error) {
@@ -104,7 +104,7 @@ async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
   }
 }
 
-function findCommand(command: string, cwd: string, env: NodeJS.ProcessEnv): boolean {
+export function findCommand(command: string, cwd: string, env: NodeJS.ProcessEnv): boolean {
   const places = command.includes('/') ? [cwd] : (env['PATH'] ?? '').split(delimiter)
   return places.some((place) => {
     try {
