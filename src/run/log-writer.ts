@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Stream } from 'node:stream'
 import { Fault, quote } from '../base/fault.ts'
 import { diskFault } from '../sinks/disk-fault.ts'
+import { withoutTerminals } from './open-terminals.ts'
 
 /** Carries the bytes of one stream of a process into its log file. */
 export interface Recorder {
@@ -33,15 +34,13 @@ export interface Recorder {
 export function record(path: string, wake: () => void, mirror?: number): Recorder {
   const fd = createLog(path)
   const pipe = realPipe()
+  const input = pipe?.reader ?? 'pipe'
   const [command, ...args] = mirror === undefined ? CAT : TEE
   const cat = spawn(command, args, {
     // Its own session, so that Ctrl-C does not reach it, and a directory that may go away is not held.
     detached: true,
     cwd: '/',
-    stdio: [
-      pipe?.reader ?? 'pipe',
-      ...(mirror === undefined ? [fd, 'pipe' as const] : [mirror, 'pipe' as const, fd]),
-    ],
+    stdio: withoutTerminals(mirror === undefined ? [input, fd, 'pipe'] : [input, mirror, 'pipe', fd]),
   })
   if (pipe) fs.closeSync(pipe.reader)
   if (cat.pid === undefined) {

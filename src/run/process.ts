@@ -4,6 +4,7 @@ import { Fault, quote } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { codeOf } from '../sinks/disk-fault.ts'
 import { type Recorder, record } from './log-writer.ts'
+import { withoutTerminals } from './open-terminals.ts'
 
 /** How a process ended. */
 export interface Exit {
@@ -53,7 +54,7 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
         cwd,
         env,
         detached: true,
-        stdio: [typeof input === 'string' ? input : 'pipe', stdout.stdio, stderr.stdio],
+        stdio: withoutTerminals([typeof input === 'string' ? input : 'pipe', stdout.stdio, stderr.stdio]),
       }),
     )
   } catch (error) {

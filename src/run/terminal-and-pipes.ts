@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import type { ReadStream } from 'node:tty'
 import { createLog, type Recorder, record, recordHere } from './log-writer.ts'
+import { keepToUs, withoutTerminals } from './open-terminals.ts'
 import {
   abandon,
   cannotStart,
@@ -39,6 +40,7 @@ export async function startOnPtyAndPipes(
   // Ours and blocking, for the recorders; the stream of node-pty would read what is typed.
   const shown = fs.openSync(terminal.ptsName, fs.constants.O_RDWR | fs.constants.O_NOCTTY)
   terminal.slave.destroy()
+  terminal.master.once('close', keepToUs(terminal.fd))
   // A terminal that hangs up is told by its end.
   terminal.master.on('error', () => {})
   const recorders: Recorder[] = []
@@ -60,7 +62,7 @@ export async function startOnPtyAndPipes(
         cwd,
         env: { ...env, TERM: 'xterm-256color' },
         detached: true,
-        stdio: ['ignore', stdout.stdio, stderr.stdio],
+        stdio: withoutTerminals(['ignore', stdout.stdio, stderr.stdio]),
       }),
     )
     exit = exitOf(child)

@@ -4,6 +4,7 @@ import type { IPty } from '@lydell/node-pty'
 import { Fault } from '../base/fault.ts'
 import { withoutStack } from '../base/no-stack.ts'
 import { createLog, recordHere } from './log-writer.ts'
+import { keepToUs } from './open-terminals.ts'
 import { cannotStart, type Exit, killGroup, type Started, type StartOptions, start } from './process.ts'
 
 /** Starts a process on a pseudo-terminal. It leads its own session, so its group can be signalled too. */
@@ -31,6 +32,7 @@ export async function startOnPty(options: StartOptions & { cols: number; rows: n
     throw error
   }
   const letGo = holdOpen(terminal)
+  const closed = keepToUs(terminal.fd)
   // With `encoding: null` these are bytes, though the types say text.
   terminal.onData((data: unknown) => {
     recorder.write(data as Uint8Array)
@@ -39,6 +41,7 @@ export async function startOnPty(options: StartOptions & { cols: number; rows: n
   const exit = new Promise<Exit>((resolve) => {
     terminal.onExit(({ exitCode, signal }) => {
       letGo()
+      closed()
       recorder.stop()
       resolve(
         signal
