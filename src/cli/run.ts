@@ -30,7 +30,7 @@ interface Flags {
 
 const examples = `
 Each run gets a directory of its own in .audit, or goes into --audit DIR; N is the attempt, and --attempt-of DIR adds one.
-The raw output goes to stdout.N.log and stderr.N.log (or pty-output.N.log) before it is parsed, the events to
+The raw output goes to stdout.N.log and stderr.N.log (--pty: pty-output.N.log; --pty --pipes: all three) before it is parsed, the events to
 events.jsonl. Ctrl-C goes to the command and all it has started, a second Ctrl-C kills them.
 
 Exit codes: 0 completed or waiting for input, 1 failed, 2 bad usage or a command that cannot be started, 4 the end is unknown,

@@ -68,11 +68,11 @@ test.runIf(mounted)('the last bytes before a disk is full are not lost without a
   expect([code, err]).toEqual([7, expect.stringContaining('(ENOSPC)')])
 })
 
-test.runIf(mounted).each(['', '--pty'])(
+test.runIf(mounted).each(['', '--pty', '--pty --pipes'])(
   'an audit on a full disk ends with one line and 7 %s',
   async (mode) => {
     const { cwd } = workspace()
-    const audit = join(dir, `audit${mode}`)
+    const audit = join(dir, `audit${mode.replaceAll(' ', '')}`)
     const { command, args = [] } = agent(
       cwd,
       "say(lines[0]); for (;;) { say('x'.repeat(4000)); await sleep(0) }",
@@ -83,7 +83,7 @@ test.runIf(mounted).each(['', '--pty'])(
     )
     expect([code, err]).toEqual([7, expect.stringMatching(/^sluice: cannot [^\n]+\n$/)])
     expect(existsSync(join(audit, 'journal.lock'))).toBe(false)
-    const logged = join(audit, mode ? 'pty-output.1.log' : 'stdout.1.log')
+    const logged = join(audit, mode === '--pty' ? 'pty-output.1.log' : 'stdout.1.log')
     expect(readFileSync(logged, 'utf8')).toContain(codexLines[0])
     expect(statSync(logged).size).toBeGreaterThan(50_000)
     await shell(`rm -r ${audit}`)
