@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import type { ReadStream } from 'node:tty'
+import { Fault } from '../base/fault.ts'
 import { createLog, type Recorder, record, recordHere } from './log-writer.ts'
 import { keepToUs, withoutTerminals } from './open-terminals.ts'
 import {
@@ -32,11 +33,10 @@ export async function startOnPtyAndPipes(
   if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
     throw cannotStart(command, cwd, { code: 'ENOENT' })
   // The cast is the door: node-pty exports `open` on Unix, and does not tell in its types.
-  const terminal = (pty as unknown as { open(size: object): OpenTerminal }).open({
-    cols,
-    rows,
-    encoding: null,
-  })
+  const { open } = pty as unknown as { open?: (size: object) => OpenTerminal }
+  if (!open)
+    throw new Fault('PTY_MISSING', 'this @lydell/node-pty cannot open a bare terminal; run without pipes')
+  const terminal = open({ cols, rows, encoding: null })
   // Ours and blocking, for the recorders; the stream of node-pty would read what is typed.
   const shown = fs.openSync(terminal.ptsName, fs.constants.O_RDWR | fs.constants.O_NOCTTY)
   terminal.slave.destroy()
