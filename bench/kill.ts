@@ -1,6 +1,8 @@
-// Kills `sluice run` with SIGKILL at random moments and checks after each that a resume makes everything whole.
+// Kills `sluice run` with SIGKILL at random moments, on pipes, on a PTY and on both, kills every third `sluice replay --resume`
+// after it, too, and checks each time that a resume makes everything whole.
 //   npx tsx bench/kill.ts [times=200] [seed]
-import { killOnce } from '../test/run/kill-once.ts'
+// SLUICE_MAIN=dist/cli/main.js takes the built command, which starts faster.
+import { type KillMode, killOnce } from '../test/run/kill-once.ts'
 
 const times = Number(process.argv[2] ?? 200)
 let state = Number(process.argv[3] ?? Date.now() % 1_000_000)
@@ -12,19 +14,37 @@ function random(): number {
   return state / 2 ** 31
 }
 
-let inside = 0
-let early = 0
-let resumed = 0
+const START_MS = process.env['SLUICE_MAIN'] === undefined ? 900 : 300
+const modes: readonly KillMode[] = ['pipes', 'pty', 'both']
+const tallies = modes.map((mode) => ({
+  mode,
+  kills: 0,
+  inside: 0,
+  early: 0,
+  late: 0,
+  resumeKills: 0,
+  resumed: 0,
+}))
 const began = performance.now()
 for (let i = 0; i < times; i++) {
+  const tally = tallies[i % modes.length]!
   const from = random() < 0.2 ? 'start' : 'output'
-  const kill = await killOnce({ from, ms: random() * (from === 'start' ? 900 : 250) })
-  if (kill.kept === 0) early++
-  else if (kill.kept < kill.after) inside++
-  resumed += kill.after - kill.kept
+  const ms = random() * (from === 'start' ? START_MS : 250)
+  const resumeMs = random() < 1 / 3 ? random() * 1.5 * START_MS : undefined
+  const moment = { from, ms, mode: tally.mode } as const
+  const kill = await killOnce(resumeMs === undefined ? moment : { ...moment, resumeMs })
+  tally.kills++
+  if (resumeMs !== undefined) tally.resumeKills++
+  if (kill.kept === 0) tally.early++
+  else if (kill.kept < kill.after) tally.inside++
+  else tally.late++
+  tally.resumed += kill.after - kill.kept
 }
 const seconds = (performance.now() - began) / 1000
-console.log(
-  `all whole: ${inside} in mid-run, ${early} before the first event, ${times - inside - early} after the last; ` +
-    `${resumed} events completed by resume; ${seconds.toFixed(0)} s`,
-)
+for (const { mode, kills, inside, early, late, resumeKills, resumed } of tallies) {
+  console.log(
+    `${mode}: ${kills} kills, all whole: ${inside} in mid-run, ${early} before the first event, ${late} after the last; ` +
+      `${resumeKills} resumes killed, too; ${resumed} events completed by resume`,
+  )
+}
+console.log(`${seconds.toFixed(0)} s`)

@@ -53,6 +53,7 @@ export const codes = {
   RUN_IDLE: 'the process was silent longer than allowed and was ended',
   RUN_INTERRUPTED: 'the process was ended at the wish of the user',
   LOG_RESTARTED: 'a followed log was truncated or replaced and is read again from its start',
+  LATEST_NOT_LINKED: 'the link to the newest run could not be made',
   PROFILE_FAILED: 'the code of the engine threw, so what it read is kept as raw',
 
   // What sinks, runs and the server can fail with.
@@ -64,6 +65,7 @@ export const codes = {
   PTY_MISSING: 'the optional package for pseudo-terminals is not installed',
   RECORD_FAILED: 'the raw output of the process cannot be recorded',
   NOT_AN_AUDIT: 'the directory holds no logs of a run',
+  OUTPUT_FAILED: 'the output of the command cannot be written',
 
   // What an answer can fail with, and what is worth telling about it.
   COMMAND_FAILED: 'the command that was asked failed, or gave no answer in time',

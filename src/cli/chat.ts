@@ -2,9 +2,8 @@ import { Command } from 'commander'
 import { type Chat, chatStage } from '../chat/chat.ts'
 import type { Event } from '../events/event.ts'
 import { runExits, watchEnd } from './exit-code.ts'
-import { exits } from './exits.ts'
 import { printer } from './print.ts'
-import { addRunInput, type RunFlags, runEvents } from './run-input.ts'
+import { addRunInput, type RunFlags, readerLeft, runEvents } from './run-input.ts'
 import { show } from './show.ts'
 
 interface ChatFlags extends RunFlags {
@@ -19,7 +18,7 @@ ${runExits}
 Examples:
   $ codex exec --json "fix the test" | sluice chat
   $ sluice chat --stdout stdout.log --stderr stderr.log --pty pty-output.log --exit 0 --json
-  $ sluice chat .audit`
+  $ sluice chat .audit/latest`
 
 /** `sluice chat`: the output of a run as a conversation. */
 export function chatCommand(exit: (code: number) => void): Command {
@@ -35,7 +34,7 @@ async function showChat(file: string | undefined, flags: ChatFlags): Promise<num
   const draw = process.stdout.isTTY && !flags.json
   const events = watchEnd(await runEvents(file, flags))
   const shown = draw ? await show(events, { draw }) : await printChat(events)
-  return shown ? events.exit() : exits.good
+  return shown ? events.exit() : readerLeft(file, flags)
 }
 
 /** Prints FCMP records; false when no reader is left. */

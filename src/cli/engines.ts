@@ -26,7 +26,7 @@ export function enginesCommand(exit: (code: number) => void): Command {
           row.channels.join('+').padEnd(17),
           row.about,
         ]
-        await write(`${flags.json ? JSON.stringify(row) : columns.join('  ')}\n`)
+        if (!(await write(`${flags.json ? JSON.stringify(row) : columns.join('  ')}\n`))) break
       }
       exit(0)
     })

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { runExits, watchEnd } from './exit-code.ts'
 import { printer } from './print.ts'
-import { addRunInput, type RunFlags, runEvents } from './run-input.ts'
+import { addRunInput, type RunFlags, readerLeft, runEvents } from './run-input.ts'
 
 const examples = `
 ${runExits}
@@ -9,7 +9,7 @@ ${runExits}
 Examples:
   $ codex exec --json "fix the test" | sluice events
   $ sluice events --engine gemini --stdout stdout.log --stderr stderr.log --exit 1
-  $ sluice events .audit`
+  $ sluice events .audit/latest`
 
 /** `sluice events`: the output of a run as RASP records, one per line. */
 export function eventsCommand(exit: (code: number) => void): Command {
@@ -24,7 +24,7 @@ async function printEvents(file: string | undefined, flags: RunFlags): Promise<n
   const events = watchEnd(await runEvents(file, flags))
   const print = printer()
   for await (const event of events) {
-    if (!(await print(event))) return 0
+    if (!(await print(event))) return readerLeft(file, flags)
   }
   return events.exit()
 }

@@ -9,6 +9,7 @@ export const runExits = `Exit codes, the first that fits:
   3  with --schema: no valid result (0 with one)
   4  it ended without saying how
   0  it succeeded, or its turn is over and it needs input
+  7  is for our own output that cannot be written, or whose reader left and so ended the agent
   2  is bad usage`
 
 /** Events that pass through, and the exit code for them. */

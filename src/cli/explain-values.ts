@@ -1,4 +1,4 @@
-import { type Note, quote, visible } from '../base/fault.ts'
+import { Fault, type Note, quote, visible } from '../base/fault.ts'
 import { flow } from '../base/flow.ts'
 import { chunkIntake } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
@@ -7,6 +7,7 @@ import type { Schema } from '../values/schema/schema.ts'
 import type { ValuesOptions } from '../values/values.ts'
 import { exits } from './exits.ts'
 import { openInput, unreadable } from './input.ts'
+import { output } from './print.ts'
 
 /**
  * `sluice values --explain`: every candidate in the input, for people: where it is, what was changed in it and where, what
@@ -22,6 +23,7 @@ export async function explainValues(
 ): Promise<number> {
   const { pick = 'each' } = options
   const input = openInput(file)
+  const write = output()
   let count = 0
   let passed = 0
   let taken = 0
@@ -33,16 +35,16 @@ export async function explainValues(
       if (good && (pick === 'last' || taken === 0)) taken = count
       else if (pick === 'last' && 'outcome' in explained) taken = 0
       const verdict = pick === 'each' && good ? '     taken\n' : ''
-      process.stdout.write(
-        `${[`${count}  ${headOf(explained.frame)}`, ...linesOf(explained)].join('\n     ')}\n${verdict}`,
-      )
+      const lines = [`${count}  ${headOf(explained.frame)}`, ...linesOf(explained)].join('\n     ')
+      if (!(await write(`${lines}\n${verdict}`))) return exits.good
     }
   } catch (cause) {
+    if (Fault.is(cause)) throw cause
     throw unreadable(quote(file ?? 'stdin', 200), cause)
   }
   if (pick !== 'each') {
     const which = taken === 0 ? 'nothing is taken' : `candidate ${taken} is taken, the ${pick} that passes`
-    process.stdout.write(`${passed} of ${count} pass; ${which}\n`)
+    await write(`${passed} of ${count} pass; ${which}\n`)
   }
   return passed > 0 ? exits.good : exits.nothing
 }

@@ -1,22 +1,118 @@
-import { once } from 'node:events'
+import fs from 'node:fs'
+import { Socket } from 'node:net'
+import { Fault } from '../base/fault.ts'
 
 /**
- * Writes text on stdout as fast as it can be taken. False once nobody reads any more (`| head`): then it
- * is time to stop, quietly.
+ * Writes text on stdout as fast as it can be taken. False once the reader has left (`| head`): the command stops then, and
+ * decides what that means. Any other failure is thrown as OUTPUT_FAILED.
  */
 export function output(): (text: string) => Promise<boolean> {
-  let gone = false
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    gone = true
-  })
-  return async (text) => {
-    if (gone) return false
-    if (!process.stdout.write(text)) {
-      await Promise.race([once(process.stdout, 'drain'), once(process.stdout, 'close')]).catch(() => {})
-    }
-    return !gone
+  const stdout = outputOf(process.stdout)
+  return (text) => stdout.write(text)
+}
+
+/** Waits until stdout has taken everything; throws OUTPUT_FAILED if it has not. */
+export async function flushed(): Promise<void> {
+  await outputOf(process.stdout).flushed()
+}
+
+/** Lets stderr fail in silence: there is no other place left to complain. */
+export function toleratingStderr(): void {
+  const { stderr } = process
+  if (!stderr.listeners('error').includes(ignore)) stderr.on('error', ignore)
+}
+
+function ignore(): void {}
+
+/** One per stream, so that however many parts of a command write to stdout, it is listened to once. */
+const outputs = new WeakMap<NodeJS.WriteStream, Output>()
+
+function outputOf(stream: NodeJS.WriteStream): Output {
+  const output = outputs.get(stream) ?? new Output(stream)
+  outputs.set(stream, output)
+  return output
+}
+
+/** A class, because it is the state of one stream for as long as the process lives. */
+class Output {
+  readonly #stream: NodeJS.WriteStream
+  readonly #fd: number | undefined
+  #failure: NodeJS.ErrnoException | undefined
+  #waiting: (() => void)[] = []
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream
+    this.#fd = fileOf(stream)
+    stream.on('error', (error) => {
+      this.#failure ??= error
+      this.#wake()
+    })
+    stream.on('drain', () => this.#wake()).on('close', () => this.#wake())
   }
+
+  async write(text: string): Promise<boolean> {
+    if (this.#failure) return this.#isOpen()
+    if (this.#fd !== undefined) this.#writeFile(this.#fd, text)
+    else if (!this.#stream.write(text)) await this.#wait()
+    return this.#isOpen()
+  }
+
+  async flushed(): Promise<void> {
+    if (this.#fd === undefined && !this.#failure && !this.#stream.destroyed) {
+      // The callback of a write comes after everything that was written before it.
+      this.#stream.write('', () => this.#wake())
+      await this.#wait()
+    }
+    this.#isOpen()
+  }
+
+  /** Node takes a short write for a whole one: the last bytes before a disk is full would be lost without an error. */
+  #writeFile(fd: number, text: string): void {
+    const bytes = Buffer.from(text)
+    try {
+      for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at)
+    } catch (error) {
+      this.#failure = error as NodeJS.ErrnoException
+    }
+  }
+
+  #isOpen(): boolean {
+    if (!this.#failure) return true
+    const { code = 'unknown' } = this.#failure
+    if (code === 'EPIPE') return false
+    const why = reasons.get(code) ?? 'it is broken'
+    throw new Fault(
+      'OUTPUT_FAILED',
+      `cannot write to stdout (${code}): ${why}; what was written before is kept`,
+      {
+        cause: this.#failure,
+      },
+    )
+  }
+
+  #wait(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resume of waiting) resume()
+  }
+}
+
+const reasons = new Map([
+  ['ENOSPC', 'the disk is full'],
+  ['EDQUOT', 'the quota is used up'],
+  ['EFBIG', 'the file is larger than allowed here'],
+  ['EIO', 'the disk or the terminal reports an error'],
+])
+
+/** The descriptor of a stdout that is a file or a device, and neither pipe nor terminal. */
+function fileOf(stream: NodeJS.WriteStream): number | undefined {
+  // Pipes and terminals are sockets, whatever their type says; Node gives each of them its descriptor.
+  const { fd } = stream as { readonly fd?: number }
+  return stream instanceof Socket ? undefined : fd
 }
 
 /** Prints records on stdout, one JSON text a line. */

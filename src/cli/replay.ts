@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { listAttempts } from '../run/audit.ts'
+import { fixedDir } from '../run/audit-dir.ts'
 import { replay } from '../run/replay.ts'
 import { resume } from '../run/resume.ts'
 import { runExits, watchEnd } from './exit-code.ts'
@@ -28,10 +29,10 @@ Options that say how a run is read are those it was recorded with, unless they a
 ${runExits}
 
 Examples:
-  $ sluice replay .audit
-  $ sluice replay .audit --speed real
-  $ sluice replay .audit --follow --json | jq .type
-  $ sluice replay .audit --resume        # after a crash of sluice run: completes events.jsonl`
+  $ sluice replay .audit/latest
+  $ sluice replay .audit/latest --speed real
+  $ sluice replay .audit/latest --follow --json | jq .type
+  $ sluice replay .audit/latest --resume        # after a crash of sluice run: completes events.jsonl`
 
 /** `sluice replay`: a recorded run again. */
 export function replayCommand(exit: (code: number) => void): Command {
@@ -62,7 +63,8 @@ function attemptNumber(text: string): number {
   throw new InvalidArgumentError('Give the number of an attempt, from 1 on.')
 }
 
-async function replayAndShow(dir: string, flags: Flags): Promise<number> {
+async function replayAndShow(path: string, flags: Flags): Promise<number> {
+  const dir = fixedDir(path)
   const reading = await readingOptions(flags)
   // A path without a run is for `replay` to refuse: a resume would make a directory of it.
   if (flags.resume && listAttempts(dir).length > 0) {

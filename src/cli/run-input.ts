@@ -10,6 +10,7 @@ import { events } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { tap } from '../frames/tap.ts'
 import { replay } from '../run/replay.ts'
+import { exits } from './exits.ts'
 import { openInput, readObject, unreadable } from './input.ts'
 import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
 
@@ -90,6 +91,16 @@ function refuseBeside(flags: RunFlags): void {
     const option = name === 'fsDiff' ? '--fs-diff' : `--${name}`
     throw new Fault('BAD_OPTION', `an audit directory tells that itself; leave out ${option}`)
   }
+}
+
+/**
+ * The exit code when the reader of stdout leaves before the end. Over logs that is usual and good; on stdin it ends the
+ * agent that writes there, and an abandoned run is not a good one.
+ */
+export function readerLeft(file: string | undefined, flags: RunFlags): number {
+  const live =
+    [undefined, '-'].includes(file ?? flags.stdout) && flags.stderr === undefined && flags.pty === undefined
+  return live ? exits.output : exits.good
 }
 
 /** The engine of that name; auto for none. */

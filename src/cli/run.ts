@@ -1,6 +1,11 @@
-import { relative } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { Command, Option } from 'commander'
+import { Fault } from '../base/fault.ts'
+import { listAttempts } from '../run/audit.ts'
+import { noLogs } from '../run/audit-dir.ts'
 import { type Run, type RunOptions, run } from '../run/run.ts'
+import { EVENTS_FILE } from '../sinks/journal.ts'
 import { duration } from './duration.ts'
 import { runExits, watchEnd } from './exit-code.ts'
 import { exits } from './exits.ts'
@@ -10,8 +15,10 @@ import { show } from './show.ts'
 
 interface Flags extends ReadingFlags {
   readonly engine?: string
-  readonly audit: string
+  readonly audit?: string
+  readonly attemptOf?: string
   readonly pty?: boolean
+  readonly pipes?: boolean
   readonly cwd?: string
   readonly timeout?: number
   readonly idleTimeout?: number
@@ -23,14 +30,16 @@ interface Flags extends ReadingFlags {
 }
 
 const examples = `
-The raw output goes to stdout.N.log and stderr.N.log (or pty-output.N.log) before it is parsed, the events to
-events.jsonl; N is the attempt. Ctrl-C goes to the command and all it has started, a second Ctrl-C kills them.
+Each run gets a directory of its own in .audit, or goes into --audit DIR; N is the attempt, and --attempt-of DIR adds one.
+The raw output goes to stdout.N.log and stderr.N.log (--pty: pty-output.N.log; --pty --pipes: all three) before it is parsed, the events to
+events.jsonl. Ctrl-C goes to the command and all it has started, a second Ctrl-C kills them.
 
 ${runExits}, or a command that cannot be started
 
 Examples:
   $ sluice run --engine codex -- codex exec --json "fix the test"
   $ sluice run --pty --timeout 10m --audit runs/7 -- opencode run --format json "explain this"
+  $ sluice run --attempt-of .audit/latest -- codex exec --json "try again"
   $ sluice run -- claude -p --output-format stream-json --verbose "hello" | jq .type`
 
 /** `sluice run`: an agent, recorded and shown. */
@@ -42,8 +51,13 @@ export function runCommand(exit: (code: number) => void): Command {
     )
     .argument('<command...>', 'the agent and its arguments, after --')
     .addOption(engineOption())
-    .option('--audit <dir>', 'the audit directory', '.audit')
+    .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest leads to it)')
+    .option('--attempt-of <dir>', 'one more attempt of the run that is recorded there')
     .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
+    .option(
+      '--pipes',
+      'with --pty: its stdout and stderr are pipes that the terminal shows too; records all three',
+    )
     .option('--cwd <dir>', 'run it there')
     .option('--timeout <time>', 'end it after so long: 90s, 5m, 1h', duration)
     .option('--idle-timeout <time>', 'end it when it is silent for so long', duration)
@@ -62,14 +76,16 @@ export function runCommand(exit: (code: number) => void): Command {
 
 async function runAndShow(words: readonly string[], flags: Flags): Promise<number> {
   const [command = '', ...args] = words
+  if (flags.pipes && !flags.pty)
+    throw new Fault('BAD_OPTION', '--pipes goes with --pty; without both it runs on pipes alone')
   const reading = await readingOptions(flags)
   const agent = run({
     ...reading,
     command,
     args,
     engine: profileNamed(flags.engine ?? 'auto'),
-    audit: flags.audit,
-    pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows },
+    audit: auditOf(flags),
+    pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows, pipes: flags.pipes },
     cwd: flags.cwd,
     // A terminal is not handed on: the command leads a session of its own and could not read from it.
     input: process.stdin.isTTY ? 'ignore' : 'inherit',
@@ -83,14 +99,38 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   if (flags.pty) typeInto(agent)
   try {
     const events = watchEnd(agent)
-    if (!(await show(events, flags))) return exits.good
+    if (!(await show(events, flags))) {
+      console.error(`sluice: the reader of stdout left; ${await abandoned(agent)}`)
+      return exits.output
+    }
     const end = await agent.end
     if (end.reason) console.error(`sluice: ${reasons[end.reason]}`)
-    console.error(`sluice: attempt ${end.attempt} is recorded in ${relative('', end.audit) || '.'}`)
+    console.error(`sluice: ${placeOf(agent)}`)
     return events.exit()
+  } catch (error) {
+    if (!Fault.is(error) || error.code !== 'OUTPUT_FAILED') throw error
+    throw new Fault('OUTPUT_FAILED', `${error.message}; ${await abandoned(agent)}`, { cause: error })
   } finally {
     release()
   }
+}
+
+function auditOf({ audit, attemptOf }: Flags): string | undefined {
+  if (attemptOf === undefined) return audit
+  if (audit !== undefined) throw new Fault('BAD_OPTION', 'give --audit or --attempt-of, not both')
+  if (!existsSync(join(attemptOf, EVENTS_FILE)) && listAttempts(attemptOf).length === 0)
+    throw noLogs(attemptOf)
+  return attemptOf
+}
+
+/** Waits until the agent is gone and the audit is closed, and says so. */
+async function abandoned(agent: Run): Promise<string> {
+  await agent.end.catch(() => {})
+  return `the agent was ended, ${placeOf(agent)}`
+}
+
+function placeOf({ attempt, audit }: Run): string {
+  return `attempt ${attempt} is recorded in ${relative('', audit) || '.'}`
 }
 
 const reasons = {

@@ -7,6 +7,8 @@ import { safe } from './draw.ts'
 import { enginesCommand } from './engines.ts'
 import { eventsCommand } from './events.ts'
 import { exits } from './exits.ts'
+import { faultExit } from './fault-exit.ts'
+import { flushed, output, toleratingStderr } from './print.ts'
 import { replayCommand } from './replay.ts'
 import { runCommand } from './run.ts'
 import { serveCommand } from './serve.ts'
@@ -43,22 +45,33 @@ export async function sluice(words: readonly string[]): Promise<number> {
   // commander leaves with 1 on bad usage; here 1 means a failed run.
   for (const command of [program, ...program.commands]) {
     // It quotes what it was given, and that may come from a file of somebody else's.
-    command.exitOverride().configureOutput({ outputError: (text, write) => write(safe(text)) })
+    command.exitOverride().configureOutput({
+      outputError: (text, write) => write(safe(text)),
+      // It does not wait; a failure is told by `flushed`.
+      writeOut: (text) => void output()(text).catch(() => {}),
+    })
   }
+  toleratingStderr()
   try {
-    await program.parseAsync(words)
+    await program.parseAsync(words).catch(unlessShown)
+    await flushed()
     return code
   } catch (error) {
     return exitOf(error)
   }
 }
 
+/** commander throws after it has printed a help or the version, too. */
+function unlessShown(error: unknown): void {
+  if (!(error instanceof CommanderError) || error.exitCode !== 0) throw error
+}
+
 function exitOf(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? exits.good : exits.usage
-  // Only misuse is thrown: bad data comes out as outcomes.
+  if (error instanceof CommanderError) return exits.usage
+  // Only misuse and failed writes are thrown: bad data comes out as outcomes.
   if (Fault.is(error)) {
     console.error(`sluice: ${error.message}`)
-    return exits.usage
+    return faultExit(error)
   }
   throw error
 }

@@ -6,7 +6,7 @@ import { values } from '../values/values.ts'
 import { exits } from './exits.ts'
 import { explainValues } from './explain-values.ts'
 import { openInput, readObject, unreadable } from './input.ts'
-import { printer } from './print.ts'
+import { flushed, printer } from './print.ts'
 import { progress } from './progress.ts'
 
 interface Flags {
@@ -25,7 +25,8 @@ interface Flags {
 const examples = `
 Looks at the whole input if it is one JSON document, else at <json> blocks, fenced blocks and bare objects.
 
-Exit codes: 0 a valid value, 2 bad usage, 3 nothing valid, 4 the input was cut in the middle of a value.
+Exit codes: 0 a valid value, 2 bad usage, 3 nothing valid, 4 the input was cut in the middle of a value,
+7 the output cannot be written. A reader that leaves (| head) ends it with 0.
 
 Examples:
   $ echo 'Sure: <json>{"a": 1,}</json>' | sluice values --tag json
@@ -89,16 +90,20 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
       async (outcomes: AsyncIterable<Outcome<unknown>>) => {
         for await (const outcome of outcomes) {
           tally.add(outcome)
-          if (await print(recordOf(outcome))) continue
+          // A failure is not thrown in here: the pipeline could tell of a premature close instead.
+          if (await print(recordOf(outcome)).catch(() => false)) continue
           left = true
           return
         }
       },
     )
   } catch (cause) {
-    // The reader of stdout is gone, so the rest of the input was cut off on purpose.
-    if (left) return exits.good
-    throw unreadable(quote(file ?? 'stdin', 200), cause)
+    // Once stdout takes no more, the rest of the input is cut off on purpose.
+    if (!left) throw unreadable(quote(file ?? 'stdin', 200), cause)
+  }
+  if (left) {
+    await flushed()
+    return exits.good
   }
   const words = tally.words()
   if (words) console.error(`sluice: ${words}`)

@@ -11,6 +11,7 @@ import { namedWorker } from './adapter-file.ts'
 import { safe } from './draw.ts'
 import { duration } from './duration.ts'
 import { exits } from './exits.ts'
+import { isFull } from './fault-exit.ts'
 import { printer } from './print.ts'
 
 interface Flags {
@@ -33,7 +34,8 @@ A run that needs a human is still open: start the same order again, or hand in t
 --result. Either takes the place of the comment that asked for a human. A run with a status is closed: any other result
 of it is archived.
 
-Exit codes: 0 advanced, 5 needs a human, 6 archived, 2 bad usage, 1 the outbox, ledger or audit failed.
+Exit codes: 0 advanced, 5 needs a human, 6 archived, 2 bad usage, 1 the outbox, ledger or audit failed,
+7 stdout cannot be written, or a disk is full.
 
 Examples:
   $ sluice work --order order.json --outbox .outbox -- ./worker.sh
@@ -106,6 +108,7 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
     return { advance: exits.good, 'needs-human': exits.needsHuman, archive: exits.archived }[done.verdict]
   } catch (error) {
     if (!Fault.is(error) || error.code === 'BAD_ORDER' || error.code === 'BAD_OPTION') throw error
+    if (isFull(error)) throw error
     const cause = error.cause instanceof Error ? ` (${quote(error.cause.message, 200)})` : ''
     console.error(`sluice: ${error.message}${cause}`)
     return exits.failed

@@ -19,7 +19,8 @@ export interface CachedResultOptions {
   readonly args: readonly string[]
   readonly cwd: string
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
-  readonly pty: boolean
+  /** Whether it runs on pipes, on a pseudo-terminal, or on both. */
+  readonly pty: 'pipe' | 'pty' | 'pty+pipe'
   readonly reading: Pick<EventOptions, 'schema' | 'doneMarker' | 'maxFrame' | 'window'>
 }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Stream } from 'node:stream'
 import { Fault, quote } from '../base/fault.ts'
 import { diskFault } from '../sinks/disk-fault.ts'
+import { withoutTerminals } from './open-terminals.ts'
 
 /** Carries the bytes of one stream of a process into its log file. */
 export interface Recorder {
@@ -27,15 +28,19 @@ export interface Recorder {
  * Records in a process of its own (`cat`, 1 MB): if we are killed, the agent does not lose its pipe, what stands in
  * it is not lost, and its log is complete up to the last byte it wrote. We read the log like anybody else.
  * Where there is no `cat`, the bytes go through this process.
+ *
+ * With `mirror`, the descriptor of a terminal, the process is a `tee` that also shows the bytes there.
  */
-export function record(path: string, wake: () => void): Recorder {
+export function record(path: string, wake: () => void, mirror?: number): Recorder {
+  const fd = createLog(path)
   const pipe = realPipe()
-  const fd = fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o644)
-  const cat = spawn('cat', [], {
+  const input = pipe?.reader ?? 'pipe'
+  const [command, ...args] = mirror === undefined ? CAT : TEE
+  const cat = spawn(command, args, {
     // Its own session, so that Ctrl-C does not reach it, and a directory that may go away is not held.
     detached: true,
     cwd: '/',
-    stdio: [pipe?.reader ?? 'pipe', fd, 'pipe'],
+    stdio: withoutTerminals(mirror === undefined ? [input, fd, 'pipe'] : [input, mirror, 'pipe', fd]),
   })
   if (pipe) fs.closeSync(pipe.reader)
   if (cat.pid === undefined) {
@@ -55,6 +60,27 @@ export function record(path: string, wake: () => void): Recorder {
       stopped = true
       cat.kill('SIGKILL')
     },
+  }
+}
+
+const CAT = ['cat'] as const
+/** Where `tee` finds the log: by its descriptor, for the name may lead elsewhere by now. */
+const TEE_LOG = '/dev/fd/3'
+/**
+ * When we are killed, the terminal is gone, and `tee` complains about it where nobody listens any more. That must not end it,
+ * for the log goes on.
+ */
+const TEE = ['/bin/sh', '-c', `trap '' PIPE; exec tee ${TEE_LOG}`] as const
+
+/** What GNU and BSD call the terminal in a complaint. */
+const TEE_STDOUT = ['standard output', 'stdout']
+
+/** Creates the file of a log. */
+export function createLog(path: string): number {
+  try {
+    return fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o644)
+  } catch (error) {
+    throw new Fault('RECORD_FAILED', diskFault('record into', path, error).message, { cause: error })
   }
 }
 
@@ -80,10 +106,17 @@ async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean)
   let said = ''
   cat.stderr!.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(0, 200)
+    // `tee` would go on without the log.
+    if (said.includes(TEE_LOG)) cat.kill('SIGKILL')
   })
-  const code = await new Promise((resolve) => cat.once('close', resolve))
-  if (code !== 0 && !stopped()) {
-    throw new Fault('RECORD_FAILED', `cannot record into ${quote(path, 200)}: ${quote(said.trim(), 120)}`)
+  const how = await new Promise<number | string | null>((resolve) => {
+    cat.once('close', (code, signal) => resolve(signal ?? code))
+  })
+  // A terminal that hung up is no loss for the log.
+  const onlyTerminal = how === 1 && TEE_STDOUT.some((name) => said.includes(name))
+  if (how !== 0 && !onlyTerminal && !stopped()) {
+    const why = said === '' ? `its recorder ended with ${how}` : quote(said.trim(), 120)
+    throw new Fault('RECORD_FAILED', `cannot record into ${quote(path, 200)}: ${why}`)
   }
 }
 

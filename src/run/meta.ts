@@ -28,7 +28,7 @@ export interface Meta {
   readonly run_id: string
   readonly attempt_number: number
   readonly engine: string
-  readonly mode: 'pipe' | 'pty'
+  readonly mode: 'pipe' | 'pty' | 'pty+pipe'
   readonly argv: readonly string[]
   readonly cwd: string
   readonly pid: number | null

@@ -4,6 +4,7 @@ import { Fault, quote } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { codeOf } from '../sinks/disk-fault.ts'
 import { type Recorder, record } from './log-writer.ts'
+import { withoutTerminals } from './open-terminals.ts'
 
 /** How a process ended. */
 export interface Exit {
@@ -53,24 +54,18 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
         cwd,
         env,
         detached: true,
-        stdio: [typeof input === 'string' ? input : 'pipe', stdout.stdio, stderr.stdio],
+        stdio: withoutTerminals([typeof input === 'string' ? input : 'pipe', stdout.stdio, stderr.stdio]),
       }),
     )
   } catch (error) {
     await abandon(recorders)
     throw error
   }
-  const exit = new Promise<Exit>((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }))
-  })
-  const failed = new Promise<Error>((resolve) => void child.once('error', resolve))
-  const began = await Promise.race([
-    failed,
-    new Promise<undefined>((resolve) => void child.once('spawn', resolve)),
-  ])
-  if (began) {
+  const exit = exitOf(child)
+  const failed = await failureOf(child)
+  if (failed) {
     await abandon(recorders)
-    throw cannotStart(command, cwd, began)
+    throw cannotStart(command, cwd, failed)
   }
   for (const recorder of recorders) recorder.release()
   if (child.stdout) stdout.attach(child.stdout)
@@ -80,6 +75,20 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   if (typeof input === 'object') child.stdin?.end(input.text)
   const pid = child.pid!
   return { pid, exit, recorders, kill: (signal) => killGroup(pid, signal) }
+}
+
+/** How a process ends; asked for as soon as it is made. */
+export function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+  })
+}
+
+/** Waits until a process runs; an error says why it does not. */
+export function failureOf(child: ChildProcess): Promise<Error | undefined> {
+  return new Promise((resolve) => {
+    child.once('error', resolve).once('spawn', () => resolve(undefined))
+  })
 }
 
 /** Sends a signal to a process and to all that it has started. */
@@ -102,7 +111,7 @@ export function start<Child>(command: string, cwd: string, spawned: () => Child)
 }
 
 /** Nothing will be recorded: what the recorders hold is given back. */
-async function abandon(recorders: readonly Recorder[]): Promise<void> {
+export async function abandon(recorders: readonly Recorder[]): Promise<void> {
   for (const recorder of recorders) {
     recorder.release()
     recorder.stop()

@@ -6,6 +6,7 @@ import { type Flow, flow } from '../base/flow.ts'
 import type { Event } from '../events/event.ts'
 import { codeOf } from '../sinks/disk-fault.ts'
 import { type Attempt, listAttempts } from './audit.ts'
+import { fixedDir, noLogs } from './audit-dir.ts'
 import { follow, onceOver } from './follow.ts'
 import { type RecordedOptions, readAttempt } from './read-attempt.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
@@ -29,7 +30,7 @@ export interface ReplayOptions extends RecordedOptions {
  * start: events that were already given are not given twice, and LOG_RESTARTED says so.
  *
  * @example
- * for await (const event of replay('.audit')) console.log(event.type)
+ * for await (const event of replay('.audit/latest')) console.log(event.type)
  */
 export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
   const { attempt, speed = 'full', follow: following = false, signal, ...reading } = options
@@ -38,13 +39,17 @@ export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
   const { dir, list } = find(path)
   const items = following
     ? follow(dir, { ...reading, attempt, list, until: made })
-    : recorded(path, attempt, reading)
+    : recorded(path, { dir, list }, attempt, reading)
   void feed(speed === 'real' && !following ? paced(items, made) : items, made)
   return made
 }
 
-async function* recorded(path: string, wanted: number | undefined, options: RecordedOptions) {
-  const { dir, list } = find(path)
+async function* recorded(
+  path: string,
+  { dir, list }: ReturnType<typeof find>,
+  wanted: number | undefined,
+  options: RecordedOptions,
+) {
   const attempts = list()
   if (attempts.length === 0) throw noLogs(path)
   const chosen = wanted === undefined ? attempts : attempts.filter((attempt) => attempt.number === wanted)
@@ -80,15 +85,11 @@ function find(path: string): { dir: string; list: () => Attempt[] } {
   } catch (error) {
     throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
   }
-  if (log === undefined) return { dir: path, list: () => listAttempts(path) }
+  if (log === undefined) {
+    const dir = fixedDir(path)
+    return { dir, list: () => listAttempts(dir) }
+  }
   const name = basename(path)
   const channel = name.startsWith('stderr') ? 'stderr' : name.startsWith('pty') ? 'pty' : 'stdout'
   return { dir: dirname(path), list: () => [{ number: 1, logs: { [channel]: log }, alone: true }] }
-}
-
-function noLogs(path: string): Fault {
-  return new Fault(
-    'NOT_AN_AUDIT',
-    `${quote(path, 200)} has no stdout.N.log, stderr.N.log or pty-output.N.log; give the audit directory itself`,
-  )
 }

@@ -7,6 +7,7 @@ import { type Journal, openJournal } from '../sinks/journal.ts'
 import { openLines } from '../sinks/line-file.ts'
 import { isSameProcess } from '../sinks/lock.ts'
 import { type Attempt, fileNames, listAttempts } from './audit.ts'
+import { fixedDir } from './audit-dir.ts'
 import { chunkLine } from './chunk-log.ts'
 import { type Meta, readJson, readMeta, writeMeta } from './meta.ts'
 import { type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
@@ -26,15 +27,16 @@ export interface Resumed {
  * is left as it is. If the agent itself is still running, this waits for it.
  *
  * @example
- * const { added } = await resume('.audit')
+ * const { added } = await resume('.audit/latest')
  */
 export async function resume(
   dir: string,
   options: RecordedOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Resumed> {
-  const book = openJournal(dir)
+  const fixed = fixedDir(dir)
+  const book = openJournal(fixed)
   try {
-    return await resumeInto(dir, book, options)
+    return await resumeInto(fixed, book, options)
   } finally {
     book.close()
   }

@@ -19,9 +19,10 @@ import {
   withOutside,
 } from './fs-diff.ts'
 import { type Meta, type StopReason, stopRequest, writeMeta, writeWhole } from './meta.ts'
-import { type Exit, type Started, startOnPipes } from './process.ts'
+import { type Exit, type Started, type StartOptions, startOnPipes } from './process.ts'
 import { Tail } from './tail.ts'
 import { startOnPty } from './terminal.ts'
+import { startOnPtyAndPipes } from './terminal-and-pipes.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 import { Waker } from './waker.ts'
 import { watchdog } from './watchdog.ts'
@@ -37,12 +38,14 @@ export interface RecordOptions {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
-  readonly pty: { readonly cols: number; readonly rows: number } | undefined
+  readonly pty: { readonly cols: number; readonly rows: number; readonly pipes: boolean } | undefined
   readonly timeout: number | undefined
   readonly idleTimeout: number | undefined
   readonly killGrace: number
   readonly pipeGrace: number
   readonly fsDiff: SnapshotOptions | false
+  /** Called when the process is there; what it notes is told with the end. */
+  readonly onStart: () => readonly Note[]
 }
 
 /** One attempt that is being recorded: its chunks as they come, and the handles on its process. */
@@ -68,6 +71,20 @@ const heldNote: Note = {
   code: 'PIPE_HELD_OPEN',
   message: 'the process ended, but something it started still holds its pipe',
 }
+/** How a process can be started, and what is recorded of it then. */
+const doors = {
+  pipes: { mode: 'pipe', channels: ['stdout', 'stderr'], start: startOnPipes },
+  pty: { mode: 'pty', channels: ['pty'], start: startOnPty },
+  both: { mode: 'pty+pipe', channels: ['stdout', 'stderr', 'pty'], start: startOnPtyAndPipes },
+} as const satisfies Record<
+  string,
+  {
+    readonly mode: Meta['mode']
+    readonly channels: readonly Channel[]
+    readonly start: (options: StartOptions & { cols: number; rows: number }) => Promise<Started>
+  }
+>
+const NO_SIZE = { cols: 0, rows: 0 }
 /** Where no watcher wakes us, the logs are looked at so often. */
 const POLL_MS = 200
 /** More than a terminal itself would hold for a program that does not read yet. */
@@ -83,13 +100,13 @@ export function recordAttempt(options: RecordOptions): Recording {
   const names = fileNames(attempt)
   const path = (name: keyof typeof names) => join(audit, names[name])
   const logs = { stdout: path('stdout'), stderr: path('stderr'), pty: path('pty') }
-  const channels: readonly Channel[] = options.pty ? ['pty'] : ['stdout', 'stderr']
+  const { channels, mode, start } = doors[options.pty ? (options.pty.pipes ? 'both' : 'pty') : 'pipes']
 
   let meta: Meta = {
     run_id,
     attempt_number: attempt,
     engine: options.engine.name,
-    mode: options.pty ? 'pty' : 'pipe',
+    mode,
     argv: [options.command, ...options.args],
     cwd,
     pid: null,
@@ -163,8 +180,7 @@ export function recordAttempt(options: RecordOptions): Recording {
     let over: Promise<Exit & { held: boolean }> | undefined
     let guard: ReturnType<typeof watchdog> | undefined
     try {
-      const start = { ...options, logs, wake: waker.wake }
-      running = options.pty ? await startOnPty({ ...start, ...options.pty }) : await startOnPipes(start)
+      running = await start({ ...options, ...(options.pty ?? NO_SIZE), logs, wake: waker.wake })
       if (typed !== '') running.type?.(typed)
       const { recorders } = running
       const recorded = Promise.all(recorders.map((recorder) => recorder.ended)).catch((error: unknown) => {
@@ -174,6 +190,7 @@ export function recordAttempt(options: RecordOptions): Recording {
       over = end(running, recorded)
       const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
       save({ pid: running.pid, pid_started: startOf(running.pid), recorders: pids })
+      const startNotes = options.onStart()
       // Somebody may have wished to stop it before it was there.
       if (meta.reason !== null) stop(meta.reason, 'SIGTERM')
       for (const { tail } of tails) waker.watch(tail.path)
@@ -225,6 +242,7 @@ export function recordAttempt(options: RecordOptions): Recording {
       const notes = [...(meta.reason === null ? [] : [stopNotes[meta.reason]]), held ? heldNote : undefined]
       const lost = channels.filter((channel) => sizeOf(logs[channel]) === undefined)
       const told = [
+        ...startNotes,
         ...notes.filter((note) => note !== undefined),
         ...lost.map((channel) => lostNote(names[channel])),
       ]

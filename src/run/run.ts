@@ -12,6 +12,7 @@ import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import type { Cache, CachedRun } from '../sinks/cache.ts'
 import { type JournalOptions, journalStage, openJournal, settledEnd } from '../sinks/journal.ts'
 import { listAttempts } from './audit.ts'
+import { AUDITS, dropEmptyDir, fixedDir, linkLatest, newAuditDir } from './audit-dir.ts'
 import { cachedResult, type Hit, writeCached } from './cached-result.ts'
 import type { SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
@@ -27,16 +28,29 @@ export interface RunOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fs
   readonly args?: readonly string[] | undefined
   /** @default auto */
   readonly engine?: Profile | Picker | undefined
-  /** The audit directory. Each run in it is one more attempt of the same run. @default '.audit' */
+  /**
+   * The audit directory. Each run in it is one more attempt of the same run.
+   * @default a new one for this run, `.audit/<time>-<id>`, and `.audit/latest` leads to it
+   */
   readonly audit?: string | undefined
   /** @default process.cwd() */
   readonly cwd?: string | undefined
   /** @default process.env */
   readonly env?: NodeJS.ProcessEnv | undefined
-  /** Run it on a pseudo-terminal (needs the optional package @lydell/node-pty). @default false */
+  /**
+   * Run it on a pseudo-terminal (needs the optional package @lydell/node-pty). With `pipes`, its stdout and stderr are pipes that the
+   * terminal shows, too: all three are recorded, and each record is read once. @default false
+   */
   readonly pty?:
     | boolean
-    | { readonly cols?: number | undefined; readonly rows?: number | undefined }
+    | {
+        /** @default 200 */
+        readonly cols?: number | undefined
+        /** @default 50 */
+        readonly rows?: number | undefined
+        /** @default false */
+        readonly pipes?: boolean | undefined
+      }
     | undefined
   /** What it reads: nothing, our own stdin, or a text. @default 'ignore' */
   readonly input?: 'ignore' | 'inherit' | { readonly text: string } | undefined
@@ -95,6 +109,8 @@ export type Run = AsyncIterable<Event> &
   Readable & {
     readonly run_id: string
     readonly attempt: number
+    /** The audit directory. */
+    readonly audit: string
     /** Settles when everything is recorded. Read the flow (or `resume()` it), or the end never comes. */
     readonly end: Promise<RunEnd>
     /** Sends a signal to the process and to all it has started. @default 'SIGINT' */
@@ -105,7 +121,7 @@ export type Run = AsyncIterable<Event> &
 
 /**
  * Runs an agent and records it: raw output first, then what it means. The events come as a flow; the audit
- * directory holds the same afterwards, and `replay()` gives them again, byte for byte.
+ * directory (`agent.audit`) holds the same afterwards, and `replay()` gives them again, byte for byte.
  *
  * If an earlier attempt in the directory was cut short by a crash, its events are completed first. Leaving the flow early ends the process.
  *
@@ -116,7 +132,6 @@ export type Run = AsyncIterable<Event> &
  */
 export function run(options: RunOptions): Run {
   const { command, args = [], engine = auto, signal, fsync } = options
-  const audit = resolve(options.audit ?? '.audit')
   const { cwd = process.cwd(), env = process.env, input = 'ignore', fsDiff = {} } = options
   const { timeout, idleTimeout, killGrace = 5000, pipeGrace = 2000 } = options
   const { window, doneMarker, maxFrame, schema } = options
@@ -132,13 +147,23 @@ export function run(options: RunOptions): Run {
   }
   const pty = options.pty === true ? {} : options.pty || undefined
   const { cache, cacheKey, maxCacheWait } = options
-  const key = { engine, command, args, cwd: resolve(cwd), input, pty: pty !== undefined, reading }
+  const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
+  const key = { engine, command, args, cwd: resolve(cwd), input, pty: on, reading } as const
   const kept = cache && cachedResult({ ...key, cache, cacheKey, maxCacheWait })
 
+  const fresh = randomUUID()
+  const audit =
+    options.audit === undefined
+      ? newAuditDir(
+          resolve(AUDITS),
+          (options.run_id === undefined ? fresh : randomUUID()).slice(0, 8),
+          new Date(),
+        )
+      : resolve(fixedDir(options.audit))
   const book = openJournal(audit, { fsync })
   const attempts = listAttempts(audit)
   const known = book.last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
-  const { run_id = known ?? randomUUID() } = options
+  const { run_id = known ?? fresh } = options
   if (known !== undefined && run_id !== known) {
     book.close()
     const whose = `${quote(audit, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(run_id, 100)}`
@@ -157,12 +182,13 @@ export function run(options: RunOptions): Run {
     cwd: resolve(cwd),
     env,
     input,
-    pty: pty && { cols: pty.cols ?? 200, rows: pty.rows ?? 50 },
+    pty: pty && { cols: pty.cols ?? 200, rows: pty.rows ?? 50, pipes: pty.pipes ?? false },
     timeout,
     idleTimeout,
     killGrace,
     pipeGrace,
     fsDiff,
+    onStart: () => (options.audit === undefined ? linkLatest(audit) : []),
   })
   async function* source() {
     const found = await kept?.find()
@@ -234,6 +260,7 @@ export function run(options: RunOptions): Run {
   return Object.assign(made as Flow<Event>, {
     run_id,
     attempt,
+    audit,
     end,
     kill: (signal: NodeJS.Signals = 'SIGINT') => recording.stop('interrupted', signal),
     type: recording.type,
@@ -242,5 +269,6 @@ export function run(options: RunOptions): Run {
   function tidy(): void {
     signal?.removeEventListener('abort', abort)
     book.close()
+    if (options.audit === undefined && recording.meta().pid === null) dropEmptyDir(audit)
   }
 }

@@ -3,7 +3,8 @@ import { delimiter, join } from 'node:path'
 import type { IPty } from '@lydell/node-pty'
 import { Fault } from '../base/fault.ts'
 import { withoutStack } from '../base/no-stack.ts'
-import { recordHere } from './log-writer.ts'
+import { createLog, recordHere } from './log-writer.ts'
+import { keepToUs } from './open-terminals.ts'
 import { cannotStart, type Exit, killGroup, type Started, type StartOptions, start } from './process.ts'
 
 /** Starts a process on a pseudo-terminal. It leads its own session, so its group can be signalled too. */
@@ -13,8 +14,7 @@ export async function startOnPty(options: StartOptions & { cols: number; rows: n
   // The terminal itself would only show an exit code.
   if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
     throw cannotStart(command, cwd, { code: 'ENOENT' })
-  const fd = fs.openSync(logs.pty, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o644)
-  const recorder = recordHere(logs.pty, fd, wake)
+  const recorder = recordHere(logs.pty, createLog(logs.pty), wake)
   let terminal: Terminal
   try {
     terminal = start(command, cwd, () =>
@@ -32,6 +32,7 @@ export async function startOnPty(options: StartOptions & { cols: number; rows: n
     throw error
   }
   const letGo = holdOpen(terminal)
+  const closed = keepToUs(terminal.fd)
   // With `encoding: null` these are bytes, though the types say text.
   terminal.onData((data: unknown) => {
     recorder.write(data as Uint8Array)
@@ -40,6 +41,7 @@ export async function startOnPty(options: StartOptions & { cols: number; rows: n
   const exit = new Promise<Exit>((resolve) => {
     terminal.onExit(({ exitCode, signal }) => {
       letGo()
+      closed()
       recorder.stop()
       resolve(
         signal
@@ -76,7 +78,7 @@ function holdOpen({ ptsName }: Terminal): () => void {
 }
 
 /** Reads all that stands in the terminal: node-pty takes 4 KB in a turn, and stops 200 ms after the exit. */
-function drain({ fd }: Terminal, write: (bytes: Uint8Array) => void): void {
+export function drain({ fd }: { readonly fd?: number }, write: (bytes: Uint8Array) => void): void {
   const bytes = Buffer.allocUnsafe(4096)
   try {
     for (let taken = 0; fd !== undefined && taken < MAX_TURN; ) {
@@ -93,7 +95,7 @@ function drain({ fd }: Terminal, write: (bytes: Uint8Array) => void): void {
 /** Bytes that are read from a terminal at once; others must have their turn. */
 const MAX_TURN = 1 << 20
 
-async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
+export async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
   try {
     return await import('@lydell/node-pty')
   } catch (error) {
@@ -105,7 +107,7 @@ async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
   }
 }
 
-function findCommand(command: string, cwd: string, env: NodeJS.ProcessEnv): boolean {
+export function findCommand(command: string, cwd: string, env: NodeJS.ProcessEnv): boolean {
   const places = command.includes('/') ? [cwd] : (env['PATH'] ?? '').split(delimiter)
   return places.some((place) => {
     try {

@@ -147,12 +147,12 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
       if (last && event.run_id !== last.run_id) throw foreign(dir, last, event)
       if (last && order(event, last) <= 0) {
         kept ??= events.lines()
-        verify(kept, event, dir)
+        verify(kept, event, dir, last)
         return false
       }
       kept = undefined
       const next = last && event.attempt_number === last.attempt_number ? last.seq + 1 : 1
-      if (event.seq !== next) throw gap(dir, next, event)
+      if (event.seq !== next) throw gap(dir, last, next, event)
       const line = jsonLine(event)
       events.append(line)
       if (event.event.category === 'diagnostic') diagnostics.append(line)
@@ -172,7 +172,8 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
   }
 }
 
-function makeDir(dir: string): void {
+/** Makes a directory and those above it. */
+export function makeDir(dir: string): void {
   try {
     fs.mkdirSync(dir, { recursive: true })
   } catch (error) {
@@ -202,18 +203,14 @@ function agree(events: LineFile, diagnostics: LineFile, dir: string): void {
   if ((JSON.parse(text) as Event).event.category === 'diagnostic') diagnostics.append(`${text}\n`)
 }
 
-function verify(kept: Generator<string, void>, event: Event, dir: string): void {
+function verify(kept: Generator<string, void>, event: Event, dir: string, last: Place): void {
   for (;;) {
     const line = kept.next()
     // The cast is the door: the file is ours, and what does not fit fails the comparison.
     const stored = line.done ? undefined : (JSON.parse(line.value) as Event)
     if (stored && order(stored, event) < 0) continue
     if (stored && sameButTime(stored) === sameButTime(event)) return
-    throw new Fault(
-      'JOURNAL_MISMATCH',
-      `event ${event.seq} of attempt ${event.attempt_number} differs from the one in ${quote(dir, 200)}; ` +
-        'give a new attempt its own number, or use a fresh directory',
-    )
+    throw used(dir, last, `event ${event.seq} of attempt ${event.attempt_number} is another one`)
   }
 }
 
@@ -241,15 +238,24 @@ function placeOf(line: string | undefined, dir: string): Place | undefined {
 }
 
 function foreign(dir: string, last: Place, event: Event): Fault {
+  return used(dir, last, `an event of run ${quote(event.run_id)} arrives`)
+}
+
+function gap(dir: string, last: Place | undefined, wanted: number, event: Event): Fault {
+  const why = `event ${event.seq} of attempt ${event.attempt_number} arrives where event ${wanted} is next`
+  if (last) return used(dir, last, why)
   return new Fault(
     'JOURNAL_MISMATCH',
-    `${quote(dir, 200)} belongs to run ${quote(last.run_id)}, not to ${quote(event.run_id)}; use a fresh directory`,
+    `${quote(dir, 200)} is empty, but ${why}; feed the run from its first event`,
   )
 }
 
-function gap(dir: string, wanted: number, event: Event): Fault {
+/** The fault for a directory that holds something else than what arrives, and what to do about it. */
+function used(dir: string, { run_id, attempt_number, seq }: Place, why: string): Fault {
+  const holds = `${quote(dir, 160)} already holds run ${quote(run_id)} up to event ${seq} of attempt ${attempt_number}`
+  const next = `{ run_id: ${quote(run_id)}, attempt: ${attempt_number + 1} }`
   return new Fault(
     'JOURNAL_MISMATCH',
-    `the next event of attempt ${event.attempt_number} in ${quote(dir, 200)} must have seq ${wanted}, not ${event.seq}`,
+    `${holds}, but ${why}; use a fresh directory for another run, or events(engine, ${next}) for one more attempt of this one`,
   )
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { output } from '../../src/cli/print.ts'
@@ -14,6 +14,13 @@ const broken = (code: string) => Object.assign(new Error(code), { code })
 function impatient() {
   const stdout = standIn()
   return stdout.once('data', () => stdout.emit('error', broken('EPIPE')))
+}
+
+/** A stdout on a full disk. */
+function full() {
+  const stdout = standIn()
+  stdout._write = (_chunk, _encoding, done) => done(broken('ENOSPC'))
+  return stdout
 }
 
 test.each([
@@ -36,9 +43,9 @@ test('run ends the agent when its reader has left', async () => {
   const { code, err } = await inside([...args, '--', program.command, ...program.args!], {
     stdout: impatient(),
   })
-  expect([code, err]).toEqual([0, ''])
+  expect([code, err]).toEqual([7, expect.stringMatching(/^sluice: the reader of stdout left; [^\n]+\n$/)])
   const meta = () => JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))
-  await expect.poll(meta).toMatchObject({ reason: 'abandoned', signal: 'SIGTERM' })
+  expect(meta()).toMatchObject({ reason: 'abandoned', signal: 'SIGTERM' })
 })
 
 test('waits for a slow reader, and for one that leaves meanwhile', async () => {
@@ -62,11 +69,58 @@ test('waits for a slow reader, and for one that leaves meanwhile', async () => {
   expect(await write('more')).toBe(false)
 })
 
-test('a stdout that breaks in another way is not kept quiet', async () => {
+test.each([
+  ['values', ['values', '--lines', log]],
+  ['values --explain', ['values', '--explain', '--lines', log]],
+  ['events', ['events', log]],
+  ['chat', ['chat', log]],
+  ['replay', ['replay', log]],
+  ['engines', ['engines']],
+  ['help', ['help', 'chat']],
+  ['--version', ['--version']],
+  ['work', ['work', '--order', 'ORDER', '--dry-run', '--', 'true']],
+])('%s ends with one line and 7 when stdout cannot be written', async (_name, args) => {
+  const { cwd } = workspace()
+  const order = join(cwd, 'order.json')
+  writeFileSync(order, JSON.stringify({ issue_ref: 'shop#12', run_id: 'run-7', repo_dir: cwd }))
+  const words = args.map((word) => (word === 'ORDER' ? order : word))
+  const { code, err } = await inside(words, { stdout: full() })
+  expect([code, err]).toEqual([
+    7,
+    'sluice: cannot write to stdout (ENOSPC): the disk is full; what was written before is kept\n',
+  ])
+})
+
+test('help and engines stop with 0 when their reader has left', async () => {
+  for (const args of [['help', 'chat'], ['engines'], ['values', '--explain', '--lines', log]]) {
+    const { code, err } = await inside(args, { stdout: impatient() })
+    expect([code, err], args.join(' ')).toEqual([0, ''])
+  }
+})
+
+test('events and chat end with 7 when their reader leaves an agent on stdin', async () => {
+  for (const args of [['events'], ['chat'], ['events', '-']]) {
+    const { code, err } = await inside(args, { stdout: impatient(), stdin: readFileSync(log) })
+    expect([code, err], args.join(' ')).toEqual([7, ''])
+  }
+})
+
+test('a stderr that is gone breaks nothing', async () => {
+  const stderr = standIn()
+  stderr.once('data', () => stderr.emit('error', broken('EPIPE')))
+  const { code } = await inside(['values', '--nonsense'], { stderr })
+  expect(code).toBe(2)
+})
+
+test('listens to stdout once, however many big records a slow reader is given', async () => {
   const stdout = standIn()
   vi.spyOn(process, 'stdout', 'get').mockReturnValue(stdout as unknown as typeof process.stdout)
-  output()
-  expect(() => stdout.emit('error', broken('EIO'))).toThrow('EIO')
+  stdout.on('data', () => {})
+  const counts = () => ['error', 'drain', 'close'].map((event) => stdout.listenerCount(event))
+  await output()('first')
+  const before = counts()
+  for (let i = 0; i < 20; i++) await output()('x'.repeat(1 << 20))
+  expect(counts()).toEqual(before)
 })
 
 test('what is no Fault is not taken for bad usage', async () => {

@@ -171,7 +171,7 @@ test('the second Ctrl-C kills it', async () => {
   })
 })
 
-test('a reader who leaves ends the agent, quietly', async () => {
+test('a reader who leaves ends the agent, and the run does not end with 0', async () => {
   const { cwd, audit } = workspace()
   const child = start([
     'run',
@@ -186,7 +186,10 @@ test('a reader who leaves ends the agent, quietly', async () => {
   await once(child.stdout!, 'data')
   child.stdout!.destroy()
   const [err, [code]] = await Promise.all([text(child.stderr!), once(child, 'close')])
-  expect([code, err]).toEqual([0, ''])
+  expect([code, err]).toEqual([
+    7,
+    expect.stringMatching(/^sluice: the reader of stdout left; the agent was ended[^\n]+\n$/),
+  ])
   const { pid } = JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))
   expect(isSameProcess(pid, null)).toBe(false)
   expect(existsSync(join(audit, 'journal.lock'))).toBe(false)
@@ -242,6 +245,6 @@ test('resume completes what a killed run left', async () => {
   const { err, out } = await sluice('replay', '--resume', audit)
   expect(err).toMatch(/attempt 1: \d+ events added/)
   expect(out).toBe(readFileSync(join(audit, 'events.jsonl'), 'utf8'))
-  expect(out.split('"agent.message.final"').length - 1).toBe(20)
+  expect(out.split('"agent.message.final","run_id"').length - 1).toBe(20)
   expect((await sluice('replay', '--resume', audit)).err).toContain('nothing was missing')
 })

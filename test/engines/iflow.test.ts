@@ -113,7 +113,7 @@ describe('the Execution Info', () => {
     ] as const) {
       const events = run(iflow, { stdout, stderr, ...(pty && { pty }), exit: 0 })
       expect(texts(events)).toEqual(['Done.'])
-      expect(statuses(events)).toEqual(['started', 'execution_info'])
+      expect(statuses(events)).toEqual(['started', 'execution_info', 'awaiting_user_input'])
       expect(events.at(-1)!.correlation.session_id).toBe(id)
       expect(endOf(events)).toMatchObject(ended)
       expect(endOf(run(auto, { stdout, stderr, ...(pty && { pty }), exit: 0 }))).toEqual(endOf(events))

@@ -311,3 +311,24 @@ test('a journal that is destroyed while it waits for the disk writes nothing mor
   await pass(dir, [makeEvent(1), makeEvent(2)])
   expect(seqs(dir)).toEqual([1, 2])
 })
+
+test('a directory that holds another run says which, and what to do', async () => {
+  const dir = fresh()
+  await pass(dir, [makeEvent(1), makeEvent(2)])
+  const holds = `"${dir}" already holds run "r1" up to event 2 of attempt 1, but `
+  const next =
+    '; use a fresh directory for another run, or events(engine, { run_id: "r1", attempt: 2 }) for one more attempt of this one'
+  for (const [events, why] of [
+    [[makeEvent(1, { run: 'r2' })], 'an event of run "r2" arrives'],
+    [[makeEvent(1, { diagnostic: true })], 'event 1 of attempt 1 is another one'],
+    [[makeEvent(4)], 'event 4 of attempt 1 arrives where event 3 is next'],
+  ] as const) {
+    await expect(pass(dir, [...events])).rejects.toMatchObject({
+      code: 'JOURNAL_MISMATCH',
+      message: holds + why + next,
+    })
+  }
+  await expect(pass(fresh(), [makeEvent(2)])).rejects.toMatchObject({
+    message: expect.stringContaining('is empty, but event 2 of attempt 1 arrives where event 1 is next'),
+  })
+})

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto'
+import fs from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { Fault, type Note, quote } from '../base/fault.ts'
+import { codeOf, diskFault } from '../sinks/disk-fault.ts'
+import { DIAGNOSTICS_FILE, EVENTS_FILE, makeDir } from '../sinks/journal.ts'
+
+/** Where runs are recorded that are not told where. */
+export const AUDITS = '.audit'
+/** The link beside the directories of the runs that leads to the newest of them. */
+const LATEST = 'latest'
+
+/**
+ * Makes the directory of a new run: `.audit/2026-11-15T16-58-01.123Z-5e4d2f1a`. The time comes first, so that the names
+ * sort by it, and has no colons, so that every file system takes it.
+ *
+ * @example
+ * const dir = newAuditDir('.audit', '5e4d2f1a', new Date())
+ */
+export function newAuditDir(base: string, id: string, now: Date): string {
+  makeDir(base)
+  const time = now.toISOString().replaceAll(':', '-')
+  // Whoever has the name already was there first: the next id is random.
+  for (let short = id; ; short = randomUUID().slice(0, 8)) {
+    const dir = join(base, `${time}-${short}`)
+    try {
+      fs.mkdirSync(dir)
+      return dir
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw diskFault('make', dir, error)
+    }
+  }
+}
+
+/**
+ * Lets `latest` lead to this directory. The link is relative, so that the folder can be moved, and is replaced in one step, so that
+ * it always leads somewhere. Where that is not possible, a note says why; the run does not depend on it.
+ */
+export function linkLatest(dir: string): readonly Note[] {
+  const link = join(dirname(dir), LATEST)
+  const draft = join(dirname(dir), `.${LATEST}-${randomUUID()}`)
+  try {
+    const there = fs.lstatSync(link, { throwIfNoEntry: false })
+    if (there && !there.isSymbolicLink()) throw Object.assign(new Error(), { code: 'EEXIST' })
+    fs.symlinkSync(basename(dir), draft, 'dir')
+    fs.renameSync(draft, link)
+    return []
+  } catch (error) {
+    fs.rmSync(draft, { force: true })
+    const why = codeOf(error) === 'EEXIST' ? 'something that is no link has that name' : codeOf(error)
+    return [
+      {
+        code: 'LATEST_NOT_LINKED',
+        message: `${quote(link, 200)} does not lead to this run (${why}); it is recorded in ${quote(dir, 200)}`,
+      },
+    ]
+  }
+}
+
+/** Takes the directory of a run that never began away again, if nothing is in it. */
+export function dropEmptyDir(dir: string): void {
+  try {
+    for (const name of [EVENTS_FILE, DIAGNOSTICS_FILE]) {
+      const path = join(dir, name)
+      if (fs.lstatSync(path, { throwIfNoEntry: false })?.size === 0) fs.rmSync(path)
+    }
+    fs.rmdirSync(dir)
+    fs.rmdirSync(dirname(dir))
+  } catch {
+    // Something is in it, or in the folder above: then it stays.
+  }
+}
+
+/**
+ * The directory that a path means. A link such as `latest` is followed once, at the start: it may lead to another run
+ * a moment later.
+ */
+export function fixedDir(path: string): string {
+  try {
+    // Without a slash at its end, which would follow the link.
+    return fs.lstatSync(resolve(path)).isSymbolicLink() ? fs.realpathSync(path) : path
+  } catch {
+    return path
+  }
+}
+
+/** The fault for a directory that has no logs, which may be the one above those that have. */
+export function noLogs(path: string): Fault {
+  const latest = join(path, LATEST)
+  const next = fs.existsSync(latest)
+    ? `it holds a directory per run; give one of them, such as ${quote(latest, 200)}`
+    : 'give the audit directory itself'
+  return new Fault(
+    'NOT_AN_AUDIT',
+    `${quote(path, 200)} has no stdout.N.log, stderr.N.log or pty-output.N.log; ${next}`,
+  )
+}

@@ -1,0 +1,162 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import fs from 'node:fs'
+import type { ReadStream } from 'node:tty'
+import { Fault } from '../base/fault.ts'
+import { createLog, type Recorder, record, recordHere } from './log-writer.ts'
+import { keepToUs, withoutTerminals } from './open-terminals.ts'
+import {
+  abandon,
+  cannotStart,
+  exitOf,
+  failureOf,
+  killGroup,
+  type Started,
+  type StartOptions,
+  start,
+} from './process.ts'
+import { drain, findCommand, loadPty } from './terminal.ts'
+
+/**
+ * Starts a process as a shell does for `agent 2> >(tee stderr.log) | tee stdout.log` in a terminal: its stdout and stderr are
+ * pipes, its stdin and controlling terminal are a pseudo-terminal, and what goes through the pipes is shown on that terminal, too. So
+ * three channels of one run are recorded.
+ *
+ * stdout and stderr are exact. The terminal shows both with CRLF, mixed as they arrive there, and also what the process writes to
+ * /dev/tty and the echo of what is typed.
+ */
+export async function startOnPtyAndPipes(
+  options: StartOptions & { cols: number; rows: number },
+): Promise<Started> {
+  const { command, args, cwd, env, input, logs, wake, cols, rows } = options
+  const pty = await loadPty()
+  if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
+    throw cannotStart(command, cwd, { code: 'ENOENT' })
+  // The cast is the door: node-pty exports `open` on Unix, and does not tell in its types.
+  const { open } = pty as unknown as { open?: (size: object) => OpenTerminal }
+  if (!open)
+    throw new Fault('PTY_MISSING', 'this @lydell/node-pty cannot open a bare terminal; run without pipes')
+  const terminal = open({ cols, rows, encoding: null })
+  // Ours and blocking, for the recorders; the stream of node-pty would read what is typed.
+  const shown = fs.openSync(terminal.ptsName, fs.constants.O_RDWR | fs.constants.O_NOCTTY)
+  terminal.slave.destroy()
+  terminal.master.once('close', keepToUs(terminal.fd))
+  // A terminal that hangs up is told by its end.
+  terminal.master.on('error', () => {})
+  const recorders: Recorder[] = []
+  const recorded = (made: Recorder) => {
+    recorders.push(made)
+    return made
+  }
+  let screen: Screen | undefined
+  let child: ChildProcess
+  let exit: Started['exit']
+  try {
+    screen = recordScreen(terminal, logs.pty, wake)
+    recorded(screen)
+    const stdout = recorded(record(logs.stdout, wake, shown))
+    const stderr = recorded(record(logs.stderr, wake, shown))
+    child = start(command, cwd, () =>
+      // The shell leads the new session, so the terminal that it opens becomes its controlling terminal.
+      spawn('/bin/sh', ['-c', 'tty=$0; exec "$@" <>"$tty"', terminal.ptsName, command, ...args], {
+        cwd,
+        env: { ...env, TERM: 'xterm-256color' },
+        detached: true,
+        stdio: withoutTerminals(['ignore', stdout.stdio, stderr.stdio]),
+      }),
+    )
+    exit = exitOf(child)
+    const failed = await failureOf(child)
+    if (failed) throw cannotStart(command, cwd, failed)
+    for (const recorder of recorders) recorder.release()
+    if (child.stdout) stdout.attach(child.stdout)
+    if (child.stderr) stderr.attach(child.stderr)
+    // All that was shown is on the terminal when the two are done.
+    void Promise.allSettled([stdout.ended, stderr.ended]).then(screen.last)
+  } catch (error) {
+    await abandon(recorders)
+    if (!screen) terminal.master.destroy()
+    throw error
+  } finally {
+    fs.closeSync(shown)
+  }
+  if (typeof input === 'object') terminal.master.write(input.text)
+  const pid = child.pid!
+  return {
+    pid,
+    exit,
+    recorders,
+    kill: (signal) => killGroup(pid, signal),
+    type: (text) => void (terminal.master.destroyed || terminal.master.write(text)),
+  }
+}
+
+/** A terminal without a process, as node-pty opens it. */
+interface OpenTerminal {
+  readonly fd: number
+  readonly ptsName: string
+  readonly master: ReadStream & NodeJS.WritableStream
+  readonly slave: ReadStream
+}
+
+interface Screen extends Recorder {
+  /** Nothing more will be shown: ends when all that was shown is recorded. */
+  readonly last: () => void
+}
+
+/**
+ * Records what a terminal shows. The kernel hands the bytes on in its own time, so "nothing is there to read" does not mean that
+ * nothing will come: at the end a mark is written, and everything before the mark is what was shown.
+ */
+function recordScreen(terminal: OpenTerminal, path: string, wake: () => void): Screen {
+  const mark = Buffer.from(`sluice-${randomUUID()}`)
+  const recorder = recordHere(path, createLog(path), wake)
+  // Held open, because a terminal that its last user closes hangs up, and what was not read yet is thrown away.
+  const held = fs.openSync(
+    terminal.ptsName,
+    fs.constants.O_RDWR | fs.constants.O_NOCTTY | fs.constants.O_NONBLOCK,
+  )
+  let marking = false
+  /** While the mark is awaited: bytes that may be its beginning. */
+  let rest = Buffer.alloc(0)
+  let closed = false
+  const close = () => {
+    if (closed) return
+    closed = true
+    recorder.write(rest)
+    recorder.stop()
+    terminal.master.destroy()
+    fs.closeSync(held)
+  }
+  const take = (bytes: Uint8Array) => {
+    if (closed) return
+    if (!marking) {
+      recorder.write(bytes)
+      return
+    }
+    const all = Buffer.concat([rest, bytes])
+    const at = all.indexOf(mark)
+    const sure = at >= 0 ? at : Math.max(0, all.length - mark.length + 1)
+    recorder.write(all.subarray(0, sure))
+    rest = at >= 0 ? Buffer.alloc(0) : all.subarray(sure)
+    if (at >= 0) close()
+  }
+  terminal.master.on('data', (bytes: Buffer) => {
+    take(bytes)
+    if (!closed) drain(terminal, take)
+  })
+  terminal.master.once('close', close)
+  return {
+    ...recorder,
+    stop: close,
+    last() {
+      if (closed) return
+      marking = true
+      try {
+        fs.writeSync(held, mark)
+      } catch {
+        // The output is stopped (Ctrl-S): it is given up with the pipes that are held open.
+      }
+    },
+  }
+}

@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { resume } from '../../src/run/resume.ts'
+import { type SmallDisk, smallDisk } from '../faults/small-disk.ts'
+import { agent, codexLines, workspace } from '../run/agent.ts'
+
+// Real processes, real pipes and real full disks: what a shell sees.
+const sluice = `${process.execPath} --import tsx src/cli/main.ts`
+const log = join('fixtures', 'codex/02-reasoning.pipe', 'stdout.log')
+
+/** What a shell line prints on stderr, and its exit code. */
+function shell(line: string): Promise<{ code: number; out: string; err: string }> {
+  return new Promise((resolve) => {
+    execFile('bash', ['-c', line], { timeout: 60_000 }, (error, out, err) =>
+      resolve({ code: Number(error?.code ?? 0), out, err }),
+    )
+  })
+}
+
+const hasFull = existsSync('/dev/full')
+const disk = smallDisk('256k')
+const mounted = typeof disk !== 'string'
+const { dir } = mounted ? disk : { dir: '' }
+afterAll(() => {
+  if (mounted) (disk as SmallDisk).remove()
+})
+
+test.runIf(hasFull).each([`values --lines ${log}`, `chat --json ${log}`, 'help chat'])(
+  '%s on /dev/full ends with one line and 7',
+  async (words) => {
+    const { code, err } = await shell(`${sluice} ${words} > /dev/full`)
+    expect([code, err]).toEqual([
+      7,
+      'sluice: cannot write to stdout (ENOSPC): the disk is full; what was written before is kept\n',
+    ])
+  },
+)
+
+test.runIf(hasFull)('run on /dev/full ends the agent, frees the lock and keeps the record', async () => {
+  const { cwd, audit } = workspace()
+  const { command, args = [] } = agent(cwd, 'for (;;) { say(lines[2]); await sleep(5) }')
+  const line = `${sluice} run --engine codex --no-fs-diff --audit ${audit} -- ${[command, ...args].join(' ')} > /dev/full`
+  const { code, err } = await shell(line)
+  expect([code, err]).toEqual([
+    7,
+    expect.stringMatching(
+      /^sluice: cannot write to stdout \(ENOSPC\)[^\n]+attempt 1 is recorded in [^\n]+\n$/,
+    ),
+  ])
+  expect(existsSync(join(audit, 'journal.lock'))).toBe(false)
+  expect(JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))).toMatchObject({
+    reason: 'abandoned',
+    signal: 'SIGTERM',
+  })
+  expect((await resume(audit)).attempts).toEqual([1])
+})
+
+test.runIf(mounted)('the last bytes before a disk is full are not lost without a word', async () => {
+  const input = join(mkdtempSync(join(tmpdir(), 'sluice-output-')), 'lines')
+  // Three lines of 100 kB on a disk of 256 kB: the third is written in part, and no write follows it.
+  writeFileSync(input, `${JSON.stringify({ a: 'x'.repeat(100_000) })}\n`.repeat(3))
+  const { code, err } = await shell(
+    `${sluice} values --lines ${input} > ${dir}/out; code=$?; rm ${dir}/out; exit $code`,
+  )
+  expect([code, err]).toEqual([7, expect.stringContaining('(ENOSPC)')])
+})
+
+test.runIf(mounted).each(['', '--pty', '--pty --pipes'])(
+  'an audit on a full disk ends with one line and 7 %s',
+  async (mode) => {
+    const { cwd } = workspace()
+    const audit = join(dir, `audit${mode.replaceAll(' ', '')}`)
+    const { command, args = [] } = agent(
+      cwd,
+      "say(lines[0]); for (;;) { say('x'.repeat(4000)); await sleep(0) }",
+    )
+    const words = `run ${mode} --engine codex --no-fs-diff --audit ${audit}`
+    const { code, err } = await shell(
+      `${sluice} ${words} -- ${[command, ...args].join(' ')} > /dev/null < /dev/null`,
+    )
+    expect([code, err]).toEqual([7, expect.stringMatching(/^sluice: cannot [^\n]+\n$/)])
+    expect(existsSync(join(audit, 'journal.lock'))).toBe(false)
+    const logged = join(audit, mode === '--pty' ? 'pty-output.1.log' : 'stdout.1.log')
+    expect(readFileSync(logged, 'utf8')).toContain(codexLines[0])
+    expect(statSync(logged).size).toBeGreaterThan(50_000)
+    await shell(`rm -r ${audit}`)
+  },
+)
+
+test('help | head prints no stack', async () => {
+  const { code, out, err } = await shell(`${sluice} help chat | true; exit \${PIPESTATUS[0]}`)
+  expect([code, out, err]).toEqual([0, '', ''])
+})
+
+test('big records on a slow pipe warn of no listeners', async () => {
+  const input = join(mkdtempSync(join(tmpdir(), 'sluice-output-')), 'lines')
+  writeFileSync(input, `${JSON.stringify({ a: 'x'.repeat(300_000) })}\n`.repeat(30))
+  const reader =
+    'let n = 0; process.stdin.on("data", (b) => { n += b.length }).on("end", () => console.log(n))'
+  const { out, err } = await shell(`${sluice} values --lines ${input} | ${process.execPath} -e '${reader}'`)
+  expect([Number(out) > 9_000_000, err]).toEqual([true, ''])
+})

@@ -1,0 +1,176 @@
+import fs, {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { codex } from '../../src/engines/codex.ts'
+import type { Event } from '../../src/events/event.ts'
+import { fixedDir, linkLatest, newAuditDir } from '../../src/run/audit-dir.ts'
+import { replay } from '../../src/run/replay.ts'
+import { resume } from '../../src/run/resume.ts'
+import { run } from '../../src/run/run.ts'
+import { findRuns } from '../../src/serve/runs.ts'
+import { inside } from '../cli/inside.ts'
+import { agent, codesOf, ran } from './agent.ts'
+
+let cwd: string
+beforeEach(() => {
+  cwd = fs.realpathSync(mkdtempSync(join(tmpdir(), 'sluice-audits-')))
+  vi.spyOn(process, 'cwd').mockReturnValue(cwd)
+})
+afterEach(() => void vi.restoreAllMocks())
+
+const says = () => agent(cwd, 'for (const line of lines) say(line)')
+const words = ({ command, args = [] } = says()) => ['--', command, ...args]
+const audits = () => readdirSync(join(cwd, '.audit')).filter((name) => name !== 'latest')
+const linked = () => readlinkSync(join(cwd, '.audit', 'latest'))
+const NAME = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z-[0-9a-f]{8}$/
+
+test('two runs without an audit directory are two runs, not two attempts of one', async () => {
+  const first = await ran({ ...says(), cwd })
+  expect(linked()).toBe(basename(first.end.audit))
+  const second = await ran({ ...says(), cwd })
+  expect([first.end.attempt, second.end.attempt]).toEqual([1, 1])
+  expect(first.end.run_id).not.toBe(second.end.run_id)
+  expect(audits()).toEqual([first, second].map(({ end }) => basename(end.audit)).sort())
+  for (const name of audits()) expect(name).toMatch(NAME)
+  expect(linked()).toBe(basename(second.end.audit))
+  expect(second.end.audit.endsWith(`-${second.end.run_id.slice(0, 8)}`)).toBe(true)
+})
+
+test('sluice run makes a directory per run, and --attempt-of adds an attempt', async () => {
+  const base = ['run', '--engine', 'codex', '--no-fs-diff']
+  expect((await inside([...base, ...words()])).err).toMatch(/attempt 1 is recorded in \.audit\/\d{4}-/)
+  const first = linked()
+  expect((await inside([...base, ...words()])).err).toContain('attempt 1 is recorded')
+  expect(audits()).toHaveLength(2)
+  const again = await inside([...base, '--attempt-of', join(cwd, '.audit', first), ...words()])
+  expect(again.err).toContain(`attempt 2 is recorded in .audit/${first}`)
+  const latest = linked()
+  const more = await inside([...base, '--attempt-of', join(cwd, '.audit', 'latest'), ...words()])
+  expect(more.err).toContain(`attempt 2 is recorded in .audit/${latest}`)
+  expect(audits()).toHaveLength(2)
+})
+
+test('--attempt-of refuses what holds no run, and makes nothing of it', async () => {
+  await ran({ ...says(), cwd })
+  const refused = (...args: string[]) => inside(['run', ...args, ...words()])
+  const above = await refused('--attempt-of', join(cwd, '.audit'))
+  expect(above).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('a directory per run; give one of them'),
+  })
+  expect(await refused('--attempt-of', join(cwd, 'nowhere'))).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('has no stdout.N.log'),
+  })
+  expect(existsSync(join(cwd, 'nowhere'))).toBe(false)
+  expect((await refused('--attempt-of', 'a', '--audit', 'b')).err).toContain('not both')
+  const replayed = await inside(['replay', join(cwd, '.audit')])
+  expect(replayed).toMatchObject({ code: 2, err: expect.stringContaining('.audit/latest"') })
+})
+
+test('a command that cannot be started leaves no directory and no link behind', async () => {
+  await expect(ran({ command: 'no-such-agent', cwd })).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
+  expect(existsSync(join(cwd, '.audit'))).toBe(false)
+  const { end } = await ran({ ...says(), cwd })
+  await expect(ran({ command: 'no-such-agent', cwd })).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
+  expect(audits()).toEqual([basename(end.audit)])
+  expect(linked()).toBe(basename(end.audit))
+})
+
+test('the names sort by time, and two runs of one moment get two', () => {
+  const base = join(cwd, 'audits')
+  const early = newAuditDir(base, 'ffffffff', new Date('2026-11-15T16:58:01.123Z'))
+  expect(basename(early)).toBe('2026-11-15T16-58-01.123Z-ffffffff')
+  const twin = newAuditDir(base, 'ffffffff', new Date('2026-11-15T16:58:01.123Z'))
+  expect(basename(twin)).toMatch(NAME)
+  const late = newAuditDir(base, '00000000', new Date('2026-11-15T16:58:01.124Z'))
+  expect(readdirSync(base).sort().at(-1)).toBe(basename(late))
+})
+
+test('where the link cannot be made there is a note, and the run is good', async () => {
+  vi.spyOn(fs, 'symlinkSync').mockImplementation(() => {
+    throw Object.assign(new Error('no links here'), { code: 'EPERM' })
+  })
+  const { events, end } = await ran({ ...says(), cwd })
+  expect(codesOf(events)).toContain('LATEST_NOT_LINKED')
+  expect(end.completion.state).toBe('awaiting_user_input')
+  const again: Event[] = []
+  for await (const event of replay(end.audit)) again.push(event)
+  expect(again).toEqual(events)
+  expect(audits()).toEqual([basename(end.audit)])
+})
+
+test('a directory of the name latest is left alone', () => {
+  mkdirSync(join(cwd, 'latest'))
+  expect(linkLatest(join(cwd, 'run'))).toMatchObject([
+    { code: 'LATEST_NOT_LINKED', message: expect.stringContaining('no link has that name') },
+  ])
+  expect(lstatSync(join(cwd, 'latest')).isDirectory()).toBe(true)
+  expect(readdirSync(cwd)).toEqual(['latest'])
+})
+
+test('the link is relative: the folder can be moved', async () => {
+  await ran({ ...says(), cwd })
+  renameSync(join(cwd, '.audit'), join(cwd, 'moved'))
+  const events: Event[] = []
+  for await (const event of replay(join(cwd, 'moved', 'latest'))) events.push(event)
+  expect(events.at(-1)?.type).toBe('lifecycle.completion.state')
+})
+
+test('latest is not listed as a second run', async () => {
+  const { end } = await ran({ ...says(), cwd })
+  expect(findRuns(cwd).map(({ info }) => info.id)).toEqual([`.audit/${basename(end.audit)}`])
+})
+
+test('who follows latest stays with the run it led to', async () => {
+  const slow =
+    "say(lines[0]); while (!fs.existsSync('go')) await sleep(5); for (const line of lines.slice(1)) say(line)"
+  const live = run({ ...agent(cwd, slow), engine: codex, cwd, fsDiff: false }).resume()
+  const followed: Event[] = []
+  for await (const event of replay(join(cwd, '.audit', await latestOf(live.audit)), { follow: true })) {
+    followed.push(event)
+    if (followed.length > 1) continue
+    // Another run begins, and latest leads to it, before the first one goes on.
+    const { end } = await ran({ ...says2(), cwd })
+    expect(linked()).toBe(basename(end.audit))
+    writeFileSync(join(cwd, 'go'), '')
+  }
+  const { audit } = await live.end
+  expect(new Set(followed.map((event) => event.run_id))).toEqual(new Set([live.run_id]))
+  expect(followed.map((event) => JSON.stringify(event))).toEqual(
+    readFileSync(join(audit, 'events.jsonl'), 'utf8').trimEnd().split('\n'),
+  )
+})
+
+/** Another program than the one that is running. */
+function says2() {
+  const dir = join(cwd, 'second')
+  mkdirSync(dir)
+  return agent(dir, 'for (const line of lines) say(line)')
+}
+
+/** Waits until `latest` leads to this directory. */
+async function latestOf(dir: string): Promise<string> {
+  await expect.poll(() => existsSync(join(cwd, '.audit', 'latest')) && linked()).toBe(basename(dir))
+  return 'latest'
+}
+
+test('a link with a slash behind it is followed once, too', async () => {
+  const { end } = await ran({ ...says(), cwd })
+  expect(fixedDir(join(cwd, '.audit', 'latest/'))).toBe(end.audit)
+  expect(await resume(join(cwd, '.audit', 'latest/'))).toEqual({ attempts: [], added: 0 })
+  symlinkSync('nowhere', join(cwd, 'dangling'))
+  expect(fixedDir(join(cwd, 'dangling'))).toBe(join(cwd, 'dangling'))
+})
