@@ -16,8 +16,13 @@ export interface ReplayOptions extends RecordedOptions {
   readonly attempt?: number | undefined
   /** `'real'` keeps the recorded pauses, `'full'` does not wait. @default 'full' */
   readonly speed?: 'full' | 'real' | undefined
-  /** Go on while the directory is being written, until the run is over. @default false */
-  readonly follow?: boolean | undefined
+  /**
+   * Go on while the directory is being written, until the run is over. A function is asked when there is nothing new whether
+   * somebody still writes; its no ends the replay too. @default false
+   */
+  readonly follow?: boolean | (() => boolean) | undefined
+  /** The real path of a directory: a file that does not really lie in it is not read. @default any file is read */
+  readonly within?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -32,19 +37,25 @@ export interface ReplayOptions extends RecordedOptions {
  * for await (const event of replay('.audit')) console.log(event.type)
  */
 export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
-  const { attempt, speed = 'full', follow: following = false, signal, ...reading } = options
+  const { attempt, speed = 'full', follow: following = false, within, signal, ...reading } = options
   const stage = following ? onceOver(timedEvents) : timedEvents
   const made = flow(stage, { signal, intake: timedIntake })
-  const { dir, list } = find(path)
+  const { dir, list } = find(path, within)
+  const going = typeof following === 'function' ? following : undefined
   const items = following
-    ? follow(dir, { ...reading, attempt, list, until: made })
-    : recorded(path, attempt, reading)
+    ? follow(dir, { ...reading, attempt, list, until: made, going })
+    : recorded(path, within, attempt, reading)
   void feed(speed === 'real' && !following ? paced(items, made) : items, made)
   return made
 }
 
-async function* recorded(path: string, wanted: number | undefined, options: RecordedOptions) {
-  const { dir, list } = find(path)
+async function* recorded(
+  path: string,
+  within: string | undefined,
+  wanted: number | undefined,
+  options: RecordedOptions,
+) {
+  const { dir, list } = find(path, within)
   const attempts = list()
   if (attempts.length === 0) throw noLogs(path)
   const chosen = wanted === undefined ? attempts : attempts.filter((attempt) => attempt.number === wanted)
@@ -72,7 +83,7 @@ async function* paced(items: AsyncIterable<TimedChunk | Opening>, until: { destr
 }
 
 /** Where the attempts are: in a directory, or a single log that counts as one. */
-function find(path: string): { dir: string; list: () => Attempt[] } {
+function find(path: string, within: string | undefined): { dir: string; list: () => Attempt[] } {
   let log: string | undefined
   try {
     // It was named by the user, who may name it by a link; below, no link is followed.
@@ -80,7 +91,7 @@ function find(path: string): { dir: string; list: () => Attempt[] } {
   } catch (error) {
     throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
   }
-  if (log === undefined) return { dir: path, list: () => listAttempts(path) }
+  if (log === undefined) return { dir: path, list: () => listAttempts(path, within) }
   const name = basename(path)
   const channel = name.startsWith('stderr') ? 'stderr' : name.startsWith('pty') ? 'pty' : 'stdout'
   return { dir: dirname(path), list: () => [{ number: 1, logs: { [channel]: log }, alone: true }] }
