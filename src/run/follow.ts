@@ -8,7 +8,7 @@ import { isLocked } from '../sinks/lock.ts'
 import { type Attempt, channels, fileNames } from './audit.ts'
 import { growing } from './growing.ts'
 import { type Meta, readMeta } from './meta.ts'
-import { exitOf, opening, type RecordedOptions, startOf } from './read-attempt.ts'
+import { endedMeta, exitOf, opening, type RecordedOptions, startOf } from './read-attempt.ts'
 import { isDraining, lives, RECORDER_MS } from './resume.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 import { Waker } from './waker.ts'
@@ -71,7 +71,8 @@ async function* followAttempt(
       chunk: { channel: present[0] ?? 'stdout', bytes: Buffer.alloc(0), channels: present },
       time: started,
     }
-    const reader = growing(() => list().find(({ number }) => number === attempt.number) ?? attempt)
+    const find = () => list().find(({ number }) => number === attempt.number)
+    const reader = growing(() => find() ?? attempt)
     let time = started
     let last = false
     try {
@@ -86,7 +87,8 @@ async function* followAttempt(
         }
         const { ended_at, duration_ms = 0 } = meta()
         if (last) {
-          const exit = exitOf(meta())
+          const { meta: path } = find() ?? attempt
+          const exit = exitOf(attempt.alone ? {} : endedMeta({ ...attempt, ...(path && { meta: path }) }))
           if (exit) yield { chunk: exit, time: Math.max(time, started + (duration_ms ?? 0)) }
           return
         }

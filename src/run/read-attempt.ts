@@ -8,7 +8,7 @@ import type { Picker, Profile } from '../events/profile.ts'
 import type { Channel, Chunk } from '../frames/chunk.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
 import { openPlain } from '../sinks/plain-file.ts'
-import { type Attempt, channels, fileNames, openLog } from './audit.ts'
+import { type Attempt, channels, fileNames, listAttempts, openLog } from './audit.ts'
 import { type Read, readChunkLog } from './chunk-log.ts'
 import type { FsDiff } from './fs-diff.ts'
 import { type Meta, readJson, readMeta } from './meta.ts'
@@ -38,7 +38,7 @@ export function* readAttempt(
   options: RecordedOptions = {},
   found?: (channel: Channel, from: number, length: number) => number,
 ): Generator<TimedChunk | Opening> {
-  const meta = metaOf(attempt)
+  const meta = endedMeta(attempt)
   const started = startOf(attempt, meta)
   yield opening(dir, attempt, meta, options)
 
@@ -92,7 +92,7 @@ export function opening(
     profile: engine ?? named ?? auto,
     opens: {
       ...rest,
-      run_id: rest.run_id ?? meta.run_id ?? runIdOf(dir, attempt.within),
+      run_id: rest.run_id ?? meta.run_id ?? runIdOf(dir, attempt),
       attempt: attempt.number,
       dir: meta.cwd,
     },
@@ -109,7 +109,7 @@ export function opening(
  * What is known about an attempt that is over. Ours are written whole or not at all, so one that is there but cannot be read was
  * damaged: without the exit code that it held, a failed run would look like a good one.
  */
-export function metaOf(attempt: Attempt): Partial<Meta> {
+export function endedMeta(attempt: Attempt): Partial<Meta> {
   const { meta: path, within } = attempt
   const meta = readMeta(path, within)
   if (meta || path === undefined) return meta ?? {}
@@ -125,10 +125,14 @@ function engineNamed(name: string | undefined): Profile | undefined {
   return engines[name as keyof typeof engines]
 }
 
-/** The id of the run in this directory: what its events say, else the name of the directory. */
-function runIdOf(dir: string, within: string | undefined): string {
+/** The id of the run in this directory: what its events or other attempts say, else the name of the directory. */
+function runIdOf(dir: string, { within, alone }: Attempt): string {
   const known = firstRunId(join(dir, EVENTS_FILE), within)
   if (known !== undefined) return known
+  for (const { meta } of alone ? [] : listAttempts(dir, within)) {
+    const said = readMeta(meta, within)?.run_id
+    if (said !== undefined) return said
+  }
   const path = resolve(dir)
   const name = basename(path) === '.audit' ? basename(dirname(path)) : basename(path)
   return name || 'run'

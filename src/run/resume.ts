@@ -8,7 +8,7 @@ import { isSameProcess } from '../sinks/lock.ts'
 import { type Attempt, fileNames, listAttempts } from './audit.ts'
 import { chunkLine } from './chunk-log.ts'
 import { type Meta, readJson, writeMeta } from './meta.ts'
-import { metaOf, type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
+import { endedMeta, type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
 import { timedEvents } from './timed.ts'
 
 /** What a resume found to do. */
@@ -48,7 +48,7 @@ export async function resumeInto(
   const { signal, wait = true, ...reading } = options
   const attempts = listAttempts(dir)
   const open = attempts.filter((attempt) => {
-    const { complete } = metaOf(attempt)
+    const { complete } = endedMeta(attempt)
     // What a meta calls complete may have lost its events since.
     return complete === false || (complete === true && !book.ended.has(attempt.number))
   })
@@ -66,7 +66,7 @@ async function complete(
   book: Journal,
   options: RecordedOptions,
 ): Promise<number> {
-  const meta = metaOf(attempt)
+  const meta = endedMeta(attempt)
   const started = startOf(attempt, meta)
   const chunks = openLines(attempt.chunks ?? join(dir, fileNames(attempt.number).chunks))
   let added = 0
@@ -121,7 +121,7 @@ const QUIET_MS = 1000
 
 /** Waits until the process of a lost attempt and its recorders are gone: they may still be writing. */
 async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undefined): Promise<void> {
-  const meta = metaOf(attempt)
+  const meta = endedMeta(attempt)
   const { pid, ended_at } = meta
   if (ended_at !== undefined) return
   for (let first = true; lives(attempt, meta); first = false) {

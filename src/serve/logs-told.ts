@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
 import { type Attempt, channels } from '../run/audit.ts'
 import { fingerprint } from './fingerprint.ts'
 import { readLogs } from './read-logs.ts'
@@ -41,6 +42,8 @@ export function logsTold(root: string, signal: AbortSignal): LogsTold {
     for (const [dir, { print, large }] of queue) {
       if (signal.aborted) return
       learn(dir, print, await read(dir, large))
+      // A short log is read in one turn of the event loop, and so would be ten thousand of them.
+      await setImmediate()
     }
   }
   const read = async (dir: string, large: boolean): Promise<Told | undefined> => {
