@@ -11,7 +11,7 @@ export interface LogsTold {
   of(dir: string, attempts: readonly Attempt[]): Told | undefined
   /** The logs with this fingerprint were read elsewhere, and say this. */
   learn(dir: string, print: string, told: Told | undefined): void
-  /** Waits until all that was asked for is read, or so many milliseconds. True if more is known than before. */
+  /** Waits until all that was asked for is read, or so many milliseconds. True if it is, and more is known than before. */
   settled(ms: number): Promise<boolean>
 }
 
@@ -97,7 +97,7 @@ export function logsTold(root: string, signal: AbortSignal): LogsTold {
       })
       while (reading && performance.now() < until) await Promise.race([reading, late])
       clearTimeout(timer)
-      return learned > before
+      return learned > before && reading === undefined
     },
   }
 }
