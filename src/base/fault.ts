@@ -59,7 +59,7 @@ export const codes = {
   // What sinks, runs and the server can fail with.
   JOURNAL_LOCKED: 'another process writes this journal',
   JOURNAL_FAILED: 'the journal cannot be written',
-  JOURNAL_MISMATCH: 'the journal holds other events than the ones that arrive',
+  JOURNAL_MISMATCH: 'the journal is damaged, or holds other events than the ones that arrive',
   SSE_FIELD: 'an SSE id or event name has a CR, LF or NUL in it',
   SPAWN_FAILED: 'the command cannot be started',
   PTY_MISSING: 'the optional package for pseudo-terminals is not installed',

@@ -12,6 +12,8 @@ export interface Attempt {
   readonly chunks?: string
   readonly meta?: string
   readonly fsDiff?: string
+  /** The real path of a directory that every file of it must lie in, if there is one. */
+  readonly within?: string
   /** It is a single log: what else stands beside it does not belong to it. */
   readonly alone?: true
 }
@@ -41,12 +43,12 @@ const kinds = new Map([
 
 /**
  * Finds the attempts in an audit directory, in order. A name without a number counts as attempt 1. Links
- * and anything else that is not a plain file are not looked at.
+ * and anything else that is not a plain file are not looked at. Their readers refuse files that do not lie `within` a directory.
  *
  * @example
  * listAttempts('.audit') // [{ number: 1, logs: { stdout: '.audit/stdout.1.log' }, meta: '.audit/meta.1.json' }]
  */
-export function listAttempts(dir: string): Attempt[] {
+export function listAttempts(dir: string, within?: string): Attempt[] {
   const found = new Map<number, { logs: Partial<Record<Channel, string>>; [kind: string]: unknown }>()
   for (const entry of entriesOf(dir)) {
     const match = /^([a-z-]+)(?:\.(\d{1,9}))?\.(log|jsonl?)$/.exec(entry.name)
@@ -60,7 +62,7 @@ export function listAttempts(dir: string): Attempt[] {
     else files[kind] = path
   }
   return [...found]
-    .map(([number, files]) => ({ number, ...files }))
+    .map(([number, files]) => ({ number, ...files, ...(within === undefined ? {} : { within }) }))
     .filter((attempt) => channels.some((channel) => attempt.logs[channel] !== undefined))
     .sort((a, b) => a.number - b.number)
 }
@@ -96,9 +98,9 @@ export function pinned(dir: string): () => void {
 }
 
 /** Opens a log that was found; it may be gone or something else by now. */
-export function openLog(path: string): number {
+export function openLog(path: string, within?: string): number {
   try {
-    return openPlain(path)
+    return openPlain(path, fs.constants.O_RDONLY, undefined, within)
   } catch (error) {
     throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
   }

@@ -37,9 +37,9 @@ export function parseChunkLine(line: string): Read | undefined {
 }
 
 /** The reads of a chunk log that is complete, line by line; a torn last line is left out. */
-export function* readChunkLog(path: string | undefined): Generator<Read> {
+export function* readChunkLog(path: string | undefined, within?: string): Generator<Read> {
   if (path === undefined) return
-  const fd = openLog(path)
+  const fd = openLog(path, within)
   try {
     const block = Buffer.allocUnsafe(64 * 1024)
     let rest = ''

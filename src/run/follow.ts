@@ -8,7 +8,7 @@ import { isLocked } from '../sinks/lock.ts'
 import { type Attempt, channels, fileNames } from './audit.ts'
 import { growing } from './growing.ts'
 import { type Meta, readMeta } from './meta.ts'
-import { exitOf, opening, type RecordedOptions, startOf } from './read-attempt.ts'
+import { endedMeta, exitOf, opening, type RecordedOptions, startOf } from './read-attempt.ts'
 import { isDraining, lives, RECORDER_MS } from './resume.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 import { Waker } from './waker.ts'
@@ -19,6 +19,8 @@ export interface FollowOptions extends RecordedOptions {
   readonly list: () => readonly Attempt[]
   /** Following ends when this is destroyed. */
   readonly until: { readonly destroyed: boolean; once(event: 'close', then: () => void): unknown }
+  /** Whether somebody still writes, where the caller knows better than the files tell. */
+  readonly going?: (() => boolean) | undefined
 }
 
 /** Where no watcher wakes us, the directory is looked at so often. */
@@ -26,11 +28,11 @@ const POLL_MS = 100
 
 /**
  * Reads an audit directory while it is being written. It is over when the last attempt is, and nobody
- * holds the directory any more; without a `meta.N.json` that tells, only the reader ends it. The first attempt, or
+ * holds the directory any more; without a `meta.N.json` that tells, only the reader or `going` ends it. The first attempt, or
  * the one that is wanted, is waited for.
  */
 export async function* follow(dir: string, options: FollowOptions): AsyncGenerator<TimedChunk | Opening> {
-  const { attempt: wanted, list, until, ...reading } = options
+  const { attempt: wanted, list, until, going, ...reading } = options
   const waker = new Waker(POLL_MS)
   waker.watch(dir)
   until.once('close', waker.wake)
@@ -55,7 +57,7 @@ export async function* follow(dir: string, options: FollowOptions): AsyncGenerat
 async function* followAttempt(
   dir: string,
   attempt: Attempt,
-  { reading, list, until }: FollowOptions & { readonly reading: RecordedOptions },
+  { reading, list, until, going }: FollowOptions & { readonly reading: RecordedOptions },
   waker: Waker,
 ): AsyncGenerator<TimedChunk | Opening> {
   for (const path of Object.values(attempt.logs)) waker.watch(path)
@@ -69,7 +71,8 @@ async function* followAttempt(
       chunk: { channel: present[0] ?? 'stdout', bytes: Buffer.alloc(0), channels: present },
       time: started,
     }
-    const reader = growing(() => list().find(({ number }) => number === attempt.number) ?? attempt)
+    const find = () => list().find(({ number }) => number === attempt.number)
+    const reader = growing(() => find() ?? attempt)
     let time = started
     let last = false
     try {
@@ -84,12 +87,13 @@ async function* followAttempt(
         }
         const { ended_at, duration_ms = 0 } = meta()
         if (last) {
-          const exit = exitOf(meta())
+          const { meta: path } = find() ?? attempt
+          const exit = exitOf(attempt.alone ? {} : endedMeta({ ...attempt, ...(path && { meta: path }) }))
           if (exit) yield { chunk: exit, time: Math.max(time, started + (duration_ms ?? 0)) }
           return
         }
         // Once more after the end was seen, for what was written just before it, and what was never noted.
-        last = typeof ended_at === 'string' || isLost(attempt, meta())
+        last = typeof ended_at === 'string' || isLost(attempt, meta()) || going?.() === false
         if (!last) await waker.sleep()
       }
     } finally {
@@ -100,7 +104,7 @@ async function* followAttempt(
 
 function metaOf(dir: string, attempt: Attempt): Partial<Meta> {
   if (attempt.alone) return {}
-  return readMeta(attempt.meta ?? join(dir, fileNames(attempt.number).meta)) ?? {}
+  return readMeta(attempt.meta ?? join(dir, fileNames(attempt.number).meta), attempt.within) ?? {}
 }
 
 /**

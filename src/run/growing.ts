@@ -32,8 +32,8 @@ export function growing(find: () => Attempt): Growing {
   return {
     read(over) {
       if (!chosen) {
-        const { chunks } = find()
-        if (chunks !== undefined) chosen = tailChunks(find, chunks)
+        const { chunks, within } = find()
+        if (chunks !== undefined) chosen = tailChunks(find, chunks, within)
       }
       if (chosen) return chosen.read(over)
       const portion = logs.read(over)
@@ -63,10 +63,10 @@ function tailLogs(find: () => Attempt): Growing {
     read() {
       const portion = next()
       if (portion) return portion
-      const { logs } = find()
+      const { logs, within } = find()
       for (const channel of channels) {
         const path = logs[channel]
-        if (path !== undefined && !tails.has(channel)) tails.set(channel, new Tail(path))
+        if (path !== undefined && !tails.has(channel)) tails.set(channel, new Tail(path, within))
       }
       return next()
     },
@@ -81,8 +81,8 @@ const BLOCK = 64 * 1024
 const MAX_LINE = 1024
 
 /** The chunks as they are noted: their bytes stand in the logs before the note is written. */
-function tailChunks(find: () => Attempt, path: string): Growing {
-  const tail = new Tail(path)
+function tailChunks(find: () => Attempt, path: string, within: string | undefined): Growing {
+  const tail = new Tail(path, within)
   const logs = new Map<Channel, { readonly fd: number; done: number }>()
   /** The start of a line whose end has not come. */
   let rest = ''
@@ -100,7 +100,7 @@ function tailChunks(find: () => Attempt, path: string): Growing {
     if (known) return known
     const path = find().logs[channel]
     if (path === undefined) return undefined
-    const log = { fd: openLog(path), done: 0 }
+    const log = { fd: openLog(path, within), done: 0 }
     logs.set(channel, log)
     return log
   }

@@ -84,10 +84,10 @@ function isNote(value: unknown): value is Note {
 const MAX_JSON = 4 << 20
 
 /** A JSON file that may be missing, broken or anything: undefined then. */
-export function readJson(path: string | undefined): Record<string, unknown> | undefined {
+export function readJson(path: string | undefined, within?: string): Record<string, unknown> | undefined {
   if (path === undefined) return undefined
   try {
-    const value: unknown = JSON.parse(readPlain(path, MAX_JSON))
+    const value: unknown = JSON.parse(readPlain(path, MAX_JSON, within))
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : undefined
@@ -110,8 +110,8 @@ export function isSpan(value: unknown): value is number {
  * Reads `meta.N.json`, ours or one that another recorder wrote: whatever is missing or of another type is
  * left out. A negative exit code means a signal, as in Python.
  */
-export function readMeta(path: string | undefined): Partial<Meta> | undefined {
-  const found = readJson(path)
+export function readMeta(path: string | undefined, within?: string): Partial<Meta> | undefined {
+  const found = readJson(path, within)
   if (!found) return undefined
   const text = (key: string) => (typeof found[key] === 'string' ? { [key]: found[key] } : {})
   const number = (key: string) => (isCount(found[key]) ? { [key]: found[key] } : {})

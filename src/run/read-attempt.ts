@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { Fault, quote } from '../base/fault.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines.ts'
 import type { EventOptions } from '../events/events.ts'
@@ -7,7 +8,7 @@ import type { Picker, Profile } from '../events/profile.ts'
 import type { Channel, Chunk } from '../frames/chunk.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
 import { openPlain } from '../sinks/plain-file.ts'
-import { type Attempt, channels, fileNames, openLog } from './audit.ts'
+import { type Attempt, channels, fileNames, listAttempts, openLog } from './audit.ts'
 import { type Read, readChunkLog } from './chunk-log.ts'
 import type { FsDiff } from './fs-diff.ts'
 import { type Meta, readJson, readMeta, stopRequest } from './meta.ts'
@@ -21,6 +22,7 @@ export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' 
   readonly custom?: Profile | Picker | undefined
 }
 
+const LF = 10
 const BLOCK = 64 * 1024
 
 /**
@@ -36,7 +38,7 @@ export function* readAttempt(
   options: RecordedOptions = {},
   found?: (channel: Channel, from: number, length: number) => number,
 ): Generator<TimedChunk | Opening> {
-  const meta = readMeta(attempt.meta) ?? {}
+  const meta = endedMeta(attempt)
   const started = startOf(attempt, meta)
   yield opening(dir, attempt, meta, options)
 
@@ -44,14 +46,14 @@ export function* readAttempt(
   try {
     for (const channel of channels) {
       const path = attempt.logs[channel]
-      if (path !== undefined) logs.set(channel, openLog(path))
+      if (path !== undefined) logs.set(channel, openLog(path, attempt.within))
     }
     const present = [...logs.keys()]
     const first: Chunk = { channel: present[0] ?? 'stdout', bytes: Buffer.alloc(0), channels: present }
     let time = started
     yield { chunk: first, time }
     const done = new Map<Channel, number>(present.map((channel) => [channel, 0]))
-    for (const read of readChunkLog(attempt.chunks)) {
+    for (const read of readChunkLog(attempt.chunks, attempt.within)) {
       if (done.get(read.channel) !== read.from) break
       time = started + read.ms
       const covered = yield* bytesOf(logs.get(read.channel)!, read, time)
@@ -93,15 +95,31 @@ export function opening(
       doneMarker: rest.doneMarker ?? meta.reading?.done_marker,
       maxFrame: rest.maxFrame ?? meta.reading?.max_frame,
       window: rest.window ?? meta.reading?.window,
-      run_id: rest.run_id ?? meta.run_id ?? runIdOf(dir),
+      run_id: rest.run_id ?? meta.run_id ?? runIdOf(dir, attempt),
       attempt: attempt.number,
       dir: meta.cwd,
     },
     // It may not be there yet: a run that goes on has none.
     fsDiff: () =>
-      attempt.alone ? undefined : readFsDiff(attempt.fsDiff ?? join(dir, fileNames(attempt.number).fsDiff)),
+      attempt.alone
+        ? undefined
+        : readFsDiff(attempt.fsDiff ?? join(dir, fileNames(attempt.number).fsDiff), attempt.within),
     time: startOf(attempt, meta),
   }
+}
+
+/**
+ * What is known about an attempt that is over. Ours are written whole or not at all, so one that is there but cannot be read was
+ * damaged: without the exit code that it held, a failed run would look like a good one.
+ */
+export function endedMeta(attempt: Attempt): Partial<Meta> {
+  const { meta: path, within } = attempt
+  const meta = readMeta(path, within)
+  if (meta || path === undefined) return meta ?? {}
+  throw new Fault(
+    'NOT_AN_AUDIT',
+    `${quote(path, 200)} is damaged, so how the attempt ended is not known; remove it to read the logs without it`,
+  )
 }
 
 /** The engine of that name, if there is one. */
@@ -110,10 +128,14 @@ function engineNamed(name: string | undefined): Profile | undefined {
   return engines[name as keyof typeof engines]
 }
 
-/** The id of the run in this directory: what its events say, else the name of the directory. */
-function runIdOf(dir: string): string {
-  const known = firstRunId(join(dir, EVENTS_FILE))
+/** The id of the run in this directory: what its events or other attempts say, else the name of the directory. */
+function runIdOf(dir: string, { within, alone }: Attempt): string {
+  const known = firstRunId(join(dir, EVENTS_FILE), within)
   if (known !== undefined) return known
+  for (const { meta } of alone ? [] : listAttempts(dir, within)) {
+    const said = readMeta(meta, within)?.run_id
+    if (said !== undefined) return said
+  }
   const path = resolve(dir)
   const name = basename(path) === '.audit' ? basename(dirname(path)) : basename(path)
   return name || 'run'
@@ -149,8 +171,8 @@ export function readBlock(fd: number, from: number, length: number): Buffer {
   return block.subarray(0, fs.readSync(fd, block, 0, length, from))
 }
 
-function readFsDiff(path: string | undefined): FsDiff | undefined {
-  const found = readJson(path)
+function readFsDiff(path: string | undefined, within: string | undefined): FsDiff | undefined {
+  const found = readJson(path, within)
   if (!found) return undefined
   const list = (key: string) => {
     const paths = found[key]
@@ -160,17 +182,28 @@ function readFsDiff(path: string | undefined): FsDiff | undefined {
   return { created, modified, deleted, outside: list('outside') }
 }
 
-function firstRunId(path: string): string | undefined {
+function firstRunId(path: string, within: string | undefined): string | undefined {
   try {
-    const fd = openPlain(path)
+    const fd = openPlain(path, fs.constants.O_RDONLY, undefined, within)
     try {
-      const head = readBlock(fd, 0, BLOCK).toString()
-      const id: unknown = JSON.parse(head.slice(0, head.indexOf('\n'))).run_id
+      const id: unknown = JSON.parse(firstLine(fd) ?? '').run_id
       return typeof id === 'string' ? id : undefined
     } finally {
       fs.closeSync(fd)
     }
   } catch {
     return undefined
+  }
+}
+
+/** A first line that is longer than this is not read. */
+const MAX_LINE = 64 << 20
+
+function firstLine(fd: number): string | undefined {
+  for (let size = BLOCK; ; size *= 4) {
+    const head = readBlock(fd, 0, size)
+    const end = head.indexOf(LF)
+    if (end >= 0) return head.toString('utf8', 0, end)
+    if (head.length < size || size >= MAX_LINE) return undefined
   }
 }

@@ -17,8 +17,13 @@ export interface ReplayOptions extends RecordedOptions {
   readonly attempt?: number | undefined
   /** `'real'` keeps the recorded pauses, `'full'` does not wait. @default 'full' */
   readonly speed?: 'full' | 'real' | undefined
-  /** Go on while the directory is being written, until the run is over. @default false */
-  readonly follow?: boolean | undefined
+  /**
+   * Go on while the directory is being written, until the run is over. A function is asked when there is nothing new whether
+   * somebody still writes; its no ends the replay too. @default false
+   */
+  readonly follow?: boolean | (() => boolean) | undefined
+  /** The real path of a directory: a file that does not really lie in it is not read. @default any file is read */
+  readonly within?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -33,12 +38,13 @@ export interface ReplayOptions extends RecordedOptions {
  * for await (const event of replay('.audit/latest')) console.log(event.type)
  */
 export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
-  const { attempt, speed = 'full', follow: following = false, signal, ...reading } = options
+  const { attempt, speed = 'full', follow: following = false, within, signal, ...reading } = options
   const stage = following ? onceOver(timedEvents) : timedEvents
   const made = flow(stage, { signal, intake: timedIntake })
-  const { dir, list } = find(path)
+  const { dir, list } = find(path, within)
+  const going = typeof following === 'function' ? following : undefined
   const items = following
-    ? follow(dir, { ...reading, attempt, list, until: made })
+    ? follow(dir, { ...reading, attempt, list, until: made, going })
     : recorded(path, { dir, list }, attempt, reading)
   void feed(speed === 'real' && !following ? paced(items, made) : items, made)
   return made
@@ -77,7 +83,7 @@ async function* paced(items: AsyncIterable<TimedChunk | Opening>, until: { destr
 }
 
 /** Where the attempts are: in a directory, or a single log that counts as one. */
-function find(path: string): { dir: string; list: () => Attempt[] } {
+function find(path: string, within: string | undefined): { dir: string; list: () => Attempt[] } {
   let log: string | undefined
   try {
     // It was named by the user, who may name it by a link; below, no link is followed.
@@ -87,7 +93,7 @@ function find(path: string): { dir: string; list: () => Attempt[] } {
   }
   if (log === undefined) {
     const dir = fixedDir(path)
-    return { dir, list: () => listAttempts(dir) }
+    return { dir, list: () => listAttempts(dir, within) }
   }
   const name = basename(path)
   const channel = name.startsWith('stderr') ? 'stderr' : name.startsWith('pty') ? 'pty' : 'stdout'

@@ -9,8 +9,8 @@ import { isSameProcess } from '../sinks/lock.ts'
 import { type Attempt, fileNames, listAttempts } from './audit.ts'
 import { fixedDir } from './audit-dir.ts'
 import { chunkLine } from './chunk-log.ts'
-import { type Meta, readJson, readMeta, writeMeta } from './meta.ts'
-import { type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
+import { type Meta, readJson, writeMeta } from './meta.ts'
+import { endedMeta, type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
 import { timedEvents } from './timed.ts'
 
 /** What a resume found to do. */
@@ -24,7 +24,7 @@ export interface Resumed {
 /**
  * Completes `events.jsonl` after a crash of the recorder: reads the raw logs again, checks that the events that
  * are there are the same, and adds the missing ones. Nothing is added twice; a directory that is complete
- * is left as it is. If the agent itself is still running, this waits for it.
+ * is left as it is. A journal that is damaged is refused with JOURNAL_MISMATCH; once it is moved away, this makes it again. If the agent itself is still running, this waits for it.
  *
  * @example
  * const { added } = await resume('.audit/latest')
@@ -50,7 +50,11 @@ export async function resumeInto(
 ): Promise<Resumed> {
   const { signal, wait = true, ...reading } = options
   const attempts = listAttempts(dir)
-  const open = attempts.filter((attempt) => readMeta(attempt.meta)?.complete === false)
+  const open = attempts.filter((attempt) => {
+    const { complete } = endedMeta(attempt)
+    // What a meta calls complete may have lost its events since.
+    return complete === false || (complete === true && !book.ended.has(attempt.number))
+  })
   let added = 0
   for (const attempt of open) {
     await gone(attempt, wait, signal)
@@ -65,7 +69,7 @@ async function complete(
   book: Journal,
   options: RecordedOptions,
 ): Promise<number> {
-  const meta = readMeta(attempt.meta)!
+  const meta = endedMeta(attempt)
   const started = startOf(attempt, meta)
   const chunks = openLines(attempt.chunks ?? join(dir, fileNames(attempt.number).chunks))
   let added = 0
@@ -123,7 +127,7 @@ const QUIET_MS = 1000
 
 /** Waits until the process of a lost attempt and its recorders are gone: they may still be writing. */
 async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undefined): Promise<void> {
-  const meta = readMeta(attempt.meta) ?? {}
+  const meta = endedMeta(attempt)
   const { pid, ended_at } = meta
   if (ended_at !== undefined) return
   for (let first = true; lives(attempt, meta); first = false) {

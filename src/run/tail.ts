@@ -21,12 +21,14 @@ export interface Piece {
  */
 export class Tail {
   readonly path: string
+  readonly #within: string | undefined
   #fd: number | undefined
   readonly #mark = new Mark(MARK_SIZE)
   #restarted = false
 
-  constructor(path: string) {
+  constructor(path: string, within?: string) {
     this.path = path
+    this.#within = within
   }
 
   /** The next bytes, or undefined if there are none now. */
@@ -51,7 +53,7 @@ export class Tail {
 
   #open(): boolean {
     try {
-      this.#fd = openPlain(this.path)
+      this.#fd = openPlain(this.path, fs.constants.O_RDONLY, undefined, this.#within)
       return true
     } catch {
       return false

@@ -1,52 +1,95 @@
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Fault } from '../base/fault.ts'
+import type { Event } from '../events/event.ts'
 import { listAttempts } from '../run/audit.ts'
-import { replay } from '../run/replay.ts'
+import { diskFault } from '../sinks/disk-fault.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
+import type { Place } from '../sinks/journal-line.ts'
 import { jsonLine } from '../sinks/jsonl.ts'
+import { type LineFile, openLines } from '../sinks/line-file.ts'
+import { fingerprint } from './fingerprint.ts'
+import { readLogs } from './read-logs.ts'
 import { isRunning } from './runs.ts'
+import { type Told, toldBy } from './told.ts'
 
-/** Events that are made here because nobody wrote them. */
+/** Events that are made here because there is no journal of them. */
 export interface Derived {
   /** The journal that is being filled. */
   readonly path: string
   /** True when everything is in it. */
   readonly over: () => boolean
+  /** Why there is not everything in it, if so. */
+  readonly fault: () => Fault | undefined
+  /** How many bytes are in it. */
+  readonly size: () => number
+  /** The event that was added last. */
+  readonly last: () => Place | undefined
+  /** Whether the logs are still the ones that were read. */
+  readonly fresh: () => boolean
   close(): void
 }
 
 /**
  * Reads a run that has logs but no `events.jsonl`, and keeps its events in a folder of our own: nothing is
- * ever written into the served directory. A run that is still going on is followed.
+ * ever written into the served directory `root`. A run that is still going on is followed. `onOver` is told what the logs with this
+ * fingerprint say.
  */
-export function derive(dir: string): Derived {
+export function derive(
+  dir: string,
+  root: string,
+  onOver: (print: string, told: Told) => void = () => {},
+): Derived {
   const folder = fs.mkdtempSync(join(tmpdir(), 'sluice-serve-'))
   const path = join(folder, EVENTS_FILE)
-  let events: ReturnType<typeof replay>
-  let out: number
+  const list = () => listAttempts(dir, root)
+  const going = () => isRunning(dir, list())
+  const stop = new AbortController()
+  let print: string
+  let follow: boolean
+  let out: LineFile
   try {
-    events = replay(dir, { follow: isRunning(dir, listAttempts(dir)) })
-    out = fs.openSync(path, 'wx')
+    print = fingerprint(list())
+    follow = going()
+    out = openLines(path)
   } catch (error) {
     fs.rmSync(folder, { recursive: true, force: true })
     throw error
   }
   let over = false
-  const done = (async () => {
-    for await (const event of events) fs.writeSync(out, jsonLine(event))
-  })()
-    // A directory that vanished is a run that ended here.
-    .catch(() => {})
+  let size = 0
+  let last: Event | undefined
+  let fault: Fault | undefined
+  const fill = async () => {
+    const options = { follow: follow && going, within: root, signal: stop.signal }
+    for await (const event of readLogs(dir, options)) {
+      const line = jsonLine(event)
+      out.append(line)
+      size += Buffer.byteLength(line)
+      last = event
+    }
+    // Before the end they grew with us; a reading that was not a following was of the files as they were at its start.
+    if (follow) print = fingerprint(list())
+    if (last) onOver(print, toldBy(last))
+  }
+  const done = fill()
+    .catch((error: unknown) => {
+      if (!stop.signal.aborted) fault = Fault.is(error) ? error : diskFault('read', dir, error)
+    })
     .finally(() => {
       over = true
-      fs.closeSync(out)
+      out.close()
     })
   return {
     path,
     over: () => over,
+    fault: () => fault,
+    size: () => size,
+    last: () => last,
+    fresh: () => !over || print === fingerprint(list()),
     close() {
-      events.destroy()
+      stop.abort()
       void done.then(() => fs.rmSync(folder, { recursive: true, force: true }))
     },
   }

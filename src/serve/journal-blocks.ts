@@ -1,6 +1,8 @@
 import fs from 'node:fs'
+import type { Fault } from '../base/fault.ts'
 import type { Event } from '../events/event.ts'
 import { Mark } from '../run/mark.ts'
+import { damagedJournal, journalLine, NO_EVENT, outOfOrder, type Place } from '../sinks/journal-line.ts'
 import { openPlain } from '../sinks/plain-file.ts'
 import { sseRecord } from '../sinks/sse.ts'
 
@@ -9,6 +11,10 @@ export interface Block {
   readonly bytes: Buffer
   /** Where the next one begins. */
   readonly next: number
+  /** The last event in it; undefined if what stands before `next` was left out. */
+  readonly last: Place | undefined
+  /** The journal is damaged here: nothing behind it is sent. */
+  readonly fault?: Fault
 }
 
 /** Whole lines of the journal; none where a line is passed over. */
@@ -44,6 +50,7 @@ const MARK_SIZE = 4096
  */
 export class Feed {
   readonly #path: string
+  readonly #within: string | undefined
   #fd: number | undefined
   readonly #blocks = new Map<number, Block>()
   #cached = 0
@@ -55,25 +62,33 @@ export class Feed {
   readonly #inside = new Set<number>()
   /** The furthest place that was read. */
   readonly #mark = new Mark(MARK_SIZE)
+  /** A line that is no event, and up to where none was found behind it: so far it is a torn tail. */
+  #torn: { readonly at: number; searched: number } | undefined
   /** Counts the times the file was truncated or replaced. */
   generation = 0
   readonly #waiting = new Set<() => void>()
   #watcher: fs.FSWatcher | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(path: string) {
+  /** `within` is the real path of the directory that the journal must really lie in. */
+  constructor(path: string, within?: string) {
     this.#path = path
+    this.#within = within
   }
 
-  /** The block that begins at this place, or undefined if there is no whole line there yet. */
-  read(at: number): Block | undefined {
+  /**
+   * The block that begins at this place, right after the event `last` if that is known, or undefined if there is no whole line
+   * there yet. A block ends before a line that cannot follow; the block that begins there carries the fault.
+   */
+  read(at: number, last?: Place): Block | undefined {
     this.#check()
     if (this.#fd === undefined) return undefined
     const cached = this.#blocks.get(at)
     if (cached) return cached
     const stretch = this.#stretch(at)
     if (!stretch) return undefined
-    const block = { bytes: Buffer.from(spell(stretch.lines)), next: stretch.next }
+    const block = this.#spell(at, last, stretch)
+    if (!block) return undefined
     this.#blocks.set(at, block)
     this.#cached += block.bytes.length + BLOCK_COST
     for (const [place, old] of this.#blocks) {
@@ -143,10 +158,11 @@ export class Feed {
       this.#marks = []
       this.#marked = 0
       this.#inside.clear()
+      this.#torn = undefined
       this.#mark.reset()
     }
     try {
-      this.#fd = openPlain(this.#path)
+      this.#fd = openPlain(this.#path, fs.constants.O_RDONLY, undefined, this.#within)
     } catch {
       // It is not there, or is none.
     }
@@ -165,6 +181,43 @@ export class Feed {
       }
       at = next
     }
+  }
+
+  #spell(at: number, last: Place | undefined, { lines, next }: Stretch): Block | undefined {
+    let text = ''
+    let before = last
+    for (let from = 0; from < lines.length; ) {
+      const to = lines.indexOf(LF, from) + 1
+      const event = eventOf(lines.subarray(from, to))
+      const why = event ? before && outOfOrder(before, event) : NO_EVENT
+      if (event && why === undefined) {
+        text += event.spelled
+        before = event
+        from = to
+        continue
+      }
+      if (from > 0) return { bytes: Buffer.from(text), next: at + from, last: before }
+      if (!event && this.#isTorn(at, to)) return undefined
+      return {
+        bytes: NOTHING,
+        next: at,
+        last: before,
+        fault: damagedJournal(this.#path, at, why ?? NO_EVENT),
+      }
+    }
+    return { bytes: Buffer.from(text), next, last: lines.length > 0 ? before : undefined }
+  }
+
+  /** Whether no event stands behind this line, so that it is what a crash left, which the next writer cuts off. */
+  #isTorn(at: number, length: number): boolean {
+    if (this.#torn?.at !== at) this.#torn = { at, searched: at + length }
+    const torn = this.#torn
+    for (let next = this.#stretch(torn.searched); next; next = this.#stretch(torn.searched)) {
+      for (let from = 0; from < next.lines.length; from = next.lines.indexOf(LF, from) + 1)
+        if (eventOf(next.lines.subarray(from))) return false
+      torn.searched = next.next
+    }
+    return true
   }
 
   /** Whole lines from this place on: about 64 KiB of them, or one that is longer. */
@@ -241,31 +294,18 @@ function order(attempt: number, seq: number, otherAttempt: number, otherSeq: num
   return attempt - otherAttempt || seq - otherSeq
 }
 
-function spell(lines: Buffer): string {
-  let text = ''
-  for (let from = 0; from < lines.length; ) {
-    const to = lines.indexOf(LF, from) + 1
-    const event = eventOf(lines.subarray(from, to))
-    // A line that is no event, or whose id could forge a message, is left out: the journal is not ours alone.
-    if (event) text += event.spelled
-    from = to
-  }
-  return text
-}
-
-/** The first line as an event, and how it is spelled; undefined if it is none. */
-function eventOf(
-  lines: Buffer,
-): { run_id: string; attempt_number: number; seq: number; spelled: string } | undefined {
+/**
+ * The first line as an event, and how it is spelled; undefined if it is none. One whose id could forge a message is none: the
+ * journal is not ours alone.
+ */
+function eventOf(lines: Buffer): (Place & { spelled: string }) | undefined {
   const end = lines.indexOf(LF)
   if (end < 0) return undefined
   try {
-    // The cast is the door: what is used is checked by use.
-    const event = JSON.parse(lines.toString('utf8', 0, end)) as Event
-    const { run_id, attempt_number, seq } = event
-    if (typeof run_id !== 'string' || !Number.isSafeInteger(seq) || !Number.isSafeInteger(attempt_number))
-      return undefined
-    return { run_id, attempt_number, seq, spelled: sseRecord(event) }
+    const event: unknown = JSON.parse(lines.toString('utf8', 0, end))
+    const place = journalLine(event)
+    // The cast is the door: it has what every event has, and the rest goes on as it is.
+    return place && { ...place, spelled: sseRecord(event as Event) }
   } catch {
     return undefined
   }

@@ -1,4 +1,7 @@
-/** Keeps an answer for a while. */
+/** An answer is kept so many times as long as it took. */
+const PATIENCE = 4
+
+/** Keeps an answer for a while, and longer if it was dear: what takes a second may not be asked all the time. */
 export interface Memo<T> {
   (): T
   /** Asks again, however young the answer is. */
@@ -7,11 +10,15 @@ export interface Memo<T> {
 
 export function memo<T>(ms: number, ask: () => T): Memo<T> {
   let at = Number.NEGATIVE_INFINITY
+  let cost = 0
   let answer: T
   const fresh = () => {
+    const began = performance.now()
     answer = ask()
     at = performance.now()
+    cost = at - began
     return answer
   }
-  return Object.assign(() => (performance.now() - at < ms ? answer : fresh()), { fresh })
+  const young = () => performance.now() - at < Math.max(ms, cost * PATIENCE)
+  return Object.assign(() => (young() ? answer : fresh()), { fresh })
 }

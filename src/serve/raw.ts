@@ -8,16 +8,18 @@ import { refuse } from './refuse.ts'
 
 /**
  * Answers with the bytes `[from, to)` of a raw log, as they are: never as something a browser would show or run. `attempt`
- * chooses the attempt (the last one without it); `x-total-bytes` says how many there are.
+ * chooses the attempt (the last one without it); `x-total-bytes` says how many there are. A log that does not really lie in the
+ * served directory `root` is none.
  */
 export function sendRaw(
   response: ServerResponse,
   dir: string,
+  root: string,
   channel: Channel,
   query: URLSearchParams,
 ): void {
   const wanted = numberIn(query, 'attempt')
-  const attempts = listAttempts(dir).filter((attempt) => attempt.logs[channel] !== undefined)
+  const attempts = listAttempts(dir, root).filter((attempt) => attempt.logs[channel] !== undefined)
   const attempt = wanted === undefined ? attempts.at(-1) : attempts.find((found) => found.number === wanted)
   const path = attempt?.logs[channel]
   if (path === undefined) {
@@ -26,7 +28,7 @@ export function sendRaw(
   }
   let fd: number
   try {
-    fd = openPlain(path)
+    fd = openPlain(path, fs.constants.O_RDONLY, undefined, root)
   } catch {
     refuse(response, 404, 'the stream cannot be read')
     return

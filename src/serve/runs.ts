@@ -1,13 +1,16 @@
 import fs from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import type { EndState } from '../events/event.ts'
-import { type OutcomeEvidence, outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Attempt, channels, listAttempts } from '../run/audit.ts'
 import { type Meta, readMeta } from '../run/meta.ts'
 import { readBlock } from '../run/read-attempt.ts'
 import { EVENTS_FILE, LOCK_FILE } from '../sinks/journal.ts'
 import { isLocked, isSameProcess } from '../sinks/lock.ts'
-import { openPlain } from '../sinks/plain-file.ts'
+import { isInside, openPlain } from '../sinks/plain-file.ts'
+import { fileMark } from './fingerprint.ts'
+import type { LogsTold } from './logs-told.ts'
+import type { Told } from './told.ts'
 
 /** A run as `GET /runs` tells it. */
 interface RunInfo {
@@ -44,18 +47,26 @@ export interface FindOptions {
   readonly maxRuns?: number | undefined
   /** How many folders are looked into. @default 50000 */
   readonly maxFolders?: number | undefined
+  /** Who is asked about runs that have logs but no journal. @default nobody, so their end is unknown */
+  readonly logs?: LogsTold | undefined
+  /** What the journals said the last time. @default they are all read */
+  readonly tails?: Tails | undefined
 }
+
+/** What the ends of journals say, by path, as long as they do not change. */
+export type Tails = Map<string, { readonly mark: string; readonly told: Told | undefined }>
 
 const skipped = new Set(['node_modules', '.git'])
 /** A log without a meta that grew within this time counts as one that is being written. */
 const FRESH_MS = 10_000
 
 /**
- * Finds the runs under a directory, itself included: every folder that holds logs or events. Links are not followed.
- * The ones that are running come first, then the newest.
+ * Finds the runs under a directory, itself included: every folder that holds logs or events. Links are not followed, so a
+ * link `latest` beside the runs is not one more. The ones that are running come first, then the newest.
  */
 export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
-  const { maxDepth = 6, maxRuns = 5000, maxFolders = 50_000 } = options
+  const { maxDepth = 6, maxRuns = 5000, maxFolders = 50_000, tails } = options
+  const asked = new Set<string>()
   const found: FoundRun[] = []
   const folders: { path: string; depth: number }[] = [{ path: root, depth: 0 }]
   for (let seen = 0; folders.length > 0 && seen < maxFolders && found.length < maxRuns; seen++) {
@@ -68,8 +79,13 @@ export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
     }
     const journaled = entries.some((entry) => entry.name === EVENTS_FILE && entry.isFile())
     try {
-      const attempts = listAttempts(path)
-      if (journaled || attempts.length > 0) found.push({ dir: path, info: infoOf(root, path, attempts) })
+      const attempts = listAttempts(path, root)
+      if (journaled || attempts.length > 0) {
+        const info = infoOf(root, path, attempts, options)
+        asked.add(join(path, EVENTS_FILE))
+        // A folder may have become a link since it was seen: then all this is of somewhere else.
+        if (isInside(fs.realpathSync(path), root)) found.push({ dir: path, info })
+      }
     } catch {
       // It went away, or became something else, while it was looked at: the others are there all the same.
     }
@@ -80,6 +96,7 @@ export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
       }
     }
   }
+  for (const path of tails?.keys() ?? []) if (!asked.has(path)) tails!.delete(path)
   return found.sort((a, b) => rank(a.info) - rank(b.info) || newestFirst(a.info, b.info))
 }
 
@@ -91,11 +108,20 @@ function newestFirst(a: RunInfo, b: RunInfo): number {
   return (b.started_at ?? '').localeCompare(a.started_at ?? '') || a.id.localeCompare(b.id)
 }
 
-function infoOf(root: string, dir: string, attempts: readonly Attempt[]): RunInfo {
-  const first = readMeta(attempts[0]?.meta)
-  const last = readMeta(attempts.at(-1)?.meta)
-  const tail = lastEvents(join(dir, EVENTS_FILE))
+function infoOf(
+  root: string,
+  dir: string,
+  attempts: readonly Attempt[],
+  { logs, tails }: FindOptions,
+): RunInfo {
+  const last = readMeta(attempts.at(-1)?.meta, root)
+  const first = attempts.length > 1 ? readMeta(attempts[0]?.meta, root) : last
   const running = isRunning(dir, attempts)
+  const tail = hasJournal(dir)
+    ? tailOf(join(dir, EVENTS_FILE), root, tails)
+    : running
+      ? undefined
+      : logs?.of(dir, attempts)
   // The last attempt may have no event yet, or none that was kept.
   const stale = typeof tail?.attempt === 'number' && tail.attempt < (attempts.at(-1)?.number ?? 0)
   const end = running || stale ? undefined : tail?.completion
@@ -136,7 +162,7 @@ function endOf(meta: Partial<Meta> | undefined): string | null {
 export function isRunning(dir: string, attempts: readonly Attempt[]): boolean {
   if (isLocked(join(dir, LOCK_FILE))) return true
   const last = attempts.at(-1)
-  const meta = readMeta(last?.meta)
+  const meta = readMeta(last?.meta, last?.within)
   if (meta) {
     // Its recorder is gone, but it may go on by itself.
     return (
@@ -145,25 +171,33 @@ export function isRunning(dir: string, attempts: readonly Attempt[]): boolean {
       isSameProcess(meta.pid, meta.pid_started ?? null)
     )
   }
-  if (!last || fs.existsSync(join(dir, EVENTS_FILE))) return false
+  if (!last || hasJournal(dir)) return false
   return Object.values(last.logs).some((log) => Date.now() - mtimeOf(log) < FRESH_MS)
+}
+
+/** True if the run has a journal. An empty one that no recorder holds has nothing that its logs do not have. */
+export function hasJournal(dir: string): boolean {
+  const stat = fs.lstatSync(join(dir, EVENTS_FILE), { throwIfNoEntry: false })
+  return stat?.isFile() === true && (stat.size > 0 || isLocked(join(dir, LOCK_FILE)))
 }
 
 const TAIL = 64 * 1024
 
-/** What the end of the journal says. Whoever wrote it: only text is taken for text. */
-interface Told {
-  readonly run_id: string | undefined
-  readonly engine: string | undefined
-  readonly ts: string | undefined
-  readonly attempt: unknown
-  readonly completion?: (OutcomeEvidence & { readonly reason_code: string | undefined }) | undefined
+/** What the end of a journal says, read again only if it changed. */
+function tailOf(path: string, root: string, tails: Tails | undefined): Told | undefined {
+  const mark = fileMark(path)
+  const known = tails?.get(path)
+  if (known?.mark === mark) return known.told
+  const told = lastEvents(path, root)
+  tails?.set(path, { mark, told })
+  return told
 }
 
-function lastEvents(path: string): Told | undefined {
+/** Whoever wrote it: only text is taken for text. */
+function lastEvents(path: string, root: string): Told | undefined {
   let text: string
   try {
-    const fd = openPlain(path)
+    const fd = openPlain(path, fs.constants.O_RDONLY, undefined, root)
     try {
       text = readBlock(fd, Math.max(0, fs.fstatSync(fd).size - TAIL), TAIL).toString()
     } finally {
@@ -203,7 +237,7 @@ function textOf(value: unknown): string | undefined {
 
 function sizeOf(path: string): number {
   try {
-    return fs.statSync(path).size
+    return fs.lstatSync(path).size
   } catch {
     return 0
   }
@@ -211,7 +245,7 @@ function sizeOf(path: string): number {
 
 function mtimeOf(path: string): number {
   try {
-    return fs.statSync(path).mtimeMs
+    return fs.lstatSync(path).mtimeMs
   } catch {
     return 0
   }

@@ -2,18 +2,18 @@ import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
-import { join, resolve, sep } from 'node:path'
+import { resolve } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
-import { channels, listAttempts } from '../run/audit.ts'
+import { channels } from '../run/audit.ts'
 import { codeOf } from '../sinks/disk-fault.ts'
-import { EVENTS_FILE } from '../sinks/journal.ts'
-import { type Derived, derive } from './derive.ts'
-import { Feed } from './journal-blocks.ts'
+import { isInside } from '../sinks/plain-file.ts'
+import { feeds } from './feeds.ts'
+import { logsTold } from './logs-told.ts'
 import { memo } from './memo.ts'
 import { pageFiles } from './page.ts'
 import { sendRaw } from './raw.ts'
 import { refuse } from './refuse.ts'
-import { type FoundRun, findRuns, isRunning } from './runs.ts'
+import { type FoundRun, findRuns, type Tails } from './runs.ts'
 import { stream } from './stream.ts'
 
 export interface ServeOptions {
@@ -51,9 +51,10 @@ const security = {
   'cache-control': 'no-store',
 }
 const MAX_ID = 1024
-/** A walk over the directory is good for so long, and so is the word that a run is not over: many clients ask at once. */
+/** A walk over the directory is good for so long: many clients ask at once. */
 const LIST_MS = 500
-const OVER_MS = 50
+/** A list waits so long for logs that have no journal; what is not read by then, the next one has. */
+const LOGS_MS = 1000
 
 /**
  * Serves the runs under a directory: a page, their events over SSE, their raw bytes. Reads only; answers
@@ -69,11 +70,10 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const shut = new AbortController()
   // Every client listens to it.
   setMaxListeners(0, shut.signal)
-  const feeds = new Map<
-    string,
-    { feed: Feed; derived: Derived | undefined; over: () => boolean; users: number }
-  >()
-  const runs = memo(LIST_MS, () => findRuns(root))
+  const logs = logsTold(root, shut.signal)
+  const shared = feeds(root, logs)
+  const tails: Tails = new Map()
+  const runs = memo(LIST_MS, () => findRuns(root, { logs, tails }))
   let clients = 0
 
   const server = createServer({ keepAliveTimeout: 5000 }, (request, response) => {
@@ -99,19 +99,32 @@ export async function serve(options: ServeOptions): Promise<Served> {
     const file = pageFiles.get(pathname)
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
     if (pathname === '/healthz') return sendJson(response, { ok: true, clients })
-    if (pathname === '/runs')
+    if (pathname === '/runs') {
+      const found = await informed(runs)
       return sendJson(
         response,
-        runs().map((run) => run.info),
+        found.map((run) => run.info),
       )
+    }
     const [, place, id, what, name] = pathname.split('/')
     const run = place === 'runs' && id !== undefined ? findRun(id) : undefined
     if (!run) return refuse(response, 404, 'there is no such page or run')
-    if (what === undefined) return sendJson(response, run.info)
+    if (what === undefined) {
+      const found = await informed(() => findRun(id!))
+      return found ? sendJson(response, found.info) : refuse(response, 404, 'there is no such page or run')
+    }
     if (what === 'events' && name === undefined) return await sendEvents(request, response, run, searchParams)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
-    if (channel) return sendRaw(response, run.dir, channel, searchParams)
+    if (channel) return sendRaw(response, run.dir, root, channel, searchParams)
     return refuse(response, 404, 'a run has /events and /raw/stdout, /raw/stderr, /raw/pty')
+  }
+
+  /** What is found when logs without a journal have been read, if that does not take long. */
+  async function informed<T>(find: () => T): Promise<T> {
+    const found = find()
+    if (!(await logs.settled(LOGS_MS))) return found
+    runs.fresh()
+    return find()
   }
 
   /** Only what was found by walking can be asked for, so no path in a request reaches the disk. */
@@ -125,7 +138,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     }
     const named = (found: FoundRun) => found.info.id === id
     const run = runs().find(named) ?? runs.fresh().find(named)
-    return run && isInside(run.dir, root) ? run : undefined
+    return run && isInside(realPath(run.dir), root) ? run : undefined
   }
 
   async function sendEvents(
@@ -146,37 +159,14 @@ export async function serve(options: ServeOptions): Promise<Served> {
       return refuse(response, 503, 'too many clients')
     }
     // First what may fail: who cannot be served is no client.
-    const { feed, over } = share(run.dir)
+    const mine = shared.share(run.dir)
     clients++
     try {
-      await stream(request, response, { feed, over, after, heartbeat, maxStall, signal: shut.signal })
+      await stream(request, response, { ...mine, after, heartbeat, maxStall, signal: shut.signal })
     } finally {
       clients--
-      release(run.dir)
+      mine.release()
     }
-  }
-
-  /** All clients of a run share its feed; it is closed with the last of them. */
-  function share(dir: string) {
-    const known = feeds.get(dir)
-    if (known) {
-      known.users++
-      return known
-    }
-    const journal = join(dir, EVENTS_FILE)
-    const derived = fs.existsSync(journal) ? undefined : derive(dir)
-    const over = derived?.over ?? memo(OVER_MS, () => !isRunning(dir, listAttempts(dir)))
-    const made = { feed: new Feed(derived?.path ?? journal), derived, over, users: 1 }
-    feeds.set(dir, made)
-    return made
-  }
-
-  function release(dir: string): void {
-    const shared = feeds.get(dir)
-    if (!shared || --shared.users > 0) return
-    feeds.delete(dir)
-    shared.feed.close()
-    shared.derived?.close()
   }
 
   await listen(server, port, host)
@@ -190,6 +180,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
       const closed = new Promise((done) => server.close(done))
       server.closeAllConnections()
       await closed
+      shared.close()
     },
   }
 }
@@ -204,12 +195,11 @@ function realDir(dir: string): string {
   throw new Fault('BAD_OPTION', `${quote(dir, 200)} is not a directory; give the one that holds the runs`)
 }
 
-function isInside(path: string, root: string): boolean {
+function realPath(path: string): string | undefined {
   try {
-    const real = fs.realpathSync(path)
-    return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep)
+    return fs.realpathSync(path)
   } catch {
-    return false
+    return undefined
   }
 }
 

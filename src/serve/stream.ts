@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
+import type { Fault } from '../base/fault.ts'
+import type { Place } from '../sinks/journal-line.ts'
 import { HEARTBEAT, sseMessage } from '../sinks/sse.ts'
+import type { Shared } from './feeds.ts'
 import type { Feed } from './journal-blocks.ts'
 
-export interface StreamOptions {
-  readonly feed: Feed
-  /** True when nothing will be added any more. */
-  readonly over: () => boolean
+export interface StreamOptions extends Omit<Shared, 'release'> {
   /** The id the client saw last. */
   readonly after: string | undefined
   /** Milliseconds of silence after which a sign of life is sent. */
@@ -19,18 +19,23 @@ export interface StreamOptions {
 /**
  * Sends the events of a run to one client, from where it left off to the end of the run, at the pace of the
  * client. An id that is not of this run, or not there any more, is answered with `sluice.reset` and everything
- * from the start. A client that has all of a run that is over is told so with 204, at which browsers stop asking.
+ * from the start. A client that has all of a run that is over is told so with 204, at which browsers stop asking. Where the
+ * journal is damaged, or the logs cannot be read, `sluice.fault` says why it ends there.
  */
 export async function stream(
   request: IncomingMessage,
   response: ServerResponse,
   options: StreamOptions,
 ): Promise<void> {
-  const { feed, over, after, heartbeat, maxStall, signal } = options
-  const start = locate(feed, after)
-  if (start.reset === undefined && start.at > 0 && over() && !(await hasMore(feed, start.at))) {
-    response.writeHead(204).end()
-    return
+  const { feed, over, fault, heartbeat, maxStall, signal } = options
+  const start = await ready(options, response)
+  if (start.resumes && start.reset === undefined) {
+    const last = over()
+    const more = await hasMore(feed, start)
+    if (more === 'damaged' || (last && !more)) {
+      response.writeHead(204).end()
+      return
+    }
   }
   if (response.destroyed || signal.aborted) return
   request.socket.setKeepAlive(true, 30_000)
@@ -59,23 +64,36 @@ export async function stream(
 
   try {
     await send('retry: 1000\n\n')
-    let { at } = start
+    let { at, last } = start
     let { generation } = feed
+    // The client has an id to come back with.
+    let named = start.resumes && start.reset === undefined
+    const sendFault = (found: Fault) => send(faultMessage(found, !named))
     if (start.reset !== undefined) await send(resetMessage(start.reset))
     while (!leave.signal.aborted) {
       // Asked before the read: what was added in between is then seen by the next round.
-      const last = over()
-      const block = feed.read(at)
+      const ended = over()
+      const block = feed.read(at, last)
       if (feed.generation !== generation) {
         generation = feed.generation
         at = 0
+        last = undefined
+        named = false
         if (!(await send(resetMessage('gone')))) return
+      } else if (block?.fault) {
+        await sendFault(block.fault)
+        break
       } else if (block) {
         if (block.bytes.length === 0) await setImmediate()
         else if (!(await send(block.bytes))) return
         at = block.next
-      } else if (last) break
-      else await feed.more(leave.signal)
+        last = block.last
+        named ||= last !== undefined
+      } else if (ended) {
+        const why = fault()
+        if (why) await sendFault(why)
+        break
+      } else await feed.more(leave.signal)
     }
     response.end()
   } finally {
@@ -84,13 +102,52 @@ export async function stream(
   }
 }
 
-/** True if something for a client stands behind this place; lines that are left out are nothing. */
-async function hasMore(feed: Feed, at: number): Promise<boolean> {
-  for (let block = feed.read(at); block; block = feed.read(block.next)) {
+/** Where a client begins. */
+interface Start {
+  readonly at: number
+  /** The event before that place, if it is known. */
+  readonly last?: Place
+  readonly reset?: Reset
+  /** It has some of the run already. */
+  readonly resumes: boolean
+}
+
+/** Events that are being derived and do not grow for so long have come to the end of logs that somebody still writes. */
+const QUIET_MS = 1000
+
+/** Finds where a client begins. Events that are only being derived are waited for, until the one it saw last is there again. */
+async function ready(options: StreamOptions, response: ServerResponse): Promise<Start> {
+  const { feed, over, derived, signal } = options
+  let size = -1
+  let since = 0
+  for (;;) {
+    const ended = over()
+    const start = locate(options)
+    if (!derived || !start.resumes || ended || response.destroyed || signal.aborted) return start
+    if (start.reset === undefined && feed.read(start.at, start.last)) return start
+    if (derived.size() !== size) since = performance.now()
+    size = derived.size()
+    if (performance.now() - since > QUIET_MS) return start
+    await feed.more(signal)
+  }
+}
+
+/** Whether something for a client stands behind this place; lines that are left out are nothing. */
+async function hasMore(feed: Feed, start: Start): Promise<boolean | 'damaged'> {
+  let { last } = start
+  for (let block = feed.read(start.at, last); block; block = feed.read(block.next, last)) {
+    if (block.fault) return 'damaged'
     if (block.bytes.length > 0) return true
+    last = block.last
     await setImmediate()
   }
   return false
+}
+
+/** With an id for a client that has none: it would come back for everything again. */
+function faultMessage({ code, message }: Fault, withId: boolean): string {
+  const data = JSON.stringify({ code, message })
+  return sseMessage({ ...(withId ? { id: '0' } : {}), event: 'sluice.fault', data })
 }
 
 type Reset = 'foreign' | 'gone'
@@ -110,16 +167,20 @@ function resetMessage(reason: Reset): string {
 }
 
 /** Where to begin for a client that saw `<run_id>:<seq>` or `<run_id>:<attempt>.<seq>` last; the run may be left out. */
-function locate(feed: Feed, after: string | undefined): { at: number; reset?: Reset } {
-  if (after === undefined || after === '') return { at: 0 }
+function locate({ feed, after, retracted }: StreamOptions): Start {
+  if (after === undefined || after === '') return { at: 0, resumes: false }
+  const resumes = true
   const colon = after.lastIndexOf(':')
   const match = /^(?:(\d{1,9})\.)?(\d{1,15})$/.exec(after.slice(colon + 1))
-  const foreign = colon >= 0 && after.slice(0, colon) !== feed.run_id
-  if (!match || foreign) return { at: 0, reset: 'foreign' }
+  const { run_id } = feed
+  if (!match || (colon >= 0 && after.slice(0, colon) !== run_id)) return { at: 0, reset: 'foreign', resumes }
   const seq = Number(match[2])
-  if (seq === 0) return { at: 0 }
-  const at = feed.after(Number(match[1] ?? 1), seq)
-  return at === undefined ? { at: 0, reset: 'gone' } : { at }
+  if (seq === 0) return { at: 0, resumes }
+  const attempt_number = Number(match[1] ?? 1)
+  const wrong = retracted?.seq === seq && retracted.attempt_number === attempt_number
+  const at = wrong ? undefined : feed.after(attempt_number, seq)
+  if (at === undefined || run_id === undefined) return { at: 0, reset: 'gone', resumes }
+  return { at, last: { run_id, attempt_number, seq }, resumes }
 }
 
 function drained(response: ServerResponse, maxStall: number, signal: AbortSignal): Promise<boolean> {

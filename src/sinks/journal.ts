@@ -6,6 +6,7 @@ import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { codeOf, diskFault } from './disk-fault.ts'
+import { damagedJournal, NO_EVENT, outOfOrder, type Place, readLine } from './journal-line.ts'
 import { jsonLine } from './jsonl.ts'
 import { type LineFile, openLines } from './line-file.ts'
 import { takeLock } from './lock.ts'
@@ -34,7 +35,8 @@ export interface JournalOptions {
  * The directory belongs to one run and one writer: a second is refused with JOURNAL_LOCKED (the lock of a
  * dead process is taken over). A tail that a crash tore is repaired. When a run is fed again after a crash, events
  * that are already there pass without being written twice, and the first new one continues `seq`; events that
- * are not the ones of this journal are refused with JOURNAL_MISMATCH. A disk that fails ends the flow with
+ * are not the ones of this journal are refused with JOURNAL_MISMATCH, and so is a journal that is damaged inside: a line that is
+ * no event, a gap, events that stand there twice. It is read once for that, when it is opened. A disk that fails ends the flow with
  * JOURNAL_FAILED and leaves whole lines.
  *
  * @example
@@ -83,6 +85,8 @@ export function settledEnd<F extends Transform>(made: F, book: Journal): F {
 export interface Journal {
   /** The event that stands last, if there is one. */
   readonly last: Place | undefined
+  /** The attempts whose end stood there when it was opened. */
+  readonly ended: ReadonlySet<number>
   /** Keeps an event. True when it was written, false when it already stood there. */
   append(event: Event): boolean
   sync(): void
@@ -92,13 +96,6 @@ export interface Journal {
   close(): void
 }
 
-/** Where an event stands in its run. */
-export interface Place {
-  readonly run_id: string
-  readonly attempt_number: number
-  readonly seq: number
-}
-
 export function openJournal(dir: string, options: JournalOptions = {}): Journal {
   const { fsync = 'interval', interval = 1000 } = options
   makeDir(dir)
@@ -106,6 +103,7 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
   const files: LineFile[] = []
   let timer: NodeJS.Timeout | undefined
   let last: Place | undefined
+  const ended = new Set<number>()
   /** The lines that already stood there, read in step with the events of a run that is fed again. */
   let kept: Generator<string, void> | undefined
 
@@ -128,11 +126,11 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
   try {
     events = open(EVENTS_FILE)
     diagnostics = open(DIAGNOSTICS_FILE)
-    last = placeOf(events.last(), dir)
-    agree(events, diagnostics, dir)
+    last = check(join(dir, EVENTS_FILE), events, ended)
+    agree(events, last, diagnostics, join(dir, DIAGNOSTICS_FILE))
   } catch (error) {
     close()
-    throw error
+    throw Fault.is(error) ? error : diskFault('read', dir, error)
   }
   if (fsync === 'interval') {
     timer = setInterval(() => {
@@ -143,6 +141,7 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
     get last() {
       return last
     },
+    ended,
     append(event) {
       if (last && event.run_id !== last.run_id) throw foreign(dir, last, event)
       if (last && order(event, last) <= 0) {
@@ -187,29 +186,48 @@ export function makeDir(dir: string): void {
   }
 }
 
+/** Reads the whole journal once, and tells which event stands last: nothing may be added to one that is damaged. */
+function check(path: string, events: LineFile, ended: Set<number>): Place | undefined {
+  let last: Place | undefined
+  let at = 0
+  for (const line of events.lines()) {
+    const next = readLine(line)
+    const why = next ? outOfOrder(last, next) : NO_EVENT
+    if (!next || why !== undefined) throw damagedJournal(path, at, why ?? NO_EVENT)
+    if (next.type === 'lifecycle.completion.state') ended.add(next.attempt_number)
+    last = next
+    at += Buffer.byteLength(line) + 1
+  }
+  return last
+}
+
 /**
  * A crash between the two writes of one diagnostic leaves it in `events.jsonl` only; a power cut may keep
  * the newer part of the other file. Both can only touch the tail, so only the tails are compared.
  */
-function agree(events: LineFile, diagnostics: LineFile, dir: string): void {
-  const text = events.last()
-  const last = placeOf(text, dir)
-  for (;;) {
-    const place = placeOf(diagnostics.last(), dir)
-    if (!place || (last && order(place, last) <= 0)) break
+function agree(events: LineFile, last: Place | undefined, diagnostics: LineFile, path: string): void {
+  for (let line = diagnostics.last(); line !== undefined; line = diagnostics.last()) {
+    const place = readLine(line)
+    if (!place)
+      throw new Fault(
+        'JOURNAL_MISMATCH',
+        `${quote(path, 200)} ends with a line that is no event; move it away, ${quote(EVENTS_FILE)} has all of them`,
+      )
+    if (last && order(place, last) <= 0) break
     diagnostics.dropLast()
   }
+  const text = events.last()
   if (text === undefined || text === diagnostics.last()) return
-  if ((JSON.parse(text) as Event).event.category === 'diagnostic') diagnostics.append(`${text}\n`)
+  if (readLine(text)?.category === 'diagnostic') diagnostics.append(`${text}\n`)
 }
 
 function verify(kept: Generator<string, void>, event: Event, dir: string, last: Place): void {
   for (;;) {
     const line = kept.next()
-    // The cast is the door: the file is ours, and what does not fit fails the comparison.
-    const stored = line.done ? undefined : (JSON.parse(line.value) as Event)
-    if (stored && order(stored, event) < 0) continue
-    if (stored && sameButTime(stored) === sameButTime(event)) return
+    const place = line.done ? undefined : readLine(line.value)
+    if (place && order(place, event) < 0) continue
+    // The cast is the door: it was an event a line above.
+    if (place && sameButTime(JSON.parse(line.value as string) as Event) === sameButTime(event)) return
     throw used(dir, last, `event ${event.seq} of attempt ${event.attempt_number} is another one`)
   }
 }
@@ -221,20 +239,6 @@ function sameButTime(event: Event): string {
 
 function order(a: Omit<Place, 'run_id'>, b: Omit<Place, 'run_id'>): number {
   return a.attempt_number - b.attempt_number || a.seq - b.seq
-}
-
-function placeOf(line: string | undefined, dir: string): Place | undefined {
-  if (line === undefined) return undefined
-  // The cast is the door: what is used is checked here.
-  const { run_id, attempt_number, seq, event } = (JSON.parse(line) ?? {}) as Partial<Event>
-  const counts = Number.isSafeInteger(attempt_number) && Number.isSafeInteger(seq)
-  if (typeof run_id === 'string' && counts && typeof event?.category === 'string') {
-    return { run_id, attempt_number: attempt_number!, seq: seq! }
-  }
-  throw new Fault(
-    'JOURNAL_MISMATCH',
-    `a file in ${quote(dir, 200)} ends with a line that is no event; use a fresh directory`,
-  )
 }
 
 function foreign(dir: string, last: Place, event: Event): Fault {

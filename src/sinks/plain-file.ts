@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { sep } from 'node:path'
 
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
 
@@ -6,23 +7,45 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
  * Opens a file in a directory that is not ours alone: an agent may have put anything under its name. A link is not followed,
  * a FIFO is not waited for, and what is no plain file is refused (EFTYPE). Nothing stays open after a failure.
  *
+ * `within` is the real path of a directory that the file must lie in: one that was reached through a folder that became a
+ * link is refused (EXDEV). It is checked after the open, because a check before it can be outrun.
+ *
  * @example
  * const fd = openPlain('.audit/events.jsonl')
  */
-export function openPlain(path: string, flags: number = O_RDONLY, mode?: number): number {
+export function openPlain(path: string, flags: number = O_RDONLY, mode?: number, within?: string): number {
   const fd = fs.openSync(path, flags | O_NOFOLLOW | O_NONBLOCK, mode)
   try {
-    if (fs.fstatSync(fd).isFile()) return fd
-    throw Object.assign(new Error('this is no plain file'), { code: 'EFTYPE' })
+    if (!fs.fstatSync(fd).isFile())
+      throw Object.assign(new Error('this is no plain file'), { code: 'EFTYPE' })
+    if (within === undefined || isInside(realPathOf(fd, path), within)) return fd
+    throw Object.assign(new Error('this file lies elsewhere'), { code: 'EXDEV' })
   } catch (error) {
     fs.closeSync(fd)
     throw error
   }
 }
 
+/** True if this real path is that directory or lies in it. */
+export function isInside(real: string | undefined, within: string): boolean {
+  return real === within || real?.startsWith(within.endsWith(sep) ? within : within + sep) === true
+}
+
+/** Where an open file lies: as the kernel says, or else its name, if that still leads to the same file. */
+function realPathOf(fd: number, path: string): string | undefined {
+  try {
+    return fs.readlinkSync(`/proc/self/fd/${fd}`)
+  } catch {
+    const real = fs.realpathSync(path)
+    const there = fs.lstatSync(real)
+    const here = fs.fstatSync(fd)
+    return there.ino === here.ino && there.dev === here.dev ? real : undefined
+  }
+}
+
 /** The text of such a file; one that is larger than `maxBytes` is refused (EFBIG). */
-export function readPlain(path: string, maxBytes: number): string {
-  const fd = openPlain(path)
+export function readPlain(path: string, maxBytes: number, within?: string): string {
+  const fd = openPlain(path, O_RDONLY, undefined, within)
   try {
     // One byte more than there is, or than is allowed: if it is filled, the file is too large or still growing.
     const bytes = Buffer.allocUnsafe(Math.min(fs.fstatSync(fd).size, maxBytes) + 1)

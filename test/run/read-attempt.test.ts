@@ -38,6 +38,18 @@ describe('the id of a run without one', () => {
     expect(await id()).toBe(dir.split('/').at(-1))
   })
 
+  test('is that of its other attempts, if one of them says it', async () => {
+    for (const attempt of [1, 2]) put(`stdout.${attempt}.log`, codexLines.join('\n'))
+    put('meta.2.json', '{"run_id":"r-2"}')
+    expect(new Set((await all(dir)).map((event) => event.run_id))).toEqual(new Set(['r-2']))
+  })
+
+  test('is that of its events, also behind a first event that is longer than a block', async () => {
+    put('stdout.log', codexLines.join('\n'))
+    put('events.jsonl', `{"text":"${'x'.repeat(100_000)}","run_id":"r-7"}\n`)
+    expect(await id()).toBe('r-7')
+  })
+
   test('in .audit it is the name of the directory above', async () => {
     mkdirSync(join(dir, '.audit'))
     put('.audit/stdout.log', codexLines.join('\n'))

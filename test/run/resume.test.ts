@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -93,4 +93,29 @@ test('an end that was noted is kept, and needs no waiting', async () => {
   expect(meta()).toMatchObject({ complete: true, ended_at: '2026-01-02T03:05:00.000Z', exit_code: 3 })
   expect(meta().reason).toBe(undefined)
   expect(await resume(dir)).toEqual({ attempts: [], added: 0 })
+})
+
+test('a journal that is damaged is refused, and made again when it was moved away', async () => {
+  lost({ pid: process.pid, ended_at: '2026-01-02T03:05:00.000Z', exit_code: 0 })
+  await resume(dir)
+  const whole = events()
+  const lines = whole.split('\n')
+  writeFileSync(join(dir, 'events.jsonl'), whole.replace(lines[1]!, lines[1]!.slice(0, 30)))
+  await expect(resume(dir)).rejects.toMatchObject({ code: 'JOURNAL_MISMATCH', at: lines[0]!.length + 1 })
+  writeFileSync(join(dir, 'events.jsonl'), whole + whole)
+  await expect(resume(dir)).rejects.toMatchObject({ code: 'JOURNAL_MISMATCH', at: Buffer.byteLength(whole) })
+  renameSync(join(dir, 'events.jsonl'), join(dir, 'events.jsonl.damaged'))
+  expect(await resume(dir)).toEqual({ attempts: [1], added: lines.length - 1 })
+  expect(events()).toBe(whole)
+  expect(await resume(dir)).toEqual({ attempts: [], added: 0 })
+})
+
+test('an attempt whose meta is damaged is not taken for a complete one', async () => {
+  lost({ pid: process.pid, exit_code: 1 })
+  const text = readFileSync(join(dir, 'meta.1.json'), 'utf8')
+  writeFileSync(join(dir, 'meta.1.json'), text.slice(0, -5))
+  await expect(resume(dir)).rejects.toMatchObject({
+    code: 'NOT_AN_AUDIT',
+    message: expect.stringContaining('meta.1.json" is damaged'),
+  })
 })

@@ -70,7 +70,7 @@ test('finds the place after an event, past lines that are none', () => {
     path,
     `${line(1)}nonsense\n{"run_id":"r","seq":"1","attempt_number":1}\n${line(2)}${line(1, 2)}`,
   )
-  expect(ids(feed.after(1, 1)!)).toEqual(['r:2', 'r:2.1'])
+  expect(feed.read(feed.after(1, 1)!)?.fault).toMatchObject({ code: 'JOURNAL_MISMATCH', at: line(1).length })
   expect(ids(feed.after(1, 2)!)).toEqual(['r:2.1'])
   expect(feed.after(1, 3)).toBe(undefined)
   expect(feed.after(3, 1)).toBe(undefined)
@@ -143,16 +143,16 @@ test('a torn tail that is repaired is no other journal', async () => {
 })
 
 test('notices another journal in its place, also one that begins in the same way', async () => {
-  writeFileSync(path, '{"a":1}\n')
-  expect(feed.read(0)?.bytes.length).toBe(0)
-  appendFileSync(path, line(1))
+  writeFileSync(path, line(1))
+  expect(ids(0)).toEqual(['r:1'])
+  appendFileSync(path, line(2))
   await later()
   expect(feed.generation).toBe(0)
-  expect(ids(8)).toEqual(['r:1'])
-  writeFileSync(join(dir, 'new'), `{"a":1}\n${line(7)}`)
+  expect(ids(line(1).length)).toEqual(['r:2'])
+  writeFileSync(join(dir, 'new'), `${line(1)}${line(1, 2)}`)
   renameSync(join(dir, 'new'), path)
   await later()
-  expect(ids(0)).toEqual(['r:7'])
+  expect(ids(0)).toEqual(['r:1', 'r:2.1'])
   expect(feed.generation).toBe(1)
   rmSync(path)
   await later()
@@ -216,4 +216,30 @@ test('an event that is too long and not whole yet is waited for', async () => {
   await later()
   expect(allIds(0)).toEqual(['r:2'])
   expect(feed.run_id).toBe('r')
+})
+
+test('a line that is no event is a torn tail until an event stands behind it', async () => {
+  writeFileSync(path, `${line(1)}nonsense\n{"a":1}\n`)
+  const first = feed.read(0)!
+  expect([parseSse(first.bytes.toString()).length, first.next]).toEqual([1, line(1).length])
+  expect(feed.read(first.next, first.last)).toBe(undefined)
+  appendFileSync(path, line(2))
+  await later()
+  const { bytes, fault } = feed.read(first.next, first.last)!
+  expect([bytes.length, fault?.code, fault?.at]).toEqual([0, 'JOURNAL_MISMATCH', first.next])
+})
+
+test.each([
+  ['stands there twice', [line(1), line(2), line(2), line(3)]],
+  ['was dropped', [line(1), line(2), line(4)]],
+  ['stands in another place', [line(1), line(2), line(4), line(3)]],
+  ['begins a new attempt, but not with 1', [line(1), line(2), line(2, 2)]],
+  ['begins an earlier attempt', [line(1, 2), line(2, 2), line(1, 1)]],
+  ['is of another run', [line(1), line(2), `${JSON.stringify(makeEvent(3, { run: 'other' }))}\n`]],
+])('an event that %s ends what is sent, also at the start of a block', (_what, lines) => {
+  writeFileSync(path, lines.join(''))
+  const at = lines[0]!.length + lines[1]!.length
+  const { bytes, next, last } = feed.read(0)!
+  expect([parseSse(bytes.toString()).length, next, last?.seq]).toEqual([2, at, 2])
+  expect(feed.read(next, last)?.fault).toMatchObject({ code: 'JOURNAL_MISMATCH', at })
 })

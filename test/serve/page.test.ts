@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createProxy, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -243,6 +243,53 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     expect(await page.locator('#state').textContent()).toBe(words)
     expect(await page.locator('article[data-kind=end] h2').textContent()).toBe(words)
     expect(await page.locator('#runs .about').textContent()).toContain('codex · failed')
+  })
+
+  test('a finished run of plain logs is loaded once, not again and again', { timeout: 60_000 }, async () => {
+    const dir = root()
+    mkdirSync(join(dir, 'logs'))
+    writeFileSync(join(dir, 'logs', 'stdout.log'), `${codexLines.join('\n')}\n`)
+    utimesSync(join(dir, 'logs', 'stdout.log'), 1000, 1000)
+    const { url } = await serving(dir)
+    const page = await browser.newPage()
+    const asked: (number | string)[] = []
+    page.on('response', (response) => {
+      if (response.url().endsWith('/events')) asked.push(response.status())
+    })
+    let lists = 0
+    page.on('response', (response) => {
+      if (response.url().endsWith('/runs')) lists++
+    })
+    // Counts what is thrown away: a page that begins again clears its conversation.
+    await page.addInitScript(`addEventListener('DOMContentLoaded', () => {
+      window.removed = 0
+      new MutationObserver((changes) => { for (const change of changes) window.removed += change.removedNodes.length })
+        .observe(document.getElementById('conversation'), { childList: true })
+    })`)
+    await page.goto(`${url}#logs`)
+    await over(page)
+    const shown = await ids(page)
+    expect(shown.length).toBeGreaterThan(2)
+    // It looks at the list every two seconds: three looks later it has still asked for nothing more.
+    const before = lists
+    await expect.poll(() => lists - before, { timeout: 30_000 }).toBeGreaterThanOrEqual(3)
+    expect(asked).toEqual([200, 204])
+    expect(await page.evaluate('window.removed')).toBe(0)
+    expect(await ids(page)).toEqual(shown)
+    expect(await page.locator('#state').getAttribute('data-state')).toBe('awaiting_user_input')
+    expect(await page.locator('#engine').innerText()).toContain('codex')
+  })
+
+  test('a damaged journal is shown up to the damage, and why', async () => {
+    const dir = root()
+    const path = putRun(dir, 'r', 3)
+    const lines = readFileSync(join(path, 'events.jsonl'), 'utf8').split('\n')
+    writeFileSync(join(path, 'events.jsonl'), [lines[0], lines[1], '{"broken', lines[2], ''].join('\n'))
+    const { url } = await serving(dir)
+    const page = await open(url, 'r')
+    await over(page)
+    await counted(page, 2)
+    expect(await page.locator('#link').innerText()).toContain('JOURNAL_MISMATCH')
   })
 
   test("sse() is read by the browser's own EventSource", async () => {

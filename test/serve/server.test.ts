@@ -208,19 +208,46 @@ test('a torn last line is not sent until it is whole', async () => {
   expect(parseSse((await answer).text).map((message) => message.id)).toEqual(['r:1', 'r:2'])
 })
 
-test('a journal with lines that are no events, or would forge a message, gives the others', async () => {
+test.each([
+  ['no JSON', 'not json'],
+  ['no event', '{"a":1}'],
+  ['nothing', 'null'],
+  ['a forged message', JSON.stringify({ ...makeEvent(2), run_id: 'r\n\ndata: forged' })],
+])('behind a line inside the journal that is %s nothing is sent but why', async (_what, line) => {
   const dir = root()
   const path = putRun(dir, 'r', 1)
-  const forged = { ...makeEvent(2), run_id: 'r\n\ndata: forged' }
-  appendFileSync(
-    join(path, 'events.jsonl'),
-    `not json\n{"a":1}\nnull\n${JSON.stringify(forged)}\n${JSON.stringify(makeEvent(2, { run: 'r' }))}\n`,
-  )
+  appendFileSync(join(path, 'events.jsonl'), `${line}\n${JSON.stringify(makeEvent(2, { run: 'r' }))}\n`)
   const { url } = await serving(dir)
-  expect(parseSse((await ask(`${url}runs/r/events`)).text).map((message) => message.id)).toEqual([
-    'r:1',
-    'r:2',
-  ])
+  const [first, fault, ...more] = parseSse((await ask(`${url}runs/r/events`)).text)
+  expect([first?.id, fault?.event, fault?.id, more]).toEqual(['r:1', 'sluice.fault', undefined, []])
+  expect(JSON.parse(fault?.data ?? '')).toEqual({
+    code: 'JOURNAL_MISMATCH',
+    message: expect.stringMatching(/events\.jsonl" is damaged at byte \d+: .*move this file away/),
+  })
+  // A browser that comes back is told to stop, not sent the same again.
+  expect((await ask(`${url}runs/r/events`, { 'last-event-id': 'r:1' })).status).toBe(204)
+})
+
+test('a journal that was concatenated with itself gives every event once', async () => {
+  const dir = root()
+  const path = putRun(dir, 'r', 500)
+  appendFileSync(join(path, 'events.jsonl'), readFileSync(join(path, 'events.jsonl')))
+  const { url } = await serving(dir)
+  const messages = parseSse((await ask(`${url}runs/r/events`)).text)
+  expect(messages).toHaveLength(501)
+  expect(messages.at(-1)?.event).toBe('sluice.fault')
+  expect((await ask(`${url}runs/r/events`, { 'last-event-id': 'r:500' })).status).toBe(204)
+})
+
+test('a journal whose first line is broken is asked for once', async () => {
+  const dir = root()
+  const path = putRun(dir, 'r', 3)
+  const text = readFileSync(join(path, 'events.jsonl'), 'utf8')
+  writeFileSync(join(path, 'events.jsonl'), text.slice(20))
+  const { url } = await serving(dir)
+  const [fault, ...more] = parseSse((await ask(`${url}runs/r/events`)).text)
+  expect([fault?.event, fault?.id, more]).toEqual(['sluice.fault', '0', []])
+  expect((await ask(`${url}runs/r/events`, { 'last-event-id': '0' })).status).toBe(204)
 })
 
 test('a directory with logs but no events is read here, and nothing is written into it', async () => {
@@ -461,7 +488,7 @@ test('logs that were just written are a run that goes on, others are over', asyn
   ])
   expect(states).toEqual([
     ['fresh', 'running'],
-    ['old', 'unknown'],
+    ['old', 'awaiting_user_input'],
   ])
 })
 

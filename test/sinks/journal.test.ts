@@ -140,6 +140,43 @@ test('other events under the same numbers are refused, not silently dropped', as
   expect(seqs(dir)).toEqual([1, 2])
 })
 
+const one = (seq: number, more = {}) => `${JSON.stringify(makeEvent(seq, more))}\n`
+
+test.each([
+  ['a broken line inside', [one(1), `${one(2).slice(0, 50)}\n`, one(3)], 1],
+  ['a line inside that is no event', [one(1), '{"a":1}\n', one(2)], 1],
+  ['an event that lost the line end before it', [one(1), one(2).trim() + one(3), one(4)], 1],
+  ['a line of zeros inside', [one(1), `${'\0'.repeat(40)}\n`, one(2)], 1],
+  ['all of its lines twice', [one(1), one(2), one(1), one(2)], 2],
+  ['a line twice', [one(1), one(2), one(2), one(3)], 2],
+  ['a line that is missing', [one(1), one(3)], 1],
+  ['no first line', [one(2), one(3)], 0],
+  ['two lines in the wrong order', [one(1), one(3), one(2)], 1],
+  ['an attempt before the one it follows', [one(1, { attempt: 2 }), one(1)], 1],
+  ['the event of another run', [one(1), one(2, { run: 'r2' }), one(3)], 1],
+])('a journal with %s is refused with the place, and stays as it is', (_what, found, bad) => {
+  const dir = fresh()
+  writeFileSync(join(dir, 'events.jsonl'), found.join(''))
+  expect(() => journal(dir)).toThrow(
+    expect.objectContaining({
+      name: 'Fault',
+      code: 'JOURNAL_MISMATCH',
+      at: Buffer.byteLength(found.slice(0, bad).join('')),
+      message: expect.stringContaining('move this file away'),
+    }),
+  )
+  expect(readFileSync(join(dir, 'events.jsonl'), 'utf8')).toBe(found.join(''))
+  expect(existsSync(join(dir, 'journal.lock'))).toBe(false)
+})
+
+test('a broken line in the diagnostics is a fault with a code', () => {
+  const dir = fresh()
+  writeFileSync(join(dir, 'events.jsonl'), one(1))
+  const newer = one(9, { diagnostic: true })
+  writeFileSync(join(dir, 'parser_diagnostics.jsonl'), `broken\n${newer}`)
+  expect(() => journal(dir)).toThrow(expect.objectContaining({ code: 'JOURNAL_MISMATCH' }))
+})
+
 test.each(['ENOSPC', 'EIO', 'EROFS', 'EDQUOT'])(
   '%s in mid-line is a clear fault with nothing torn behind it',
   async (code) => {

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import fs, { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
+import fs, { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
 import { openPlain, readPlain } from '../../src/sinks/plain-file.ts'
 
@@ -51,4 +51,24 @@ test('a file that grows while it is read is too large', () => {
     return real(...args)
   }) as typeof fs.readSync)
   expect(() => readPlain(path, 4)).toThrow(expect.objectContaining({ code: 'EFBIG' }))
+})
+
+test.each(['with', 'without'])('opens nothing that lies elsewhere by its real path, %s /proc', (proc) => {
+  const [inside, outside] = [fresh(), fresh()].map((path) => realpathSync(dirname(path))) as [string, string]
+  mkdirSync(join(inside, 'run'))
+  for (const dir of [join(inside, 'run'), outside, `${inside}-beside`]) {
+    mkdirSync(dir, { recursive: true })
+    writeFileSync(join(dir, 'file'), dir)
+  }
+  symlinkSync(outside, join(inside, 'link'))
+  if (proc === 'without')
+    vi.spyOn(fs, 'readlinkSync').mockImplementation(() => {
+      throw Object.assign(new Error('ENOENT'), { code: 'ENOENT' })
+    })
+  expect(readPlain(join(inside, 'run', 'file'), 999, inside)).toBe(join(inside, 'run'))
+  for (const path of [join(inside, 'link'), outside, `${inside}-beside`])
+    expect(() => readPlain(join(path, 'file'), 999, inside)).toThrow(
+      expect.objectContaining({ code: 'EXDEV' }),
+    )
+  expect(readPlain(join(inside, 'link', 'file'), 999)).toBe(outside)
 })

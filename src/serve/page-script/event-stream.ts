@@ -27,6 +27,15 @@ function connect() {
     if (over) source = null
     feed.dataset.over = over
   }
+  mine.addEventListener('sluice.fault', (message) => {
+    if (mine !== source) return
+    const fault = JSON.parse(message.data)
+    mine.close()
+    source = null
+    feed.setAttribute('aria-busy', 'false')
+    feed.dataset.over = true
+    $('link').textContent = fault.code + ': ' + fault.message
+  })
   mine.addEventListener('sluice.reset', () => { if (mine === source) clear() })
   for (const type of types) {
     mine.addEventListener(type, (message) => {

@@ -1,0 +1,15 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Event } from '../events/event.ts'
+import { type ReplayOptions, replay } from '../run/replay.ts'
+
+/** After so many events, other requests get their turn: a replay of what is on the disk hardly ever waits by itself. */
+const TURN = 128
+
+/** The events of logs, read so that the server still answers meanwhile. `signal` ends it. */
+export async function* readLogs(dir: string, options: ReplayOptions): AsyncGenerator<Event> {
+  let count = 0
+  for await (const event of replay(dir, options)) {
+    yield event
+    if (++count % TURN === 0) await setImmediate()
+  }
+}
