@@ -1,7 +1,7 @@
 import { Fifo } from './fifo.ts'
 import type { Position } from './position.ts'
 
-/** Equal records, the oldest first. */
+/** Several equal records, the oldest first. */
 interface Equals {
   readonly positions: Fifo<Position>
   /** Younger ones, whose positions were not kept. */
@@ -11,7 +11,8 @@ interface Equals {
 /** The records of one channel that were emitted and whose twin has not come: digest → where they are in the run. */
 export class Outstanding {
   readonly #window: number
-  readonly #byKey = new Map<string, Equals>()
+  /** Nearly every record is the only one of its kind, and then its position is all there is to keep. */
+  readonly #byKey = new Map<string, Position | Equals>()
   /** Positions that are kept. */
   #kept = 0
   /** Digests that were dropped because the window was full. */
@@ -26,42 +27,57 @@ export class Outstanding {
   }
 
   count(key: string): number {
-    const equals = this.#byKey.get(key)
-    return equals ? equals.positions.length + equals.more : 0
+    const known = this.#byKey.get(key)
+    if (known === undefined) return 0
+    return 'more' in known ? known.positions.length + known.more : 1
   }
 
   add(key: string, position: Position): void {
-    let equals = this.#byKey.get(key)
-    if (!equals) {
-      equals = { positions: new Fifo(), more: 0 }
-      this.#byKey.set(key, equals)
+    const known = this.#byKey.get(key)
+    if (known === undefined) {
+      this.#byKey.set(key, position)
+      this.#kept++
+      if (this.#byKey.size > this.#window) this.#dropOldest()
+      return
     }
+    const equals = 'more' in known ? known : several(known)
+    if (equals !== known) this.#byKey.set(key, equals)
     // Any number of equal records may wait, but not any number of positions.
     if (equals.more > 0 || (equals.positions.length > 0 && this.#kept >= this.#window)) equals.more++
     else {
       equals.positions.push(position)
       this.#kept++
     }
-    if (this.#byKey.size > this.#window) this.#dropOldest()
   }
 
   /** Takes the oldest of these out. One whose position was not kept is said to be before all others. */
   take(key: string): Position | undefined {
-    const equals = this.#byKey.get(key)
-    if (!equals) return undefined
-    const position = equals.positions.shift()
+    const known = this.#byKey.get(key)
+    if (known === undefined) return undefined
+    if (!('more' in known)) {
+      this.#byKey.delete(key)
+      this.#kept--
+      return known
+    }
+    const position = known.positions.shift()
     if (position) this.#kept--
-    else equals.more--
-    if (equals.positions.length + equals.more === 0) this.#byKey.delete(key)
+    else known.more--
+    if (known.positions.length + known.more === 0) this.#byKey.delete(key)
     return position ?? { channel: 'stdout', after: -1, behind: -1 }
   }
 
   #dropOldest(): void {
-    for (const [key, { positions }] of this.#byKey) {
+    for (const [key, known] of this.#byKey) {
       this.#byKey.delete(key)
-      this.#kept -= positions.length
+      this.#kept -= 'more' in known ? known.positions.length : 1
       break
     }
     this.forgotten++
   }
+}
+
+function several(first: Position): Equals {
+  const positions = new Fifo<Position>()
+  positions.push(first)
+  return { positions, more: 0 }
 }

@@ -118,8 +118,10 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       } else if (result.strict && (sure || !array)) {
         broken = false
         emitProse(badOf(frame, result, label))
-      } else if (sure && (result.repaired || rules.check || (frame.open && result.code === 'TRUNCATED')))
+      } else if (sure && (result.repaired || rules.check || (frame.open && result.code === 'TRUNCATED'))) {
+        broken = !result.repaired
         emitProse(badOf(frame, result, label))
+      }
     }
 
     /** Is it the value of a quoted key that no bracket before it has opened? Then it is a part of something broken. */
