@@ -1,10 +1,10 @@
-import { hash as hashOnce } from 'node:crypto'
 import { Fault } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Channel, Chunk, ExitChunk } from '../frames/chunk.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { artifacts, type FsDiff } from './artifacts.ts'
 import { cutter } from './cut.ts'
+import { digest } from './digest.ts'
 import { judge } from './end.ts'
 import { speech } from './engine-events.ts'
 import type { Event } from './event.ts'
@@ -200,10 +200,6 @@ export function eventStage(
 }
 
 type Passed = 'first' | 'pty-only' | 'late'
-
-function digest(text: string | Uint8Array): string {
-  return hashOnce('sha256', text, 'binary').slice(0, 16)
-}
 
 function positive(numbers: Record<string, number>): void {
   for (const [name, value] of Object.entries(numbers)) {
