@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unlessAborted } from '../base/unless-aborted.ts'
+import { type JsonSchema, jsonSchema } from '../values/schema/json-schema.ts'
 import type { Schema } from '../values/schema/schema.ts'
 
 type Result = StandardSchemaV1.Result<unknown>
@@ -26,10 +27,15 @@ export interface AwaitedSchema {
   answered(signal: AbortSignal | undefined): Promise<boolean>
 }
 
-/** Whether a schema may answer with a promise: it is code, and not ours. */
-export function mayBeAsync(schema: Schema | undefined): schema is StandardSchemaV1 {
-  if (schema === undefined || schema === null || !('~standard' in schema)) return false
-  return (schema as StandardSchemaV1)['~standard'].vendor !== 'agent-sluice'
+/** The schema as one that may answer with a promise: it is code and not ours, or a JSON Schema that says `$async`. */
+export function asyncSchema(schema: Schema | undefined): StandardSchemaV1 | undefined {
+  if (schema === undefined || schema === null) return undefined
+  if ('~standard' in schema) {
+    // The cast is the door: what has that key is a Standard Schema.
+    const standard = schema as StandardSchemaV1
+    return standard['~standard'].vendor === 'agent-sluice' ? undefined : standard
+  }
+  return (schema as JsonSchema)['$async'] === true ? jsonSchema(schema as JsonSchema) : undefined
 }
 
 /**
@@ -49,7 +55,7 @@ export function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
     const settle = async (asked: () => ReturnType<Validate>) => {
       try {
         const result = await asked()
-        question.answer = () => result
+        question.answer = () => result ?? NOTHING
       } catch (error) {
         question.answer = () => {
           throw error
@@ -101,6 +107,7 @@ export function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
 /** A text whose candidates appear one by one, each behind the answer about the one before, is not read for ever. */
 const MAX_ROUNDS = 8
 const PENDING: Result = { issues: [{ message: 'the schema has not answered yet' }] }
+const NOTHING: Result = { issues: [{ message: 'the schema answered with nothing' }] }
 const TOO_MANY: Result = {
   issues: [{ message: `a candidate was found only after ${MAX_ROUNDS} readings, and is not looked at` }],
 }

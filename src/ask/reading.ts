@@ -8,7 +8,7 @@ import type { Outcome } from '../values/outcome.ts'
 import { tryParse } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { valueStage } from '../values/values.ts'
-import { type AwaitedSchema, awaitedSchema, mayBeAsync } from './awaited-schema.ts'
+import { type AwaitedSchema, asyncSchema, awaitedSchema } from './awaited-schema.ts'
 import type { AskOptions } from './options.ts'
 import { snapshots } from './snapshots.ts'
 
@@ -35,7 +35,8 @@ const BATCH = 16 * 1024
  */
 export function reading<S extends Schema | undefined>(options: AskOptions<S>): Reading<Value<S>> {
   const { schema, signal, maxFrame = DEFAULT_MAX_FRAME } = options
-  const awaited = mayBeAsync(schema) ? awaitedSchema(schema) : undefined
+  const mayWait = asyncSchema(schema)
+  const awaited = mayWait && awaitedSchema(mayWait)
   // The cast is the door: the schema that stands in for the given one lets the same values pass.
   const judging = (awaited?.schema ?? schema) as S
   const parsing = { ...options, schema: judging, pick: options.pick ?? 'first', signal: undefined }

@@ -1,4 +1,5 @@
 import { type Code, codes, Fault, type SchemaError, visible } from '../base/fault.ts'
+import { MAX_ERRORS } from '../values/schema/schema.ts'
 
 /** Why an answer could not be used, as it is told to the model. */
 export interface Failure {
@@ -139,7 +140,8 @@ function listed(start: string, errors: readonly SchemaError[]): string {
     const wanted = quoted(message.split(', found ')[0]!, MAX_WORDS)
     const name = /^[\w.-]{1,60}$/.test(rule) ? rule : quoted(rule, 60)
     const item = `${n === 0 ? '' : '; '}${place} (${name}): ${wanted}`
-    const more = `; and ${errors.length - n} more`
+    // More than so many are not counted.
+    const more = errors.length < MAX_ERRORS ? `; and ${errors.length - n} more` : '; and more'
     if (text.length + item.length + more.length > MAX_SUMMARY) return text + more
     text += item
   }

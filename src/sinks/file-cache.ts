@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { open, readdir, rm, stat } from 'node:fs/promises'
+import { constants, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Cache, type CacheEntry, isEntry } from './cache.ts'
 import { writeWhole } from './durable.ts'
@@ -36,14 +36,17 @@ export function fileCache(dir: string, options: FileCacheOptions = {}): Cache {
 }
 
 async function readSmall(path: string, maxBytes: number): Promise<string | undefined> {
-  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  })
+  // A pipe in its place would be waited for without end.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return undefined
+      throw error
+    },
+  )
   if (!file) return undefined
   try {
-    const { size } = await file.stat()
-    return size > maxBytes ? undefined : await file.readFile('utf8')
+    const found = await file.stat()
+    return !found.isFile() || found.size > maxBytes ? undefined : await file.readFile('utf8')
   } finally {
     await file.close()
   }

@@ -7,7 +7,7 @@ import { bomAt, CLOSE_BRACE, CLOSE_BRACKET, isBlank, isBracket, LF, QUOTE } from
 import type { Rules } from './ladder/attempt.ts'
 import { hasQuotedKey } from './ladder/candidates.ts'
 import type { ChangeKind } from './ladder/change.ts'
-import { climb, climbStrictly, type Miss, type Pass } from './ladder/ladder.ts'
+import { climb, climbStrictly, goesOnAt, type Miss, type Pass } from './ladder/ladder.ts'
 import { mend } from './ladder/mend.ts'
 import { isPayloadFence } from './ladder/payload-fence.ts'
 import { isStructureAt } from './ladder/structure.ts'
@@ -53,6 +53,8 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     let inMembers = false
     /** The last bracket was the start of something broken: what looks like its inside is not handed out. */
     let broken = false
+    /** The first array in prose that the schema rejects for what is in it: told if there is nothing else to tell. */
+    let rejected: Outcome<unknown> | undefined
 
     const emit = (outcome: Outcome<unknown>) => {
       found = true
@@ -106,7 +108,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       const array = frame.text[0] === '['
       if (rules.root === 'object' && array) return
       if (frame.broken !== undefined) {
-        if (quoted) emitProse(badOf(frame, brokenAt(frame.broken), label))
+        if (quoted) emitProse(badOf(frame, brokenAt(frame, frame.broken), label))
         return
       }
       // An array of anything but objects, and an object whose first key has no double quotes, is most often prose.
@@ -121,7 +123,19 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       } else if (sure && (result.repaired || rules.check || (frame.open && result.code === 'TRUNCATED'))) {
         broken = !result.repaired
         emitProse(badOf(frame, result, label))
+      } else if (array && result.strict) {
+        broken = false
+        if (isAboutParts(result)) rejected ??= badOf(frame, result, label)
       }
+    }
+
+    /** The larger value goes on at a byte behind the frame. That byte, and no more, has come however the input is cut. */
+    function brokenAt({ text, to }: Frame, place: number): Miss {
+      const kept = found ? undefined : unmatched?.bytes()
+      const rest = kept && place < kept.length ? kept.toString('latin1', to, place + 1) : ''
+      if (rest !== '') return { ...goesOnAt(text + rest, text.length), place }
+      const detail = `byte ${place} goes on after the end of the value`
+      return { ok: false, code: 'INVALID_JSON', detail, place, notes: [], strict: false, repaired: false }
     }
 
     /** Is it the value of a quoted key that no bracket before it has opened? Then it is a part of something broken. */
@@ -182,7 +196,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
         }
         const goesOn = isRestOfWhole(whole.text, end) || endsInString(first.text)
         if (end > 0 && first.broken === undefined && !first.open && goesOn) {
-          bad(first, brokenAt(first.to))
+          bad(first, goesOnAt(whole.text, end))
           broken = true
           for (const frame of frames) judge(frame)
           return
@@ -293,6 +307,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
         settleQueued(true)
         if (held) wholeInput(held)
         if (!found && unmatched) brokenStart(unmatched)
+        if (!found && rejected) emitProse(rejected)
         if (!found) emit(nothingOf(blank && !held ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
         next.end()
       },
@@ -321,6 +336,11 @@ function beginsBroken(text: string): boolean {
 function isOver(text: string, end: number): boolean {
   const at = skipBlanks(text, end)
   return at >= text.length || (',;'.includes(text[at]!) && skipBlanks(text, at + 1) >= text.length)
+}
+
+/** Would the schema take such a value, but for something in it? Then `[1]` is no footnote. */
+function isAboutParts({ errors = [] }: Miss): boolean {
+  return errors.length > 0 && errors.every(({ path }) => path !== '')
 }
 
 function isFromProse(pass: Pass): boolean {
@@ -391,10 +411,4 @@ const TOO_LONG: Miss = {
 /** A change of what a scalar looks like, not of where it was found. */
 function isSpelling({ kind }: { readonly kind: string }): boolean {
   return !kind.startsWith('took ')
-}
-
-/** What follows the value belongs to something larger, so the value is a part of something broken. */
-function brokenAt(place: number): Miss {
-  const detail = `byte ${place} goes on after the end of the value`
-  return { ok: false, code: 'INVALID_JSON', detail, place, notes: [], strict: false, repaired: false }
 }

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { ask } from '../../src/ask/ask.ts'
 import type { AskOptions } from '../../src/ask/options.ts'
 import type { CacheEntry } from '../../src/sinks/cache.ts'
+import { jsonSchema } from '../../src/values/schema/json-schema.ts'
 import { values } from '../../src/values/values.ts'
 import { model, streamingModel } from './model.ts'
 
@@ -35,6 +36,15 @@ describe('a schema that answers with a promise is awaited', () => {
     const { call, asked } = streamingModel(size, 'Sure: {"name":"ann"}')
     expect(await ask(call, { prompt, schema: User })).toEqual({ name: 'ann' })
     expect(asked).toHaveLength(1)
+  })
+
+  test('also if it is a JSON Schema that says $async', async () => {
+    const schema = { $async: true, type: 'object', properties: { n: { type: 'number' } } }
+    for (const given of [schema, jsonSchema(schema)]) {
+      const { call, asked } = model('{"n":"x"}', '{"n":1}')
+      expect(await ask(call, { prompt, schema: given, retries: 1 })).toEqual({ n: 1 })
+      expect(asked[1]?.prompt).toContain('"/n" (type): "must be number"')
+    }
   })
 
   test('in the retry, which is told what it said', async () => {

@@ -54,7 +54,7 @@ describe('the retry prompt says what was wrong, and where', () => {
       {},
       'INVALID_JSON',
       broken,
-      'the answer is not valid JSON: byte 7 goes on after the end of the value',
+      'the answer is not valid JSON: line 1, column 8 of the JSON, at " \\"b\\":2}": expected the end of the value',
     ],
     [
       'a block without JSON',
@@ -149,6 +149,12 @@ describe('the retry prompt says what was wrong, and where', () => {
     expect(error).toContain('"/p0" (type): "must be number"; "/p1" (type): "must be number"')
     expect(error).toMatch(/must be number"; and \d+ more$/)
     expect(error.length).toBeLessThanOrEqual(600)
+  })
+
+  test('no number where more are broken than are counted', async () => {
+    const answer = JSON.stringify(Array.from({ length: 50 }, () => 'x'))
+    const { error } = await retryAfter(answer, { schema: { type: 'array', items: { type: 'number' } } })
+    expect(error).toMatch(/must be number"; and more$/)
   })
 })
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,6 +27,14 @@ test('keeps an entry for other processes', async () => {
 test('takes any key without leaving its directory', async () => {
   await fileCache(dir).set('../../etc/passwd\0', entry(1))
   expect(readdirSync(dir)).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.json$/)])
+})
+
+test('a pipe in the place of an entry is as good as absent, and nothing waits for it', async () => {
+  await fileCache(dir).set('k', entry(1))
+  const [name] = readdirSync(dir)
+  rmSync(join(dir, name!))
+  execFileSync('mkfifo', [join(dir, name!)])
+  expect(await fileCache(dir).get('k')).toBeUndefined()
 })
 
 test('stays bounded: the oldest go', async () => {

@@ -3,7 +3,8 @@ import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { Fault } from '../../src/base/fault.ts'
-import { jsonSchema } from '../../src/values/schema/json-schema.ts'
+import { tryParse } from '../../src/values/parse.ts'
+import { type JsonSchema, jsonSchema } from '../../src/values/schema/json-schema.ts'
 import { checkOf, type Schema } from '../../src/values/schema/schema.ts'
 
 const json = {
@@ -169,5 +170,40 @@ describe('JSON Schema', () => {
     expect(compile).toThrow(
       expect.objectContaining({ code: 'BAD_SCHEMA', message: expect.stringMatching(message) }),
     )
+  })
+})
+
+describe('what a JSON Schema says', () => {
+  const errorsOf = (schema: object, text: string) => {
+    const outcome = tryParse(text, { schema: schema as JsonSchema })
+    return outcome.ok ? [] : (outcome.fault.errors ?? []).map(({ message }) => message.split(', found ')[0])
+  }
+
+  test('of const and enum has the values as JSON spells them', () => {
+    const value = (a: object) => ({ properties: { a }, required: ['a'] })
+    expect(errorsOf(value({ const: 1 }), '{"a":2}')).toEqual(['must be 1'])
+    expect(errorsOf(value({ const: '1' }), '{"a":2}')).toEqual(['must be "1"'])
+    expect(errorsOf(value({ enum: ['a, b', 'c', 1, null] }), '{"a":2}')).toEqual([
+      'must be one of "a, b", "c", 1, null',
+    ])
+    const many = errorsOf(value({ enum: Array.from({ length: 99 }, (_, n) => `value ${n}`) }), '{"a":2}')
+    expect(many[0]).toMatch(/^must be one of "value 0", .*"value \d+", or \d+ more$/)
+  })
+
+  test('with $async is a fault in a stream, never a pass', () => {
+    const schema = { $async: true, type: 'object', properties: { a: { type: 'number' } } }
+    expect(() => tryParse('{"a":"x"}', { schema })).toThrow(expect.objectContaining({ code: 'BAD_SCHEMA' }))
+  })
+
+  test('of an array in prose is told, if it is about what is in it', () => {
+    const integers = { type: 'array', items: { type: 'integer' } }
+    const code = (text: string, schema: object) => {
+      const outcome = tryParse(text, { schema: schema as JsonSchema })
+      return outcome.ok ? outcome.value : [outcome.fault.code, outcome.fault.errors?.[0]?.path]
+    }
+    expect(code('The list is [1].', integers)).toEqual([1])
+    expect(code('The list is ["x"].', integers)).toEqual(['SCHEMA_FAILED', '/0'])
+    expect(code('The list is [1.5], or [2].', integers)).toEqual([2])
+    expect(code('As in [1], it works.', { type: 'object' })).toEqual(['NO_MATCH', undefined])
   })
 })

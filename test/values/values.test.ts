@@ -333,7 +333,7 @@ describe('a fault says where, and what was expected', () => {
     ['{"a":}', 5, /: at "}", expected a value$/],
     ['{"é":1,"b":tru}', 15, /expected true, false or null$/],
     ['文 <json>{"a":[1,2}}</json>', 19, /expected a comma or a closing bracket$/],
-    ['x {"a":1}},"b":{"c":2}}', 9, /byte 9 goes on after the end of the value$/],
+    ['x {"a":1}},"b":{"c":2}}', 9, /at "}", expected the end of the value$/],
     ['{"a":[1,', 8, /ended inside the payload: expected a value/],
     ['> ```json\n> {"a":\n>  }\n> ```', 21, /expected a value/],
   ])('%j', (text, at, message) => {

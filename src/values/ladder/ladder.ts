@@ -253,27 +253,22 @@ function takeFirst(
   rules: Rules,
   envelopes: number,
 ): Pass | Miss {
-  if (isStructureAt(text, end)) {
-    const found = text.slice(end, end + 20)
-    const expected = 'the end of the value'
-    return {
-      ok: false,
-      code: 'INVALID_JSON',
-      detail: `at ${quote(found, 20)}, expected ${expected}`,
-      at: end,
-      broken: { found, expected },
-      cause: broken.cause,
-      notes: NONE,
-      strict: false,
-      repaired: false,
-    }
-  }
+  if (isStructureAt(text, end)) return { ...goesOnAt(text, end), cause: broken.cause }
   const first = text.slice(0, end)
   // As in prose: without a schema, only an object that begins with a key in double quotes is told from code.
   if (!rules.check && !hasQuotedKey(first))
     return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
   const changes = [...before, changeOf('took an object from prose', end, text.slice(end, end + 80), '')]
   return climbFurther(first, changes, rules, envelopes)
+}
+
+/** The value at the start of a text ends at `end`, and what follows belongs to a larger one. */
+export function goesOnAt(text: string, end: number): Miss {
+  const found = text.slice(end, end + 20)
+  const expected = 'the end of the value'
+  const detail = `at ${quote(found, 20)}, expected ${expected}`
+  const place = { at: end, broken: { found, expected } }
+  return { ok: false, code: 'INVALID_JSON', detail, ...place, notes: NONE, strict: false, repaired: false }
 }
 
 interface Settling {

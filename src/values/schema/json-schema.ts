@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import type formats from 'ajv-formats'
-import { Fault, quote } from '../../base/fault.ts'
+import { Fault, quote, visible } from '../../base/fault.ts'
 import { linearUniqueItems } from './unique-items.ts'
 
 /** A JSON Schema as an object: draft 2020-12, or draft-07 if its `$schema` says so. */
@@ -27,9 +27,12 @@ export function jsonSchema<T = unknown>(schema: JsonSchema): StandardSchemaV1<un
   const made: StandardSchemaV1<unknown, T> = {
     '~standard': {
       version: 1,
-      vendor: 'agent-sluice',
+      vendor: schema['$async'] === true ? 'agent-sluice, async' : 'agent-sluice',
       validate(value) {
-        if (passes(value)) return { value: value as T }
+        // A promise, if the schema says `$async`.
+        const verdict: unknown = passes(value)
+        if (verdict instanceof Promise) return awaited(verdict, value as T)
+        if (verdict) return { value: value as T }
         // Stopping at the first error is fast; all of them are wanted only when there is one.
         explain ??= compile(schema, true)
         explain(value)
@@ -39,6 +42,19 @@ export function jsonSchema<T = unknown>(schema: JsonSchema): StandardSchemaV1<un
   }
   compiled.set(schema, made)
   return made
+}
+
+/** What a schema with `$async` says in the end: it throws its errors. */
+async function awaited<T>(verdict: Promise<unknown>, value: T): Promise<StandardSchemaV1.Result<T>> {
+  try {
+    await verdict
+    return { value }
+  } catch (error) {
+    // The cast is the door: what ajv throws has errors, and anything else is a failure of the schema itself.
+    const { errors } = (error ?? {}) as { errors?: ErrorObject[] }
+    if (!Array.isArray(errors)) throw error
+    return { issues: errors.map(issueOf) }
+  }
 }
 
 const compiled = new WeakMap<JsonSchema, StandardSchemaV1>()
@@ -100,10 +116,24 @@ function issueOf(error: ErrorObject): StandardSchemaV1.Issue & { rule: string } 
 
 function messageOf(error: ErrorObject): string {
   const { params, message = 'is not valid' } = error
-  if (error.keyword === 'enum')
-    return `must be one of ${quote(params.allowedValues.map(String).join(', '), 120)}`
-  if (error.keyword === 'const') return `must be ${quote(JSON.stringify(params.allowedValue) ?? '', 120)}`
+  if (error.keyword === 'enum') return `must be one of ${spelled(params.allowedValues)}`
+  if (error.keyword === 'const') return `must be ${spelled([params.allowedValue])}`
   if (error.keyword === 'additionalProperties')
     return `must not have the property ${quote(params.additionalProperty)}`
   return message
 }
+
+/** Values as JSON has them, so that `1` is not `"1"`; as many as there is room for, each whole. */
+function spelled(values: readonly unknown[]): string {
+  let text = ''
+  for (const [n, value] of values.entries()) {
+    const next = visible(JSON.stringify(value) ?? '')
+    const rest = values.length - n
+    if (text.length + next.length > MAX_SPELLED)
+      return n === 0 ? `${next.slice(0, MAX_SPELLED)}…` : `${text}, or ${rest} more`
+    text += n === 0 ? next : `, ${next}`
+  }
+  return text
+}
+
+const MAX_SPELLED = 120

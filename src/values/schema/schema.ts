@@ -56,7 +56,7 @@ function read(
 }
 
 /** So many errors are kept; a value that breaks a thousand rules is told by its first twenty. */
-const MAX_ERRORS = 20
+export const MAX_ERRORS = 20
 const MAX_MESSAGE = 200
 
 function standard(schema: Schema): StandardSchemaV1 {
