@@ -1,5 +1,6 @@
 export { claude } from './claude.ts'
 export { codex } from './codex.ts'
+export { copilot } from './copilot.ts'
 export { gemini } from './gemini.ts'
 export { iflow } from './iflow.ts'
 export { opencode } from './opencode.ts'

@@ -1,0 +1,65 @@
+/** What a run said and did, read from its log by a few plain loops that know nothing of the engines. */
+export interface Reading {
+  /** Complete messages, and those that broke off. */
+  readonly messages: readonly string[]
+  readonly broken: readonly string[]
+  readonly reasoning: readonly string[]
+  /** Name and end of each call, in the order they began. */
+  readonly tools: readonly string[]
+  readonly session: string | null
+  readonly end: string
+}
+
+/** The exit of a run: a code, or `null` for a signal. */
+type Exit = number | null
+
+export const readings: Readonly<Record<string, (stdout: string, exit: Exit) => Reading>> = { copilot }
+
+function copilot(stdout: string, exit: Exit): Reading {
+  const records = recordsOf(stdout)
+  const of = (type: string) => records.filter((record) => record.type === type).map(({ data }) => data)
+  const spoken = of('assistant.message').filter(({ content }) => content !== '')
+  const pieces = new Map<string, string>()
+  for (const { messageId, deltaContent } of of('assistant.message_delta'))
+    pieces.set(messageId, (pieces.get(messageId) ?? '') + deltaContent)
+  for (const { messageId } of spoken) pieces.delete(messageId)
+  const result = records.find(({ type }) => type === 'result')
+  const messages = spoken.map(({ content }) => content)
+  const good = ({ success, shellExecution }: Json) => success && !shellExecution?.exitCode
+  const ends = new Map(
+    of('tool.execution_complete').map((data) => [data.toolCallId, good(data) ? 'completed' : 'failed']),
+  )
+  return {
+    messages,
+    broken: [...pieces.values()],
+    reasoning: of('assistant.message').flatMap(({ reasoningText }) => reasoningText ?? []),
+    tools: of('tool.execution_start').map(
+      ({ toolCallId, toolName }) => `${toolName} ${ends.get(toolCallId) ?? 'open'}`,
+    ),
+    session: result?.sessionId ?? null,
+    end: endOf(messages, result && result.exitCode === 0, exit),
+  }
+}
+
+/** `good` is what the log says of its end: well, badly, or nothing. */
+function endOf(messages: readonly string[], good: boolean | undefined, exit: Exit): string {
+  if (messages.some((message) => message.includes('"__SKILL_DONE__": true'))) return 'completed'
+  if (good === true) return 'awaiting_user_input'
+  return good === false || exit !== 0 ? 'interrupted' : 'unknown'
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: these loops read logs of which nothing is known but the recordings
+type Json = any
+
+function recordsOf(stdout: string): Json[] {
+  return stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .flatMap((line) => {
+      try {
+        return [JSON.parse(line)]
+      } catch {
+        return []
+      }
+    })
+}
