@@ -13,7 +13,7 @@ export interface Reading {
 /** The exit of a run: a code, or `null` for a signal. */
 type Exit = number | null
 
-export const readings: Readonly<Record<string, (stdout: string, exit: Exit) => Reading>> = { copilot }
+export const readings: Readonly<Record<string, (stdout: string, exit: Exit) => Reading>> = { copilot, pi }
 
 function copilot(stdout: string, exit: Exit): Reading {
   const records = recordsOf(stdout)
@@ -38,6 +38,33 @@ function copilot(stdout: string, exit: Exit): Reading {
     ),
     session: result?.sessionId ?? null,
     end: endOf(messages, result && result.exitCode === 0, exit),
+  }
+}
+
+function pi(stdout: string, exit: Exit): Reading {
+  const records = recordsOf(stdout)
+  const of = (type: string) => records.filter((record) => record.type === type)
+  const spoken = of('message_end').flatMap(({ message }) => (message.role === 'assistant' ? [message] : []))
+  const words = (message: Json) => message.content.flatMap(({ text }: Json) => text || [])
+  const isBroken = ({ stopReason }: Json) => stopReason === 'error' || stopReason === 'aborted'
+  // What a killed run was about to say.
+  const last = records.findLastIndex(({ type }) => type === 'message_start' || type === 'message_end')
+  const rest = records.slice(last).flatMap(({ assistantMessageEvent: event }) => event ?? [])
+  const left = rest.map(({ type, delta }) => (type === 'text_delta' ? delta : '')).join('')
+  const messages = spoken.filter((message) => !isBroken(message)).flatMap(words)
+  const ends = new Map(
+    of('tool_execution_end').map(({ toolCallId, isError }) => [toolCallId, isError ? 'failed' : 'completed']),
+  )
+  const ended = records.some(({ type }) => type === 'agent_end') && records.at(-1).type.startsWith('agent_')
+  return {
+    messages,
+    broken: [...spoken.filter(isBroken).flatMap(words), ...(left === '' ? [] : [left])],
+    reasoning: spoken.flatMap(({ content }) => content.flatMap(({ thinking }: Json) => thinking ?? [])),
+    tools: of('tool_execution_start').map(
+      ({ toolCallId, toolName }) => `${toolName} ${ends.get(toolCallId) ?? 'open'}`,
+    ),
+    session: of('session')[0]?.id ?? null,
+    end: endOf(messages, ended ? !isBroken(spoken.at(-1)) : undefined, exit),
   }
 }
 
