@@ -1,4 +1,5 @@
 export { claude } from './claude.ts'
+export { cline } from './cline.ts'
 export { codex } from './codex.ts'
 export { copilot } from './copilot.ts'
 export { gemini } from './gemini.ts'

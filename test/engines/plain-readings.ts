@@ -13,7 +13,11 @@ export interface Reading {
 /** The exit of a run: a code, or `null` for a signal. */
 type Exit = number | null
 
-export const readings: Readonly<Record<string, (stdout: string, exit: Exit) => Reading>> = { copilot, pi }
+export const readings: Readonly<Record<string, (stdout: string, exit: Exit) => Reading>> = {
+  cline,
+  copilot,
+  pi,
+}
 
 function copilot(stdout: string, exit: Exit): Reading {
   const records = recordsOf(stdout)
@@ -65,6 +69,35 @@ function pi(stdout: string, exit: Exit): Reading {
     ),
     session: of('session')[0]?.id ?? null,
     end: endOf(messages, ended ? !isBroken(spoken.at(-1)) : undefined, exit),
+  }
+}
+
+function cline(stdout: string, exit: Exit): Reading {
+  const records = recordsOf(stdout)
+  const inner = records.flatMap(({ event }) => event ?? [])
+  const of = (type: string, contentType: string) =>
+    inner.filter((event) => event.type === type && event.contentType === contentType)
+  const messages = of('content_end', 'text').map(({ text }) => text)
+  const last = inner.findLastIndex(
+    ({ type, contentType }) => type === 'content_end' && contentType === 'text',
+  )
+  const left = inner.slice(last + 1).map((event) => (event.contentType === 'text' ? event.text : ''))
+  const ends = new Map(
+    of('content_end', 'tool').map(({ toolCallId, error, output }) => [
+      toolCallId,
+      error || output.some(({ success }: Json) => success === false) ? 'failed' : 'completed',
+    ]),
+  )
+  const result = records.find(({ type }) => type === 'run_result')
+  return {
+    messages,
+    broken: left.join('') === '' ? [] : [left.join('')],
+    reasoning: of('content_end', 'reasoning').map(({ reasoning }) => reasoning),
+    tools: of('content_start', 'tool').map(
+      ({ toolCallId, toolName }) => `${toolName} ${ends.get(toolCallId) ?? 'open'}`,
+    ),
+    session: records.find(({ taskId }) => taskId)?.taskId ?? null,
+    end: endOf(messages, result && result.finishReason === 'completed', exit),
   }
 }
 
