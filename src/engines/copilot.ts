@@ -113,6 +113,9 @@ function reader() {
       const id = text(data['messageId'])
       model = text(data['model']) ?? model
       switch (type) {
+        case 'session.start':
+          say.session(data['sessionId'])
+          return true
         case 'assistant.turn_start':
           say.fields(data, 'turnId interactionId')
           leave(agent, say)
