@@ -50,7 +50,7 @@ describe.each(tees.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixtur
     test('the PTY gives back what stdout lost', () => {
       const stdout = log(fixture, 'stdout')
       const lines = stdout.bytes.toString().split('\n')
-      const at = lines.findIndex((line) => /"agent_message"|"type":"text"/.test(line))
+      const at = lines.findIndex((line) => /"agent_message"|^\{"type":"text"/.test(line))
       if (at < 0) return
       const bytes = Buffer.from(lines.toSpliced(at, 1).join('\n'))
       const lost = read(fixture, [{ channel: 'stdout', bytes }, ...without(fixture, 'pty').slice(1)])
