@@ -40,8 +40,12 @@ export function chunkReader({ maxFrame }: Limits) {
   }
 
   return {
-    /** The beginning of the last message. */
-    head: () => head,
+    /** The beginning of the last message of the turn that ends here. */
+    takeHead(): string {
+      const last = head
+      head = ''
+      return last
+    },
     endMessage,
     addMessage(session: string, update: Update, say: Say): void {
       const piece = textOf(update['content'])

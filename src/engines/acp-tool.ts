@@ -1,3 +1,4 @@
+import { clip } from '../base/fault.ts'
 import { memory } from '../events/memory.ts'
 import { isRecord, type Say, text } from '../events/profile.ts'
 import { textOf } from './acp-chunks.ts'
@@ -8,7 +9,7 @@ type Change = readonly ['created' | 'modified' | 'deleted', string]
 /** What is known of a call. Its updates are patches: what they do not name has not changed. */
 interface Known {
   readonly name: string
-  /** The input, if it was not told when the call began. */
+  /** The input, if it came after the call had begun. */
   readonly late: { readonly input: unknown; readonly size: number } | undefined
   /** What a terminal has shown so far. */
   readonly shown: string
@@ -18,6 +19,8 @@ interface Known {
 
 /** Characters of an input or an output that are remembered until the end of the call; the records have all of it. */
 const MAX_KEPT = 1 << 16
+
+const MAX_TITLE = 300
 
 const NONE = { list: [], size: 0 }
 
@@ -100,7 +103,7 @@ function nameOf(update: Update): string {
     text(record(update['_meta'])['toolName']) ??
     meta(update, 'claudeCode', 'toolName') ??
     (kind === 'other' ? undefined : kind) ??
-    text(update['title']) ??
+    titleOf(update)?.title ??
     'tool'
   )
 }
@@ -112,9 +115,9 @@ function inputOf(rawInput: unknown): unknown {
 }
 
 /** Agents that send no input say in the title what they do. */
-function titleOf(update: Update): unknown {
+export function titleOf(update: Update): { readonly title: string } | undefined {
   const title = text(update['title'])
-  return title === undefined ? undefined : { title }
+  return title === undefined ? undefined : { title: clip(title, MAX_TITLE) }
 }
 
 /** `completed` alone proves nothing: several agents complete a command that failed, but tell its exit code. */

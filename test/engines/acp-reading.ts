@@ -35,7 +35,9 @@ export function readAcp(log: string): Reading {
     session: records.map(({ result }) => result?.sessionId).find(Boolean),
     messages,
     thoughts: textsOf('agent_thought_chunk').length,
-    calls: Object.fromEntries(updates.filter((one) => one.toolCallId).map((one) => [one.toolCallId, endOf(one)])),
+    calls: Object.fromEntries(
+      updates.filter((one) => one.toolCallId).map((one) => [one.toolCallId, endOf(one)]),
+    ),
     asked: records.filter(({ method }) => method === 'session/request_permission').length,
     end: stateOf(records, messages),
   }
@@ -43,7 +45,12 @@ export function readAcp(log: string): Reading {
 
 // biome-ignore lint/suspicious/noExplicitAny: as above
 function endOf({ status, rawOutput, _meta }: any): string {
-  const exit = [rawOutput?.exitCode, rawOutput?.metadata?.exit, _meta?.terminal_exit?.exit_code, written(rawOutput)]
+  const exit = [
+    rawOutput?.exitCode,
+    rawOutput?.metadata?.exit,
+    _meta?.terminal_exit?.exit_code,
+    written(rawOutput),
+  ]
   if (status === 'failed' || exit.some((code) => code > 0)) return 'failed'
   return status === 'completed' ? status : 'started'
 }
@@ -55,7 +62,9 @@ function written(output: unknown): number | undefined {
 // biome-ignore lint/suspicious/noExplicitAny: as above
 function stateOf(records: any[], messages: readonly string[]): string {
   if (messages.some((text) => text.includes('"__SKILL_DONE__": true'))) return 'completed'
-  const last = records.findLast((one) => one.error || one.result?.stopReason || one.method === 'session/request_permission')
+  const last = records.findLast(
+    (one) => one.error || one.result?.stopReason || one.method === 'session/request_permission',
+  )
   if (last?.method) return 'awaiting_user_input'
   if (last?.error || last?.result.stopReason !== 'end_turn') return 'interrupted'
   return /^Error: /.test(messages.at(-1) ?? '') && !last.result.usage ? 'interrupted' : 'awaiting_user_input'
