@@ -73,7 +73,7 @@ function open(limits: Limits): Reader {
   const chunks = chunkReader(limits)
   const tools = toolReader()
   const turn = turnReader(chunks)
-  /** Sessions that were made in this run. Another one that begins with the user's words is loaded: an old conversation comes again. */
+  /** Sessions that were made or loaded in this run. Another one that begins with the user's words is being loaded: an old conversation comes again. */
   const made = memory<true>(() => 0)
   let loading: string | undefined
 
@@ -142,6 +142,8 @@ function open(limits: Limits): Reader {
   }
 
   const readResult = (result: unknown, say: Say): boolean => {
+    // From here on the session is this run's. Some agents repeat each prompt as the user's words.
+    if (loading !== undefined) made.set(loading, true)
     loading = undefined
     // The answer to session/load, session/set_mode and others may be null or empty.
     if (!isRecord(result)) return result === null

@@ -408,6 +408,16 @@ test('the history of a loaded session is raw: no answer, no call, no end', () =>
     stops('end_turn'),
   )
   expect([texts(then), endOf(then).state]).toEqual([['new'], 'awaiting_user_input'])
+  const asked = update('user_message_chunk', content('more'))
+  const repeated = read(
+    hello('x'),
+    ...history,
+    rpc({ id: 1, result: {} }),
+    asked,
+    says('new'),
+    stops('end_turn'),
+  )
+  expect(texts(repeated)).toEqual(['new'])
   const echoed = read(opened, update('user_message_chunk', content('go')), says('new'), stops('end_turn'))
   expect(texts(echoed)).toEqual(['new'])
 })
