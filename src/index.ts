@@ -29,7 +29,19 @@ export {
 } from './chat/chat.ts'
 export { auto } from './engines/auto.ts'
 export { engines } from './engines/engines.ts'
-export { claude, cline, codex, copilot, gemini, iflow, opencode, pi, qwen, text } from './engines/index.ts'
+export {
+  acp,
+  claude,
+  cline,
+  codex,
+  copilot,
+  gemini,
+  iflow,
+  opencode,
+  pi,
+  qwen,
+  text,
+} from './engines/index.ts'
 export type { FsDiff } from './events/artifacts.ts'
 export {
   type CompletionData,

@@ -1,3 +1,4 @@
+export { acp } from './acp.ts'
 export { claude } from './claude.ts'
 export { cline } from './cline.ts'
 export { codex } from './codex.ts'

@@ -258,7 +258,8 @@ export function speech(options: SpeechOptions) {
     about(range) {
       writer.about(range, true)
       here = range.channel === 'pty' ? lastOfPty : lastOfPipes
-      kept = 'text' in range ? (range as EngineFrame) : undefined
+      // Of the frame in hand, the raw record comes when the engine has spoken.
+      kept = 'text' in range && range !== hand ? (range as EngineFrame) : undefined
       drifted = false
     },
     giveBack(kept) {

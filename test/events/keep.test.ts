@@ -47,6 +47,19 @@ const more: Record<string, readonly object[]> = {
       ],
     ]),
   ),
+  acp: [
+    ...['agent_message_chunk', 'agent_thought_chunk', 'user_message_chunk', 'plan', 'mystery'].map(
+      (sessionUpdate) => ({
+        jsonrpc: '2.0',
+        method: 'session/update',
+        params: { sessionId: 's', update: { sessionUpdate, content: { type: 'text', text: 'Hel' } } },
+      }),
+    ),
+    { jsonrpc: '2.0', id: 3, result: null },
+    { jsonrpc: '2.0', id: 4, method: 'fs/read_text_file', params: { sessionId: 's' } },
+    { jsonrpc: '2.0', method: 'mystery' },
+    { jsonrpc: '2.0', id: 5, result: { stopReason: 'end_turn' } },
+  ],
   codex: [
     { id: '0', msg: { type: 'agent_message_delta', delta: 'Hel' } },
     { id: '1', msg: { type: 'turn_diff' } },
@@ -98,7 +111,14 @@ function kindOf(line: string): string {
   if (!isRecord(value)) return 'text'
   const inner = ['event', 'item', 'msg', 'part'].map((key) => value[key]).find(isRecord) ?? {}
   const delta = isRecord(inner['delta']) ? inner['delta']['type'] : inner['delta'] !== undefined
-  const { type, subtype, role } = value
+  const { type, subtype, role, method, params } = value
+  const update = isRecord(params) && isRecord(params['update']) ? params['update'] : {}
+  if ('jsonrpc' in value)
+    return [
+      method ?? Object.keys(isRecord(value['result']) ? value['result'] : value).join(),
+      update['sessionUpdate'],
+      update['status'],
+    ].join(' ')
   return [type ?? Object.keys(value).join(), subtype, role, value['delta'], inner['type'], delta].join(' ')
 }
 

@@ -1,0 +1,98 @@
+import { memory } from '../events/memory.ts'
+import { type EngineFrame, isRecord, type Limits, type Say, type Speaker, text } from '../events/profile.ts'
+
+type Update = Record<string, unknown>
+
+/** Characters of a message that are remembered, for its error text. */
+const MAX_HEAD = 300
+/** Pieces of one thought that may be held: short ones cost more than they hold. */
+const MAX_PIECES = 65_536
+
+/**
+ * Joins the chunks of messages and thoughts. The protocol does not say where one ends: it is where something else
+ * begins, or where the `messageId` changes, if the agent sends one.
+ */
+export function chunkReader({ maxFrame }: Limits) {
+  /** Ids of the agent that were given out: text that goes on behind a tool call is another message. */
+  const used = memory<true>(() => 0)
+  let message: { readonly id: string; readonly of: string } | undefined
+  let head = ''
+  /** A thought becomes an event when it is whole, so its frames are kept until then. */
+  let thought:
+    | {
+        of: string
+        id: string | undefined
+        range: Pick<EngineFrame, 'channel' | 'from' | 'to'>
+        size: number
+      }
+    | undefined
+  let pieces: string[] = []
+
+  const take = (id: string | undefined): string | undefined => {
+    if (id === undefined || used.get(id)) return undefined
+    used.set(id, true)
+    return id
+  }
+
+  const endMessage = (say: Say, more: Speaker = {}) => {
+    if (message) say.message(message.id, undefined, more)
+    message = undefined
+  }
+
+  return {
+    /** The beginning of the last message of the turn that ends here. */
+    takeHead(): string {
+      const last = head
+      head = ''
+      return last
+    },
+    endMessage,
+    addMessage(session: string, update: Update, say: Say): void {
+      const piece = textOf(update['content'])
+      if (!piece) return
+      const name = text(update['messageId'])
+      const of = `${session} ${name ?? ''}`
+      if (message?.of !== of) endMessage(say)
+      if (!message) {
+        message = { id: take(name) ?? say.newId(), of }
+        head = ''
+      }
+      if (head.length < MAX_HEAD) head += piece.slice(0, MAX_HEAD)
+      say.delta(message.id, piece)
+    },
+    addThought(session: string, update: Update, frame: EngineFrame, say: Say): true | 'kept' {
+      const piece = textOf(update['content'])
+      if (!piece) return true
+      const name = text(update['messageId'])
+      const of = `${frame.channel} ${session} ${name ?? ''}`
+      if (
+        thought &&
+        (thought.of !== of || pieces.length >= MAX_PIECES || thought.size > maxFrame - piece.length)
+      )
+        this.endThought(say, frame)
+      const { channel, from } = thought?.range ?? frame
+      thought = {
+        of,
+        id: thought ? thought.id : take(name),
+        range: { channel, from, to: frame.to },
+        size: (thought?.size ?? 0) + piece.length,
+      }
+      pieces.push(piece)
+      return 'kept'
+    },
+    /** Says the thought that was gathered; what is said next is about `frame`. */
+    endThought(say: Say, frame?: EngineFrame): void {
+      if (!thought) return
+      say.about(thought.range)
+      say.reasoning(thought.id, pieces.join(''))
+      thought = undefined
+      pieces = []
+      if (frame) say.about(frame)
+    },
+  }
+}
+
+/** The text of a content block; undefined for an image, a link and the like. */
+export function textOf(content: unknown): string | undefined {
+  return isRecord(content) && content['type'] === 'text' ? text(content['text']) : undefined
+}

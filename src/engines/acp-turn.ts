@@ -1,0 +1,107 @@
+import { isRecord, type Say, text } from '../events/profile.ts'
+import type { chunkReader } from './acp-chunks.ts'
+import { record, titleOf } from './acp-tool.ts'
+
+type Values = Record<string, unknown>
+
+/** Why a turn can stop. Those with words are failures. */
+export const stops = {
+  end_turn: '',
+  max_tokens: '',
+  max_turn_requests: 'the turn reached its limit of model requests',
+  refusal: 'the agent refused to go on',
+  cancelled: 'the turn was cancelled',
+}
+
+/** Calls that may wait for a permission at the same time. */
+const MAX_ASKED = 4096
+const METHOD_NOT_FOUND = -32601
+
+/** Knows where turns begin and how they end. The prompt itself is in the client's half, which is not seen. */
+export function turnReader(chunks: ReturnType<typeof chunkReader>) {
+  /** Who the agent is, by its own word. */
+  let agent = ''
+  let session = false
+  let busy = false
+  /** Calls that wait for a permission. */
+  const asked = new Set<string>()
+
+  /** The agent works: it waits for no permission any more, but for those of other calls. */
+  const work = (say: Say, call?: string) => {
+    const waited = asked.size > 0
+    if (call === undefined) asked.clear()
+    else asked.delete(call)
+    if (busy && !(waited && asked.size === 0)) return
+    say.begun()
+    if (!busy) say.status('turn_started')
+    busy = true
+  }
+
+  return {
+    work,
+    agent: () => agent,
+    initialized({ name, version }: Values, say: Say): void {
+      agent = text(name) ?? ''
+      say.status('initialized', agent === '' ? {} : { reason: `${agent} ${text(version) ?? ''}`.trim() })
+    },
+    session(id: unknown, say: Say): void {
+      session = true
+      say.session(id)
+    },
+    /** Somebody has to allow the call: until the agent works on, the run waits for a human. */
+    ask(call: Values, say: Say): void {
+      const title = titleOf(call)?.title
+      if (asked.size < MAX_ASKED) asked.add(text(call['toolCallId']) ?? '')
+      say.status('permission_requested', title === undefined ? {} : { reason: title })
+      say.ended('session/request_permission')
+    },
+    /** Reads the answer to `session/prompt`. */
+    stop(result: Values, say: Say): void {
+      const reason = text(result['stopReason']) ?? ''
+      const usage = result['usage'] ?? record(record(result['_meta'])['quota'])['token_count']
+      const good = reason === 'end_turn'
+      const head = chunks.takeHead()
+      chunks.endMessage(say, good ? {} : { incomplete: true })
+      work(say)
+      busy = false
+      say.status(good ? 'turn_completed' : 'turn_failed', { reason, ...(usage !== undefined && { usage }) })
+      if (good) {
+        say.ended(reason)
+        // Copilot ends a failed turn like any other, with the error as a message. But it tells the tokens of every turn in which the model has answered.
+        if (agent === 'Copilot' && usage === undefined && head.startsWith('Error: ')) say.error(head, 'fatal')
+      } else if (reason === 'max_tokens') say.truncated(reason)
+      else if (Object.hasOwn(stops, reason)) say.error(stops[reason as keyof typeof stops], 'fatal')
+      else say.unknownType(`stopReason ${reason}`)
+    },
+    /** Reads an error in the place of an answer. Which request it answers is not known: a turn that comes later puts it aside. */
+    failed(error: unknown, say: Say): void {
+      const { code, message, data } = record(error)
+      const details = text(data) ?? text(record(data)['details']) ?? text(record(data)['message'])
+      const words = `${text(message) ?? 'an error without a message'}${details === undefined ? '' : `: ${details}`}`
+      // Every agent can prompt, so this is about something else.
+      if (code === METHOD_NOT_FOUND) {
+        say.error(words)
+        return
+      }
+      chunks.takeHead()
+      chunks.endMessage(say, { incomplete: true })
+      if (session) {
+        work(say)
+        say.status('turn_failed')
+        busy = false
+      }
+      say.error(words, 'fatal')
+    },
+    /**
+     * Reads what the Codex adapter tells about its thread. It, too, ends a failed turn like any other, with the error as a
+     * message, but passes on the state of the thread.
+     */
+    codex({ threadStatus, error }: Values, say: Say): void {
+      if (isRecord(error))
+        say.error(text(error['message']) ?? 'Codex failed', error['willRetry'] === true ? 'warning' : 'error')
+      if (record(threadStatus)['type'] !== 'systemError') return
+      work(say)
+      say.error('the Codex thread is in the state systemError', 'fatal')
+    },
+  }
+}

@@ -1,0 +1,485 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { acp } from '../../src/engines/acp.ts'
+import { auto } from '../../src/engines/auto.ts'
+import { engines } from '../../src/engines/engines.ts'
+import type { Event } from '../../src/events/event.ts'
+import type { EngineFrame } from '../../src/events/profile.ts'
+import { readAcp } from './acp-reading.ts'
+import { eventsOf, fixtures, inPieces } from './fixture.ts'
+import { chat, codesOf, endOf, lines, only, run, texts } from './run.ts'
+
+const rpc = (more: object) => ({ jsonrpc: '2.0', ...more })
+const update = (sessionUpdate: string, more: object = {}) =>
+  rpc({ method: 'session/update', params: { sessionId: 's-1', update: { sessionUpdate, ...more } } })
+const content = (text: string) => ({ content: { type: 'text', text } })
+const says = (text: string, more: object = {}) => update('agent_message_chunk', { ...content(text), ...more })
+const thinks = (text: string, more: object = {}) =>
+  update('agent_thought_chunk', { ...content(text), ...more })
+const begins = (toolCallId: string, more: object = {}) => update('tool_call', { toolCallId, ...more })
+const goesOn = (toolCallId: string, more: object) => update('tool_call_update', { toolCallId, ...more })
+const asks = (toolCallId: string, more: object = {}) =>
+  rpc({
+    id: 0,
+    method: 'session/request_permission',
+    params: { sessionId: 's-1', toolCall: { toolCallId, ...more }, options: [] },
+  })
+const stops = (stopReason: string, more: object = {}) => rpc({ id: 2, result: { stopReason, ...more } })
+const hello = (name: string) =>
+  rpc({ id: 0, result: { protocolVersion: 1, agentCapabilities: {}, agentInfo: { name, version: '1' } } })
+const opened = rpc({ id: 1, result: { sessionId: 's-1' } })
+const read = (...records: object[]) => run(acp, { stdout: lines(...records), exit: 0 })
+
+const statuses = (events: readonly Event[]) =>
+  only(events, 'lifecycle.run.status').map(({ data }) => data.status)
+const calls = (events: readonly Event[]) =>
+  only(events, 'tool.call.started', 'tool.call.completed', 'tool.call.failed').map(({ type, data }) => [
+    type.slice('tool.call.'.length),
+    data,
+  ])
+const thoughts = (events: readonly Event[]) =>
+  only(events, 'agent.reasoning.summary').map(({ data }) => data.text)
+
+describe('a recorded run gives what a second reading gives', () => {
+  const own = fixtures().filter(({ engine }) => engine === 'acp')
+  test.each(own.map((fixture) => [fixture.name, fixture] as const))('%s', (_, fixture) => {
+    const wanted = readAcp(readFileSync(join(fixture.path, 'stdout.log'), 'utf8'))
+    for (const profile of [acp, auto]) {
+      const events = eventsOf(fixture, inPieces(fixture), profile)
+      expect({
+        session: events.at(-1)!.correlation.session_id,
+        messages: texts(events),
+        thoughts: thoughts(events).length,
+        calls: Object.fromEntries(
+          calls(events).map(([phase, data]) => [(data as { call_id: string }).call_id, phase]),
+        ),
+        asked: statuses(events).filter((status) => status === 'permission_requested').length,
+        end: endOf(events).state,
+      }).toEqual(wanted)
+    }
+  })
+})
+
+describe('where a message ends', () => {
+  test('at another kind of update, and at the answer to the prompt', () => {
+    const events = read(
+      ...[says('one '), says('message'), begins('a'), says('two'), thinks('hm'), says('three')],
+      ...[update('plan', { entries: [] }), says('four'), update('usage_update', { used: 1, size: 2 })],
+      ...[says('five'), asks('b'), says('six'), stops('end_turn')],
+    )
+    expect(texts(events)).toEqual(['one message', 'two', 'three', 'four', 'five', 'six'])
+    expect(codesOf(events)).toEqual([])
+  })
+
+  test('not at news about the session', () => {
+    const events = read(
+      ...[says('one '), update('session_info_update', { title: 't' }), says('mess')],
+      ...[update('available_commands_update', { availableCommands: [] }), says('age'), stops('end_turn')],
+    )
+    expect(texts(events)).toEqual(['one message'])
+  })
+
+  test('where the messageId changes; text that goes on behind a tool is another message', () => {
+    const events = read(
+      ...[says('a', { messageId: 'm1' }), says('b', { messageId: 'm2' }), begins('x')],
+      ...[says('c', { messageId: 'm2' }), stops('end_turn')],
+    )
+    const finals = only(events, 'agent.message.final').map(({ data }) => [data.message_id, data.text])
+    expect(finals).toEqual([
+      ['m1', 'a'],
+      ['m2', 'b'],
+      ['message-1', 'c'],
+    ])
+  })
+
+  test('what is no text is kept as raw and ends nothing', () => {
+    const image = update('agent_message_chunk', { content: { type: 'image', data: '' } })
+    const events = read(says('a'), image, says('b'), stops('end_turn'))
+    expect(texts(events)).toEqual(['ab'])
+    expect(only(events, 'raw.stdout')).toHaveLength(1)
+    expect(codesOf(events)).toEqual([])
+  })
+
+  test('a run that is cut off leaves it incomplete, and its end unknown', () => {
+    const events = read(says('half'))
+    expect(only(events, 'agent.message.final')[0]!.data).toMatchObject({ text: 'half', incomplete: true })
+    expect(endOf(events).state).toBe('unknown')
+  })
+})
+
+describe('thoughts', () => {
+  test('are joined like messages, and are about all of their chunks', () => {
+    const stdout = lines(thinks('a '), thinks('thought'), says('x'), thinks('last'))
+    const events = run(acp, { stdout, exit: 0 })
+    expect(thoughts(events)).toEqual(['a thought', 'last'])
+    const first = only(events, 'agent.reasoning.summary')[0]!.raw_ref!
+    expect([first.byte_from, first.byte_to]).toEqual([0, stdout.indexOf('\n', stdout.indexOf('\n') + 1) + 1])
+  })
+
+  test('and tool output carry no payloads and no marker', () => {
+    const marker = '{"__SKILL_DONE__": true}'
+    const events = read(
+      thinks(marker),
+      goesOn('a', { status: 'completed', rawOutput: marker }),
+      stops('end_turn'),
+    )
+    expect(endOf(events).state).toBe('awaiting_user_input')
+    expect(endOf(read(says(marker), stops('end_turn'))).state).toBe('completed')
+  })
+
+  test('that outgrow maxFrame come in pieces', () => {
+    const records = Array.from({ length: 40 }, () => thinks('x'.repeat(100)))
+    const events = run(acp, { stdout: lines(...records) }, { maxFrame: 1000 })
+    expect(thoughts(events).join('')).toBe('x'.repeat(4000))
+    expect(Math.max(...thoughts(events).map((text) => text.length))).toBeLessThanOrEqual(1000)
+  })
+
+  test('an unknown field beside them is told once, and its record kept once', () => {
+    const events = read(thinks('a'), says('b', { brand_new: 1 }), stops('end_turn'))
+    expect(only(events, 'raw.stdout')).toHaveLength(1)
+    expect(codesOf(events)).toEqual(['UNKNOWN_FIELD', 'DRIFT_REPORT'])
+  })
+})
+
+describe('tool calls', () => {
+  test('are patched by their updates: the input may come late, the output at the end', () => {
+    const events = read(
+      begins('a', { title: 'Shell', kind: 'execute', status: 'pending', rawInput: {} }),
+      goesOn('a', { status: 'in_progress', rawInput: { command: 'ls' } }),
+      goesOn('a', { status: 'completed', content: [{ type: 'content', ...content('one file') }] }),
+    )
+    expect(calls(events)).toEqual([
+      ['started', { call_id: 'a', name: 'execute', input: { title: 'Shell' } }],
+      ['completed', { call_id: 'a', name: 'execute', input: { command: 'ls' }, output: 'one file' }],
+    ])
+  })
+
+  test('have the name the agent tells, else their kind, else their title', () => {
+    const named = [
+      { name: 'exec', kind: 'execute', title: 't' },
+      { _meta: { toolName: 'run_shell' }, kind: 'execute' },
+      { kind: 'edit', title: 't' },
+      { kind: 'other', title: 'my_server.tool' },
+      {},
+    ]
+    const events = read(...named.map((one, index) => begins(`${index}`, one)))
+    expect(only(events, 'tool.call.started').map(({ data }) => data.name)).toEqual([
+      ...['exec', 'run_shell', 'edit', 'my_server.tool', 'tool'],
+    ])
+  })
+
+  test.each([
+    ['codex-acp', { _meta: { terminal_exit: { exit_code: 3 } } }],
+    ['OpenCode', { rawOutput: { output: '', metadata: { exit: 3 } } }],
+    ['qwen-code', { rawOutput: { exitCode: 3 } }],
+    ['nanocoder', { rawOutput: 'EXIT_CODE: 3\nno' }],
+  ])('of %s that were completed with an exit code have failed', (agent, more) => {
+    const events = read(hello(agent), begins('a'), goesOn('a', { status: 'completed', ...more }))
+    expect(only(events, 'tool.call.failed')[0]!.data.exit_code).toBe(3)
+  })
+
+  test('of another agent may print what looks like an exit code', () => {
+    const events = read(
+      hello('x'),
+      begins('a'),
+      goesOn('a', { status: 'completed', rawOutput: 'EXIT_CODE: 3\n' }),
+    )
+    expect(only(events, 'tool.call.completed')).toHaveLength(1)
+  })
+
+  test('that fail without an exit code have an error', () => {
+    const words = [{ type: 'content', ...content('not allowed') }]
+    const events = read(begins('a'), goesOn('a', { status: 'failed', content: words }))
+    expect(only(events, 'tool.call.failed')[0]!.data).toMatchObject({ error: 'not allowed' })
+  })
+
+  test('end once; an id that begins again is another call', () => {
+    const done = goesOn('a', { status: 'completed' })
+    const phases = calls(read(begins('a'), done, done, begins('a', { status: 'completed' }))).map(
+      ([phase]) => phase,
+    )
+    expect(phases).toEqual(['started', 'completed', 'started', 'completed'])
+  })
+
+  test('of which only the end was seen are started first; one that only goes on is not', () => {
+    const events = read(goesOn('a', { status: 'in_progress' }), goesOn('b', { status: 'completed' }))
+    expect(calls(events).map(([phase, data]) => [phase, (data as { call_id: string }).call_id])).toEqual([
+      ['started', 'b'],
+      ['completed', 'b'],
+    ])
+  })
+
+  test('with an unknown status, or without an id, are kept as raw', () => {
+    const events = read(begins('a'), goesOn('a', { status: 'paused' }), update('tool_call', {}))
+    expect(only(events, 'raw.stdout')).toHaveLength(2)
+    expect(codesOf(events)).toContain('UNKNOWN_TYPE')
+  })
+
+  test('show what their terminal showed', () => {
+    const shows = (data: string) => goesOn('a', { _meta: { terminal_output_delta: { data } } })
+    const events = read(begins('a'), shows('one\n'), shows('two\n'), goesOn('a', { status: 'completed' }))
+    expect(only(events, 'tool.call.completed')[0]!.data.output).toBe('one\ntwo\n')
+  })
+
+  test('change the files of their diffs, if they do not fail', () => {
+    const diff = (path: string, more: object = {}) => ({ type: 'diff', path, newText: 'x', ...more })
+    const events = read(
+      begins('a', {
+        content: [
+          ...[diff('new.txt', { oldText: null }), diff('empty.txt', { oldText: '' }), diff('absent.txt')],
+          diff('old.txt', { oldText: 'o' }),
+          diff('gone.txt', { oldText: 'o', _meta: { kind: 'delete' } }),
+        ],
+      }),
+      goesOn('a', { status: 'completed' }),
+      begins('b', { content: [diff('failed.txt')] }),
+      goesOn('b', { status: 'failed' }),
+      goesOn('c', { status: 'completed', rawOutput: { metadata: { filepath: 'was.txt', exists: true } } }),
+    )
+    const files = only(events, 'artifact.created', 'artifact.modified', 'artifact.deleted')
+    expect(files.map(({ type, data }) => `${type.slice('artifact.'.length)} ${data.path}`)).toEqual([
+      ...['created new.txt', 'created empty.txt', 'created absent.txt', 'modified old.txt'],
+      ...['deleted gone.txt', 'modified was.txt'],
+    ])
+  })
+})
+
+describe('a permission that is asked for', () => {
+  test('is a need for a human, for as long as the agent does not work on', () => {
+    const events = read(opened, says('I must ask.'), begins('a'), asks('a', { title: 'rm -r' }))
+    expect(statuses(events).slice(-2)).toEqual(['permission_requested', 'awaiting_user_input'])
+    expect(endOf(events)).toMatchObject({
+      state: 'awaiting_user_input',
+      evidence: { end_signal: 'session/request_permission' },
+    })
+    expect(chat(events).some(({ type }) => type === 'user.input.required')).toBe(true)
+  })
+
+  test('is none any more when the call goes on', () => {
+    const events = read(begins('a'), asks('a'), goesOn('a', { status: 'in_progress' }))
+    expect(endOf(events).state).toBe('unknown')
+  })
+
+  test('is still one while another call goes on', () => {
+    const events = read(
+      begins('a'),
+      begins('b'),
+      asks('a'),
+      asks('b'),
+      goesOn('a', { status: 'in_progress' }),
+    )
+    expect(endOf(events).state).toBe('awaiting_user_input')
+    expect(endOf(read(begins('a'), asks('a'), asks('b'), says('both refused'))).state).toBe('unknown')
+  })
+
+  test('begins a call that was not told before', () => {
+    const events = read(asks('a', { title: 'rm', kind: 'execute', rawInput: { command: 'rm' } }))
+    expect(calls(events)).toEqual([['started', { call_id: 'a', name: 'execute', input: { command: 'rm' } }]])
+  })
+})
+
+describe('the end of a turn', () => {
+  test.each([
+    ['end_turn', 'awaiting_user_input', 'END_SIGNAL'],
+    ['max_tokens', 'interrupted', 'TRUNCATED'],
+    ['max_turn_requests', 'interrupted', 'ENGINE_FAILED'],
+    ['refusal', 'interrupted', 'ENGINE_FAILED'],
+    ['cancelled', 'interrupted', 'ENGINE_FAILED'],
+    ['brand_new', 'unknown', 'NO_END_SIGNAL'],
+  ])('%s is %s', (reason, state, reason_code) => {
+    const events = read(opened, says('words'), stops(reason))
+    expect(endOf(events)).toMatchObject({ state, reason_code })
+    const incomplete = reason === 'end_turn' ? undefined : true
+    expect(only(events, 'agent.message.final')[0]!.data.incomplete).toBe(incomplete)
+  })
+
+  test('tells the tokens, wherever the agent puts them', () => {
+    const usage = { inputTokens: 1 }
+    const token_count = { input_tokens: 1 }
+    const events = read(
+      ...[
+        says('a'),
+        stops('end_turn', { usage }),
+        says('b'),
+        stops('end_turn', { _meta: { quota: { token_count } } }),
+      ],
+      ...[says('c'), says('', { _meta: { usage } }), says('d'), stops('end_turn')],
+    )
+    const told = only(events, 'lifecycle.run.status').flatMap(({ data }) => (data.usage ? [data] : []))
+    expect(told).toMatchObject([
+      { status: 'turn_completed', usage },
+      { status: 'turn_completed', usage: token_count },
+      { status: 'step_finish', usage },
+    ])
+    expect(texts(events)).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  test('is told for every turn, and a later turn counts, not an earlier failure', () => {
+    const events = read(opened, says('a'), stops('cancelled'), says('b'), stops('end_turn'))
+    expect(endOf(events)).toMatchObject({ state: 'awaiting_user_input', evidence: { failure: null } })
+    expect(endOf(read(opened, says('a'), stops('end_turn'), stops('refusal'))).state).toBe('interrupted')
+  })
+
+  test('of Copilot hides a failure when the last words are an error and no model has answered', () => {
+    const error = says('Error: Failed to get response from the AI model')
+    const state = (...records: object[]) => endOf(read(hello('Copilot'), opened, ...records)).state
+    expect(state(says('Info: Retrying...'), update('usage_update'), error, stops('end_turn'))).toBe(
+      'interrupted',
+    )
+    expect(state(error, stops('end_turn', { usage: { inputTokens: 1 } }))).toBe('awaiting_user_input')
+    expect(state(error, stops('cancelled'), says('fine'), stops('end_turn'))).toBe('awaiting_user_input')
+    expect(endOf(read(hello('x'), opened, error, stops('end_turn'))).state).toBe('awaiting_user_input')
+  })
+
+  test('of codex-acp hides a failure that the state of its thread tells', () => {
+    const codex = (more: object) => update('session_info_update', { _meta: { codex: more } })
+    const events = read(
+      ...[opened, codex({ threadStatus: { type: 'active' } })],
+      ...[codex({ error: { message: 'Reconnecting... 1/3', willRetry: true } })],
+      ...[codex({ threadStatus: { type: 'systemError' } }), says('high demand\n\n'), stops('end_turn')],
+    )
+    expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'ENGINE_FAILED' })
+    expect(only(events, 'diagnostic.engine.error').map(({ data }) => data.severity)).toEqual([
+      'warning',
+      'fatal',
+    ])
+    const again = read(
+      opened,
+      codex({ error: { message: 'Reconnecting...', willRetry: true } }),
+      says('a'),
+      stops('end_turn'),
+    )
+    expect(endOf(again).state).toBe('awaiting_user_input')
+  })
+})
+
+describe('an error', () => {
+  const error = (more: object) => rpc({ id: 2, error: { code: -32603, message: 'Internal error', ...more } })
+
+  test('ends the turn, with its details', () => {
+    const events = read(opened, says('half'), error({ data: { details: 'quota' } }))
+    expect(endOf(events)).toMatchObject({
+      state: 'interrupted',
+      evidence: { failure: 'Internal error: quota' },
+    })
+    expect(statuses(events).at(-1)).toBe('turn_failed')
+  })
+
+  test('before the session is a failure until a turn comes', () => {
+    const auth = error({ code: -32000, message: 'Authentication required' })
+    expect(endOf(read(hello('x'), auth)).state).toBe('interrupted')
+    expect(statuses(read(hello('x'), auth))).toEqual(['initialized'])
+    expect(endOf(read(hello('x'), auth, opened, says('a'), stops('end_turn'))).state).toBe(
+      'awaiting_user_input',
+    )
+  })
+
+  test('about a method that the agent does not have fails nothing', () => {
+    const events = read(
+      opened,
+      says('a'),
+      stops('end_turn'),
+      error({ code: -32601, message: 'Method not found' }),
+    )
+    expect(endOf(events).state).toBe('awaiting_user_input')
+    expect(only(events, 'diagnostic.engine.error')[0]!.data.severity).toBe('error')
+  })
+})
+
+test('the history of a loaded session is raw: no answer, no call, no end', () => {
+  const marker = '{"__SKILL_DONE__": true}'
+  const history = [
+    update('user_message_chunk', content('go')),
+    thinks('hm'),
+    says(marker),
+    begins('a', { status: 'completed' }),
+  ]
+  const events = read(hello('x'), ...history, rpc({ id: 1, result: null }))
+  // The first record names the session.
+  expect(only(events, 'raw.stdout')).toHaveLength(4)
+  expect([...texts(events), ...thoughts(events), ...calls(events)]).toEqual([])
+  expect([endOf(events).state, codesOf(events)]).toEqual(['unknown', []])
+  const then = read(
+    hello('x'),
+    ...history,
+    rpc({ id: 1, result: { modes: {} } }),
+    says('new'),
+    stops('end_turn'),
+  )
+  expect([texts(then), endOf(then).state]).toEqual([['new'], 'awaiting_user_input'])
+  const asked = update('user_message_chunk', content('more'))
+  const repeated = read(
+    hello('x'),
+    ...history,
+    rpc({ id: 1, result: {} }),
+    asked,
+    says('new'),
+    stops('end_turn'),
+  )
+  expect(texts(repeated)).toEqual(['new'])
+  const echoed = read(opened, update('user_message_chunk', content('go')), says('new'), stops('end_turn'))
+  expect(texts(echoed)).toEqual(['new'])
+})
+
+test('tells who the agent is and which model a session has', () => {
+  const events = read(
+    hello('gemini-cli'),
+    rpc({ id: 1, result: { sessionId: 's-1', models: { currentModelId: 'pro' } } }),
+    rpc({
+      id: 2,
+      result: { sessionId: 's-2', configOptions: [{ id: 'mode' }, { id: 'model', currentValue: 'lite' }] },
+    }),
+  )
+  expect(only(events, 'lifecycle.run.status').map(({ data }) => data)).toEqual([
+    { status: 'initialized', reason: 'gemini-cli 1' },
+    { status: 'started' },
+    { status: 'session_opened', model: 'pro' },
+    { status: 'session_opened', model: 'lite' },
+  ])
+})
+
+test('requests to the client and methods of one agent are kept, unknown ones are told', () => {
+  const quiet = ['fs/write_text_file', 'terminal/create', '_auth/status_update', 'craft/drainMidTurnQueue']
+  const events = read(
+    ...quiet.map((method) => rpc({ id: 1, method, params: {} })),
+    rpc({ id: 1, result: {} }),
+  )
+  expect([only(events, 'raw.stdout').length, codesOf(events)]).toEqual([5, []])
+  const odd = read(rpc({ method: 'brand/new' }), update('brand_new'), rpc({ id: 1, result: { tools: [] } }))
+  expect(only(odd, 'raw.stdout')).toHaveLength(3)
+  expect(codesOf(odd)).toEqual(['UNKNOWN_TYPE', 'UNKNOWN_TYPE', 'UNKNOWN_FIELD', 'DRIFT_REPORT'])
+  expect(endOf(odd).state).toBe('unknown')
+})
+
+describe('other JSON is not taken for it', () => {
+  const frameOf = (value: unknown): EngineFrame => ({
+    kind: 'line',
+    channel: 'stdout',
+    from: 0,
+    to: 1,
+    text: '',
+    value,
+  })
+
+  test.each([
+    [{ jsonrpc: '2.0', id: 0, result: { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: {} } }],
+    [{ jsonrpc: '2.0', id: 0, result: { stopReason: 'endTurn', role: 'assistant' } }],
+    [{ jsonrpc: '2.0', id: 0, error: { code: 1, message: 'no' } }],
+    [{ jsonrpc: '2.0', method: 'session/update', params: {} }],
+    [{ method: 'session/update', params: { sessionId: 's', update: { sessionUpdate: 'plan' } } }],
+    [{ method: 'turn/started', params: { threadId: 't' } }],
+  ])('%j', (value) => {
+    expect(acp.shape!(frameOf(value))).toBe(false)
+  })
+
+  test('nor are the records of other engines, which give no message, session or end', () => {
+    for (const fixture of fixtures()) {
+      if (fixture.engine === 'acp') continue
+      const events = eventsOf(fixture, inPieces(fixture), engines.acp)
+      expect([fixture.engine, fixture.name, ...texts(events)]).toEqual([fixture.engine, fixture.name])
+      expect(events.at(-1)!.correlation.session_id).toBe(undefined)
+      expect(endOf(events).evidence.end_signal).toBe(null)
+    }
+  })
+})
