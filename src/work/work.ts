@@ -89,8 +89,8 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
     text: fileOf(adapter.text, 'work_result.txt'),
   }
   const root = await directory(asked.repo_dir)
-  // A ledger that cannot be read is told now, not when the work is done.
-  if (activeRunId === undefined) await ledger?.read(asked.issue_ref)
+  // A ledger that cannot be read is told now, not when the work is done: the state is noted there whichever run is active.
+  await ledger?.read(asked.issue_ref)
 
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }
   const started = new Date()

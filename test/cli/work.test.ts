@@ -137,6 +137,15 @@ test('--result ends a run that needs a human, and exit code, comment and ledger 
   expect([late.code, late.work.verdict, late.work.delivery]).toEqual([6, 'archive', 'archived'])
 })
 
+test('--result without a status for a closed run exited 5 while the comment says ok; now it exits 6', async () => {
+  await sluice(...order(), ...box(), '--', ...good)
+  writeFileSync(join(base, 'mf.json'), '{"issue_ref":"shop#12","run_id":"run-7"}')
+  const { code, work, err } = await sluice(...order(), ...box(), '--result', join(base, 'mf.json'))
+  expect([code, work.verdict, work.delivery]).toEqual([6, 'archive', 'archived'])
+  expect(work.reasons[0].code).toBe('WORK_RESULT_TWICE')
+  expect(err).toMatch(/is only archived: the run "run-7" has a comment with the status ok/)
+})
+
 test('a second start after needs-human that works exits with 0', async () => {
   await sluice(...order(), ...box(), '--', ...failing)
   const { code, work } = await sluice(...order(), ...box(), '--', ...good)
