@@ -23,8 +23,10 @@ export function isFull(fault: Fault): boolean {
     error = error.cause, depth++
   ) {
     if ('code' in error && full.has(String(error.code))) return true
+    // A file above a limit of ours is EFBIG, too, but that comes from no system call.
+    if ('code' in error && error.code === 'EFBIG' && 'syscall' in error) return true
   }
   return false
 }
 
-const full: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG'])
+const full: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT'])

@@ -105,6 +105,9 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
         `sluice: this result ${how}: ${done.reasons.map(({ message }) => safe(clip(message, 200))).join('; ')}`,
       )
     }
+    if (flags.result !== undefined && box === undefined && !dryRun) {
+      console.error('sluice: nothing was written back: --result without --outbox is only checked')
+    }
     return { advance: exits.good, 'needs-human': exits.needsHuman, archive: exits.archived }[done.verdict]
   } catch (error) {
     if (!Fault.is(error) || error.code === 'BAD_ORDER' || error.code === 'BAD_OPTION') throw error

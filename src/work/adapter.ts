@@ -1,4 +1,4 @@
-import { Fault, quote } from '../base/fault.ts'
+import { clip, Fault, quote } from '../base/fault.ts'
 import { brief } from './brief.ts'
 import type { WorkOrder } from './order.ts'
 
@@ -99,6 +99,62 @@ function wrongField(value: object): string | undefined {
     if (given[key] !== undefined && !holds(given[key])) return `${key} must be ${must}`
   }
   return undefined
+}
+
+/** The arguments that an adapter adds for an order. */
+export function argsOf(adapter: Adapter, order: WorkOrder, orderFile: string): readonly string[] {
+  if (!adapter.args) return []
+  return returned(adapter, 'args', 'a list of strings', () => adapter.args?.(order, orderFile), Array.isArray)
+}
+
+/** The variables that an adapter adds for an order. */
+export function envOf(
+  adapter: Adapter,
+  order: WorkOrder,
+  orderFile: string,
+): Readonly<Record<string, string>> {
+  if (!adapter.env) return {}
+  const isObject = (found: unknown) => typeof found === 'object' && found !== null && !Array.isArray(found)
+  return returned(adapter, 'env', 'an object of strings', () => adapter.env?.(order, orderFile), isObject)
+}
+
+/** What a function of the caller returned, whatever its types say: a worker with half its arguments must not start. */
+function returned<T extends object>(
+  { type }: Adapter,
+  field: string,
+  must: string,
+  ask: () => T | undefined,
+  isContainer: (found: unknown) => boolean,
+): T {
+  const of = `${field} of the adapter ${quote(type)}`
+  const wrong = (what: string) =>
+    new Fault('BAD_OPTION', `${of} must return ${must} without NUL, but returned ${what}`)
+  let found: T | undefined
+  try {
+    found = ask()
+  } catch (cause) {
+    const why = cause instanceof Error ? quote(cause.message, 200) : inWords(cause)
+    throw new Fault('BAD_OPTION', `${of} threw: ${why}`, { cause })
+  }
+  if (isPromise(found)) {
+    found.then(undefined, () => {}) // refused already, so its own failure is no news
+    throw wrong('a promise')
+  }
+  if (found === undefined || !isContainer(found)) throw wrong(inWords(found))
+  for (const each of Object.values(found)) {
+    if (typeof each !== 'string' || each.includes('\0')) throw wrong(`one with ${inWords(each)}`)
+  }
+  return found
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}
+
+function inWords(value: unknown): string {
+  if (typeof value === 'string') return quote(value)
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' && value !== null ? 'an object' : clip(String(value), 40)
 }
 
 function agent(type: string, command: readonly string[]): Adapter {

@@ -12,8 +12,8 @@ export interface WorkAudit {
   readonly parser: typeof headerParser
   readonly issue_ref: string
   readonly run_id: string
-  /** The run that was active when the result was settled. */
-  readonly active_run_id: string
+  /** The run that was active when the result was settled; null if the ledger could not tell. */
+  readonly active_run_id: string | null
   readonly worker: string
   readonly started_at: string
   readonly ended_at: string
@@ -31,6 +31,8 @@ export interface WorkAudit {
   readonly fields: Readonly<Record<string, boolean>>
   /** What became of the comment; `pending` if the process died before it was known. */
   readonly outbox: Delivery | 'pending' | 'failed'
+  /** The fault of the outbox or the ledger that ended the work, if one did. The work can be settled again. */
+  readonly failed?: Note
   /** The events of the run, beside this file. */
   readonly events: string | null
 }

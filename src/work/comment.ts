@@ -1,4 +1,5 @@
 import { clip, Fault, quote } from '../base/fault.ts'
+import { BY_HAND } from './by-hand.ts'
 import type { WorkOrder } from './order.ts'
 import type { Repaired } from './repaired.ts'
 import type { Settled, WorkExit } from './settle.ts'
@@ -25,6 +26,10 @@ Why:
 Next step: {{next_step}}
 
 {{/needs_human}}
+{{#claimed_status}}
+Claimed status: {{claimed_status}}
+
+{{/claimed_status}}
 {{#exit}}
 Ended: {{exit}}
 
@@ -54,7 +59,7 @@ Questions:
 
 {{/questions}}
 {{#summary}}
-Summary of the worker:
+Summary of {{author}}:
 {{summary}}
 {{/summary}}
 `
@@ -92,6 +97,8 @@ export function renderComment(
     verdict: settled.verdict,
     advance: good ? 'yes' : '',
     needs_human: good ? '' : 'yes',
+    author: worker === BY_HAND ? 'the person who handed it in' : 'the worker',
+    claimed_status: good ? '' : claimedStatus(settled),
     reasons: reasons.map(({ code, message }) => `- ${code}: ${inline(message)}`).join('\n'),
     next_step: good ? '' : nextStep(settled),
     blocked_by: block(claim.blocked_by ?? ''),
@@ -140,6 +147,8 @@ const names = [
   'blocked_by',
   'questions',
   'summary',
+  'author',
+  'claimed_status',
   'exit',
   'audit',
   'stderr',
@@ -204,8 +213,9 @@ function nextStep({ reasons, source }: Settled): string {
     return `read the output of the worker, then run the order again, or write the result by hand and ${handIn}.`
   if (codes.has('WORK_UNTRUSTED'))
     return `check what the worker claims, then write the result by hand and ${handIn}.`
-  if (codes.has('WORK_FILE_REFUSED'))
-    return `look at the result file before touching it: it is not a plain file. Then run the order again, or write the result to another file and ${handIn}.`
+  const refused = reasons.find(({ code }) => code === 'WORK_FILE_REFUSED')
+  if (refused)
+    return `look at the result file before touching it (${inline(refused.message)}). Then run the order again, or write the result as a small, plain file of UTF-8 and ${handIn}.`
   return `correct the ${source === 'text' ? 'text' : 'JSON'} result and ${handIn}, or run the order again.`
 }
 
@@ -217,9 +227,18 @@ function exitWords({ code, signal, ended }: WorkExit): string {
   return ended === undefined ? how : `${how} (${ended})`
 }
 
-function shown({ claim, changes }: Repaired): string {
+/** What a result that does not count says of itself: never in the place of the status. */
+function claimedStatus({ claim, reasons }: Settled): string {
+  if (claim.status === undefined) return ''
+  const untrusted = reasons.some(({ code }) => code === 'WORK_UNTRUSTED')
+  return `${claim.status} (${untrusted ? 'untrusted' : 'does not count'})`
+}
+
+function shown({ claim, changes, notes }: Repaired): string {
+  const found = Object.keys(claim).length === 0 ? '> (nothing)' : block(JSON.stringify(claim, null, 2))
   const how = changes.length === 0 ? '' : `\n>\n> Changed: ${inline(changes.join(', '))}`
-  return block(JSON.stringify(claim, null, 2)) + how
+  const but = notes.map(({ code, message }) => `\n>\n> ${code}: ${inline(message)}`)
+  return found + how + but.join('')
 }
 
 /** One line, without anything that a terminal, a log or a Markdown page would act on. */

@@ -1,6 +1,6 @@
 import { Fault, type Note, quote } from '../base/fault.ts'
 import type { Delivery } from './audit.ts'
-import { conclude, type Ledger, type LedgerEntry } from './ledger.ts'
+import type { LedgerEntry } from './ledger.ts'
 import { digestOf, type Outbox, type Post } from './outbox.ts'
 import type { Settled } from './settle.ts'
 import { within } from './within.ts'
@@ -15,10 +15,12 @@ interface Done extends Settled {
 export interface Delivered {
   readonly delivery: Delivery
   readonly late?: Note
+  /** The state that the comment of the run tells now, for the ledger; none if it tells none, or is not of this work. */
+  readonly reached?: LedgerEntry['state']
 }
 
 /**
- * Hands a settled run to the outbox and notes its state in the ledger.
+ * Hands a settled run to the outbox.
  *
  * Every step may be the last one before a crash, and every step can be taken again: the outbox posts a run
  * once, and the ledger only moves while the run is still the active one. A comment that says needs-human is open: the
@@ -27,12 +29,14 @@ export interface Delivered {
  * not have lived to note it.
  *
  * `told` is what a comment for a human shows beside the result (exit, stderr): with other news it is another comment.
+ *
+ * A person whose result does not count (`byHand`) is told at once, so an open run keeps the comment it has.
  */
 export async function deliver(
   done: Done,
   outbox: Outbox,
   options: {
-    readonly ledger: Ledger | undefined
+    readonly byHand: boolean
     readonly maxOutboxWait: number
     readonly told?: unknown
   },
@@ -53,15 +57,18 @@ export async function deliver(
     await wait(() => outbox.archive(post))
     return { delivery: 'archived' }
   }
-  const { delivery, posted } = await settleWith(outbox, post, hash, wait)
+  const keeps = options.byHand && verdict === 'needs-human'
+  const { delivery, posted } = keeps
+    ? await leaveOpen(outbox, post, wait)
+    : await settleWith(outbox, post, hash, wait)
+  if (delivery === 'none') return { delivery }
   const late = delivery === 'archived' ? twice(run_id, posted) : undefined
   if (late) {
     const work = { ...done, verdict: 'archive', reasons: [late, ...reasons] }
     await wait(() => outbox.archive({ ...post, work }))
   }
   const reached = late ? posted : state
-  if (options.ledger && reached) await conclude(options.ledger, issue_ref, run_id, reached)
-  return { delivery, ...(late ? { late } : {}) }
+  return { delivery, ...(late ? { late } : {}), ...(reached ? { reached } : {}) }
 }
 
 function twice(runId: string, state: string | undefined): Note {
@@ -70,13 +77,22 @@ function twice(runId: string, state: string | undefined): Note {
   return { code: 'WORK_RESULT_TWICE', message }
 }
 
+interface Standing {
+  readonly delivery: Delivery
+  readonly posted?: LedgerEntry['state'] | undefined
+}
+
+type Wait = <T>(ask: () => Promise<T>) => Promise<T>
+
+/** Posts nothing, and finds out whether the run is closed. */
+async function leaveOpen(outbox: Outbox, post: Post, wait: Wait): Promise<Standing> {
+  const standing = await wait(() => outbox.find(post))
+  const posted = standing === undefined ? 'needs-human' : split(standing).state
+  return posted === 'needs-human' ? { delivery: 'none' } : { delivery: 'archived', posted }
+}
+
 /** Posts, or finds out why not. Another process may post or replace at any moment: then its comment is looked at. */
-async function settleWith(
-  outbox: Outbox,
-  post: Post,
-  hash: string,
-  wait: <T>(ask: () => Promise<T>) => Promise<T>,
-): Promise<{ delivery: Delivery; posted?: LedgerEntry['state'] | undefined }> {
+async function settleWith(outbox: Outbox, post: Post, hash: string, wait: Wait): Promise<Standing> {
   let standing = await wait(() => outbox.find(post))
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     const found = standing === undefined ? undefined : split(standing)

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
+import { type Fault, type Note, quote } from '../base/fault.ts'
 import type { AuditPlace, Delivery, WorkAudit } from './audit.ts'
 import { renderComment } from './comment.ts'
 import { deliver } from './deliver.ts'
 import { headerParser } from './headers.ts'
-import { activeIn, type Ledger } from './ledger.ts'
+import { activeIn, conclude, type Ledger, type LedgerEntry } from './ledger.ts'
 import type { WorkOrder } from './order.ts'
 import type { Outbox } from './outbox.ts'
 import { presence } from './result.ts'
@@ -54,9 +55,13 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
   const { issue_ref, run_id } = order
   const byHand = gathered.exit === undefined
   const exit = gathered.exit ?? { code: null, signal: null }
-  const entry = activeRunId === undefined ? await ledger?.read(issue_ref) : undefined
+  const { entry, unread } = await lookUp(ledger, issue_ref)
   const active = activeRunId ?? activeIn(entry) ?? run_id
-  const settled = settle(evidence, order, active)
+  const found = settle(evidence, order, active)
+  // Without the ledger it is not known which run is the active one, so nothing may count.
+  const settled: Settled = unread
+    ? { ...found, verdict: 'needs-human', reasons: [faultNote(unread), ...found.reasons] }
+    : found
   const auditFile = audit && join(audit.dir, 'work_audit.json')
   const comment =
     settled.verdict === 'archive'
@@ -66,14 +71,12 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
           stderr,
           audit: auditFile,
         })
-  // A person whose result does not count is told at once; the comment that asks for one still says why.
-  const writesBack = outbox !== undefined && !(byHand && settled.verdict === 'needs-human')
   const record: WorkAudit = {
     version: 'work-audit/1',
     parser: headerParser,
     issue_ref,
     run_id,
-    active_run_id: active,
+    active_run_id: unread ? (activeRunId ?? null) : active,
     worker,
     started_at: started.toISOString(),
     ended_at: new Date(started.getTime() + duration).toISOString(),
@@ -86,11 +89,13 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
     notes: settled.notes,
     bytes: { ...gathered.bytes, json: sizeOf(evidence.json), text: sizeOf(evidence.text) },
     fields: presence(settled.claim),
-    outbox: writesBack ? 'pending' : 'none',
+    outbox: outbox && !unread ? 'pending' : 'none',
     events: audit && !byHand ? 'events.jsonl' : null,
+    ...(unread ? { failed: faultNote(unread) } : {}),
   }
   // Written before the comment goes out, so that even a crash in between leaves its trace.
   await audit?.write(record)
+  if (unread) throw unread
   const done = {
     issue_ref,
     run_id,
@@ -101,23 +106,46 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
     ...(comment === undefined ? {} : { comment }),
     ...(auditFile ? { audit: auditFile } : {}),
   }
-  if (!writesBack) return { ...done, delivery: 'none' }
+  if (!outbox) return { ...done, delivery: 'none' }
+  const told = { exit, stderr }
+  const { delivery, late, reached } = await deliver(done, outbox, { byHand, maxOutboxWait, told }).catch(
+    async (error: Fault) => {
+      await audit?.write({ ...record, outbox: 'failed', failed: faultNote(error) })
+      throw error
+    },
+  )
+  // A run that has its comment keeps it, so nothing of a late result may say that it counts.
+  const { comment: _, ...uncounted } = done
+  const ended: Omit<Work, 'delivery'> = late
+    ? { ...uncounted, verdict: 'archive', reasons: [late, ...settled.reasons] }
+    : done
+  const final = { ...record, verdict: ended.verdict, reasons: ended.reasons, outbox: delivery }
   try {
-    const told = { exit, stderr }
-    const { delivery, late } = await deliver(done, outbox, { ledger, maxOutboxWait, told })
-    if (!late) {
-      await audit?.write({ ...record, outbox: delivery })
-      return { ...done, delivery }
-    }
-    // The run keeps its comment, so nothing of this result may say that it counts.
-    const { comment: _, ...rest } = done
-    const reasons = [late, ...settled.reasons]
-    await audit?.write({ ...record, verdict: 'archive', reasons, outbox: delivery })
-    return { ...rest, verdict: 'archive', reasons, delivery }
+    if (ledger && reached) await conclude(ledger, issue_ref, run_id, reached)
   } catch (error) {
-    await audit?.write({ ...record, outbox: 'failed' })
+    // The outbox has done its part, and the next attempt notes the state.
+    await audit?.write({ ...final, failed: faultNote(error as Fault) })
     throw error
   }
+  await audit?.write(final)
+  return { ...ended, delivery }
+}
+
+/** The entry of an issue, or why it cannot be read: the audit has to tell that before the work ends with it. */
+async function lookUp(
+  ledger: Ledger | undefined,
+  issueRef: string,
+): Promise<{ entry?: LedgerEntry | undefined; unread?: Fault }> {
+  try {
+    return { entry: await ledger?.read(issueRef) }
+  } catch (error) {
+    return { unread: error as Fault } // `within` makes a Fault of anything
+  }
+}
+
+/** What failed and why, for the audit. */
+function faultNote({ code, message, cause }: Fault): Note {
+  return { code, message: cause instanceof Error ? `${message}: ${quote(cause.message, 200)}` : message }
 }
 
 function sizeOf(found: Evidence['json']): number {

@@ -196,7 +196,9 @@ const states: readonly unknown[] = [
 ] satisfies LedgerEntry['state'][]
 
 function parseEntry(text: string, issueRef: string, version: number): LedgerEntry {
-  const entry: LedgerEntry = JSON.parse(text)
+  const entry: LedgerEntry | null = JSON.parse(text)
+  if (typeof entry !== 'object' || entry === null)
+    throw new Error(`it holds ${quote(text)}, which is no entry`)
   const known = entry.issue_ref === issueRef && entry.version === version && states.includes(entry.state)
   if (!known || typeof entry.run_id !== 'string') throw new Error('not an entry of this issue and version')
   return entry

@@ -2,7 +2,7 @@ import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, normalize, sep } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
-import { type Adapter, checkAdapter, findAdapter } from './adapter.ts'
+import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapter.ts'
 import { auditPlace } from './audit.ts'
 import { BY_HAND, readByHand } from './by-hand.ts'
 import { checkTemplate, commentTemplate } from './comment.ts'
@@ -89,8 +89,8 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
     text: fileOf(adapter.text, 'work_result.txt'),
   }
   const root = await directory(asked.repo_dir)
-  // A ledger that cannot be read is told now, not when the work is done.
-  if (activeRunId === undefined) await ledger?.read(asked.issue_ref)
+  // A ledger that cannot be read is told now, not when the work is done: the state is noted there whichever run is active.
+  await ledger?.read(asked.issue_ref)
 
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }
   const started = new Date()
@@ -162,10 +162,10 @@ async function start(
       WORK_TASK: order.task ?? '',
       WORK_CONSTRAINTS: JSON.stringify(order.constraints ?? null),
       ...(orderFile ? { WORK_ORDER: orderFile } : {}),
-      ...told(adapter, 'env', () => adapter.env?.(order, orderFile)),
+      ...envOf(adapter, order, orderFile),
     }
     const [name = '', ...args] = command
-    const all = [...args, ...(told(adapter, 'args', () => adapter.args?.(order, orderFile)) ?? [])]
+    const all = [...args, ...argsOf(adapter, order, orderFile)]
     const { run_id } = order
     const { engine } = adapter
     const place = audit === false ? false : join(audit, fileName(order))
@@ -182,15 +182,6 @@ async function start(
     })
   } finally {
     if (folder) await rm(folder, { recursive: true, force: true })
-  }
-}
-
-/** What an adapter of the caller says; a throw of it is told as what it is. */
-function told<T>({ type }: Adapter, what: string, ask: () => T): T {
-  try {
-    return ask()
-  } catch (cause) {
-    throw new Fault('BAD_OPTION', `${what} of the adapter ${quote(type)} threw`, { cause })
   }
 }
 

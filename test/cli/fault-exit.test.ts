@@ -20,3 +20,10 @@ test('a full disk is found however deep the cause is', () => {
   circle.cause = circle
   expect(isFull(new Fault('OUTBOX_FAILED', 'no', { cause: circle }))).toBe(false)
 })
+
+test('a file above a limit of ours was taken for a full disk', () => {
+  const ours = errno('EFBIG')
+  expect(isFull(new Fault('LEDGER_FAILED', 'no', { cause: ours }))).toBe(false)
+  const kernel = Object.assign(errno('EFBIG'), { syscall: 'write' })
+  expect(isFull(new Fault('OUTBOX_FAILED', 'no', { cause: kernel }))).toBe(true)
+})

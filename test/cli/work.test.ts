@@ -137,6 +137,15 @@ test('--result ends a run that needs a human, and exit code, comment and ledger 
   expect([late.code, late.work.verdict, late.work.delivery]).toEqual([6, 'archive', 'archived'])
 })
 
+test('--result without a status for a closed run exited 5 while the comment says ok; now it exits 6', async () => {
+  await sluice(...order(), ...box(), '--', ...good)
+  writeFileSync(join(base, 'mf.json'), '{"issue_ref":"shop#12","run_id":"run-7"}')
+  const { code, work, err } = await sluice(...order(), ...box(), '--result', join(base, 'mf.json'))
+  expect([code, work.verdict, work.delivery]).toEqual([6, 'archive', 'archived'])
+  expect(work.reasons[0].code).toBe('WORK_RESULT_TWICE')
+  expect(err).toMatch(/is only archived: the run "run-7" has a comment with the status ok/)
+})
+
 test('a second start after needs-human that works exits with 0', async () => {
   await sluice(...order(), ...box(), '--', ...failing)
   const { code, work } = await sluice(...order(), ...box(), '--', ...good)
@@ -201,6 +210,46 @@ test.each([
   expect(err).toMatch(message)
 })
 
+test.each([
+  [
+    'args',
+    'async () => ["a"]',
+    /args of the adapter "x" must return a list of strings without NUL, but returned a promise/,
+  ],
+  ['args', 'async () => { throw new Error("late") }', /args of the adapter "x" .* but returned a promise/],
+  [
+    'args',
+    '() => "abc"',
+    /args of the adapter "x" must return a list of strings without NUL, but returned "abc"/,
+  ],
+  [
+    'args',
+    '() => [7]',
+    /args of the adapter "x" must return a list of strings without NUL, but returned one with 7/,
+  ],
+  [
+    'args',
+    '() => ["a\\0"]',
+    /args .* must return a list of strings without NUL, but returned one with "a\\u0000"/,
+  ],
+  ['args', '() => { throw new Error("no key") }', /args of the adapter "x" threw: "no key"/],
+  ['args', '() => {}', /args .* but returned undefined/],
+  [
+    'env',
+    'async () => ({ A: "1" })',
+    /env of the adapter "x" must return an object of strings without NUL, but returned a promise/,
+  ],
+  ['env', '() => ({ A: 7 })', /env .* but returned one with 7/],
+  ['env', '() => ["A=1"]', /env .* but returned a list/],
+  ['env', '() => { throw "no key" }', /env of the adapter "x" threw: "no key"/],
+])('an adapter whose %s is %s exits 2 and says why, before a worker starts', async (field, body, message) => {
+  const worker = adapter('my-adapter.mjs', `export default { type: 'x', ${field}: ${body} }`)
+  const { code, err, out } = await sluice(...order(), ...box(), ...worker, '--', 'touch', 'started')
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toMatch(message)
+  expect(readdirSync(join(base, 'repo'))).toEqual([])
+})
+
 test('a link to nowhere in the ledger was an endless loop that ignored SIGTERM; now it exits 1 at once', async () => {
   await activate(ledger(join(base, 'box', 'ledger')), 'shop#12', 'run-7')
   const folder = join(base, 'box', 'ledger', readdirSync(join(base, 'box', 'ledger'))[0]!)
@@ -209,4 +258,27 @@ test('a link to nowhere in the ledger was an endless loop that ignored SIGTERM; 
   expect([code, out]).toEqual([1, ''])
   expect(err).toMatch(/^sluice: the ledger cannot use .*000000002.json" \(a symbolic link\); look at it/)
   expect(existsSync(join(base, 'repo', 'work_result.txt'))).toBe(false)
+})
+
+test.each([
+  ['above 16 KiB left with 7, as if a disk were full', 'x'.repeat(17_000), /too large for an entry/],
+  ['that holds null told of a property of null', 'null', /\(it holds "null", which is no entry\)/],
+])('a ledger file %s; now it exits 1 and says what is wrong', async (_, text, message) => {
+  await activate(ledger(join(base, 'box', 'ledger')), 'shop#12', 'run-7')
+  const folder = join(base, 'box', 'ledger', readdirSync(join(base, 'box', 'ledger'))[0]!)
+  writeFileSync(join(folder, '000000001.json'), text)
+  const { code, err, out } = await sluice(...order(), ...box(), '--', ...good)
+  expect([code, out]).toEqual([1, ''])
+  expect(err).toMatch(message)
+  expect(err).not.toContain('Cannot read properties')
+})
+
+test('--result without --outbox exited 0 and wrote nothing back without a word; now it warns', async () => {
+  writeFileSync(join(base, 'fixed.json'), result)
+  const args = [...order(), '--audit', join(base, 'audit'), '--result', join(base, 'fixed.json')]
+  const { code, work, err } = await sluice(...args)
+  expect([code, work.verdict, work.delivery]).toEqual([0, 'advance', 'none'])
+  expect(err).toBe('sluice: nothing was written back: --result without --outbox is only checked\n')
+  expect((await sluice(...args, '--dry-run')).err).toBe('')
+  expect((await sluice(...args, ...box())).err).toBe('')
 })

@@ -130,6 +130,29 @@ describe('after needs-human', () => {
     expect(await runs().read('shop#12')).toMatchObject({ state: 'ok' })
   })
 
+  test.each<[string, unknown]>([
+    ['without a status', { issue_ref: 'shop#12', run_id: 'run-7' }],
+    ['of broken JSON', '{"issue_ref":"shop#12",'],
+    ['for another issue', { ...good, issue_ref: 'shop#13' }],
+  ])(
+    'a result %s for a closed run said needs-human against its comment; now it is archived',
+    async (_, value) => {
+      await worker(`printf '%s' '${JSON.stringify(good)}' > work_result.json`)
+      const before = [comments(), await runs().read('shop#12')]
+      const done = await start({ result: put(value) })
+      expect(done).toMatchObject({ verdict: 'archive', delivery: 'archived' })
+      expect(done.comment).toBeUndefined()
+      expect(done.reasons[0]?.code).toBe('WORK_RESULT_TWICE')
+      expect(done.reasons.length).toBeGreaterThan(1)
+      expect([comments(), await runs().read('shop#12')]).toEqual(before)
+      expect(readdirSync(join(base, 'box', 'archive'))).toHaveLength(1)
+      expect(JSON.parse(readFileSync(done.audit!, 'utf8'))).toMatchObject({
+        verdict: 'archive',
+        outbox: 'archived',
+      })
+    },
+  )
+
   test('of two people at once one wins, and the other is told', async () => {
     await needsHuman()
     const both = await Promise.all([

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { checkTemplate, renderComment } from '../../src/work/comment.ts'
 import { readHeaders } from '../../src/work/headers.ts'
-import { settle } from '../../src/work/settle.ts'
+import { type Evidence, settle } from '../../src/work/settle.ts'
 
 const order = { issue_ref: 'shop#12', run_id: 'run-7', repo_dir: '/repo' }
 const good = { issue_ref: 'shop#12', run_id: 'run-7', status: 'ok', commit: 'abc', tests: '3 passed' }
@@ -35,6 +35,74 @@ test('says the reason and the next step, never a success, for a result that does
   expect(text).toContain('- WORK_FIELD_MISSING: tests is missing\n')
   expect(text).toMatch(/^Next step: \S/m)
   expect(text).not.toMatch(/^Status: ok/m)
+})
+
+const said = '{"IssueRef":"shop#12","RunId":"run-7","Status":"ok","PR":"http://x","Tests":"ok"}'
+
+test.each<[string, Evidence]>([
+  ['JSON on stdout', { stdout: said }],
+  ['headers on stdout', { stdout: 'RunId: run-7\nStatus: ok\n' }],
+  ['a conversation', { conversation: { payload: JSON.parse(said), trusted: false } }],
+])('the status that the worker claimed in %s was hidden; now it is shown as a claim', (_, evidence) => {
+  const text = renderComment(settle(evidence, order, 'run-7'), order, 'script')
+  expect(text).toContain('\nStatus: needs-human\n')
+  expect(text).toContain('\n\nClaimed status: ok (untrusted)\n')
+  expect(text).not.toMatch(/^Status: ok/m)
+  expect(readHeaders(text).fields.get('status')).toBe('needs-human')
+})
+
+test('the status in a file with a missing field is shown as a claim, and no claim where there is none', () => {
+  expect(comment({ ...good, tests: undefined })).toContain('\nClaimed status: ok (does not count)\n')
+  expect(comment(good)).not.toContain('Claimed')
+  expect(comment({ ...good, status: undefined })).not.toContain('Claimed')
+})
+
+test.each(['is not UTF-8', 'has 2147483648 bytes, more than 1048576', 'is a FIFO'])(
+  'the next step for a file that %s said that it is no plain file',
+  (message) => {
+    const refused = settle({ json: { state: 'refused', message } }, order, 'run-7')
+    const text = renderComment(refused, order, 'json-cli')
+    const step = /^Next step: (.*)$/m.exec(text)![1]
+    expect(step).toContain(`look at the result file before touching it (work_result.json ${message})`)
+    expect(step).not.toContain('is not a plain file')
+    expect(step).toContain('small, plain file of UTF-8')
+  },
+)
+
+const broken = (text: string) => {
+  const evidence = { json: { state: 'read' as const, text, bytes: text.length } }
+  const found = settle(evidence, order, 'run-7')
+  return { found, text: renderComment(found, order, 'json-cli') }
+}
+
+test('the repair that is shown hid a key that is there twice', () => {
+  const { found, text } = broken('{"status":"fail","status":"ok","run_id":"run-7",}')
+  expect(found.repaired?.notes.map(({ code }) => code)).toEqual(['DUPLICATE_KEY'])
+  expect(text).toContain('\n>   "status": "ok",\n')
+  expect(text).toMatch(/\n> DUPLICATE_KEY: .*"status"/)
+})
+
+test('a field that is there in two spellings is told with the repair', () => {
+  expect(broken('{"status":"fail","Status":"ok",}').text).toContain('\n> WORK_FIELD_TWICE: status is given')
+})
+
+test.each([
+  ['cut', '{"issue_ref":"shop#12","run_id":"run-7","status":"o', 'TRUNCATED'],
+  ['no object', 'done, all is well', 'NO_MATCH'],
+  ['without a field of ours', '{"a":1,}', 'no field of a result'],
+])('the comment says that repair found nothing in a file that is %s', (_, text, why) => {
+  const { found, text: shown } = broken(text)
+  expect(shown).toContain('\nWhat repair would have read, which does not count:\n> (nothing')
+  expect(shown).toContain(why)
+  expect(found.repaired?.claim).toEqual({})
+})
+
+test.each([
+  ['by hand', 'Summary of the person who handed it in:'],
+  ['json-cli', 'Summary of the worker:'],
+])('the summary of a result %s says whose it is', (worker, line) => {
+  const text = renderComment(settled({ ...good, summary: 'Done.' }), order, worker)
+  expect(text).toContain(`\n${line}\n> Done.\n`)
 })
 
 test('cannot be reshaped by what a worker wrote', () => {

@@ -132,17 +132,22 @@ test('many at once agree on one entry for each version', async () => {
   expect(await runs.read('shop#12')).toMatchObject({ run_id: last.run_id, state: 'fail', version: 13 })
 })
 
-test.each(['null', '{', '{"issue_ref":"other","run_id":"x"}', '{"issue_ref":"shop#12"}'])(
-  'an entry that is none, %s, is a fault and is not written over',
-  async (text) => {
-    const runs = ledger(dir)
-    await activate(runs, 'shop#12', 'run-1')
-    const [folder] = readdirSync(dir)
-    writeFileSync(join(dir, folder!, '000000002.json'), text)
-    await expect(runs.read('shop#12')).rejects.toMatchObject({ code: 'LEDGER_FAILED' })
-    await expect(activate(runs, 'shop#12', 'run-2')).rejects.toMatchObject({ code: 'LEDGER_FAILED' })
-  },
-)
+test.each([
+  ['null', 'it holds "null", which is no entry'],
+  ['7', 'it holds "7", which is no entry'],
+  ['[]', 'not an entry of this issue'],
+  ['{', 'not JSON'],
+  ['{"issue_ref":"other","run_id":"x"}', 'not an entry of this issue'],
+  ['{"issue_ref":"shop#12"}', 'not an entry of this issue'],
+])('an entry that is none, %s, is a fault and is not written over', async (text, why) => {
+  const runs = ledger(dir)
+  await activate(runs, 'shop#12', 'run-1')
+  const [folder] = readdirSync(dir)
+  writeFileSync(join(dir, folder!, '000000002.json'), text)
+  const fault = { code: 'LEDGER_FAILED', message: expect.stringContaining(why) }
+  await expect(runs.read('shop#12')).rejects.toMatchObject(fault)
+  await expect(activate(runs, 'shop#12', 'run-2')).rejects.toMatchObject(fault)
+})
 
 test.each<[string, (path: string) => void]>([
   ['a link to nowhere', (path) => symlinkSync('nowhere', path)],

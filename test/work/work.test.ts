@@ -1,10 +1,18 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { takeLock } from '../../src/sinks/lock.ts'
 import { findAdapter } from '../../src/work/adapter.ts'
-import { activate, ledger } from '../../src/work/ledger.ts'
+import { activate, type Ledger, ledger } from '../../src/work/ledger.ts'
 import { type Outbox, outbox } from '../../src/work/outbox.ts'
 import { type WorkOptions, work } from '../../src/work/work.ts'
 
@@ -148,7 +156,68 @@ test.each<[string, Partial<Outbox>]>([
   const running = run(`${good} > work_result.json`, { outbox, maxOutboxWait: 100 })
   await expect(running).rejects.toMatchObject({ code: 'OUTBOX_FAILED' })
   const audit = JSON.parse(readFileSync(join(auditDir(), 'work_audit.json'), 'utf8'))
-  expect(audit).toMatchObject({ verdict: 'advance', outbox: 'failed' })
+  expect(audit).toMatchObject({
+    verdict: 'advance',
+    outbox: 'failed',
+    failed: { code: 'OUTBOX_FAILED', message: expect.stringMatching(/tracker is down|did not answer/) },
+  })
+})
+
+test.each<[string, WorkOptions['worker']]>([
+  ['a worker', 'script'],
+  ['a person', undefined],
+])(
+  'a ledger that failed when the work of %s was settled left no audit; now it says so',
+  async (_, worker) => {
+    let reads = worker === undefined ? 1 : 0
+    const broken: Ledger = {
+      ...runs(),
+      // The first time is before the worker starts.
+      read: async () => (reads++ === 0 ? undefined : Promise.reject(new Error('disk is gone'))),
+    }
+    writeFileSync(join(base, 'by-hand.json'), claim)
+    const box = outbox(join(base, 'box'))
+    const running =
+      worker === undefined
+        ? work(order(), {
+            result: join(base, 'by-hand.json'),
+            outbox: box,
+            ledger: broken,
+            audit: join(base, 'audit'),
+          })
+        : run(`${good} > work_result.json`, { outbox: box, ledger: broken })
+    await expect(running).rejects.toMatchObject({ code: 'LEDGER_FAILED' })
+    expect(JSON.parse(readFileSync(join(auditDir(), 'work_audit.json'), 'utf8'))).toMatchObject({
+      verdict: 'needs-human',
+      active_run_id: null,
+      reasons: [{ code: 'LEDGER_FAILED', message: 'the ledger failed: "disk is gone"' }],
+      outbox: 'none',
+      failed: { code: 'LEDGER_FAILED' },
+    })
+    expect(existsSync(join(base, 'box'))).toBe(false)
+  },
+)
+
+test('a ledger that failed after the comment was posted was told as an outbox that failed', async () => {
+  const box = outbox(join(base, 'box'))
+  const broken = { ...runs(), swap: () => Promise.reject(new Error('disk is full')) }
+  const running = run(`${good} > work_result.json`, { outbox: box, ledger: broken })
+  await expect(running).rejects.toMatchObject({ code: 'LEDGER_FAILED' })
+  expect(readdirSync(join(base, 'box', 'comments'))).toHaveLength(1)
+  expect(JSON.parse(readFileSync(join(auditDir(), 'work_audit.json'), 'utf8'))).toMatchObject({
+    verdict: 'advance',
+    outbox: 'posted',
+    failed: { code: 'LEDGER_FAILED', message: 'the ledger failed: "disk is full"' },
+  })
+  // The next attempt is archived: the audit must say that, and that the status is still not noted.
+  const late = run(`${other} > work_result.json`, { outbox: box, ledger: broken })
+  await expect(late).rejects.toMatchObject({ code: 'LEDGER_FAILED' })
+  expect(JSON.parse(readFileSync(join(auditDir(), 'work_audit.json'), 'utf8'))).toMatchObject({
+    verdict: 'archive',
+    reasons: [{ code: 'WORK_RESULT_TWICE' }],
+    outbox: 'archived',
+    failed: { code: 'LEDGER_FAILED' },
+  })
 })
 
 test.each<[string, () => Promise<unknown>, string]>([
@@ -225,6 +294,25 @@ test('a second, other result of the same run is archived, and says so', async ()
 
 const runs = () => ledger(join(base, 'ledger'))
 const other = good.replace('"ok"', '"ok","summary":"again"')
+
+test.each<[string, Partial<WorkOptions>]>([
+  ['--active-run', { activeRunId: 'run-7' }],
+  ['no active run', {}],
+])('a foreign ledger file with %s is told before the worker starts', async (_, options) => {
+  await activate(runs(), 'shop#12', 'run-7')
+  const path = join(base, 'ledger', readdirSync(join(base, 'ledger'))[0]!, '000000001.json')
+  rmSync(path)
+  symlinkSync('nowhere', path)
+  const all = { outbox: outbox(join(base, 'box')), ledger: runs(), ...options }
+  const fault = { code: 'LEDGER_FAILED', message: expect.stringContaining('000000001.json') }
+  await expect(run(`touch started; ${good} > work_result.json`, all)).rejects.toMatchObject(fault)
+  expect(readdirSync(repo)).toEqual([])
+  // The same for what a person hands in: no comment without its status in the ledger.
+  writeFileSync(join(base, 'by-hand.json'), claim)
+  const byHand = work(order(), { result: join(base, 'by-hand.json'), audit: join(base, 'audit'), ...all })
+  await expect(byHand).rejects.toMatchObject(fault)
+  expect(existsSync(join(base, 'box'))).toBe(false)
+})
 
 test('the ledger has the status of a run that nobody made the active one', async () => {
   const options = { outbox: outbox(join(base, 'box')), ledger: runs() }
