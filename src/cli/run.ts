@@ -116,6 +116,8 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
 }
 
 function auditOf({ audit, attemptOf }: Flags): string | undefined {
+  if (audit === '' || attemptOf === '')
+    throw new Fault('BAD_OPTION', `--${audit === '' ? 'audit' : 'attempt-of'} is empty; name a directory`)
   if (attemptOf === undefined) return audit
   if (audit !== undefined) throw new Fault('BAD_OPTION', 'give --audit or --attempt-of, not both')
   if (!existsSync(join(attemptOf, EVENTS_FILE)) && listAttempts(attemptOf).length === 0)

@@ -6,7 +6,7 @@ import { type Flow, flow } from '../base/flow.ts'
 import { join as joinStages } from '../base/stage.ts'
 import { auto } from '../engines/auto.ts'
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
-import type { EventOptions } from '../events/events.ts'
+import { type EventOptions, eventStage } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import type { Cache, CachedRun } from '../sinks/cache.ts'
@@ -17,7 +17,7 @@ import { cachedResult, type Hit, writeCached } from './cached-result.ts'
 import type { SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
-import { recordAttempt } from './run-attempt.ts'
+import { type RecordOptions, recordAttempt } from './run-attempt.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { feed } from './write-to-flow.ts'
 
@@ -137,6 +137,9 @@ export function run(options: RunOptions): Run {
   const { window, doneMarker, maxFrame, schema } = options
   const reading = { window, doneMarker, maxFrame, schema }
   if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
+  if (options.audit === '')
+    throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out for a new one')
+  checkReading(engine, reading)
   if (signal?.aborted) throw signal.reason
   for (const [name, value] of Object.entries({ timeout, idleTimeout, killGrace, pipeGrace })) {
     if (value === undefined || (value >= 0 && value < 2 ** 31)) continue
@@ -271,4 +274,12 @@ export function run(options: RunOptions): Run {
     book.close()
     if (options.audit === undefined && recording.meta().pid === null) dropEmptyDir(audit)
   }
+}
+
+/** Throws for options that the reader of the events would refuse: it opens when the agent already runs. */
+function checkReading(engine: Profile | Picker, reading: RecordOptions['reading']): void {
+  eventStage(engine, reading)
+  const { doneMarker } = reading
+  if (doneMarker !== undefined && (typeof doneMarker !== 'string' || doneMarker === ''))
+    throw new Fault('BAD_OPTION', 'doneMarker must be the name of a key, and not empty')
 }
