@@ -12,7 +12,7 @@ import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import type { Cache, CachedRun } from '../sinks/cache.ts'
 import { type JournalOptions, journalStage, openJournal, settledEnd } from '../sinks/journal.ts'
 import { listAttempts } from './audit.ts'
-import { AUDITS, dropEmptyDir, fixedDir, linkLatest, newAuditDir } from './audit-dir.ts'
+import { AUDITS, fixedDir, linkLatest, newAuditDir, undoOf } from './audit-dir.ts'
 import { cachedResult, type Hit, writeCached } from './cached-result.ts'
 import type { SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
@@ -163,6 +163,7 @@ export function run(options: RunOptions): Run {
           new Date(),
         )
       : resolve(fixedDir(options.audit))
+  const undo = undoOf(audit, options.audit === undefined)
   const book = openJournal(audit, { fsync })
   const attempts = listAttempts(audit)
   const known = book.last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
@@ -207,6 +208,7 @@ export function run(options: RunOptions): Run {
   let completion: CompletionData | undefined
   let result: ResultData | null = null
   let hit: Hit | undefined
+  let free = false
   const stage = joinStages(timedEvents, journalStage(book))
   const made = flow<never, Event>(
     (next) => {
@@ -217,7 +219,8 @@ export function run(options: RunOptions): Run {
           next.write(event)
         },
         end() {
-          if (!hit) recording.complete(outcomeOf(completion!))
+          if (hit) letGo()
+          else recording.complete(outcomeOf(completion!))
           next.end()
         },
       }
@@ -230,7 +233,7 @@ export function run(options: RunOptions): Run {
             writeCached(hit, { run_id, attempt, engine: engine.name }, told)
           } else live.write(item)
         },
-        end: () => live.end(),
+        end: () => (hit ? told : live).end(),
       }
     },
     { intake: timedIntake as never },
@@ -271,8 +274,17 @@ export function run(options: RunOptions): Run {
 
   function tidy(): void {
     signal?.removeEventListener('abort', abort)
+    letGo()
+  }
+
+  /** Frees the directory; where nothing was started, with nothing added to it. Once: it may have another owner after that. */
+  function letGo(): void {
+    if (free) return
+    free = true
+    const begun = recording.meta().pid !== null
+    if (!begun) undo.files()
     book.close()
-    if (options.audit === undefined && recording.meta().pid === null) dropEmptyDir(audit)
+    if (!begun) undo.dirs()
   }
 }
 
