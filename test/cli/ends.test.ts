@@ -197,6 +197,11 @@ describe('a schema', () => {
     ['finds nothing valid', `${answer('{"b":1}')}; ${end}`, 3],
     ['finds nothing, and the process failed', `${answer('no')}; ${end}; process.exitCode = 1`, 1],
     ['passes, and the output is cut', `${answer('{"a":1}')}; fs.writeSync(1, '{"type":"tu')`, 4],
+    [
+      'passes, and the output is cut behind the end',
+      `${answer('{"a":1}')}; ${end}; fs.writeSync(1, '{"ty')`,
+      4,
+    ],
     ['finds nothing in a run without an end', answer('no'), 3],
     ['passes in a run without an end', answer('{"a":1}'), 0],
   ])('that %s gives every command the same exit code', async (_what, body, code) => {
