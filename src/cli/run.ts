@@ -99,7 +99,9 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   if (flags.pty) typeInto(agent)
   try {
     const events = watchEnd(agent)
-    if (!(await show(events, flags))) {
+    // Told before the loop is left, which would only say that the reader is gone.
+    const failed = (error: Error) => void agent.destroy(error)
+    if (!(await show(events, { ...flags, failed }))) {
       console.error(`sluice: the reader of stdout left; ${await abandoned(agent)}`)
       return exits.output
     }
@@ -141,6 +143,7 @@ const reasons = {
   interrupted: 'interrupted',
   aborted: 'aborted',
   abandoned: 'abandoned',
+  output_failed: 'ended, because its events could not be written',
   recorder_failed: 'ended, because it could not be recorded',
   recorder_lost: 'its recorder was lost',
 } as const

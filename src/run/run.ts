@@ -10,6 +10,7 @@ import { type EventOptions, eventStage } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import type { Cache, CachedRun } from '../sinks/cache.ts'
+import { codeOf } from '../sinks/disk-fault.ts'
 import { type JournalOptions, journalStage, openJournal, settledEnd } from '../sinks/journal.ts'
 import { listAttempts } from './audit.ts'
 import { AUDITS, fixedDir, linkLatest, newAuditDir, undoOf } from './audit-dir.ts'
@@ -247,7 +248,7 @@ export function run(options: RunOptions): Run {
   })
   const end = feed(source(), made, {
     // A silent agent holds its generator in a sleep, where leaving the loop does not reach it: so it is stopped here.
-    stop: (failure) => recording.stop(Fault.is(failure) ? 'recorder_failed' : 'abandoned', 'SIGTERM'),
+    stop: (failure) => recording.stop(reasonOf(failure), 'SIGTERM'),
     tidy,
   })
     .then(() => closed)
@@ -295,3 +296,12 @@ function checkReading(engine: Profile | Picker, reading: RecordOptions['reading'
   if (doneMarker !== undefined && (typeof doneMarker !== 'string' || doneMarker === ''))
     throw new Fault('BAD_OPTION', 'doneMarker must be the name of a key, and not empty')
 }
+
+/** Why the flow is destroyed: its reader left, cannot write what it was given, or we failed ourselves. */
+function reasonOf(failure: Error | null): StopReason {
+  if (Fault.is(failure)) return failure.code === 'OUTPUT_FAILED' ? 'output_failed' : 'recorder_failed'
+  // What a `pipeline` hands on from a file at its end.
+  return unwritable.has(codeOf(failure) ?? '') ? 'output_failed' : 'abandoned'
+}
+
+const unwritable: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS'])
