@@ -151,6 +151,17 @@ test('a failure of ours is no request: the run failed', async () => {
   expect(metaOf(audit)).toMatchObject({ reason: 'recorder_failed', outcome: 'failed', complete: false })
 })
 
+test('/runs tells the end of a journal whose events have their type only inside', async () => {
+  const { cwd, audit } = workspace()
+  await record(rows.find(({ outcome }) => outcome === 'succeeded')!, cwd, audit)
+  const journal = join(audit, 'events.jsonl')
+  const old = readFileSync(journal, 'utf8').replaceAll(/"type":"[^"]+","run_id"/g, '"run_id"')
+  writeFileSync(journal, old)
+  expect(JSON.parse(old.split('\n')[0]!).type).toBe(undefined)
+  const [found] = findRuns(cwd)
+  expect(found?.info).toMatchObject({ state: 'completed', outcome: 'succeeded', reason_code: 'DONE_MARKER' })
+})
+
 test('a run that is not over has no outcome yet', async () => {
   const { cwd, audit } = workspace()
   const live = run({ ...agent(cwd, 'say(lines[0]); setInterval(() => {}, 1000)'), cwd, audit, engine: codex })
