@@ -5,7 +5,7 @@ import { exits } from './exits.ts'
 /** What `--help` says about the exit codes of `events`, `chat`, `run` and `replay`: they all have the same. */
 export const runExits = `Exit codes, the first that fits:
   1  it failed or was cancelled: the engine said so, a signal ended it, or its exit code is not 0, whatever the agent said
-  4  its output was cut in the middle of a record
+  4  its output was cut in the middle of a record, also behind a good end
   3  with --schema: no valid result (0 with one)
   4  it ended without saying how
   0  it succeeded, or its turn is over and it needs input
@@ -47,7 +47,7 @@ export function watchEnd(events: AsyncIterable<Event>): Watched {
  * | # | evidence | code |
  * | --- | --- | --- |
  * | 1 | failed or cancelled | 1 |
- * | 2 | a cut record and no other failure | 4 |
+ * | 2 | a cut record and no other failure, whatever came before it | 4 |
  * | 3 | with a schema: the last payload does not pass, or does | 3, or 0 |
  * | 4 | no known end | 4 |
  * | 5 | succeeded, needs input | 0 |
@@ -57,6 +57,8 @@ function exitCode(end: CompletionData | undefined, result: ResultData | undefine
   const outcome = outcomeOf(end)
   if (outcome === 'failed' && end.reason_code === 'TRUNCATED') return exits.incomplete
   if (outcome === 'failed' || outcome === 'cancelled') return exits.failed
+  // Behind a good end, too: what was cut off may have said otherwise.
+  if (end.evidence.truncated) return exits.incomplete
   if (result) return result.status === 'success' ? exits.good : exits.nothing
   return outcome === 'unknown' ? exits.incomplete : exits.good
 }

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander'
+import { Fault } from '../base/fault.ts'
 import type { EventOptions } from '../events/events.ts'
 import { readObject } from './input.ts'
 
@@ -17,6 +18,7 @@ export function addReading(command: Command): Command {
     .option(
       '--done-marker <key>',
       'the key of a payload that says the work is done (default: __SKILL_DONE__)',
+      keyName,
     )
     .option('--max-frame <bytes>', 'the longest record that is held whole (default: 16 MiB)', count)
     .option('--window <records>', 'records that may wait for their twin (default: 65536)', count)
@@ -28,6 +30,12 @@ export async function readingOptions(
 ): Promise<Pick<EventOptions, 'schema' | 'doneMarker' | 'maxFrame' | 'window'>> {
   const schema = flags.schema === undefined ? undefined : await readObject(flags.schema, 'the schema')
   return { schema, doneMarker: flags.doneMarker, maxFrame: flags.maxFrame, window: flags.window }
+}
+
+/** The empty key would take any payload that has one for the end. */
+function keyName(text: string): string {
+  if (text !== '') return text
+  throw new Fault('BAD_OPTION', '--done-marker is empty; name the key, or leave the option out')
 }
 
 function count(text: string): number {

@@ -98,9 +98,8 @@ function refuseBeside(flags: RunFlags): void {
  * agent that writes there, and an abandoned run is not a good one.
  */
 export function readerLeft(file: string | undefined, flags: RunFlags): number {
-  const live =
-    [undefined, '-'].includes(file ?? flags.stdout) && flags.stderr === undefined && flags.pty === undefined
-  return live ? exits.output : exits.good
+  const named = [file ?? flags.stdout, flags.stderr, flags.pty].filter((path) => path !== undefined)
+  return named.length === 0 || named.includes('-') ? exits.output : exits.good
 }
 
 /** The engine of that name; auto for none. */

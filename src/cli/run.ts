@@ -99,7 +99,9 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   if (flags.pty) typeInto(agent)
   try {
     const events = watchEnd(agent)
-    if (!(await show(events, flags))) {
+    // Told before the loop is left, which would only say that the reader is gone.
+    const failed = (error: Error) => void agent.destroy(error)
+    if (!(await show(events, { ...flags, failed }))) {
       console.error(`sluice: the reader of stdout left; ${await abandoned(agent)}`)
       return exits.output
     }
@@ -116,6 +118,8 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
 }
 
 function auditOf({ audit, attemptOf }: Flags): string | undefined {
+  if (audit === '' || attemptOf === '')
+    throw new Fault('BAD_OPTION', `--${audit === '' ? 'audit' : 'attempt-of'} is empty; name a directory`)
   if (attemptOf === undefined) return audit
   if (audit !== undefined) throw new Fault('BAD_OPTION', 'give --audit or --attempt-of, not both')
   if (!existsSync(join(attemptOf, EVENTS_FILE)) && listAttempts(attemptOf).length === 0)
@@ -139,6 +143,7 @@ const reasons = {
   interrupted: 'interrupted',
   aborted: 'aborted',
   abandoned: 'abandoned',
+  output_failed: 'ended, because its events could not be written',
   recorder_failed: 'ended, because it could not be recorded',
   recorder_lost: 'its recorder was lost',
 } as const

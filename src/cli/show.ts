@@ -7,17 +7,27 @@ import { harmless, output } from './print.ts'
 /**
  * Shows events: the drawn conversation on a terminal, NDJSON in a pipe or with `--json`. In a pipe the bytes are
  * those of `events.jsonl`; on a terminal what could steer it is escaped. False when nobody looks any more (`| head`).
+ * `failed` is told why stdout cannot be written, before the events are left.
  */
 export async function show(
   events: AsyncIterable<Event>,
-  options: { readonly json?: boolean | undefined; readonly draw?: boolean | undefined },
+  options: {
+    readonly json?: boolean | undefined
+    readonly draw?: boolean | undefined
+    readonly failed?: ((error: Error) => void) | undefined
+  },
 ): Promise<boolean> {
   const { isTTY } = process.stdout
   const write = output()
   const text =
     options.draw || (isTTY && !options.json) ? drawn() : (event: Event) => plain(jsonLine(event), isTTY)
   for await (const event of events) {
-    if (!(await write(text(event)))) return false
+    try {
+      if (!(await write(text(event)))) return false
+    } catch (error) {
+      options.failed?.(error as Error)
+      throw error
+    }
   }
   return true
 }

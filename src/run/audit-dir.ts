@@ -57,17 +57,37 @@ export function linkLatest(dir: string): readonly Note[] {
   }
 }
 
-/** Takes the directory of a run that never began away again, if nothing is in it. */
-export function dropEmptyDir(dir: string): void {
-  try {
-    for (const name of [EVENTS_FILE, DIAGNOSTICS_FILE]) {
-      const path = join(dir, name)
-      if (fs.lstatSync(path, { throwIfNoEntry: false })?.size === 0) fs.rmSync(path)
-    }
-    fs.rmdirSync(dir)
-    fs.rmdirSync(dirname(dir))
-  } catch {
-    // Something is in it, or in the folder above: then it stays.
+/** What is made for a run, to be taken away again if the run never begins. */
+export interface Undo {
+  /** Removes the files that were not there before and are empty. Only who holds the lock of the directory may. */
+  files(): void
+  /** Removes the directories that were not there before, as far as nothing is in them. */
+  dirs(): void
+}
+
+/** Looks at what a directory has before a run is recorded there; one that is `fresh` was made for this run in its folder. */
+export function undoOf(dir: string, fresh: boolean): Undo {
+  const missing = (path: string) => !fs.lstatSync(path, { throwIfNoEntry: false })
+  const dirs = fresh ? [dir, dirname(dir)] : []
+  for (let path = dir; missing(path) && path !== dirname(path); path = dirname(path)) dirs.push(path)
+  const files = [EVENTS_FILE, DIAGNOSTICS_FILE].map((name) => join(dir, name)).filter(missing)
+  return {
+    files() {
+      try {
+        for (const path of files) {
+          if (fs.lstatSync(path, { throwIfNoEntry: false })?.size === 0) fs.rmSync(path, { force: true })
+        }
+      } catch {
+        // It cannot be removed: an empty file is no failure of the run.
+      }
+    },
+    dirs() {
+      try {
+        for (const path of dirs) fs.rmdirSync(path)
+      } catch {
+        // Something is in it: then it stays, and so do those above.
+      }
+    },
   }
 }
 

@@ -12,12 +12,13 @@ export type StopReason =
   | 'interrupted'
   | 'aborted'
   | 'abandoned'
+  | 'output_failed'
   | 'recorder_failed'
   | 'recorder_lost'
 
 /**
  * The stop as evidence of the end, if somebody asked for it: the user, the caller, or a reader that left. A time limit
- * or a full disk is no request, so a run that ends by it has failed.
+ * or a full disk, ours or that of the reader, is no request, so a run that ends by it has failed.
  */
 export function stopRequest(reason: string | null | undefined): { readonly stopped?: string } {
   return reason === 'interrupted' || reason === 'aborted' || reason === 'abandoned' ? { stopped: reason } : {}

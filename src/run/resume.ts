@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { Fault } from '../base/fault.ts'
+import { Fault, quote } from '../base/fault.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Journal, openJournal } from '../sinks/journal.ts'
 import { openLines } from '../sinks/line-file.ts'
@@ -95,6 +95,8 @@ async function complete(
     sink.end()
     await book.settled()
     book.sync()
+  } catch (error) {
+    throw otherReading(dir, attempt, error)
   } finally {
     chunks.close()
   }
@@ -109,6 +111,18 @@ async function complete(
     complete: true,
   })
   return added
+}
+
+/** The events that the logs give are not the ones that were recorded: they are read with other options than then. */
+function otherReading(dir: string, attempt: Attempt, error: unknown): unknown {
+  if (!Fault.is(error) || error.code !== 'JOURNAL_MISMATCH') return error
+  return new Fault(
+    'JOURNAL_MISMATCH',
+    `the logs of attempt ${attempt.number} in ${quote(dir, 160)} do not give the events that are recorded there; ` +
+      'give the options it was recorded with: the same schema (--schema), which is not recorded, and no other engine or reading option; ' +
+      'if another version recorded it, move events.jsonl away, and it is made again',
+    { cause: error },
+  )
 }
 
 function sizes(attempt: Attempt): Record<string, number> {

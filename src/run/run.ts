@@ -6,18 +6,19 @@ import { type Flow, flow } from '../base/flow.ts'
 import { join as joinStages } from '../base/stage.ts'
 import { auto } from '../engines/auto.ts'
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
-import type { EventOptions } from '../events/events.ts'
+import { type EventOptions, eventStage } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import type { Cache, CachedRun } from '../sinks/cache.ts'
+import { codeOf } from '../sinks/disk-fault.ts'
 import { type JournalOptions, journalStage, openJournal, settledEnd } from '../sinks/journal.ts'
 import { listAttempts } from './audit.ts'
-import { AUDITS, dropEmptyDir, fixedDir, linkLatest, newAuditDir } from './audit-dir.ts'
+import { AUDITS, fixedDir, linkLatest, newAuditDir, undoOf } from './audit-dir.ts'
 import { cachedResult, type Hit, writeCached } from './cached-result.ts'
 import type { SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
-import { recordAttempt } from './run-attempt.ts'
+import { type RecordOptions, recordAttempt } from './run-attempt.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { feed } from './write-to-flow.ts'
 
@@ -137,6 +138,9 @@ export function run(options: RunOptions): Run {
   const { window, doneMarker, maxFrame, schema } = options
   const reading = { window, doneMarker, maxFrame, schema }
   if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
+  if (options.audit === '')
+    throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out for a new one')
+  checkReading(engine, reading)
   if (signal?.aborted) throw signal.reason
   for (const [name, value] of Object.entries({ timeout, idleTimeout, killGrace, pipeGrace })) {
     if (value === undefined || (value >= 0 && value < 2 ** 31)) continue
@@ -160,6 +164,7 @@ export function run(options: RunOptions): Run {
           new Date(),
         )
       : resolve(fixedDir(options.audit))
+  const undo = undoOf(audit, options.audit === undefined)
   const book = openJournal(audit, { fsync })
   const attempts = listAttempts(audit)
   const known = book.last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
@@ -204,6 +209,7 @@ export function run(options: RunOptions): Run {
   let completion: CompletionData | undefined
   let result: ResultData | null = null
   let hit: Hit | undefined
+  let free = false
   const stage = joinStages(timedEvents, journalStage(book))
   const made = flow<never, Event>(
     (next) => {
@@ -214,7 +220,8 @@ export function run(options: RunOptions): Run {
           next.write(event)
         },
         end() {
-          if (!hit) recording.complete(outcomeOf(completion!))
+          if (hit) letGo()
+          else recording.complete(outcomeOf(completion!))
           next.end()
         },
       }
@@ -227,7 +234,7 @@ export function run(options: RunOptions): Run {
             writeCached(hit, { run_id, attempt, engine: engine.name }, told)
           } else live.write(item)
         },
-        end: () => live.end(),
+        end: () => (hit ? told : live).end(),
       }
     },
     { intake: timedIntake as never },
@@ -241,7 +248,7 @@ export function run(options: RunOptions): Run {
   })
   const end = feed(source(), made, {
     // A silent agent holds its generator in a sleep, where leaving the loop does not reach it: so it is stopped here.
-    stop: (failure) => recording.stop(Fault.is(failure) ? 'recorder_failed' : 'abandoned', 'SIGTERM'),
+    stop: (failure) => recording.stop(reasonOf(failure), 'SIGTERM'),
     tidy,
   })
     .then(() => closed)
@@ -268,7 +275,33 @@ export function run(options: RunOptions): Run {
 
   function tidy(): void {
     signal?.removeEventListener('abort', abort)
+    letGo()
+  }
+
+  /** Frees the directory; where nothing was started, with nothing added to it. Once: it may have another owner after that. */
+  function letGo(): void {
+    if (free) return
+    free = true
+    const begun = recording.meta().pid !== null
+    if (!begun) undo.files()
     book.close()
-    if (options.audit === undefined && recording.meta().pid === null) dropEmptyDir(audit)
+    if (!begun) undo.dirs()
   }
 }
+
+/** Throws for options that the reader of the events would refuse: it opens when the agent already runs. */
+function checkReading(engine: Profile | Picker, reading: RecordOptions['reading']): void {
+  eventStage(engine, reading)
+  const { doneMarker } = reading
+  if (doneMarker !== undefined && (typeof doneMarker !== 'string' || doneMarker === ''))
+    throw new Fault('BAD_OPTION', 'doneMarker must be the name of a key, and not empty')
+}
+
+/** Why the flow is destroyed: its reader left, cannot write what it was given, or we failed ourselves. */
+function reasonOf(failure: Error | null): StopReason {
+  if (Fault.is(failure)) return failure.code === 'OUTPUT_FAILED' ? 'output_failed' : 'recorder_failed'
+  // What a `pipeline` hands on from a file at its end.
+  return unwritable.has(codeOf(failure) ?? '') ? 'output_failed' : 'abandoned'
+}
+
+const unwritable: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EROFS'])

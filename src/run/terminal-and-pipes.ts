@@ -71,8 +71,9 @@ export async function startOnPtyAndPipes(
     for (const recorder of recorders) recorder.release()
     if (child.stdout) stdout.attach(child.stdout)
     if (child.stderr) stderr.attach(child.stderr)
-    // All that was shown is on the terminal when the two are done.
-    void Promise.allSettled([stdout.ended, stderr.ended]).then(screen.last)
+    // All that was shown is on the terminal when the two are done and the process is gone: it may close both long before, and
+    // to lose its terminal then would kill it.
+    void Promise.allSettled([stdout.ended, stderr.ended, exit]).then(screen.last)
   } catch (error) {
     await abandon(recorders)
     if (!screen) terminal.master.destroy()

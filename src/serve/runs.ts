@@ -216,7 +216,8 @@ function lastEvents(path: string, root: string): Told | undefined {
       told ??= { run_id: textOf(run_id), engine: textOf(event.source.engine), ts: textOf(ts), attempt }
       // The attempt before ended; this one did not say how.
       if (attempt !== told.attempt) return told
-      if (event.type === 'lifecycle.completion.state') {
+      // Journals of before 0.2 have no `type` at the top.
+      if ((event.type ?? event.event?.type) === 'lifecycle.completion.state') {
         const state = endStates.find((known) => known === event.data.state) ?? 'unknown'
         const { evidence, reason_code } = event.data
         return { ...told, completion: { state, evidence: evidence ?? {}, reason_code: textOf(reason_code) } }

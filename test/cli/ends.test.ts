@@ -151,6 +151,17 @@ test('a failure of ours is no request: the run failed', async () => {
   expect(metaOf(audit)).toMatchObject({ reason: 'recorder_failed', outcome: 'failed', complete: false })
 })
 
+test('/runs tells the end of a journal whose events have their type only inside', async () => {
+  const { cwd, audit } = workspace()
+  await record(rows.find(({ outcome }) => outcome === 'succeeded')!, cwd, audit)
+  const journal = join(audit, 'events.jsonl')
+  const old = readFileSync(journal, 'utf8').replaceAll(/"type":"[^"]+","run_id"/g, '"run_id"')
+  writeFileSync(journal, old)
+  expect(JSON.parse(old.split('\n')[0]!).type).toBe(undefined)
+  const [found] = findRuns(cwd)
+  expect(found?.info).toMatchObject({ state: 'completed', outcome: 'succeeded', reason_code: 'DONE_MARKER' })
+})
+
 test('a run that is not over has no outcome yet', async () => {
   const { cwd, audit } = workspace()
   const live = run({ ...agent(cwd, 'say(lines[0]); setInterval(() => {}, 1000)'), cwd, audit, engine: codex })
@@ -197,6 +208,11 @@ describe('a schema', () => {
     ['finds nothing valid', `${answer('{"b":1}')}; ${end}`, 3],
     ['finds nothing, and the process failed', `${answer('no')}; ${end}; process.exitCode = 1`, 1],
     ['passes, and the output is cut', `${answer('{"a":1}')}; fs.writeSync(1, '{"type":"tu')`, 4],
+    [
+      'passes, and the output is cut behind the end',
+      `${answer('{"a":1}')}; ${end}; fs.writeSync(1, '{"ty')`,
+      4,
+    ],
     ['finds nothing in a run without an end', answer('no'), 3],
     ['passes in a run without an end', answer('{"a":1}'), 0],
   ])('that %s gives every command the same exit code', async (_what, body, code) => {

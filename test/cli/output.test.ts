@@ -1,9 +1,14 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createWriteStream, existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { afterAll, expect, test } from 'vitest'
+import { codex } from '../../src/engines/codex.ts'
 import { resume } from '../../src/run/resume.ts'
+import { run } from '../../src/run/run.ts'
+import { findRuns } from '../../src/serve/runs.ts'
+import { jsonl } from '../../src/sinks/jsonl.ts'
 import { type SmallDisk, smallDisk } from '../faults/small-disk.ts'
 import { agent, codexLines, workspace } from '../run/agent.ts'
 
@@ -52,11 +57,29 @@ test.runIf(hasFull)('run on /dev/full ends the agent, frees the lock and keeps t
   ])
   expect(existsSync(join(audit, 'journal.lock'))).toBe(false)
   expect(JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))).toMatchObject({
-    reason: 'abandoned',
+    reason: 'output_failed',
     signal: 'SIGTERM',
+    outcome: 'failed',
   })
   expect((await resume(audit)).attempts).toEqual([1])
+  expect(findRuns(cwd).map(({ info }) => info.outcome)).toEqual(['failed'])
 })
+
+test.runIf(hasFull)(
+  'a run that is piped into a file on a full disk failed, and was not cancelled',
+  async () => {
+    const { cwd, audit } = workspace()
+    const program = agent(cwd, 'for (;;) { say(lines[2]); await sleep(5) }')
+    const live = run({ ...program, cwd, audit, engine: codex, fsDiff: false })
+    const failed = pipeline(live, jsonl(), createWriteStream('/dev/full'))
+    await expect(failed).rejects.toMatchObject({ code: 'ENOSPC' })
+    await live.end.catch(() => {})
+    expect(JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))).toMatchObject({
+      reason: 'output_failed',
+      outcome: 'failed',
+    })
+  },
+)
 
 test.runIf(mounted)('the last bytes before a disk is full are not lost without a word', async () => {
   const input = join(mkdtempSync(join(tmpdir(), 'sluice-output-')), 'lines')

@@ -36,6 +36,16 @@ test.each([
   expect(all.out.startsWith(some.out.slice(0, some.out.indexOf('"ts"')))).toBe(true)
 })
 
+test.each([
+  ['events', ['events', '--stdout', '-', '--stderr', log]],
+  ['events', ['events', '-', '--pty', log]],
+  ['chat', ['chat', '--stdout', log, '--stderr', '-']],
+])('%s leaves with 7 when its reader has left and stdin is one of its channels', async (_name, args) => {
+  const stdin = readFileSync(log)
+  const { code, err } = await inside([...args, '--engine', 'codex'], { stdin, stdout: impatient() })
+  expect([code, err]).toEqual([7, ''])
+})
+
 test('run ends the agent when its reader has left', async () => {
   const { cwd, audit } = workspace()
   const program = agent(cwd, 'for (;;) { say(lines[2]); await sleep(5) }')

@@ -89,6 +89,15 @@ test('a command that cannot be started leaves no directory and no link behind', 
   expect(linked()).toBe(basename(end.audit))
 })
 
+test('a schema that cannot be compiled is refused before the agent is started or a directory is made', async () => {
+  const bad = join(cwd, 'bad.json')
+  fs.writeFileSync(bad, '{"type":"nonsense"}')
+  const touched = join(cwd, 'ran')
+  const { code, err } = await inside(['run', '--cwd', cwd, '--schema', bad, '--', 'touch', touched])
+  expect([code, err]).toEqual([2, expect.stringContaining('cannot be compiled')])
+  expect([existsSync(touched), existsSync(join(cwd, '.audit'))]).toEqual([false, false])
+})
+
 test('the names sort by time, and two runs of one moment get two', () => {
   const base = join(cwd, 'audits')
   const early = newAuditDir(base, 'ffffffff', new Date('2026-11-15T16:58:01.123Z'))

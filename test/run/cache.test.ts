@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -7,7 +7,8 @@ import { drive } from '../../src/base/stage.ts'
 import { chatStage } from '../../src/chat/chat.ts'
 import { codex } from '../../src/engines/codex.ts'
 import { replay } from '../../src/run/replay.ts'
-import { type RunOptions, run } from '../../src/run/run.ts'
+import { type Run, type RunOptions, run } from '../../src/run/run.ts'
+import { findRuns } from '../../src/serve/runs.ts'
 import type { CacheEntry } from '../../src/sinks/cache.ts'
 import { fileCache } from '../../src/sinks/file-cache.ts'
 import { validChat, validEvents } from '../engines/valid.ts'
@@ -67,6 +68,33 @@ describe('run({ cache })', () => {
     expect(readFileSync(join(options.audit, 'events.jsonl'), 'utf8')).toBe(journal)
     expect(types(await replay(options.audit, { schema }).toArray())).toEqual(types(first.events))
     expect(existsSync(join(options.audit, 'stdout.2.log'))).toBe(false)
+  })
+
+  test.each([['a directory that is not there'], ['an empty one'], ['one that holds something else']])(
+    'leaves %s as it is when the result is in the cache',
+    async (what) => {
+      const cache = new Map<string, CacheEntry>()
+      const { options } = saying('{"a":1}')
+      await ran({ ...options, schema, cache })
+      const place = join(options.cwd, 'runs')
+      const audit = what.includes('not there') ? join(place, 'a', 'b') : join(place, 'a')
+      mkdirSync(what.includes('not there') ? place : audit, { recursive: true })
+      if (what.includes('else')) writeFileSync(join(audit, 'events.jsonl'), '')
+      const before = readdirSync(place, { recursive: true })
+      expect((await ran({ ...options, audit, schema, cache })).end.cached).not.toBe(null)
+      expect(readdirSync(place, { recursive: true })).toEqual(before)
+      if (!what.includes('else')) expect(findRuns(place)).toEqual([])
+    },
+  )
+
+  test('frees the directory before the reader of a cached result hears of the end', async () => {
+    const cache = new Map<string, CacheEntry>()
+    const { options } = saying('{"a":1}')
+    await ran({ ...options, schema, cache })
+    const again = { ...options, audit: join(options.cwd, 'fresh'), engine: codex, schema, cache }
+    for await (const _ of run(again));
+    const { end } = run({ ...again, cache: undefined, fsDiff: false }).resume() as Run
+    expect(await end).toMatchObject({ attempt: 1, cached: null })
   })
 
   test('shows in the conversation that nothing was run', async () => {

@@ -110,6 +110,25 @@ test('a journal that is damaged is refused, and made again when it was moved awa
   expect(await resume(dir)).toEqual({ attempts: [], added: 0 })
 })
 
+test('an attempt that was recorded with a schema is completed with it; without it, the fault says so', async () => {
+  const schema = { type: 'object' }
+  lost({ pid: process.pid, ended_at: '2026-01-02T03:05:00.000Z', exit_code: 0 })
+  await resume(dir, { schema })
+  const whole = events()
+  // As a recorder leaves it that was killed when all events were written.
+  writeFileSync(join(dir, 'meta.1.json'), JSON.stringify({ ...meta(), complete: false }))
+  const refused = {
+    code: 'JOURNAL_MISMATCH',
+    message: expect.stringContaining('give the options it was recorded with: the same schema (--schema)'),
+  }
+  await expect(resume(dir)).rejects.toMatchObject(refused)
+  const next = run({ command: 'true', audit: dir, cwd: dir, fsDiff: false })
+  next.resume()
+  await expect(next.end).rejects.toMatchObject(refused)
+  expect(events()).toBe(whole)
+  expect(await resume(dir, { schema })).toEqual({ attempts: [1], added: 0 })
+})
+
 test('an attempt whose meta is damaged is not taken for a complete one', async () => {
   lost({ pid: process.pid, exit_code: 1 })
   const text = readFileSync(join(dir, 'meta.1.json'), 'utf8')

@@ -260,8 +260,7 @@ test('an attempt of an engine of your own is completed with that engine', async 
 test('a command that is not there is a fault, and leaves no attempt behind', async () => {
   const { cwd, audit } = workspace()
   await expect(ran({ command: 'no-such-agent', cwd, audit })).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
-  expect(existsSync(join(audit, 'stdout.1.log'))).toBe(false)
-  expect(existsSync(join(audit, 'meta.1.json'))).toBe(false)
+  expect(existsSync(audit)).toBe(false)
   await expect(ran({ command: 'sh', cwd: join(cwd, 'nowhere'), audit })).rejects.toThrow('does not exist')
 })
 
@@ -322,10 +321,25 @@ test.each([
   ['a time that is none', { timeout: -1 }, 'timeout must be milliseconds'],
   ['a time beyond what a timer can hold', { idleTimeout: 2 ** 31 }, 'idleTimeout must be milliseconds'],
   ['a grace that is no number', { killGrace: Number.NaN }, 'killGrace must be milliseconds'],
+  ['a window that is none', { window: -1 }, 'window must be a whole number above 0'],
+  ['a frame of no bytes', { maxFrame: 0 }, 'maxFrame must be a whole number above 0'],
+  ['a schema that is none', { schema: 5 as never }, 'expected a Standard Schema or a JSON Schema'],
+  ['a schema that cannot be compiled', { schema: { type: 'nonsense' } }, 'cannot be compiled'],
+  ['a marker that is no text', { doneMarker: 7 as never }, 'doneMarker must be the name of a key'],
+  ['a marker without a name', { doneMarker: '' }, 'doneMarker must be the name of a key'],
 ])('refuses %s before anything is started', (_what, options, words) => {
   const { cwd, audit } = workspace()
-  expect(() => run({ command: 'true', cwd, audit, ...options })).toThrow(words)
+  const refused = expect.objectContaining({
+    code: expect.stringMatching(/^BAD_(OPTION|SCHEMA)$/),
+    message: expect.stringContaining(words),
+  })
+  expect(() => run({ command: 'true', cwd, audit, ...options })).toThrow(refused)
   expect(existsSync(audit)).toBe(false)
+})
+
+test('refuses an audit directory without a name, which would be the current one', () => {
+  expect(() => run({ command: 'true', audit: '' })).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
+  expect(existsSync('events.jsonl')).toBe(false)
 })
 
 test('starts nothing for a signal that is aborted already', () => {

@@ -81,6 +81,25 @@ test.each([10_000, 300_000])(
   },
 )
 
+test('an agent that closes its stdout and stderr keeps its terminal until it leaves', async () => {
+  const place = workspace()
+  // It leaves only when it is told to, which is after both pipes have ended.
+  const script = 'echo a; exec >/dev/null 2>&1; echo closed > /dev/tty; read word; echo "$word" > cleaned-up'
+  const live = run({ ...sh(script), ...place, pty, fsDiff: false })
+  live.resume()
+  const read = (name: string) => readFileSync(join(place.audit, name), 'utf8')
+  await expect.poll(() => read('pty-output.1.log'), { timeout: 20_000 }).toContain('closed')
+  const recorders = (): number[] => JSON.parse(read('meta.1.json')).recorders
+  await expect.poll(recorders, { timeout: 20_000 }).toHaveLength(2)
+  await expect
+    .poll(() => recorders().some((pid) => isSameProcess(pid, null)), { timeout: 20_000 })
+    .toBe(false)
+  live.type('bye\n')
+  expect(await live.end).toMatchObject({ exit_code: 0, signal: null, reason: null })
+  expect(readFileSync(join(place.cwd, 'cleaned-up'), 'utf8')).toBe('bye\n')
+  expect(read('pty-output.1.log').split('\r\n').sort()).toEqual(['', 'a', 'bye', 'closed'])
+})
+
 test('a time limit ends all it has started', async () => {
   const place = workspace()
   const { end } = await ran({
