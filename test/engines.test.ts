@@ -72,7 +72,7 @@ describe.each(all.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture
       const picked = eventsOf(fixture, inPieces(fixture), auto)
       validEvents(picked)
       if (!recognisable(fixture)) return
-      expect(picked.at(-1)!.source.engine).toBe(fixture.engine)
+      expect(picked.at(-1)!.source.engine).toBe(indistinct[fixture.engine] ?? fixture.engine)
       expect(texts(picked)).toEqual(texts(events))
       expect(endOf(picked)).toEqual(endOf(events))
     })
@@ -83,6 +83,9 @@ describe.each(all.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture
 function asBag(events: readonly Event[]): string[] {
   return events.map(({ event, data, raw_ref }) => JSON.stringify([event.type, data, raw_ref])).sort()
 }
+
+/** Engines whose first records could be another's: one dialect, told apart only by name. */
+const indistinct: Partial<Record<Fixture['engine'], string>> = { kilo: 'opencode' }
 
 /** Plain text of an engine, or nothing at all, could come from any program. */
 function recognisable({ engine, name }: Fixture): boolean {
