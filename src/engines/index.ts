@@ -1,3 +1,4 @@
+export { amp } from './amp.ts'
 export { claude } from './claude.ts'
 export { codex } from './codex.ts'
 export { gemini } from './gemini.ts'
