@@ -10,6 +10,7 @@ import {
 import { TextBalance } from '../json/text-balance.ts'
 import { prose } from './answer-text.ts'
 import { conversation } from './claude-turn.ts'
+import { isCursor } from './cursor.ts'
 
 type Message = Record<string, unknown>
 
@@ -19,7 +20,7 @@ export const claude: Profile = {
   parser: 'claude_ndjson',
   cut: { stdout: 'documents', pty: 'documents' },
   about: 'claude -p --output-format stream-json, json or text; read from its published types, not run',
-  shape: (frame) => isDialect(first(frame)) && !isQwen(first(frame)) && !isAmp(first(frame)),
+  shape: (frame) => isDialect(first(frame)) && ![isQwen, isAmp, isCursor].some((is) => is(first(frame))),
   open: openDialect,
 }
 

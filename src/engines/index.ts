@@ -1,6 +1,7 @@
 export { amp } from './amp.ts'
 export { claude } from './claude.ts'
 export { codex } from './codex.ts'
+export { cursor } from './cursor.ts'
 export { gemini } from './gemini.ts'
 export { iflow } from './iflow.ts'
 export { kilo } from './kilo.ts'

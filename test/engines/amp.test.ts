@@ -1,51 +1,41 @@
 import { expect, test } from 'vitest'
 import { amp } from '../../src/engines/amp.ts'
-import { engines } from '../../src/engines/engines.ts'
 import { eventsOf, fixtures, inPieces } from './fixture.ts'
-import { endOf, lines, only, run, texts } from './run.ts'
+import { lines, only, run } from './run.ts'
+import { type Summary, summaryOf, takers } from './summary.ts'
 
 const own = fixtures().filter(({ engine }) => engine === 'amp')
 
+const state = 'awaiting_user_input'
+
 /** What each of the hand-made runs was written to say. */
-const told: Record<string, [state: string, messages: string[], completed: number, failed: number]> = {
-  'plain.pipe': ['awaiting_user_input', ['Hello from the thread.'], 0, 0],
-  'plain.tee80': ['awaiting_user_input', ['Hello from the thread.'], 0, 0],
-  'tool-ok.pipe': ['awaiting_user_input', ['I look.', 'One file: a.txt.'], 1, 0],
-  'tool-fail.pipe': ['awaiting_user_input', ['There is no such file.'], 0, 1],
-  'exit-code.pipe': ['awaiting_user_input', ['One test fails.'], 0, 1],
-  'thinking.pipe': ['awaiting_user_input', ['Hello.'], 0, 0],
-  'done.pipe': ['completed', ['Done.\n```json\n{"__SKILL_DONE__": true, "files": 1}\n```'], 0, 0],
-  'error.pipe': ['interrupted', [], 0, 0],
-  'sigterm.pipe': ['interrupted', ['I look.'], 0, 0],
-  'cut.pipe': ['interrupted', ['Hello from the thread.'], 0, 0],
+const told: Record<string, Summary> = {
+  'plain.pipe': { state, messages: ['Hello from the thread.'] },
+  'plain.tee80': { state, messages: ['Hello from the thread.'] },
+  'tool-ok.pipe': { state, messages: ['I look.', 'One file: a.txt.'], completed: ['Bash'] },
+  'tool-fail.pipe': { state, messages: ['There is no such file.'], failed: ['Read'] },
+  'exit-code.pipe': { state, messages: ['One test fails.'], failed: ['Bash'] },
+  'thinking.pipe': { state, messages: ['Hello.'], reasoning: 1 },
+  'done.pipe': {
+    state: 'completed',
+    messages: ['Done.\n```json\n{"__SKILL_DONE__": true, "files": 1}\n```'],
+  },
+  'error.pipe': { state: 'interrupted', messages: [] },
+  'sigterm.pipe': { state: 'interrupted', messages: ['I look.'] },
+  'cut.pipe': { state: 'interrupted', messages: ['Hello from the thread.'] },
 }
 
 test.each(own)('reads $name as it was written', (fixture) => {
+  expect(summaryOf(fixture)).toEqual(told[fixture.name])
   const events = eventsOf(fixture, inPieces(fixture))
-  const [state, messages, completed, failed] = told[fixture.name]!
-  expect(endOf(events).state).toBe(state)
-  expect(texts(events)).toEqual(messages)
-  expect(only(events, 'tool.call.completed')).toHaveLength(completed)
-  expect(only(events, 'tool.call.failed')).toHaveLength(failed)
   expect(events.at(-1)!.correlation.session_id).toBe('T-0d5f1c7e-2a34-4b8e-9c11-7d2f60a1b501')
   expect(events.at(-1)!.source.engine).toBe('amp')
 })
 
-test('no other engine takes its first line, and it takes none of Claude Code or Qwen', () => {
-  const shapes = (fixture: (typeof own)[number]) => {
-    const log = fixture.logs.find(({ channel }) => channel === 'stdout')
-    const line = Buffer.from(log?.bytes ?? [])
-      .toString()
-      .split('\n')[0]!
-    const value = line.startsWith('{') && line.endsWith('}') ? JSON.parse(line) : undefined
-    const frame = { channel: 'stdout', text: line, value } as never
-    return Object.values(engines)
-      .filter((engine) => engine.shape?.(frame))
-      .map(({ name }) => name)
-  }
-  for (const fixture of own) expect(shapes(fixture)).toEqual(['amp'])
+test('its first record is its own, and it takes none of the others’', () => {
+  for (const fixture of own) expect(takers(fixture)[0]).toEqual(['amp'])
   for (const fixture of fixtures())
-    if (fixture.engine !== 'amp') expect([fixture.path, ...shapes(fixture)]).not.toContain('amp')
+    if (fixture.engine !== 'amp') expect(takers(fixture).flat(), fixture.path).not.toContain('amp')
 })
 
 test('an output that only looks like a result is no failure', () => {
