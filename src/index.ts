@@ -29,7 +29,19 @@ export {
 } from './chat/chat.ts'
 export { auto } from './engines/auto.ts'
 export { engines } from './engines/engines.ts'
-export { amp, claude, codex, cursor, gemini, iflow, kilo, opencode, qwen, text } from './engines/index.ts'
+export {
+  amp,
+  claude,
+  codex,
+  cursor,
+  droid,
+  gemini,
+  iflow,
+  kilo,
+  opencode,
+  qwen,
+  text,
+} from './engines/index.ts'
 export type { FsDiff } from './events/artifacts.ts'
 export {
   type CompletionData,

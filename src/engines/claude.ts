@@ -11,6 +11,7 @@ import { TextBalance } from '../json/text-balance.ts'
 import { prose } from './answer-text.ts'
 import { conversation } from './claude-turn.ts'
 import { isCursor } from './cursor.ts'
+import { isDroid } from './droid.ts'
 
 type Message = Record<string, unknown>
 
@@ -20,7 +21,8 @@ export const claude: Profile = {
   parser: 'claude_ndjson',
   cut: { stdout: 'documents', pty: 'documents' },
   about: 'claude -p --output-format stream-json, json or text; read from its published types, not run',
-  shape: (frame) => isDialect(first(frame)) && ![isQwen, isAmp, isCursor].some((is) => is(first(frame))),
+  shape: (frame) =>
+    isDialect(first(frame)) && ![isQwen, isAmp, isCursor, isDroid].some((is) => is(first(frame))),
   open: openDialect,
 }
 
