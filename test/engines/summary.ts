@@ -14,7 +14,7 @@ export interface Summary {
 }
 
 /** The summary of events, with names only for what happened. */
-export function summary(events: readonly Event[]): Summary {
+function summary(events: readonly Event[]): Summary {
   const names = (...types: ('tool.call.completed' | 'tool.call.failed')[]) =>
     only(events, ...types).map(({ data }) => data.name)
   const files = only(events, 'artifact.created', 'artifact.modified', 'artifact.deleted')
