@@ -72,7 +72,7 @@ describe.each(all.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture
       const picked = eventsOf(fixture, inPieces(fixture), auto)
       validEvents(picked)
       if (!recognisable(fixture)) return
-      expect(picked.at(-1)!.source.engine).toBe(fixture.engine)
+      expect(picked.at(-1)!.source.engine).toBe(indistinct[fixture.engine] ?? fixture.engine)
       expect(texts(picked)).toEqual(texts(events))
       expect(endOf(picked)).toEqual(endOf(events))
     })
@@ -84,7 +84,12 @@ function asBag(events: readonly Event[]): string[] {
   return events.map(({ event, data, raw_ref }) => JSON.stringify([event.type, data, raw_ref])).sort()
 }
 
+/** Engines whose first records could be another's: one dialect, told apart only by name. */
+const indistinct: Partial<Record<Fixture['engine'], string>> = { kilo: 'opencode' }
+
 /** Plain text of an engine, or nothing at all, could come from any program. */
 function recognisable({ engine, name }: Fixture): boolean {
+  if (engine === 'continue') return /^(done|cjk|tool_ok)\.json-/.test(name)
+  if (/^cut\.json-|^sigterm\.pipe/.test(name) && ['nanocoder', 'grok'].includes(engine)) return false
   return !/^(text\.|.*\.text-|silent|killed\.pipe|thrown-error|session-line)/.test(name) || engine === 'text'
 }

@@ -10,6 +10,8 @@ import {
 import { TextBalance } from '../json/text-balance.ts'
 import { prose } from './answer-text.ts'
 import { conversation } from './claude-turn.ts'
+import { isCursor } from './cursor.ts'
+import { isDroid } from './droid.ts'
 
 type Message = Record<string, unknown>
 
@@ -19,7 +21,8 @@ export const claude: Profile = {
   parser: 'claude_ndjson',
   cut: { stdout: 'documents', pty: 'documents' },
   about: 'claude -p --output-format stream-json, json or text; read from its published types, not run',
-  shape: (frame) => isDialect(first(frame)) && !isQwen(first(frame)),
+  shape: (frame) =>
+    isDialect(first(frame)) && ![isQwen, isAmp, isCursor, isDroid].some((is) => is(first(frame))),
   open: openDialect,
 }
 
@@ -43,7 +46,12 @@ export function isQwen(value: unknown): boolean {
   return isDialect(value) && ('qwen_code_version' in value || 'permission_mode' in value)
 }
 
-/** Claude Code and Qwen Code speak one dialect. */
+/** A thread of Amp: Claude Code's sessions are bare UUIDs. */
+export function isAmp(value: unknown): boolean {
+  return isDialect(value) && (text(value['session_id']) ?? '').startsWith('T-')
+}
+
+/** Claude Code, Qwen Code and Amp speak one dialect. */
 export function openDialect(limits: Limits): Reader {
   const answer = prose(limits)
   const turn = conversation()

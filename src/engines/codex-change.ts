@@ -6,7 +6,15 @@ const changeOf = { add: 'created', update: 'modified', delete: 'deleted' } as co
 export function readChanges(changes: unknown, say: Say): void {
   for (const change of Array.isArray(changes) ? changes : []) {
     if (!isRecord(change) || typeof change['path'] !== 'string') continue
-    const kind = text(change['kind']) ?? ''
+    // The app-server has the kind in an object, with where the file was moved to.
+    const of = isRecord(change['kind']) ? change['kind'] : {}
+    const kind = text(change['kind']) ?? text(of['type']) ?? ''
+    const moved = text(of['move_path'])
+    if (moved !== undefined) {
+      say.artifact('deleted', change['path'])
+      say.artifact('created', moved)
+      continue
+    }
     say.artifact(
       Object.hasOwn(changeOf, kind) ? changeOf[kind as keyof typeof changeOf] : 'modified',
       change['path'],

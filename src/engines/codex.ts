@@ -1,25 +1,29 @@
 import { isRecord, type Profile, type Say, text } from '../events/profile.ts'
+import { isServerLine, isServerShape, serverReader } from './codex-app-server.ts'
 import { errorText, readChanges } from './codex-change.ts'
 import { oldReader } from './codex-old.ts'
 
 type Item = Record<string, unknown>
 
 /**
- * Codex (`codex exec --json`). Three dialects, told apart by shape: today's `thread.*`, `turn.*`, `item.*`;
- * `session.created` with `item_type` (0.42, experimental); `{id, msg: {type}}` after a config line (0.42).
+ * Codex (`codex exec --json`, `codex app-server`). Four dialects, told apart by shape: today's `thread.*`, `turn.*`,
+ * `item.*`; `session.created` with `item_type` (0.42, experimental); `{id, msg: {type}}` after a config line (0.42);
+ * the app-server's JSON-RPC.
  */
 export const codex: Profile = {
   name: 'codex',
   parser: 'codex_ndjson',
   cut: { stdout: 'records', pty: 'records' },
-  about: 'codex exec --json; 0.166, 0.98, 0.42 (both of its dialects)',
-  shape: ({ value }) => isRecord(value) && (isLine(value) || isOldLine(value)),
+  about: 'codex exec --json; 0.166, 0.98, 0.42 (both of its dialects); codex app-server; 0.166',
+  shape: ({ value }) => isRecord(value) && (isLine(value) || isOldLine(value) || isServerShape(value)),
   open() {
     const readOld = oldReader()
+    const readServer = serverReader()
     return {
       read({ value }, say) {
         if (!isRecord(value)) return false
         if (isRecord(value['msg'])) return readOld(value['msg'], text(value['id']) ?? '', say)
+        if (isServerLine(value)) return readServer(value, say)
         if (isConfig(value)) {
           say.status('configured', typeof value['model'] === 'string' ? { model: value['model'] } : {})
           return true

@@ -43,7 +43,7 @@ function readPart(type: string, part: Part, say: Say): boolean {
       readTool(part, say)
       return true
     case 'step_finish': {
-      say.fields(part, 'id messageID sessionID type reason snapshot tokens cost')
+      say.fields(part, 'id messageID sessionID type reason snapshot tokens cost metrics time')
       const reason = text(part['reason']) ?? 'unknown'
       say.status('step_finish', { reason, usage: part['tokens'] })
       if (reason === 'stop') say.ended('step_finish stop')

@@ -1,0 +1,54 @@
+import { isRecord, type Profile, text } from '../events/profile.ts'
+import { prose } from './answer-text.ts'
+
+type Document = Record<string, unknown>
+
+/**
+ * Continue (`cn -p`, also with `--format json`). It prints the text of the last turn; with `--format json` as
+ * `{response, status, note}`, or as it is if it is JSON. An error is one record on stderr.
+ */
+export const continueCli: Profile = {
+  name: 'continue',
+  parser: 'continue_json',
+  cut: { stdout: 'documents', stderr: 'records', pty: 'documents' },
+  about: 'cn -p, also with --format json; 1.5',
+  shape: ({ value, channel }) => channel !== 'stderr' && isEnvelope(value),
+  open(limits) {
+    const answer = prose(limits)
+    let spoke = false
+    return {
+      read(frame, say) {
+        const { value, channel } = frame
+        // On stdout it would be the model's own JSON.
+        if (channel !== 'stdout' && isError(value)) {
+          answer.giveBack(say)
+          say.error(text(value['message']) ?? '', 'fatal')
+          spoke = true
+          return true
+        }
+        if (channel === 'stderr' || spoke) return false
+        // Half an answer is none.
+        const cut = frame.open === true && frame.text.startsWith('{"response":"')
+        if (!cut && !isEnvelope(value)) return answer.keep(frame, say)
+        answer.giveBack(say)
+        spoke = true
+        if (!isEnvelope(value)) return false
+        say.message(undefined, value.response, { enveloped: true })
+        say.ended('response document')
+        return true
+      },
+      end: (say) => answer.speak(say),
+    }
+  },
+}
+
+function isEnvelope(value: unknown): value is Document & { response: string } {
+  if (!isRecord(value) || Object.keys(value).length !== 3) return false
+  const { response, status, note } = value
+  return typeof response === 'string' && status === 'success' && typeof note === 'string'
+}
+
+function isError(value: unknown): value is Document {
+  if (!isRecord(value) || Object.keys(value).length !== 2) return false
+  return value['status'] === 'error' && typeof value['message'] === 'string'
+}

@@ -1,0 +1,186 @@
+import { isRecord, type Limits, type Profile, type Reader, type Say, text } from '../events/profile.ts'
+
+type Line = Record<string, unknown>
+
+/**
+ * Cursor (`cursor-agent -p --output-format stream-json | json`), with or without `--stream-partial-output`. Claude Code's
+ * frame with its own middle: no ids of messages, `thinking` and `tool_call` lines.
+ */
+export const cursor: Profile = {
+  name: 'cursor',
+  parser: 'cursor_ndjson',
+  cut: { stdout: 'records', pty: 'records' },
+  about: 'cursor-agent -p --output-format stream-json or json; read from public recordings, not run',
+  shape: ({ value }) => isCursor(value),
+  open: openRun,
+}
+
+/** Read from public recordings of one version: less sure than what we recorded ourselves. */
+const CONFIDENCE = 0.8
+
+/** A line that only Cursor writes. What it shares with Claude Code has a `uuid` there. */
+export function isCursor(value: unknown): boolean {
+  if (!isRecord(value) || typeof value['session_id'] !== 'string' || 'uuid' in value) return false
+  const { type, subtype } = value
+  switch (type) {
+    case 'system':
+      return 'apiKeySource' in value && 'permissionMode' in value && !('mcp_servers' in value)
+    case 'thinking':
+      return subtype === 'delta' || subtype === 'completed'
+    case 'tool_call':
+      return typeof value['call_id'] === 'string' && isRecord(value['tool_call'])
+    case 'result':
+      return typeof value['request_id'] === 'string' && !('num_turns' in value)
+    default:
+      return false
+  }
+}
+
+function openRun({ maxFrame }: Limits): Reader {
+  let own = false
+  let thoughts = ''
+  /** The message whose pieces are coming in, and its text so far. */
+  let open: string | undefined
+  let pieces = ''
+  /** The last message that came in pieces: a line that only says it again is none. */
+  let last: string | undefined
+  let answered = false
+
+  const think = (say: Say): void => {
+    if (thoughts !== '') say.reasoning(undefined, thoughts)
+    thoughts = ''
+  }
+
+  const close = (say: Say, whole?: string): void => {
+    if (open === undefined) return
+    say.message(open, whole)
+    last = whole ?? pieces
+    open = undefined
+    pieces = ''
+  }
+
+  const assistant = (line: Line, say: Say): boolean => {
+    say.fields(line, 'type message session_id model_call_id timestamp_ms')
+    const words = textOf(line['message'])
+    if (words === undefined) return false
+    answered = true
+    // With --stream-partial-output pieces have only the time. The whole text follows, with both or neither, and may hold
+    // what was said before it.
+    if ('timestamp_ms' in line && !('model_call_id' in line)) {
+      open ??= say.newId()
+      if (pieces.length < maxFrame) pieces += words
+      say.delta(open, words)
+    } else if (open !== undefined) close(say, words.endsWith(pieces) ? pieces : words)
+    else if (last === undefined || !words.endsWith(last)) say.message(undefined, words)
+    return true
+  }
+
+  const result = (line: Line, say: Say): boolean => {
+    say.fields(
+      line,
+      'type subtype is_error duration_ms duration_api_ms result session_id request_id usage timestamp_ms',
+    )
+    const answer = text(line['result']) ?? ''
+    const failed = line['is_error'] === true || line['subtype'] !== 'success'
+    // It is all the texts in one; only where nothing was said (json mode) it is the answer.
+    if (!answered && !failed && answer !== '') say.message(undefined, answer)
+    say.status('result', { reason: text(line['subtype']) ?? 'unknown', usage: line['usage'] })
+    if (failed) say.error(text(line['error']) ?? (answer || 'the run failed'), 'fatal')
+    else say.ended('result success')
+    last = undefined
+    answered = false
+    return true
+  }
+
+  const read = (line: Line, say: Say): boolean => {
+    const { type, subtype } = line
+    if (type !== 'thinking') think(say)
+    if (type !== 'assistant') close(say)
+    switch (type) {
+      case 'system':
+        if (subtype !== 'init') break
+        say.begun()
+        say.status('turn_started', typeof line['model'] === 'string' ? { model: line['model'] } : {})
+        return true
+      case 'user':
+        return true
+      case 'thinking':
+        if (subtype === 'completed') think(say)
+        else if (thoughts.length < maxFrame) thoughts += text(line['text']) ?? ''
+        return true
+      case 'assistant':
+        return assistant(line, say)
+      case 'tool_call':
+        say.fields(line, 'type subtype call_id tool_call model_call_id session_id timestamp_ms')
+        return isRecord(line['tool_call']) && readCall(line, line['tool_call'], say)
+      case 'result':
+        return result(line, say)
+    }
+    say.unknownType(typeof subtype === 'string' ? `${String(type)} ${subtype}` : String(type))
+    return false
+  }
+
+  return {
+    read({ value }, say) {
+      if (!isRecord(value) || !(own || isCursor(value))) return false
+      own = true
+      say.confidence(CONFIDENCE)
+      say.session(value['session_id'])
+      return read(value, say)
+    },
+    end: think,
+  }
+}
+
+function textOf(message: unknown): string | undefined {
+  const content = isRecord(message) ? message['content'] : undefined
+  if (!Array.isArray(content)) return text(content)
+  return content.map((block) => (isRecord(block) ? (text(block['text']) ?? '') : '')).join('')
+}
+
+/** The tool is the one key of `tool_call`; how it ended is the one of `result`. */
+function readCall(line: Line, call: Line, say: Say): boolean {
+  const name = Object.keys(call).find((key) => isRecord(call[key]))
+  if (name === undefined) return false
+  const body = call[name] as Line
+  const id = text(line['call_id']) ?? ''
+  const input = body['args'] ?? body['arguments']
+  const tool = { id, name: name === 'function' ? (text(body['name']) ?? name) : name, input }
+  if (line['subtype'] === 'started') {
+    say.started(tool)
+    return true
+  }
+  if (line['subtype'] !== 'completed') return false
+  const results = isRecord(body['result']) ? body['result'] : {}
+  const good = results['success']
+  const bad = Object.keys(results).find((key) => isRecord(results[key]) || typeof results[key] === 'string')
+  if (good === undefined && bad !== undefined) {
+    say.failed({ ...tool, output: results[bad], error: reason(bad, results[bad]) })
+    return true
+  }
+  const exit = isRecord(good) ? good['exitCode'] : undefined
+  const exit_code = typeof exit === 'number' ? exit : undefined
+  const ended = { ...tool, output: good ?? body['result'], exit_code }
+  if ((exit_code ?? 0) !== 0) {
+    say.failed(ended)
+    return true
+  }
+  say.completed(ended)
+  const path =
+    text(isRecord(good) ? good['path'] : undefined) ?? text(isRecord(input) ? input['path'] : undefined)
+  const change = changes.get(name)
+  if (good !== undefined && path !== undefined && change !== undefined) say.artifact(change, path)
+  return true
+}
+
+const changes: ReadonlyMap<string, 'created' | 'modified' | 'deleted'> = new Map([
+  ['writeToolCall', 'created'],
+  ['editToolCall', 'modified'],
+  ['deleteToolCall', 'deleted'],
+])
+
+function reason(kind: string, told: unknown): string {
+  if (!isRecord(told)) return text(told) || kind
+  const words = [told['error'], told['errorMessage'], told['message'], told['reason'], told['stderr']]
+  return words.find((word): word is string => typeof word === 'string' && word !== '') ?? kind
+}

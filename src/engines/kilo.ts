@@ -1,0 +1,14 @@
+import type { Profile } from '../events/profile.ts'
+import { opencode } from './opencode.ts'
+
+/**
+ * Kilo Code (`kilo run --format json`). The dialect is OpenCode's, and its first records have nothing of their own: `auto`
+ * reads a run of Kilo as `opencode`, with the same events.
+ */
+export const kilo: Profile = {
+  name: 'kilo',
+  parser: 'kilo_ndjson',
+  cut: opencode.cut,
+  about: 'kilo run --format json; 7.7 (auto calls it opencode: the dialect is the same)',
+  open: opencode.open,
+}

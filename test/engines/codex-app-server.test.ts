@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { codex } from '../../src/engines/codex.ts'
+import { engines } from '../../src/engines/engines.ts'
+import { eventsOf, fixtures, inPieces } from './fixture.ts'
+import { codesOf, endOf, lines, only, run, texts } from './run.ts'
+
+const thread = (id: string, more: object = {}) => ({ id, modelProvider: 'mock', ...more })
+const note = (method: string, params: object = {}) => ({ method, params: { threadId: 't', ...params } })
+const started = [
+  { id: 0, result: { userAgent: 'x/0.166.0' } },
+  { id: 1, result: { thread: thread('t'), model: 'gpt-5.5' } },
+  note('turn/started', { turn: { id: 'u', status: 'inProgress' } }),
+]
+const item = (more: object, method = 'item/completed') => note(method, { item: { id: 'i', ...more } })
+const completed = (turn: object) => note('turn/completed', { turn: { id: 'u', items: [], ...turn } })
+const read = (...records: object[]) => run(codex, { stdout: lines(...started, ...records), exit: 0 })
+
+test.each(fixtures().filter(({ name }) => name.startsWith('app-server')))(
+  'reads $name as a plain walk over its lines does',
+  (fixture) => {
+    const log = readFileSync(`${fixture.path}/stdout.log`, 'utf8').trim().split('\n')
+    const records = log.map((line) => JSON.parse(line))
+    const ended = records.filter(({ method }) => method === 'item/completed').map(({ params }) => params.item)
+    const pieces = records.filter(({ method }) => method === 'item/agentMessage/delta')
+    const messages = ended.filter(({ type }) => type === 'agentMessage').map(({ text }) => text)
+    const open = pieces.filter(({ params }) => !ended.some(({ id }) => id === params.itemId))
+    if (open.length > 0) messages.push(open.map(({ params }) => params.delta).join(''))
+    const turn = records.findLast(({ method }) => method === 'turn/completed').params.turn
+
+    const events = eventsOf(fixture, inPieces(fixture))
+    expect(texts(events)).toEqual(messages)
+    expect(events.at(-1)!.correlation.session_id).toBe(records.find(({ id }) => id === 1).result.thread.id)
+    expect(endOf(events).state).toBe(turn.status === 'completed' ? 'awaiting_user_input' : 'interrupted')
+    expect(only(events, 'tool.call.completed').map(({ data }) => data.call_id)).toEqual(
+      ended.filter(({ type }) => type === 'fileChange').map(({ id }) => id),
+    )
+    expect(codesOf(events)).not.toContain('DRIFT_REPORT')
+  },
+)
+
+test('an error that was retried is no failure', () => {
+  const events = read(
+    note('error', { error: { message: 'Reconnecting... 1/5' }, willRetry: true }),
+    item({ type: 'agentMessage', text: 'Done.' }),
+    completed({ status: 'completed' }),
+  )
+  expect(texts(events)).toEqual(['Done.'])
+  expect(endOf(events)).toMatchObject({ state: 'awaiting_user_input', evidence: { failure: null } })
+})
+
+test('a request for approval waits for a person, until it is answered', () => {
+  const question = { id: 0, ...note('item/commandExecution/requestApproval', { itemId: 'i' }) }
+  expect(endOf(read(question)).state).toBe('awaiting_user_input')
+  const events = read(question, item({ type: 'commandExecution', status: 'declined', command: 'rm x' }))
+  expect(only(events, 'tool.call.failed').map(({ data }) => data.name)).toEqual(['command_execution'])
+  expect(endOf(events).state).toBe('unknown')
+})
+
+test('calls fail by exit code, status, success or error', () => {
+  const events = read(
+    item({ type: 'commandExecution', id: 'a', command: 'x', status: 'completed', exitCode: 3 }),
+    item({
+      type: 'mcpToolCall',
+      id: 'b',
+      server: 's',
+      tool: 'x',
+      status: 'failed',
+      error: { message: 'no' },
+    }),
+    item({ type: 'dynamicToolCall', id: 'c', tool: 'x', status: 'completed', success: false }),
+    item({ type: 'fileChange', id: 'd', changes: [{ path: 'a', kind: { type: 'add' } }], status: 'failed' }),
+    item({ type: 'commandExecution', id: 'e', command: 'x', status: 'completed', exitCode: 0 }),
+  )
+  expect(only(events, 'tool.call.failed').map(({ data }) => data.call_id)).toEqual(['a', 'b', 'c', 'd'])
+  expect(only(events, 'tool.call.completed').map(({ data }) => data.call_id)).toEqual(['e'])
+  expect(only(events, 'artifact.created')).toEqual([])
+})
+
+test('files are created, changed, deleted and moved', () => {
+  const changes = [
+    { path: 'a', kind: { type: 'add' } },
+    { path: 'b', kind: { type: 'update', move_path: null } },
+    { path: 'c', kind: { type: 'delete' } },
+    { path: 'd', kind: { type: 'update', move_path: 'e' } },
+  ]
+  const events = read(item({ type: 'fileChange', changes, status: 'completed' }))
+  const files = only(events, 'artifact.created', 'artifact.modified', 'artifact.deleted')
+  expect(files.map(({ type, data }) => `${type} ${data.path}`)).toEqual([
+    'artifact.created a',
+    'artifact.modified b',
+    'artifact.deleted c',
+    'artifact.deleted d',
+    'artifact.created e',
+  ])
+})
+
+test('a subagent has a thread of its own: its words and its end are not the run’s', () => {
+  const of = (method: string, params: object) => ({ method, params: { threadId: 'sub', ...params } })
+  const events = read(
+    { method: 'thread/started', params: { thread: thread('sub', { parentThreadId: 't' }) } },
+    of('item/agentMessage/delta', { itemId: 'm', delta: '{"__SKILL_DONE__": true}' }),
+    of('item/completed', { item: { type: 'agentMessage', id: 'm', text: '{"__SKILL_DONE__": true}' } }),
+    of('turn/completed', { turn: { status: 'completed' } }),
+  )
+  expect(only(events, 'agent.message.final')[0]!.data.parent_call_id).toBe('sub')
+  expect(events.at(-1)!.correlation.session_id).toBe('t')
+  expect(endOf(events).state).toBe('unknown')
+})
+
+test('thoughts, a plan and a compaction are told; a message that was begun anew is incomplete', () => {
+  const events = read(
+    item({ type: 'reasoning', summary: ['One.', 'Two.'], content: [] }),
+    item({ type: 'reasoning', summary: [], content: [] }),
+    item({ type: 'plan', text: '1. look' }),
+    item({ type: 'contextCompaction' }),
+    note('item/agentMessage/delta', { itemId: 'm1', delta: 'Half' }),
+    note('item/agentMessage/delta', { itemId: 'm2', delta: 'Whole' }),
+    item({ type: 'agentMessage', id: 'm2', text: 'Whole' }),
+    completed({ status: 'paused' }),
+  )
+  expect(only(events, 'agent.reasoning.summary').map(({ data }) => data.text)).toEqual(['One.\n\nTwo.'])
+  expect(only(events, 'agent.message.final').map(({ data }) => [data.text, data.incomplete])).toEqual([
+    ['Half', true],
+    ['Whole', undefined],
+  ])
+  expect(only(events, 'lifecycle.run.status').map(({ data }) => data.status)).toContain('compacted')
+  // An end of a kind we do not know is no success.
+  expect(endOf(events).state).toBe('unknown')
+})
+
+test('what is not known is kept as raw, and a refused request is an error, not an end', () => {
+  const events = read(
+    note('brand/new'),
+    item({ type: 'brandNew' }),
+    { id: 3, error: { code: -32600, message: 'thread not found' } },
+    { id: 4, result: { data: [] } },
+    { jsonrpc: '2.0', id: 1, result: { stopReason: 'end_turn' } },
+  )
+  expect(codesOf(events)).toContain('UNKNOWN_TYPE')
+  expect(only(events, 'raw.stdout').length).toBeGreaterThanOrEqual(4)
+  expect(only(events, 'diagnostic.engine.error').map(({ data }) => data.severity)).toEqual(['error'])
+  expect(endOf(events).state).toBe('unknown')
+})
+
+test('no other engine takes its lines', () => {
+  for (const record of [...started, completed({ status: 'completed' })]) {
+    const frame = { channel: 'stdout', value: record, text: JSON.stringify(record) } as never
+    const takers = Object.values(engines).filter((engine) => engine.shape?.(frame))
+    expect(takers.map(({ name }) => name)).toEqual(['codex'])
+  }
+})

@@ -1,0 +1,136 @@
+import { expect, test } from 'vitest'
+import { cursor } from '../../src/engines/cursor.ts'
+import { eventsOf, fixtures, inPieces } from './fixture.ts'
+import { codesOf, endOf, lines, only, run, texts } from './run.ts'
+import { type Summary, summaryOf, takers } from './summary.ts'
+
+const own = fixtures().filter(({ engine }) => engine === 'cursor')
+const state = 'awaiting_user_input'
+const hello = 'Hello from the agent.\nTwo lines.'
+
+/** What each of the hand-made runs was written to say. */
+const told: Record<string, Summary> = {
+  'plain.pipe': { state, messages: [hello], reasoning: 1 },
+  'plain.tee80': { state, messages: [hello], reasoning: 1 },
+  'tool-parallel.pipe': {
+    state,
+    messages: ['I count.', 'Three, and seven.'],
+    completed: ['shellToolCall', 'shellToolCall'],
+  },
+  'tool-fail.pipe': {
+    state,
+    messages: ['Three calls failed.'],
+    failed: ['shellToolCall', 'readToolCall', 'shellToolCall'],
+  },
+  'files.pipe': {
+    state,
+    messages: ['One new, one changed, one gone.'],
+    completed: ['writeToolCall', 'editToolCall', 'deleteToolCall'],
+    files: ['created new.txt', 'modified a.txt', 'deleted old.txt'],
+  },
+  'partial.pipe': { state, messages: ['I count.', 'One file.'], completed: ['shellToolCall'] },
+  'done.pipe': {
+    state: 'completed',
+    messages: ['Done.\n```json\n{"__SKILL_DONE__": true, "files": 1}\n```'],
+  },
+  'error.pipe': { state: 'interrupted', messages: [] },
+  'stderr-error.pipe': { state: 'interrupted', messages: [] },
+  'sigint.pipe': { state: 'interrupted', messages: ['I count.'] },
+  'cut.pipe': { state: 'interrupted', messages: [hello], reasoning: 1 },
+  'json.pipe': { state, messages: ['Hello, as one record.'] },
+}
+
+test.each(own)('reads $name as it was written', (fixture) => {
+  expect(summaryOf(fixture)).toEqual(told[fixture.name])
+  const events = eventsOf(fixture, inPieces(fixture))
+  expect(events.at(-1)!.correlation.session_id).toBe('5b0c2f9a-11d4-4d0e-8a57-3f6e2c1d7a90')
+  expect(codesOf(events)).not.toContain('DRIFT_REPORT')
+})
+
+test('its first record is its own, and it takes none of the others’', () => {
+  for (const fixture of own) expect(takers(fixture)[0]).toEqual(['cursor'])
+  for (const fixture of fixtures())
+    if (fixture.engine !== 'cursor') expect(takers(fixture).flat(), fixture.path).not.toContain('cursor')
+})
+
+const line = (type: string, more: object) => ({ type, session_id: 's', ...more })
+const init = line('system', { subtype: 'init', apiKeySource: 'login', permissionMode: 'default' })
+const says = (text: string, more: object = {}) =>
+  line('assistant', { message: { role: 'assistant', content: [{ type: 'text', text }] }, ...more })
+const piece = (text: string) => says(text, { timestamp_ms: 1 })
+const read = (...records: object[]) => run(cursor, { stdout: lines(init, ...records), exit: 0 })
+
+test('a whole text that holds the turn is not said again', () => {
+  const events = read(
+    piece('A'),
+    says('A', { timestamp_ms: 2, model_call_id: 'm' }),
+    piece('B'),
+    says('AB'),
+    says('AB'),
+  )
+  expect(texts(events)).toEqual(['A', 'B'])
+})
+
+test('pieces without their whole text end where something else begins', () => {
+  const call = line('tool_call', {
+    subtype: 'started',
+    call_id: 'c',
+    tool_call: { lsToolCall: { args: {} } },
+  })
+  const events = read(
+    piece('I '),
+    piece('look.'),
+    call,
+    piece('Done.'),
+    line('result', { subtype: 'success' }),
+  )
+  expect(only(events, 'agent.message.final').map(({ data }) => [data.text, data.incomplete])).toEqual([
+    ['I look.', undefined],
+    ['Done.', undefined],
+  ])
+})
+
+test('a whole text that differs from its pieces is the message', () => {
+  expect(texts(read(piece('Hel'), says('Hello.')))).toEqual(['Hello.'])
+})
+
+test('thoughts that were broken off are told', () => {
+  const events = read(line('thinking', { subtype: 'delta', text: 'Hm' }))
+  expect(only(events, 'agent.reasoning.summary').map(({ data }) => data.text)).toEqual(['Hm'])
+  expect(endOf(events).state).toBe('unknown')
+})
+
+test('a tool may be a function, say nothing, or be of no known form', () => {
+  const call = (subtype: string, call_id: string, tool_call: unknown) =>
+    line('tool_call', { subtype, call_id, tool_call })
+  const events = read(
+    call('completed', 'a', { function: { name: 'grep', arguments: '{}' } }),
+    call('completed', 'b', { readToolCall: { args: {}, result: { error: 'no' } } }),
+    call('completed', 'c', {}),
+    call('progress', 'd', { readToolCall: {} }),
+    call('started', 'e', 'x'),
+  )
+  expect(only(events, 'tool.call.completed').map(({ data }) => data.name)).toEqual(['grep'])
+  expect(only(events, 'tool.call.failed').map(({ data }) => data.error)).toEqual(['no'])
+  expect(only(events, 'raw.stdout')).toHaveLength(3)
+})
+
+test('what is not known is kept as raw, and no success comes of it', () => {
+  const events = read(line('system', { subtype: 'new' }), line('brand_new', {}), says('x', { extra: 1 }))
+  expect(codesOf(events)).toContain('UNKNOWN_TYPE')
+  expect(codesOf(events)).toContain('DRIFT_REPORT')
+  expect(endOf(events).state).toBe('unknown')
+})
+
+test('records of Claude Code are not read', () => {
+  const events = run(cursor, {
+    stdout: lines(
+      line('system', { subtype: 'init', uuid: 'u', mcp_servers: [], apiKeySource: 'x', permissionMode: 'd' }),
+      line('assistant', { uuid: 'u', message: { id: 'm', content: [{ type: 'text', text: 'Hi' }] } }),
+      line('result', { uuid: 'u', subtype: 'success', num_turns: 1, result: 'Hi' }),
+    ),
+    exit: 0,
+  })
+  expect(texts(events)).toEqual([])
+  expect(endOf(events).state).toBe('unknown')
+})
