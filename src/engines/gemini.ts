@@ -90,7 +90,7 @@ export const gemini: Profile = {
           streaming = true
         }
         if (!framed) return readText(frame, say)
-        return log.read(frame, say) || (streaming && isRecord(frame.value) && stream(frame.value, say))
+        return log.read(frame, say) || (streaming && isRecord(frame.value) && stream(frame, frame.value, say))
       },
       end(say) {
         const last = best === undefined && quoted && answer.takeLast((kept) => kept === quoted)
