@@ -21,7 +21,7 @@ export function conversation() {
     return count === 0 ? message : `${message}.${count}`
   }
 
-  const assistant = (line: Message, say: Say): boolean => {
+  const assistant = (line: Message, say: Say, extra: boolean): boolean => {
     say.fields(line, 'type uuid session_id parent_tool_use_id message supersedes aborted error timestamp')
     if (!isRecord(line['message'])) return false
     const { id, content, stop_reason } = line['message']
@@ -31,8 +31,8 @@ export function conversation() {
     for (const block of Array.isArray(content) ? content : [{ type: 'text', text: content }]) {
       if (!isRecord(block)) continue
       if (block['type'] === 'text') {
-        const open = streaming.take(parent ?? '')
-        answered = true
+        const open = streaming.take(speakerOf(parent, extra))
+        answered ||= !extra
         say.message(open ?? blockId(message), text(block['text']) ?? '', { parent, incomplete })
       } else if (block['type'] === 'thinking') say.reasoning(blockId(message), text(block['thinking']) ?? '')
       else if (block['type'] === 'tool_use') {
@@ -76,10 +76,10 @@ export function conversation() {
   }
 
   /** Pieces of a message. The same text comes again in the `assistant` line: that one is the final. */
-  const piece = (line: Message, say: Say): boolean => {
+  const piece = (line: Message, say: Say, extra: boolean): boolean => {
     const event = isRecord(line['event']) ? line['event'] : {}
     const parent = text(line['parent_tool_use_id'])
-    const speaker = parent ?? ''
+    const speaker = speakerOf(parent, extra)
     if (event['type'] === 'message_start' && isRecord(event['message'])) {
       // It was broken off (the model is asked again), or its end was lost: this one takes its place.
       const left = streaming.take(speaker)
@@ -92,7 +92,7 @@ export function conversation() {
     } else if (event['type'] === 'message_stop') {
       const open = streaming.take(speaker)
       if (open === undefined) return true
-      answered = true
+      answered ||= !extra
       say.message(open)
     }
     return true
@@ -120,7 +120,8 @@ export function conversation() {
   }
 
   return {
-    read(line: Message, say: Say): boolean {
+    /** `extra`: only the PTY has it, so it belongs to no message that the other lines are in. */
+    read(line: Message, say: Say, extra: boolean): boolean {
       say.session(line['session_id'])
       switch (line['type']) {
         case 'system':
@@ -135,11 +136,11 @@ export function conversation() {
           }
           return true
         case 'assistant':
-          return assistant(line, say)
+          return assistant(line, say, extra)
         case 'user':
           return user(line, say)
         case 'stream_event':
-          return piece(line, say)
+          return piece(line, say, extra)
         case 'result':
           return result(line, say)
         default:
@@ -148,6 +149,11 @@ export function conversation() {
       }
     },
   }
+}
+
+/** The main agent, or a subagent's call, each apart for what only the PTY has. */
+function speakerOf(parent: string | undefined, extra: boolean): string {
+  return extra ? `pty ${parent ?? ''}` : (parent ?? '')
 }
 
 function failure(line: Message, subtype: string): string {

@@ -56,22 +56,24 @@ export function openDialect(limits: Limits): Reader {
   const answer = prose(limits)
   const turn = conversation()
   let spoke = false
-  const read = (value: unknown, say: Say): boolean => {
+  const read = (value: unknown, say: Say, extra: boolean): boolean => {
     if (!isRecord(value) || typeof value['type'] !== 'string') return false
     // What came before the first record is no answer: it comes out now, in its place.
     if (!spoke) answer.giveBack(say)
     spoke = true
-    return turn.read(value, say)
+    return turn.read(value, say, extra)
   }
   return {
     read(frame, say) {
       const { value } = frame
-      if (Array.isArray(value) && isDialect(value[0])) return value.map((one) => read(one, say)).some(Boolean)
-      if (isDialect(value) || isControl(value) || (spoke && isRecord(value))) return read(value, say)
+      const extra = frame.extra !== undefined
+      if (Array.isArray(value) && isDialect(value[0]))
+        return value.map((one) => read(one, say, extra)).some(Boolean)
+      if (isDialect(value) || isControl(value) || (spoke && isRecord(value))) return read(value, say, extra)
       // The one array of json mode, cut off: its whole elements still count.
       if (isDialect(first(frame)))
         return elements(frame.text)
-          .map((one) => read(one, say))
+          .map((one) => read(one, say, extra))
           .some(Boolean)
       return spoke ? false : answer.keep(frame, say)
     },

@@ -61,7 +61,14 @@ export function isStartLine({ channel, text }: EngineFrame): boolean {
   return startSentence.test(text.slice(0, 200))
 }
 
+/** `[cleanup] done`: a log line, where no model has spoken. */
+export function isTagged({ text, value }: EngineFrame): boolean {
+  return value === undefined && tagged.test(text.slice(0, 100))
+}
+
+const tagged = /^\[[A-Za-z][\w.:-]{1,40}\] \S/
+
 const startLine =
-  /^(Warning: |YOLO mode is enabled|Ripgrep is not available|Loaded cached credentials|\[STARTUP\])/
+  /^(Warning: |YOLO mode is enabled|Ripgrep is not available|Loaded cached credentials|Data collection is disabled\.$|\[STARTUP\])/
 const startSentence =
   /^(?:Loaded cached credentials\.|Data collection is disabled\.|YOLO mode is enabled\. All tool calls will be automatically approved\.|Ripgrep is not available\. Falling back to GrepTool\.|\[STARTUP\] .{1,150})$/

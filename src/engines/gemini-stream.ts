@@ -1,19 +1,35 @@
-import { isRecord, type Say, text } from '../events/profile.ts'
+import { type EngineFrame, isRecord, type Say, text } from '../events/profile.ts'
 import { calls } from './call.ts'
 
 type Line = Record<string, unknown>
+
+/** The message whose pieces are coming in, if there is one. */
+interface Message {
+  open: string | undefined
+}
+
+function close(message: Message, say: Say): void {
+  if (message.open !== undefined) say.message(message.open)
+  message.open = undefined
+}
 
 /** Reads `-o stream-json`: one record per line, the answer in deltas. */
 export function streamReader() {
   const begun = calls()
   /** There is no final: the pieces up to the next other record are the message. */
-  let open: string | undefined
-  const close = (say: Say) => {
-    if (open !== undefined) say.message(open)
-    open = undefined
+  const main: Message = { open: undefined }
+  /** The same of what only the PTY has. */
+  const aside: Message = { open: undefined }
+
+  return ({ extra }: EngineFrame, line: Line, say: Say): boolean => {
+    const message = extra ? aside : main
+    if (extra?.first) close(message, say)
+    const understood = read(line, message, say)
+    if (extra?.last) close(message, say)
+    return understood
   }
 
-  return (line: Line, say: Say): boolean => {
+  function read(line: Line, message: Message, say: Say): boolean {
     switch (line['type']) {
       case 'init':
         say.fields(line, 'type timestamp session_id model')
@@ -23,17 +39,17 @@ export function streamReader() {
         return true
       case 'message':
         say.fields(line, 'type timestamp role content delta')
-        if (line['role'] !== 'assistant') close(say)
+        if (line['role'] !== 'assistant') close(message, say)
         else if (line['delta'] === true) {
-          open ??= say.newId()
-          say.delta(open, text(line['content']) ?? '')
+          message.open ??= say.newId()
+          say.delta(message.open, text(line['content']) ?? '')
         } else {
-          close(say)
+          close(message, say)
           say.message(undefined, text(line['content']) ?? '')
         }
         return true
       case 'tool_use': {
-        close(say)
+        close(message, say)
         say.fields(line, 'type timestamp tool_name tool_id parameters')
         const call = {
           id: text(line['tool_id']) ?? '',
@@ -45,7 +61,7 @@ export function streamReader() {
         return true
       }
       case 'tool_result':
-        close(say)
+        close(message, say)
         say.fields(line, 'type timestamp tool_id status output error')
         toolResult(line, say)
         return true
@@ -57,7 +73,7 @@ export function streamReader() {
         )
         return true
       case 'result':
-        close(say)
+        close(message, say)
         say.fields(line, 'type timestamp status error stats')
         say.status('result', { reason: text(line['status']) ?? 'unknown', stats: line['stats'] })
         if (line['status'] === 'success') say.ended('result success')

@@ -1,12 +1,12 @@
 import { type EngineFrame, isRecord, type Profile, type Say, text } from '../events/profile.ts'
 import { prose } from './answer-text.ts'
-import { isErrorDocument, isStartLine, logReader } from './gemini-log.ts'
+import { isErrorDocument, isStartLine, isTagged, logReader } from './gemini-log.ts'
 import { streamReader } from './gemini-stream.ts'
 
 type Line = Record<string, unknown>
 
 /** What the document begins with, also behind other text on its line. */
-export const documentKeys = ['session_id', 'response']
+export const documentKeys = ['session_id', 'response', 'stats']
 
 /** Gemini CLI (`gemini -o stream-json | json | text`). The json document can stand on stdout or stderr. */
 export const gemini: Profile = {
@@ -28,8 +28,12 @@ export const gemini: Profile = {
     let streaming = false
     /** The best document so far. */
     let best: EngineFrame | undefined
-    /** The last document behind other text, where the model may have quoted it: it counts if nothing follows. */
+    /**
+     * The last document behind other text, where the model may have quoted it: it counts if nothing follows but what the
+     * CLI is known to write, and behind a line of the start also what looks like a log.
+     */
     let quoted: EngineFrame | undefined
+    let behindStart = false
     /** The last document of an error that names no session: it counts if nothing else is said. */
     let failed: EngineFrame | undefined
     /** The answer has begun, so that what looks like the start may be the model's words; and it is in a fence. */
@@ -45,15 +49,24 @@ export const gemini: Profile = {
     const readText = (frame: EngineFrame, say: Say): boolean | 'kept' => {
       if (!fenced) {
         if (log.continues(frame)) return false
-        if (isStartLine(frame) && !(answering && frame.channel === 'stdout')) return false
+        if (isStartLine(frame) && !(answering && frame.channel === 'stdout')) {
+          behindStart = !quoted || behindStart
+          return false
+        }
         if (log.read(frame, say)) return true
       }
       if (frame.text.startsWith('```') || frame.text.startsWith('~~~')) fenced = !fenced
       if (frame.blank) return answer.keep(frame, say)
+      if (answering && !quoted) behindStart = false
       answering = true
-      quoted = !fenced && isDocument(frame.value) ? frame : undefined
+      if (!fenced && isDocument(frame.value)) quoted = frame
+      else if (!isNotice(frame)) quoted = undefined
       return answer.keep(frame, say)
     }
+
+    /** What is behind the document is the CLI's, too: on a line of its own, outside of any fence. */
+    const isNotice = (frame: EngineFrame) =>
+      !fenced && frame.glue === undefined && (isStartLine(frame) || (behindStart && isTagged(frame)))
 
     const readDocuments = (frame: EngineFrame, say: Say): 'kept' => {
       best ??= quoted && answer.takeLast((kept) => kept === quoted)
@@ -90,7 +103,7 @@ export const gemini: Profile = {
           streaming = true
         }
         if (!framed) return readText(frame, say)
-        return log.read(frame, say) || (streaming && isRecord(frame.value) && stream(frame.value, say))
+        return log.read(frame, say) || (streaming && isRecord(frame.value) && stream(frame, frame.value, say))
       },
       end(say) {
         const last = best === undefined && quoted && answer.takeLast((kept) => kept === quoted)

@@ -40,7 +40,9 @@ export const iflow: Profile = {
         // The model can print such a block too: it counts only if stderr has none, and then the last one does. One
         // that is glued to other text counts where the text ends: elsewhere it is quoted.
         info ??= answer.takeLast(
-          (frame, index) => frame.label !== undefined && (isAlone(frame) || index === last),
+          (frame, index) =>
+            frame.label !== undefined &&
+            (isAlone(frame) || index === last || endsLine(answer.frames(), index)),
         )
         // The session comes first: it starts the conversation.
         if (info) sayAbout(info, say).session(sessionOf(info))
@@ -58,6 +60,14 @@ export const iflow: Profile = {
 /** True if the marks of a block have lines of their own. */
 function isAlone({ glue, text }: EngineFrame): boolean {
   return glue === undefined && text.startsWith('\n')
+}
+
+/** True if only the opener is glued, to an answer that ended without a line end: a sentence goes on with a blank, or a colon. */
+function endsLine(frames: readonly EngineFrame[], index: number): boolean {
+  const { glue, text, open, value } = frames[index]!
+  const apart = glue === '' && text.startsWith('\n') && text.endsWith('\n')
+  const goesOn = [' ', '\t', ':'].includes(frames[index - 1]?.text.at(-1) ?? ' ')
+  return apart && !goesOn && !open && isRecord(value) && frames[index + 1]?.glue === undefined
 }
 
 /** Speaks about a frame that was kept; a JSON block that parses is surer than a pattern. */

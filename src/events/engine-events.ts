@@ -137,7 +137,8 @@ export function speech(options: SpeechOptions) {
     writer.about(message.range, true)
     const cut = message.cut ? { incomplete: true } : undefined
     const speaker = { ...message.more, ...more, ...cut }
-    final(id, message.parts.join(''), speaker, speaker.incomplete ? message.when : work())
+    // It is where its pieces are: what closes it may be anywhere.
+    final(id, message.parts.join(''), speaker, message.when)
     writer.about(here, true)
   }
 

@@ -3,14 +3,14 @@ import type { Channel } from '../frames/chunk.ts'
 /**
  * Where a record is in the run, whichever channel it came from. stdout gives the order; a record that only the PTY has
  * is behind the last record before it on the PTY that stdout has as well. With the PTY ahead of stdout that is known only
- * later, and then filled in: so positions are compared when the answer is needed, not when the record comes.
+ * later, and it can change: so positions are compared when the answer is needed, not when the record comes.
  */
 export interface Position {
   readonly channel: Channel
   /** The record of stdout that it is, or that it is behind, counted from 0; -1 before the first. */
-  after: number
+  readonly after: number
   /** Its place on the PTY, to order what is behind the same record of stdout; -1 for that record itself. */
-  behind: number
+  readonly behind: number
 }
 
 /** What is said once the input is over. */

@@ -38,6 +38,11 @@ export interface EngineFrame extends Frame {
   readonly mended?: true
   /** The whole lines of a PTY that it was cut from, if it is not just one line: another channel may have had them as they are. */
   readonly pieces?: readonly string[]
+  /**
+   * Only the PTY has this record, so it may come long after what follows it there: it belongs to no message that the other
+   * records are in. `first` and `last` of the records in a row that only the PTY has; the last one may not be known to be.
+   */
+  readonly extra?: { readonly first: boolean; readonly last: boolean }
 }
 
 /** What a tool call may tell. */

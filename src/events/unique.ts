@@ -1,4 +1,5 @@
 import type { Channel } from '../frames/chunk.ts'
+import { Anchors, PtyPosition } from './anchors.ts'
 import { Fifo } from './fifo.ts'
 import { shownText } from './lines.ts'
 import { Outstanding } from './outstanding.ts'
@@ -55,10 +56,9 @@ export function unique(options: UniqueOptions) {
   const heard = { stdout: 0, stderr: 0 }
   /** Records of stdout so far. */
   let written = 0
-  /** The last record of stdout that the PTY has shown. */
-  let shown = -1
-  /** Records of the PTY of which it is not known yet what they are behind, in order, at most `window`. */
-  const unplaced = new Fifo<Position>()
+  const anchors = new Anchors(window)
+  /** The last record on the PTY, if stdout has not had it. */
+  let lastOwn: Own | undefined
 
   /**
    * Line ends do not count: those outside of strings may be the document's, or the terminal's. What a pipe has is
@@ -69,28 +69,17 @@ export function unique(options: UniqueOptions) {
     return hash(shown.includes('\n') ? shown.replaceAll('\n', '') : shown)
   }
 
-  const ptyPosition = (): Position => {
-    const position: Position = { channel: 'pty', after: shown, behind: nextId++ }
-    if (alone()) return position
-    unplaced.push(position)
-    if (unplaced.length > window) unplaced.shift()
-    return position
-  }
-
-  /** The PTY has shown the record `twin` of stdout at `id`: what is before that there is behind what was shown until now. */
-  const place = (id: number, twin: number) => {
-    for (let first = unplaced.first(); first && first.behind <= id; first = unplaced.first()) {
-      first.after = shown
-      unplaced.shift()
-    }
-    shown = Math.max(shown, twin)
-  }
+  const ptyPosition = () => anchors.position(nextId++, alone())
 
   const wait = (key: string, frame: EngineFrame) => {
     const position = ptyPosition()
     const id = position.behind
     const size = frame.text.length + LINE_COST * (frame.pieces?.length ?? 0)
-    ;(frame.value === undefined ? lines : records).set(id, { key, frame, size, position })
+    // A line between two records does not part them.
+    const own = frame.value === undefined ? undefined : { shared: false, last: false }
+    ;(own ? records : lines).set(id, { key, frame, size, position, behind: lastOwn, own })
+    lastOwn = own ?? lastOwn
+    anchors.claim(id, key)
     heldSize += size
     const queue = waitingByKey.get(key) ?? new Fifo()
     queue.push(id)
@@ -111,13 +100,14 @@ export function unique(options: UniqueOptions) {
 
   /** Emits a record from the PTY. If its twin comes after all, that one is silent. */
   const letGo = (id: number, late: boolean) => {
-    const { key, frame, position } = leave(id)
+    const { key, frame, position, behind, own } = leave(id)
     if (frame.pieces && belongsElsewhere(frame.pieces)) {
       paired++
       return
     }
     emitted.pty.add(key, position)
-    pass(frame, late ? 'late' : 'pty-only', position)
+    const extra = own && { first: !behind || behind.shared, last: own.last }
+    pass(extra ? { ...frame, extra } : frame, late ? 'late' : 'pty-only', position)
   }
 
   /** Whether another channel had the lines that a frame was cut from, where they were no record. All that is cut from them shares the answer. */
@@ -144,7 +134,6 @@ export function unique(options: UniqueOptions) {
     paired++
     const channel = twin.channel === 'stderr' ? 'stderr' : 'stdout'
     heard[channel] = Math.max(heard[channel], id)
-    if (channel === 'stdout') place(id, twin.after)
     const settled = seen.stderr ? Math.min(heard.stdout, heard.stderr) : heard.stdout
     for (const earlier of records.keys()) {
       if (earlier >= settled) break
@@ -155,8 +144,15 @@ export function unique(options: UniqueOptions) {
   /** Takes out the twin of a PTY text, if stdout or stderr had one. */
   const cancel = (key: string): boolean => {
     const twin = emitted.stdout.take(key) ?? emitted.stderr.take(key)
-    if (twin) pair(nextId, twin)
-    return twin !== undefined
+    if (!twin) return false
+    const id = nextId++
+    if (twin.channel === 'stdout') {
+      anchors.show(id, twin.after, key)
+      if (lastOwn) lastOwn.last = true
+      lastOwn = undefined
+    }
+    pair(id, twin)
+    return true
   }
 
   const admitPty = (frame: EngineFrame) => {
@@ -199,16 +195,21 @@ export function unique(options: UniqueOptions) {
     if (told) {
       paired++
       if (channel === 'stderr') return
-      place(told.behind, position.after)
-      told.after = position.after
-      told.behind = -1
+      if (!(told instanceof PtyPosition)) return
+      anchors.write(told.behind, position.after, key, waitingByKey.get(key)?.first())
+      told.become(position.after)
       return
     }
     const id = waitingByKey.get(key)?.first()
     if (id === undefined) emitted[channel].add(key, position)
     else {
+      const { behind, own } = leave(id)
+      if (channel === 'stdout') {
+        if (behind) behind.last = true
+        if (own) own.shared = true
+        anchors.write(id, position.after, key, waitingByKey.get(key)?.first())
+      }
       pair(id, position)
-      leave(id)
     }
     pass(frame, 'first', position)
   }
@@ -235,14 +236,14 @@ export function unique(options: UniqueOptions) {
     admit(frame: EngineFrame) {
       if (frame.blank) {
         // It says nothing, so it is where the record before it is.
-        const [after, behind] = frame.channel === 'pty' ? [shown, nextId - 1] : [written - 1, -1]
+        const [after, behind] = frame.channel === 'pty' ? [anchors.shown, nextId - 1] : [written - 1, -1]
         const { channel } = frame
         if (channel !== 'pty' || !seen.stdout) pass(frame, 'first', { channel, after, behind })
       } else if (frame.channel === 'pty') admitPty(frame)
       else admitOther(frame.channel, frame)
     },
     end() {
-      place(nextId, shown)
+      anchors.end()
       for (const id of [...records.keys(), ...lines.keys()].sort((a, b) => a - b)) letGo(id, forgotten() > 0)
     },
     /** What was paired and what is held: in the tests, the proof of the bound. */
@@ -263,4 +264,16 @@ interface Waiting {
   /** What it counts against `maxHeld`. */
   readonly size: number
   readonly position: Position
+  /** The record before it on the PTY, if that waited, too. */
+  readonly behind: Own | undefined
+  /** Of a record. */
+  readonly own: Own | undefined
+}
+
+/** What is known of a record that the PTY has had before stdout, or alone. */
+interface Own {
+  /** stdout has it as well. */
+  shared: boolean
+  /** stdout has what follows it on the PTY. */
+  last: boolean
 }

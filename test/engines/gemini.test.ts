@@ -358,6 +358,37 @@ describe('a document behind log text', () => {
     }
   })
 
+  test.each([
+    ['a line of the start behind it', `some log ${one}\nData collection is disabled.\n`],
+    ['several', `Loaded cached credentials.${pretty}\nData collection is disabled.\n[STARTUP] done\n`],
+    ['a log line behind it', `Loaded cached credentials.${pretty}\n[cleanup] done\n\n`],
+    ['its stats first', 'Loaded cached credentials.{"stats":{"models":{}},"response":"yes"}\n'],
+    ['its stats first, on several lines', 'a log{\n  "stats": {"models":{}},\n  "response": "yes"\n}\n'],
+  ])('is found with %s', (_, output) => {
+    for (const channel of ['stdout', 'stderr', 'pty'] as const) {
+      for (const profile of [gemini, auto]) {
+        const events = run(profile, { [channel]: output, exit: 0 })
+        expect(texts(events)).toEqual(['yes'])
+        expect(endOf(events).evidence.end_signal).toBe('response document')
+        expect(uncovered(events, channel, output.length)).toBe(-1)
+      }
+    }
+  })
+
+  test('is the model’s, if prose or a fence is around it', () => {
+    for (const stdout of [
+      `It answers ${one}\n[cleanup] done`,
+      `Loaded cached credentials.\nIt answers ${one}\n[cleanup] done`,
+      `Loaded cached credentials.${one}\n[cleanup] done\nThat was it.`,
+      `It answers ${one}\n\`\`\`\nData collection is disabled.\n\`\`\``,
+      `It answers ${one} Data collection is disabled.`,
+    ]) {
+      const events = run(gemini, { stdout, exit: 0 })
+      expect(endOf(events).state, stdout).toBe('unknown')
+      expect(texts(events)).toHaveLength(1)
+    }
+  })
+
   test('is stdout’s before stderr’s', () => {
     const stderr = '{"session_id":"s-2","response":"no"}'
     expect(texts(run(gemini, { stdout: `log${one}`, stderr, exit: 0 }))).toEqual(['yes'])

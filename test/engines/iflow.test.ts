@@ -142,7 +142,17 @@ describe('the Execution Info', () => {
     }
   })
 
+  test('whose opener is glued to the answer counts with a line behind it', () => {
+    const stdout = `Answer<Execution Info>\n${pretty}\n</Execution Info>\nbye\n`
+    const events = run(iflow, { stdout, exit: 0 })
+    expect(texts(events)).toEqual(['Answer\nbye'])
+    expect(events.at(-1)!.correlation.session_id).toBe(id)
+    expect(endOf(events)).toMatchObject(ended)
+  })
+
   test.each([
+    [`I printed <Execution Info>\n${info}\n</Execution Info>\nThat was it.\n`],
+    [`I printed:<Execution Info>\n${info}\n</Execution Info>\nThat was it.\n`],
     [`I printed <Execution Info>${info}</Execution Info> for you.\n`],
     ['Print an <Execution Info> block.\n{"a": 1}\nThat is all.\n'],
     [`<Execution Info>${info}</Execution Info>\nThat was it.\n`],

@@ -61,8 +61,12 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'anchored, the first 500 characters of a line or fewer',
     max: 500,
   },
-  'engines/gemini-log.ts /^(Warning: |YOLO mode is enabled|Ripgrep is not available|Loaded cached credentials|\\[STARTUP\\])/':
+  'engines/gemini-log.ts /^(Warning: |YOLO mode is enabled|Ripgrep is not available|Loaded cached credentials|Data collection is disabled\\.$|\\[STARTUP\\])/':
     { why: 'anchored, the first 500 characters of a line or fewer', max: 500 },
+  'engines/gemini-log.ts /^\\[[A-Za-z][\\w.:-]{1,40}\\] \\S/': {
+    why: 'the first 100 characters of a line',
+    max: 100,
+  },
   'engines/gemini-log.ts /^Attempt \\d{1,4} failed(?: with status(?: code)? \\d{3})?(?![,\\w]| [a-z])/': {
     why: 'anchored, the first 500 characters of a line or fewer',
     max: 500,
