@@ -199,7 +199,7 @@ describe('seed 001: <json> blocks', () => {
 
     test('severity must be one of the four', () => {
       expect(check({ severity: 'urgent' })).toEqual([
-        '/issues/1/severity enum: must be one of "critical, high, medium, low", found "urgent"',
+        '/issues/1/severity enum: must be one of "critical", "high", "medium", "low", found "urgent"',
       ])
     })
 
