@@ -49,7 +49,7 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
 
 /** Most log lines that begin with a bracket, `{cmd} failed`, hold no key in quotes, no tag and no fence: they need no scan. */
 function mayHoldPayload(text: string): boolean {
-  return text.includes('"') || text.includes('<') || text.includes('```') || text.includes('~~~')
+  return /[{[]\s*"/.test(text) || text.includes('<') || text.includes('```') || text.includes('~~~')
 }
 
 /** A text may be made of nothing but candidates. */
