@@ -37,7 +37,7 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>): R
   const { schema, signal, maxFrame = DEFAULT_MAX_FRAME } = options
   const mayWait = asyncSchema(schema)
   const awaited = mayWait && awaitedSchema(mayWait)
-  // The cast is the door: the schema that stands in for the given one lets the same values pass.
+  // The cast is the door: the schema that replaces the given one lets the same values pass.
   const judging = (awaited?.schema ?? schema) as S
   const parsing = { ...options, schema: judging, pick: options.pick ?? 'first', signal: undefined }
   const intake = chunkIntake()

@@ -133,7 +133,7 @@ function exitOf(update: Update, agent: string): number | undefined {
   ]
   const code = codes.find((one) => typeof one === 'number')
   if (typeof code === 'number' && Number.isInteger(code)) return code
-  // It stands before the command's own output, so the command cannot forge it.
+  // It is before the command's own output, so the command cannot forge it.
   const mark = 'EXIT_CODE: '
   if (agent !== 'nanocoder' || typeof raw !== 'string' || !raw.startsWith(mark)) return undefined
   const told = Number.parseInt(raw.slice(mark.length, mark.length + 8), 10)

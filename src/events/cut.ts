@@ -138,7 +138,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     else blocks.line(held)
   }
 
-  /** One more line of a document. Answers with what stands behind its end on the same line. */
+  /** One more line of a document. Answers with what is behind its end on the same line. */
   const gather = (line: Line): Line | undefined => {
     const held = gathering!
     if (held.lines.length > 0) {

@@ -113,7 +113,7 @@ export function placeOf(line: Line, units: number): number {
   return (line.start ?? line.from) + Buffer.byteLength(line.text.slice(0, units))
 }
 
-/** What stands in a line behind the record that ends at `end`, if it is more than blanks. */
+/** What is in a line behind the record that ends at `end`, if it is more than blanks. */
 export function restOf(line: Line, text: string, end: number): Line | undefined {
   const behind = text.slice(end)
   const rest = behind.trimStart()

@@ -20,7 +20,7 @@ const LATEST = 'latest'
 export function newAuditDir(base: string, id: string, now: Date): string {
   makeDir(base)
   const time = now.toISOString().replaceAll(':', '-')
-  // Whoever has the name already was there first: the next id is random.
+  // Another run has the name already: the next id is random.
   for (let short = id; ; short = randomUUID().slice(0, 8)) {
     const dir = join(base, `${time}-${short}`)
     try {

@@ -67,7 +67,7 @@ const CAT = ['cat'] as const
 /** Where `tee` finds the log: by its descriptor, for the name may lead elsewhere by now. */
 const TEE_LOG = '/dev/fd/3'
 /**
- * When we are killed, the terminal is gone, and `tee` complains about it where nobody listens any more. That must not end it,
+ * When we are killed, the terminal is gone, and `tee` complains about it where no one reads it any more. That must not end it,
  * for the log goes on.
  */
 const TEE = ['/bin/sh', '-c', `trap '' PIPE; exec tee ${TEE_LOG}`] as const

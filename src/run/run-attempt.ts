@@ -287,7 +287,7 @@ export function recordAttempt(options: RecordOptions): Recording {
     })
   }
 
-  /** The outcome, where the exit alone decides it: nobody may read the events of a run that was left. */
+  /** The outcome, where the exit alone decides it: the events of a run that was left may never be read. */
   function outcomeOfExit({ code, signal }: Exit): RunOutcome | null {
     if (code === 0) return null
     const evidence = { exit_code: code, signal, ...stopRequest(meta.reason) }

@@ -201,7 +201,7 @@ export function run(options: RunOptions): Run {
       yield found
       return
     }
-    // How the attempts before were read stands in their own metas.
+    // How the attempts before were read is in their own metas.
     await resumeInto(audit, book, { schema, custom: engine, wait: false })
     if (!made.destroyed) yield* recording.chunks
   }

@@ -11,7 +11,7 @@ export interface Block {
   readonly bytes: Buffer
   /** Where the next one begins. */
   readonly next: number
-  /** The last event in it; undefined if what stands before `next` was left out. */
+  /** The last event in it; undefined if what is before `next` was left out. */
   readonly last: Place | undefined
   /** The journal is damaged here: nothing behind it is sent. */
   readonly fault?: Fault
@@ -208,7 +208,7 @@ export class Feed {
     return { bytes: Buffer.from(text), next, last: lines.length > 0 ? before : undefined }
   }
 
-  /** Whether no event stands behind this line, so that it is what a crash left, which the next writer cuts off. */
+  /** Whether no event is behind this line, so that it is what a crash left, which the next writer cuts off. */
   #isTorn(at: number, length: number): boolean {
     if (this.#torn?.at !== at) this.#torn = { at, searched: at + length }
     const torn = this.#torn

@@ -47,7 +47,7 @@ export interface FindOptions {
   readonly maxRuns?: number | undefined
   /** How many folders are looked into. @default 50000 */
   readonly maxFolders?: number | undefined
-  /** Who is asked about runs that have logs but no journal. @default nobody, so their end is unknown */
+  /** Who is asked about runs that have logs but no journal. @default none, so their end is unknown */
   readonly logs?: LogsTold | undefined
   /** What the journals said the last time. @default they are all read */
   readonly tails?: Tails | undefined
@@ -131,7 +131,7 @@ function infoOf(
     engine: tail?.engine ?? last?.engine ?? null,
     attempts: Math.max(attempts.length, tail ? 1 : 0),
     state: running ? 'running' : (end?.state ?? 'unknown'),
-    // Without a completion in the journal the exit may have decided alone, and stands in the meta.
+    // Without a completion in the journal the exit may have decided alone, and is in the meta.
     outcome: running ? null : end ? outcomeOf(end) : (last?.outcome ?? 'unknown'),
     reason_code: end?.reason_code ?? null,
     exit_code: running ? null : (last?.exit_code ?? null),
@@ -193,7 +193,7 @@ function tailOf(path: string, root: string, tails: Tails | undefined): Told | un
   return told
 }
 
-/** Whoever wrote it: only text is taken for text. */
+/** Another program may have written it: only text is taken for text. */
 function lastEvents(path: string, root: string): Told | undefined {
   let text: string
   try {

@@ -132,7 +132,7 @@ async function ready(options: StreamOptions, response: ServerResponse): Promise<
   }
 }
 
-/** Whether something for a client stands behind this place; lines that are left out are nothing. */
+/** Whether something for a client is behind this place; lines that are left out are nothing. */
 async function hasMore(feed: Feed, start: Start): Promise<boolean | 'damaged'> {
   let { last } = start
   for (let block = feed.read(start.at, last); block; block = feed.read(block.next, last)) {

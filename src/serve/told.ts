@@ -6,7 +6,7 @@ export interface Told {
   readonly run_id: string | undefined
   readonly engine: string | undefined
   readonly ts: string | undefined
-  /** Of which attempt; by whoever wrote the journal, so it may be anything. */
+  /** Of which attempt; another program may have written the journal, so it may be anything. */
   readonly attempt: unknown
   readonly completion?: (OutcomeEvidence & { readonly reason_code: string | undefined }) | undefined
 }

@@ -1,13 +1,13 @@
 import { Fault, quote } from '../base/fault.ts'
 
-/** Where an event stands in its run. */
+/** Where an event is in its run. */
 export interface Place {
   readonly run_id: string
   readonly attempt_number: number
   readonly seq: number
 }
 
-/** A line of a journal: where its event stands, and what kind it is. */
+/** A line of a journal: where its event is, and what kind it is. */
 export interface JournalLine extends Place {
   readonly category: string
   readonly type: string

@@ -83,7 +83,7 @@ export function settledEnd<F extends Transform>(made: F, book: Journal): F {
 
 /** An open journal. */
 export interface Journal {
-  /** The event that stands last, if there is one. */
+  /** The last event in it, if there is one. */
   readonly last: Place | undefined
   /** The attempts whose end stood there when it was opened. */
   readonly ended: ReadonlySet<number>
@@ -186,7 +186,7 @@ export function makeDir(dir: string): void {
   }
 }
 
-/** Reads the whole journal once, and tells which event stands last: nothing may be added to one that is damaged. */
+/** Reads the whole journal once, and tells which event is the last: nothing may be added to one that is damaged. */
 function check(path: string, events: LineFile, ended: Set<number>): Place | undefined {
   let last: Place | undefined
   let at = 0
