@@ -19,9 +19,9 @@ export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): M
   // A frame that was cut as text has no value: its lines are read again, as records.
   const again = cutter(
     { channel, cut: () => ({ [channel]: 'documents' }), maxFrame },
-    ({ from, value, open }) => {
+    ({ from, value, open, glue }) => {
       const frame = places.get(from)
-      if (frame && (open || holdsRecord(value))) found.set(frame, value)
+      if (frame && glue === undefined && (open || holdsRecord(value))) found.set(frame, value)
     },
   )
   for (const frame of frames) {
@@ -31,7 +31,7 @@ export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): M
       if (mark === fence) fence = undefined
     } else if (tag !== undefined) {
       if (text.includes(`</${tag}>`)) tag = undefined
-    } else if (frame.label === undefined && !frame.blank) {
+    } else if (frame.label === undefined && frame.glue === undefined && !frame.blank) {
       if (value !== undefined) {
         if (holdsRecord(value)) found.set(frame, value)
       } else if (mark === '```' || mark === '~~~') fence = mark

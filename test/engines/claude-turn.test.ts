@@ -21,7 +21,7 @@ describe('a message', () => {
     expect(texts(events)).toEqual(['Hello', ''])
     expect(ids(events)).toEqual(['m', 'u'])
     const nameless = { type: 'assistant', session_id: 's-1', message: { content: 'x' } }
-    expect(ids(read(nameless))).toEqual(['message'])
+    expect(ids(read(says('Hello'), nameless))).toEqual(['m', 'message'])
   })
 
   test('without a body is kept as raw', () => {
