@@ -6,41 +6,49 @@ import { holdsRecord } from '../events/unknown-records.ts'
 const TAGS = ['json', 'think', 'thinking']
 
 /**
- * Finds JSON records that begin their lines and are in no fence or tag, by the frame each of them begins in. One is a
- * model's answer as often as not. Two are the records of a program that nothing here understands: they hold prompts
- * and tool output as well as words of the model, so that none of it can be taken for an answer.
+ * Finds JSON records that fill their lines and are in no fence or tag, by the frame each of them begins in; two at most.
+ * One is a model's answer as often as not. Two are the records of a program that nothing here understands: they hold
+ * prompts and tool output as well as words of the model, so that none of it can be taken for an answer.
  */
 export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): Map<EngineFrame, unknown> {
   const found = new Map<EngineFrame, unknown>()
+  const { channel = 'stdout' } = frames[0] ?? {}
+  /** Frames that were cut as text, by where they begin: their lines are cut again, as records. */
   const places = new Map<number, EngineFrame>()
+  let last: EngineFrame | undefined
   let fence: string | undefined
   let tag: string | undefined
-  const channel = frames[0]?.channel ?? 'stdout'
-  // A frame that was cut as text has no value: its lines are read again, as records.
-  const again = cutter(
-    { channel, cut: () => ({ [channel]: 'documents' }), maxFrame },
-    ({ from, value, open, glue }) => {
-      const frame = places.get(from)
-      if (frame && glue === undefined && (open || holdsRecord(value))) found.set(frame, value)
-    },
+
+  const saw = (frame: EngineFrame | undefined, { value, open, glue }: EngineFrame) => {
+    if (glue === undefined) {
+      last = frame
+      if (frame && (open || holdsRecord(value))) found.set(frame, value)
+    } else if (value === undefined && last && channel !== 'pty') {
+      //  {"a":1} is the answer
+      //          ^ a sentence; on a terminal it may be log text
+      found.delete(last)
+    }
+  }
+  const again = cutter({ channel, cut: () => ({ [channel]: 'documents' }), maxFrame }, (part) =>
+    saw(places.get(part.from), part),
   )
+
   for (const frame of frames) {
-    const { text, from, to, value } = frame
+    // What is behind a record on the same line has yet to come.
+    if (found.size > 1 && frame.glue === undefined) return found
+    const { text, from, to } = frame
     const mark = text.slice(0, 3)
     if (fence !== undefined) {
       if (mark === fence) fence = undefined
     } else if (tag !== undefined) {
       if (text.includes(`</${tag}>`)) tag = undefined
-    } else if (frame.label === undefined && frame.glue === undefined && !frame.blank) {
-      if (value !== undefined) {
-        if (holdsRecord(value)) found.set(frame, value)
-      } else if (mark === '```' || mark === '~~~') fence = mark
-      else if (again.holding() || mark.startsWith('{') || mark.startsWith('[')) {
-        places.set(from, frame)
-        again.line({ text, from, to, open: frame.open === true })
-      } else if (text.includes('<')) tag = openedIn(text)
-    }
-    if (found.size > 1) return found
+    } else if (frame.label !== undefined || frame.blank) continue
+    else if (frame.value !== undefined || frame.glue !== undefined) saw(frame, frame)
+    else if (mark === '```' || mark === '~~~') fence = mark
+    else if (again.holding() || mark.startsWith('{') || mark.startsWith('[')) {
+      places.set(from, frame)
+      again.line({ text, from, to, open: frame.open === true })
+    } else if (text.includes('<')) tag = openedIn(text)
   }
   again.end()
   return found

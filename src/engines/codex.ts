@@ -19,7 +19,8 @@ export const codex: Profile = {
     return {
       read({ value }, say) {
         if (!isRecord(value)) return false
-        if ('id' in value && isRecord(value['msg'])) return readOld(value['msg'], text(value['id']) ?? '', say)
+        if ('id' in value && isRecord(value['msg']))
+          return readOld(value['msg'], text(value['id']) ?? '', say)
         if (isConfig(value)) {
           say.status('configured', typeof value['model'] === 'string' ? { model: value['model'] } : {})
           return true

@@ -40,6 +40,7 @@ export function speech(options: SpeechOptions) {
   let nameless = 0
   const evidence = gatherEvidence()
   const strangers = unknownRecords()
+  let stranger: ReturnType<typeof strangers.found>
   /** Where the frame in hand is in the run, and how many things were said. */
   let here: Position = AT_END
   let said = 0
@@ -335,12 +336,13 @@ export function speech(options: SpeechOptions) {
         options.payloads(text, when, enveloped)
         if (done) evidence.done()
       }
-      const stranger = strangers.found()
+      stranger = strangers.found()
       writer.about(stranger?.first, true)
       if (stranger) diagnose('ENGINE_UNKNOWN', stranger.message)
       writer.about(undefined)
     },
-    evidence: evidence.said,
+    // Where no record was understood, it is not known either whether the last one was cut.
+    evidence: () => (stranger ? { ...evidence.said(), truncated: false } : evidence.said()),
     sawTruncation: evidence.truncated,
   }
 }
