@@ -134,10 +134,10 @@ export function conversation() {
   const result = (line: Message, say: Say): boolean => {
     const subtype = text(line['subtype']) ?? 'unknown'
     const answer = text(line['result'])
+    const excused = excuse !== undefined && answer === excuse
+    const failed = subtype !== 'success' || line['is_error'] === true || excused
     // It echoes the last answer; only where nothing else was said (json mode) it is the answer, unless it is an error.
-    const failed = subtype !== 'success' || line['is_error'] === true
-    const echo = failed || answered || answer === excuse
-    if (!echo && answer !== undefined && answer !== '') say.message(undefined, answer)
+    if (!failed && !answered && answer !== undefined && answer !== '') say.message(undefined, answer)
     say.status('result', { reason: subtype, usage: line['usage'], stats: line['stats'] })
     if (subtype === 'success') say.ended('result success')
     if (failed) say.error(failure(line, subtype), 'fatal')

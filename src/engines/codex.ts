@@ -16,6 +16,8 @@ export const codex: Profile = {
   shape: ({ value }) => isRecord(value) && (isLine(value) || isOldLine(value)),
   open() {
     const readOld = oldReader()
+    /** A record of the dialect was seen, so that one of another type is a new type. */
+    let known = false
     return {
       read({ value }, say) {
         if (!isRecord(value)) return false
@@ -27,7 +29,8 @@ export const codex: Profile = {
         }
         // The echoed prompt is the user's, not the agent's.
         if (isPrompt(value)) return true
-        return (isLine(value) || isError(value)) && readLine(value, say)
+        known ||= isLine(value)
+        return (known || isError(value)) && typeof value['type'] === 'string' && readLine(value, say)
       },
     }
   },
