@@ -30,7 +30,7 @@ function isDialect(value: unknown): value is Message {
 }
 
 /** A record that only this dialect has. Others borrow its frame (Cursor, Droid), but not what is asked for here. */
-export function isOwn(value: unknown): value is Message {
+function isOwn(value: unknown): value is Message {
   if (!isDialect(value)) return false
   if (typeof value['uuid'] === 'string' || 'parent_tool_use_id' in value) return true
   const { type, message, event } = value
