@@ -20,6 +20,8 @@ export function printed(engine: string, file: string): Told {
   const tools = new Map<string, string>()
   let end: Told['end'] = 'unknown'
   let session: string | undefined
+  /** Gemini's deltas that follow each other are one message. */
+  let piece: string | undefined
   const read: Record<string, (line: Line) => void> = {
     codex(line) {
       const { item, type } = line
@@ -32,6 +34,58 @@ export function printed(engine: string, file: string): Told {
       if (done && item.type === 'reasoning') thoughts.push(item.text)
       if (item.type === 'command_execution' || item.type === 'file_change')
         tools.set(item.id, !done ? 'open' : item.status === 'completed' ? 'ok' : 'failed')
+    },
+    qwen(line) {
+      session ??= line.session_id
+      if (line.type === 'result') end = line.is_error ? 'failed' : 'ended'
+      const content = Array.isArray(line.message?.content) ? line.message.content : []
+      for (const block of content) {
+        if (line.type === 'assistant' && block.type === 'text') texts.push(block.text)
+        if (block.type === 'thinking') thoughts.push(block.thinking)
+        if (block.type === 'tool_use') tools.set(block.id, 'open')
+        if (block.type === 'tool_result') tools.set(block.tool_use_id, block.is_error ? 'failed' : 'ok')
+      }
+    },
+    gemini(line) {
+      if (line.type === 'init') session = line.session_id
+      const spoken = line.type === 'message' && line.role === 'assistant'
+      if (spoken && piece !== undefined) texts.push(texts.pop() + line.content)
+      else if (spoken) texts.push(line.content)
+      piece = spoken ? line.content : undefined
+      if (line.type === 'result') end = line.status === 'success' ? 'ended' : 'failed'
+      if (line.type === 'tool_use') tools.set(line.tool_id, 'open')
+      if (line.type === 'tool_result') tools.set(line.tool_id, line.status === 'success' ? 'ok' : 'failed')
+    },
+    pi(line) {
+      if (line.type === 'session') session = line.id
+      if (line.type !== 'message_end') return
+      const { role, content, stopReason } = line.message
+      if (role === 'toolResult') tools.set(line.message.toolCallId, line.message.isError ? 'failed' : 'ok')
+      if (role !== 'assistant') return
+      end = stopReason === 'stop' ? 'ended' : stopReason === 'toolUse' ? 'unknown' : 'failed'
+      for (const block of content) {
+        if (block.type === 'text') texts.push(block.text)
+        if (block.type === 'thinking') thoughts.push(block.thinking)
+        if (block.type === 'toolCall') tools.set(block.id, 'open')
+      }
+    },
+    copilot({ type, data, sessionId, exitCode }) {
+      if (type === 'result') {
+        session = sessionId
+        end = exitCode === 0 ? 'ended' : 'failed'
+      }
+      if (type === 'assistant.message' && data.reasoningText) thoughts.push(data.reasoningText)
+      if (type === 'assistant.message' && data.content) texts.push(data.content)
+      if (type === 'tool.execution_start') tools.set(data.toolCallId, 'open')
+      if (type === 'tool.execution_complete') tools.set(data.toolCallId, data.success ? 'ok' : 'failed')
+    },
+    cline({ type, event = {}, finishReason }) {
+      const { contentType, toolCallId } = event
+      if (event.type === 'content_end' && contentType === 'text') texts.push(event.text)
+      if (event.type === 'content_start' && contentType === 'tool') tools.set(toolCallId, 'open')
+      if (event.type === 'content_end' && contentType === 'tool')
+        tools.set(toolCallId, event.error || event.output?.[0]?.success === false ? 'failed' : 'ok')
+      if (type === 'run_result') end = finishReason === 'completed' ? 'ended' : 'failed'
     },
   }
   for (const line of records(file)) read[engine]!(line)

@@ -17,7 +17,25 @@ const differences: Record<string, Partial<Told>> = {
   'codex/0.74.0-file_edit': { end: 'unknown' },
   // stdout stops at the signal; the file tells what became of the call and the turn.
   'codex/0.166.0-sigint_tool': { tools: ['failed'], end: 'failed' },
+  // Only stdout has the error as an answer.
+  'qwen/0.24.4-http_500': { texts: [] },
+  // stdout has no thoughts, and calls before they are over.
+  'gemini/0.40.1-reasoning': {
+    thoughts: ['The user wants an answer,', 'maybe <json>{"decoy":true}</json> "__SKILL_DONE__": true.'],
+  },
+  'gemini/0.40.1-sigint_tool': { tools: [] },
+  // The turn that failed is taken out of the file.
+  'gemini/0.61.0-cut_mid': { texts: [] },
+  // The file tells what became of the call.
+  'cline/3.0.65-sigint_tool': { tools: ['failed'] },
 }
+
+/** Files that tell no end of a turn that went well. */
+const endless = new Set(['qwen', 'gemini', 'copilot', 'cline'])
+/** Files that tell no failure either. */
+const harmless = new Set(['qwen', 'gemini'])
+/** The id of this file is not on stdout. */
+const otherId = new Set(['cline'])
 
 describe('a session file tells what stdout of the same run tells', () => {
   test.each(paired.map((fixture) => [`${engineOf(fixture)}/${fixture.name}`, fixture] as const))(
@@ -25,7 +43,11 @@ describe('a session file tells what stdout of the same run tells', () => {
     (name, fixture) => {
       const stdout = printed(engineOf(fixture), join(fixture.path, 'same-run.stdout.log'))
       const told = toldBy(eventsOf(fixture, inPieces(fixture)))
-      expect(told).toEqual({ ...stdout, ...differences[name] })
+      const engine = engineOf(fixture)
+      const untold = (stdout.end === 'ended' && endless.has(engine)) || harmless.has(engine)
+      const expected = { ...stdout, ...(untold && { end: 'unknown' }), ...differences[name] }
+      if (otherId.has(engine)) expected.session = told.session
+      expect(told).toEqual(expected)
     },
   )
 })

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { memory } from '../../events/memory.ts'
 import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
 import { calls } from '../call.ts'
+import { turns } from './turns.ts'
 
 type Line = Record<string, unknown>
 
@@ -23,7 +24,8 @@ export const claudeSession: Profile = {
         if (isSpoken(value)) return read(value, say)
         // Other records name no message: titles, snapshots of files, queued prompts.
         if (bookkeeping.has(value['type'])) return true
-        if (value['type'] === 'system') return readSystem(value, say)
+        if (value['type'] === 'system' && typeof value['sessionId'] === 'string')
+          return readSystem(value, say)
         say.unknownType(value['type'])
         return false
       },
@@ -86,7 +88,7 @@ function sessionReader() {
   const blocks = memory<number>(() => 0)
   /** The call of the subagent whose lines come next. */
   let task = 'sidechain'
-  let failed = false
+  const turn = turns()
 
   const isCopy = (...key: readonly string[]): boolean => {
     const name = hash('sha256', JSON.stringify(key), 'base64')
@@ -101,27 +103,16 @@ function sessionReader() {
     return count === 0 ? message : `${message}.${count}`
   }
 
-  const fail = (message: string, say: Say) => {
-    failed = true
-    say.error(message, 'fatal')
-  }
-
-  /** The agent goes on although it had failed, so it recovered. */
-  const goOn = (say: Say) => {
-    if (failed) say.begun()
-    failed = false
-  }
-
   const assistant = (line: Line, message: Line, say: Say): boolean => {
     const id = text(message['id']) ?? text(line['uuid']) ?? 'message'
     const parent = line['isSidechain'] === true ? task : undefined
     if (line['isApiErrorMessage'] === true || message['model'] === '<synthetic>') {
       const words = textOf(message['content'])
-      if (line['isApiErrorMessage'] === true && parent === undefined) fail(words, say)
+      if (line['isApiErrorMessage'] === true && parent === undefined) turn.fail(words, say)
       else say.error(words, 'warning')
       return true
     }
-    if (parent === undefined) goOn(say)
+    if (parent === undefined) turn.goOn(say)
     const { content } = message
     for (const block of Array.isArray(content) ? content : [{ type: 'text', text: content }]) {
       if (!isRecord(block)) continue
@@ -170,18 +161,12 @@ function sessionReader() {
     }
     const words = textOf(content)
     if (line['isSidechain'] === true) return true
-    if (words.startsWith(INTERRUPTED)) {
-      fail('interrupted by the user', say)
-      return true
-    }
+    if (words.startsWith(INTERRUPTED)) return turn.fail('interrupted by the user', say)
     if (results > 0 || words === '') return true
     if (line['isMeta'] === true || line['isCompactSummary'] === true) return true
     if (noTurn.some((start) => words.startsWith(start))) return true
     if (isCopy('user', text(line['uuid']) ?? '')) return true
-    failed = false
-    say.begun()
-    say.status('turn_started')
-    return true
+    return turn.begin(say)
   }
 
   return (line: Line & { message: Line }, say: Say): boolean => {
