@@ -93,7 +93,7 @@ export function printed(engine: string, file: string): Told {
 }
 
 /** The JSON lines of a file; other lines are left out. */
-export function records(file: string): Line[] {
+function records(file: string): Line[] {
   return readFileSync(file, 'utf8')
     .split('\n')
     .flatMap((line) => {

@@ -48,7 +48,7 @@ export function callReader() {
     read(payload: Line, say: Say): boolean {
       switch (payload['type']) {
         case 'function_call':
-          return start(payload, parsed(payload['arguments']), say)
+          return start(payload, inputOf(payload), say)
         case 'custom_tool_call':
           return start(payload, payload['input'], say)
         case 'local_shell_call':
@@ -117,6 +117,13 @@ export function callReader() {
 function nameOf(name: string): string {
   if (commands.has(name)) return 'command_execution'
   return name === 'apply_patch' ? 'file_change' : name
+}
+
+/** The arguments of a function, with the command where stdout has it. */
+function inputOf(payload: Line): unknown {
+  const given = parsed(payload['arguments'])
+  if (!isRecord(given) || !commands.has(text(payload['name']) ?? '')) return given
+  return { command: given['command'] ?? given['cmd'] }
 }
 
 /** The head that Codex puts before the output of a command. */
