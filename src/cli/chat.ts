@@ -2,10 +2,11 @@ import { Command } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { type Chat, chatStage } from '../chat/chat.ts'
 import type { Event } from '../events/event.ts'
+import { isDatabase } from '../run/opencode-db.ts'
 import { replay } from '../run/replay.ts'
 import { safe } from './draw.ts'
 import { runExits, watchEnd } from './exit-code.ts'
-import { lastRun } from './last.ts'
+import { type LastRun, lastRun } from './last.ts'
 import { printer } from './print.ts'
 import { readingOptions } from './reading.ts'
 import { addRunInput, profileNamed, type RunFlags, readerLeft, runEvents } from './run-input.ts'
@@ -42,19 +43,21 @@ export function chatCommand(exit: (code: number) => void): Command {
     .action(async (file: string | undefined, flags: ChatFlags) => exit(await showChat(file, flags)))
 }
 
-async function showChat(given: string | undefined, flags: ChatFlags): Promise<number> {
+async function showChat(given: string | undefined, asked: ChatFlags): Promise<number> {
+  const last = asked.last ? newest(given, asked) : undefined
+  const file = last?.path ?? given
+  const flags: ChatFlags = last?.session === undefined ? asked : { ...asked, session: last.session }
   const draw = process.stdout.isTTY && !flags.json
-  const file = flags.last ? newest(given, flags) : given
   const events = watchEnd(flags.follow ? await followed(file, flags) : await runEvents(file, flags))
   const shown = draw ? await show(events, { draw }) : await printChat(events)
   return shown ? events.exit() : readerLeft(file, flags)
 }
 
-function newest(given: string | undefined, flags: ChatFlags): string {
+function newest(given: string | undefined, flags: ChatFlags): LastRun {
   if (given !== undefined || flags.stdout !== undefined)
     throw new Fault('BAD_OPTION', '--last finds the file itself; leave out FILE and --stdout')
   const found = lastRun(process.cwd(), flags.home)
-  console.error(`sluice: ${safe(found)}`)
+  console.error(`sluice: ${safe([found.path, found.session].filter(Boolean).join(' '))}`)
   return found
 }
 
@@ -63,6 +66,8 @@ async function followed(file: string | undefined, flags: ChatFlags): Promise<Asy
   const path = file ?? flags.stdout
   if (path === undefined || path === '-')
     throw new Fault('BAD_OPTION', '--follow is for a file; stdin is followed anyway')
+  if (isDatabase(path))
+    throw new Fault('BAD_OPTION', '--follow cannot follow a database; read it again instead')
   const engine = flags.engine === undefined ? undefined : profileNamed(flags.engine)
   return replay(path, { ...(await readingOptions(flags)), engine, run_id: flags.runId, follow: true })
 }

@@ -7,11 +7,17 @@ import { readHead } from '../run/session-summary.ts'
 /** Heads of session files that are read in search of this directory's. */
 const MAX_HEADS = 2000
 
+/** A recorded run, a session file, or a session of a database. */
+export interface LastRun {
+  readonly path: string
+  readonly session: string | undefined
+}
+
 /**
  * The newest of: the recorded run at `.audit/latest`, and the session files of this directory. Throws a Fault if there is
  * neither.
  */
-export function lastRun(dir: string, home?: string | undefined): string {
+export function lastRun(dir: string, home?: string | undefined): LastRun {
   const audit = join(dir, '.audit', 'latest')
   const recorded = newestIn(audit)
   const files = sessionFiles({ home }).slice(0, MAX_HEADS)
@@ -22,8 +28,8 @@ export function lastRun(dir: string, home?: string | undefined): string {
       const { directory } = readHead(file)
       return directory !== null && realOf(directory) === real
     })
-  if (session) return session.path
-  if (recorded > 0) return audit
+  if (session) return { path: session.path, session: session.session }
+  if (recorded > 0) return { path: audit, session: undefined }
   throw new Fault(
     'BAD_OPTION',
     'there is no last run: no .audit/latest here, and no session file of this directory (see sluice sessions)',

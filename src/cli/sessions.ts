@@ -1,6 +1,8 @@
+import fs from 'node:fs'
 import { homedir } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { type SessionEngine, sessionEngines, sessionFiles } from '../run/session-files.ts'
+import { canReadOpenCode } from '../run/opencode-db.ts'
+import { openCodeDatabase, type SessionEngine, sessionEngines, sessionFiles } from '../run/session-files.ts'
 import { readHead, type SessionSummary, summarise } from '../run/session-summary.ts'
 import { safe } from './draw.ts'
 import { output, printer } from './print.ts'
@@ -61,7 +63,16 @@ async function list(flags: Flags): Promise<void> {
     if (!(await (draw ? write(row(summary)) : print(summary)))) return
     listed++
   }
+  if (flags.engine === undefined || flags.engine === 'opencode') tellOpenCode(flags.home)
   if (listed === 0) console.error('sluice: no session files were found')
+}
+
+/** Its sessions are rows of a database, which not every Node can read. */
+function tellOpenCode(home: string | undefined): void {
+  if (canReadOpenCode() || !fs.existsSync(openCodeDatabase(home))) return
+  console.error(
+    `sluice: the sessions of OpenCode need Node 22.5 or newer to be listed; this is ${process.version}`,
+  )
 }
 
 /** One by one, so that the first lines are there while the next file is read. */

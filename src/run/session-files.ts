@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { canReadOpenCode, openCodeSessions } from './opencode-db.ts'
 
 /** The engines that keep session files, and where. */
 const places = {
@@ -21,7 +22,7 @@ interface Place {
   readonly path: readonly string[]
 }
 
-export type SessionEngine = keyof typeof places
+export type SessionEngine = keyof typeof places | 'opencode'
 
 /** A session file that was found. */
 export interface SessionFile {
@@ -30,6 +31,8 @@ export interface SessionFile {
   /** When it was written last, in milliseconds since 1970. */
   readonly modified: number
   readonly size: number
+  /** Which session of the file, if it is a database with many. */
+  readonly session?: string
 }
 
 export interface SessionPlaces {
@@ -42,7 +45,7 @@ export interface SessionPlaces {
 }
 
 /** The engines whose session files are looked for. */
-export const sessionEngines = Object.keys(places) as readonly SessionEngine[]
+export const sessionEngines: readonly SessionEngine[] = [...fileEngines(), 'opencode']
 
 /**
  * Finds the session files of agents, the newest first. Nothing is opened, links below the engine's directory are not
@@ -54,7 +57,7 @@ export const sessionEngines = Object.keys(places) as readonly SessionEngine[]
 export function sessionFiles(options: SessionPlaces = {}): SessionFile[] {
   const { home, engine: wanted, maxEntries = 50_000 } = options
   const found: SessionFile[] = []
-  for (const engine of sessionEngines) {
+  for (const engine of fileEngines()) {
     if (wanted !== undefined && engine !== wanted) continue
     const { variable, root, path } = places[engine]
     const named = home === undefined && variable !== undefined ? process.env[variable] : undefined
@@ -75,11 +78,43 @@ export function sessionFiles(options: SessionPlaces = {}): SessionFile[] {
     }
     walk(named || join(home ?? homedir(), root), 0)
   }
+  if (wanted === undefined || wanted === 'opencode') found.push(...rowsOf(openCodeDatabase(home)))
   return found.sort((a, b) => b.modified - a.modified)
 
   function add(engine: SessionEngine, path: string) {
     const stats = statOf(path)
     if (stats) found.push({ engine, path, modified: stats.mtimeMs, size: stats.size })
+  }
+}
+
+function fileEngines(): (keyof typeof places)[] {
+  // The keys of a literal.
+  return Object.keys(places) as (keyof typeof places)[]
+}
+
+/** Where OpenCode keeps all its sessions. */
+export function openCodeDatabase(home?: string | undefined): string {
+  const data = home === undefined ? process.env['XDG_DATA_HOME'] : undefined
+  return join(data || join(home ?? homedir(), '.local', 'share'), 'opencode', 'opencode.db')
+}
+
+/** Sessions of a database that are looked at. */
+const MAX_ROWS = 2000
+
+/** The sessions of OpenCode. None without `node:sqlite`; the command tells that. */
+function rowsOf(path: string): SessionFile[] {
+  const stats = statOf(path)
+  if (!stats?.isFile() || !canReadOpenCode()) return []
+  try {
+    return openCodeSessions(path, MAX_ROWS).map(({ id, time_updated }) => ({
+      engine: 'opencode' as const,
+      path,
+      session: id,
+      modified: time_updated,
+      size: stats.size,
+    }))
+  } catch {
+    return []
   }
 }
 

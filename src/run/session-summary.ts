@@ -8,6 +8,7 @@ import { eventStage } from '../events/event-stage.ts'
 import { isRecord, text } from '../events/profile.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { openPlain, readPlain } from '../sinks/plain-file.ts'
+import { openCodeLines, openCodeSession } from './opencode-db.ts'
 import type { SessionFile } from './session-files.ts'
 
 /** What the start of a session file tells. */
@@ -44,7 +45,7 @@ export function summarise(file: SessionFile): SessionSummary {
   const { engine, path, size, modified } = file
   const updated_at = new Date(modified).toISOString()
   const head = readHead(file)
-  const bytes = size > MAX_FILE ? undefined : startOf(path, MAX_FILE)
+  const bytes = bytesOf(file)
   if (!bytes)
     return { engine, ...head, updated_at, turns: null, outcome: 'unknown', session_id: null, size, path }
   let turns = 0
@@ -72,14 +73,37 @@ function isDone({ structured_payload: payload, parent_call_id }: MessageData): b
   return parent_call_id === undefined && isRecord(payload) && payload['__SKILL_DONE__'] === true
 }
 
+/** What the engine reads: the whole file, if it is not too large. */
+function bytesOf({ path, size, session }: SessionFile): Buffer | undefined {
+  if (session === undefined) return size > MAX_FILE ? undefined : startOf(path, MAX_FILE)
+  try {
+    return Buffer.from(openCodeLines(path, session).join(''))
+  } catch {
+    return undefined
+  }
+}
+
 /** Reads the start of a session file. What cannot be read tells nothing. */
-export function readHead({ engine, path }: Pick<SessionFile, 'engine' | 'path'>): SessionHead {
+export function readHead(file: SessionFile): SessionHead {
+  const { engine, path } = file
+  if (file.session !== undefined) return rowHead(path, file.session)
   const lines = recordsIn(startOf(path, MAX_HEAD)?.toString('utf8') ?? '')
   const found = lines.map(headIn)
   const beside = engine === 'gemini' ? projectOf(path) : engine === 'cline' ? manifestOf(path) : undefined
   return {
     directory: beside?.directory ?? found.find(({ directory }) => directory !== null)?.directory ?? null,
     started_at: beside?.started_at ?? found.find(({ started_at }) => started_at !== null)?.started_at ?? null,
+  }
+}
+
+/** OpenCode's row of the session. */
+function rowHead(path: string, session: string): SessionHead {
+  try {
+    const found = openCodeSession(path, session)
+    if (!found) return { directory: null, started_at: null }
+    return { directory: found.directory, started_at: new Date(found.time_created).toISOString() }
+  } catch {
+    return { directory: null, started_at: null }
   }
 }
 

@@ -72,7 +72,7 @@ describe('sluice chat --last', () => {
     const audit = join(home, 'work', '.audit', 'latest')
     mkdirSync(audit, { recursive: true })
     writeFileSync(join(audit, 'stdout.1.log'), '')
-    expect(lastRun(join(home, 'work'), home)).toBe(audit)
+    expect(lastRun(join(home, 'work'), home).path).toBe(audit)
     expect(() => lastRun(join(home, 'nowhere'), home)).toThrow('there is no last run')
   })
 

@@ -79,6 +79,16 @@ export function printed(engine: string, file: string): Told {
       if (type === 'tool.execution_start') tools.set(data.toolCallId, 'open')
       if (type === 'tool.execution_complete') tools.set(data.toolCallId, data.success ? 'ok' : 'failed')
     },
+    opencode(line) {
+      const { type, part = {} } = line
+      session ??= line.sessionID
+      if (type === 'text') texts.push(part.text)
+      if (type === 'reasoning') thoughts.push(part.text)
+      if (type === 'tool_use')
+        tools.set(part.callID, part.state.status === 'error' || part.state.metadata?.exit ? 'failed' : 'ok')
+      if (type === 'step_finish' && part.reason === 'stop') end = 'ended'
+      if (type === 'error') end = 'failed'
+    },
     cline({ type, event = {}, finishReason }) {
       const { contentType, toolCallId } = event
       if (event.type === 'content_end' && contentType === 'text') texts.push(event.text)

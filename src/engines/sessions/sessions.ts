@@ -4,6 +4,7 @@ import { clineSession } from './cline-session.ts'
 import { codexSession } from './codex-session.ts'
 import { copilotSession } from './copilot-session.ts'
 import { geminiSession } from './gemini-session.ts'
+import { opencodeSession } from './opencode-session.ts'
 import { piSession } from './pi-session.ts'
 import { qwenSession } from './qwen-session.ts'
 
@@ -16,6 +17,7 @@ export const sessions = {
   'codex-session': codexSession,
   'gemini-session': geminiSession,
   'qwen-session': qwenSession,
+  'opencode-session': opencodeSession,
   'copilot-session': copilotSession,
   'pi-session': piSession,
   'cline-session': clineSession,
