@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { auto } from '../../src/engines/auto.ts'
 import { sessions } from '../../src/engines/sessions/sessions.ts'
 import { type Event, isEvent } from '../../src/events/event.ts'
 import { eventsOf, fixtures, inPieces } from './fixture.ts'
 import { printed, type Told } from './printed.ts'
+import { endOf, lines, run, texts } from './run.ts'
 
 const files = fixtures().filter(({ engine }) => engine in sessions)
 const paired = files.filter(({ path }) => existsSync(join(path, 'same-run.stdout.log')))
@@ -62,6 +64,19 @@ test('source names the engine, and says that it was a session file', () => {
       expect(source.parser).toBe(`${engineOf(fixture)}_session`)
     }
   }
+})
+
+test.each([
+  { type: 'summary', summary: 's', leafUuid: 'u' },
+  { type: 'file-history-snapshot', messageId: 'm', snapshot: {}, isSnapshotUpdate: false },
+  { type: 'queue-operation', operation: 'enqueue', sessionId: 's' },
+  { type: 'permission-mode', permissionMode: 'default', sessionId: 's' },
+  { type: 'system', subtype: 'x', sessionId: 's', uuid: 'u', parentUuid: null, isSidechain: false },
+])('auto knows a file of Claude Code that begins with $type', (first) => {
+  const events = run(auto, { stdout: lines(first) })
+  expect(events.at(-1)!.source.parser).toBe('claude_session')
+  expect(texts(events)).toEqual([])
+  expect(endOf(events).state).toBe('unknown')
 })
 
 function engineOf({ engine }: { readonly engine: string }): string {

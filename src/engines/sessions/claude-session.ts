@@ -15,7 +15,7 @@ export const claudeSession: Profile = {
   parser: 'claude_session',
   cut: { stdout: 'records' },
   about: 'session file: projects/*/*.jsonl; 1.0, 2.1; read from published files, not run',
-  shape: ({ value }) => isSpoken(value) || isSummary(value),
+  shape: ({ value }) => isSpoken(value) || isBookkeeping(value),
   open() {
     const read = sessionReader()
     return {
@@ -50,8 +50,18 @@ function isSpoken(value: unknown): value is Line & { message: Line } {
   )
 }
 
-function isSummary(value: unknown): boolean {
-  return isRecord(value) && value['type'] === 'summary' && typeof value['leafUuid'] === 'string'
+/** A record that a file can begin with, before the first prompt. */
+function isBookkeeping(value: unknown): boolean {
+  if (!isRecord(value)) return false
+  const { type, sessionId, uuid, isSidechain } = value
+  if (type === 'summary') return typeof value['leafUuid'] === 'string'
+  if (type === 'file-history-snapshot') return isRecord(value['snapshot'])
+  if (typeof sessionId !== 'string') return false
+  if (type === 'queue-operation') return typeof value['operation'] === 'string'
+  if (type === 'permission-mode') return typeof value['permissionMode'] === 'string'
+  // A link of the chain: what a hook said, a file that was attached.
+  const chained = typeof uuid === 'string' && 'parentUuid' in value && typeof isSidechain === 'boolean'
+  return chained && (type === 'system' || bookkeeping.has(text(type) ?? ''))
 }
 
 function readSystem(line: Line, say: Say): boolean {
