@@ -43,6 +43,7 @@ export const codes = {
   LATE_DUPLICATE_POSSIBLE: 'the dedupe window overflowed, so a late twin may be emitted again',
   COMPLETION_CONFLICT: 'the evidence on how the run ended disagrees',
   ENGINE_PICKED: 'auto chose the engine by the shape of the records',
+  ENGINE_UNKNOWN: 'the records have the shape of no engine that reads them, so all of them are kept as raw',
   ENGINE_ERROR: 'the engine reported an error',
   PIPE_HELD_OPEN: 'the process ended, but something still holds its pipe',
   ARTIFACT_REJECTED: 'a path leaves the run directory or cannot be used',

@@ -1,13 +1,22 @@
 import { Command } from 'commander'
+import { Fault } from '../base/fault.ts'
 import { type Chat, chatStage } from '../chat/chat.ts'
 import type { Event } from '../events/event.ts'
+import { isDatabase } from '../run/opencode-db.ts'
+import { replay } from '../run/replay.ts'
+import { safe } from './draw.ts'
 import { runExits, watchEnd } from './exit-code.ts'
+import { type LastRun, lastRun } from './last.ts'
 import { printer } from './print.ts'
-import { addRunInput, type RunFlags, readerLeft, runEvents } from './run-input.ts'
+import { readingOptions } from './reading.ts'
+import { addRunInput, profileNamed, type RunFlags, readerLeft, runEvents } from './run-input.ts'
 import { show } from './show.ts'
 
 interface ChatFlags extends RunFlags {
   readonly json?: boolean
+  readonly last?: boolean
+  readonly follow?: boolean
+  readonly home?: string
 }
 
 const examples = `
@@ -18,23 +27,49 @@ ${runExits}
 Examples:
   $ codex exec --json "fix the test" | sluice chat
   $ sluice chat --stdout stdout.log --stderr stderr.log --pty pty-output.log --exit 0 --json
-  $ sluice chat .audit/latest`
+  $ sluice chat .audit/latest
+  $ sluice chat --last --follow       # what an agent in this directory does right now`
 
 /** `sluice chat`: the output of a run as a conversation. */
 export function chatCommand(exit: (code: number) => void): Command {
   return addRunInput(new Command('chat'))
     .summary('the output of an agent as a conversation')
     .description('Reads the output of an agent and shows the conversation.')
+    .option('--last', 'the newest of: the run at .audit/latest, the session files of this directory')
+    .option('--follow', 'go on while the file grows, until Ctrl-C')
+    .option('--home <dir>', 'with --last: the home directory to look for session files in')
     .option('--json', 'print FCMP records, also on a terminal')
     .addHelpText('after', examples)
     .action(async (file: string | undefined, flags: ChatFlags) => exit(await showChat(file, flags)))
 }
 
-async function showChat(file: string | undefined, flags: ChatFlags): Promise<number> {
+async function showChat(given: string | undefined, asked: ChatFlags): Promise<number> {
+  const last = asked.last ? newest(given, asked) : undefined
+  const file = last?.path ?? given
+  const flags: ChatFlags = last?.session === undefined ? asked : { ...asked, session: last.session }
   const draw = process.stdout.isTTY && !flags.json
-  const events = watchEnd(await runEvents(file, flags))
+  const events = watchEnd(flags.follow ? await followed(file, flags) : await runEvents(file, flags))
   const shown = draw ? await show(events, { draw }) : await printChat(events)
   return shown ? events.exit() : readerLeft(file, flags)
+}
+
+function newest(given: string | undefined, flags: ChatFlags): LastRun {
+  if (given !== undefined || flags.stdout !== undefined)
+    throw new Fault('BAD_OPTION', '--last finds the file itself; leave out FILE and --stdout')
+  const found = lastRun(process.cwd(), flags.home)
+  console.error(`sluice: ${safe([found.path, found.session].filter(Boolean).join(' '))}`)
+  return found
+}
+
+/** A file or an audit directory that is still being written. */
+async function followed(file: string | undefined, flags: ChatFlags): Promise<AsyncIterable<Event>> {
+  const path = file ?? flags.stdout
+  if (path === undefined || path === '-')
+    throw new Fault('BAD_OPTION', '--follow is for a file; stdin is followed anyway')
+  if (isDatabase(path))
+    throw new Fault('BAD_OPTION', '--follow cannot follow a database; read it again instead')
+  const engine = flags.engine === undefined ? undefined : profileNamed(flags.engine)
+  return replay(path, { ...(await readingOptions(flags)), engine, run_id: flags.runId, follow: true })
 }
 
 /** Prints FCMP records; false when no reader is left. */

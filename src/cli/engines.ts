@@ -13,7 +13,8 @@ export function enginesCommand(exit: (code: number) => void): Command {
     .option('--json', 'as NDJSON')
     .action(async (flags: { readonly json?: boolean }) => {
       const write = output()
-      const rows = [...Object.values(engines), auto].map(({ name, parser, cut, about = '' }) => {
+      const rows = [...Object.entries(engines), ['auto', auto] as const].map(([name, profile]) => {
+        const { parser, cut, about = '' } = profile
         const channels = (['stdout', 'stderr', 'pty'] as const).filter(
           (channel) => cut[channel] !== undefined,
         )
@@ -21,8 +22,8 @@ export function enginesCommand(exit: (code: number) => void): Command {
       })
       for (const row of rows) {
         const columns = [
-          row.name.padEnd(8),
-          row.parser.padEnd(15),
+          row.name.padEnd(16),
+          row.parser.padEnd(16),
           row.channels.join('+').padEnd(17),
           row.about,
         ]

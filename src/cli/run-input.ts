@@ -1,4 +1,5 @@
 import fs from 'node:fs'
+import { Readable } from 'node:stream'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../base/fault.ts'
 import type { Flow } from '../base/flow.ts'
@@ -9,6 +10,7 @@ import type { Event } from '../events/event.ts'
 import { events } from '../events/events.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { tap } from '../frames/tap.ts'
+import { isDatabase, openCodeLines } from '../run/opencode-db.ts'
 import { replay } from '../run/replay.ts'
 import { exits } from './exits.ts'
 import { openInput, readObject, unreadable } from './input.ts'
@@ -24,6 +26,7 @@ export interface RunFlags extends ReadingFlags {
   readonly exit?: number
   readonly runId?: string
   readonly dir?: string
+  readonly session?: string
 }
 
 /** Adds the options that say where the output of a run is. */
@@ -37,6 +40,7 @@ export function addRunInput(command: Command): Command {
     .option('--fs-diff <file>', 'what it changed: {"created": [], "modified": [], "deleted": []}')
     .option('--exit <code>', 'its exit code', exitCode)
     .option('--run-id <id>', 'stands in every record')
+    .option('--session <id>', 'if FILE is the database of OpenCode: this session (default: the newest)')
     .option('--dir <path>', 'the directory it ran in (default: the current one)')
 }
 
@@ -68,7 +72,12 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   const flow = events(profileNamed(engine), { ...reading, fsDiff, run_id: runId, dir })
   const stdout = file ?? flags.stdout
   const alone = flags.stderr === undefined && flags.pty === undefined
-  const log = (path: string | undefined) => (path === undefined ? undefined : openInput(path).stream)
+  const log = (path: string | undefined) => {
+    if (path === undefined) return undefined
+    if (path !== '-' && isDatabase(path))
+      return Readable.from(openCodeLines(path, flags.session).map(Buffer.from))
+    return openInput(path).stream
+  }
   const sources = {
     stdout: stdout === undefined && alone ? openInput(undefined).stream : log(stdout),
     stderr: log(flags.stderr),

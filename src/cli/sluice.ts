@@ -12,6 +12,7 @@ import { flushed, output, toleratingStderr } from './print.ts'
 import { replayCommand } from './replay.ts'
 import { runCommand } from './run.ts'
 import { serveCommand } from './serve.ts'
+import { sessionsCommand } from './sessions.ts'
 import { valuesCommand } from './values.ts'
 import { workCommand } from './work.ts'
 
@@ -26,6 +27,7 @@ const commands = [
   workCommand,
   askCommand,
   enginesCommand,
+  sessionsCommand,
 ]
 
 /** The command `sluice`: does what the words say and gives the exit code. The first two are Node and the program. */

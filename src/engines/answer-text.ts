@@ -1,4 +1,5 @@
 import type { EngineFrame, Limits, Say } from '../events/profile.ts'
+import { bareRecords } from './bare-records.ts'
 
 /** Lines that may be held: short ones cost more than they hold. */
 const MAX_LINES = 131_072
@@ -6,12 +7,15 @@ const MAX_LINES = 131_072
 /**
  * Gathers lines of plain text that may be the agent's answer, until it is known whether they are: then
  * they become one message, or go back as raw. What outgrows the limit becomes messages, piece by piece.
+ * Several JSON records are no answer, whatever text is around them.
  */
 export function prose({ maxFrame }: Limits) {
   let frames: EngineFrame[] = []
   let size = 0
   /** It was told that the text comes in pieces. */
   let told = false
+  /** There were records among the lines: what comes later is no answer either. */
+  let unknown = false
 
   return {
     /** Keeps a line. */
@@ -33,6 +37,13 @@ export function prose({ maxFrame }: Limits) {
     speak(say: Say, incomplete = false) {
       const first = frames[0]
       if (!first) return
+      const records = bareRecords(frames, maxFrame)
+      unknown ||= records.size > 1
+      if (unknown) {
+        frames = frames.map((frame) => (records.has(frame) ? { ...frame, value: records.get(frame) } : frame))
+        this.giveBack(say)
+        return
+      }
       const text = frames.map((frame, index) => between(frames[index - 1], frame) + shown(frame)).join('')
       say.about({ channel: first.channel, from: first.from, to: frames.at(-1)!.to })
       say.confidence(first.channel === 'stdout' ? 0.6 : 0.3)

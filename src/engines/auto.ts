@@ -1,11 +1,12 @@
-import type { Picker } from '../events/profile.ts'
+import type { EngineFrame, Picker, Profile } from '../events/profile.ts'
 import { engines } from './engines.ts'
 import { documentKeys } from './gemini.ts'
 import { text } from './text.ts'
 
 /**
  * Looks at the first records and picks the engine whose shape they have: never by version or key order. A
- * channel that an engine does not read cannot speak for it.
+ * channel that an engine does not read cannot speak for it. A weak shape is a guess: nothing is emitted until a
+ * surer record confirms or replaces it, or the input ends.
  */
 export const auto: Picker = {
   name: 'auto',
@@ -18,7 +19,15 @@ export const auto: Picker = {
     glued: documentKeys,
   },
   about: 'picks one of the others by the shape of the first records',
-  pick: (frame) =>
-    Object.values(engines).find((engine) => engine.cut[frame.channel] && engine.shape?.(frame)),
+  pick: (frame) => engineOf(frame, true),
+  guess: (frame) => engineOf(frame, 'weak'),
   fallback: text,
+}
+
+function engineOf(frame: EngineFrame, sure: true | 'weak'): Profile | undefined {
+  const all: readonly Profile[] = Object.values(engines)
+  return all.find((engine) => {
+    const own = engine.cut[frame.channel] && engine.shape?.(frame)
+    return sure === 'weak' ? own === 'weak' : own && own !== 'weak'
+  })
 }

@@ -1,8 +1,12 @@
 import { memory } from '../events/memory.ts'
 import { isRecord, type Say, text } from '../events/profile.ts'
 import { calls } from './call.ts'
+import { askedFor, readRateLimit, readSystem } from './claude-system.ts'
 
 type Message = Record<string, unknown>
+
+const LINE_FIELDS =
+  'type uuid session_id parent_tool_use_id message supersedes aborted error timestamp request_id wire_tool_inputs tool_use_meta subagent_type task_description'
 
 /** Reads the messages of one run: what was said, thought and called, turn by turn. */
 export function conversation() {
@@ -14,6 +18,12 @@ export function conversation() {
   const messageIds = memory<string>((id) => id.length)
   const begun = calls()
   let answered = false
+  /** Messages whose end came before their `assistant` line (Qwen 0.7): it repeats what was said. */
+  const stopped = memory<true>(() => 0)
+  /** The words of the engine that stood in the place of an answer. */
+  let excuse: string | undefined
+  /** The agent waits for a permission. */
+  let asked = false
 
   const blockId = (message: string): string => {
     const count = blocks.get(message) ?? 0
@@ -22,15 +32,18 @@ export function conversation() {
   }
 
   const assistant = (line: Message, say: Say, extra: boolean): boolean => {
-    say.fields(line, 'type uuid session_id parent_tool_use_id message supersedes aborted error timestamp')
+    say.fields(line, LINE_FIELDS)
     if (!isRecord(line['message'])) return false
-    const { id, content, stop_reason } = line['message']
+    const { id, content, stop_reason, model } = line['message']
+    if (model === '<synthetic>') return synthetic(line, content, say)
     const parent = text(line['parent_tool_use_id'])
     const incomplete = line['aborted'] === true || undefined
     const message = text(id) ?? text(line['uuid']) ?? 'message'
+    const repeated = stopped.take(message) === true
     for (const block of Array.isArray(content) ? content : [{ type: 'text', text: content }]) {
       if (!isRecord(block)) continue
       if (block['type'] === 'text') {
+        if (repeated) continue
         const open = streaming.take(speakerOf(parent, extra))
         answered ||= !extra
         say.message(open ?? blockId(message), text(block['text']) ?? '', { parent, incomplete })
@@ -51,6 +64,14 @@ export function conversation() {
     return true
   }
 
+  /** The engine speaks in place of the model: a request that failed, mostly. `result` says whether the run did. */
+  const synthetic = (line: Message, content: unknown, say: Say): boolean => {
+    const blocks = Array.isArray(content) ? content : [{ text: content }]
+    excuse = blocks.map((block) => (isRecord(block) ? (text(block['text']) ?? '') : '')).join('\n')
+    say.error(excuse || text(line['error']) || 'an error without a message', 'error')
+    return true
+  }
+
   const user = (line: Message, say: Say): boolean => {
     say.fields(
       line,
@@ -68,8 +89,10 @@ export function conversation() {
         continue
       }
       say.completed(call)
-      const path = known?.path
-      if (path !== undefined && /^write/i.test(call.name)) say.artifact('created', path)
+      const told = isRecord(line['tool_use_result']) ? line['tool_use_result'] : {}
+      const path = known?.path ?? text(told['filePath'])
+      if (path !== undefined && /^write/i.test(call.name))
+        say.artifact(told['type'] === 'update' ? 'modified' : 'created', path)
       if (path !== undefined && /^(multi)?edit$/i.test(call.name)) say.artifact('modified', path)
     }
     return true
@@ -94,6 +117,7 @@ export function conversation() {
       if (open === undefined) return true
       answered ||= !extra
       say.message(open)
+      stopped.set(messageIds.get(speaker) ?? 'message', true)
     }
     return true
   }
@@ -110,12 +134,15 @@ export function conversation() {
   const result = (line: Message, say: Say): boolean => {
     const subtype = text(line['subtype']) ?? 'unknown'
     const answer = text(line['result'])
-    // It echoes the last answer; only where nothing else was said (json mode) it is the answer.
-    if (!answered && answer !== undefined && answer !== '') say.message(undefined, answer)
+    const excused = excuse !== undefined && answer === excuse
+    const failed = subtype !== 'success' || line['is_error'] === true || excused
+    // It echoes the last answer; only where nothing else was said (json mode) it is the answer, unless it is an error.
+    if (!failed && !answered && answer !== undefined && answer !== '') say.message(undefined, answer)
     say.status('result', { reason: subtype, usage: line['usage'], stats: line['stats'] })
     if (subtype === 'success') say.ended('result success')
-    if (subtype !== 'success' || line['is_error'] === true) say.error(failure(line, subtype), 'fatal')
+    if (failed) say.error(failure(line, subtype), 'fatal')
     answered = false
+    excuse = undefined
     return true
   }
 
@@ -123,17 +150,24 @@ export function conversation() {
     /** `extra`: only the PTY has it, so it belongs to no message that the other lines are in. */
     read(line: Message, say: Say, extra: boolean): boolean {
       say.session(line['session_id'])
+      const control = text(line['type'])?.startsWith('control_') === true
+      // The agent goes on, so its question was answered.
+      if (asked && !control) say.begun()
+      asked &&= control
       switch (line['type']) {
         case 'system':
-          if (line['subtype'] === 'init') {
-            say.begun()
-            say.status('turn_started', typeof line['model'] === 'string' ? { model: line['model'] } : {})
-          } else if (line['subtype'] === 'retry' || line['subtype'] === 'api_retry') {
-            say.error('the engine asks the model again', 'warning')
-          } else {
-            say.unknownType(`system ${String(line['subtype'])}`)
-            return false
-          }
+          return readSystem(line, say)
+        case 'rate_limit_event':
+          return readRateLimit(line['rate_limit_info'], say)
+        case 'control_request': {
+          const tool = askedFor(line['request'])
+          if (tool === undefined) return true
+          asked = true
+          say.ended(`can_use_tool ${tool}`)
+          return true
+        }
+        case 'control_response':
+        case 'control_cancel_request':
           return true
         case 'assistant':
           return assistant(line, say, extra)

@@ -10,8 +10,6 @@ import {
 import { TextBalance } from '../json/text-balance.ts'
 import { prose } from './answer-text.ts'
 import { conversation } from './claude-turn.ts'
-import { isCursor } from './cursor.ts'
-import { isDroid } from './droid.ts'
 
 type Message = Record<string, unknown>
 
@@ -21,29 +19,45 @@ export const claude: Profile = {
   parser: 'claude_ndjson',
   cut: { stdout: 'documents', pty: 'documents' },
   about: 'claude -p --output-format stream-json, json or text; read from its published types, not run',
-  shape: (frame) =>
-    isDialect(first(frame)) && ![isQwen, isAmp, isCursor, isDroid].some((is) => is(first(frame))),
+  shape: (frame) => isOwn(first(frame)) && !isQwen(first(frame)) && !isAmp(first(frame)),
   open: openDialect,
 }
 
-const types = new Set(['system', 'assistant', 'user', 'result', 'stream_event'])
+const types = new Set(['system', 'assistant', 'user', 'result', 'stream_event', 'rate_limit_event'])
 
 function isDialect(value: unknown): value is Message {
   return isRecord(value) && types.has(text(value['type']) ?? '') && typeof value['session_id'] === 'string'
+}
+
+/** A record that only this dialect has. Others borrow its frame (Cursor, Droid), but not what is asked for here. */
+function isOwn(value: unknown): value is Message {
+  if (!isDialect(value)) return false
+  if (typeof value['uuid'] === 'string' || 'parent_tool_use_id' in value) return true
+  const { type, message, event } = value
+  if (type === 'system') return Array.isArray(value['mcp_servers'])
+  if (type === 'result') return typeof value['num_turns'] === 'number'
+  if (type === 'stream_event') return isRecord(event) && typeof event['type'] === 'string'
+  return isRecord(message) && typeof message['id'] === 'string'
 }
 
 /** What the SDK is told before the first message; it has no session yet. */
 function isControl(value: unknown): boolean {
   if (!isRecord(value)) return false
   const { type, request, response } = value
+  if (type === 'control_cancel_request') return typeof value['request_id'] === 'string'
   return (
     (type === 'control_response' && isRecord(response)) || (type === 'control_request' && isRecord(request))
   )
 }
 
+/** A record of a run that has begun: one of a type that is not known yet counts as drift. */
+function isLater(value: unknown): boolean {
+  return isDialect(value) || (isRecord(value) && !types.has(text(value['type']) ?? ''))
+}
+
 /** Qwen Code names itself, and spells its permission mode in another way. */
 export function isQwen(value: unknown): boolean {
-  return isDialect(value) && ('qwen_code_version' in value || 'permission_mode' in value)
+  return isOwn(value) && ('qwen_code_version' in value || 'permission_mode' in value)
 }
 
 /** A thread of Amp: Claude Code's sessions are bare UUIDs. */
@@ -67,11 +81,11 @@ export function openDialect(limits: Limits): Reader {
     read(frame, say) {
       const { value } = frame
       const extra = frame.extra !== undefined
-      if (Array.isArray(value) && isDialect(value[0]))
+      if (Array.isArray(value) && isOwn(value[0]))
         return value.map((one) => read(one, say, extra)).some(Boolean)
-      if (isDialect(value) || isControl(value) || (spoke && isRecord(value))) return read(value, say, extra)
+      if (isOwn(value) || isControl(value) || (spoke && isLater(value))) return read(value, say, extra)
       // The one array of json mode, cut off: its whole elements still count.
-      if (isDialect(first(frame)))
+      if (isOwn(first(frame)))
         return elements(frame.text)
           .map((one) => read(one, say, extra))
           .some(Boolean)

@@ -10,6 +10,11 @@ export function isServerLine(value: Item): boolean {
   return typeof value['method'] === 'string' || ('id' in value && ('result' in value || 'error' in value))
 }
 
+/** The server refuses, and that can be the first thing that it says. */
+export function isRefusal(value: Item): boolean {
+  return 'id' in value && isRecord(value['error']) && Object.keys(value).length === 2
+}
+
 /** What only the app-server writes: its greeting, or a notification about a thread, a turn or an item. */
 export function isServerShape(value: Item): boolean {
   if (!isServerLine(value)) return false

@@ -84,7 +84,7 @@ function readOld(msg: Item, turn: string, say: Say, state: State): boolean {
       return true
     }
     case 'stream_error':
-      say.error(errorText(msg), 'warning')
+      say.error(errorText(msg), 'warning', { retryable: true })
       return true
     case 'error':
       say.error(errorText(msg), 'fatal')

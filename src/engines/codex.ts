@@ -1,5 +1,5 @@
 import { isRecord, type Profile, type Say, text } from '../events/profile.ts'
-import { isServerLine, isServerShape, serverReader } from './codex-app-server.ts'
+import { isRefusal, isServerLine, isServerShape, serverReader } from './codex-app-server.ts'
 import { errorText, readChanges } from './codex-change.ts'
 import { oldReader } from './codex-old.ts'
 
@@ -19,18 +19,24 @@ export const codex: Profile = {
   open() {
     const readOld = oldReader()
     const readServer = serverReader()
+    /** A record of the dialect was seen, so that one of another type is a new type. */
+    let known = false
+    let served = false
     return {
       read({ value }, say) {
         if (!isRecord(value)) return false
-        if (isRecord(value['msg'])) return readOld(value['msg'], text(value['id']) ?? '', say)
-        if (isServerLine(value)) return readServer(value, say)
+        if ('id' in value && isRecord(value['msg']))
+          return readOld(value['msg'], text(value['id']) ?? '', say)
+        served ||= isServerShape(value)
+        if (isServerLine(value)) return (served || isRefusal(value)) && readServer(value, say)
         if (isConfig(value)) {
           say.status('configured', typeof value['model'] === 'string' ? { model: value['model'] } : {})
           return true
         }
         // The echoed prompt is the user's, not the agent's.
-        if (typeof value['prompt'] === 'string' && value['type'] === undefined) return true
-        return readLine(value, say)
+        if (isPrompt(value)) return true
+        known ||= isLine(value)
+        return (known || isError(value)) && typeof value['type'] === 'string' && readLine(value, say)
       },
     }
   },
@@ -44,12 +50,21 @@ function isLine(value: Item): boolean {
   )
 }
 
+/** Other engines have a `type: "error"` with more in it. */
+function isError(value: Item): boolean {
+  return value['type'] === 'error' && typeof value['message'] === 'string' && Object.keys(value).length === 2
+}
+
 function isOldLine(value: Item): boolean {
   return typeof value['id'] === 'string' && isRecord(value['msg']) && typeof value['msg']['type'] === 'string'
 }
 
 function isConfig(value: Item): boolean {
   return typeof value['workdir'] === 'string' && typeof value['provider'] === 'string'
+}
+
+function isPrompt(value: Item): boolean {
+  return typeof value['prompt'] === 'string' && Object.keys(value).length === 1
 }
 
 function readLine(line: Item, say: Say): boolean {
@@ -78,7 +93,7 @@ function readLine(line: Item, say: Say): boolean {
     case 'error':
       // Mostly transient ("Reconnecting... 2/5"): only turn.failed and the exit code are fatal.
       say.fields(line, 'type message')
-      say.error(errorText(line), /^Reconnecting/.test(errorText(line)) ? 'warning' : 'error')
+      readError(errorText(line), say)
       return true
     case 'item.started':
     case 'item.updated':
@@ -98,7 +113,7 @@ function readItem(phase: string, item: Item, say: Say): boolean {
   switch (type) {
     case 'agent_message':
     case 'assistant_message':
-      say.fields(item, 'id type item_type text')
+      say.fields(item, 'id type item_type text phase')
       if (done) say.message(id, text(item['text']) ?? '')
       return true
     case 'reasoning':
@@ -119,8 +134,19 @@ function readItem(phase: string, item: Item, say: Say): boolean {
       return true
     case 'web_search':
       // The line has two `id` keys; JSON.parse keeps the last one, on start and end alike.
-      say.fields(item, 'id type item_type query action')
-      readCall(phase, item, 'web_search', { query: item['query'] }, undefined, say)
+      say.fields(item, 'id type item_type query action results')
+      readCall(phase, item, 'web_search', { query: item['query'] }, item['results'], say)
+      return true
+    case 'collab_tool_call':
+      say.fields(item, 'id type tool sender_thread_id receiver_thread_ids prompt agents_states status')
+      readCall(
+        phase,
+        item,
+        text(item['tool']) ?? 'collab_tool_call',
+        { prompt: item['prompt'], receiver_thread_ids: item['receiver_thread_ids'] },
+        item['agents_states'],
+        say,
+      )
       return true
     case 'file_change':
       say.fields(item, 'id type item_type changes status')
@@ -135,6 +161,12 @@ function readItem(phase: string, item: Item, say: Say): boolean {
       say.unknownType(`item ${type}`)
       return false
   }
+}
+
+/** Codex says when it connects again. */
+function readError(message: string, say: Say): void {
+  if (/^Reconnecting/.test(message)) say.error(message, 'warning', { retryable: true })
+  else say.error(message, 'error')
 }
 
 function readCall(phase: string, item: Item, name: string, input: unknown, output: unknown, say: Say): void {

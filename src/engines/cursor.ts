@@ -19,7 +19,7 @@ export const cursor: Profile = {
 const CONFIDENCE = 0.8
 
 /** A line that only Cursor writes. What it shares with Claude Code has a `uuid` there. */
-export function isCursor(value: unknown): boolean {
+function isCursor(value: unknown): boolean {
   if (!isRecord(value) || typeof value['session_id'] !== 'string' || 'uuid' in value) return false
   const { type, subtype } = value
   switch (type) {

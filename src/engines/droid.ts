@@ -17,7 +17,7 @@ export const droid: Profile = {
 const CONFIDENCE = 0.8
 
 /** A line that only Droid writes: its `init` has tools, but neither servers nor a uuid. */
-export function isDroid(value: unknown): boolean {
+function isDroid(value: unknown): boolean {
   if (!isRecord(value) || session(value) === undefined || 'uuid' in value) return false
   switch (value['type']) {
     case 'system':

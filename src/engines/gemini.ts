@@ -16,8 +16,8 @@ export const gemini: Profile = {
   about: 'gemini -o stream-json, json or text; 0.61, 0.40, 0.20',
   shape: (frame) =>
     isOwnDocument(frame.value) ||
-    isCutDocument(frame, cutSession) ||
-    (frame.channel !== 'stderr' && isStreamLine(frame.value)),
+    cutSession(frame) !== undefined ||
+    (frame.channel !== 'stderr' && isStreamLine(frame.value) && (frame.value['type'] === 'init' || 'weak')),
   open(limits) {
     const answer = prose(limits)
     const log = logReader()
@@ -83,9 +83,10 @@ export const gemini: Profile = {
         const quotable = fenced || frame.glue !== undefined
         if (words && !framed && quotable && isDocument(frame.value)) return readText(frame, say)
         if (!streaming && isDocument(frame.value)) return readDocuments(frame, say)
-        if (!streaming && (isCutDocument(frame, cutSession) || isCutDocument(frame, cutResponse))) {
+        const session = cutSession(frame)
+        if (!streaming && (session !== undefined || isCutResponse(frame))) {
           if (!framed) frameIt(say)
-          say.session(cutSession.exec(frame.text.slice(0, 200))?.[1])
+          say.session(session)
           return false
         }
         if (isErrorDocument(frame.value) && !(words && fenced)) {
@@ -103,7 +104,7 @@ export const gemini: Profile = {
           streaming = true
         }
         if (!framed) return readText(frame, say)
-        return log.read(frame, say) || (streaming && isRecord(frame.value) && stream(frame, frame.value, say))
+        return log.read(frame, say) || (streaming && isEvent(frame.value) && stream(frame, frame.value, say))
       },
       end(say) {
         const last = best === undefined && quoted && answer.takeLast((kept) => kept === quoted)
@@ -137,20 +138,42 @@ function isOwnDocument(value: unknown): boolean {
   return typeof value['session_id'] === 'string' || isRecord((value['stats'] as Line)['models'])
 }
 
-const cutSession = /^\{\s*"session_id":\s*"([^"]+)",/
-const cutResponse = /^\{\s*"response":\s*"/
-
-/** The document of json mode, cut off at a pipe's edge: no answer, but it says what it was. */
-function isCutDocument(frame: EngineFrame, start: RegExp): boolean {
-  return frame.open === true && start.test(frame.text.slice(0, 200))
+/** The session that a document of json mode names, if it was cut off at a pipe's edge: no answer, but it says what it was. */
+function cutSession({ open, text }: EngineFrame): string | undefined {
+  const start = open === true ? /^\{\s*"session_id":\s*"([^"]+)",\s*/.exec(text.slice(0, 200)) : null
+  const next = text.slice(start?.[0].length)
+  // Records of other engines may begin with their session, too.
+  const own = ['"response"', '"stats"', '"error"'].some((key) => key.startsWith(next.slice(0, key.length)))
+  return start && own ? start[1] : undefined
 }
 
-const streamTypes = new Set(['init', 'message', 'tool_use', 'tool_result', 'error', 'result'])
+function isCutResponse({ open, text }: EngineFrame): boolean {
+  return open === true && /^\{\s*"response":\s*"/.test(text.slice(0, 200))
+}
+
+/** The fields of each type of stream-json that are always there. Log lines have a type and a time, too. */
+const streamTypes: Readonly<Record<string, (line: Line) => boolean>> = {
+  init: (line) => typeof line['session_id'] === 'string',
+  message: (line) => typeof line['role'] === 'string' && typeof line['content'] === 'string',
+  tool_use: (line) => typeof line['tool_name'] === 'string' && typeof line['tool_id'] === 'string',
+  tool_result: (line) => typeof line['tool_id'] === 'string' && typeof line['status'] === 'string',
+  error: (line) => typeof line['severity'] === 'string' && typeof line['message'] === 'string',
+  result: (line) =>
+    typeof line['status'] === 'string' && (isRecord(line['stats']) || isRecord(line['error'])),
+}
 
 function isStreamLine(value: unknown): value is Line {
-  return (
-    isRecord(value) && streamTypes.has(text(value['type']) ?? '') && typeof value['timestamp'] === 'string'
-  )
+  if (!isRecord(value) || typeof value['timestamp'] !== 'string') return false
+  const type = text(value['type']) ?? ''
+  return Object.hasOwn(streamTypes, type) && streamTypes[type]!(value)
+}
+
+/** A record of a stream that has begun: a field may be missing, and the type may be a new one. */
+function isEvent(value: unknown): value is Line {
+  if (!isRecord(value)) return false
+  const { type, timestamp, status } = value
+  if (!Object.hasOwn(streamTypes, text(type) ?? '')) return true
+  return typeof timestamp === 'string' && (type !== 'result' || typeof status === 'string')
 }
 
 /** The document with a response wins, stdout before stderr, the last one of equals. */

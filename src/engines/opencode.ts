@@ -8,20 +8,34 @@ export const opencode: Profile = {
   parser: 'opencode_ndjson',
   cut: { stdout: 'records', pty: 'records' },
   about: 'opencode run --format json; 1.18, 1.1',
-  shape: ({ value }) =>
-    isRecord(value) && typeof value['sessionID'] === 'string' && typeof value['type'] === 'string',
-  open: () => ({
-    read({ value }, say) {
-      if (!isRecord(value) || typeof value['type'] !== 'string' || !('sessionID' in value)) return false
-      say.fields(value, 'type timestamp sessionID part error')
-      say.session(value['sessionID'])
-      if (value['type'] === 'error') {
-        say.error(errorText(value['error']), 'fatal')
-        return true
-      }
-      return isRecord(value['part']) && readPart(value['type'], value['part'], say)
-    },
-  }),
+  shape: ({ value }) => isLine(value),
+  open() {
+    /** The run has said that it failed; the engine may still ask again. */
+    let failed = false
+    return {
+      read({ value }, say) {
+        if (!isLine(value)) return false
+        say.fields(value, 'type timestamp sessionID part error')
+        say.session(value['sessionID'])
+        if (value['type'] === 'error') {
+          failed = true
+          say.error(errorText(value['error']), 'fatal', { retryable: retryable(value['error']) })
+          return true
+        }
+        if (value['type'] === 'step_start' && failed) {
+          failed = false
+          say.begun()
+        }
+        return isRecord(value['part']) && readPart(value['type'], value['part'], say)
+      },
+    }
+  },
+}
+
+function isLine(value: unknown): value is Part & { type: string } {
+  if (!isRecord(value) || typeof value['sessionID'] !== 'string') return false
+  const { type, part, error } = value
+  return typeof type === 'string' && (isRecord(part) || (type === 'error' && error !== undefined))
 }
 
 function readPart(type: string, part: Part, say: Say): boolean {
@@ -80,4 +94,9 @@ function errorText(error: unknown): string {
   const data = isRecord(error['data']) ? error['data'] : {}
   const message = text(data['message']) ?? text(error['message']) ?? 'no message'
   return `${text(error['name']) ?? 'error'}: ${message}`
+}
+
+function retryable(error: unknown): boolean | undefined {
+  const told = isRecord(error) && isRecord(error['data']) ? error['data']['isRetryable'] : undefined
+  return typeof told === 'boolean' ? told : undefined
 }

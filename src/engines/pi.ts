@@ -15,9 +15,8 @@ export const pi: Profile = {
 }
 
 function isOwn(line: Line): boolean {
+  // The first line, `session`, is the same in a session file: the lines behind it decide.
   switch (line['type']) {
-    case 'session':
-      return isSession(line)
     case 'message_start':
     case 'message_end':
       return isRecord(line['message']) && typeof line['message']['role'] === 'string'

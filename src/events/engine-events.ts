@@ -8,6 +8,7 @@ import type { Found } from './payload.ts'
 import { AT_END, isAfter, type Moment, PerSource, type Position } from './position.ts'
 import { type Call, type EngineFrame, isRecord, type Say, type Speaker } from './profile.ts'
 import type { tally } from './tally.ts'
+import { unknownRecords } from './unknown-records.ts'
 import type { Range, Writer } from './write.ts'
 
 /** How sure a plain protocol record makes us. */
@@ -38,6 +39,8 @@ export function speech(options: SpeechOptions) {
   let unknown = false
   let nameless = 0
   const evidence = gatherEvidence()
+  const strangers = unknownRecords()
+  let stranger: ReturnType<typeof strangers.found>
   /** Where the frame in hand is in the run, and how many things were said. */
   let here: Position = AT_END
   let said = 0
@@ -68,6 +71,7 @@ export function speech(options: SpeechOptions) {
   const write: Writer['write'] = (type, data, sure) => {
     // A frame that only ends an open message has said nothing of its own: that event is about the pieces.
     if (writer.place() === hand) spoke = true
+    if (!type.startsWith('raw.') && !type.startsWith('diagnostic.')) strangers.knew()
     writer.write(type, data, sure)
   }
 
@@ -218,13 +222,10 @@ export function speech(options: SpeechOptions) {
     failed: (of) => call('tool.call.failed', of),
     // A claim becomes an event at the end, or never: it does not speak for its frame.
     artifact: options.artifact,
-    error(message, severity = 'error') {
+    error(message, severity = 'error', { retryable } = {}) {
       if (severity === 'fatal') evidence.failed(now(), message)
-      write(
-        'diagnostic.engine.error',
-        { code: 'ENGINE_ERROR', message: clip(message, 2000), severity, confidence },
-        confidence,
-      )
+      const data = { code: 'ENGINE_ERROR' as const, message: clip(message, 2000), severity, confidence }
+      write('diagnostic.engine.error', retryable === undefined ? data : { ...data, retryable }, confidence)
     },
     warning: (code, message = codes[code], severity = 'warning') => diagnose(code, message, severity),
     begun() {
@@ -266,6 +267,7 @@ export function speech(options: SpeechOptions) {
     giveBack(kept) {
       const here = writer.place()
       writer.about(kept, true)
+      strangers.saw(kept)
       unread(kept)
       writer.about(here, true)
     },
@@ -301,8 +303,10 @@ export function speech(options: SpeechOptions) {
       confidence = given.mended ? 0.8 : SURE
       const before = ended
       const understood = read(given, say)
-      if (understood === false) unread(given)
-      else if (understood === true && (!spoke || drifted || unknown)) raw(given.text, SURE)
+      if (understood === false) {
+        strangers.saw(given)
+        unread(given)
+      } else if (understood === true && (!spoke || drifted || unknown)) raw(given.text, SURE)
       unknown = false
       hand = undefined
       if (ended !== before) tellTurn()
@@ -334,9 +338,13 @@ export function speech(options: SpeechOptions) {
         options.payloads(text, when, enveloped)
         if (done) evidence.done()
       }
+      stranger = strangers.found()
+      writer.about(stranger?.first, true)
+      if (stranger) diagnose('ENGINE_UNKNOWN', stranger.message)
       writer.about(undefined)
     },
-    evidence: evidence.said,
+    // Where no record was understood, it is not known either whether the last one was cut.
+    evidence: () => (stranger ? { ...evidence.said(), truncated: false } : evidence.said()),
     sawTruncation: evidence.truncated,
   }
 }

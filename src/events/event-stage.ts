@@ -96,6 +96,8 @@ export function eventStage(
     /** Frames that came before `auto` had picked. */
     let unpicked: { frame: EngineFrame; how: Passed; position: Position }[] = []
     let unpickedSize = 0
+    /** What `auto` would pick if nothing surer comes. */
+    let guessed: Profile | undefined
 
     const choose = (picked: Profile) => {
       engine = picked
@@ -116,7 +118,8 @@ export function eventStage(
         unpickedSize += frame.text.length
         const picked = profile.pick(frame)
         const full = unpicked.length >= MAX_UNPICKED || unpickedSize >= MAX_UNPICKED_TEXT
-        if (picked || full) choose(picked ?? profile.fallback)
+        guessed ??= picked ?? profile.guess?.(frame)
+        if (picked || full) choose(picked ?? guessed ?? profile.fallback)
         return
       }
       const shape = engine!.cut[frame.channel]
@@ -172,7 +175,7 @@ export function eventStage(
       end() {
         for (const name of ['stdout', 'stderr', 'pty'] as const) channels.get(name)?.end()
         once.end()
-        if (!engine && 'pick' in profile) choose(profile.fallback)
+        if (!engine && 'pick' in profile) choose(guessed ?? profile.fallback)
         floor.last(reader!.end)
         floor.end()
         counts.end()

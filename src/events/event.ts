@@ -93,6 +93,8 @@ export interface DiagnosticData {
   readonly message: string
   readonly severity: Severity
   readonly confidence: number
+  /** Whether the engine says that it tries, or could try, again. */
+  readonly retryable?: boolean
   /** How often, where one diagnostic stands for many. */
   readonly count?: number
   /** The drift report: how often each unknown type and field was seen. */

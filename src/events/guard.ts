@@ -8,21 +8,26 @@ import type { EngineFrame, Limits, Picker, Profile, Reader, Say } from './profil
 export function guarded<Engine extends Profile | Picker>(engine: Engine): Engine {
   if ('pick' in engine) {
     const { fallback } = engine
-    return { ...engine, pick: (frame: EngineFrame) => picked(engine, frame), fallback: guarded(fallback) }
+    return {
+      ...engine,
+      pick: (frame: EngineFrame) => picked(engine, 'pick', frame),
+      guess: (frame: EngineFrame) => picked(engine, 'guess', frame),
+      fallback: guarded(fallback),
+    }
   }
   return { ...engine, open: (limits: Limits) => opened(engine, limits) }
 }
 
-function picked(picker: Picker, frame: EngineFrame): Profile | undefined {
+function picked(picker: Picker, how: 'pick' | 'guess', frame: EngineFrame): Profile | undefined {
   let profile: Profile | undefined
   try {
-    profile = picker.pick(frame)
+    profile = picker[how]?.(frame)
   } catch (cause) {
-    throw misuse(picker, 'threw in pick', cause)
+    throw misuse(picker, `threw in ${how}`, cause)
   }
   if (profile === undefined) return undefined
   quiet(profile)
-  if (typeof profile?.open !== 'function') throw misuse(picker, 'must pick a profile, or undefined')
+  if (typeof profile?.open !== 'function') throw misuse(picker, `must ${how} a profile, or undefined`)
   return guarded(profile)
 }
 

@@ -87,8 +87,8 @@ export interface Say {
   failed(call: Call): void
   /** The engine claims to have changed a file. */
   artifact(change: 'created' | 'modified' | 'deleted', path: string): void
-  /** The engine reports a problem. `fatal` is the error flag: the run failed. */
-  error(message: string, severity?: Severity): void
+  /** The engine reports a problem. `fatal` is the error flag: the run failed. `retryable` where the engine tells it. */
+  error(message: string, severity?: Severity, more?: { readonly retryable?: boolean | undefined }): void
   /** The parser has something to tell about this frame. */
   warning(code: Code, message?: string, severity?: Severity): void
   /** A turn begins: what was said about the end of the turn before no longer counts. */
@@ -158,8 +158,11 @@ export interface Profile {
   readonly cut: Cut
   /** One line for people: modes and versions. */
   readonly about?: string
-  /** True if this frame could only come from this engine. For `auto`. */
-  shape?(frame: EngineFrame): boolean
+  /**
+   * True if this frame could only come from this engine; `'weak'` if it may well be this engine's, but other programs
+   * write such records, too. For `auto`.
+   */
+  shape?(frame: EngineFrame): boolean | 'weak'
   /** Begins a run. What the reader keeps is its to bound. */
   open(limits: Limits): Reader
 }
@@ -172,6 +175,8 @@ export interface Picker {
   readonly about?: string
   /** The engine this frame belongs to, if that is plain. */
   pick(frame: EngineFrame): Profile | undefined
+  /** The engine this frame may belong to. The first guess counts only if no later frame is picked for sure. */
+  guess?(frame: EngineFrame): Profile | undefined
   /** What to take when nothing was recognised. */
   readonly fallback: Profile
 }

@@ -21,7 +21,7 @@ describe('a message', () => {
     expect(texts(events)).toEqual(['Hello', ''])
     expect(ids(events)).toEqual(['m', 'u'])
     const nameless = { type: 'assistant', session_id: 's-1', message: { content: 'x' } }
-    expect(ids(read(nameless))).toEqual(['message'])
+    expect(ids(read(says('Hello'), nameless))).toEqual(['m', 'message'])
   })
 
   test('without a body is kept as raw', () => {
@@ -274,4 +274,132 @@ describe('the rest of a turn', () => {
   ])('fails with what it says: %s', (failure, more) => {
     expect(endOf(read(line('result', more))).evidence.failure).toBe(failure)
   })
+})
+
+describe('what the engine tells about itself', () => {
+  const system = (subtype: string, more: object = {}) => line('system', { subtype, ...more })
+  const done = line('result', { subtype: 'success', is_error: false, result: 'Hello' })
+
+  test('is quiet where it is known', () => {
+    const events = read(
+      system('hook_started', { hook_id: 'h' }),
+      system('hook_response', { hook_id: 'h' }),
+      system('init', { tools: [], mcp_servers: [] }),
+      line('rate_limit_event', { rate_limit_info: { status: 'allowed' } }),
+      system('status', { status: 'requesting' }),
+      system('thinking_tokens', { tokens: 1 }),
+      system('notification', { text: 'x' }),
+      says('Hello', { request_id: 'r', timestamp: 't', wire_tool_inputs: {}, tool_use_meta: {} }),
+      { type: 'control_response', response: { subtype: 'success' } },
+      done,
+    )
+    expect(codesOf(events)).toEqual([])
+    expect(texts(events)).toEqual(['Hello'])
+    expect(endOf(events).state).toBe('awaiting_user_input')
+  })
+
+  test('is a step of the run: a compaction, a retry, a task', () => {
+    const events = read(
+      system('status', { status: 'compacting' }),
+      system('compact_boundary', { compact_metadata: { trigger: 'auto' } }),
+      system('api_retry', { attempt: 2, max_retries: 10, error_status: 529, error: 'overloaded' }),
+      system('task_started', { task_id: 't', description: 'Look around' }),
+      system('task_notification', { task_id: 't', status: 'completed' }),
+      says('Hello'),
+      done,
+    )
+    const words = 'the engine asks the model again: attempt 2 of 10 (529 overloaded)'
+    expect(only(events, 'lifecycle.run.status').map(({ data }) => [data.status, data.reason])).toEqual([
+      ['started', undefined],
+      ['compacting', undefined],
+      ['compacted', 'auto'],
+      ['retrying', words],
+      ['task_started', 'Look around'],
+      ['task_notification', 'completed'],
+      ['result', 'success'],
+      ['awaiting_user_input', 'result success'],
+    ])
+    expect(only(events, 'diagnostic.engine.error').map(({ data }) => data)).toMatchObject([
+      { message: words, severity: 'warning', retryable: true },
+    ])
+    expect(endOf(events).evidence.failure).toBe(null)
+  })
+
+  test('is an error, never an answer, where it speaks in place of the model', () => {
+    const excuse = 'API Error: 529 {"ok":true}'
+    const synthetic = says([{ type: 'text', text: excuse }], {}, { model: '<synthetic>' })
+    for (const is_error of [true, false]) {
+      const events = run(
+        claude,
+        {
+          stdout: lines(synthetic, line('result', { subtype: 'success', is_error, result: excuse })),
+          exit: 0,
+        },
+        { schema: { type: 'object' } },
+      )
+      expect(texts(events)).toEqual([])
+      expect(only(events, 'diagnostic.engine.error')[0]!.data.message).toBe(excuse)
+      expect(only(events, 'lifecycle.run.result')[0]!.data.status).toBe('failed')
+      expect(endOf(events).state).toBe('interrupted')
+    }
+    const recovered = read(synthetic, says('Hello'), done)
+    expect(texts(recovered)).toEqual(['Hello'])
+    expect(endOf(recovered).evidence.failure).toBe(null)
+  })
+
+  test('a permission it asks for needs a human, until it goes on', () => {
+    const ask = {
+      type: 'control_request',
+      request_id: 'r',
+      request: { subtype: 'can_use_tool', tool_name: 'Bash', input: {} },
+    }
+    const waits = read(says('Hello'), ask)
+    expect(endOf(waits)).toMatchObject({
+      state: 'awaiting_user_input',
+      evidence: { end_signal: 'can_use_tool Bash' },
+    })
+    const cancel = { type: 'control_cancel_request', request_id: 'r' }
+    expect(endOf(read(says('Hello'), ask, cancel, says('Going on'))).state).toBe('unknown')
+    expect(endOf(read(says('Hello'), ask, done)).evidence.end_signal).toBe('result success')
+    const hook = { ...ask, request: { subtype: 'hook_callback' } }
+    expect(endOf(read(says('Hello'), hook)).state).toBe('unknown')
+  })
+
+  test('a rate limit that is reached is a warning', () => {
+    const events = read(line('rate_limit_event', { rate_limit_info: { status: 'rejected' } }), says('x'))
+    expect(only(events, 'diagnostic.engine.error')[0]!.data.severity).toBe('warning')
+  })
+})
+
+test('a file that was there before is modified', () => {
+  const call = (id: string, file_path: string) => ({
+    type: 'tool_use',
+    id,
+    name: 'Write',
+    input: { file_path },
+  })
+  const over = (id: string, type: string) =>
+    line('user', {
+      message: { content: [{ type: 'tool_result', tool_use_id: id, content: 'ok' }] },
+      tool_use_result: { type },
+    })
+  const events = read(
+    says([call('a', 'old.txt'), call('b', 'new.txt')]),
+    over('a', 'update'),
+    over('b', 'create'),
+  )
+  expect(
+    only(events, 'artifact.created', 'artifact.modified').map(({ type, data }) => [type, data.path]),
+  ).toEqual([
+    ['artifact.modified', 'old.txt'],
+    ['artifact.created', 'new.txt'],
+  ])
+})
+
+test('a message whose end comes before its line is said once', () => {
+  const start = piece({ type: 'message_start', message: { id: 'm' } })
+  const stop = piece({ type: 'message_stop' })
+  const events = read(start, delta('Hel'), delta('lo'), stop, says([{ type: 'text', text: 'Hello' }]))
+  expect(texts(events)).toEqual(['Hello'])
+  expect(uncovered(events, 'stdout', events.at(-2)!.raw_ref!.byte_to)).toBe(-1)
 })

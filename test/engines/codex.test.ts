@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
 import { codex } from '../../src/engines/codex.ts'
-import { codesOf, lines, only, run, texts } from './run.ts'
+import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 
 const item = (type: string, more: object, phase = 'completed') => ({
   type: `item.${phase}`,
@@ -78,4 +78,47 @@ test('the dialect of session.created is recognised by itself', () => {
   expect(events.at(-1)!.source.engine).toBe('codex')
   expect(texts(events)).toEqual(['Hi'])
   expect(run(auto, { stdout: lines({ type: 'session.created' }) }).at(-1)!.source.engine).not.toBe('codex')
+})
+
+test('calls of other agents, phases and search results are no drift', () => {
+  const item = (type: string, more: object) => ({ type: 'item.completed', item: { id: type, type, ...more } })
+  const spawn = {
+    tool: 'spawn_agent',
+    sender_thread_id: 'a',
+    receiver_thread_ids: ['b'],
+    prompt: 'Look around',
+    agents_states: { b: { status: 'completed' } },
+    status: 'completed',
+  }
+  const events = run(codex, {
+    stdout: lines(
+      { type: 'thread.started', thread_id: 't' },
+      item('agent_message', { text: 'Hello', phase: 'final_answer' }),
+      item('collab_tool_call', spawn),
+      item('web_search', { query: 'q', results: [{ url: 'u' }] }),
+    ),
+    exit: 0,
+  })
+  expect(codesOf(events)).toEqual([])
+  expect(texts(events)).toEqual(['Hello'])
+  expect(only(events, 'tool.call.completed').map(({ data }) => [data.name, data.output])).toEqual([
+    ['spawn_agent', spawn.agents_states],
+    ['web_search', [{ url: 'u' }]],
+  ])
+})
+
+test('a connection that is made again is no failure', () => {
+  const events = run(codex, {
+    stdout: lines(
+      { type: 'thread.started', thread_id: 't' },
+      { type: 'error', message: 'Reconnecting... 1/5' },
+      { type: 'turn.completed', usage: {} },
+    ),
+    exit: 0,
+  })
+  expect(only(events, 'diagnostic.engine.error')[0]!.data).toMatchObject({
+    severity: 'warning',
+    retryable: true,
+  })
+  expect(endOf(events).state).toBe('awaiting_user_input')
 })

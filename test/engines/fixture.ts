@@ -21,7 +21,12 @@ export interface Fixture {
   readonly dir: string
 }
 
-const files = { stdout: 'stdout.log', stderr: 'stderr.log', pty: 'pty-output.log' } as const
+/** A session file is read in place of stdout. */
+const files = {
+  stdout: ['stdout.log', 'session.jsonl', 'session.json'],
+  stderr: ['stderr.log'],
+  pty: ['pty-output.log'],
+} as const
 
 /** Every folder of `fixtures/<engine>/`. */
 export function fixtures(root = 'fixtures'): Fixture[] {
@@ -36,9 +41,10 @@ export function fixtures(root = 'fixtures'): Fixture[] {
 function readFixture(engine: keyof typeof engines, name: string, path: string): Fixture {
   const json = (file: string) => JSON.parse(readFileSync(join(path, file), 'utf8'))
   const meta = json('meta.json')
-  const logs = (['stdout', 'stderr', 'pty'] as const)
-    .filter((channel) => existsSync(join(path, files[channel])))
-    .map((channel) => ({ channel, bytes: readFileSync(join(path, files[channel])) }))
+  const logs = (['stdout', 'stderr', 'pty'] as const).flatMap((channel) => {
+    const file = files[channel].map((name) => join(path, name)).find(existsSync)
+    return file === undefined ? [] : [{ channel, bytes: readFileSync(file) }]
+  })
   const killed = meta.exit_code < 0
   return {
     engine,

@@ -67,3 +67,18 @@ test.each([
   const events = read(line('error', { error }))
   expect(endOf(events)).toMatchObject({ state: 'interrupted', evidence: { failure: message } })
 })
+
+test('an error that the engine recovered from is no failure', () => {
+  const error = line('error', { error: { name: 'APIError', data: { message: 'busy', isRetryable: true } } })
+  const [start, stop] = [part('step_start'), part('step_finish', { reason: 'stop' })]
+  const recovered = read(start, error, start, part('text', { text: 'Hello' }), stop)
+  expect(endOf(recovered)).toMatchObject({ state: 'awaiting_user_input', evidence: { failure: null } })
+  expect(only(recovered, 'diagnostic.engine.error')[0]!.data).toMatchObject({ retryable: true })
+  expect(endOf(read(start, stop, error)).state).toBe('interrupted')
+  expect(endOf(read(start, error, start)).state).toBe('unknown')
+})
+
+test('the metrics and times of Kilo are no drift', () => {
+  const events = read(part('step_finish', { reason: 'stop', metrics: {}, time: { start: 1, end: 2 } }))
+  expect(codesOf(events)).toEqual([])
+})

@@ -109,7 +109,7 @@ function kindOf(line: string): string {
     value = JSON.parse(line)
   } catch {}
   if (!isRecord(value)) return 'text'
-  const inner = ['event', 'item', 'msg', 'part'].map((key) => value[key]).find(isRecord) ?? {}
+  const inner = ['event', 'item', 'msg', 'part', 'payload'].map((key) => value[key]).find(isRecord) ?? {}
   const delta = isRecord(inner['delta']) ? inner['delta']['type'] : inner['delta'] !== undefined
   const { type, subtype, role, method, params } = value
   const update = isRecord(params) && isRecord(params['update']) ? params['update'] : {}
@@ -128,7 +128,7 @@ const lost = (profile: Profile | Picker, channel: Channel, lines: readonly strin
   return uncovered(events, channel, bytes.length)
 }
 
-describe.each([...Object.values(engines), auto].map((profile) => [profile.name, profile] as const))(
+describe.each<[string, Profile | Picker]>([...Object.entries(engines), ['auto', auto]])(
   'every byte is in some event’s range, for %s',
   (name, profile) => {
     const own = kinds.get(name) ?? new Map([...kinds.values()].flatMap((known) => [...known]))

@@ -129,7 +129,7 @@ describe('seed 002 §8, raw and a warning, never lose', () => {
 
   test('names that reach for a prototype are counted like any other', () => {
     const events = run(codex, {
-      stdout: '{"type":"__proto__"}\n{"type":"turn.started","__proto__":1,"constructor":2}\n',
+      stdout: '{"type":"turn.started","__proto__":1,"constructor":2}\n{"type":"__proto__"}\n',
     })
     expect(only(events, 'diagnostic.parser.warning').at(-1)!.data.drift).toEqual({
       types: JSON.parse('{"__proto__":1}'),

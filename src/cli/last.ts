@@ -1,0 +1,57 @@
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { Fault } from '../base/fault.ts'
+import { sessionFiles } from '../run/session-files.ts'
+import { readHead } from '../run/session-summary.ts'
+
+/** Heads of session files that are read in search of this directory's. */
+const MAX_HEADS = 2000
+
+/** A recorded run, a session file, or a session of a database. */
+export interface LastRun {
+  readonly path: string
+  readonly session: string | undefined
+}
+
+/**
+ * The newest of: the recorded run at `.audit/latest`, and the session files of this directory. Throws a Fault if there is
+ * neither.
+ */
+export function lastRun(dir: string, home?: string | undefined): LastRun {
+  const audit = join(dir, '.audit', 'latest')
+  const recorded = newestIn(audit)
+  const files = sessionFiles({ home }).slice(0, MAX_HEADS)
+  const real = realOf(dir)
+  const session = files
+    .filter(({ modified }) => modified > recorded)
+    .find((file) => {
+      const { directory } = readHead(file)
+      return directory !== null && realOf(directory) === real
+    })
+  if (session) return { path: session.path, session: session.session }
+  if (recorded > 0) return { path: audit, session: undefined }
+  throw new Fault(
+    'BAD_OPTION',
+    'there is no last run: no .audit/latest here, and no session file of this directory (see sluice sessions)',
+  )
+}
+
+/** When the newest file of a directory was written; 0 if there is none. */
+function newestIn(dir: string): number {
+  try {
+    const times = fs.readdirSync(dir).map((name) => fs.statSync(join(dir, name)).mtimeMs)
+    return Math.max(0, ...times)
+  } catch {
+    return 0
+  }
+}
+
+function realOf(path: string): string {
+  // The real path of an empty one would be the current directory.
+  if (path === '') return path
+  try {
+    return fs.realpathSync(path)
+  } catch {
+    return path
+  }
+}

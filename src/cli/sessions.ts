@@ -1,0 +1,135 @@
+import fs from 'node:fs'
+import { homedir } from 'node:os'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { canReadOpenCode } from '../run/opencode-db.ts'
+import { openCodeDatabase, type SessionEngine, sessionEngines, sessionFiles } from '../run/session-files.ts'
+import { readHead, type SessionSummary, summarise } from '../run/session-summary.ts'
+import { safe } from './draw.ts'
+import { output, printer } from './print.ts'
+import { fitTo, widthOf } from './width.ts'
+
+interface Flags {
+  readonly engine?: SessionEngine
+  readonly home?: string
+  readonly here?: boolean
+  readonly limit: number
+  readonly json?: boolean
+}
+
+const examples = `
+Session files are the logs that agents keep by themselves in the home directory. They are only read. The outcome is that
+of the last turn; most files tell no end, and then it is unknown.
+
+Examples:
+  $ sluice sessions --here
+  $ sluice sessions --engine codex --json | jq -r .path
+  $ sluice chat --last`
+
+/** `sluice sessions`: the session files of agents, newest first. */
+export function sessionsCommand(exit: (code: number) => void): Command {
+  return new Command('sessions')
+    .summary('the sessions that agents kept')
+    .description(
+      'Lists the session files of agents, newest first: start, engine, turns, outcome, directory, file.',
+    )
+    .addOption(new Option('--engine <name>', 'only this agent').choices(sessionEngines))
+    .option('--here', 'only sessions of the current directory')
+    .option('--limit <n>', 'how many are listed', limit, 20)
+    .option(
+      '--home <dir>',
+      'the home directory to look in (default: yours, and what CODEX_HOME and others say)',
+    )
+    .option('--json', 'as NDJSON, also on a terminal')
+    .addHelpText('after', examples)
+    .action(async (flags: Flags) => {
+      await list(flags)
+      exit(0)
+    })
+}
+
+function limit(words: string): number {
+  const value = Number(words)
+  if (Number.isSafeInteger(value) && value > 0) return value
+  throw new InvalidArgumentError('It must be a whole number above 0.')
+}
+
+async function list(flags: Flags): Promise<void> {
+  const draw = process.stdout.isTTY && !flags.json
+  const write = output()
+  const print = printer()
+  let listed = 0
+  for (const summary of summaries(flags)) {
+    if (draw && listed === 0 && !(await write(heading()))) return
+    if (!(await (draw ? write(row(summary)) : print(summary)))) return
+    listed++
+  }
+  if (flags.engine === undefined || flags.engine === 'opencode') tellOpenCode(flags.home)
+  if (listed === 0) console.error('sluice: no session files were found')
+}
+
+/** Its sessions are rows of a database, which not every Node can read. */
+function tellOpenCode(home: string | undefined): void {
+  if (canReadOpenCode() || !fs.existsSync(openCodeDatabase(home))) return
+  console.error(
+    `sluice: the sessions of OpenCode need Node 22.5 or newer to be listed; this is ${process.version}`,
+  )
+}
+
+/** One by one, so that the first lines are there while the next file is read. */
+function* summaries({ engine, home, here, limit }: Flags): Generator<SessionSummary> {
+  let left = limit
+  for (const file of sessionFiles({ engine, home })) {
+    if (here && readHead(file).directory !== process.cwd()) continue
+    yield summarise(file)
+    if (--left === 0) return
+  }
+}
+
+const columns = { started: 16, engine: 8, turns: 5, outcome: 11, directory: 32 }
+
+function heading(): string {
+  return line('started (UTC)', 'engine', 'turns', 'outcome', 'directory', 'file')
+}
+
+function row({ started_at, engine, turns, outcome, directory, path }: SessionSummary): string {
+  const started =
+    started_at === null ? '?' : new Date(started_at).toISOString().slice(0, 16).replace('T', ' ')
+  return line(
+    started,
+    engine,
+    turns === null ? '?' : String(turns),
+    outcome,
+    short(directory ?? '?'),
+    short(path),
+  )
+}
+
+function line(
+  started: string,
+  engine: string,
+  turns: string,
+  outcome: string,
+  directory: string,
+  file: string,
+) {
+  const cells = [
+    cell(started, columns.started),
+    cell(engine, columns.engine),
+    turns.padStart(columns.turns),
+    cell(outcome, columns.outcome),
+    cell(directory, columns.directory),
+    // Whole, to be copied.
+    safe(file),
+  ]
+  return `${cells.join('  ')}\n`
+}
+
+function cell(words: string, width: number): string {
+  const shown = fitTo(safe(words), width)
+  return shown + ' '.repeat(Math.max(0, width - widthOf(shown)))
+}
+
+function short(path: string): string {
+  const home = homedir()
+  return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
+}

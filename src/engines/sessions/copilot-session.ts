@@ -1,0 +1,116 @@
+import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
+import { calls } from '../call.ts'
+import { pathOf, sayChange } from './file-change.ts'
+import { turns } from './turns.ts'
+
+type Line = Record<string, unknown>
+
+/**
+ * GitHub Copilot CLI's session files (`session-state/<session>/events.jsonl` in its home): the lines of stdout that last,
+ * with the session at the start and without the result at the end. A shutdown is routine after a failure, too, so the end
+ * of a session that did not fail is unknown.
+ */
+export const copilotSession: Profile = {
+  name: 'copilot',
+  parser: 'copilot_session',
+  cut: { stdout: 'records' },
+  about: 'session file: session-state/*/events.jsonl; 1.0',
+  shape: ({ value }) => isStart(value),
+  open() {
+    const read = sessionReader()
+    /** Only the file begins with the start of the session; stdout has lines of the same types. */
+    let started = false
+    return {
+      read({ value }, say) {
+        started ||= isStart(value)
+        return started && isLine(value) && read(text(value['type']) ?? '', value['data'], say)
+      },
+    }
+  },
+}
+
+function isLine(value: unknown): value is Line & { data: Line } {
+  return (
+    isRecord(value) &&
+    typeof value['type'] === 'string' &&
+    typeof value['id'] === 'string' &&
+    isRecord(value['data'])
+  )
+}
+
+function isStart(value: unknown): boolean {
+  return (
+    isLine(value) &&
+    value['type'] === 'session.start' &&
+    typeof value.data['sessionId'] === 'string' &&
+    typeof value.data['copilotVersion'] === 'string'
+  )
+}
+
+const silent = new Set([
+  ...['system.message', 'session.usage_record', 'session.resume', 'session.shutdown', 'session.info'],
+  ...['assistant.turn_start', 'assistant.turn_end', 'session.model_change', 'session.mode_changed'],
+])
+
+function sessionReader() {
+  const begun = calls()
+  const turn = turns()
+
+  const ended = (data: Line, say: Say): true => {
+    const id = text(data['toolCallId']) ?? ''
+    const known = begun.ended(id)
+    const name = known?.name ?? text(data['toolName']) ?? 'tool'
+    const { shellExecution, result, error } = data
+    const code = isRecord(shellExecution) ? shellExecution['exitCode'] : undefined
+    const output = isRecord(result) ? result['content'] : undefined
+    const call = { id, name, output, exit_code: typeof code === 'number' ? code : undefined }
+    if (data['success'] !== true) {
+      say.failed({ ...call, error: isRecord(error) ? text(error['message']) : text(error) })
+      return true
+    }
+    say.completed(call)
+    sayChange(name, known?.path, undefined, say)
+    return true
+  }
+
+  return (type: string, data: Line, say: Say): boolean => {
+    switch (type) {
+      case 'session.start':
+        say.session(data['sessionId'])
+        if (typeof data['selectedModel'] === 'string')
+          say.status('configured', { model: data['selectedModel'] })
+        return true
+      case 'user.message':
+        return turn.begin(say)
+      case 'assistant.message': {
+        const parent = text(data['parentToolCallId'])
+        if (parent === undefined) turn.goOn(say)
+        const id = text(data['messageId'])
+        const thoughts = text(data['reasoningText'])
+        const words = text(data['content'])
+        if (thoughts) say.reasoning(id, thoughts)
+        if (words) say.message(id, words, { parent })
+        return true
+      }
+      case 'tool.execution_start': {
+        const call = { id: text(data['toolCallId']) ?? '', name: text(data['toolName']) ?? 'tool' }
+        begun.begun(call.id, call.name, { file_path: pathOf(data['arguments']) })
+        say.started({ ...call, input: data['arguments'], parent: text(data['parentToolCallId']) })
+        return true
+      }
+      case 'tool.execution_complete':
+        return ended(data, say)
+      case 'session.error':
+        return turn.fail(text(data['message']) ?? 'the session failed', say)
+      case 'abort':
+        return turn.fail(`aborted: ${text(data['reason']) ?? 'no reason told'}`, say)
+      case 'session.compaction_complete':
+        say.status('compacted')
+        return true
+      default:
+        if (silent.has(type)) return true
+        say.unknownType(type)
+        return false
+    }
+  }
+}

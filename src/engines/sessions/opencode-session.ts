@@ -1,0 +1,92 @@
+import {
+  type EngineFrame,
+  isRecord,
+  type Profile,
+  type Reader,
+  type Say,
+  text,
+} from '../../events/profile.ts'
+import { opencode } from '../opencode.ts'
+import { turns } from './turns.ts'
+
+type Line = Record<string, unknown>
+
+/**
+ * OpenCode's sessions are rows of a database. They are read as lines: `{opencode: 'session', row}`, then one
+ * `{opencode: 'message', id, sessionID, data, parts}` per message. Tools and steps are those of stdout.
+ */
+export const opencodeSession: Profile = {
+  name: 'opencode',
+  parser: 'opencode_session',
+  cut: { stdout: 'records' },
+  about: 'session of opencode.db (with node:sqlite, from Node 22.5); 1.18, 1.14',
+  shape: ({ value }) => isSession(value) || isMessage(value),
+  open(limits) {
+    const inner = opencode.open(limits)
+    const turn = turns()
+    return {
+      read(frame, say) {
+        const { value } = frame
+        if (isSession(value)) {
+          say.session(value.row['id'])
+          return true
+        }
+        if (!isMessage(value)) return false
+        say.session(value['sessionID'])
+        if (value.data['role'] === 'user') return turn.begin(say)
+        if (value.data['role'] === 'assistant') return readAnswer(frame, value, { inner, turn }, say)
+        say.unknownType(`role ${String(value.data['role'])}`)
+        return false
+      },
+    }
+  },
+}
+
+function isSession(value: unknown): value is Line & { row: Line } {
+  return isRecord(value) && value['opencode'] === 'session' && isRecord(value['row'])
+}
+
+function isMessage(value: unknown): value is Line & { data: Line; parts: unknown[] } {
+  if (!isRecord(value) || value['opencode'] !== 'message') return false
+  return typeof value['sessionID'] === 'string' && isRecord(value['data']) && Array.isArray(value['parts'])
+}
+
+/** Parts that stdout has as lines of their own, under other names. */
+const lineTypes: Readonly<Record<string, string>> = {
+  'step-start': 'step_start',
+  'step-finish': 'step_finish',
+  tool: 'tool_use',
+}
+const silent = new Set(['snapshot', 'patch', 'file', 'agent', 'compaction', 'retry', 'subtask'])
+
+function readAnswer(
+  frame: EngineFrame,
+  message: Line & { data: Line; parts: unknown[] },
+  { inner, turn }: { readonly inner: Reader; readonly turn: ReturnType<typeof turns> },
+  say: Say,
+): true {
+  turn.goOn(say)
+  const { error } = message.data
+  for (const part of message.parts) {
+    if (!isRecord(part)) continue
+    const type = text(part['type']) ?? ''
+    const words = text(part['text'])
+    if (Object.hasOwn(lineTypes, type)) {
+      const value = { type: lineTypes[type], sessionID: message['sessionID'], part }
+      inner.read({ ...frame, value }, say)
+    } else if (type === 'text') {
+      // Attempts that were broken off leave empty ones.
+      if (words && part['synthetic'] !== true)
+        say.message(text(part['id']), words, isRecord(error) ? { incomplete: true } : {})
+    } else if (type === 'reasoning') {
+      if (words) say.reasoning(text(part['id']), words)
+    } else if (!silent.has(type)) say.unknownType(`part ${type}`)
+  }
+  if (isRecord(error)) turn.fail(failure(error), say)
+  return true
+}
+
+function failure(error: Line): string {
+  const message = isRecord(error['data']) ? text(error['data']['message']) : undefined
+  return `${text(error['name']) ?? 'error'}: ${message ?? 'no message'}`
+}

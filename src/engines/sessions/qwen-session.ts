@@ -1,0 +1,125 @@
+import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
+import { calls } from '../call.ts'
+import { sayChange } from './file-change.ts'
+import { turns } from './turns.ts'
+
+type Line = Record<string, unknown>
+
+/**
+ * Qwen Code's session files (`projects/<dir>/chats/<session>.jsonl` in its home). Lines like Claude Code's with messages
+ * like Gemini's. They tell no end, and of a failure only that single requests failed: both stay unknown.
+ */
+export const qwenSession: Profile = {
+  name: 'qwen',
+  parser: 'qwen_session',
+  cut: { stdout: 'records' },
+  about: 'session file: projects/*/chats/*.jsonl; 0.24, 0.15, 0.7',
+  shape: ({ value }) => isLine(value) && parts(value) !== undefined,
+  open() {
+    const read = sessionReader()
+    return { read: ({ value }, say) => isLine(value) && read(value, say) }
+  },
+}
+
+function isLine(value: unknown): value is Line {
+  return (
+    isRecord(value) &&
+    typeof value['uuid'] === 'string' &&
+    typeof value['sessionId'] === 'string' &&
+    (typeof value['parentUuid'] === 'string' || value['parentUuid'] === null) &&
+    (value['type'] === 'system' || parts(value) !== undefined)
+  )
+}
+
+function parts(line: Line): readonly unknown[] | undefined {
+  const { message } = line
+  return isRecord(message) && Array.isArray(message['parts']) ? message['parts'] : undefined
+}
+
+/** Records beside the conversation. */
+const silent = new Set([
+  ...['ui_telemetry', 'attribution_snapshot', 'slash_command', 'at_command', 'file_history_snapshot'],
+  ...['custom_title', 'session_title', 'rewind', 'notification'],
+])
+
+const lineFields =
+  'uuid parentUuid sessionId timestamp type subtype provenance cwd version gitBranch model message usageMetadata ' +
+  'toolCallResult systemPayload contextWindowSize'
+
+function sessionReader() {
+  const begun = calls()
+  const turn = turns()
+
+  const assistant = (line: Line, say: Say): true => {
+    const id = text(line['uuid']) ?? ''
+    let blocks = 0
+    const blockId = () => (blocks++ === 0 ? id : `${id}.${blocks - 1}`)
+    for (const part of parts(line) ?? []) {
+      if (!isRecord(part)) continue
+      const { functionCall } = part
+      const words = text(part['text'])
+      if (isRecord(functionCall)) {
+        const call = { id: text(functionCall['id']) ?? '', name: text(functionCall['name']) ?? 'tool' }
+        begun.begun(call.id, call.name, functionCall['args'])
+        say.started({ ...call, input: functionCall['args'] })
+      } else if (words && part['thought'] === true) say.reasoning(blockId(), words)
+      else if (words) say.message(blockId(), words)
+      else if (words === undefined) say.unknownType(`part ${Object.keys(part).join(' ').slice(0, 40)}`)
+    }
+    return true
+  }
+
+  const result = (line: Line, say: Say): true => {
+    const told = isRecord(line['toolCallResult']) ? line['toolCallResult'] : {}
+    const shown = told['resultDisplay']
+    for (const part of parts(line) ?? []) {
+      if (!isRecord(part) || !isRecord(part['functionResponse'])) continue
+      const { id, name, response } = part['functionResponse']
+      const known = begun.ended(text(id) ?? '')
+      const answer = isRecord(response) ? response : {}
+      const error = text(answer['error'])
+      const exit = isRecord(shown) && typeof shown['exitCode'] === 'number' ? shown['exitCode'] : undefined
+      const call = { id: text(id) ?? '', name: known?.name ?? text(name) ?? 'tool', exit_code: exit }
+      if (error !== undefined || (told['status'] !== undefined && told['status'] !== 'success')) {
+        say.failed({ ...call, output: answer['output'], error: error ?? text(shown) })
+        continue
+      }
+      say.completed({ ...call, output: answer['output'] })
+      sayChange(call.name, known?.path, shown, say)
+    }
+    return true
+  }
+
+  const system = (line: Line, say: Say): boolean => {
+    const subtype = text(line['subtype']) ?? ''
+    const payload = isRecord(line['systemPayload']) ? line['systemPayload'] : {}
+    const event = isRecord(payload['uiEvent']) ? payload['uiEvent'] : {}
+    // One per attempt. Whether it was the last one the file does not tell.
+    if (event['event.name'] === 'qwen-code.api_error')
+      say.error(text(event['error_message']) ?? text(event['error']) ?? 'a request failed', 'error')
+    if (subtype === 'chat_compression') say.status('compacted')
+    else if (!silent.has(subtype)) {
+      say.unknownType(`system ${subtype}`)
+      return false
+    }
+    return true
+  }
+
+  return (line: Line, say: Say): boolean => {
+    say.fields(line, lineFields)
+    say.session(line['sessionId'])
+    switch (line['type']) {
+      case 'user':
+        return turn.begin(say)
+      case 'assistant':
+        return assistant(line, say)
+      case 'tool_result':
+        return result(line, say)
+      case 'system':
+        return system(line, say)
+      default:
+        say.unknownType(String(line['type']))
+        return false
+    }
+  }
+}

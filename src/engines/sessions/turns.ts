@@ -1,0 +1,32 @@
+import type { Say } from '../../events/profile.ts'
+
+/**
+ * Where the turns of a session are. In a file that tells failures but not retries, an agent that goes on after a failure
+ * has recovered from it; and one that goes on after its end has not ended.
+ */
+export function turns() {
+  let over = false
+  return {
+    /** A prompt of the user. */
+    begin(say: Say): true {
+      over = false
+      say.begun()
+      say.status('turn_started')
+      return true
+    },
+    /** The agent says or does something. */
+    goOn(say: Say): void {
+      if (over) say.begun()
+      over = false
+    },
+    fail(message: string, say: Say): true {
+      over = true
+      say.error(message, 'fatal')
+      return true
+    },
+    end(signal: string, say: Say): void {
+      over = true
+      say.ended(signal)
+    },
+  }
+}

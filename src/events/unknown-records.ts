@@ -1,0 +1,67 @@
+import { codes } from '../base/fault.ts'
+import { type EngineFrame, isRecord } from './profile.ts'
+
+/** How much of a record's shape is shown. */
+const MAX_KEYS = 10
+const MAX_INNER = 4
+const MAX_KEY = 24
+
+/**
+ * Tells a stream of records that the engine does not know from one that it reads. One document alone may be anything;
+ * several, and nothing that the engine could make of any of them, mean that another program wrote them.
+ */
+export function unknownRecords() {
+  let known = false
+  let count = 0
+  let first: EngineFrame | undefined
+  return {
+    /** The engine told something about the run. */
+    knew() {
+      known = true
+    },
+    /** A frame that the engine was shown, and did not understand. No model or protocol speaks on stderr. */
+    saw(frame: EngineFrame) {
+      const whole = holdsRecord(frame.value)
+      if (known || frame.channel === 'stderr' || !(whole || frame.open)) return
+      count++
+      if (whole) first ??= frame
+    },
+    /** What there is to tell at the end, and where. */
+    found(): { readonly first: EngineFrame; readonly message: string } | undefined {
+      if (known || count < 2 || !first) return undefined
+      const message = `${codes.ENGINE_UNKNOWN} (${count}); the first: ${shapeOf(first.value)}`
+      return { first, message }
+    },
+  }
+}
+
+/** True for an object, and for an array that has one: `[1]` may be a footnote. */
+export function holdsRecord(value: unknown): boolean {
+  return isRecord(value) || (Array.isArray(value) && value.some(isRecord))
+}
+
+/** The keys of a record, and of the records in it, without any value: `{type, item{id, text}}`. */
+function shapeOf(value: unknown): string {
+  if (Array.isArray(value)) return `[${shapeOf(value.find(isRecord))}]`
+  return isRecord(value) ? keysOf(value, MAX_KEYS, (inner) => keysOf(inner, MAX_INNER, () => '')) : ''
+}
+
+type Keyed = Record<string, unknown>
+
+function keysOf(record: Keyed, max: number, inside: (record: Keyed) => string): string {
+  const shown: string[] = []
+  for (const key in record) {
+    if (shown.length === max) {
+      shown.push('…')
+      break
+    }
+    const inner = record[key]
+    shown.push(nameOf(key) + (isRecord(inner) ? inside(inner) : ''))
+  }
+  return `{${shown.join(', ')}}`
+}
+
+/** A key that is no plain name may hold anything, a secret or a control character, too. */
+function nameOf(key: string): string {
+  return key.length <= MAX_KEY && /^[\w.$@/-]+$/.test(key) ? key : '…'
+}

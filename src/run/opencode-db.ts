@@ -1,0 +1,139 @@
+import fs from 'node:fs'
+import { Fault, quote } from '../base/fault.ts'
+
+/** The part of `node:sqlite` that is used; Node has it from 22.5 on. */
+interface Sqlite {
+  readonly DatabaseSync: new (
+    path: string,
+    options: { readonly readOnly: boolean },
+  ) => {
+    exec(sql: string): void
+    prepare(sql: string): {
+      all(...values: unknown[]): unknown[]
+      iterate?(...values: unknown[]): Iterable<unknown>
+    }
+    close(): void
+  }
+}
+
+/** A session of the database. */
+export interface OpenCodeSession {
+  readonly id: string
+  readonly directory: string
+  readonly time_created: number
+  readonly time_updated: number
+}
+
+/** Whether this Node can read the database. */
+export function canReadOpenCode(): boolean {
+  return sqlite() !== undefined
+}
+
+/** True for a file that begins as SQLite databases do. */
+export function isDatabase(path: string): boolean {
+  let fd: number | undefined
+  try {
+    fd = fs.openSync(path, 'r')
+    const start = Buffer.alloc(16)
+    fs.readSync(fd, start, 0, 16, 0)
+    return start.toString('latin1') === 'SQLite format 3\0'
+  } catch {
+    return false
+  } finally {
+    if (fd !== undefined) fs.closeSync(fd)
+  }
+}
+
+/** The newest sessions of a database; those of subagents are parts of others. */
+export function openCodeSessions(path: string, max: number): OpenCodeSession[] {
+  const sql =
+    'SELECT id, directory, time_created, time_updated FROM session WHERE parent_id IS NULL ORDER BY time_updated DESC LIMIT ?'
+  // The cast names the columns that were asked for.
+  return reading(path, (all) => all(sql, max) as OpenCodeSession[])
+}
+
+/** One session of a database, if it is there. */
+export function openCodeSession(path: string, id: string): OpenCodeSession | undefined {
+  const sql = 'SELECT id, directory, time_created, time_updated FROM session WHERE id = ?'
+  return reading(path, (all) => all(sql, id)[0] as OpenCodeSession | undefined)
+}
+
+/**
+ * A session as the lines that `opencode-session` reads: the row of the session, then each message with its parts. The
+ * database is opened for reading only.
+ *
+ * @example
+ * Readable.from(openCodeLines('opencode.db')) // the newest session
+ */
+export function openCodeLines(path: string, session?: string | undefined): string[] {
+  return reading(path, (all) => {
+    const id = session ?? openCodeSessions(path, 1)[0]?.id
+    const [row] = all(
+      'SELECT id, directory, version, title, time_created FROM session WHERE id = ?',
+      id ?? '',
+    )
+    if (!row) throw new Fault('BAD_OPTION', `the database has no session${id ? ` ${quote(id)}` : ''}`)
+    const parts = new Map<string, unknown[]>()
+    for (const { id: partId, message_id, data } of all(
+      'SELECT id, message_id, data FROM part WHERE session_id = ? ORDER BY id',
+      id,
+    ) as { id: string; message_id: string; data: string }[]) {
+      const known = parts.get(message_id) ?? []
+      parts.set(message_id, known)
+      known.push({ id: partId, ...parsed(data) })
+    }
+    const messages = all('SELECT id, data FROM message WHERE session_id = ? ORDER BY id', id) as {
+      id: string
+      data: string
+    }[]
+    return [
+      { opencode: 'session', row },
+      ...messages.map((message) => ({
+        opencode: 'message',
+        id: message.id,
+        sessionID: id,
+        data: parsed(message.data),
+        parts: parts.get(message.id) ?? [],
+      })),
+    ].map((line) => `${JSON.stringify(line)}\n`)
+  })
+}
+
+function sqlite(): Sqlite | undefined {
+  // The types of Node 20 do not know the module.
+  return process.getBuiltinModule('node:sqlite') as Sqlite | undefined
+}
+
+function reading<T>(path: string, read: (all: (sql: string, ...values: unknown[]) => unknown[]) => T): T {
+  const { DatabaseSync } = sqlite() ?? tooOld()
+  let database: InstanceType<typeof DatabaseSync> | undefined
+  try {
+    database = new DatabaseSync(path, { readOnly: true })
+    // Older versions do not know the option.
+    database.exec('PRAGMA query_only = 1')
+    const opened = database
+    return read((sql, ...values) => opened.prepare(sql).all(...values))
+  } catch (cause) {
+    if (Fault.is(cause)) throw cause
+    const why = cause instanceof Error ? quote(cause.message, 120) : 'unknown'
+    throw new Fault('BAD_OPTION', `cannot read the database ${quote(path, 200)}: ${why}`, { cause })
+  } finally {
+    database?.close()
+  }
+}
+
+function tooOld(): never {
+  throw new Fault(
+    'BAD_OPTION',
+    `OpenCode keeps its sessions in SQLite; reading them needs Node 22.5 or newer, and this is ${process.version}`,
+  )
+}
+
+function parsed(json: string): object {
+  try {
+    const value: unknown = JSON.parse(json)
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}

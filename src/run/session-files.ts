@@ -1,0 +1,149 @@
+import fs from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { canReadOpenCode, openCodeSessions } from './opencode-db.ts'
+
+/** The engines that keep session files, and where. */
+const places = {
+  claude: { variable: 'CLAUDE_CONFIG_DIR', root: '.claude', path: ['projects', '*', '*.jsonl'] },
+  codex: { variable: 'CODEX_HOME', root: '.codex', path: ['sessions', '*', '*', '*', 'rollout-*.jsonl'] },
+  gemini: { variable: undefined, root: '.gemini', path: ['tmp', '*', 'chats', 'session-*'] },
+  qwen: { variable: undefined, root: '.qwen', path: ['projects', '*', 'chats', '*.jsonl'] },
+  copilot: { variable: 'COPILOT_HOME', root: '.copilot', path: ['session-state', '*', 'events.jsonl'] },
+  pi: { variable: 'PI_CODING_AGENT_DIR', root: '.pi/agent', path: ['sessions', '*', '*.jsonl'] },
+  cline: { variable: undefined, root: '.cline', path: ['data', 'sessions', '*', '*.messages.json'] },
+} as const satisfies Record<string, Place>
+
+interface Place {
+  /** Names another directory than `root` in the home directory. */
+  readonly variable: string | undefined
+  readonly root: string
+  /** Names of directories, then of files; `*` is for any characters. */
+  readonly path: readonly string[]
+}
+
+export type SessionEngine = keyof typeof places | 'opencode'
+
+/** A session file that was found. */
+export interface SessionFile {
+  readonly engine: SessionEngine
+  readonly path: string
+  /** When it was written last, in milliseconds since 1970. */
+  readonly modified: number
+  readonly size: number
+  /** Which session of the file, if it is a database with many. */
+  readonly session?: string
+}
+
+export interface SessionPlaces {
+  /** The home directory to look in; then the engines' own variables do not count. @default the user's */
+  readonly home?: string | undefined
+  /** Only this engine. @default all */
+  readonly engine?: SessionEngine | undefined
+  /** Directory entries that are looked at per engine; what lies behind them is not found. @default 50000 */
+  readonly maxEntries?: number | undefined
+}
+
+/** The engines whose session files are looked for. */
+export const sessionEngines: readonly SessionEngine[] = [...fileEngines(), 'opencode']
+
+/**
+ * Finds the session files of agents, the newest first. Nothing is opened, links below the engine's directory are not
+ * followed, and what cannot be read is passed over.
+ *
+ * @example
+ * for (const { engine, path } of sessionFiles()) console.log(engine, path)
+ */
+export function sessionFiles(options: SessionPlaces = {}): SessionFile[] {
+  const { home, engine: wanted, maxEntries = 50_000 } = options
+  const found: SessionFile[] = []
+  for (const engine of fileEngines()) {
+    if (wanted !== undefined && engine !== wanted) continue
+    const { variable, root, path } = places[engine]
+    const named = home === undefined && variable !== undefined ? process.env[variable] : undefined
+    let left = maxEntries
+    const walk = (dir: string, depth: number) => {
+      const pattern = path[depth]!
+      const last = depth === path.length - 1
+      if (!pattern.includes('*') && !last) {
+        walk(join(dir, pattern), depth + 1)
+        return
+      }
+      for (const entry of entriesOf(dir)) {
+        if (left-- <= 0) return
+        if (!fits(entry.name, pattern)) continue
+        if (!last && entry.isDirectory()) walk(join(dir, entry.name), depth + 1)
+        else if (last && entry.isFile() && !isPart(engine, entry.name)) add(engine, join(dir, entry.name))
+      }
+    }
+    walk(named || join(home ?? homedir(), root), 0)
+  }
+  if (wanted === undefined || wanted === 'opencode') found.push(...rowsOf(openCodeDatabase(home)))
+  return found.sort((a, b) => b.modified - a.modified)
+
+  function add(engine: SessionEngine, path: string) {
+    const stats = statOf(path)
+    if (stats) found.push({ engine, path, modified: stats.mtimeMs, size: stats.size })
+  }
+}
+
+function fileEngines(): (keyof typeof places)[] {
+  // The keys of a literal.
+  return Object.keys(places) as (keyof typeof places)[]
+}
+
+/** Where OpenCode keeps all its sessions. */
+export function openCodeDatabase(home?: string | undefined): string {
+  const data = home === undefined ? process.env['XDG_DATA_HOME'] : undefined
+  return join(data || join(home ?? homedir(), '.local', 'share'), 'opencode', 'opencode.db')
+}
+
+/** Sessions of a database that are looked at. */
+const MAX_ROWS = 2000
+
+/** The sessions of OpenCode. None without `node:sqlite`; the command tells that. */
+function rowsOf(path: string): SessionFile[] {
+  const stats = statOf(path)
+  if (!stats?.isFile() || !canReadOpenCode()) return []
+  try {
+    return openCodeSessions(path, MAX_ROWS).map(({ id, time_updated }) => ({
+      engine: 'opencode' as const,
+      path,
+      session: id,
+      modified: time_updated,
+      size: stats.size,
+    }))
+  } catch {
+    return []
+  }
+}
+
+/** The newest names first, where names begin with the date: if the limit is reached, the old ones are missing. */
+function entriesOf(dir: string): fs.Dirent[] {
+  try {
+    return fs.readdirSync(dir, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? 1 : -1))
+  } catch {
+    return []
+  }
+}
+
+function statOf(path: string): fs.Stats | undefined {
+  try {
+    return fs.statSync(path)
+  } catch {
+    return undefined
+  }
+}
+
+function fits(name: string, pattern: string): boolean {
+  const at = pattern.indexOf('*')
+  if (at < 0) return name === pattern
+  const start = pattern.slice(0, at)
+  const end = pattern.slice(at + 1)
+  return name.length >= start.length + end.length && name.startsWith(start) && name.endsWith(end)
+}
+
+/** The file of a subagent: its session is another one. */
+function isPart(engine: SessionEngine, name: string): boolean {
+  return engine === 'claude' && name.startsWith('agent-')
+}

@@ -1,0 +1,194 @@
+import fs from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { drive } from '../base/stage.ts'
+import { sessions } from '../engines/sessions/sessions.ts'
+import { judge } from '../events/end.ts'
+import { isEvent, type MessageData } from '../events/event.ts'
+import { eventStage } from '../events/event-stage.ts'
+import { isRecord, text } from '../events/profile.ts'
+import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import { openPlain, readPlain } from '../sinks/plain-file.ts'
+import { openCodeLines, openCodeSession } from './opencode-db.ts'
+import type { SessionFile } from './session-files.ts'
+
+/** What the start of a session file tells. */
+export interface SessionHead {
+  /** The directory the agent worked in. */
+  readonly directory: string | null
+  /** ISO 8601. */
+  readonly started_at: string | null
+}
+
+/** A line of `sluice sessions`. What the file does not tell is null, and an outcome it does not tell `unknown`. */
+export interface SessionSummary extends SessionHead {
+  readonly engine: string
+  readonly session_id: string | null
+  readonly updated_at: string
+  /** Prompts of the user; null if the file is too large to be read whole. */
+  readonly turns: number | null
+  readonly outcome: RunOutcome
+  readonly size: number
+  readonly path: string
+}
+
+/** Bytes of a file that are read for its head, and for its summary. */
+const MAX_HEAD = 512 * 1024
+const MAX_FILE = 32 * 1024 * 1024
+
+/**
+ * Reads a session file for the list: its head, its turns and how its last turn ended.
+ *
+ * @example
+ * sessionFiles().slice(0, 20).map(summarise)
+ */
+export function summarise(file: SessionFile): SessionSummary {
+  const { engine, path, size, modified } = file
+  const updated_at = new Date(modified).toISOString()
+  const head = readHead(file)
+  const bytes = bytesOf(file)
+  if (!bytes)
+    return { engine, ...head, updated_at, turns: null, outcome: 'unknown', session_id: null, size, path }
+  let turns = 0
+  let outcome: RunOutcome = 'unknown'
+  let session_id: string | null = null
+  /** The done marker was in the last turn: one of a turn before says nothing about it. */
+  let done = false
+  for (const event of drive(eventStage(sessions[`${engine}-session`]), [{ channel: 'stdout', bytes }])) {
+    session_id ??= event.correlation.session_id ?? null
+    if (isEvent(event, 'lifecycle.run.status') && event.data.status === 'turn_started') {
+      turns++
+      done = false
+    }
+    if (isEvent(event, 'agent.message.final')) done ||= isDone(event.data)
+    if (isEvent(event, 'lifecycle.completion.state')) {
+      const { data } = judge({ ...event.data.evidence, done_marker: event.data.evidence.done_marker && done })
+      outcome = outcomeOf(data)
+    }
+  }
+  if (outcome === 'unknown' && engine === 'cline') outcome = manifestOf(path).outcome ?? outcome
+  return { engine, session_id, ...head, updated_at, turns, outcome, size, path }
+}
+
+function isDone({ structured_payload: payload, parent_call_id }: MessageData): boolean {
+  return parent_call_id === undefined && isRecord(payload) && payload['__SKILL_DONE__'] === true
+}
+
+/** What the engine reads: the whole file, if it is not too large. */
+function bytesOf({ path, size, session }: SessionFile): Buffer | undefined {
+  if (session === undefined) return size > MAX_FILE ? undefined : startOf(path, MAX_FILE)
+  try {
+    return Buffer.from(openCodeLines(path, session).join(''))
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads the start of a session file. What cannot be read tells nothing. */
+export function readHead(file: SessionFile): SessionHead {
+  const { engine, path } = file
+  if (file.session !== undefined) return rowHead(path, file.session)
+  const lines = recordsIn(startOf(path, MAX_HEAD)?.toString('utf8') ?? '')
+  const found = lines.map(headIn)
+  const beside = engine === 'gemini' ? projectOf(path) : engine === 'cline' ? manifestOf(path) : undefined
+  return {
+    directory: beside?.directory ?? found.find(({ directory }) => directory !== null)?.directory ?? null,
+    started_at: beside?.started_at ?? found.find(({ started_at }) => started_at !== null)?.started_at ?? null,
+  }
+}
+
+/** OpenCode's row of the session. */
+function rowHead(path: string, session: string): SessionHead {
+  try {
+    const found = openCodeSession(path, session)
+    if (!found) return { directory: null, started_at: null }
+    return { directory: found.directory, started_at: new Date(found.time_created).toISOString() }
+  } catch {
+    return { directory: null, started_at: null }
+  }
+}
+
+/** Lines of the start that are looked at. */
+const HEAD_LINES = 40
+
+function recordsIn(start: string): Record<string, unknown>[] {
+  // The document of Gemini 0.20 is one record on many lines.
+  const whole = start.startsWith('{\n') ? parse(start) : undefined
+  if (whole) return [whole]
+  return start
+    .split('\n', HEAD_LINES)
+    .map(parse)
+    .filter((record) => record !== undefined)
+}
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line)
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Where the engines have them: in the line (Claude Code, Qwen, pi, Gemini), its payload (Codex) or its context (Copilot). */
+function headIn(line: Record<string, unknown>): SessionHead {
+  const { payload, data } = line
+  const context = isRecord(data) && isRecord(data['context']) ? data['context'] : {}
+  const inner = isRecord(payload) ? payload : context
+  const time = text(line['startTime']) ?? text(line['timestamp'])
+  return {
+    directory: text(line['cwd']) ?? text(inner['cwd']) ?? null,
+    started_at: time !== undefined && !Number.isNaN(Date.parse(time)) ? time : null,
+  }
+}
+
+/** Gemini keeps the directory beside the chats, from 0.40 on. */
+function projectOf(path: string): Partial<SessionHead> {
+  try {
+    return { directory: readPlain(join(dirname(dirname(path)), '.project_root'), 4096).trim() }
+  } catch {
+    return {}
+  }
+}
+
+/** How Cline's manifest calls an end; it stays `running` if the process was killed. */
+const statuses: Readonly<Record<string, RunOutcome>> = {
+  completed: 'needs_input',
+  failed: 'failed',
+  cancelled: 'cancelled',
+}
+
+/** Cline's manifest, beside the messages. */
+function manifestOf(path: string): Partial<SessionHead> & { readonly outcome?: RunOutcome | undefined } {
+  try {
+    const name = basename(path).slice(0, -'.messages.json'.length)
+    const manifest = parse(readPlain(join(dirname(path), `${name}.json`), MAX_HEAD)) ?? {}
+    const status = text(manifest['status']) ?? ''
+    return {
+      directory: text(manifest['cwd']) ?? null,
+      started_at: text(manifest['started_at']) ?? null,
+      outcome: Object.hasOwn(statuses, status) ? statuses[status] : undefined,
+    }
+  } catch {
+    return {}
+  }
+}
+
+/** The first bytes of a file; nothing if it cannot be read. */
+function startOf(path: string, max: number): Buffer | undefined {
+  let fd: number | undefined
+  try {
+    fd = openPlain(path)
+    const bytes = Buffer.allocUnsafe(Math.min(max, fs.fstatSync(fd).size))
+    let size = 0
+    while (size < bytes.length) {
+      const read = fs.readSync(fd, bytes, size, bytes.length - size, size)
+      if (read === 0) break
+      size += read
+    }
+    return bytes.subarray(0, size)
+  } catch {
+    return undefined
+  } finally {
+    if (fd !== undefined) fs.closeSync(fd)
+  }
+}

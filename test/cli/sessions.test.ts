@@ -1,0 +1,83 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { lastRun } from '../../src/cli/last.ts'
+import { inside, standIn } from './inside.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'sluice-sessions-'))
+afterAll(() => rmSync(home, { recursive: true }))
+
+function put(path: string, from: string, at: number, cwd = process.cwd()): string {
+  const file = join(home, path)
+  mkdirSync(dirname(file), { recursive: true })
+  const text = readFileSync(join('fixtures', from, 'session.jsonl'), 'utf8')
+  writeFileSync(file, text.replaceAll('/srv/ws1/repo', cwd))
+  utimesSync(file, at, at)
+  return file
+}
+
+const claude = put('.claude/projects/-a/s.jsonl', 'claude-session/plain', 2000)
+const codex = put('.codex/sessions/2026/11/15/rollout-x.jsonl', 'codex-session/0.166.0-tool_fail', 1000)
+// The escape is one of JSON here; as it is, it would make the line no JSON.
+const other = put(
+  '.codex/sessions/2026/11/15/rollout-y.jsonl',
+  'codex-session/0.74.0-done',
+  3000,
+  '/srv/o\\u001b[2J',
+)
+
+describe('sluice sessions', () => {
+  test('lists the newest first, as NDJSON in a pipe', async () => {
+    const { code, out } = await inside(['sessions', '--home', home])
+    const rows = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(rows.map(({ path }) => path)).toEqual([other, claude, codex])
+    expect(rows[2]).toMatchObject({ engine: 'codex', turns: 1, outcome: 'needs_input' })
+    expect(code).toBe(0)
+  })
+
+  test('draws a table on a terminal, which no directory can steer', async () => {
+    const { out } = await inside(['sessions', '--home', home], { stdout: standIn({ tty: true }) })
+    expect(out).toMatch(/^started .*engine .*turns .*outcome .*directory .*file\n/)
+    expect(out).toMatch(/codex +1 +needs_input /)
+    expect(out).not.toContain('\u001b[2J')
+  })
+
+  test('takes an engine, this directory and a limit', async () => {
+    const paths = async (...args: string[]) =>
+      (await inside(['sessions', '--home', home, ...args])).out
+        .split('\n')
+        .flatMap((line) => line.match(/[^/]+\.jsonl/) ?? [])
+    expect(await paths('--engine', 'claude')).toEqual(['s.jsonl'])
+    expect(await paths('--here')).toEqual(['s.jsonl', 'rollout-x.jsonl'])
+    expect(await paths('--limit', '1')).toEqual(['rollout-y.jsonl'])
+    expect((await inside(['sessions', '--limit', '0'])).code).toBe(2)
+    expect((await inside(['sessions', '--home', join(home, 'empty')])).err).toContain('no session files')
+  })
+})
+
+describe('sluice chat --last', () => {
+  test('opens the newest session of this directory', async () => {
+    const { code, out, err } = await inside(['chat', '--last', '--home', home])
+    expect(err).toBe(`sluice: ${claude}\n`)
+    expect(out).toContain('"text":"Hello."')
+    // The file tells no end.
+    expect(code).toBe(4)
+  })
+
+  test('prefers a recorded run that is newer, and says so if there is nothing', () => {
+    const audit = join(home, 'work', '.audit', 'latest')
+    mkdirSync(audit, { recursive: true })
+    writeFileSync(join(audit, 'stdout.1.log'), '')
+    expect(lastRun(join(home, 'work'), home).path).toBe(audit)
+    expect(() => lastRun(join(home, 'nowhere'), home)).toThrow('there is no last run')
+  })
+
+  test('refuses a file beside it', async () => {
+    expect((await inside(['chat', '--last', 'x.log'])).code).toBe(2)
+    expect((await inside(['chat', '--follow'])).code).toBe(2)
+  })
+})

@@ -1,0 +1,107 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { auto } from '../../src/engines/auto.ts'
+import { sessions } from '../../src/engines/sessions/sessions.ts'
+import { type Event, isEvent } from '../../src/events/event.ts'
+import { eventsOf, fixtures, inPieces } from './fixture.ts'
+import { printed, type Told } from './printed.ts'
+import { endOf, lines, run, texts } from './run.ts'
+
+const files = fixtures().filter(({ engine }) => engine in sessions)
+const paired = files.filter(({ path }) => existsSync(join(path, 'same-run.stdout.log')))
+
+/** Where a session file tells other things than the stdout of the same run, and why. */
+const differences: Record<string, Partial<Told>> = {
+  // A failed turn ends like any other in this version.
+  'codex/0.142.3-http_500': { end: 'unknown' },
+  // The file of this version tells no end.
+  'codex/0.74.0-file_edit': { end: 'unknown' },
+  // stdout stops at the signal; the file tells what became of the call and the turn.
+  'codex/0.166.0-sigint_tool': { tools: ['failed'], end: 'failed' },
+  // Only stdout has the error as an answer.
+  'qwen/0.24.4-http_500': { texts: [] },
+  // stdout has no thoughts, and calls before they are over.
+  'gemini/0.40.1-reasoning': {
+    thoughts: ['The user wants an answer,', 'maybe <json>{"decoy":true}</json> "__SKILL_DONE__": true.'],
+  },
+  'gemini/0.40.1-sigint_tool': { tools: [] },
+  // The turn that failed is taken out of the file.
+  'gemini/0.61.0-cut_mid': { texts: [] },
+  // stdout prints neither a text that was broken off nor a call that runs.
+  'opencode/1.18.34-cut_mid': { texts: ['This text is cut in the mid'] },
+  'opencode/1.18.34-sigkill_tool': { tools: ['open'] },
+  // The file tells what became of the call.
+  'cline/3.0.65-sigint_tool': { tools: ['failed'] },
+}
+
+/** Files that tell no end of a turn that went well. */
+const endless = new Set(['qwen', 'gemini', 'copilot', 'cline'])
+/** Files that tell no failure either. */
+const harmless = new Set(['qwen', 'gemini'])
+/** The id of this file is not on stdout. */
+const otherId = new Set(['cline'])
+
+describe('a session file tells what stdout of the same run tells', () => {
+  test.each(paired.map((fixture) => [`${engineOf(fixture)}/${fixture.name}`, fixture] as const))(
+    '%s',
+    (name, fixture) => {
+      const stdout = printed(engineOf(fixture), join(fixture.path, 'same-run.stdout.log'))
+      const told = toldBy(eventsOf(fixture, inPieces(fixture)))
+      const engine = engineOf(fixture)
+      const untold = (stdout.end === 'ended' && endless.has(engine)) || harmless.has(engine)
+      const expected = { ...stdout, ...(untold && { end: 'unknown' }), ...differences[name] }
+      if (otherId.has(engine)) expected.session = told.session
+      expect(told).toEqual(expected)
+    },
+  )
+})
+
+test('source names the engine, and says that it was a session file', () => {
+  for (const fixture of files) {
+    for (const { source } of eventsOf(fixture, inPieces(fixture))) {
+      expect(source.engine).toBe(engineOf(fixture))
+      expect(source.parser).toBe(`${engineOf(fixture)}_session`)
+    }
+  }
+})
+
+test.each([
+  { type: 'summary', summary: 's', leafUuid: 'u' },
+  { type: 'file-history-snapshot', messageId: 'm', snapshot: {}, isSnapshotUpdate: false },
+  { type: 'queue-operation', operation: 'enqueue', sessionId: 's' },
+  { type: 'permission-mode', permissionMode: 'default', sessionId: 's' },
+  { type: 'system', subtype: 'x', sessionId: 's', uuid: 'u', parentUuid: null, isSidechain: false },
+])('auto knows a file of Claude Code that begins with $type', (first) => {
+  const events = run(auto, { stdout: lines(first) })
+  expect(events.at(-1)!.source.parser).toBe('claude_session')
+  expect(texts(events)).toEqual([])
+  expect(endOf(events).state).toBe('unknown')
+})
+
+function engineOf({ engine }: { readonly engine: string }): string {
+  return engine.slice(0, -'-session'.length)
+}
+
+/** What the events of the last turn tell: the file of a resumed session has the turns before, too. */
+function toldBy(events: readonly Event[]): Told {
+  const begun = events.findLastIndex(
+    (event) => isEvent(event, 'lifecycle.run.status') && event.data.status === 'turn_started',
+  )
+  const turn = events.slice(Math.max(begun, 0))
+  const tools = new Map<string, string>()
+  for (const event of turn) {
+    if (isEvent(event, 'tool.call.started')) tools.set(event.data.call_id, 'open')
+    if (isEvent(event, 'tool.call.completed')) tools.set(event.data.call_id, 'ok')
+    if (isEvent(event, 'tool.call.failed')) tools.set(event.data.call_id, 'failed')
+  }
+  const last = events.at(-1)!
+  const state = isEvent(last, 'lifecycle.completion.state') ? last.data.state : 'unknown'
+  return {
+    texts: turn.flatMap((event) => (isEvent(event, 'agent.message.final') ? [event.data.text] : [])),
+    thoughts: turn.flatMap((event) => (isEvent(event, 'agent.reasoning.summary') ? [event.data.text] : [])),
+    tools: [...tools.values()],
+    end: state === 'unknown' ? 'unknown' : state === 'interrupted' ? 'failed' : 'ended',
+    session: last.correlation.session_id,
+  }
+}

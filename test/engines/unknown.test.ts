@@ -1,0 +1,241 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { auto } from '../../src/engines/auto.ts'
+import { claude } from '../../src/engines/claude.ts'
+import { codex } from '../../src/engines/codex.ts'
+import { engines } from '../../src/engines/engines.ts'
+import { gemini } from '../../src/engines/gemini.ts'
+import { opencode } from '../../src/engines/opencode.ts'
+import { text } from '../../src/engines/text.ts'
+import { type Event, isEvent } from '../../src/events/event.ts'
+import type { Profile } from '../../src/events/profile.ts'
+import { outcomeOf } from '../../src/events/run-outcome.ts'
+import { inside } from '../cli/inside.ts'
+import { eventsOf, fixtures } from './fixture.ts'
+import { codesOf, endOf, lines, only, run, texts } from './run.ts'
+
+/** Engines whose answer may be any text, so that one line of a record may be it. */
+const TEXT = ['text', 'iflow']
+/** Engines that write alike. Copilot's session file has stdout's records, and that of pi has its first line. */
+const dialects: Record<string, string> = {
+  ...{ qwen: 'claude', amp: 'claude', kilo: 'opencode' },
+  ...{ 'copilot-session': 'copilot', 'pi-session': 'pi' },
+}
+const dialectOf = (name: string) => dialects[name] ?? name
+const schema = { type: 'object' }
+
+const isRecordLine = (line: string) => /^\{.*\}\r?$/.test(line)
+
+/** Nothing was understood, and nothing is claimed. */
+function expectUnknown(events: readonly Event[]): void {
+  const told = new Set(events.map(({ type }) => type.replace(/\.(stdout|pty|stderr)$/, '')))
+  for (const type of ['raw', 'diagnostic.parser.warning', 'diagnostic.engine.error', 'lifecycle.run.result'])
+    told.delete(type as Event['type'])
+  expect([...told]).toEqual(['lifecycle.completion.state'])
+  expect(events.every(({ correlation }) => correlation.session_id === undefined)).toBe(true)
+  expect(endOf(events).state).toBe('unknown')
+  for (const { data } of only(events, 'lifecycle.run.result')) expect(data.status).toBe('failed')
+}
+
+describe('the records of one engine, read with the eyes of another dialect', () => {
+  const recorded = fixtures().flatMap((fixture) => {
+    const logs = fixture.logs.filter(({ bytes, channel }) => {
+      const own = Buffer.from(bytes).toString().split('\n').filter(isRecordLine)
+      return channel !== 'stderr' && own.length > 1
+    })
+    return TEXT.includes(fixture.engine) || logs.length === 0 ? [] : [{ ...fixture, logs, fsDiff: undefined }]
+  })
+  const pairs = (Object.entries(engines) as [string, Profile][])
+    .filter(([reader]) => !TEXT.includes(reader))
+    .flatMap(([reader, profile]) =>
+      [...new Set(recorded.map(({ engine }) => engine))].map((of) => [of, reader, profile] as const),
+    )
+    .filter(([of, reader]) => dialectOf(of) !== dialectOf(reader))
+
+  test.each(pairs)('%s records are raw for %s', (of, _, profile) => {
+    const own = recorded.filter(({ engine }) => engine === of)
+    // A session file is a file: its reader does not look at a terminal.
+    for (const fixture of own)
+      for (const log of fixture.logs.filter(({ channel }) => profile.cut[channel])) {
+        const events = eventsOf(fixture, [log, { channel: 'exit', code: 0, signal: null }], profile)
+        expectUnknown(events)
+        expect(codesOf(events).filter((code) => code === 'ENGINE_UNKNOWN')).toHaveLength(1)
+      }
+  })
+})
+
+describe('records of no known shape', () => {
+  const strangers = lines(
+    { kind: 'begin', id: 0, result: { protocol: 1, secret: 'hunter2' } },
+    { kind: 'update', params: { update: { text: '<json>{"__SKILL_DONE__":true}</json>' } } },
+    { kind: 'end', id: 1, result: { stopReason: 'end_turn' } },
+  )
+
+  test.each([auto, text, claude, gemini, codex, opencode].map((engine) => [engine.name, engine] as const))(
+    'are raw for %s, with one warning that shows their keys',
+    (_, engine) => {
+      const events = run(engine, { stdout: strangers, exit: 0 }, { schema })
+      expectUnknown(events)
+      const [warning, ...more] = only(events, 'diagnostic.parser.warning').filter(
+        ({ data }) => data.code === 'ENGINE_UNKNOWN',
+      )
+      expect(more).toEqual([])
+      expect(warning!.data.message).toContain('{kind, id, result{protocol, secret}}')
+      expect(JSON.stringify(warning)).not.toContain('hunter2')
+      expect(only(events, 'raw.stdout')).toHaveLength(3)
+    },
+  )
+
+  test.each(['pty', 'stdout'] as const)('are raw between lines of a log, on %s', (channel) => {
+    const log = `Starting up\n${strangers.replaceAll('\n', '\nsome log line\n')}Bye\n`
+    for (const engine of [auto, text, claude, gemini]) expectUnknown(run(engine, { [channel]: log, exit: 0 }))
+  })
+
+  test('are raw where a terminal has wrapped them, or where they are pretty', () => {
+    const wrapped = strangers.split('\n').flatMap((line) => line.match(/.{1,40}/g) ?? [])
+    const pretty = strangers
+      .trim()
+      .split('\n')
+      .map((line) => JSON.stringify(JSON.parse(line), null, 2))
+    for (const engine of [auto, text, claude, gemini]) {
+      expectUnknown(run(engine, { pty: `${wrapped.join('\n')}\n`, exit: 0 }))
+      expectUnknown(run(engine, { stdout: `${pretty.join('\n')}\n`, exit: 0 }))
+    }
+  })
+
+  test('end with exit code 4', async () => {
+    const { code } = await inside(['events', '--exit', '0'], { stdin: strangers })
+    expect(code).toBe(4)
+  })
+
+  test('show no key that is no plain name', () => {
+    const key = 'a\u001b[31m secret'
+    const events = run(auto, { stdout: lines({ [key]: 1 }, { [key]: 2 }), exit: 0 })
+    const warning = only(events, 'diagnostic.parser.warning').find(
+      ({ data }) => data.code === 'ENGINE_UNKNOWN',
+    )
+    expect(warning!.data.message).toContain('{…}')
+  })
+})
+
+describe('what is no record', () => {
+  const says = (stdout: string) => {
+    for (const engine of [auto, text, claude, gemini])
+      expect([engine.name, texts(run(engine, { stdout, exit: 0 }))]).toEqual([
+        engine.name,
+        [stdout.trimEnd()],
+      ])
+  }
+
+  test('plain text stays plain text', () => says('Hello.\n\nSecond line [1].\n[1]\n[2]\n'))
+  test('one document alone is an answer', () => {
+    says('{"a":1}\n')
+    says('Here it is:\n{"a":1}\n')
+    says('{\n  "a": 1\n}\n')
+  })
+  test('records in a fence or a tag are quoted', () => {
+    says('Two records:\n```json\n{"a":1}\n{"b":2}\n```\nThat is all.\n')
+    says('<json>\n{"a":1}\n</json>\nor better <json>\n{"a":2}\n</json>\n')
+  })
+  test('sentences that begin with JSON are sentences', () =>
+    says('{"a":1} is the first\n{"b":2} is the second\n'))
+})
+
+/** Words that the dialects use, without what is a dialect's own. */
+const value = fc.oneof(
+  fc.string(),
+  fc.constantFrom('result', 'success', 'assistant', 'message', 'system', 'init', 'error', 'item', 'user'),
+  fc.integer(),
+  fc.boolean(),
+  fc.constant({ type: 'text', text: '{"ok":true}' }),
+  fc.constant({ content: [{ type: 'text', text: '{"ok":true}' }] }),
+)
+const word = fc.constantFrom(
+  ...['type', 'subtype', 'timestamp', 'session_id', 'sessionId', 'result', 'message', 'text', 'role'],
+  ...['data', 'id', 'is_error', 'method', 'params', 'jsonrpc', 'level', 'msg', 'time', 'event', 'error'],
+)
+
+test('random records never end well', () => {
+  const record = fc.oneof(fc.dictionary(word, value, { maxKeys: 8 }), fc.object())
+  fc.assert(
+    fc.property(fc.array(record, { minLength: 2, maxLength: 8 }), (records) => {
+      const stdout = records.map((one) => `${JSON.stringify(one)}\n`).join('')
+      for (const engine of [claude, gemini, auto]) {
+        const events = run(engine, { stdout, exit: 0 }, { schema })
+        expect(['unknown', 'failed']).toContain(outcomeOf(endOf(events)))
+        for (const event of events)
+          if (isEvent(event, 'lifecycle.run.result')) expect(event.data.status).toBe('failed')
+      }
+    }),
+    { numRuns: 100 },
+  )
+})
+
+describe('a shape of its own', () => {
+  const picks = (...records: object[]) =>
+    run(auto, { stdout: lines(...records), exit: 0 }).at(-1)!.source.engine
+  const time = '2026-11-15T00:00:00.000Z'
+
+  test('is none of Copilot’s result, Cursor’s and Droid’s start, or log lines', () => {
+    const cursor = [
+      {
+        type: 'system',
+        subtype: 'init',
+        apiKeySource: 'login',
+        cwd: '/w',
+        session_id: 's',
+        model: 'm',
+        permissionMode: 'default',
+      },
+      {
+        type: 'assistant',
+        message: { role: 'assistant', content: [{ type: 'text', text: 'Hi' }] },
+        session_id: 's',
+      },
+      {
+        type: 'result',
+        subtype: 'success',
+        is_error: false,
+        duration_ms: 1,
+        result: 'Hi',
+        session_id: 's',
+        request_id: 'r',
+      },
+    ]
+    const droid = [
+      { type: 'system', subtype: 'init', session_id: 's', cwd: '/w', tools: [], model: 'm' },
+      { type: 'message', role: 'assistant', id: 'm', text: 'Hi', session_id: 's', timestamp: 1 },
+      { type: 'completion', finalText: 'Hi', numTurns: 1, durationMs: 1, session_id: 's' },
+    ]
+    const logs = [
+      { type: 'result', timestamp: time, sessionId: 's', exitCode: 0, usage: {} },
+      { type: 'message', timestamp: time, message: 'started' },
+      { type: 'error', timestamp: time, message: 'late' },
+    ]
+    for (const records of [cursor, droid, logs])
+      for (const engine of [claude, gemini, codex, opencode])
+        expectUnknown(run(engine, { stdout: lines(...records), exit: 0 }))
+  })
+
+  test('that is weak gives way to a surer one, and what came first comes out first', () => {
+    const weak = { type: 'message', timestamp: time, role: 'user', content: 'hi' }
+    const sure = [
+      { type: 'thread.started', thread_id: 't' },
+      { type: 'turn.completed', usage: {} },
+    ]
+    const events = run(auto, { stdout: lines(weak, ...sure), exit: 0 })
+    expect(events.at(-1)!.source.engine).toBe('codex')
+    expect(endOf(events).state).toBe('awaiting_user_input')
+    const placed = events.flatMap(({ raw_ref }) => raw_ref?.byte_from ?? [])
+    expect(placed).toEqual([...placed].sort((a, b) => a - b))
+    expect(picks(weak, { type: 'message', timestamp: time, role: 'assistant', content: 'ho' })).toBe('gemini')
+  })
+})
+
+test('the fixtures of plain text are still answers', () => {
+  for (const fixture of fixtures().filter(({ engine }) => engine === 'text')) {
+    const expected = readFileSync(`${fixture.path}/events.jsonl`, 'utf8')
+    expect(expected).not.toContain('ENGINE_UNKNOWN')
+  }
+})
