@@ -73,10 +73,13 @@ export type {
   Picker,
   Profile,
   Reader,
+  RunFacts,
   Say,
   Speaker,
+  StatusFacts,
 } from './events/profile.ts'
 export { type OutcomeEvidence, outcomeOf, outcomeWords, type RunOutcome } from './events/run-outcome.ts'
+export { type Tokens, tokensOf } from './events/tokens.ts'
 export type { BytesChunk, Channel, Chunk, ExitChunk } from './frames/chunk.ts'
 export type { Frame, FrameKind } from './frames/frame.ts'
 export { type FrameOptions, frameStage, frames } from './frames/frames.ts'

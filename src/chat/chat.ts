@@ -13,14 +13,22 @@ import type {
   ReasoningData,
   ResultData,
   ToolData,
+  UserData,
 } from '../events/event.ts'
+import { tokenCounter } from '../events/tokens.ts'
 
 /** How the conversation stands at the end of an attempt; `result` if a schema was given. */
 export type ChatEnd = CompletionData & { readonly result?: ResultData }
 
 /** Every chat type and what its `data` holds. */
 export interface ChatData {
-  'conversation.started': { readonly session_id: string }
+  'conversation.started': {
+    readonly session_id: string
+    readonly model?: string
+    readonly cwd?: string
+    readonly engine_version?: string
+  }
+  'user.message': UserData
   'assistant.message.delta': MessageData
   'assistant.message.final': MessageData
   'assistant.reasoning': ReasoningData
@@ -90,12 +98,9 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
     let result: ResultData | undefined
     /** The attempt in which a turn was said to wait for the user. */
     let waiting: number | undefined
+    let spent = tokenCounter()
 
     const write = <T extends ChatType>(event: Event, type: T, data: ChatData[T]) => {
-      if (event.attempt_number !== attempt) {
-        attempt = event.attempt_number
-        localSeq = 0
-      }
       const record = {
         protocol_version: 'fcmp/1.0' as const,
         run_id: event.run_id,
@@ -140,12 +145,19 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
 
     return {
       write(event) {
+        if (event.attempt_number !== attempt) {
+          attempt = event.attempt_number
+          localSeq = 0
+          spent = tokenCounter()
+        }
         const session = event.correlation.session_id
         if (!started && session !== undefined) {
           started = true
-          write(event, 'conversation.started', { session_id: session })
+          write(event, 'conversation.started', { session_id: session, ...factsOf(event) })
         }
         switch (event.type) {
+          case 'user.message':
+            return write(event, event.type, event.data)
           case 'agent.message.delta':
             return write(event, 'assistant.message.delta', event.data)
           case 'agent.message.final':
@@ -175,10 +187,13 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
           case 'lifecycle.completion.state':
             return finish(event, event.data)
           case 'lifecycle.run.status': {
-            const { status, evidence } = event.data
+            const { status, evidence, tokens } = event.data
+            if (tokens) spent.add(tokens)
             if (status !== 'awaiting_user_input' || !evidence) return
             waiting = event.attempt_number
-            return write(event, 'user.input.required', { state: status, reason_code: 'END_SIGNAL', evidence })
+            const sum = spent.sum()
+            const end = { state: status, reason_code: 'END_SIGNAL', evidence } as const
+            return write(event, 'user.input.required', sum ? { ...end, tokens: sum } : end)
           }
           default: {
             event satisfies never
@@ -187,5 +202,16 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
       },
       end: () => next.end(),
     }
+  }
+}
+
+/** What the first record of a session tells about the run. */
+function factsOf(event: Event): Omit<ChatData['conversation.started'], 'session_id'> {
+  if (event.type !== 'lifecycle.run.status') return {}
+  const { model, cwd, engine_version } = event.data
+  return {
+    ...(model !== undefined && { model }),
+    ...(cwd !== undefined && { cwd }),
+    ...(engine_version !== undefined && { engine_version }),
   }
 }

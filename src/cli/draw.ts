@@ -93,6 +93,8 @@ export function drawing({ color, width }: DrawOptions): Drawing {
     switch (record.type) {
       case 'conversation.started':
         return closed() + line(paint(36, '●'), `${record.engine} ${record.data.session_id}`, dim)
+      case 'user.message':
+        return closed() + line(paint(35, '>'), record.data.text, dim)
       case 'assistant.message.delta':
         return delta(record.data)
       case 'assistant.message.final':

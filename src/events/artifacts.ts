@@ -23,6 +23,9 @@ interface ArtifactOptions {
 /** Claims that are remembered, and refusals that are told one by one. */
 const MAX_CLAIMS = 65_536
 const MAX_TOLD = 100
+/** Characters of one diff, and of all that are held. */
+const MAX_DIFF = 65_536
+const MAX_DIFFS = 4_194_304
 
 /**
  * Merges what the engine claims to have changed with what the file system shows, each path once. Where
@@ -30,7 +33,8 @@ const MAX_TOLD = 100
  */
 export function artifacts(options: ArtifactOptions) {
   const { writer, dir, inside } = options
-  const claims = new Map<string, { change: Change; range: Range | undefined }>()
+  const claims = new Map<string, { change: Change; range: Range | undefined; diff: string | undefined }>()
+  let held = 0
   let told = 0
 
   const tell = (code: 'ARTIFACT_REJECTED' | 'ARTIFACT_MISSING', message: string) => {
@@ -49,9 +53,10 @@ export function artifacts(options: ArtifactOptions) {
     return undefined
   }
 
-  const emit = (change: Change, path: string, range: Range | undefined) => {
+  const emit = (change: Change, path: string) => {
+    const { range, diff } = claims.get(path) ?? {}
     writer.about(range, true)
-    writer.write(`artifact.${change}`, { path }, 0.95)
+    writer.write(`artifact.${change}`, diff === undefined ? { path } : { path, diff }, 0.95)
   }
 
   /** The comparison of the directory, if there is one that can be used; without it the engine's word stands. */
@@ -70,19 +75,22 @@ export function artifacts(options: ArtifactOptions) {
   }
 
   return {
-    claim(change: Change, path: string) {
+    claim(change: Change, path: string, diff?: string) {
       const accepted = accept(path)
       if (accepted === undefined || claims.size >= MAX_CLAIMS) return
-      const before = claims.get(accepted)?.change
+      const before = claims.get(accepted)
       // A file that was made and then changed in one run was made.
-      const merged = before === 'created' && change === 'modified' ? 'created' : change
-      claims.set(accepted, { change: merged, range: writer.place() })
+      const merged = before?.change === 'created' && change === 'modified' ? 'created' : change
+      held -= before?.diff?.length ?? 0
+      const shown = diff?.slice(0, Math.min(MAX_DIFF, MAX_DIFFS - held)) || undefined
+      held += shown?.length ?? 0
+      claims.set(accepted, { change: merged, range: writer.place(), diff: shown })
     },
     end() {
       writer.about(undefined)
       const diff = compared()
       if (!diff) {
-        for (const [path, { change, range }] of claims) emit(change, path, range)
+        for (const [path, { change }] of claims) emit(change, path)
         writer.about(undefined)
         return
       }
@@ -92,7 +100,7 @@ export function artifacts(options: ArtifactOptions) {
           const accepted = accept(String(path))
           if (accepted === undefined || seen.has(accepted)) continue
           seen.add(accepted)
-          emit(change, accepted, claims.get(accepted)?.range)
+          emit(change, accepted)
           writer.about(undefined)
         }
       }

@@ -1,13 +1,14 @@
 import { type Code, clip, codes } from '../base/fault.ts'
 import { Drafts } from './drafts.ts'
-import type { Severity, ToolData } from './event.ts'
+import type { EventData, Severity, ToolData } from './event.ts'
 import { gatherEvidence } from './evidence.ts'
 import { memory } from './memory.ts'
 import { OpenMessages } from './open-messages.ts'
 import type { Found } from './payload.ts'
 import { AT_END, isAfter, type Moment, PerSource, type Position } from './position.ts'
-import { type Call, type EngineFrame, isRecord, type Say, type Speaker } from './profile.ts'
+import { type Call, type EngineFrame, isRecord, type Say, type Speaker, type StatusFacts } from './profile.ts'
 import type { tally } from './tally.ts'
+import { tokenCounter } from './tokens.ts'
 import { unknownRecords } from './unknown-records.ts'
 import type { Range, Writer } from './write.ts'
 
@@ -23,7 +24,7 @@ interface SpeechOptions {
   readonly maxFrame: number
   /** Finds the payloads of a message. `when` it was said, if it is one of the run's own and complete: the last of them is its result. */
   readonly payloads: (text: string, when: Moment | undefined, enveloped: boolean) => Found
-  readonly artifact: (change: 'created' | 'modified' | 'deleted', path: string) => void
+  readonly artifact: Say['artifact']
 }
 
 /** Turns what an engine says into events, and gathers the evidence for the end. */
@@ -58,6 +59,7 @@ export function speech(options: SpeechOptions) {
   const drafts = new Drafts(maxFrame)
   /** Calls that were started. */
   const calls = memory<true>(() => 0)
+  const tokens = tokenCounter()
 
   const now = (): Moment => ({ at: here, nth: ++said })
 
@@ -187,13 +189,19 @@ export function speech(options: SpeechOptions) {
     write(type, toolData(of), confidence)
   }
 
+  const status = (name: string, { tokens: own, tokensSoFar, ...more }: StatusFacts) => {
+    const counts = own ? tokens.add(own) : tokensSoFar && tokens.soFar(tokensSoFar)
+    write('lifecycle.run.status', told({ status: name, ...more, tokens: counts }), confidence)
+  }
+
   const say: Say = {
-    session(id) {
+    session(id, facts = {}) {
       if (typeof id !== 'string' || id === '') return
-      if (writer.session(id)) write('lifecycle.run.status', { status: 'started' }, confidence)
+      if (writer.session(id)) status('started', facts)
     },
-    status(status, more = {}) {
-      write('lifecycle.run.status', { status, ...more }, confidence)
+    status: (name, more = {}) => status(name, more),
+    user(text) {
+      write('user.message', { text }, confidence)
     },
     delta(id, text, more = {}) {
       write(
@@ -346,6 +354,7 @@ export function speech(options: SpeechOptions) {
     // Where no record was understood, it is not known either whether the last one was cut.
     evidence: () => (stranger ? { ...evidence.said(), truncated: false } : evidence.said()),
     sawTruncation: evidence.truncated,
+    tokens: tokens.sum,
   }
 }
 
@@ -356,8 +365,18 @@ function toolData(of: Call): ToolData {
   if (of.output !== undefined) data.output = of.output
   if (of.exit_code !== undefined) data.exit_code = of.exit_code
   if (of.error !== undefined) data.error = of.error
+  if (of.duration_ms !== undefined) data.duration_ms = of.duration_ms
   if (of.parent !== undefined) data.parent_call_id = of.parent
   return data
+}
+
+type StatusData = EventData['lifecycle.run.status']
+
+/** What was told: keys without a value are left out. */
+function told(facts: { [K in keyof StatusData]: StatusData[K] | undefined }): StatusData {
+  for (const key in facts)
+    if (facts[key as keyof StatusData] === undefined) delete facts[key as keyof StatusData]
+  return facts as StatusData
 }
 
 const knownSets = new Map<string, ReadonlySet<string>>()

@@ -80,7 +80,7 @@ export function eventStage(
       doneMarker,
       maxFrame,
       payloads: payload.find,
-      artifact: (change, path) => files.claim(change, path),
+      artifact: (change, path, diff) => files.claim(change, path, diff),
     })
     const { dir, fsDiff } = options
     const files = artifacts({
@@ -195,7 +195,8 @@ export function eventStage(
         const result = payload.result(whole)
         if (result) write.write('lifecycle.run.result', result, 0.95)
         if (conflict) floor.warn('COMPLETION_CONFLICT', conflict)
-        write.write('lifecycle.completion.state', data, 0.95)
+        const tokens = floor.tokens()
+        write.write('lifecycle.completion.state', tokens ? { ...data, tokens } : data, 0.95)
         next.end()
       },
     }

@@ -1,6 +1,7 @@
 import type { Code } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
 import type { RepairLevel } from '../values/outcome.ts'
+import type { Tokens } from './tokens.ts'
 
 /** How bad a diagnostic is. Only `fatal` counts as a failure of the run. */
 export type Severity = 'info' | 'warning' | 'error' | 'fatal'
@@ -32,11 +33,16 @@ export interface Evidence {
 
 interface StatusData {
   readonly status: string
-  /** Token counts as the engine gives them; cumulative in some engines: replace, never sum. */
+  /** Token counts as the engine gives them; cumulative in some engines: never sum them, sum `tokens`. */
   readonly usage?: unknown
+  /** The tokens of this step or turn alone: those of all records together are those of the run. */
+  readonly tokens?: Tokens
   readonly stats?: unknown
   readonly reason?: string
+  /** With `started`, or where the engine tells it later. */
   readonly model?: string
+  readonly cwd?: string
+  readonly engine_version?: string
   /** With `awaiting_user_input`, the end of a turn that wants an answer: what is known so far. */
   readonly evidence?: Evidence
 }
@@ -45,6 +51,8 @@ export interface CompletionData {
   readonly state: EndState
   readonly reason_code: EndReason
   readonly evidence: Evidence
+  /** Of the whole run, as far as the engine told them. */
+  readonly tokens?: Tokens
 }
 
 export interface ResultData {
@@ -68,6 +76,11 @@ export interface MessageData {
   readonly parent_call_id?: string
 }
 
+/** What the user, or a program in the user's place, told the agent. Never searched for payloads or the done marker. */
+export interface UserData {
+  readonly text: string
+}
+
 export interface ReasoningData {
   readonly message_id: string
   readonly text: string
@@ -80,12 +93,16 @@ export interface ToolData {
   readonly output?: unknown
   readonly exit_code?: number
   readonly error?: string
+  /** As the engine measured it. */
+  readonly duration_ms?: number
   readonly parent_call_id?: string
 }
 
 export interface ArtifactData {
   /** Relative to the run directory, with `/`. */
   readonly path: string
+  /** What the engine says was changed, as a unified diff; the last change, and the first part of a long one. */
+  readonly diff?: string
 }
 
 export interface DiagnosticData {
@@ -115,6 +132,7 @@ export interface EventData {
   'lifecycle.run.status': StatusData
   'lifecycle.completion.state': CompletionData
   'lifecycle.run.result': ResultData
+  'user.message': UserData
   'agent.message.delta': MessageData
   'agent.message.final': MessageData
   'agent.reasoning.summary': ReasoningData

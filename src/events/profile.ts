@@ -2,6 +2,7 @@ import type { Code } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
 import type { Severity } from './event.ts'
+import type { Tokens } from './tokens.ts'
 
 /**
  * How the lines of a channel are put together before the engine reads them.
@@ -53,7 +54,29 @@ export interface Call {
   readonly output?: unknown
   readonly exit_code?: number | undefined
   readonly error?: string | undefined
+  /** How long it took, if the engine says so. */
+  readonly duration_ms?: number | undefined
   readonly parent?: string | undefined
+}
+
+/** What an engine may tell about the run as a whole. */
+export interface RunFacts {
+  readonly model?: string | undefined
+  /** The directory that the agent works in. */
+  readonly cwd?: string | undefined
+  readonly engine_version?: string | undefined
+}
+
+/** What a step of the run may tell. */
+export interface StatusFacts extends RunFacts {
+  /** Token counts as the engine gives them. */
+  readonly usage?: unknown
+  /** The tokens of this step or turn alone; `tokensOf` makes them. */
+  readonly tokens?: Tokens | undefined
+  /** The tokens so far, where the engine keeps a sum. */
+  readonly tokensSoFar?: Tokens | undefined
+  readonly stats?: unknown
+  readonly reason?: string | undefined
 }
 
 /**
@@ -65,10 +88,12 @@ export interface Call {
  * say.message(item.id, item.text)
  */
 export interface Say {
-  /** The session this run belongs to. The first one starts the conversation. */
-  session(id: unknown): void
+  /** The session this run belongs to. The first one starts the conversation; `facts` are told with it. */
+  session(id: unknown, facts?: RunFacts): void
   /** A step of the run: `turn_started`, `turn_completed`, `step_start`, … */
-  status(status: string, more?: { usage?: unknown; stats?: unknown; reason?: string; model?: string }): void
+  status(status: string, more?: StatusFacts): void
+  /** What the user told the agent: the prompt, or a later turn. Each one once. */
+  user(text: string): void
   /** A piece of assistant text; the pieces of one id are one message. */
   delta(id: string, text: string, more?: Speaker): void
   /**
@@ -85,8 +110,8 @@ export interface Say {
   /** A call ended; one that was never said to begin is started first. */
   completed(call: Call): void
   failed(call: Call): void
-  /** The engine claims to have changed a file. */
-  artifact(change: 'created' | 'modified' | 'deleted', path: string): void
+  /** The engine claims to have changed a file; `diff` is a unified diff, where the engine has one. */
+  artifact(change: 'created' | 'modified' | 'deleted', path: string, diff?: string): void
   /** The engine reports a problem. `fatal` is the error flag: the run failed. `retryable` where the engine tells it. */
   error(message: string, severity?: Severity, more?: { readonly retryable?: boolean | undefined }): void
   /** The parser has something to tell about this frame. */

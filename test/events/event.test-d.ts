@@ -19,7 +19,12 @@ test('a chat record narrows on its type', () => {
   if (record.type === 'assistant.tool_call')
     expectTypeOf(record.data.phase).toEqualTypeOf<'started' | 'completed' | 'failed'>()
   if (record.type === 'artifact.created') expectTypeOf(record.data.path).toBeString()
-  expectTypeOf<ChatOf<'conversation.started'>['data']>().toEqualTypeOf<{ readonly session_id: string }>()
+  expectTypeOf<ChatOf<'conversation.started'>['data']>().toEqualTypeOf<{
+    readonly session_id: string
+    readonly model?: string
+    readonly cwd?: string
+    readonly engine_version?: string
+  }>()
 })
 
 test('a switch on the type of a record narrows its data', () => {

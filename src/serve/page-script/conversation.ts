@@ -117,8 +117,11 @@ function take(event) {
       counts.set(data.code, known)
       return
     }
+    case 'user.message':
+      add(event, 'prompt', make('div', { class: 'asked' }, data.text))
+      return
     case 'lifecycle.run.status': {
-      const spent = data.usage && typeof data.usage === 'object' ? usage(data.usage) : ''
+      const spent = data.tokens ? usage(data.tokens) : ''
       add(event, 'status', make('div', { class: 'step' }, data.status.replaceAll('_', ' ') + (data.model ? ' · ' + data.model : '') + (data.reason ? ' · ' + data.reason : '') + spent))
       return
     }

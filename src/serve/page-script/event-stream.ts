@@ -6,7 +6,7 @@ let source = null
 let lastId = null
 
 const types = [
-  'lifecycle.run.status', 'lifecycle.completion.state', 'lifecycle.run.result', 'agent.message.delta', 'agent.message.final',
+  'lifecycle.run.status', 'lifecycle.completion.state', 'lifecycle.run.result', 'user.message', 'agent.message.delta', 'agent.message.final',
   'agent.reasoning.summary', 'tool.call.started', 'tool.call.completed', 'tool.call.failed', 'artifact.created', 'artifact.modified',
   'artifact.deleted', 'diagnostic.parser.warning', 'diagnostic.engine.error', 'raw.stdout', 'raw.stderr', 'raw.pty', 'message',
 ]

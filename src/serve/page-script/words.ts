@@ -21,7 +21,7 @@ const outcomeLine = (outcome) => outcome + ': ' + outcomeWords[outcome]
 
 function usage(numbers) {
   const count = (key) => (typeof numbers[key] === 'number' ? numbers[key].toLocaleString() : null)
-  const parts = [['input_tokens', 'in'], ['cached_input_tokens', 'cached'], ['output_tokens', 'out']].map(([key, word]) => (count(key) ? count(key) + ' ' + word : '')).filter(Boolean)
+  const parts = [['input', 'in'], ['cached', 'cached'], ['output', 'out'], ['reasoning', 'thought']].map(([key, word]) => (count(key) ? count(key) + ' ' + word : '')).filter(Boolean)
   return parts.length ? ' · tokens: ' + parts.join(', ') : ''
 }
 
