@@ -1,10 +1,10 @@
 import { Fault } from '../base/fault.ts'
+import { type Bytes, digest } from '../base/platform.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Channel, Chunk, ExitChunk } from '../frames/chunk.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { artifacts, type FsDiff } from './artifacts.ts'
 import { cutter } from './cut.ts'
-import { digest } from './digest.ts'
 import { judge } from './end.ts'
 import { speech } from './engine-events.ts'
 import type { Event } from './event.ts'
@@ -144,7 +144,7 @@ export function eventStage(
 
     const open = (channel: Channel) => {
       const cut = cutter({ channel, cut: () => (engine ?? profile).cut, maxFrame }, once.admit)
-      const seen = (bytes: Buffer) => !cut.holding() && once.hasTwin(bytes)
+      const seen = (bytes: Bytes) => !cut.holding() && once.hasTwin(bytes)
       const split = lines(channel, maxFrame, cut.line, channel === 'pty' ? seen : undefined)
       const made = {
         write: split.write,

@@ -1,4 +1,5 @@
 import { Fault } from '../base/fault.ts'
+import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
 import type { Outcome } from './outcome.ts'
@@ -50,7 +51,7 @@ export function tryParse<S extends Schema | undefined = undefined>(
       `expected a text to parse, but got ${text === null ? 'null' : `a ${typeof text}`}`,
     )
   }
-  const chunk: Chunk = { channel: 'stdout', bytes: Buffer.from(text) }
+  const chunk: Chunk = { channel: 'stdout', bytes: Bytes.from(text) }
   const [outcome] = drive(valueStage({ ...options, pick }), [chunk])
   // A value stage always has something to say, if only that there was nothing.
   return outcome!

@@ -1,3 +1,4 @@
+import { Bytes } from '../base/platform.ts'
 import type { Comment } from './outcome.ts'
 
 /** Keeps the first bytes of an input, in case no payload is found and it has to be shown as a comment. */
@@ -7,7 +8,7 @@ export interface UnmatchedText {
   drop(): void
   comment(): Comment
   /** What was kept. */
-  bytes(): Buffer
+  bytes(): Bytes
   /** How many bytes were added, kept or not. */
   size(): number
 }
@@ -18,7 +19,7 @@ export interface UnmatchedText {
  */
 export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedText {
   const max = Math.max(maxComment, keep)
-  let kept: Buffer | undefined = Buffer.alloc(0)
+  let kept: Bytes | undefined = Bytes.alloc(0)
   let length = 0
   let size = 0
   return {
@@ -27,7 +28,7 @@ export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedT
       if (!kept || length >= max) return
       const take = Math.min(bytes.length, max - length)
       if (length + take > kept.length) {
-        const grown = Buffer.allocUnsafe(Math.min(max, Math.max(2 * kept.length, length + take, 1024)))
+        const grown = Bytes.allocUnsafe(Math.min(max, Math.max(2 * kept.length, length + take, 1024)))
         kept.copy(grown, 0, 0, length)
         kept = grown
       }
@@ -44,7 +45,7 @@ export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedT
       return { text: kept?.toString('utf8', 0, to) ?? '', truncated, from: 0, to }
     },
     bytes() {
-      return kept?.subarray(0, length) ?? Buffer.alloc(0)
+      return kept?.subarray(0, length) ?? Bytes.alloc(0)
     },
     size() {
       return size
@@ -53,7 +54,7 @@ export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedT
 }
 
 /** Where the bytes may be cut at or before `end` without cutting a character. */
-function characterStart(bytes: Buffer, end: number): number {
+function characterStart(bytes: Bytes, end: number): number {
   let start = end
   while (start > 0 && start > end - 4 && (bytes[start - 1]! & 0xc0) === 0x80) start--
   // The lead byte says how many belong to it; a whole character at the end stays.
