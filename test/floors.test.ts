@@ -12,6 +12,7 @@ const floors = [
   'events',
   'engines',
   'chat',
+  'streams',
   'sinks',
   'ask',
   'run',

@@ -46,3 +46,21 @@ export function drive<In, Out>(stage: Stage<In, Out>, inputs: Iterable<In>): Out
   sink.end()
   return outputs
 }
+
+/** How what is written at the door becomes what the stage takes, one bounded portion at a time. */
+export interface Intake<In> {
+  /** Makes one input of what was written; throws a Fault for what cannot be one. */
+  take(written: unknown): In
+  /** In how many units the input can be portioned (bytes, say). */
+  size(input: In): number
+  /** The units `[from, to)` of the input. */
+  portion(input: In, from: number, to: number): In
+  /** What `take` kept back, when nothing follows any more. */
+  rest?(): In | undefined
+}
+
+/** Every value is passed on whole. */
+export function wholeIntake<In>(): Intake<In> {
+  // The cast is the door: an untyped Node stream hands over what the caller promised to write.
+  return { take: (written) => written as In, size: () => 1, portion: (input) => input }
+}

@@ -1,5 +1,4 @@
 import { codes } from '../base/fault.ts'
-import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
 import type {
   ArtifactData,
@@ -75,17 +74,6 @@ export interface ChatOptions {
   readonly after?: number | undefined
   /** The conversation was started in an attempt before. @default false */
   readonly started?: boolean | undefined
-}
-
-/**
- * Folds events into a conversation. Every turn that waits for the user says so when it ends (`user.input.required`).
- * Every other end of an attempt is one record at its end; a run whose last turn waits adds none.
- *
- * @example
- * await pipeline(tap(child), events(opencode), chat(), sse(), response)
- */
-export function chat(options: ChatOptions & { readonly signal?: AbortSignal | undefined } = {}): Flow<Chat> {
-  return flow(chatStage(options), { signal: options.signal })
 }
 
 /** The floor of `chat()`. */

@@ -1,7 +1,6 @@
 import { Fault } from '../base/fault.ts'
-import { type Flow, flow } from '../base/flow.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import { type Channel, type Chunk, chunkIntake } from './chunk.ts'
+import type { Channel, Chunk } from './chunk.ts'
 import type { Frame } from './frame.ts'
 import type { FrameOptions, OpenerRules, ScanOptions } from './frame-options.ts'
 import { prose } from './openers.ts'
@@ -13,21 +12,6 @@ export type { FrameOptions, OpenerRules } from './frame-options.ts'
 /** Bytes that are read again may hold a million small frames: a flow takes them in turns of so many. */
 export const TURN = 256
 export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
-
-/**
- * Cuts bytes into frames: `<json>` blocks, fenced blocks, NDJSON lines, bare objects, and the text between them.
- * The frames of a channel tile it, whatever the chunks and whatever the bytes.
- *
- * @example
- * for await (const frame of child.stdout.pipe(frames({ lines: true }))) {
- *   if (frame.kind === 'line') console.log(frame.from, frame.text)
- * }
- */
-export function frames(
-  options: FrameOptions & { readonly signal?: AbortSignal | undefined } = {},
-): Flow<Frame> {
-  return flow(frameStage({ ...options, turn: TURN }), { signal: options.signal, intake: chunkIntake })
-}
 
 /** The stage behind `frames()`. Each channel has a scanner of its own; exit chunks are passed over. */
 export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chunk, Frame> {

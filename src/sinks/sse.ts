@@ -1,8 +1,8 @@
 import { Fault, quote } from '../base/fault.ts'
-import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Chat } from '../chat/chat.ts'
 import type { Event } from '../events/event.ts'
+import { type Flow, flow } from '../streams/flow.ts'
 
 export interface SseOptions {
   /** Milliseconds of silence after which a comment is sent, so that proxies keep the line; 0 for never. @default 15000 */

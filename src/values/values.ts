@@ -1,5 +1,4 @@
 import { Fault, quote } from '../base/fault.ts'
-import { type Flow, flow } from '../base/flow.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { type Channel, type Chunk, chunkIntake } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
@@ -81,25 +80,6 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
   readonly protoKeys?: ProtoKeys | undefined
   /** Aborting it destroys the flow with an AbortError. */
   readonly signal?: AbortSignal | undefined
-}
-
-/**
- * Finds the payloads in the output of an agent, while it streams, and hands out one outcome for each: the
- * value, parsed, repaired if need be and passed by the schema, or the reason why not. An input without any
- * gives one outcome, NO_MATCH with the start of the input as a comment, or EMPTY.
- *
- * Of a stream of Chunks it reads one channel: stdout or PTY, whichever speaks first. stderr is not the agent's word.
- *
- * @example
- * for await (const outcome of child.stdout.pipe(values({ tag: 'json', pick: 'last', schema: Report }))) {
- *   if (outcome.ok) console.log(outcome.value)
- *   else console.warn(outcome.fault.code)
- * }
- */
-export function values<S extends Schema | undefined = undefined>(
-  options: ValuesOptions<S> = {},
-): Flow<Outcome<Value<S>>> {
-  return flow(valueStage(options, TURN), { signal: options.signal, intake: chunkIntake })
 }
 
 /** The stage behind `values()`, without streams. */

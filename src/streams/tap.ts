@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process'
 import { addAbortSignal, finished, Readable } from 'node:stream'
 import { Fault } from '../base/fault.ts'
-import type { Channel, Chunk, ExitChunk } from './chunk.ts'
-import { encoder } from './encode.ts'
+import type { Channel, Chunk, ExitChunk } from '../frames/chunk.ts'
+import { encoder } from '../frames/encode.ts'
 
 /** How a process ended: its code, or code and signal; `stopped` says who stopped it, if that was on request. */
 export type Exit =

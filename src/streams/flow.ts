@@ -1,5 +1,5 @@
 import { addAbortSignal, finished, type Readable, Transform, type TransformCallback } from 'node:stream'
-import type { Sink, Stage } from './stage.ts'
+import { type Intake, type Sink, type Stage, wholeIntake } from '../base/stage.ts'
 
 /**
  * A stage with Node-stream doors: `for await`, `pipe` and `pipeline` all work and are typed.
@@ -8,18 +8,6 @@ import type { Sink, Stage } from './stage.ts'
  * for await (const frame of child.stdout.pipe(frames())) console.log(frame.kind)
  */
 export type Flow<Out> = AsyncIterable<Out> & Transform
-
-/** How what is written at the door becomes what the stage takes, one bounded portion at a time. */
-export interface Intake<In> {
-  /** Makes one input of what was written; throws a Fault for what cannot be one. */
-  take(written: unknown): In
-  /** In how many units the input can be portioned (bytes, say). */
-  size(input: In): number
-  /** The units `[from, to)` of the input. */
-  portion(input: In, from: number, to: number): In
-  /** What `take` kept back, when nothing follows any more. */
-  rest?(): In | undefined
-}
 
 export interface FlowOptions<In> {
   /** Aborting it destroys the flow with an AbortError. */
@@ -43,11 +31,6 @@ export function flow<In, Out>(stage: Stage<In, Out>, options: FlowOptions<In> = 
   const made = new StageTransform(stage, options.intake?.() ?? wholeIntake<In>())
   if (options.signal) addAbortSignal(options.signal, made)
   return made
-}
-
-function wholeIntake<In>(): Intake<In> {
-  // The cast is the door: an untyped Node stream hands over what the caller promised to write.
-  return { take: (written) => written as In, size: () => 1, portion: (input) => input }
 }
 
 /** As many items may wait for the reader before the flow stops feeding its stage. */
