@@ -89,7 +89,7 @@ function openRun(): Reader {
         return true
       case 'message':
         say.fields(line, `${common} role text`)
-        if (line['role'] === 'user') say.user(text(line['text']) ?? '')
+        if (line['role'] === 'user' && typeof line['text'] === 'string') say.user(line['text'])
         if (line['role'] !== 'assistant') return true
         answered = true
         say.message(text(line['id']), text(line['text']) ?? '')

@@ -1,7 +1,7 @@
 import { type Tokens, tokensOf } from '../events/tokens.ts'
 
 /** Counts as an engine tells them. Some count cached tokens as part of the input, and reasoning as part of the output; some do not. */
-export interface TokenParts {
+interface TokenParts {
   readonly input?: unknown
   readonly output?: unknown
   readonly cacheRead?: unknown
