@@ -89,9 +89,10 @@ function openRun(): Reader {
         return true
       case 'message':
         say.fields(line, `${common} role text`)
+        if (typeof line['text'] !== 'string') return false
         if (line['role'] !== 'assistant') return true
         answered = true
-        say.message(text(line['id']), text(line['text']) ?? '')
+        say.message(text(line['id']), line['text'])
         return true
       case 'tool_call':
         say.fields(line, `${common} toolCallId toolId toolName parameters`)
