@@ -23,12 +23,16 @@ export const acp: Profile = {
   parser: 'acp_jsonrpc',
   cut: { stdout: 'records', pty: 'records' },
   about: 'Agent Client Protocol 1 on stdio; gemini, qwen, opencode, kilo, copilot, nanocoder, codex-acp',
-  shape: ({ value }) => isRpc(value) && (isAnswer(record(value['result'])) || isSessions(value)),
+  shape: ({ value }) => isOwn(value),
   open,
 }
 
 function isRpc(value: unknown): value is Rpc {
   return isRecord(value) && value['jsonrpc'] === '2.0'
+}
+
+function isOwn(value: unknown): boolean {
+  return isRpc(value) && (isAnswer(record(value['result'])) || isSessions(value))
 }
 
 /** MCP initializes, too, but its versions are dates. */
@@ -76,6 +80,8 @@ function open(limits: Limits): Reader {
   /** Sessions that were made or loaded in this run. Another one that begins with the user's words is being loaded: an old conversation comes again. */
   const made = memory<true>(() => 0)
   let loading: string | undefined
+  /** A record that only this protocol has was seen: MCP and LSP are JSON-RPC, too. */
+  let known = false
 
   const readUpdate = (session: string, update: Rpc, frame: EngineFrame, say: Say): boolean | 'kept' => {
     const kind = text(update['sessionUpdate']) ?? ''
@@ -179,7 +185,8 @@ function open(limits: Limits): Reader {
       const { sessionId, update } = record(params)
       const kind = method === 'session/update' ? record(update)['sessionUpdate'] : undefined
       if (kind !== chunks.gathering()) chunks.endGathered(say, frame)
-      if (!isRpc(value)) return false
+      known ||= isOwn(value)
+      if (!known || !isRpc(value)) return false
       say.fields(value, 'jsonrpc id method params result error')
       if (isSessions(value)) {
         say.fields(record(params), 'sessionId update toolCall options _meta')

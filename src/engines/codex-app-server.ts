@@ -114,7 +114,7 @@ export function serverReader() {
         return true
       case 'error':
         // Only the end of the turn is fatal.
-        say.error(errorText(params['error']), params['willRetry'] === true ? 'warning' : 'error')
+        readError(params, say)
         return true
       case 'configWarning':
       case 'deprecationNotice':
@@ -164,6 +164,11 @@ export function serverReader() {
     }
     return notification(method, params, say)
   }
+}
+
+function readError({ error, willRetry }: Item, say: Say): void {
+  const retryable = typeof willRetry === 'boolean' ? willRetry : undefined
+  say.error(errorText(error), willRetry === true ? 'warning' : 'error', { retryable })
 }
 
 const common = 'id type startedAtMs completedAtMs durationMs'

@@ -25,8 +25,7 @@ export const codex: Profile = {
     return {
       read({ value }, say) {
         if (!isRecord(value)) return false
-        if ('id' in value && isRecord(value['msg']))
-          return readOld(value['msg'], text(value['id']) ?? '', say)
+        if (isOldLine(value)) return readOld(value.msg, value.id, say)
         served ||= isServerShape(value)
         if (isServerLine(value)) return (served || isRefusal(value)) && readServer(value, say)
         if (isConfig(value)) {
@@ -42,12 +41,28 @@ export const codex: Profile = {
   },
 }
 
+/** Other programs have turns and items, too: what is asked for here is in every line of Codex. */
 function isLine(value: Item): boolean {
-  const type = text(value['type']) ?? ''
-  return (
-    /^(thread|turn|item)\.[a-z]+$/.test(type.slice(0, 40)) ||
-    (type === 'session.created' && 'session_id' in value)
-  )
+  switch (value['type']) {
+    case 'thread.started':
+      return typeof value['thread_id'] === 'string'
+    case 'session.created':
+      return typeof value['session_id'] === 'string'
+    case 'turn.started':
+      return Object.keys(value).length === 1
+    case 'turn.completed':
+      return isRecord(value['usage'])
+    case 'turn.failed':
+      return isRecord(value['error'])
+    case 'item.started':
+    case 'item.updated':
+    case 'item.completed':
+      return (
+        isRecord(value['item']) && typeof (value['item']['type'] ?? value['item']['item_type']) === 'string'
+      )
+    default:
+      return false
+  }
 }
 
 /** Other engines have a `type: "error"` with more in it. */
@@ -55,7 +70,7 @@ function isError(value: Item): boolean {
   return value['type'] === 'error' && typeof value['message'] === 'string' && Object.keys(value).length === 2
 }
 
-function isOldLine(value: Item): boolean {
+function isOldLine(value: Item): value is Item & { id: string; msg: Item } {
   return typeof value['id'] === 'string' && isRecord(value['msg']) && typeof value['msg']['type'] === 'string'
 }
 

@@ -46,8 +46,10 @@ function isResult(value: unknown): value is Line & { exitCode: number } {
   return (
     isRecord(value) &&
     value['type'] === 'result' &&
+    typeof value['timestamp'] === 'string' &&
     typeof value['sessionId'] === 'string' &&
-    typeof value['exitCode'] === 'number'
+    typeof value['exitCode'] === 'number' &&
+    isRecord(value['usage'])
   )
 }
 

@@ -40,6 +40,11 @@ function isCursor(value: unknown): boolean {
   }
 }
 
+/** A line of Claude Code, whose frame Cursor has borrowed. */
+function isClaude(line: Line): boolean {
+  return 'uuid' in line || 'parent_tool_use_id' in line
+}
+
 function openRun({ maxFrame }: Limits): Reader {
   let own = false
   let thoughts = ''
@@ -131,7 +136,7 @@ function openRun({ maxFrame }: Limits): Reader {
 
   return {
     read({ value }, say) {
-      if (!isRecord(value) || !(own || isCursor(value))) return false
+      if (!isRecord(value) || !(isCursor(value) || (own && !isClaude(value)))) return false
       own = true
       say.confidence(CONFIDENCE)
       say.session(value['session_id'], { model: text(value['model']), cwd: text(value['cwd']) })

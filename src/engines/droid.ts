@@ -89,10 +89,11 @@ function openRun(): Reader {
         return true
       case 'message':
         say.fields(line, `${common} role text`)
-        if (line['role'] === 'user' && typeof line['text'] === 'string') say.user(line['text'])
+        if (typeof line['text'] !== 'string') return false
+        if (line['role'] === 'user') say.user(line['text'])
         if (line['role'] !== 'assistant') return true
         answered = true
-        say.message(text(line['id']), text(line['text']) ?? '')
+        say.message(text(line['id']), line['text'])
         return true
       case 'tool_call':
         say.fields(line, `${common} toolCallId toolId toolName parameters`)

@@ -128,9 +128,14 @@ export const gemini: Profile = {
 /** The document of json mode: an answer, or an error. Up to 0.20 it names no session, but its stats. */
 function isDocument(value: unknown): value is Line {
   if (!isRecord(value) || 'type' in value) return false
-  if (typeof value['session_id'] === 'string') return 'response' in value || isRecord(value['error'])
-  return typeof value['response'] === 'string' && isRecord(value['stats'])
+  const { session_id, response, error, stats } = value
+  if (typeof session_id !== 'string') return typeof response === 'string' && isRecord(stats)
+  // A log of some API has sessions and responses, too, but with more about each.
+  const own = isRecord(stats) || Object.keys(value).every((key) => documentKey.has(key))
+  return own && ('response' in value || isRecord(error))
 }
+
+const documentKey = new Set([...documentKeys, 'error'])
 
 /** True for a document that only Gemini can have written. */
 function isOwnDocument(value: unknown): boolean {

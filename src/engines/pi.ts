@@ -22,7 +22,7 @@ function isOwn(line: Line): boolean {
   switch (line['type']) {
     case 'message_start':
     case 'message_end':
-      return isRecord(line['message']) && typeof line['message']['role'] === 'string'
+      return isMessage(line['message'])
     case 'message_update':
       return isRecord(line['assistantMessageEvent'])
     case 'tool_execution_start':
@@ -34,8 +34,18 @@ function isOwn(line: Line): boolean {
   }
 }
 
+/** The events of Anthropic's API have such names, too, but their messages have no time. */
+function isMessage(value: unknown): boolean {
+  return isRecord(value) && typeof value['role'] === 'string' && typeof value['timestamp'] === 'number'
+}
+
 function isSession(line: Line): boolean {
-  return typeof line['version'] === 'number' && typeof line['id'] === 'string' && 'cwd' in line
+  return (
+    line['type'] === 'session' &&
+    typeof line['version'] === 'number' &&
+    typeof line['id'] === 'string' &&
+    'cwd' in line
+  )
 }
 
 function reader(): Reader {
@@ -46,6 +56,8 @@ function reader(): Reader {
   let stop: string | undefined
   let failure: string | undefined
   let lastModel: string | undefined
+  /** A record that only pi writes was seen: many programs start agents and turns. */
+  let known = false
 
   const fail = (say: Say, severity: 'warning' | 'fatal'): void => {
     if (failure !== undefined) say.error(failure, severity)
@@ -185,7 +197,11 @@ function reader(): Reader {
   }
 
   return {
-    read: ({ value }, say) => isRecord(value) && typeof value['type'] === 'string' && read(value, say),
+    read({ value }, say) {
+      if (!isRecord(value) || typeof value['type'] !== 'string') return false
+      known ||= isSession(value) || isOwn(value)
+      return known && read(value, say)
+    },
     end: (say) => fail(say, 'fatal'),
   }
 }

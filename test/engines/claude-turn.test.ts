@@ -20,7 +20,12 @@ describe('a message', () => {
     const events = read(says('Hello'), line('assistant', { message: { content: [{ type: 'text' }] } }))
     expect(texts(events)).toEqual(['Hello', ''])
     expect(ids(events)).toEqual(['m', 'u'])
-    const nameless = { type: 'assistant', session_id: 's-1', message: { content: 'x' } }
+    const nameless = {
+      type: 'assistant',
+      session_id: 's-1',
+      parent_tool_use_id: null,
+      message: { content: 'x' },
+    }
     expect(ids(read(says('Hello'), nameless))).toEqual(['m', 'message'])
   })
 

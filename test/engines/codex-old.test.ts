@@ -117,7 +117,7 @@ test('whatever is missing is left empty', () => {
   const events = run(codex, {
     stdout: lines(
       { workdir: '/w', provider: 'p' },
-      { id: 1, msg: { type: 'agent_message' } },
+      { id: '', msg: { type: 'agent_message' } },
       msg('agent_reasoning'),
       msg('token_count', { info: null }),
     ),

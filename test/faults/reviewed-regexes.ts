@@ -43,7 +43,11 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'cli/width.ts /^[\\p{Mn}\\p{Me}\\p{Cf}]/u': { why: 'one grapheme' },
   'cli/width.ts /^\\p{Emoji_Presentation}/u': { why: 'one grapheme' },
   'cli/width.ts /^\\p{RI}\\p{RI}/u': { why: 'one grapheme' },
-  'engines/codex.ts /^(thread|turn|item)\\.[a-z]+$/': { why: 'anchored, every character is read once' },
+  'engines/bare-records.ts /^(?:data: ?|\\u001e|\\d{4}-\\d\\d-\\d\\d[T ][\\d:.,+Z-]{8,40} (?:\\S{1,100} )?|[\\w.]{1,64}[-_]\\d{1,3} {1,64}\\| |\\[pod\\/[^\\]\\s]{1,200}\\] |[A-Z][a-z]{2} [ \\d]\\d [\\d:]{8} \\S{1,64} [^\\s:]{1,80}: )[{[]/':
+    {
+      why: 'anchored, with bounded runs, in a text of at most 330 characters',
+      max: 330,
+    },
   'engines/codex.ts /^Reconnecting/': { why: 'anchored, every character is read once' },
   'engines/gemini-log.ts /^(?:Error when talking to Gemini API|Error generating content|An unexpected critical error occurred:|\\[API Error)/':
     { why: 'anchored, the first 500 characters of a line or fewer', max: 500 },
