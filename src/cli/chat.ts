@@ -5,11 +5,12 @@ import type { Event } from '../events/event.ts'
 import { isDatabase } from '../run/opencode-db.ts'
 import { replay } from '../run/replay.ts'
 import { safe } from './draw.ts'
+import { namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
 import { type LastRun, lastRun } from './last.ts'
 import { printer } from './print.ts'
 import { readingOptions } from './reading.ts'
-import { addRunInput, profileNamed, type RunFlags, readerLeft, runEvents } from './run-input.ts'
+import { addRunInput, type RunFlags, readerLeft, runEvents } from './run-input.ts'
 import { show } from './show.ts'
 
 interface ChatFlags extends RunFlags {
@@ -68,7 +69,7 @@ async function followed(file: string | undefined, flags: ChatFlags): Promise<Asy
     throw new Fault('BAD_OPTION', '--follow is for a file; stdin is followed anyway')
   if (isDatabase(path))
     throw new Fault('BAD_OPTION', '--follow cannot follow a database; read it again instead')
-  const engine = flags.engine === undefined ? undefined : profileNamed(flags.engine)
+  const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
   return replay(path, { ...(await readingOptions(flags)), engine, run_id: flags.runId, follow: true })
 }
 

@@ -206,12 +206,22 @@ export interface Picker {
   readonly fallback: Profile
 }
 
-/** A JSON object: the shape nearly every check starts with. */
+/**
+ * A JSON object: the shape nearly every check starts with.
+ *
+ * @example
+ * if (!isRecord(frame.value)) return false
+ */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The string, or undefined for anything else. */
+/**
+ * The string, or undefined for anything else.
+ *
+ * @example
+ * say.message(text(record['id']), text(record['text']) ?? '')
+ */
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }

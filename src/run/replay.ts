@@ -5,7 +5,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Event } from '../events/event.ts'
 import { codeOf } from '../sinks/disk-fault.ts'
-import { type Attempt, listAttempts } from './audit.ts'
+import { type Attempt, listAttempts, singleLog } from './audit.ts'
 import { fixedDir, noLogs } from './audit-dir.ts'
 import { follow, onceOver } from './follow.ts'
 import { type RecordedOptions, readAttempt } from './read-attempt.ts'
@@ -95,7 +95,6 @@ function find(path: string, within: string | undefined): { dir: string; list: ()
     const dir = fixedDir(path)
     return { dir, list: () => listAttempts(dir, within) }
   }
-  const name = basename(path)
-  const channel = name.startsWith('stderr') ? 'stderr' : name.startsWith('pty') ? 'pty' : 'stdout'
-  return { dir: dirname(path), list: () => [{ number: 1, logs: { [channel]: log }, alone: true }] }
+  const single = singleLog(log, basename(path))
+  return { dir: dirname(path), list: () => [single] }
 }

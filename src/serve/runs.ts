@@ -3,6 +3,7 @@ import { basename, join, relative, sep } from 'node:path'
 import type { EndState } from '../events/event.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Attempt, channels, listAttempts } from '../run/audit.ts'
+import { folders } from '../run/folders.ts'
 import { type Meta, readMeta } from '../run/meta.ts'
 import { readBlock } from '../run/read-attempt.ts'
 import { EVENTS_FILE, LOCK_FILE } from '../sinks/journal.ts'
@@ -56,7 +57,6 @@ export interface FindOptions {
 /** What the ends of journals say, by path, as long as they do not change. */
 export type Tails = Map<string, { readonly mark: string; readonly told: Told | undefined }>
 
-const skipped = new Set(['node_modules', '.git'])
 /** A log without a meta that grew within this time counts as one that is being written. */
 const FRESH_MS = 10_000
 
@@ -68,15 +68,8 @@ export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
   const { maxDepth = 6, maxRuns = 5000, maxFolders = 50_000, tails } = options
   const asked = new Set<string>()
   const found: FoundRun[] = []
-  const folders: { path: string; depth: number }[] = [{ path: root, depth: 0 }]
-  for (let seen = 0; folders.length > 0 && seen < maxFolders && found.length < maxRuns; seen++) {
-    const { path, depth } = folders.pop()!
-    let entries: fs.Dirent[]
-    try {
-      entries = fs.readdirSync(path, { withFileTypes: true })
-    } catch {
-      continue
-    }
+  for (const { path, entries } of folders(root, { maxDepth, maxFolders })) {
+    if (found.length >= maxRuns) break
     const journaled = entries.some((entry) => entry.name === EVENTS_FILE && entry.isFile())
     try {
       const attempts = listAttempts(path, root)
@@ -88,12 +81,6 @@ export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
       }
     } catch {
       // It went away, or became something else, while it was looked at: the others are there all the same.
-    }
-    if (depth >= maxDepth) continue
-    for (const entry of entries) {
-      if (entry.isDirectory() && !skipped.has(entry.name)) {
-        folders.push({ path: join(path, entry.name), depth: depth + 1 })
-      }
     }
   }
   for (const path of tails?.keys() ?? []) if (!asked.has(path)) tails!.delete(path)

@@ -35,7 +35,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'cli/ask.ts /^\\d{1,4}$/': { why: 'an option on the command line' },
   'cli/draw.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
     { why: 'one class, every character is read once' },
-  'cli/adapter-file.ts /[\\\\/]/': { why: 'an option on the command line' },
+  'cli/module-file.ts /[\\\\/]/': { why: 'an option on the command line' },
   'cli/duration.ts /^(\\d{1,9}(?:\\.\\d{1,3})?)(ms|s|m|h)?$/': { why: 'an option on the command line' },
   'cli/replay.ts /^[1-9]\\d{0,8}$/': { why: 'an option on the command line' },
   'cli/serve.ts /^\\d{1,5}$/': { why: 'an option on the command line' },
