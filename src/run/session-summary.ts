@@ -2,8 +2,7 @@ import fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { drive } from '../base/stage.ts'
 import { sessions } from '../engines/sessions/sessions.ts'
-import { judge } from '../events/end.ts'
-import { isEvent, type MessageData } from '../events/event.ts'
+import { isEvent } from '../events/event.ts'
 import { eventStage } from '../events/event-stage.ts'
 import { isRecord, text } from '../events/profile.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
@@ -51,26 +50,13 @@ export function summarise(file: SessionFile): SessionSummary {
   let turns = 0
   let outcome: RunOutcome = 'unknown'
   let session_id: string | null = null
-  /** The done marker was in the last turn: one of a turn before says nothing about it. */
-  let done = false
   for (const event of drive(eventStage(sessions[`${engine}-session`]), [{ channel: 'stdout', bytes }])) {
     session_id ??= event.correlation.session_id ?? null
-    if (isEvent(event, 'lifecycle.run.status') && event.data.status === 'turn_started') {
-      turns++
-      done = false
-    }
-    if (isEvent(event, 'agent.message.final')) done ||= isDone(event.data)
-    if (isEvent(event, 'lifecycle.completion.state')) {
-      const { data } = judge({ ...event.data.evidence, done_marker: event.data.evidence.done_marker && done })
-      outcome = outcomeOf(data)
-    }
+    if (isEvent(event, 'lifecycle.run.status') && event.data.status === 'turn_started') turns++
+    if (isEvent(event, 'lifecycle.completion.state')) outcome = outcomeOf(event.data)
   }
   if (outcome === 'unknown' && engine === 'cline') outcome = manifestOf(path).outcome ?? outcome
   return { engine, session_id, ...head, updated_at, turns, outcome, size, path }
-}
-
-function isDone({ structured_payload: payload, parent_call_id }: MessageData): boolean {
-  return parent_call_id === undefined && isRecord(payload) && payload['__SKILL_DONE__'] === true
 }
 
 /** What the engine reads: the whole file, if it is not too large. */
