@@ -68,10 +68,10 @@ async function list(flags: Flags): Promise<void> {
 }
 
 /** Its sessions are rows of a database, which not every Node can read. */
-function tellOpenCode(home: string | undefined): void {
+export function tellOpenCode(home: string | undefined): void {
   if (canReadOpenCode() || !fs.existsSync(openCodeDatabase(home))) return
   console.error(
-    `sluice: the sessions of OpenCode need Node 22.5 or newer to be listed; this is ${process.version}`,
+    `sluice: the sessions of OpenCode need Node 22.5 or newer to be read; this is ${process.version}`,
   )
 }
 
