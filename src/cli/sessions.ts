@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { canReadOpenCode } from '../run/opencode-db.ts'
 import { openCodeDatabase, type SessionEngine, sessionEngines, sessionFiles } from '../run/session-files.ts'
-import { readHead, type SessionSummary, summarise } from '../run/session-summary.ts'
+import { isSessionOf, type SessionSummary, summarise } from '../run/session-summary.ts'
 import { safe } from './draw.ts'
 import { output, printer } from './print.ts'
 import { fitTo, widthOf } from './width.ts'
@@ -79,7 +79,7 @@ export function tellOpenCode(home: string | undefined): void {
 function* summaries({ engine, home, here, limit }: Flags): Generator<SessionSummary> {
   let left = limit
   for (const file of sessionFiles({ engine, home })) {
-    if (here && readHead(file).directory !== process.cwd()) continue
+    if (here && !isSessionOf(file, process.cwd())) continue
     yield summarise(file)
     if (--left === 0) return
   }

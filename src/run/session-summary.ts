@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { drive } from '../base/stage.ts'
@@ -91,6 +92,35 @@ export function readHead(file: SessionFile): SessionHead {
   return {
     directory: beside?.directory ?? found.directory,
     started_at: beside?.started_at ?? found.started_at,
+  }
+}
+
+/**
+ * Whether the agent of a session worked in this directory, under any of its names.
+ *
+ * @example
+ * sessionFiles().find((file) => isSessionOf(file, process.cwd())) // the newest session of this directory
+ */
+export function isSessionOf(file: SessionFile, dir: string): boolean {
+  const real = realOf(dir)
+  const { directory } = readHead(file)
+  if (directory !== null) return realOf(directory) === real
+  // Gemini 0.20 tells no directory, but names the folder of its chats by a hash of it.
+  const project = basename(dirname(dirname(file.path)))
+  return file.engine === 'gemini' && [dir, real].some((path) => project === hash(path))
+}
+
+function hash(path: string): string {
+  return createHash('sha256').update(path).digest('hex')
+}
+
+function realOf(path: string): string {
+  // The real path of an empty one would be the current directory.
+  if (path === '') return path
+  try {
+    return fs.realpathSync(path)
+  } catch {
+    return path
   }
 }
 
