@@ -10,7 +10,9 @@ const MAX_HEADS = 2000
 /** A recorded run, a session file, or a session of a database. */
 export interface LastRun {
   readonly path: string
-  readonly session: string | undefined
+  readonly session?: string | undefined
+  /** How a session file is read: where it lies tells whose it is, whatever its first lines are. */
+  readonly engine?: string
 }
 
 /**
@@ -22,8 +24,8 @@ export function lastRun(dir: string, home?: string | undefined): LastRun {
   const recorded = newestIn(audit)
   const files = sessionFiles({ home }).slice(0, MAX_HEADS)
   const session = files.filter(({ modified }) => modified > recorded).find((file) => isSessionOf(file, dir))
-  if (session) return { path: session.path, session: session.session }
-  if (recorded > 0) return { path: audit, session: undefined }
+  if (session) return { path: session.path, session: session.session, engine: `${session.engine}-session` }
+  if (recorded > 0) return { path: audit }
   throw new Fault(
     'BAD_OPTION',
     'there is no last run: no .audit/latest here, and no session file of this directory (see sluice sessions)',
