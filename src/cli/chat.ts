@@ -47,7 +47,7 @@ export function chatCommand(exit: (code: number) => void): Command {
 async function showChat(given: string | undefined, asked: ChatFlags): Promise<number> {
   const last = asked.last ? newest(given, asked) : undefined
   const file = last?.path ?? given
-  const flags: ChatFlags = last?.session === undefined ? asked : { ...asked, session: last.session }
+  const flags: ChatFlags = last ? { ...sessionFlags(last), ...asked } : asked
   const draw = process.stdout.isTTY && !flags.json
   const events = watchEnd(flags.follow ? await followed(file, flags) : await runEvents(file, flags))
   const shown = draw ? await show(events, { draw }) : await printChat(events)
@@ -60,6 +60,10 @@ function newest(given: string | undefined, flags: ChatFlags): LastRun {
   const found = lastRun(process.cwd(), flags.home)
   console.error(`sluice: ${safe([found.path, found.session].filter(Boolean).join(' '))}`)
   return found
+}
+
+function sessionFlags({ session, engine }: LastRun): Pick<ChatFlags, 'session' | 'engine'> {
+  return { ...(session !== undefined && { session }), ...(engine !== undefined && { engine }) }
 }
 
 /** A file or an audit directory that is still being written. */

@@ -39,8 +39,11 @@ export function turnReader(chunks: ReturnType<typeof chunkReader>) {
     if (call === undefined) asked.clear()
     else asked.delete(call)
     if (busy && !(waited && asked.size === 0)) return
-    say.begun()
-    if (!busy) say.status('turn_started')
+    if (busy) say.goesOn()
+    else {
+      say.begun()
+      say.status('turn_started')
+    }
     busy = true
   }
 

@@ -152,7 +152,7 @@ export function conversation() {
       say.session(line['session_id'])
       const control = text(line['type'])?.startsWith('control_') === true
       // The agent goes on, so its question was answered.
-      if (asked && !control) say.begun()
+      if (asked && !control) say.goesOn()
       asked &&= control
       switch (line['type']) {
         case 'system':

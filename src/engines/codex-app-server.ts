@@ -160,7 +160,7 @@ export function serverReader() {
     // It was answered: the turn goes on.
     if (asked && (method.startsWith('item/') || method.startsWith('turn/'))) {
       asked = false
-      say.begun()
+      say.goesOn()
     }
     return notification(method, params, say)
   }

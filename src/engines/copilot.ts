@@ -134,7 +134,7 @@ function reader() {
           if (parent !== undefined) return true
           // Also after an error: the engine goes on, so it was none of the run.
           failed = false
-          say.begun()
+          say.goesOn()
           say.status('turn_started', model === undefined ? {} : { model })
           return true
         case 'assistant.turn_end':

@@ -28,7 +28,7 @@ export const opencode: Profile = {
         }
         if (value['type'] === 'step_start' && failed) {
           failed = false
-          say.begun()
+          say.goesOn()
         }
         return isRecord(value['part']) && readPart(value['type'], value['part'], say)
       },

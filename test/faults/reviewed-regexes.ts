@@ -154,6 +154,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'serve/raw.ts /^\\d{1,15}$/': { why: 'anchored and bounded' },
   'serve/server.ts /:\\d{1,5}$/': { why: 'a Host header, which Node bounds at 16 KiB', max: 16_384 },
   'serve/server.ts /^\\[(.*)\\]$/': { why: 'a Host header, which Node bounds at 16 KiB', max: 16_384 },
+  'serve/session-runs.ts /^[\\w./-]{1,240}$/': { why: 'anchored and bounded' },
   'serve/stream.ts /^(?:(\\d{1,9})\\.)?(\\d{1,15})$/': {
     why: 'an id of at most 1024 characters, anchored and bounded',
   },

@@ -64,8 +64,10 @@ function sessionReader() {
     const { shellExecution, result, error } = data
     const code = isRecord(shellExecution) ? shellExecution['exitCode'] : undefined
     const output = isRecord(result) ? result['content'] : undefined
-    const call = { id, name, output, exit_code: typeof code === 'number' ? code : undefined }
-    if (data['success'] !== true) {
+    const exit_code = typeof code === 'number' ? code : undefined
+    const call = { id, name, output, exit_code, parent: text(data['parentToolCallId']) }
+    // `success` only says that the shell ran: the command itself may have failed.
+    if (data['success'] !== true || (exit_code ?? 0) !== 0) {
       say.failed({ ...call, error: isRecord(error) ? text(error['message']) : text(error) })
       return true
     }
