@@ -69,7 +69,7 @@ export const plainFacts: Readonly<Record<string, (log: string) => Facts>> = {
       type === 'message' && role === 'user' ? [content] : [],
     )
     const stats = records.findLast(({ type }) => type === 'result')?.stats
-    if (stats) {
+    if (stats?.input_tokens !== undefined) {
       const { total_tokens, input_tokens: input, cached } = stats
       return {
         tokens: { input, output: total_tokens - input, ...(cached !== undefined && { cached }) },
