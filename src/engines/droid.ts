@@ -89,6 +89,7 @@ function openRun(): Reader {
         return true
       case 'message':
         say.fields(line, `${common} role text`)
+        if (line['role'] === 'user' && typeof line['text'] === 'string') say.user(line['text'])
         if (line['role'] !== 'assistant') return true
         answered = true
         say.message(text(line['id']), text(line['text']) ?? '')
@@ -125,7 +126,7 @@ function openRun(): Reader {
       if (!isRecord(value) || !(own || isDroid(value))) return false
       own = true
       say.confidence(CONFIDENCE)
-      say.session(session(value))
+      say.session(session(value), { model: text(value['model']), cwd: text(value['cwd']) })
       return read(value, say)
     },
   }

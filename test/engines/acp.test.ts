@@ -433,7 +433,7 @@ test('tells who the agent is and which model a session has', () => {
   )
   expect(only(events, 'lifecycle.run.status').map(({ data }) => data)).toEqual([
     { status: 'initialized', reason: 'gemini-cli 1' },
-    { status: 'started' },
+    { status: 'started', model: 'pro', engine_version: '1' },
     { status: 'session_opened', model: 'pro' },
     { status: 'session_opened', model: 'lite' },
   ])
