@@ -1,7 +1,8 @@
-import { isRecord, type Profile, type Say, text } from '../events/profile.ts'
+import { isRecord, type Profile, type RunFacts, type Say, text } from '../events/profile.ts'
 import { isRefusal, isServerLine, isServerShape, serverReader } from './codex-app-server.ts'
 import { errorText, readChanges } from './codex-change.ts'
 import { oldReader } from './codex-old.ts'
+import { codexTokens } from './codex-tokens.ts'
 
 type Item = Record<string, unknown>
 
@@ -22,18 +23,23 @@ export const codex: Profile = {
     /** A record of the dialect was seen, so that one of another type is a new type. */
     let known = false
     let served = false
+    /** What the first line of 0.42 tells; a session may come later. */
+    let config: RunFacts = {}
     return {
       read({ value }, say) {
         if (!isRecord(value)) return false
-        if (isOldLine(value)) return readOld(value.msg, value.id, say)
+        if (isOldLine(value)) return readOld(value.msg, value.id, config, say)
         served ||= isServerShape(value)
         if (isServerLine(value)) return (served || isRefusal(value)) && readServer(value, say)
         if (isConfig(value)) {
-          say.status('configured', typeof value['model'] === 'string' ? { model: value['model'] } : {})
+          config = { model: text(value['model']), cwd: text(value['workdir']) }
+          say.status('configured', config)
           return true
         }
-        // The echoed prompt is the user's, not the agent's.
-        if (isPrompt(value)) return true
+        if (isPrompt(value)) {
+          say.user(value['prompt'])
+          return true
+        }
         known ||= isLine(value)
         return (known || isError(value)) && typeof value['type'] === 'string' && readLine(value, say)
       },
@@ -78,7 +84,7 @@ function isConfig(value: Item): boolean {
   return typeof value['workdir'] === 'string' && typeof value['provider'] === 'string'
 }
 
-function isPrompt(value: Item): boolean {
+function isPrompt(value: Item): value is { prompt: string } {
   return typeof value['prompt'] === 'string' && Object.keys(value).length === 1
 }
 
@@ -97,7 +103,8 @@ function readLine(line: Item, say: Say): boolean {
       return true
     case 'turn.completed':
       say.fields(line, 'type usage')
-      say.status('turn_completed', { usage: line['usage'] })
+      // The usage counts the thread, not the turn.
+      say.status('turn_completed', { usage: line['usage'], tokensSoFar: codexTokens(line['usage']) })
       say.ended(type)
       return true
     case 'turn.failed':

@@ -2,6 +2,7 @@ import { type EngineFrame, isRecord, type Profile, type Say, text } from '../eve
 import { prose } from './answer-text.ts'
 import { isErrorDocument, isStartLine, isTagged, logReader } from './gemini-log.ts'
 import { streamReader } from './gemini-stream.ts'
+import { statsTokens } from './gemini-tokens.ts'
 
 type Line = Record<string, unknown>
 
@@ -193,7 +194,8 @@ function readDocument(frame: EngineFrame, say: Say): void {
   say.confidence(0.8)
   say.fields(document, 'session_id response stats error')
   say.session(document['session_id'])
-  if (document['stats'] !== undefined) say.status('result', { stats: document['stats'] })
+  const { stats } = document
+  if (stats !== undefined) say.status('result', { stats, tokens: statsTokens(stats) })
   if (typeof document['response'] === 'string') {
     say.message(undefined, document['response'], { enveloped: true })
     say.ended('response document')

@@ -209,14 +209,15 @@ describe('a call', () => {
     expect(only(events, 'tool.call.started').at(-1)!.data).toEqual({ call_id: '', name: 'tool' })
   })
 
-  test('a user line without results says nothing', () => {
+  test('a user line without results and words says nothing', () => {
     const events = read(
       line('system', { subtype: 'init' }),
       line('user'),
       line('user', { message: { content: 'hi' } }),
       line('user', { message: { content: [1, { type: 'text' }] } }),
     )
-    expect(only(events, 'raw.stdout')).toHaveLength(3)
+    expect(only(events, 'raw.stdout')).toHaveLength(2)
+    expect(only(events, 'user.message').map(({ data }) => data)).toEqual([{ text: 'hi' }])
     expect(codesOf(events)).toEqual([])
   })
 

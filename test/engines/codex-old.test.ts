@@ -125,7 +125,7 @@ test('whatever is missing is left empty', () => {
   expect(texts(events)).toEqual([''])
   expect(only(events, 'agent.reasoning.summary')[0]!.data.text).toBe('')
   expect(only(events, 'lifecycle.run.status').map(({ data }) => data)).toEqual([
-    { status: 'configured' },
+    { status: 'configured', cwd: '/w' },
     { status: 'token_count' },
   ])
 })
