@@ -50,11 +50,12 @@ function isControl(value: unknown): boolean {
   )
 }
 
-/** A record of a run that has begun: one of a type that is not known yet counts as drift. An answer must be its own. */
+/** A record of a run that has begun: one of a type that is not known yet counts as drift. An answer of Cursor is none of it. */
 function isLater(value: unknown): boolean {
   if (!isRecord(value)) return false
   const { type } = value
-  if (type === 'assistant' || type === 'result') return isOwn(value)
+  if (type === 'assistant') return isOwn(value)
+  if (type === 'result' && 'request_id' in value) return isOwn(value)
   return isDialect(value) || !types.has(text(type) ?? '')
 }
 

@@ -16,9 +16,12 @@ export const copilot: Profile = {
   shape: ({ value }) => isSessionEvent(value) || isResult(value),
   open: () => {
     const conversation = reader()
+    /** A record that only Copilot writes was seen, so that a shorter `result` is its own, too. */
+    let known = false
     return {
       read({ value }, say) {
-        if (isResult(value)) return conversation.result(value, say)
+        known ||= isSessionEvent(value) || isResult(value)
+        if (isVerdict(value)) return known && conversation.result(value, say)
         return isSessionEvent(value) && conversation.event(value, value.data, say)
       },
     }
@@ -42,15 +45,18 @@ const families = new Set<string | undefined>([
   ...['permission', 'abort'],
 ])
 
-function isResult(value: unknown): value is Line & { exitCode: number } {
+/** The last line. Other programs end with such a record, too. */
+function isVerdict(value: unknown): value is Line & { exitCode: number } {
   return (
     isRecord(value) &&
     value['type'] === 'result' &&
-    typeof value['timestamp'] === 'string' &&
     typeof value['sessionId'] === 'string' &&
-    typeof value['exitCode'] === 'number' &&
-    isRecord(value['usage'])
+    typeof value['exitCode'] === 'number'
   )
+}
+
+function isResult(value: unknown): boolean {
+  return isVerdict(value) && typeof value['timestamp'] === 'string' && isRecord(value['usage'])
 }
 
 /** Start-up, progress, and what another record tells in whole: kept as raw, silently. */

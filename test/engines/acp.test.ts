@@ -410,7 +410,8 @@ test('the history of a loaded session is raw: no answer, no call, no end', () =>
     stops('end_turn'),
   )
   expect(texts(repeated)).toEqual(['new'])
-  const echoed = read(opened, update('user_message_chunk', content('go')), says('new'), stops('end_turn'))
+  const echo = update('user_message_chunk', content('go'))
+  const echoed = read(hello('x'), opened, echo, says('new'), stops('end_turn'))
   expect(texts(echoed)).toEqual(['new'])
 })
 
@@ -434,11 +435,17 @@ test('tells who the agent is and which model a session has', () => {
 test('requests to the client and methods of one agent are kept, unknown ones are told', () => {
   const quiet = ['fs/write_text_file', 'terminal/create', '_auth/status_update', 'craft/drainMidTurnQueue']
   const events = read(
+    hello('x'),
     ...quiet.map((method) => rpc({ id: 1, method, params: {} })),
     rpc({ id: 1, result: {} }),
   )
   expect([only(events, 'raw.stdout').length, codesOf(events)]).toEqual([5, []])
-  const odd = read(rpc({ method: 'brand/new' }), update('brand_new'), rpc({ id: 1, result: { tools: [] } }))
+  const odd = read(
+    hello('x'),
+    rpc({ method: 'brand/new' }),
+    update('brand_new'),
+    rpc({ id: 1, result: { tools: [] } }),
+  )
   expect(only(odd, 'raw.stdout')).toHaveLength(3)
   expect(codesOf(odd)).toEqual(['UNKNOWN_TYPE', 'UNKNOWN_TYPE', 'UNKNOWN_FIELD', 'DRIFT_REPORT'])
   expect(endOf(odd).state).toBe('unknown')
