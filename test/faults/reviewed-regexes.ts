@@ -256,7 +256,6 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'runs of bounded length, in text of at most maxRepair',
   },
   'values/outcomes.ts /^\\[\\s{0,4096}\\{/': { why: 'runs of bounded length, in text of at most maxRepair' },
-  'values/ladder/candidates.ts /^[`~]/': { why: 'looks at the first character' },
   'values/ladder/bare-words.ts /["“”„‟`{}[\\]:,]|\\\\(?!n)|;(?! )|[\\u0000-\\u001f]/u': {
     why: 'classes and one character of look-ahead, in one text of at most 256 characters',
   },
