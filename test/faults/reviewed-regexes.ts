@@ -29,8 +29,6 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     max: 128,
   },
   'values/items/items.ts /^[{[]/': { why: 'looks at the first character' },
-  'base/fault.ts /[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
-    { why: 'text that was clipped before' },
   'base/fault.ts /[\\ud800-\\udbff]/': { why: 'text that was clipped before' },
   'cli/ask.ts /^\\d{1,4}$/': { why: 'an option on the command line' },
   'cli/draw.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
