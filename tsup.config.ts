@@ -1,6 +1,6 @@
 import { defineConfig, type Options } from 'tsup'
 
-const doors = { index: 'src/index.ts' }
+const doors = { index: 'src/index.ts', engines: 'src/engines.ts' }
 
 const shared: Options = {
   target: 'node20.19',

@@ -13,6 +13,7 @@ import {
   type Fixture,
   fixtures,
   inPieces,
+  recognisable,
 } from './engines/fixture.ts'
 import { endOf, texts } from './engines/run.ts'
 import { uncovered } from './engines/uncovered.ts'
@@ -87,10 +88,3 @@ function asBag(events: readonly Event[]): string[] {
 
 /** Engines whose first records could be another's: one dialect, told apart only by name. */
 const indistinct: Partial<Record<Fixture['engine'], Fixture['engine']>> = { kilo: 'opencode' }
-
-/** Plain text of an engine, or nothing at all, could come from any program. */
-function recognisable({ engine, name }: Fixture): boolean {
-  if (engine === 'continue') return /^(done|cjk|tool_ok)\.json-/.test(name)
-  if (/^cut\.json-|^sigterm\.pipe/.test(name) && ['nanocoder', 'grok'].includes(engine)) return false
-  return !/^(text\.|.*\.text-|silent|killed\.pipe|thrown-error|session-line)/.test(name) || engine === 'text'
-}

@@ -5,11 +5,12 @@ import type { Event } from '../events/event.ts'
 import { isDatabase } from '../run/opencode-db.ts'
 import { replay } from '../run/replay.ts'
 import { safe } from './draw.ts'
+import { namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
 import { type LastRun, lastRun } from './last.ts'
 import { printer } from './print.ts'
 import { readingOptions } from './reading.ts'
-import { addRunInput, profileNamed, type RunFlags, readerLeft, runEvents } from './run-input.ts'
+import { addRunInput, type RunFlags, readerLeft, runEvents } from './run-input.ts'
 import { show } from './show.ts'
 
 interface ChatFlags extends RunFlags {
@@ -46,7 +47,7 @@ export function chatCommand(exit: (code: number) => void): Command {
 async function showChat(given: string | undefined, asked: ChatFlags): Promise<number> {
   const last = asked.last ? newest(given, asked) : undefined
   const file = last?.path ?? given
-  const flags: ChatFlags = last?.session === undefined ? asked : { ...asked, session: last.session }
+  const flags: ChatFlags = last ? { ...sessionFlags(last), ...asked } : asked
   const draw = process.stdout.isTTY && !flags.json
   const events = watchEnd(flags.follow ? await followed(file, flags) : await runEvents(file, flags))
   const shown = draw ? await show(events, { draw }) : await printChat(events)
@@ -61,6 +62,10 @@ function newest(given: string | undefined, flags: ChatFlags): LastRun {
   return found
 }
 
+function sessionFlags({ session, engine }: LastRun): Pick<ChatFlags, 'session' | 'engine'> {
+  return { ...(session !== undefined && { session }), ...(engine !== undefined && { engine }) }
+}
+
 /** A file or an audit directory that is still being written. */
 async function followed(file: string | undefined, flags: ChatFlags): Promise<AsyncIterable<Event>> {
   const path = file ?? flags.stdout
@@ -68,7 +73,7 @@ async function followed(file: string | undefined, flags: ChatFlags): Promise<Asy
     throw new Fault('BAD_OPTION', '--follow is for a file; stdin is followed anyway')
   if (isDatabase(path))
     throw new Fault('BAD_OPTION', '--follow cannot follow a database; read it again instead')
-  const engine = flags.engine === undefined ? undefined : profileNamed(flags.engine)
+  const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
   return replay(path, { ...(await readingOptions(flags)), engine, run_id: flags.runId, follow: true })
 }
 

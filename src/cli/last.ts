@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '../base/fault.ts'
 import { sessionFiles } from '../run/session-files.ts'
-import { readHead } from '../run/session-summary.ts'
+import { isSessionOf } from '../run/session-summary.ts'
 
 /** Heads of session files that are read in search of this directory's. */
 const MAX_HEADS = 2000
@@ -10,7 +10,9 @@ const MAX_HEADS = 2000
 /** A recorded run, a session file, or a session of a database. */
 export interface LastRun {
   readonly path: string
-  readonly session: string | undefined
+  readonly session?: string | undefined
+  /** How a session file is read: where it lies tells whose it is, whatever its first lines are. */
+  readonly engine?: string
 }
 
 /**
@@ -21,15 +23,9 @@ export function lastRun(dir: string, home?: string | undefined): LastRun {
   const audit = join(dir, '.audit', 'latest')
   const recorded = newestIn(audit)
   const files = sessionFiles({ home }).slice(0, MAX_HEADS)
-  const real = realOf(dir)
-  const session = files
-    .filter(({ modified }) => modified > recorded)
-    .find((file) => {
-      const { directory } = readHead(file)
-      return directory !== null && realOf(directory) === real
-    })
-  if (session) return { path: session.path, session: session.session }
-  if (recorded > 0) return { path: audit, session: undefined }
+  const session = files.filter(({ modified }) => modified > recorded).find((file) => isSessionOf(file, dir))
+  if (session) return { path: session.path, session: session.session, engine: `${session.engine}-session` }
+  if (recorded > 0) return { path: audit }
   throw new Fault(
     'BAD_OPTION',
     'there is no last run: no .audit/latest here, and no session file of this directory (see sluice sessions)',
@@ -43,15 +39,5 @@ function newestIn(dir: string): number {
     return Math.max(0, ...times)
   } catch {
     return 0
-  }
-}
-
-function realOf(path: string): string {
-  // The real path of an empty one would be the current directory.
-  if (path === '') return path
-  try {
-    return fs.realpathSync(path)
-  } catch {
-    return path
   }
 }

@@ -3,10 +3,10 @@ import { listAttempts } from '../run/audit.ts'
 import { fixedDir } from '../run/audit-dir.ts'
 import { replay } from '../run/replay.ts'
 import { resume } from '../run/resume.ts'
+import { engineOption, namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
 import { exits } from './exits.ts'
 import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
-import { engineOption, profileNamed } from './run-input.ts'
 import { show } from './show.ts'
 
 interface Flags extends ReadingFlags {
@@ -66,16 +66,17 @@ function attemptNumber(text: string): number {
 async function replayAndShow(path: string, flags: Flags): Promise<number> {
   const dir = fixedDir(path)
   const reading = await readingOptions(flags)
+  const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
   // A path without a run is for `replay` to refuse: a resume would make a directory of it.
   if (flags.resume && listAttempts(dir).length > 0) {
-    const { attempts, added } = await resume(dir, reading)
+    const { attempts, added } = await resume(dir, { ...reading, custom: engine })
     const what =
       attempts.length === 0 ? 'nothing was missing' : `attempt ${attempts.join(', ')}: ${added} events added`
     console.error(`sluice: ${what}`)
   }
   const played = replay(dir, {
     ...reading,
-    engine: flags.engine === undefined ? undefined : profileNamed(flags.engine),
+    engine,
     attempt: flags.attempt,
     speed: flags.speed,
     follow: flags.follow,

@@ -1,17 +1,15 @@
 import fs from 'node:fs'
 import { Readable } from 'node:stream'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { Fault } from '../base/fault.ts'
-import { auto } from '../engines/auto.ts'
-import { engines } from '../engines/engines.ts'
 import type { FsDiff } from '../events/artifacts.ts'
 import type { Event } from '../events/event.ts'
-import type { Picker, Profile } from '../events/profile.ts'
 import { isDatabase, openCodeLines } from '../run/opencode-db.ts'
 import { replay } from '../run/replay.ts'
 import { events } from '../streams/events.ts'
 import type { Flow } from '../streams/flow.ts'
 import { tap } from '../streams/tap.ts'
+import { engineOption, namedEngine } from './engine-option.ts'
 import { exits } from './exits.ts'
 import { openInput, readObject, unreadable } from './input.ts'
 import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
@@ -44,11 +42,6 @@ export function addRunInput(command: Command): Command {
     .option('--dir <path>', 'the directory it ran in (default: the current one)')
 }
 
-/** `--engine NAME`. */
-export function engineOption(): Option {
-  return new Option('--engine <name>', 'the agent that ran').choices(['auto', ...Object.keys(engines)])
-}
-
 function exitCode(text: string): number {
   const code = Number(text)
   if (text.trim() === '' || !Number.isInteger(code))
@@ -64,12 +57,12 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   const reading = await readingOptions(flags)
   if (file !== undefined && isDirectory(file)) {
     refuseBeside(flags)
-    const engine = flags.engine === undefined ? undefined : profileNamed(flags.engine)
+    const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
     return replay(file, { ...reading, engine, run_id: flags.runId })
   }
   const fsDiff = flags.fsDiff === undefined ? undefined : await readDiff(flags.fsDiff)
   const { engine = 'auto', runId, dir = process.cwd() } = flags
-  const flow = events(profileNamed(engine), { ...reading, fsDiff, run_id: runId, dir })
+  const flow = events(await namedEngine(engine), { ...reading, fsDiff, run_id: runId, dir })
   const stdout = file ?? flags.stdout
   const alone = flags.stderr === undefined && flags.pty === undefined
   const log = (path: string | undefined) => {
@@ -109,11 +102,6 @@ function refuseBeside(flags: RunFlags): void {
 export function readerLeft(file: string | undefined, flags: RunFlags): number {
   const named = [file ?? flags.stdout, flags.stderr, flags.pty].filter((path) => path !== undefined)
   return named.length === 0 || named.includes('-') ? exits.output : exits.good
-}
-
-/** The engine of that name; auto for none. */
-export function profileNamed(name: string): Profile | Picker {
-  return Object.hasOwn(engines, name) ? engines[name as keyof typeof engines] : auto
 }
 
 async function readDiff(file: string): Promise<FsDiff> {

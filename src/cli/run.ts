@@ -7,10 +7,10 @@ import { noLogs } from '../run/audit-dir.ts'
 import { type Run, type RunOptions, run } from '../run/run.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
 import { duration } from './duration.ts'
+import { engineOption, namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
 import { exits } from './exits.ts'
 import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
-import { engineOption, profileNamed } from './run-input.ts'
 import { show } from './show.ts'
 
 interface Flags extends ReadingFlags {
@@ -83,7 +83,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     ...reading,
     command,
     args,
-    engine: profileNamed(flags.engine ?? 'auto'),
+    engine: await namedEngine(flags.engine ?? 'auto'),
     audit: auditOf(flags),
     pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows, pipes: flags.pipes },
     cwd: flags.cwd,

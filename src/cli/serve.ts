@@ -1,20 +1,28 @@
 import { once } from 'node:events'
 import { Command, InvalidArgumentError } from 'commander'
+import { Fault } from '../base/fault.ts'
 import { serve } from '../serve/server.ts'
 import { exits } from './exits.ts'
+import { tellOpenCode } from './sessions.ts'
 
 interface Flags {
   readonly port: number
   readonly host: string
+  readonly sessions?: boolean
+  readonly home?: string
 }
 
 const examples = `
 Shows every run under DIR, the live ones first: the conversation as it arrives and, beside it, the raw bytes each part of
 it came from. Nothing is written, nothing leaves this machine. --host opens it to others: there is no password.
 
+--sessions adds the 200 newest session files that agents keep in the home directory (see sluice sessions), also while they
+grow. They are only read, and no other file of the home directory is.
+
 Examples:
   $ sluice serve .
-  $ sluice serve runs --port 8080`
+  $ sluice serve runs --port 8080
+  $ sluice serve --sessions`
 
 /** `sluice serve`: the runs under a directory as a web page. */
 export function serveCommand(exit: (code: number) => void): Command {
@@ -24,10 +32,16 @@ export function serveCommand(exit: (code: number) => void): Command {
     .argument('[dir]', 'the directory with the runs', '.')
     .option('--port <n>', 'the port; 0 for any free one', portNumber, 4180)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
+    .option('--sessions', 'also the session files of agents, next to the runs')
+    .option('--home <dir>', 'with --sessions: the home directory to look in (default: yours)')
     .addHelpText('after', examples)
-    .action(async (dir: string, flags: Flags) => {
-      const { url, close } = await serve({ dir, ...flags })
-      console.error(`sluice: serving ${dir} at ${url} (Ctrl-C ends it)`)
+    .action(async (dir: string, { sessions, home, ...flags }: Flags) => {
+      if (home !== undefined && !sessions)
+        throw new Fault('BAD_OPTION', '--home is for --sessions; add that, or leave it out')
+      const { url, close } = await serve({ dir, ...flags, sessions: sessions && { home } })
+      const what = sessions ? `${dir} and the sessions of agents` : dir
+      console.error(`sluice: serving ${what} at ${url} (Ctrl-C ends it)`)
+      if (sessions) tellOpenCode(home)
       await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
       await close()
       exit(exits.good)

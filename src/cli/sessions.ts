@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { canReadOpenCode } from '../run/opencode-db.ts'
 import { openCodeDatabase, type SessionEngine, sessionEngines, sessionFiles } from '../run/session-files.ts'
-import { readHead, type SessionSummary, summarise } from '../run/session-summary.ts'
+import { isSessionOf, type SessionSummary, summarise } from '../run/session-summary.ts'
 import { safe } from './draw.ts'
 import { output, printer } from './print.ts'
 import { fitTo, widthOf } from './width.ts'
@@ -68,10 +68,10 @@ async function list(flags: Flags): Promise<void> {
 }
 
 /** Its sessions are rows of a database, which not every Node can read. */
-function tellOpenCode(home: string | undefined): void {
+export function tellOpenCode(home: string | undefined): void {
   if (canReadOpenCode() || !fs.existsSync(openCodeDatabase(home))) return
   console.error(
-    `sluice: the sessions of OpenCode need Node 22.5 or newer to be listed; this is ${process.version}`,
+    `sluice: the sessions of OpenCode need Node 22.5 or newer to be read; this is ${process.version}`,
   )
 }
 
@@ -79,7 +79,7 @@ function tellOpenCode(home: string | undefined): void {
 function* summaries({ engine, home, here, limit }: Flags): Generator<SessionSummary> {
   let left = limit
   for (const file of sessionFiles({ engine, home })) {
-    if (here && readHead(file).directory !== process.cwd()) continue
+    if (here && !isSessionOf(file, process.cwd())) continue
     yield summarise(file)
     if (--left === 0) return
   }

@@ -4,6 +4,7 @@ import { Fault } from '../base/fault.ts'
 import { askCommand } from './ask.ts'
 import { chatCommand } from './chat.ts'
 import { safe } from './draw.ts'
+import { driftCommand } from './drift.ts'
 import { enginesCommand } from './engines.ts'
 import { eventsCommand } from './events.ts'
 import { exits } from './exits.ts'
@@ -28,6 +29,7 @@ const commands = [
   askCommand,
   enginesCommand,
   sessionsCommand,
+  driftCommand,
 ]
 
 /** The command `sluice`: does what the words say and gives the exit code. The first two are Node and the program. */

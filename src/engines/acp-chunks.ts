@@ -2,10 +2,11 @@ import { memory } from '../events/memory.ts'
 import { type EngineFrame, isRecord, type Limits, type Say, type Speaker, text } from '../events/profile.ts'
 
 type Update = Record<string, unknown>
+type Gathered = 'agent_thought_chunk' | 'user_message_chunk'
 
 /** Characters of a message that are remembered, for its error text. */
 const MAX_HEAD = 300
-/** Pieces of one thought that may be held: short ones cost more than they hold. */
+/** Pieces of one text that may be held: short ones cost more than they hold. */
 const MAX_PIECES = 65_536
 
 /**
@@ -17,9 +18,10 @@ export function chunkReader({ maxFrame }: Limits) {
   const used = memory<true>(() => 0)
   let message: { readonly id: string; readonly of: string } | undefined
   let head = ''
-  /** A thought becomes an event when it is whole, so its frames are kept until then. */
-  let thought:
+  /** Thoughts and prompts become events when they are whole, so their frames are kept until then. */
+  let gathered:
     | {
+        kind: Gathered
         of: string
         id: string | undefined
         range: Pick<EngineFrame, 'channel' | 'from' | 'to'>
@@ -60,32 +62,36 @@ export function chunkReader({ maxFrame }: Limits) {
       if (head.length < MAX_HEAD) head += piece.slice(0, MAX_HEAD)
       say.delta(message.id, piece)
     },
-    addThought(session: string, update: Update, frame: EngineFrame, say: Say): true | 'kept' {
+    gather(kind: Gathered, session: string, update: Update, frame: EngineFrame, say: Say): true | 'kept' {
       const piece = textOf(update['content'])
       if (!piece) return true
       const name = text(update['messageId'])
-      const of = `${frame.channel} ${session} ${name ?? ''}`
+      const of = `${kind} ${frame.channel} ${session} ${name ?? ''}`
       if (
-        thought &&
-        (thought.of !== of || pieces.length >= MAX_PIECES || thought.size > maxFrame - piece.length)
+        gathered &&
+        (gathered.of !== of || pieces.length >= MAX_PIECES || gathered.size > maxFrame - piece.length)
       )
-        this.endThought(say, frame)
-      const { channel, from } = thought?.range ?? frame
-      thought = {
+        this.endGathered(say, frame)
+      const { channel, from } = gathered?.range ?? frame
+      gathered = {
+        kind,
         of,
-        id: thought ? thought.id : take(name),
+        id: gathered || kind === 'user_message_chunk' ? gathered?.id : take(name),
         range: { channel, from, to: frame.to },
-        size: (thought?.size ?? 0) + piece.length,
+        size: (gathered?.size ?? 0) + piece.length,
       }
       pieces.push(piece)
       return 'kept'
     },
-    /** Says the thought that was gathered; what is said next is about `frame`. */
-    endThought(say: Say, frame?: EngineFrame): void {
-      if (!thought) return
-      say.about(thought.range)
-      say.reasoning(thought.id, pieces.join(''))
-      thought = undefined
+    /** What is being gathered. */
+    gathering: (): Gathered | undefined => gathered?.kind,
+    /** Says the thought or the prompt that was gathered; what is said next is about `frame`. */
+    endGathered(say: Say, frame?: EngineFrame): void {
+      if (!gathered) return
+      say.about(gathered.range)
+      if (gathered.kind === 'user_message_chunk') say.user(pieces.join(''))
+      else say.reasoning(gathered.id, pieces.join(''))
+      gathered = undefined
       pieces = []
       if (frame) say.about(frame)
     },

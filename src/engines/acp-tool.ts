@@ -2,6 +2,7 @@ import { clip } from '../base/fault.ts'
 import { memory } from '../events/memory.ts'
 import { isRecord, type Say, text } from '../events/profile.ts'
 import { textOf } from './acp-chunks.ts'
+import { unifiedDiff } from './unified-diff.ts'
 
 type Update = Record<string, unknown>
 type Change = readonly ['created' | 'modified' | 'deleted', string]
@@ -62,7 +63,9 @@ export function toolReader() {
     known.set(id, { name, late: undefined, shown: '', changes: NONE, over: true })
     if (update['status'] === 'completed' && (exit_code ?? 0) === 0) {
       say.completed({ ...call, output: raw ?? (words || undefined) })
-      for (const [change, path] of changes.list) say.artifact(change, path)
+      // The protocol has the text before and after; some agents tell the diff of a file beside it.
+      const diff = changes.list.length === 1 ? diffIn(record(raw)) : undefined
+      for (const [change, path] of changes.list) say.artifact(change, path, diff)
     } else if (exit_code !== undefined) say.failed({ ...call, output: raw ?? (words || undefined) })
     else say.failed({ ...call, output: raw, error: text(record(raw)['error']) ?? (words || undefined) })
   }
@@ -155,6 +158,10 @@ function changesOf(update: Update): Known['changes'] | undefined {
     changes.push([exists ? 'modified' : 'created', filepath])
   if (changes.length === 0) return undefined
   return { list: changes, size: changes.reduce((sum, [, path]) => sum + path.length, 0) }
+}
+
+function diffIn({ fileDiff, metadata }: Update): string | undefined {
+  return unifiedDiff(fileDiff) ?? unifiedDiff(record(metadata)['diff'])
 }
 
 /** What the terminal of a call has shown, as far as it is remembered. */

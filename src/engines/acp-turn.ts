@@ -1,5 +1,6 @@
 import { isRecord, type Say, text } from '../events/profile.ts'
 import type { chunkReader } from './acp-chunks.ts'
+import { turnTokens, usageTokens } from './acp-tokens.ts'
 import { record, titleOf } from './acp-tool.ts'
 
 type Values = Record<string, unknown>
@@ -21,19 +22,28 @@ const METHOD_NOT_FOUND = -32601
 export function turnReader(chunks: ReturnType<typeof chunkReader>) {
   /** Who the agent is, by its own word. */
   let agent = ''
+  let engine_version: string | undefined
   let session = false
   let busy = false
+  /** Whether a session was made in this run, and what its turn has told so far. */
+  let fresh = false
+  let called = false
+  let counted = false
   /** Calls that wait for a permission. */
   const asked = new Set<string>()
 
   /** The agent works: it waits for no permission any more, but for those of other calls. */
   const work = (say: Say, call?: string) => {
     const waited = asked.size > 0
+    called ||= call !== undefined
     if (call === undefined) asked.clear()
     else asked.delete(call)
     if (busy && !(waited && asked.size === 0)) return
-    say.begun()
-    if (!busy) say.status('turn_started')
+    if (busy) say.goesOn()
+    else {
+      say.begun()
+      say.status('turn_started')
+    }
     busy = true
   }
 
@@ -42,11 +52,21 @@ export function turnReader(chunks: ReturnType<typeof chunkReader>) {
     agent: () => agent,
     initialized({ name, version }: Values, say: Say): void {
       agent = text(name) ?? ''
-      say.status('initialized', agent === '' ? {} : { reason: `${agent} ${text(version) ?? ''}`.trim() })
+      engine_version = text(version)
+      say.status('initialized', agent === '' ? {} : { reason: `${agent} ${engine_version ?? ''}`.trim() })
     },
-    session(id: unknown, say: Say): void {
+    session(id: unknown, say: Say, model?: string): void {
       session = true
-      say.session(id)
+      say.session(id, { model, engine_version })
+    },
+    /** A session is made, with nothing in it. */
+    opened(): void {
+      fresh = true
+    },
+    /** Qwen Code tells the tokens of each answer of the model. */
+    step(usage: unknown, say: Say): void {
+      counted = true
+      say.status('step_finish', { usage, tokens: usageTokens(usage) })
     },
     /** Somebody has to allow the call: until the agent works on, the run waits for a human. */
     ask(call: Values, say: Say): void {
@@ -64,7 +84,10 @@ export function turnReader(chunks: ReturnType<typeof chunkReader>) {
       chunks.endMessage(say, good ? {} : { incomplete: true })
       work(say)
       busy = false
-      say.status(good ? 'turn_completed' : 'turn_failed', { reason, ...(usage !== undefined && { usage }) })
+      const told = { agent: `${agent} ${engine_version?.split('.', 1)[0]}`, first: fresh, single: !called }
+      const tokens = counted ? undefined : turnTokens(usage, told)
+      fresh = called = counted = false
+      say.status(good ? 'turn_completed' : 'turn_failed', { reason, usage, tokens })
       if (good) {
         say.ended(reason)
         // Copilot ends a failed turn like any other, with the error as a message. But it tells the tokens of every turn in which the model has answered.
@@ -88,7 +111,7 @@ export function turnReader(chunks: ReturnType<typeof chunkReader>) {
       if (session) {
         work(say)
         say.status('turn_failed')
-        busy = false
+        busy = fresh = called = counted = false
       }
       say.error(words, 'fatal')
     },

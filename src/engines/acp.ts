@@ -23,12 +23,16 @@ export const acp: Profile = {
   parser: 'acp_jsonrpc',
   cut: { stdout: 'records', pty: 'records' },
   about: 'Agent Client Protocol 1 on stdio; gemini, qwen, opencode, kilo, copilot, nanocoder, codex-acp',
-  shape: ({ value }) => isRpc(value) && (isAnswer(record(value['result'])) || isSessions(value)),
+  shape: ({ value }) => isOwn(value),
   open,
 }
 
 function isRpc(value: unknown): value is Rpc {
   return isRecord(value) && value['jsonrpc'] === '2.0'
+}
+
+function isOwn(value: unknown): boolean {
+  return isRpc(value) && (isAnswer(record(value['result'])) || isSessions(value))
 }
 
 /** MCP initializes, too, but its versions are dates. */
@@ -76,6 +80,8 @@ function open(limits: Limits): Reader {
   /** Sessions that were made or loaded in this run. Another one that begins with the user's words is being loaded: an old conversation comes again. */
   const made = memory<true>(() => 0)
   let loading: string | undefined
+  /** A record that only this protocol has was seen: MCP and LSP are JSON-RPC, too. */
+  let known = false
 
   const readUpdate = (session: string, update: Rpc, frame: EngineFrame, say: Say): boolean | 'kept' => {
     const kind = text(update['sessionUpdate']) ?? ''
@@ -88,10 +94,14 @@ function open(limits: Limits): Reader {
     if (kind !== 'agent_message_chunk') chunks.endMessage(say)
     if (kind === 'user_message_chunk' && !made.get(session)) loading = session
     // What was said and done before this run is neither its answer nor its end.
-    if (loading === session) return true
+    if (loading === session) {
+      chunks.endGathered(say, frame)
+      return true
+    }
     switch (kind) {
       case 'user_message_chunk':
-        return true
+        say.fields(update, 'sessionUpdate content messageId _meta')
+        return chunks.gather(kind, session, update, frame, say)
       case 'agent_message_chunk': {
         say.fields(update, 'sessionUpdate content messageId _meta')
         if (record(update['content'])['text'] !== '') turn.work(say)
@@ -100,13 +110,13 @@ function open(limits: Limits): Reader {
         const { usage } = record(update['_meta'])
         if (usage === undefined) return true
         chunks.endMessage(say)
-        say.status('step_finish', { usage })
+        turn.step(usage, say)
         return true
       }
       case 'agent_thought_chunk':
         say.fields(update, 'sessionUpdate content messageId _meta')
         turn.work(say)
-        return chunks.addThought(session, update, frame, say)
+        return chunks.gather(kind, session, update, frame, say)
       case 'tool_call':
       case 'tool_call_update':
         say.fields(
@@ -161,8 +171,9 @@ function open(limits: Limits): Reader {
     const session = text(result['sessionId'])
     if (session === undefined) return true
     made.set(session, true)
-    turn.session(session, say)
     const model = modelOf(result)
+    turn.session(session, say, model)
+    turn.opened()
     say.status('session_opened', model === undefined ? {} : { model })
     return true
   }
@@ -173,8 +184,9 @@ function open(limits: Limits): Reader {
       const { method, params, result, error } = record(value)
       const { sessionId, update } = record(params)
       const kind = method === 'session/update' ? record(update)['sessionUpdate'] : undefined
-      if (kind !== 'agent_thought_chunk') chunks.endThought(say, frame)
-      if (!isRpc(value)) return false
+      if (kind !== chunks.gathering()) chunks.endGathered(say, frame)
+      known ||= isOwn(value)
+      if (!known || !isRpc(value)) return false
       say.fields(value, 'jsonrpc id method params result error')
       if (isSessions(value)) {
         say.fields(record(params), 'sessionId update toolCall options _meta')
@@ -194,7 +206,7 @@ function open(limits: Limits): Reader {
       say.unknownType(String(method))
       return false
     },
-    end: (say) => chunks.endThought(say),
+    end: (say) => chunks.endGathered(say),
   }
 }
 

@@ -5,6 +5,17 @@ import { holdsRecord } from '../events/unknown-records.ts'
 /** Blocks in which a model shows or quotes JSON. */
 const TAGS = ['json', 'think', 'thinking']
 
+/** What LSP writes between two records. */
+const HEADER = 'Content-Length: '
+
+/**
+ * What other programs put before a record on its line: server-sent events, a record separator, a time (also with the
+ * name of a stream), the name of a container or a pod, what syslog begins with.
+ */
+const prefix =
+  /^(?:data: ?|\u001e|\d{4}-\d\d-\d\d[T ][\d:.,+Z-]{8,40} (?:\S{1,100} )?|[\w.]{1,64}[-_]\d{1,3} {1,64}\| |\[pod\/[^\]\s]{1,200}\] |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,64} [^\s:]{1,80}: )[{[]/
+const MAX_PREFIX = 320
+
 /**
  * Finds JSON records that fill their lines and are in no fence or tag, by the frame each of them begins in; two at most.
  * One is a model's answer as often as not. Two are the records of a program that nothing here understands: they hold
@@ -19,11 +30,11 @@ export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): M
   let fence: string | undefined
   let tag: string | undefined
 
-  const saw = (frame: EngineFrame | undefined, { value, open, glue }: EngineFrame) => {
+  const saw = (frame: EngineFrame | undefined, { value, open, glue, text }: EngineFrame) => {
     if (glue === undefined) {
       last = frame
       if (frame && (open || holdsRecord(value))) found.set(frame, value)
-    } else if (value === undefined && last && channel !== 'pty') {
+    } else if (value === undefined && last && channel !== 'pty' && !text.startsWith(HEADER)) {
       //  {"a":1} is the answer
       //          ^ a sentence; on a terminal it may be log text
       found.delete(last)
@@ -33,19 +44,24 @@ export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): M
     saw(places.get(part.from), part),
   )
 
-  for (const frame of frames) {
+  for (const [index, frame] of frames.entries()) {
     // What is behind a record on the same line has yet to come.
     if (found.size > 1 && frame.glue === undefined) return found
     const { text, from, to } = frame
+    const quoted = fence !== undefined || tag !== undefined
+    const behind = quoted || again.holding() ? undefined : behindPrefix(text)
     const mark = text.slice(0, 3)
     if (fence !== undefined) {
       if (mark === fence) fence = undefined
     } else if (tag !== undefined) {
       if (text.includes(`</${tag}>`)) tag = undefined
     } else if (frame.label !== undefined || frame.blank) continue
+    else if (followsPrefix(frame, frames[index - 1])) found.set(frame, frame.value)
     else if (frame.value !== undefined || frame.glue !== undefined) saw(frame, frame)
     else if (mark === '```' || mark === '~~~') fence = mark
-    else if (again.holding() || mark.startsWith('{') || mark.startsWith('[')) {
+    else if (behind !== undefined) {
+      if (holdsRecord(behind)) found.set(frame, behind)
+    } else if (again.holding() || mark.startsWith('{') || mark.startsWith('[')) {
       places.set(from, frame)
       again.line({ text, from, to, open: frame.open === true })
     } else if (text.includes('<')) tag = openedIn(text)
@@ -56,4 +72,22 @@ export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): M
 
 function openedIn(text: string): string | undefined {
   return TAGS.find((name) => text.lastIndexOf(`<${name}>`) > text.lastIndexOf(`</${name}>`))
+}
+
+/** The record that fills the rest of its line, if there is one. */
+function behindPrefix(text: string): unknown {
+  if (!text.endsWith('}') && !text.endsWith(']')) return undefined
+  const head = prefix.exec(text.slice(0, MAX_PREFIX))?.[0]
+  if (head === undefined) return undefined
+  try {
+    return JSON.parse(text.slice(head.length - 1))
+  } catch {
+    return undefined
+  }
+}
+
+/** Engines that look for documents behind other text cut such a line in two. */
+function followsPrefix({ value, glue }: EngineFrame, before: EngineFrame | undefined): boolean {
+  if (glue === undefined || !before || before.text.length > MAX_PREFIX || !holdsRecord(value)) return false
+  return prefix.test(`${before.text}${glue}{`)
 }

@@ -1,4 +1,4 @@
-import { isRecord, type Say, text } from '../events/profile.ts'
+import { isRecord, type RunFacts, type Say, text } from '../events/profile.ts'
 
 type Message = Record<string, unknown>
 
@@ -12,7 +12,8 @@ export function readSystem(line: Message, say: Say): boolean {
   switch (subtype) {
     case 'init':
       say.begun()
-      say.status('turn_started', typeof line['model'] === 'string' ? { model: line['model'] } : {})
+      // Lines of hooks can come before it: then `started` was told without the facts.
+      say.status('turn_started', factsOf(line))
       return true
     case 'retry':
     case 'api_retry': {
@@ -43,6 +44,16 @@ export function readSystem(line: Message, say: Say): boolean {
     default:
       say.unknownType(`system ${subtype}`)
       return false
+  }
+}
+
+/** What an `init` line tells about the run. */
+export function factsOf(line: Message): RunFacts {
+  if (line['type'] !== 'system' || line['subtype'] !== 'init') return {}
+  return {
+    model: text(line['model']),
+    cwd: text(line['cwd']),
+    engine_version: text(line['claude_code_version']) ?? text(line['qwen_code_version']),
   }
 }
 

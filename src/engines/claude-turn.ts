@@ -1,7 +1,12 @@
 import { memory } from '../events/memory.ts'
 import { isRecord, type Say, text } from '../events/profile.ts'
+import { tokenCounter } from '../events/tokens.ts'
 import { calls } from './call.ts'
-import { askedFor, readRateLimit, readSystem } from './claude-system.ts'
+import { claudeDiff, claudeDuration } from './claude-change.ts'
+import { promptOf } from './claude-prompt.ts'
+import { askedFor, factsOf, readRateLimit, readSystem } from './claude-system.ts'
+import { claudeTokens, messageTokens } from './claude-tokens.ts'
+import { statsTokens } from './gemini-tokens.ts'
 
 type Message = Record<string, unknown>
 
@@ -24,6 +29,11 @@ export function conversation() {
   let excuse: string | undefined
   /** The agent waits for a permission. */
   let asked = false
+  /** What the messages of this turn took. It counts where `result` tells no usage (Amp). */
+  let spent = tokenCounter()
+  const added = messageTokens()
+  /** The `usage` of Qwen Code counts its session from the beginning; the others count the turn. */
+  let sums = false
 
   const blockId = (message: string): string => {
     const count = blocks.get(message) ?? 0
@@ -39,6 +49,9 @@ export function conversation() {
     const parent = text(line['parent_tool_use_id'])
     const incomplete = line['aborted'] === true || undefined
     const message = text(id) ?? text(line['uuid']) ?? 'message'
+    const tokens = claudeTokens(line['message']['usage'])
+    const more = id === undefined ? tokens : added(message, tokens)
+    if (more) spent.add(more)
     const repeated = stopped.take(message) === true
     for (const block of Array.isArray(content) ? content : [{ type: 'text', text: content }]) {
       if (!isRecord(block)) continue
@@ -78,22 +91,28 @@ export function conversation() {
       'type uuid session_id parent_tool_use_id message isReplay isSynthetic tool_use_result timestamp',
     )
     const content = isRecord(line['message']) ? line['message']['content'] : undefined
+    const parent = text(line['parent_tool_use_id'])
+    const { prompt } = promptOf(content)
+    // What a subagent is asked is the agent's, and what is synthetic the engine's.
+    if (prompt !== undefined && parent === undefined && line['isSynthetic'] !== true) say.user(prompt)
     for (const block of Array.isArray(content) ? content : []) {
       if (!isRecord(block) || block['type'] !== 'tool_result') continue
       const id = text(block['tool_use_id']) ?? ''
       const known = begun.ended(id)
       const output = block['content']
-      const call = { id, name: known?.name ?? 'tool', output, parent: text(line['parent_tool_use_id']) }
+      const told = isRecord(line['tool_use_result']) ? line['tool_use_result'] : {}
+      const duration_ms = claudeDuration(told)
+      const call = { id, name: known?.name ?? 'tool', output, duration_ms, parent }
       if (block['is_error'] === true) {
         say.failed({ ...call, error: text(output) })
         continue
       }
       say.completed(call)
-      const told = isRecord(line['tool_use_result']) ? line['tool_use_result'] : {}
       const path = known?.path ?? text(told['filePath'])
+      const diff = claudeDiff(told)
       if (path !== undefined && /^write/i.test(call.name))
-        say.artifact(told['type'] === 'update' ? 'modified' : 'created', path)
-      if (path !== undefined && /^(multi)?edit$/i.test(call.name)) say.artifact('modified', path)
+        say.artifact(told['type'] === 'update' ? 'modified' : 'created', path, diff)
+      if (path !== undefined && /^(multi)?edit$/i.test(call.name)) say.artifact('modified', path, diff)
     }
     return true
   }
@@ -138,21 +157,26 @@ export function conversation() {
     const failed = subtype !== 'success' || line['is_error'] === true || excused
     // It echoes the last answer; only where nothing else was said (json mode) it is the answer, unless it is an error.
     if (!failed && !answered && answer !== undefined && answer !== '') say.message(undefined, answer)
-    say.status('result', { reason: subtype, usage: line['usage'], stats: line['stats'] })
+    const { usage, stats } = line
+    const tokens = statsTokens(stats) ?? claudeTokens(usage) ?? spent.sum()
+    const counts = sums ? { tokensSoFar: tokens } : { tokens }
+    say.status('result', { reason: subtype, usage, stats, ...counts })
     if (subtype === 'success') say.ended('result success')
     if (failed) say.error(failure(line, subtype), 'fatal')
     answered = false
     excuse = undefined
+    spent = tokenCounter()
     return true
   }
 
   return {
     /** `extra`: only the PTY has it, so it belongs to no message that the other lines are in. */
     read(line: Message, say: Say, extra: boolean): boolean {
-      say.session(line['session_id'])
+      say.session(line['session_id'], factsOf(line))
+      sums ||= 'qwen_code_version' in line
       const control = text(line['type'])?.startsWith('control_') === true
       // The agent goes on, so its question was answered.
-      if (asked && !control) say.begun()
+      if (asked && !control) say.goesOn()
       asked &&= control
       switch (line['type']) {
         case 'system':

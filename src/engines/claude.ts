@@ -50,9 +50,13 @@ function isControl(value: unknown): boolean {
   )
 }
 
-/** A record of a run that has begun: one of a type that is not known yet counts as drift. */
+/** A record of a run that has begun: one of a type that is not known yet counts as drift. An answer of Cursor is none of it. */
 function isLater(value: unknown): boolean {
-  return isDialect(value) || (isRecord(value) && !types.has(text(value['type']) ?? ''))
+  if (!isRecord(value)) return false
+  const { type } = value
+  if (type === 'assistant') return isOwn(value)
+  if (type === 'result' && 'request_id' in value) return isOwn(value)
+  return isDialect(value) || !types.has(text(type) ?? '')
 }
 
 /** Qwen Code names itself, and spells its permission mode in another way. */

@@ -1,4 +1,7 @@
 import { isRecord, type Profile, type Reader, type Say, text } from '../events/profile.ts'
+import type { Tokens } from '../events/tokens.ts'
+import { durationOf } from './duration.ts'
+import { tokenParts } from './token-parts.ts'
 
 type Line = Record<string, unknown>
 
@@ -38,6 +41,8 @@ function reader(): Reader {
   let open: string | undefined
   let spoke = false
   let failed = false
+  /** Requests of this run have told their tokens: the sum at its end tells them again. */
+  let counted = false
 
   /** What has no end of its own was cut off. */
   const leave = (say: Say): void => {
@@ -52,13 +57,13 @@ function reader(): Reader {
   }
 
   const content = (event: Line, say: Say): boolean => {
-    const ended = event['type'] === 'content_end'
+    const isEnd = event['type'] === 'content_end'
     const call = { id: text(event['toolCallId']) ?? '', name: text(event['toolName']) ?? 'tool' }
     switch (event['contentType']) {
       case 'text':
         say.fields(event, 'type contentType text accumulated')
         // The pieces are starts, each with the next words.
-        if (!ended) {
+        if (!isEnd) {
           open ??= say.newId()
           say.delta(open, text(event['text']) ?? '')
         } else {
@@ -69,18 +74,19 @@ function reader(): Reader {
         return true
       case 'reasoning':
         say.fields(event, 'type contentType reasoning text redacted accumulated')
-        if (ended) say.reasoning(undefined, text(event['reasoning']) ?? text(event['text']) ?? '')
+        if (isEnd) say.reasoning(undefined, text(event['reasoning']) ?? text(event['text']) ?? '')
         return true
       case 'tool': {
         say.fields(event, 'type contentType toolName toolCallId input output error durationMs')
-        if (!ended) {
+        if (!isEnd) {
           say.started({ ...call, input: event['input'] })
           return true
         }
-        const { output } = event
+        const { output, durationMs } = event
+        const ended = { ...call, output, duration_ms: durationOf(durationMs) }
         const bad = failures(event)
-        if (bad.length > 0) say.failed({ ...call, output, error: bad.join('\n') })
-        else say.completed({ ...call, output })
+        if (bad.length > 0) say.failed({ ...ended, error: bad.join('\n') })
+        else say.completed(ended)
         return true
       }
       default:
@@ -107,7 +113,8 @@ function reader(): Reader {
       case 'content_update':
         return true
       case 'usage':
-        say.status('usage', { usage: usageOf(event) })
+        counted = true
+        say.status('usage', { usage: usageOf(event), tokens: tokensIn(event) })
         return true
       case 'error': {
         say.fields(event, 'type error errorClass recoverable iteration')
@@ -134,7 +141,9 @@ function reader(): Reader {
     const model = isRecord(line['model']) ? text(line['model']['id']) : undefined
     // It repeats the last answer, or the error.
     if (reason === 'completed' && !spoke && answer !== '') say.message(undefined, answer)
-    say.status('result', { reason, usage: line['usage'], ...(model !== undefined && { model }) })
+    const tokens = counted ? undefined : tokensIn(line['usage'])
+    counted = false
+    say.status('result', { reason, usage: line['usage'], tokens, model })
     if (reason === 'completed') say.ended('run_result completed')
     else fail(reason === 'error' && answer !== '' ? answer : `the run ended: ${reason}`, say)
   }
@@ -183,6 +192,16 @@ function reader(): Reader {
 /** The counts of this request and of the run so far. */
 function usageOf({ type, ...counts }: Line): Line {
   return counts
+}
+
+/** The input has what was cached in it. */
+export function tokensIn(counts: unknown): Tokens | undefined {
+  if (!isRecord(counts)) return undefined
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = counts
+  return tokenParts(
+    { input: inputTokens, output: outputTokens, cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens },
+    { cache: 'within' },
+  )
 }
 
 /** What a call says of its failures: one of its own, or one of each command or file it was about. */

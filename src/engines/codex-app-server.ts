@@ -1,6 +1,9 @@
 import { memory } from '../events/memory.ts'
 import { isRecord, type Say, text } from '../events/profile.ts'
+import { tokenCounter } from '../events/tokens.ts'
 import { errorText, readChanges } from './codex-change.ts'
+import { codexTokens } from './codex-tokens.ts'
+import { durationOf } from './duration.ts'
 
 type Item = Record<string, unknown>
 
@@ -54,20 +57,40 @@ export function serverReader() {
   /** The message whose pieces are coming in, per thread. */
   const speaking = memory<string>((id) => id.length)
   let usage: unknown
+  /** The tokens of each thread: its total counts from its beginning. */
+  const counters = memory<ReturnType<typeof tokenCounter>>(() => 0)
   let asked = false
 
   const thread = (value: unknown, say: Say): void => {
     if (!isThread(value)) return
+    const facts = {
+      model: text(value['model']),
+      cwd: text(value['cwd']),
+      engine_version: text(value['cliVersion']),
+    }
     if (typeof value['parentThreadId'] === 'string') subagents.set(value.id, true)
-    else say.session(value.id)
+    else say.session(value.id, facts)
+  }
+
+  /** `total` counts the thread from its beginning, as `codex exec` does. The end of the turn repeats it. */
+  const tokenUsage = (told: unknown, threadId: string, say: Say): true => {
+    if (!isRecord(told)) return true
+    const { total } = told
+    if (!subagents.get(threadId)) usage = total
+    const counter = counters.get(threadId) ?? tokenCounter()
+    counters.set(threadId, counter)
+    const sum = codexTokens(total)
+    if (sum) say.status('token_count', { usage: total, tokens: counter.soFar(sum) })
+    return true
   }
 
   const response = (line: Item, say: Say): boolean => {
     const { result, error } = line
     if (isRecord(error)) say.error(errorText(error))
     if (!isRecord(result) || !isThread(result['thread']) || typeof result['model'] !== 'string') return true
-    thread(result['thread'], say)
-    say.status('configured', { model: result['model'] })
+    const { model, thread: given } = result
+    thread({ ...given, model, cwd: result['cwd'] ?? given['cwd'] }, say)
+    say.status('configured', { model })
     return true
   }
 
@@ -109,12 +132,10 @@ export function serverReader() {
         turnCompleted(params, threadId, say)
         return true
       case 'thread/tokenUsage/updated':
-        // Told with the end of the turn. `total` counts the thread from its beginning, as `codex exec` does.
-        if (parent === undefined && isRecord(params['tokenUsage'])) usage = params['tokenUsage']['total']
-        return true
+        return tokenUsage(params['tokenUsage'], threadId, say)
       case 'error':
         // Only the end of the turn is fatal.
-        say.error(errorText(params['error']), params['willRetry'] === true ? 'warning' : 'error')
+        readError(params, say)
         return true
       case 'configWarning':
       case 'deprecationNotice':
@@ -160,10 +181,15 @@ export function serverReader() {
     // It was answered: the turn goes on.
     if (asked && (method.startsWith('item/') || method.startsWith('turn/'))) {
       asked = false
-      say.begun()
+      say.goesOn()
     }
     return notification(method, params, say)
   }
+}
+
+function readError({ error, willRetry }: Item, say: Say): void {
+  const retryable = typeof willRetry === 'boolean' ? willRetry : undefined
+  say.error(errorText(error), willRetry === true ? 'warning' : 'error', { retryable })
 }
 
 const common = 'id type startedAtMs completedAtMs durationMs'
@@ -179,7 +205,8 @@ function readItem(item: Item, done: boolean, parent: string | undefined, say: Sa
     const exit_code = typeof item['exitCode'] === 'number' ? item['exitCode'] : undefined
     const error = item['error'] ? errorText(item['error']) : undefined
     const { status, success } = item
-    const ended = { id, name, input, output: output ?? undefined, exit_code, error, parent }
+    const duration_ms = durationOf(item['durationMs'])
+    const ended = { id, name, input, output: output ?? undefined, exit_code, error, duration_ms, parent }
     const bad = status === 'failed' || status === 'declined' || success === false || (exit_code ?? 0) !== 0
     const failed = bad || error !== undefined
     if (failed) say.failed(ended)
@@ -187,7 +214,11 @@ function readItem(item: Item, done: boolean, parent: string | undefined, say: Sa
     return !failed
   }
   switch (item['type']) {
-    case 'userMessage':
+    case 'userMessage': {
+      const prompt = partsText(item['content'])
+      if (done && parent === undefined && prompt !== '') say.user(prompt)
+      return true
+    }
     case 'hookPrompt':
     case 'enteredReviewMode':
     // The review comes once more, as a message.
@@ -239,6 +270,11 @@ function readItem(item: Item, done: boolean, parent: string | undefined, say: Sa
       say.unknownType(`item ${String(item['type'])}`)
       return false
   }
+}
+
+function partsText(parts: unknown): string {
+  const texts = (Array.isArray(parts) ? parts : []).map((part) => isRecord(part) && text(part['text']))
+  return texts.filter(Boolean).join('\n')
 }
 
 function joined(parts: unknown): string {

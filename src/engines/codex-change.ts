@@ -1,4 +1,6 @@
 import { isRecord, type Say, text } from '../events/profile.ts'
+import { durationOf } from './duration.ts'
+import { wholeFile } from './patch-text.ts'
 
 const changeOf = { add: 'created', update: 'modified', delete: 'deleted' } as const
 
@@ -18,8 +20,49 @@ export function readChanges(changes: unknown, say: Say): void {
     say.artifact(
       Object.hasOwn(changeOf, kind) ? changeOf[kind as keyof typeof changeOf] : 'modified',
       change['path'],
+      diffOf(kind, change['diff']),
     )
   }
+}
+
+/** A file and how it changes. `diff` is as Codex tells it: for a file that is added or deleted, the file's text. */
+export interface Change {
+  readonly path: string
+  readonly kind: string | undefined
+  readonly diff?: string
+}
+
+/** Characters of the diffs of one patch that are kept: it is remembered until it is applied. */
+const MAX_DIFFS = 262_144
+
+/** Changes by path, as a list: `{path: {type, …}}`, or `{path: {add: {…}}}` in 0.42. */
+export function changesByPath(changes: unknown): Change[] {
+  let room = MAX_DIFFS
+  return Object.entries(isRecord(changes) ? changes : {}).map(([path, given]) => {
+    const change = isRecord(given) ? given : {}
+    const kind = text(change['type']) ?? Object.keys(change)[0]
+    const inner = kind === undefined ? undefined : change[kind]
+    const of = isRecord(inner) ? inner : change
+    const diff = text(of['unified_diff']) ?? text(of['content'])
+    if (diff === undefined || diff.length > room) return { path, kind }
+    room -= diff.length
+    return { path, kind, diff }
+  })
+}
+
+/** What is told about a change as a unified diff. Of a file that was added or deleted it is the file's text. */
+function diffOf(kind: string | undefined, told: unknown): string | undefined {
+  if (kind === 'add') return wholeFile('+', told)
+  if (kind === 'delete') return wholeFile('-', told)
+  return text(told) || undefined
+}
+
+/** Milliseconds of a duration in seconds and nanoseconds. */
+export function durationOfParts(value: unknown): number | undefined {
+  if (!isRecord(value)) return undefined
+  const { secs, nanos } = value
+  if (typeof secs !== 'number' || typeof nanos !== 'number') return undefined
+  return durationOf(Math.round(secs * 1000 + nanos / 1e6))
 }
 
 /** The words of an error, be it a string or an object. */

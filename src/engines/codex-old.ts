@@ -1,19 +1,18 @@
 import { memory } from '../events/memory.ts'
-import { isRecord, type Say, text } from '../events/profile.ts'
-import { errorText, readChanges } from './codex-change.ts'
+import { isRecord, type RunFacts, type Say, type StatusFacts, text } from '../events/profile.ts'
+import { type Change, changesByPath, durationOfParts, errorText, readChanges } from './codex-change.ts'
+import { codexTokens } from './codex-tokens.ts'
 
 type Item = Record<string, unknown>
 
 /** The dialect of 0.42: one `msg` per line, no end signal but `task_complete`. */
-export function oldReader(): (msg: Item, turn: string, say: Say) => boolean {
-  const state: State = { patches: memory(sizeOf), pieces: { turn: '', messages: 0, open: undefined } }
-  return (msg, turn, say) => readOld(msg, turn, say, state)
-}
-
-/** A file and how it changes, without the text that is written there. */
-interface Change {
-  readonly path: string
-  readonly kind: string | undefined
+export function oldReader(): (msg: Item, turn: string, config: RunFacts, say: Say) => boolean {
+  const pieces = { turn: '', messages: 0, open: undefined }
+  const state: State = { patches: memory(sizeOf), pieces, config: {} }
+  return (msg, turn, config, say) => {
+    state.config = config
+    return readOld(msg, turn, say, state)
+  }
 }
 
 interface State {
@@ -21,6 +20,8 @@ interface State {
   readonly patches: ReturnType<typeof memory<readonly Change[]>>
   /** The message that comes in pieces, and how many of its turn did before: pieces have no name but their turn's. */
   pieces: { readonly turn: string; readonly messages: number; readonly open: string | undefined }
+  /** What the line before the first message tells about the run. */
+  config: RunFacts
 }
 
 function readOld(msg: Item, turn: string, say: Say, state: State): boolean {
@@ -28,7 +29,7 @@ function readOld(msg: Item, turn: string, say: Say, state: State): boolean {
   const id = text(msg['call_id']) ?? ''
   switch (msg['type']) {
     case 'session_configured':
-      say.session(msg['session_id'])
+      say.session(msg['session_id'], { ...state.config, model: text(msg['model']) ?? state.config.model })
       return true
     case 'task_started':
       say.begun()
@@ -52,7 +53,7 @@ function readOld(msg: Item, turn: string, say: Say, state: State): boolean {
       say.reasoning(undefined, text(msg['text']) ?? '')
       return true
     case 'token_count':
-      say.status('token_count', isRecord(msg['info']) ? { usage: msg['info']['total_token_usage'] } : {})
+      say.status('token_count', isRecord(msg['info']) ? sumSoFar(msg['info']['total_token_usage']) : {})
       return true
     case 'exec_command_begin':
       say.started({ id, name: 'command_execution', input: { command: msg['command'] } })
@@ -64,6 +65,7 @@ function readOld(msg: Item, turn: string, say: Say, state: State): boolean {
         name: 'command_execution',
         output: msg['aggregated_output'] ?? msg['stdout'],
         exit_code,
+        duration_ms: durationOfParts(msg['duration']),
       }
       if ((exit_code ?? 0) === 0) say.completed(call)
       else say.failed(call)
@@ -71,7 +73,7 @@ function readOld(msg: Item, turn: string, say: Say, state: State): boolean {
     }
     case 'patch_apply_begin':
       say.started({ id, name: 'file_change', input: { changes: msg['changes'] } })
-      if (isRecord(msg['changes'])) patches.set(id, Object.entries(msg['changes']).map(changeOf))
+      patches.set(id, changesByPath(msg['changes']))
       return true
     case 'patch_apply_end': {
       const changes = patches.take(id)
@@ -108,11 +110,11 @@ function pieceId(turn: string, state: State): string {
   return open
 }
 
-function changeOf([path, change]: [string, unknown]): Change {
-  return { path, kind: isRecord(change) ? Object.keys(change)[0] : undefined }
+function sumSoFar(usage: unknown): StatusFacts {
+  return { usage, tokensSoFar: codexTokens(usage) }
 }
 
 /** An entry costs something too, be its path ever so short. */
 function sizeOf(changes: readonly Change[]): number {
-  return changes.reduce((sum, { path, kind = '' }) => sum + path.length + kind.length + 16, 0)
+  return changes.reduce((sum, { path, diff = '' }) => sum + path.length + diff.length + 16, 0)
 }

@@ -1,7 +1,8 @@
-import { isRecord, type Profile, type Say, text } from '../events/profile.ts'
+import { isRecord, type Profile, type RunFacts, type Say, text } from '../events/profile.ts'
 import { isRefusal, isServerLine, isServerShape, serverReader } from './codex-app-server.ts'
 import { errorText, readChanges } from './codex-change.ts'
 import { oldReader } from './codex-old.ts'
+import { codexTokens } from './codex-tokens.ts'
 
 type Item = Record<string, unknown>
 
@@ -22,19 +23,23 @@ export const codex: Profile = {
     /** A record of the dialect was seen, so that one of another type is a new type. */
     let known = false
     let served = false
+    /** What the first line of 0.42 tells; a session may come later. */
+    let config: RunFacts = {}
     return {
       read({ value }, say) {
         if (!isRecord(value)) return false
-        if ('id' in value && isRecord(value['msg']))
-          return readOld(value['msg'], text(value['id']) ?? '', say)
+        if (isOldLine(value)) return readOld(value.msg, value.id, config, say)
         served ||= isServerShape(value)
         if (isServerLine(value)) return (served || isRefusal(value)) && readServer(value, say)
         if (isConfig(value)) {
-          say.status('configured', typeof value['model'] === 'string' ? { model: value['model'] } : {})
+          config = { model: text(value['model']), cwd: text(value['workdir']) }
+          say.status('configured', config)
           return true
         }
-        // The echoed prompt is the user's, not the agent's.
-        if (isPrompt(value)) return true
+        if (isPrompt(value)) {
+          say.user(value['prompt'])
+          return true
+        }
         known ||= isLine(value)
         return (known || isError(value)) && typeof value['type'] === 'string' && readLine(value, say)
       },
@@ -42,12 +47,28 @@ export const codex: Profile = {
   },
 }
 
+/** Other programs have turns and items, too: what is asked for here is in every line of Codex. */
 function isLine(value: Item): boolean {
-  const type = text(value['type']) ?? ''
-  return (
-    /^(thread|turn|item)\.[a-z]+$/.test(type.slice(0, 40)) ||
-    (type === 'session.created' && 'session_id' in value)
-  )
+  switch (value['type']) {
+    case 'thread.started':
+      return typeof value['thread_id'] === 'string'
+    case 'session.created':
+      return typeof value['session_id'] === 'string'
+    case 'turn.started':
+      return Object.keys(value).length === 1
+    case 'turn.completed':
+      return isRecord(value['usage'])
+    case 'turn.failed':
+      return isRecord(value['error'])
+    case 'item.started':
+    case 'item.updated':
+    case 'item.completed':
+      return (
+        isRecord(value['item']) && typeof (value['item']['type'] ?? value['item']['item_type']) === 'string'
+      )
+    default:
+      return false
+  }
 }
 
 /** Other engines have a `type: "error"` with more in it. */
@@ -55,7 +76,7 @@ function isError(value: Item): boolean {
   return value['type'] === 'error' && typeof value['message'] === 'string' && Object.keys(value).length === 2
 }
 
-function isOldLine(value: Item): boolean {
+function isOldLine(value: Item): value is Item & { id: string; msg: Item } {
   return typeof value['id'] === 'string' && isRecord(value['msg']) && typeof value['msg']['type'] === 'string'
 }
 
@@ -63,7 +84,7 @@ function isConfig(value: Item): boolean {
   return typeof value['workdir'] === 'string' && typeof value['provider'] === 'string'
 }
 
-function isPrompt(value: Item): boolean {
+function isPrompt(value: Item): value is { prompt: string } {
   return typeof value['prompt'] === 'string' && Object.keys(value).length === 1
 }
 
@@ -82,7 +103,8 @@ function readLine(line: Item, say: Say): boolean {
       return true
     case 'turn.completed':
       say.fields(line, 'type usage')
-      say.status('turn_completed', { usage: line['usage'] })
+      // The usage counts the thread, not the turn.
+      say.status('turn_completed', { usage: line['usage'], tokensSoFar: codexTokens(line['usage']) })
       say.ended(type)
       return true
     case 'turn.failed':

@@ -1,4 +1,4 @@
-import { isRecord, type Profile, text } from '../events/profile.ts'
+import { type EngineFrame, isRecord, type Profile, text } from '../events/profile.ts'
 import { prose } from './answer-text.ts'
 
 type Document = Record<string, unknown>
@@ -16,6 +16,8 @@ export const continueCli: Profile = {
   open(limits) {
     const answer = prose(limits)
     let spoke = false
+    /** The one document; other programs write such records, too, but more than one. */
+    let envelope: EngineFrame | undefined
     return {
       read(frame, say) {
         const { value, channel } = frame
@@ -26,18 +28,28 @@ export const continueCli: Profile = {
           spoke = true
           return true
         }
-        if (channel === 'stderr' || spoke) return false
+        if (channel === 'stderr') return false
+        if (envelope && isRecord(value)) {
+          say.giveBack(envelope)
+          envelope = undefined
+        }
+        if (spoke) return false
         // Half an answer is none.
         const cut = frame.open === true && frame.text.startsWith('{"response":"')
         if (!cut && !isEnvelope(value)) return answer.keep(frame, say)
         answer.giveBack(say)
         spoke = true
         if (!isEnvelope(value)) return false
-        say.message(undefined, value.response, { enveloped: true })
-        say.ended('response document')
-        return true
+        envelope = frame
+        return 'kept'
       },
-      end: (say) => answer.speak(say),
+      end(say) {
+        answer.speak(say)
+        if (!envelope || !isEnvelope(envelope.value)) return
+        say.about(envelope)
+        say.message(undefined, envelope.value.response, { enveloped: true })
+        say.ended('response document')
+      },
     }
   },
 }

@@ -1,6 +1,9 @@
 import { memory } from '../events/memory.ts'
-import { isRecord, type Profile, type Say, text } from '../events/profile.ts'
+import { isRecord, type Profile, type RunFacts, type Say, text } from '../events/profile.ts'
+import type { Tokens } from '../events/tokens.ts'
 import { calls } from './call.ts'
+import { tokenParts } from './token-parts.ts'
+import { unifiedDiff } from './unified-diff.ts'
 
 type Line = Record<string, unknown>
 
@@ -13,9 +16,12 @@ export const copilot: Profile = {
   shape: ({ value }) => isSessionEvent(value) || isResult(value),
   open: () => {
     const conversation = reader()
+    /** A record that only Copilot writes was seen, so that a shorter `result` is its own, too. */
+    let known = false
     return {
       read({ value }, say) {
-        if (isResult(value)) return conversation.result(value, say)
+        known ||= isSessionEvent(value) || isResult(value)
+        if (isVerdict(value)) return known && conversation.result(value, say)
         return isSessionEvent(value) && conversation.event(value, value.data, say)
       },
     }
@@ -39,7 +45,8 @@ const families = new Set<string | undefined>([
   ...['permission', 'abort'],
 ])
 
-function isResult(value: unknown): value is Line & { exitCode: number } {
+/** The last line. Other programs end with such a record, too. */
+function isVerdict(value: unknown): value is Line & { exitCode: number } {
   return (
     isRecord(value) &&
     value['type'] === 'result' &&
@@ -48,10 +55,14 @@ function isResult(value: unknown): value is Line & { exitCode: number } {
   )
 }
 
+function isResult(value: unknown): boolean {
+  return isVerdict(value) && typeof value['timestamp'] === 'string' && isRecord(value['usage'])
+}
+
 /** Start-up, progress, and what another record tells in whole: kept as raw, silently. */
 const quiet = new Set([
   ...['session.skills_loaded', 'session.mcp_servers_loaded', 'session.tools_updated', 'session.info'],
-  ...['session.background_tasks_changed', 'user.message', 'model.call_start', 'model.call_finished'],
+  ...['session.background_tasks_changed', 'model.call_start', 'model.call_finished'],
   ...['model.call_final_result', 'assistant.message_start', 'assistant.reasoning_delta'],
   ...['assistant.tool_call_delta', 'tool.shell_output', 'tool.execution_partial_result', 'assistant.idle'],
 ])
@@ -98,9 +109,12 @@ function reader() {
     // `success` only says that the shell ran: the command itself may have failed.
     if (data['success'] !== true || (exit_code ?? 0) !== 0) say.failed(call)
     else say.completed(call)
-    for (const edit of Array.isArray(data['fileEdits']) ? data['fileEdits'] : []) {
+    const edits = Array.isArray(data['fileEdits']) ? data['fileEdits'] : []
+    for (const edit of edits) {
       if (!isRecord(edit) || typeof edit['path'] !== 'string') continue
-      say.artifact(changeOf.get(edit['kind']) ?? 'modified', edit['path'])
+      // A diff of several files is none of one of them.
+      const diff = edits.length === 1 ? diffOf(data) : undefined
+      say.artifact(changeOf.get(edit['kind']) ?? 'modified', edit['path'], diff)
     }
   }
 
@@ -114,7 +128,10 @@ function reader() {
       model = text(data['model']) ?? model
       switch (type) {
         case 'session.start':
-          say.session(data['sessionId'])
+          say.session(data['sessionId'], factsOf(data))
+          return true
+        case 'user.message':
+          if (parent === undefined) sayPrompt(data, say)
           return true
         case 'assistant.turn_start':
           say.fields(data, 'turnId interactionId')
@@ -123,7 +140,7 @@ function reader() {
           if (parent !== undefined) return true
           // Also after an error: the engine goes on, so it was none of the run.
           failed = false
-          say.begun()
+          say.goesOn()
           say.status('turn_started', model === undefined ? {} : { model })
           return true
         case 'assistant.turn_end':
@@ -162,7 +179,7 @@ function reader() {
           think(text(data['reasoningId']), data['content'], say)
           return true
         case 'assistant.usage':
-          say.status('usage', { usage: data })
+          say.status('usage', { usage: data, tokens: tokensIn(data) })
           return true
         case 'tool.execution_start': {
           say.fields(
@@ -193,7 +210,7 @@ function reader() {
     },
     result(line: Line & { exitCode: number }, say: Say): boolean {
       say.fields(line, 'type timestamp sessionId exitCode usage')
-      say.session(line['sessionId'])
+      say.session(line['sessionId'], { model })
       say.status('result', { reason: `exit code ${line.exitCode}`, usage: line['usage'] })
       if (line.exitCode === 0) say.ended('result')
       else if (!failed) fail(`the engine ended with exit code ${line.exitCode}`, undefined, say)
@@ -206,3 +223,35 @@ const messageFields =
   'messageId originatingMessageId model content toolRequests interactionId turnId reasoningText reasoningOpaque rte apiCallId parentToolCallId phase outputTokens'
 const toolFields =
   'toolCallId model interactionId turnId rte shellExecution fileEdits success result error toolTelemetry parentToolCallId'
+
+/** What the start of a session tells about the run. */
+export function factsOf({ selectedModel, copilotVersion, context }: Line): RunFacts {
+  const cwd = isRecord(context) ? text(context['cwd']) : undefined
+  return { model: text(selectedModel), cwd, engine_version: text(copilotVersion) }
+}
+
+/** Says the prompt, as it was before Copilot added to it. Skills and Copilot itself write such messages, too, and name themselves. */
+export function sayPrompt({ content, source }: Line, say: Say): void {
+  const words = text(content)
+  if (words && (source === undefined || source === 'user')) say.user(words)
+}
+
+/** One request to the model. The input has what was cached in it. */
+export function tokensIn(usage: Line): Tokens | undefined {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
+  return tokenParts(
+    {
+      input: inputTokens,
+      output: outputTokens,
+      cacheRead: cacheReadTokens,
+      cacheWrite: cacheWriteTokens,
+      reasoning: reasoningTokens,
+    },
+    { cache: 'within', reasoning: 'within' },
+  )
+}
+
+/** The diff that a tool shows of the file it has changed. */
+export function diffOf({ result }: Line): string | undefined {
+  return isRecord(result) ? unifiedDiff(result['detailedContent'])?.trimStart() : undefined
+}

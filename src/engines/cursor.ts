@@ -1,4 +1,8 @@
 import { isRecord, type Limits, type Profile, type Reader, type Say, text } from '../events/profile.ts'
+import type { Tokens } from '../events/tokens.ts'
+import { durationOf } from './duration.ts'
+import { tokenParts } from './token-parts.ts'
+import { unifiedDiff } from './unified-diff.ts'
 
 type Line = Record<string, unknown>
 
@@ -34,6 +38,11 @@ function isCursor(value: unknown): boolean {
     default:
       return false
   }
+}
+
+/** A line of Claude Code, whose frame Cursor has borrowed. */
+function isClaude(line: Line): boolean {
+  return 'uuid' in line || 'parent_tool_use_id' in line
 }
 
 function openRun({ maxFrame }: Limits): Reader {
@@ -84,7 +93,9 @@ function openRun({ maxFrame }: Limits): Reader {
     const failed = line['is_error'] === true || line['subtype'] !== 'success'
     // It is all the texts in one; only where nothing was said (json mode) it is the answer.
     if (!answered && !failed && answer !== '') say.message(undefined, answer)
-    say.status('result', { reason: text(line['subtype']) ?? 'unknown', usage: line['usage'] })
+    const { usage } = line
+    const tokens = isRecord(usage) ? tokensIn(usage) : undefined
+    say.status('result', { reason: text(line['subtype']) ?? 'unknown', usage, tokens })
     if (failed) say.error(text(line['error']) ?? (answer || 'the run failed'), 'fatal')
     else say.ended('result success')
     last = undefined
@@ -102,8 +113,11 @@ function openRun({ maxFrame }: Limits): Reader {
         say.begun()
         say.status('turn_started', typeof line['model'] === 'string' ? { model: line['model'] } : {})
         return true
-      case 'user':
+      case 'user': {
+        const words = textOf(line['message'])
+        if (words) say.user(words)
         return true
+      }
       case 'thinking':
         if (subtype === 'completed') think(say)
         else if (thoughts.length < maxFrame) thoughts += text(line['text']) ?? ''
@@ -122,10 +136,10 @@ function openRun({ maxFrame }: Limits): Reader {
 
   return {
     read({ value }, say) {
-      if (!isRecord(value) || !(own || isCursor(value))) return false
+      if (!isRecord(value) || !(isCursor(value) || (own && !isClaude(value)))) return false
       own = true
       say.confidence(CONFIDENCE)
-      say.session(value['session_id'])
+      say.session(value['session_id'], { model: text(value['model']), cwd: text(value['cwd']) })
       return read(value, say)
     },
     end: think,
@@ -155,12 +169,13 @@ function readCall(line: Line, call: Line, say: Say): boolean {
   const good = results['success']
   const bad = Object.keys(results).find((key) => isRecord(results[key]) || typeof results[key] === 'string')
   if (good === undefined && bad !== undefined) {
-    say.failed({ ...tool, output: results[bad], error: reason(bad, results[bad]) })
+    const output = results[bad]
+    say.failed({ ...tool, output, error: reason(bad, output), duration_ms: timeOf(output) })
     return true
   }
   const exit = isRecord(good) ? good['exitCode'] : undefined
   const exit_code = typeof exit === 'number' ? exit : undefined
-  const ended = { ...tool, output: good ?? body['result'], exit_code }
+  const ended = { ...tool, output: good ?? body['result'], exit_code, duration_ms: timeOf(good) }
   if ((exit_code ?? 0) !== 0) {
     say.failed(ended)
     return true
@@ -169,8 +184,29 @@ function readCall(line: Line, call: Line, say: Say): boolean {
   const path =
     text(isRecord(good) ? good['path'] : undefined) ?? text(isRecord(input) ? input['path'] : undefined)
   const change = changes.get(name)
-  if (good !== undefined && path !== undefined && change !== undefined) say.artifact(change, path)
+  const diff = isRecord(good) ? unifiedDiff(good['diffString']) : undefined
+  if (good !== undefined && path !== undefined && change !== undefined) say.artifact(change, path, diff)
   return true
+}
+
+/** How long a command ran; other tools do not tell. */
+function timeOf(result: unknown): number | undefined {
+  return isRecord(result) ? durationOf(result['executionTime']) : undefined
+}
+
+/** Whether the input has what was cached in it was not seen: with a cache it is left out. */
+function tokensIn({
+  inputTokens,
+  outputTokens,
+  cacheReadTokens,
+  cacheWriteTokens,
+}: Line): Tokens | undefined {
+  return tokenParts({
+    input: inputTokens,
+    output: outputTokens,
+    cacheRead: cacheReadTokens,
+    cacheWrite: cacheWriteTokens,
+  })
 }
 
 const changes: ReadonlyMap<string, 'created' | 'modified' | 'deleted'> = new Map([

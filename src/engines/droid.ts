@@ -89,9 +89,11 @@ function openRun(): Reader {
         return true
       case 'message':
         say.fields(line, `${common} role text`)
+        if (typeof line['text'] !== 'string') return false
+        if (line['role'] === 'user') say.user(line['text'])
         if (line['role'] !== 'assistant') return true
         answered = true
-        say.message(text(line['id']), text(line['text']) ?? '')
+        say.message(text(line['id']), line['text'])
         return true
       case 'tool_call':
         say.fields(line, `${common} toolCallId toolId toolName parameters`)
@@ -125,7 +127,7 @@ function openRun(): Reader {
       if (!isRecord(value) || !(own || isDroid(value))) return false
       own = true
       say.confidence(CONFIDENCE)
-      say.session(session(value))
+      say.session(session(value), { model: text(value['model']), cwd: text(value['cwd']) })
       return read(value, say)
     },
   }

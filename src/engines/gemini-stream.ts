@@ -1,5 +1,6 @@
 import { type EngineFrame, isRecord, type Say, text } from '../events/profile.ts'
 import { calls } from './call.ts'
+import { statsTokens } from './gemini-tokens.ts'
 
 type Line = Record<string, unknown>
 
@@ -33,14 +34,16 @@ export function streamReader() {
     switch (line['type']) {
       case 'init':
         say.fields(line, 'type timestamp session_id model')
-        say.session(line['session_id'])
+        say.session(line['session_id'], { model: text(line['model']) })
         say.begun()
-        say.status('turn_started', typeof line['model'] === 'string' ? { model: line['model'] } : {})
+        say.status('turn_started', { model: text(line['model']) })
         return true
       case 'message':
         say.fields(line, 'type timestamp role content delta')
-        if (line['role'] !== 'assistant') close(message, say)
-        else if (line['delta'] === true) {
+        if (line['role'] !== 'assistant') {
+          close(message, say)
+          if (line['role'] === 'user' && line['content']) say.user(text(line['content']) ?? '')
+        } else if (line['delta'] === true) {
           message.open ??= say.newId()
           say.delta(message.open, text(line['content']) ?? '')
         } else {
@@ -75,7 +78,11 @@ export function streamReader() {
       case 'result':
         close(message, say)
         say.fields(line, 'type timestamp status error stats')
-        say.status('result', { reason: text(line['status']) ?? 'unknown', stats: line['stats'] })
+        say.status('result', {
+          reason: text(line['status']) ?? 'unknown',
+          stats: line['stats'],
+          tokens: statsTokens(line['stats']),
+        })
         if (line['status'] === 'success') say.ended('result success')
         else
           say.error(

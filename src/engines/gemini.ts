@@ -2,6 +2,7 @@ import { type EngineFrame, isRecord, type Profile, type Say, text } from '../eve
 import { prose } from './answer-text.ts'
 import { isErrorDocument, isStartLine, isTagged, logReader } from './gemini-log.ts'
 import { streamReader } from './gemini-stream.ts'
+import { statsTokens } from './gemini-tokens.ts'
 
 type Line = Record<string, unknown>
 
@@ -128,9 +129,14 @@ export const gemini: Profile = {
 /** The document of json mode: an answer, or an error. Up to 0.20 it names no session, but its stats. */
 function isDocument(value: unknown): value is Line {
   if (!isRecord(value) || 'type' in value) return false
-  if (typeof value['session_id'] === 'string') return 'response' in value || isRecord(value['error'])
-  return typeof value['response'] === 'string' && isRecord(value['stats'])
+  const { session_id, response, error, stats } = value
+  if (typeof session_id !== 'string') return typeof response === 'string' && isRecord(stats)
+  // A log of some API has sessions and responses, too, but with more about each.
+  const own = isRecord(stats) || Object.keys(value).every((key) => documentKey.has(key))
+  return own && ('response' in value || isRecord(error))
 }
+
+const documentKey = new Set([...documentKeys, 'error'])
 
 /** True for a document that only Gemini can have written. */
 function isOwnDocument(value: unknown): boolean {
@@ -188,7 +194,8 @@ function readDocument(frame: EngineFrame, say: Say): void {
   say.confidence(0.8)
   say.fields(document, 'session_id response stats error')
   say.session(document['session_id'])
-  if (document['stats'] !== undefined) say.status('result', { stats: document['stats'] })
+  const { stats } = document
+  if (stats !== undefined) say.status('result', { stats, tokens: statsTokens(stats) })
   if (typeof document['response'] === 'string') {
     say.message(undefined, document['response'], { enveloped: true })
     say.ended('response document')

@@ -67,6 +67,7 @@ function openRun(): Reader {
       if (!own || !isMessage(value)) return false
       switch (value['role']) {
         case 'user':
+          if (value['content']) say.user(String(value['content']))
           return true
         case 'assistant':
           return assistant(value, say)

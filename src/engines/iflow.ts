@@ -1,5 +1,6 @@
 import { type EngineFrame, isRecord, type Profile, type Say, text } from '../events/profile.ts'
 import { prose } from './answer-text.ts'
+import { tokenParts } from './token-parts.ts'
 
 /**
  * iFlow: text, in three layers, each of which works without the others. Lines that a pattern knows (0.7), blocks of JSON
@@ -137,7 +138,9 @@ function readInfo(frame: EngineFrame, say: Say): void {
       'session-id conversation-id assistantRounds executionTimeMs tokenUsage terminationReason',
     )
     const reason = text(value['terminationReason'])
-    say.status('execution_info', { usage: value['tokenUsage'], stats: value, ...(reason && { reason }) })
+    const usage = value['tokenUsage']
+    const tokens = isRecord(usage) ? tokenParts(usage) : undefined
+    say.status('execution_info', { usage, tokens, stats: value, ...(reason && { reason }) })
   } else say.status('execution_info')
   if (open && !isRecord(value)) say.truncated('the Execution Info has no end')
   else say.ended('</Execution Info>')

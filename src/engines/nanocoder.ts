@@ -1,5 +1,7 @@
 import { type EngineFrame, isRecord, type Profile, type Say, text } from '../events/profile.ts'
+import type { Tokens } from '../events/tokens.ts'
 import { prose } from './answer-text.ts'
+import { tokenParts } from './token-parts.ts'
 
 type Document = Record<string, unknown>
 
@@ -69,9 +71,14 @@ function readDocument(document: Document, say: Say): void {
   const { kind, exitCode } = document
   const failed = kind !== 'success' || exitCode !== 0
   if (words) say.message(undefined, words, { enveloped: true, incomplete: failed || undefined })
-  say.status('result', { reason: String(kind), usage: document['usage'] })
+  const { usage } = document
+  say.status('result', { reason: String(kind), usage, tokens: isRecord(usage) ? tokensIn(usage) : undefined })
   if (failed) say.error(text(document['error']) ?? text(document['message']) ?? String(kind), 'fatal')
   else say.ended('success')
+}
+
+function tokensIn({ inputTokens, outputTokens, totalTokens }: Document): Tokens | undefined {
+  return tokenParts({ input: inputTokens, output: outputTokens, total: totalTokens })
 }
 
 /** Tells a call; true if it ended well. A command that failed says so in the first line of its output only. */

@@ -1,4 +1,8 @@
 import { isRecord, type Profile, type Say, text } from '../events/profile.ts'
+import type { Tokens } from '../events/tokens.ts'
+import { durationOf } from './duration.ts'
+import { tokenParts } from './token-parts.ts'
+import { unifiedDiff } from './unified-diff.ts'
 
 type Part = Record<string, unknown>
 
@@ -24,7 +28,7 @@ export const opencode: Profile = {
         }
         if (value['type'] === 'step_start' && failed) {
           failed = false
-          say.begun()
+          say.goesOn()
         }
         return isRecord(value['part']) && readPart(value['type'], value['part'], say)
       },
@@ -59,7 +63,7 @@ function readPart(type: string, part: Part, say: Say): boolean {
     case 'step_finish': {
       say.fields(part, 'id messageID sessionID type reason snapshot tokens cost metrics time')
       const reason = text(part['reason']) ?? 'unknown'
-      say.status('step_finish', { reason, usage: part['tokens'] })
+      say.status('step_finish', { reason, usage: part['tokens'], tokens: tokensIn(part['tokens']) })
       if (reason === 'stop') say.ended('step_finish stop')
       if (reason === 'length') say.truncated('length')
       return true
@@ -70,6 +74,17 @@ function readPart(type: string, part: Part, say: Say): boolean {
   }
 }
 
+/** The input is without what was cached. The output has the reasoning in it up to 1.1, which tells no total. */
+function tokensIn(counts: unknown): Tokens | undefined {
+  if (!isRecord(counts)) return undefined
+  const { input, output, reasoning, total } = counts
+  const { read, write } = isRecord(counts['cache']) ? counts['cache'] : {}
+  return tokenParts(
+    { input, output, reasoning, total, cacheRead: read, cacheWrite: write },
+    { cache: 'apart', reasoning: total === undefined ? 'within' : undefined },
+  )
+}
+
 /** A tool appears only when it is over. `completed` alone proves nothing: the exit code and `invalid` do. */
 function readTool(part: Part, say: Say): void {
   const state = isRecord(part['state']) ? part['state'] : {}
@@ -78,14 +93,26 @@ function readTool(part: Part, say: Say): void {
   const name = text(part['tool']) ?? 'tool'
   const exit_code = typeof metadata['exit'] === 'number' ? metadata['exit'] : undefined
   const error = text(state['error']) ?? (name === 'invalid' ? text(input['error']) : undefined)
-  const call = { id: text(part['callID']) ?? '', name, input, output: state['output'], exit_code, error }
+  const { start, end } = isRecord(state['time']) ? state['time'] : {}
+  const duration_ms =
+    typeof start === 'number' && typeof end === 'number' ? durationOf(end - start) : undefined
+  const call = {
+    id: text(part['callID']) ?? '',
+    name,
+    input,
+    output: state['output'],
+    exit_code,
+    error,
+    duration_ms,
+  }
   if (state['status'] === 'error' || name === 'invalid' || (exit_code ?? 0) !== 0) say.failed(call)
   else if (state['status'] === 'completed') {
     say.completed(call)
     const path = text(metadata['filepath']) ?? text(input['filePath'])
+    const diff = unifiedDiff(metadata['diff'])
     if (path !== undefined && name === 'write')
-      say.artifact(metadata['exists'] === true ? 'modified' : 'created', path)
-    if (path !== undefined && (name === 'edit' || name === 'multiedit')) say.artifact('modified', path)
+      say.artifact(metadata['exists'] === true ? 'modified' : 'created', path, diff)
+    if (path !== undefined && (name === 'edit' || name === 'multiedit')) say.artifact('modified', path, diff)
   } else say.started(call)
 }
 

@@ -1,6 +1,9 @@
 import { memory } from '../events/memory.ts'
 import { isRecord, type Profile, type Reader, type Say, text } from '../events/profile.ts'
+import type { Tokens } from '../events/tokens.ts'
 import { calls } from './call.ts'
+import { tokenParts } from './token-parts.ts'
+import { unifiedDiff } from './unified-diff.ts'
 
 type Line = Record<string, unknown>
 
@@ -19,7 +22,7 @@ function isOwn(line: Line): boolean {
   switch (line['type']) {
     case 'message_start':
     case 'message_end':
-      return isRecord(line['message']) && typeof line['message']['role'] === 'string'
+      return isMessage(line['message'])
     case 'message_update':
       return isRecord(line['assistantMessageEvent'])
     case 'tool_execution_start':
@@ -31,8 +34,18 @@ function isOwn(line: Line): boolean {
   }
 }
 
+/** The events of Anthropic's API have such names, too, but their messages have no time. */
+function isMessage(value: unknown): boolean {
+  return isRecord(value) && typeof value['role'] === 'string' && typeof value['timestamp'] === 'number'
+}
+
 function isSession(line: Line): boolean {
-  return typeof line['version'] === 'number' && typeof line['id'] === 'string' && 'cwd' in line
+  return (
+    line['type'] === 'session' &&
+    typeof line['version'] === 'number' &&
+    typeof line['id'] === 'string' &&
+    'cwd' in line
+  )
 }
 
 function reader(): Reader {
@@ -43,6 +56,8 @@ function reader(): Reader {
   let stop: string | undefined
   let failure: string | undefined
   let lastModel: string | undefined
+  /** A record that only pi writes was seen: many programs start agents and turns. */
+  let known = false
 
   const fail = (say: Say, severity: 'warning' | 'fatal'): void => {
     if (failure !== undefined) say.error(failure, severity)
@@ -66,6 +81,10 @@ function reader(): Reader {
 
   const spoken = (message: Line, say: Say): void => {
     say.fields(message, messageFields)
+    const { usage } = message
+    const tokens = tokensIn(usage)
+    // The step ends when its tools have: a run that is killed there has spent the tokens all the same.
+    if (tokens) say.status('usage', { usage, tokens })
     stop = text(message['stopReason'])
     const broken = stop === 'error' || stop === 'aborted'
     if (broken) failure = text(message['errorMessage']) ?? `the model stopped: ${stop}`
@@ -93,7 +112,7 @@ function reader(): Reader {
     }
     say.completed({ id, name, output })
     if (path !== undefined && name === 'write') say.artifact('created', path)
-    if (path !== undefined && name === 'edit') say.artifact('modified', path)
+    if (path !== undefined && name === 'edit') say.artifact('modified', path, patchIn(line['result']))
   }
 
   const read = (line: Line, say: Say): boolean => {
@@ -104,7 +123,7 @@ function reader(): Reader {
       case 'session':
         if (!isSession(line)) return false
         say.fields(line, 'type version id timestamp cwd parentSession')
-        say.session(line['id'])
+        say.session(line['id'], { cwd: text(line['cwd']) })
         return true
       case 'agent_start':
         say.fields(line, 'type')
@@ -121,6 +140,7 @@ function reader(): Reader {
         open = memory((id) => id.length)
         if (isAssistant && model !== undefined && model !== lastModel) say.status('model', { model })
         if (isAssistant) lastModel = model
+        if (message['role'] === 'user') sayPrompt(message, say)
         return true
       case 'message_update':
         return piece(line, say)
@@ -177,7 +197,11 @@ function reader(): Reader {
   }
 
   return {
-    read: ({ value }, say) => isRecord(value) && typeof value['type'] === 'string' && read(value, say),
+    read({ value }, say) {
+      if (!isRecord(value) || typeof value['type'] !== 'string') return false
+      known ||= isSession(value) || isOwn(value)
+      return known && read(value, say)
+    },
     end: (say) => fail(say, 'fatal'),
   }
 }
@@ -198,4 +222,26 @@ function exitCode(output: unknown): number | undefined {
   const at = typeof output === 'string' ? output.lastIndexOf(mark) : -1
   const code = at < 0 ? Number.NaN : Number((output as string).slice(at + mark.length))
   return Number.isInteger(code) ? code : undefined
+}
+
+/** The input is without what was cached; the output has the reasoning in it, as the total shows. */
+export function tokensIn(usage: unknown): Tokens | undefined {
+  if (!isRecord(usage)) return undefined
+  const { input, output, cacheRead, cacheWrite, reasoning, totalTokens } = usage
+  return tokenParts(
+    { input, output, cacheRead, cacheWrite, reasoning, total: totalTokens },
+    { cache: 'apart' },
+  )
+}
+
+/** The diff of an edit. `diff` beside it is a drawing with line numbers. */
+export function patchIn(result: unknown): string | undefined {
+  const details = isRecord(result) ? result['details'] : undefined
+  return isRecord(details) ? unifiedDiff(details['patch']) : undefined
+}
+
+export function sayPrompt({ content }: Line, say: Say): void {
+  const blocks = Array.isArray(content) ? content.filter(isRecord) : []
+  const words = text(content) ?? blocks.flatMap((block) => text(block['text']) ?? []).join('\n')
+  if (words !== '') say.user(words)
 }

@@ -110,7 +110,7 @@ export function speech(options: SpeechOptions) {
         ({ value }) => isRecord(value) && Object.hasOwn(value, doneMarker) && value[doneMarker] === true,
       )
     if (complete) {
-      if (done) evidence.done()
+      if (done) evidence.done(when)
       whole.set(when, when)
       drafts.forget(when)
     } else if (own && isLast(when)) drafts.hold({ text, enveloped, done, when })
@@ -239,6 +239,9 @@ export function speech(options: SpeechOptions) {
     begun() {
       evidence.begun(work())
     },
+    goesOn() {
+      evidence.wentOn(work())
+    },
     ended(signal) {
       const when = now()
       evidence.ended(when, signal)
@@ -344,7 +347,7 @@ export function speech(options: SpeechOptions) {
       for (const { text, enveloped, done, when } of drafts.left()) {
         if (!isLast(when)) continue
         options.payloads(text, when, enveloped)
-        if (done) evidence.done()
+        if (done) evidence.done(when)
       }
       stranger = strangers.found()
       writer.about(stranger?.first, true)

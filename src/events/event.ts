@@ -114,7 +114,9 @@ export interface DiagnosticData {
   readonly retryable?: boolean
   /** How often, where one diagnostic stands for many. */
   readonly count?: number
-  /** The drift report: how often each unknown type and field was seen. */
+  /** The unknown type or field that is told here, at most 80 characters of it. */
+  readonly name?: string
+  /** The drift report: how often each unknown type and field was seen; `…` counts those after the first 256. */
   readonly drift?: {
     readonly types: Readonly<Record<string, number>>
     readonly fields: Readonly<Record<string, number>>

@@ -9,7 +9,11 @@ interface Told {
 
 /** What the pipes, or the PTY, have said about the turn they are in. */
 interface Turn {
+  /** When the turn began. */
   readonly begun: Moment | undefined
+  /** When it went on after an end or a failure that the engine recovered from; else when it began. */
+  readonly wentOn: Moment | undefined
+  marked: Moment | undefined
   ended: Told | undefined
   failure: { readonly first: Told; readonly last: Told } | undefined
 }
@@ -19,36 +23,48 @@ export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'tr
 
 /**
  * Gathers the evidence for the end of a run. A turn that begins puts aside what was said about the end of the turn before
- * it, by their places in the run: a record that only the PTY has can come out when a later turn has long ended.
+ * it, the done marker too: the user asked for more, and whether that is done the new turn has to say. It goes by their places
+ * in the run: a record that only the PTY has can come out when a later turn has long ended.
  */
 export function gatherEvidence() {
   const turns = new PerSource<Turn>()
-  let marked = false
   let truncated = false
 
   const turnOf = (when: Moment): Turn => {
     const known = turns.get(when)
     if (known) return known
-    const turn: Turn = { begun: undefined, ended: undefined, failure: undefined }
+    const turn: Turn = {
+      begun: undefined,
+      wentOn: undefined,
+      marked: undefined,
+      ended: undefined,
+      failure: undefined,
+    }
     turns.set(when, turn)
     return turn
   }
 
-  /** What was said in the turn that began last, in the order of the run. */
+  /** What was said since the agent began or went on last, in the order of the run. */
   const inOrder = (told: readonly (Told | undefined)[]): Told[] => {
-    const begun = latest(turns.both().flatMap((turn) => turn.begun ?? []))
+    const since = latest(turns.both().flatMap((turn) => turn.wentOn ?? []))
     return told
       .filter((one) => one !== undefined)
-      .filter(({ when }) => !(begun && isAfter(begun, when)))
+      .filter(({ when }) => !(since && isAfter(since, when)))
       .sort((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
   }
 
   const ended = () => inOrder(turns.both().map((turn) => turn.ended)).at(-1)
 
+  /** Whether the marker was seen in the turn that began last. */
+  const isMarked = (): boolean => {
+    const begun = latest(turns.both().flatMap((turn) => turn.begun ?? []))
+    return turns.both().some(({ marked }) => marked && !(begun && isAfter(begun, marked)))
+  }
+
   const said = (): Said => {
     const [failure] = inOrder(turns.both().flatMap((turn) => [turn.failure?.first, turn.failure?.last]))
     return {
-      done_marker: marked,
+      done_marker: isMarked(),
       end_signal: ended()?.words ?? null,
       failure: failure?.words ?? null,
       truncated,
@@ -57,7 +73,10 @@ export function gatherEvidence() {
 
   return {
     begun(when: Moment) {
-      turns.set(when, { begun: when, ended: undefined, failure: undefined })
+      turns.set(when, { begun: when, wentOn: when, marked: undefined, ended: undefined, failure: undefined })
+    },
+    wentOn(when: Moment) {
+      turns.set(when, { ...turnOf(when), wentOn: when, ended: undefined, failure: undefined })
     },
     ended(when: Moment, signal: string) {
       turnOf(when).ended = { when, words: signal }
@@ -67,8 +86,8 @@ export function gatherEvidence() {
       const told = { when, words: clip(message, 200) }
       turn.failure = { first: turn.failure?.first ?? told, last: told }
     },
-    done() {
-      marked = true
+    done(when: Moment) {
+      turnOf(when).marked = when
     },
     truncated() {
       truncated = true

@@ -116,8 +116,13 @@ export interface Say {
   error(message: string, severity?: Severity, more?: { readonly retryable?: boolean | undefined }): void
   /** The parser has something to tell about this frame. */
   warning(code: Code, message?: string, severity?: Severity): void
-  /** A turn begins: what was said about the end of the turn before no longer counts. */
+  /** A turn begins: what was said about the end of the turn before no longer counts, the done marker neither. */
   begun(): void
+  /**
+   * The same turn goes on after an end or a failure that the engine told (it tried again, its question was answered): neither
+   * counts any more.
+   */
+  goesOn(): void
   /** The engine's own signal that its turn is over. Unless the work is done or the turn failed, it is told that the agent waits for input. */
   ended(signal: string): void
   /** The answer was cut short (a length limit, an aborted block). */
@@ -206,12 +211,22 @@ export interface Picker {
   readonly fallback: Profile
 }
 
-/** A JSON object: the shape nearly every check starts with. */
+/**
+ * A JSON object: the shape nearly every check starts with.
+ *
+ * @example
+ * if (!isRecord(frame.value)) return false
+ */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The string, or undefined for anything else. */
+/**
+ * The string, or undefined for anything else.
+ *
+ * @example
+ * say.message(text(record['id']), text(record['text']) ?? '')
+ */
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }

@@ -3,6 +3,7 @@ import type { Writer } from './write.ts'
 
 /** Different names that are counted one by one; the rest is counted together. */
 const MAX_NAMES = 256
+const MAX_NAME = 80
 
 /**
  * Counts what would be too much to tell each time: the first of a kind is told at once, the number of all
@@ -41,11 +42,13 @@ export function tally(writer: Writer) {
       kinds.set(kind, { code, message, confidence, count: 1 })
       warn(code, message, confidence)
     },
-    type(name: string) {
-      if (count(types, clip(name, 80))) warn('UNKNOWN_TYPE', `${codes.UNKNOWN_TYPE}: ${quote(name)}`, 0.3)
+    type(given: string) {
+      const name = clip(given, MAX_NAME)
+      if (count(types, name)) warn('UNKNOWN_TYPE', `${codes.UNKNOWN_TYPE}: ${quote(name)}`, 0.3, { name })
     },
-    field(name: string) {
-      if (count(fields, clip(name, 80))) warn('UNKNOWN_FIELD', `${codes.UNKNOWN_FIELD}: ${quote(name)}`, 0.7)
+    field(given: string) {
+      const name = clip(given, MAX_NAME)
+      if (count(fields, name)) warn('UNKNOWN_FIELD', `${codes.UNKNOWN_FIELD}: ${quote(name)}`, 0.7, { name })
     },
     /** The counts, and the drift report. */
     end() {

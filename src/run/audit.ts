@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { codeOf } from '../sinks/disk-fault.ts'
@@ -16,6 +16,12 @@ export interface Attempt {
   readonly within?: string
   /** It is a single log: what else stands beside it does not belong to it. */
   readonly alone?: true
+}
+
+/** A single log as an attempt. Its name says which channel it is of; if not, it is stdout. */
+export function singleLog(path: string, name: string = basename(path)): Attempt {
+  const channel = name.startsWith('stderr') ? 'stderr' : name.startsWith('pty') ? 'pty' : 'stdout'
+  return { number: 1, logs: { [channel]: path }, alone: true }
 }
 
 export const channels = ['stdout', 'stderr', 'pty'] as const satisfies readonly Channel[]

@@ -5,7 +5,7 @@ import { Fault, quote } from '../base/fault.ts'
 import type { Event } from '../events/event.ts'
 import { codeOf } from '../sinks/disk-fault.ts'
 import { type Flow, flow } from '../streams/flow.ts'
-import { type Attempt, listAttempts } from './audit.ts'
+import { type Attempt, listAttempts, singleLog } from './audit.ts'
 import { fixedDir, noLogs } from './audit-dir.ts'
 import { follow, onceOver } from './follow.ts'
 import { type RecordedOptions, readAttempt } from './read-attempt.ts'
@@ -38,10 +38,14 @@ export interface ReplayOptions extends RecordedOptions {
  * for await (const event of replay('.audit/latest')) console.log(event.type)
  */
 export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
-  const { attempt, speed = 'full', follow: following = false, within, signal, ...reading } = options
+  return replayLogs(path, find(path, options.within), options)
+}
+
+/** The same of logs that were found already; `path` names them in faults. */
+export function replayLogs(path: string, { dir, list }: Logs, options: ReplayOptions = {}): Flow<Event> {
+  const { attempt, speed = 'full', follow: following = false, within: _, signal, ...reading } = options
   const stage = following ? onceOver(timedEvents) : timedEvents
   const made = flow(stage, { signal, intake: timedIntake })
-  const { dir, list } = find(path, within)
   const going = typeof following === 'function' ? following : undefined
   const items = following
     ? follow(dir, { ...reading, attempt, list, until: made, going })
@@ -52,7 +56,7 @@ export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
 
 async function* recorded(
   path: string,
-  { dir, list }: ReturnType<typeof find>,
+  { dir, list }: Logs,
   wanted: number | undefined,
   options: RecordedOptions,
 ) {
@@ -82,8 +86,14 @@ async function* paced(items: AsyncIterable<TimedChunk | Opening>, until: { destr
   }
 }
 
-/** Where the attempts are: in a directory, or a single log that counts as one. */
-function find(path: string, within: string | undefined): { dir: string; list: () => Attempt[] } {
+/** Where the attempts of a run are. */
+export interface Logs {
+  readonly dir: string
+  readonly list: () => readonly Attempt[]
+}
+
+/** In a directory, or a single log that counts as one. */
+function find(path: string, within: string | undefined): Logs {
   let log: string | undefined
   try {
     // It was named by the user, who may name it by a link; below, no link is followed.
@@ -95,7 +105,6 @@ function find(path: string, within: string | undefined): { dir: string; list: ()
     const dir = fixedDir(path)
     return { dir, list: () => listAttempts(dir, within) }
   }
-  const name = basename(path)
-  const channel = name.startsWith('stderr') ? 'stderr' : name.startsWith('pty') ? 'pty' : 'stdout'
-  return { dir: dirname(path), list: () => [{ number: 1, logs: { [channel]: log }, alone: true }] }
+  const single = singleLog(log, basename(path))
+  return { dir: dirname(path), list: () => [single] }
 }

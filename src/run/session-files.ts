@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { canReadOpenCode, openCodeSessions } from './opencode-db.ts'
 
 /** The engines that keep session files, and where. */
@@ -31,6 +31,10 @@ export interface SessionFile {
   /** When it was written last, in milliseconds since 1970. */
   readonly modified: number
   readonly size: number
+  /** Its name below the directory of the engine, with slashes. */
+  readonly name: string
+  /** The real path of the directory where the engine keeps them: what really lies elsewhere is not read. */
+  readonly within: string
   /** Which session of the file, if it is a database with many. */
   readonly session?: string
 }
@@ -60,31 +64,36 @@ export function sessionFiles(options: SessionPlaces = {}): SessionFile[] {
   for (const engine of fileEngines()) {
     if (wanted !== undefined && engine !== wanted) continue
     const { variable, root, path } = places[engine]
-    const named = home === undefined && variable !== undefined ? process.env[variable] : undefined
+    const variableSays = home === undefined && variable !== undefined ? process.env[variable] : undefined
+    const fixed = path.findIndex((pattern) => pattern.includes('*'))
+    const base = join(variableSays || join(home ?? homedir(), root), ...path.slice(0, fixed))
+    const within = realOf(base)
+    if (within === undefined) continue
     let left = maxEntries
-    const walk = (dir: string, depth: number) => {
+    const walk = (dir: string, depth: number, name: string) => {
       const pattern = path[depth]!
       const last = depth === path.length - 1
       if (!pattern.includes('*') && !last) {
-        walk(join(dir, pattern), depth + 1)
+        walk(join(dir, pattern), depth + 1, `${name}${pattern}/`)
         return
       }
       for (const entry of entriesOf(dir)) {
         if (left-- <= 0) return
         if (!fits(entry.name, pattern)) continue
-        if (!last && entry.isDirectory()) walk(join(dir, entry.name), depth + 1)
-        else if (last && entry.isFile() && !isPart(engine, entry.name)) add(engine, join(dir, entry.name))
+        const there = join(dir, entry.name)
+        if (!last && entry.isDirectory()) walk(there, depth + 1, `${name}${entry.name}/`)
+        else if (last && entry.isFile() && !isPart(engine, entry.name)) {
+          const stats = statOf(there)
+          if (!stats) continue
+          const { mtimeMs: modified, size } = stats
+          found.push({ engine, path: there, name: `${name}${entry.name}`, within, modified, size })
+        }
       }
     }
-    walk(named || join(home ?? homedir(), root), 0)
+    walk(base, fixed, '')
   }
   if (wanted === undefined || wanted === 'opencode') found.push(...rowsOf(openCodeDatabase(home)))
   return found.sort((a, b) => b.modified - a.modified)
-
-  function add(engine: SessionEngine, path: string) {
-    const stats = statOf(path)
-    if (stats) found.push({ engine, path, modified: stats.mtimeMs, size: stats.size })
-  }
 }
 
 function fileEngines(): (keyof typeof places)[] {
@@ -109,8 +118,11 @@ function rowsOf(path: string): SessionFile[] {
     return openCodeSessions(path, MAX_ROWS).map(({ id, time_updated }) => ({
       engine: 'opencode' as const,
       path,
+      name: id,
+      within: dirname(path),
       session: id,
-      modified: time_updated,
+      // Another program wrote it: it may be no time.
+      modified: Number.isNaN(new Date(time_updated).valueOf()) ? 0 : time_updated,
       size: stats.size,
     }))
   } catch {
@@ -124,6 +136,14 @@ function entriesOf(dir: string): fs.Dirent[] {
     return fs.readdirSync(dir, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? 1 : -1))
   } catch {
     return []
+  }
+}
+
+function realOf(path: string): string | undefined {
+  try {
+    return fs.realpathSync(path)
+  } catch {
+    return undefined
   }
 }
 

@@ -1,9 +1,9 @@
+import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { drive } from '../base/stage.ts'
 import { sessions } from '../engines/sessions/sessions.ts'
-import { judge } from '../events/end.ts'
-import { isEvent, type MessageData } from '../events/event.ts'
+import { isEvent } from '../events/event.ts'
 import { eventStage } from '../events/event-stage.ts'
 import { isRecord, text } from '../events/profile.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
@@ -31,7 +31,8 @@ export interface SessionSummary extends SessionHead {
   readonly path: string
 }
 
-/** Bytes of a file that are read for its head, and for its summary. */
+/** Bytes of a file that are read for its head: first a few, which nearly always do; and for its summary. */
+const SHORT_HEAD = 64 * 1024
 const MAX_HEAD = 512 * 1024
 const MAX_FILE = 32 * 1024 * 1024
 
@@ -51,31 +52,24 @@ export function summarise(file: SessionFile): SessionSummary {
   let turns = 0
   let outcome: RunOutcome = 'unknown'
   let session_id: string | null = null
-  /** The done marker was in the last turn: one of a turn before says nothing about it. */
-  let done = false
   for (const event of drive(eventStage(sessions[`${engine}-session`]), [{ channel: 'stdout', bytes }])) {
     session_id ??= event.correlation.session_id ?? null
-    if (isEvent(event, 'lifecycle.run.status') && event.data.status === 'turn_started') {
-      turns++
-      done = false
-    }
-    if (isEvent(event, 'agent.message.final')) done ||= isDone(event.data)
-    if (isEvent(event, 'lifecycle.completion.state')) {
-      const { data } = judge({ ...event.data.evidence, done_marker: event.data.evidence.done_marker && done })
-      outcome = outcomeOf(data)
-    }
+    if (isEvent(event, 'lifecycle.run.status') && event.data.status === 'turn_started') turns++
+    if (isEvent(event, 'lifecycle.completion.state')) outcome = outcomeOf(event.data)
   }
-  if (outcome === 'unknown' && engine === 'cline') outcome = manifestOf(path).outcome ?? outcome
+  if (outcome === 'unknown') outcome = outcomeBeside(file) ?? outcome
   return { engine, session_id, ...head, updated_at, turns, outcome, size, path }
 }
 
-function isDone({ structured_payload: payload, parent_call_id }: MessageData): boolean {
-  return parent_call_id === undefined && isRecord(payload) && payload['__SKILL_DONE__'] === true
+/** How the session ended by what lies beside its file, if something does: Cline's manifest. */
+export function outcomeBeside(file: SessionFile): RunOutcome | undefined {
+  return file.engine === 'cline' ? manifestOf(file).outcome : undefined
 }
 
 /** What the engine reads: the whole file, if it is not too large. */
-function bytesOf({ path, size, session }: SessionFile): Buffer | undefined {
-  if (session === undefined) return size > MAX_FILE ? undefined : startOf(path, MAX_FILE)
+function bytesOf(file: SessionFile): Buffer | undefined {
+  const { path, size, session } = file
+  if (session === undefined) return size > MAX_FILE ? undefined : startOf(file, MAX_FILE)
   try {
     return Buffer.from(openCodeLines(path, session).join(''))
   } catch {
@@ -87,13 +81,65 @@ function bytesOf({ path, size, session }: SessionFile): Buffer | undefined {
 export function readHead(file: SessionFile): SessionHead {
   const { engine, path } = file
   if (file.session !== undefined) return rowHead(path, file.session)
-  const lines = recordsIn(startOf(path, MAX_HEAD)?.toString('utf8') ?? '')
-  const found = lines.map(headIn)
-  const beside = engine === 'gemini' ? projectOf(path) : engine === 'cline' ? manifestOf(path) : undefined
-  return {
-    directory: beside?.directory ?? found.find(({ directory }) => directory !== null)?.directory ?? null,
-    started_at: beside?.started_at ?? found.find(({ started_at }) => started_at !== null)?.started_at ?? null,
+  const beside = engine === 'gemini' ? projectOf(file) : engine === 'cline' ? manifestOf(file) : undefined
+  let found: SessionHead = { directory: null, started_at: null }
+  for (const max of [SHORT_HEAD, MAX_HEAD]) {
+    const start = startOf(file, max)
+    found = headOf(start?.toString('utf8') ?? '')
+    // More of the file would tell no more.
+    if ((start?.length ?? 0) < max || isKnown(found, beside)) break
   }
+  return {
+    directory: beside?.directory ?? found.directory,
+    started_at: beside?.started_at ?? found.started_at,
+  }
+}
+
+/**
+ * Whether the agent of a session worked in this directory, under any of its names.
+ *
+ * @example
+ * sessionFiles().find((file) => isSessionOf(file, process.cwd())) // the newest session of this directory
+ */
+export function isSessionOf(file: SessionFile, dir: string): boolean {
+  const real = realOf(dir)
+  const { directory } = readHead(file)
+  if (directory !== null) return realOf(directory) === real
+  // Gemini 0.20 tells no directory, but names the folder of its chats by a hash of it.
+  const project = basename(dirname(dirname(file.path)))
+  return file.engine === 'gemini' && [dir, real].some((path) => project === hash(path))
+}
+
+function hash(path: string): string {
+  return createHash('sha256').update(path).digest('hex')
+}
+
+function realOf(path: string): string {
+  // The real path of an empty one would be the current directory.
+  if (path === '') return path
+  try {
+    return fs.realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+function isKnown(found: SessionHead, beside: Partial<SessionHead> | undefined): boolean {
+  const { directory, started_at } = { ...found, ...beside }
+  return directory !== null && started_at !== null
+}
+
+/** What the first lines tell that tell something. */
+function headOf(start: string): SessionHead {
+  let directory: string | null = null
+  let started_at: string | null = null
+  for (const record of recordsIn(start)) {
+    const head = headIn(record)
+    directory ??= head.directory
+    started_at ??= head.started_at
+    if (directory !== null && started_at !== null) break
+  }
+  return { directory, started_at }
 }
 
 /** OpenCode's row of the session. */
@@ -110,14 +156,16 @@ function rowHead(path: string, session: string): SessionHead {
 /** Lines of the start that are looked at. */
 const HEAD_LINES = 40
 
-function recordsIn(start: string): Record<string, unknown>[] {
+/** One by one: the first ones often tell everything, and the next may be long. */
+function* recordsIn(start: string): Generator<Record<string, unknown>> {
   // The document of Gemini 0.20 is one record on many lines.
   const whole = start.startsWith('{\n') ? parse(start) : undefined
-  if (whole) return [whole]
-  return start
-    .split('\n', HEAD_LINES)
-    .map(parse)
-    .filter((record) => record !== undefined)
+  if (whole) yield whole
+  else
+    for (const line of start.split('\n', HEAD_LINES)) {
+      const record = parse(line)
+      if (record) yield record
+    }
 }
 
 function parse(line: string): Record<string, unknown> | undefined {
@@ -142,9 +190,9 @@ function headIn(line: Record<string, unknown>): SessionHead {
 }
 
 /** Gemini keeps the directory beside the chats, from 0.40 on. */
-function projectOf(path: string): Partial<SessionHead> {
+function projectOf({ path, within }: SessionFile): Partial<SessionHead> {
   try {
-    return { directory: readPlain(join(dirname(dirname(path)), '.project_root'), 4096).trim() }
+    return { directory: readPlain(join(dirname(dirname(path)), '.project_root'), 4096, within).trim() }
   } catch {
     return {}
   }
@@ -158,10 +206,11 @@ const statuses: Readonly<Record<string, RunOutcome>> = {
 }
 
 /** Cline's manifest, beside the messages. */
-function manifestOf(path: string): Partial<SessionHead> & { readonly outcome?: RunOutcome | undefined } {
+function manifestOf(file: SessionFile): Partial<SessionHead> & { readonly outcome?: RunOutcome | undefined } {
+  const { path, within } = file
   try {
     const name = basename(path).slice(0, -'.messages.json'.length)
-    const manifest = parse(readPlain(join(dirname(path), `${name}.json`), MAX_HEAD)) ?? {}
+    const manifest = parse(readPlain(join(dirname(path), `${name}.json`), MAX_HEAD, within)) ?? {}
     const status = text(manifest['status']) ?? ''
     return {
       directory: text(manifest['cwd']) ?? null,
@@ -174,10 +223,10 @@ function manifestOf(path: string): Partial<SessionHead> & { readonly outcome?: R
 }
 
 /** The first bytes of a file; nothing if it cannot be read. */
-function startOf(path: string, max: number): Buffer | undefined {
+function startOf({ path, within }: SessionFile, max: number): Buffer | undefined {
   let fd: number | undefined
   try {
-    fd = openPlain(path)
+    fd = openPlain(path, fs.constants.O_RDONLY, undefined, within)
     const bytes = Buffer.allocUnsafe(Math.min(max, fs.fstatSync(fd).size))
     let size = 0
     while (size < bytes.length) {

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Fault } from '../base/fault.ts'
 import type { Event } from '../events/event.ts'
-import { listAttempts } from '../run/audit.ts'
 import { diskFault } from '../sinks/disk-fault.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
 import type { Place } from '../sinks/journal-line.ts'
@@ -11,7 +10,7 @@ import { jsonLine } from '../sinks/jsonl.ts'
 import { type LineFile, openLines } from '../sinks/line-file.ts'
 import { fingerprint } from './fingerprint.ts'
 import { readLogs } from './read-logs.ts'
-import { isRunning } from './runs.ts'
+import type { RunPlace } from './run-place.ts'
 import { type Told, toldBy } from './told.ts'
 
 /** Events that are made here because there is no journal of them. */
@@ -33,25 +32,21 @@ export interface Derived {
 
 /**
  * Reads a run that has logs but no `events.jsonl`, and keeps its events in a folder of our own: nothing is
- * ever written into the served directory `root`. A run that is still going on is followed. `onOver` is told what the logs with this
+ * ever written where the run is kept. A run that is still going on is followed. `onOver` is told what the logs with this
  * fingerprint say.
  */
-export function derive(
-  dir: string,
-  root: string,
-  onOver: (print: string, told: Told) => void = () => {},
-): Derived {
+export function derive(place: RunPlace, onOver: (print: string, told: Told) => void = () => {}): Derived {
   const folder = fs.mkdtempSync(join(tmpdir(), 'sluice-serve-'))
   const path = join(folder, EVENTS_FILE)
-  const list = () => listAttempts(dir, root)
-  const going = () => isRunning(dir, list())
+  const print = () => fingerprint(place.attempts())
   const stop = new AbortController()
-  let print: string
+  /** Of the logs that were read. */
+  let read: string
   let follow: boolean
   let out: LineFile
   try {
-    print = fingerprint(list())
-    follow = going()
+    read = print()
+    follow = place.isRunning()
     out = openLines(path)
   } catch (error) {
     fs.rmSync(folder, { recursive: true, force: true })
@@ -62,20 +57,20 @@ export function derive(
   let last: Event | undefined
   let fault: Fault | undefined
   const fill = async () => {
-    const options = { follow: follow && going, within: root, signal: stop.signal }
-    for await (const event of readLogs(dir, options)) {
+    const options = { follow: follow && place.isRunning, signal: stop.signal }
+    for await (const event of readLogs(place, options)) {
       const line = jsonLine(event)
       out.append(line)
       size += Buffer.byteLength(line)
       last = event
     }
     // Before the end they grew with us; a reading that was not a following was of the files as they were at its start.
-    if (follow) print = fingerprint(list())
-    if (last) onOver(print, toldBy(last))
+    if (follow) read = print()
+    if (last) onOver(read, toldBy(last))
   }
   const done = fill()
     .catch((error: unknown) => {
-      if (!stop.signal.aborted) fault = Fault.is(error) ? error : diskFault('read', dir, error)
+      if (!stop.signal.aborted) fault = Fault.is(error) ? error : diskFault('read', place.key, error)
     })
     .finally(() => {
       over = true
@@ -87,7 +82,7 @@ export function derive(
     fault: () => fault,
     size: () => size,
     last: () => last,
-    fresh: () => !over || print === fingerprint(list()),
+    fresh: () => !over || read === print(),
     close() {
       stop.abort()
       void done.then(() => fs.rmSync(folder, { recursive: true, force: true }))

@@ -1,13 +1,10 @@
-import { join } from 'node:path'
 import type { Fault } from '../base/fault.ts'
-import { listAttempts } from '../run/audit.ts'
-import { EVENTS_FILE } from '../sinks/journal.ts'
 import type { Place } from '../sinks/journal-line.ts'
 import { type Derived, derive } from './derive.ts'
 import { Feed } from './journal-blocks.ts'
 import type { LogsTold } from './logs-told.ts'
 import { memo } from './memo.ts'
-import { hasJournal, isRunning } from './runs.ts'
+import type { RunPlace } from './run-place.ts'
 
 /** The events of a run that is being read by some clients. */
 export interface Shared {
@@ -26,7 +23,7 @@ export interface Shared {
 
 /** The feeds of all runs that are being read. */
 export interface Feeds {
-  share(dir: string): Shared
+  share(place: RunPlace): Shared
   close(): void
 }
 
@@ -39,13 +36,13 @@ const MAX_KEPT = 8
 const MAX_KEPT_BYTES = 256 << 20
 
 interface Entry extends Omit<Shared, 'release'> {
-  readonly dir: string
+  readonly key: string
   users: number
   timer?: NodeJS.Timeout | undefined
 }
 
 /** All clients of a run share its feed. It is closed with the last of them, or, if it was derived, a while later. */
-export function feeds(root: string, logs: LogsTold): Feeds {
+export function feeds(logs: LogsTold): Feeds {
   const entries = new Map<string, Entry>()
   /** Derived ones without a client, the oldest first. */
   const idle = new Set<Entry>()
@@ -53,7 +50,7 @@ export function feeds(root: string, logs: LogsTold): Feeds {
   const drop = (entry: Entry) => {
     clearTimeout(entry.timer)
     idle.delete(entry)
-    if (entries.get(entry.dir) === entry) entries.delete(entry.dir)
+    if (entries.get(entry.key) === entry) entries.delete(entry.key)
     entry.feed.close()
     entry.derived?.close()
   }
@@ -66,26 +63,28 @@ export function feeds(root: string, logs: LogsTold): Feeds {
       drop(oldest)
     }
   }
-  const open = (dir: string, before: Entry | undefined): Entry => {
-    const journal = join(dir, EVENTS_FILE)
-    if (hasJournal(dir)) {
-      const over = memo(OVER_MS, () => !isRunning(dir, listAttempts(dir, root)))
-      return { dir, feed: new Feed(journal, root), over, fault: () => undefined, users: 0 }
+  const open = (place: RunPlace, before: Entry | undefined): Entry => {
+    const { key, within } = place
+    const journal = place.journal()
+    if (journal !== undefined) {
+      const over = memo(OVER_MS, () => !place.isRunning())
+      return { key, feed: new Feed(journal, within), over, fault: () => undefined, users: 0 }
     }
-    const derived = derive(dir, root, (print, told) => logs.learn(dir, print, told))
+    const derived = derive(place, (print, told) => logs.learn(place, print, told))
     const { over, fault } = derived
     const retracted = before?.derived?.last()
-    return { dir, feed: new Feed(derived.path), derived, over, fault, retracted, users: 0 }
+    return { key, feed: new Feed(derived.path), derived, over, fault, retracted, users: 0 }
   }
 
   return {
-    share(dir) {
-      let entry = entries.get(dir)
+    share(place) {
+      const { key } = place
+      let entry = entries.get(key)
       // Logs that grew after their end, or got a journal, are read anew; who still reads the old events keeps them.
-      if (!entry || (entry.derived && (!entry.derived.fresh() || hasJournal(dir)))) {
-        const made = open(dir, entry)
+      if (!entry || (entry.derived && (!entry.derived.fresh() || place.journal() !== undefined))) {
+        const made = open(place, entry)
         if (entry && entry.users === 0) drop(entry)
-        entries.set(dir, made)
+        entries.set(key, made)
         entry = made
       }
       const mine = entry
@@ -96,7 +95,7 @@ export function feeds(root: string, logs: LogsTold): Feeds {
         ...mine,
         release() {
           if (--mine.users > 0) return
-          if (mine.derived && entries.get(dir) === mine) keep(mine)
+          if (mine.derived && entries.get(key) === mine) keep(mine)
           else drop(mine)
         },
       }

@@ -3,22 +3,21 @@ import { setImmediate } from 'node:timers/promises'
 import { type Attempt, channels } from '../run/audit.ts'
 import { fingerprint } from './fingerprint.ts'
 import { readLogs } from './read-logs.ts'
+import type { RunPlace } from './run-place.ts'
 import { type Told, toldBy } from './told.ts'
 
 /** What the logs of runs without a journal say, read in the background. */
 export interface LogsTold {
   /** What is known of these logs as they are now; if nothing is, they are read soon. */
-  of(dir: string, attempts: readonly Attempt[]): Told | undefined
+  of(place: RunPlace, attempts: readonly Attempt[]): Told | undefined
   /** The logs with this fingerprint were read elsewhere, and say this. */
-  learn(dir: string, print: string, told: Told | undefined): void
+  learn(place: RunPlace, print: string, told: Told | undefined): void
   /** Waits until all that was asked for is read, or so many milliseconds. True if it is, and more is known than before. */
   settled(ms: number): Promise<boolean>
 }
 
 /** So many runs are remembered; more than are listed. */
 const MAX_KNOWN = 20_000
-/** The end of larger logs is only known when the run is opened: reading one takes some seconds. */
-const MAX_BYTES = 256 << 20
 /** So many events are looked at to learn the engine of larger ones. */
 const MAX_HEAD = 100
 
@@ -26,35 +25,35 @@ const MAX_HEAD = 100
  * Reads the logs of runs that have no `events.jsonl`, one run after the other, and remembers what they say until one of their
  * files changes: a list of runs is asked for every two seconds, and must not read them again each time.
  */
-export function logsTold(root: string, signal: AbortSignal): LogsTold {
-  /** By directory; the ones that were asked for last are at the end. */
+export function logsTold(signal: AbortSignal): LogsTold {
+  /** By place; the ones that were asked for last are at the end. */
   const known = new Map<string, { readonly print: string; readonly told: Told | undefined }>()
-  const queue = new Map<string, { readonly print: string; readonly large: boolean }>()
+  const queue = new Map<
+    string,
+    { readonly place: RunPlace; readonly print: string; readonly large: boolean }
+  >()
   let reading: Promise<void> | undefined
   let learned = 0
 
-  const learn = (dir: string, print: string, told: Told | undefined) => {
-    known.set(dir, { print, told })
-    if (queue.get(dir)?.print === print) queue.delete(dir)
+  const learn = ({ key }: RunPlace, print: string, told: Told | undefined) => {
+    known.set(key, { print, told })
+    if (queue.get(key)?.print === print) queue.delete(key)
     learned++
   }
   const readAll = async () => {
-    for (const [dir, { print, large }] of queue) {
+    for (const { place, print, large } of queue.values()) {
       if (signal.aborted) return
-      learn(dir, print, await read(dir, large))
+      learn(place, print, await read(place, large))
       // A short log is read in one turn of the event loop, and so would be ten thousand of them.
       await setImmediate()
     }
   }
-  const read = async (dir: string, large: boolean): Promise<Told | undefined> => {
+  const read = async (place: RunPlace, large: boolean): Promise<Told | undefined> => {
     let told: Told | undefined
     let count = 0
     const leave = new AbortController()
     try {
-      for await (const event of readLogs(dir, {
-        within: root,
-        signal: AbortSignal.any([signal, leave.signal]),
-      })) {
+      for await (const event of readLogs(place, { signal: AbortSignal.any([signal, leave.signal]) })) {
         told = toldBy(event)
         if (large && ++count === MAX_HEAD) break
       }
@@ -68,20 +67,21 @@ export function logsTold(root: string, signal: AbortSignal): LogsTold {
   }
 
   return {
-    of(dir, attempts) {
+    of(place, attempts) {
+      const { key, maxListed } = place
       const print = fingerprint(attempts)
-      const found = known.get(dir)
-      known.delete(dir)
+      const found = known.get(key)
+      known.delete(key)
       if (found?.print === print) {
-        known.set(dir, found)
+        known.set(key, found)
         return found.told
       }
       for (const old of known.keys()) {
         if (known.size < MAX_KNOWN) break
         known.delete(old)
       }
-      if (queue.get(dir)?.print === print) return undefined
-      queue.set(dir, { print, large: bytesIn(attempts) > MAX_BYTES })
+      if (queue.get(key)?.print === print) return undefined
+      queue.set(key, { place, print, large: bytesIn(attempts) > maxListed })
       reading ??= readAll().finally(() => {
         reading = undefined
       })

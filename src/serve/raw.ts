@@ -2,24 +2,23 @@ import fs from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import type { Channel } from '../frames/chunk.ts'
-import { listAttempts } from '../run/audit.ts'
 import { openPlain } from '../sinks/plain-file.ts'
 import { refuse } from './refuse.ts'
+import type { RunPlace } from './run-place.ts'
 
 /**
  * Answers with the bytes `[from, to)` of a raw log, as they are: never as something a browser would show or run. `attempt`
- * chooses the attempt (the last one without it); `x-total-bytes` says how many there are. A log that does not really lie in the
- * served directory `root` is none.
+ * chooses the attempt (the last one without it); `x-total-bytes` says how many there are. A log that does not really lie
+ * where the run is kept is none.
  */
 export function sendRaw(
   response: ServerResponse,
-  dir: string,
-  root: string,
+  place: RunPlace,
   channel: Channel,
   query: URLSearchParams,
 ): void {
   const wanted = numberIn(query, 'attempt')
-  const attempts = listAttempts(dir, root).filter((attempt) => attempt.logs[channel] !== undefined)
+  const attempts = place.attempts().filter((attempt) => attempt.logs[channel] !== undefined)
   const attempt = wanted === undefined ? attempts.at(-1) : attempts.find((found) => found.number === wanted)
   const path = attempt?.logs[channel]
   if (path === undefined) {
@@ -28,7 +27,7 @@ export function sendRaw(
   }
   let fd: number
   try {
-    fd = openPlain(path, fs.constants.O_RDONLY, undefined, root)
+    fd = openPlain(path, fs.constants.O_RDONLY, undefined, place.within)
   } catch {
     refuse(response, 404, 'the stream cannot be read')
     return

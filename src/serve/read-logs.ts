@@ -1,14 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Event } from '../events/event.ts'
-import { type ReplayOptions, replay } from '../run/replay.ts'
+import type { RunPlace } from './run-place.ts'
 
 /** After so many events, other requests get their turn: a replay of what is on the disk hardly ever waits by itself. */
 const TURN = 128
 
 /** The events of logs, read so that the server still answers meanwhile. `signal` ends it. */
-export async function* readLogs(dir: string, options: ReplayOptions): AsyncGenerator<Event> {
+export async function* readLogs(
+  place: RunPlace,
+  options: Parameters<RunPlace['replay']>[0],
+): AsyncGenerator<Event> {
   let count = 0
-  for await (const event of replay(dir, options)) {
+  for await (const event of place.replay(options)) {
     yield event
     if (++count % TURN === 0) await setImmediate()
   }

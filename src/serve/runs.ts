@@ -2,19 +2,20 @@ import fs from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import type { EndState } from '../events/event.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
-import { type Attempt, channels, listAttempts } from '../run/audit.ts'
+import { type Attempt, channels } from '../run/audit.ts'
+import { folders } from '../run/folders.ts'
 import { type Meta, readMeta } from '../run/meta.ts'
 import { readBlock } from '../run/read-attempt.ts'
-import { EVENTS_FILE, LOCK_FILE } from '../sinks/journal.ts'
-import { isLocked, isSameProcess } from '../sinks/lock.ts'
+import { EVENTS_FILE } from '../sinks/journal.ts'
 import { isInside, openPlain } from '../sinks/plain-file.ts'
 import { fileMark } from './fingerprint.ts'
 import type { LogsTold } from './logs-told.ts'
+import { auditPlace, type RunPlace } from './run-place.ts'
 import type { Told } from './told.ts'
 
 /** A run as `GET /runs` tells it. */
-interface RunInfo {
-  /** Its place under the served directory. */
+export interface RunInfo {
+  /** Its path under the served directory; of a session file `session://<engine>/<its path below the engine's directory>`. */
   readonly id: string
   /** The id in its records, once there are any. */
   readonly run_id: string | null
@@ -32,12 +33,14 @@ interface RunInfo {
   readonly argv: readonly string[]
   /** The streams of each attempt and their sizes in bytes. */
   readonly streams: readonly { attempt: number; stream: string; bytes: number }[]
+  /** Only of a session file: the directory the agent worked in, and when the file was written last. */
+  readonly session?: { readonly directory: string | null; readonly updated_at: string }
 }
 
 /** A run and where it is kept. */
 export interface FoundRun {
   readonly info: RunInfo
-  readonly dir: string
+  readonly place: RunPlace
 }
 
 export interface FindOptions {
@@ -56,10 +59,6 @@ export interface FindOptions {
 /** What the ends of journals say, by path, as long as they do not change. */
 export type Tails = Map<string, { readonly mark: string; readonly told: Told | undefined }>
 
-const skipped = new Set(['node_modules', '.git'])
-/** A log without a meta that grew within this time counts as one that is being written. */
-const FRESH_MS = 10_000
-
 /**
  * Finds the runs under a directory, itself included: every folder that holds logs or events. Links are not followed, so a
  * link `latest` beside the runs is not one more. The ones that are running come first, then the newest.
@@ -68,35 +67,28 @@ export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
   const { maxDepth = 6, maxRuns = 5000, maxFolders = 50_000, tails } = options
   const asked = new Set<string>()
   const found: FoundRun[] = []
-  const folders: { path: string; depth: number }[] = [{ path: root, depth: 0 }]
-  for (let seen = 0; folders.length > 0 && seen < maxFolders && found.length < maxRuns; seen++) {
-    const { path, depth } = folders.pop()!
-    let entries: fs.Dirent[]
-    try {
-      entries = fs.readdirSync(path, { withFileTypes: true })
-    } catch {
-      continue
-    }
+  for (const { path, entries } of folders(root, { maxDepth, maxFolders })) {
+    if (found.length >= maxRuns) break
     const journaled = entries.some((entry) => entry.name === EVENTS_FILE && entry.isFile())
     try {
-      const attempts = listAttempts(path, root)
+      const place = auditPlace(path, root)
+      const attempts = place.attempts()
       if (journaled || attempts.length > 0) {
-        const info = infoOf(root, path, attempts, options)
+        const info = infoOf(root, place, attempts, options)
         asked.add(join(path, EVENTS_FILE))
         // A folder may have become a link since it was seen: then all this is of somewhere else.
-        if (isInside(fs.realpathSync(path), root)) found.push({ dir: path, info })
+        if (isInside(fs.realpathSync(path), root)) found.push({ place, info })
       }
     } catch {
       // It went away, or became something else, while it was looked at: the others are there all the same.
     }
-    if (depth >= maxDepth) continue
-    for (const entry of entries) {
-      if (entry.isDirectory() && !skipped.has(entry.name)) {
-        folders.push({ path: join(path, entry.name), depth: depth + 1 })
-      }
-    }
   }
   for (const path of tails?.keys() ?? []) if (!asked.has(path)) tails!.delete(path)
+  return inOrder(found)
+}
+
+/** The ones that are running first, then the newest. */
+export function inOrder(found: FoundRun[]): FoundRun[] {
   return found.sort((a, b) => rank(a.info) - rank(b.info) || newestFirst(a.info, b.info))
 }
 
@@ -105,23 +97,27 @@ function rank(info: RunInfo): number {
 }
 
 function newestFirst(a: RunInfo, b: RunInfo): number {
-  return (b.started_at ?? '').localeCompare(a.started_at ?? '') || a.id.localeCompare(b.id)
+  return dateOf(b).localeCompare(dateOf(a)) || a.id.localeCompare(b.id)
+}
+
+/** A session goes on for days: its last word counts. */
+function dateOf({ session, started_at }: RunInfo): string {
+  return session?.updated_at ?? started_at ?? ''
 }
 
 function infoOf(
   root: string,
-  dir: string,
+  place: RunPlace,
   attempts: readonly Attempt[],
   { logs, tails }: FindOptions,
 ): RunInfo {
   const last = readMeta(attempts.at(-1)?.meta, root)
   const first = attempts.length > 1 ? readMeta(attempts[0]?.meta, root) : last
-  const running = isRunning(dir, attempts)
-  const tail = hasJournal(dir)
-    ? tailOf(join(dir, EVENTS_FILE), root, tails)
-    : running
-      ? undefined
-      : logs?.of(dir, attempts)
+  const dir = place.key
+  const running = place.isRunning()
+  const journal = place.journal()
+  const tail =
+    journal !== undefined ? tailOf(journal, root, tails) : running ? undefined : logs?.of(place, attempts)
   // The last attempt may have no event yet, or none that was kept.
   const stale = typeof tail?.attempt === 'number' && tail.attempt < (attempts.at(-1)?.number ?? 0)
   const end = running || stale ? undefined : tail?.completion
@@ -139,13 +135,18 @@ function infoOf(
     started_at: first?.started_at ?? realTime(tail?.ts) ?? null,
     ended_at: running ? null : (last?.ended_at ?? endOf(last)),
     argv: last?.argv ?? [],
-    streams: attempts.flatMap((attempt) =>
-      channels.flatMap((stream) => {
-        const log = attempt.logs[stream]
-        return log === undefined ? [] : [{ attempt: attempt.number, stream, bytes: sizeOf(log) }]
-      }),
-    ),
+    streams: streamsOf(attempts),
   }
+}
+
+/** The streams of attempts and their sizes. */
+export function streamsOf(attempts: readonly Attempt[]): RunInfo['streams'] {
+  return attempts.flatMap((attempt) =>
+    channels.flatMap((stream) => {
+      const log = attempt.logs[stream]
+      return log === undefined ? [] : [{ attempt: attempt.number, stream, bytes: sizeOf(log) }]
+    }),
+  )
 }
 
 /** A fixed clock at 0 is no time to show. */
@@ -156,29 +157,6 @@ function realTime(ts: string | undefined): string | undefined {
 function endOf(meta: Partial<Meta> | undefined): string | null {
   if (meta?.started_at === undefined || meta.duration_ms == null) return null
   return new Date(Date.parse(meta.started_at) + meta.duration_ms).toISOString()
-}
-
-/** True while the run is being recorded, by us or by somebody else. */
-export function isRunning(dir: string, attempts: readonly Attempt[]): boolean {
-  if (isLocked(join(dir, LOCK_FILE))) return true
-  const last = attempts.at(-1)
-  const meta = readMeta(last?.meta, last?.within)
-  if (meta) {
-    // Its recorder is gone, but it may go on by itself.
-    return (
-      meta.ended_at === undefined &&
-      typeof meta.pid === 'number' &&
-      isSameProcess(meta.pid, meta.pid_started ?? null)
-    )
-  }
-  if (!last || hasJournal(dir)) return false
-  return Object.values(last.logs).some((log) => Date.now() - mtimeOf(log) < FRESH_MS)
-}
-
-/** True if the run has a journal. An empty one that no recorder holds has nothing that its logs do not have. */
-export function hasJournal(dir: string): boolean {
-  const stat = fs.lstatSync(join(dir, EVENTS_FILE), { throwIfNoEntry: false })
-  return stat?.isFile() === true && (stat.size > 0 || isLocked(join(dir, LOCK_FILE)))
 }
 
 const TAIL = 64 * 1024
@@ -239,14 +217,6 @@ function textOf(value: unknown): string | undefined {
 function sizeOf(path: string): number {
   try {
     return fs.lstatSync(path).size
-  } catch {
-    return 0
-  }
-}
-
-function mtimeOf(path: string): number {
-  try {
-    return fs.lstatSync(path).mtimeMs
   } catch {
     return 0
   }

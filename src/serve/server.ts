@@ -6,14 +6,14 @@ import { resolve } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
 import { channels } from '../run/audit.ts'
 import { codeOf } from '../sinks/disk-fault.ts'
-import { isInside } from '../sinks/plain-file.ts'
 import { feeds } from './feeds.ts'
 import { logsTold } from './logs-told.ts'
 import { memo } from './memo.ts'
 import { pageFiles } from './page.ts'
 import { sendRaw } from './raw.ts'
 import { refuse } from './refuse.ts'
-import { type FoundRun, findRuns, type Tails } from './runs.ts'
+import { type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
+import { type SessionsServed, sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
 
 export interface ServeOptions {
@@ -29,6 +29,8 @@ export interface ServeOptions {
   readonly maxStall?: number | undefined
   /** Event streams at once; one more is answered with 503. @default 2000 */
   readonly maxClients?: number | undefined
+  /** Shows the session files of agents in the home directory, next to the runs. @default false */
+  readonly sessions?: boolean | SessionsServed | undefined
 }
 
 /** A server that runs. */
@@ -70,10 +72,15 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const shut = new AbortController()
   // Every client listens to it.
   setMaxListeners(0, shut.signal)
-  const logs = logsTold(root, shut.signal)
-  const shared = feeds(root, logs)
+  const logs = logsTold(shut.signal)
+  const shared = feeds(logs)
   const tails: Tails = new Map()
-  const runs = memo(LIST_MS, () => findRuns(root, { logs, tails }))
+  const { sessions: asked = false } = options
+  const sessions = asked === false ? undefined : sessionRuns(logs, asked === true ? {} : asked)
+  const runs = memo(LIST_MS, () => {
+    const found = findRuns(root, { logs, tails })
+    return sessions ? inOrder([...found, ...sessions.find()]) : found
+  })
   let clients = 0
 
   const server = createServer({ keepAliveTimeout: 5000 }, (request, response) => {
@@ -115,7 +122,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     }
     if (what === 'events' && name === undefined) return await sendEvents(request, response, run, searchParams)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
-    if (channel) return sendRaw(response, run.dir, root, channel, searchParams)
+    if (channel) return sendRaw(response, run.place, channel, searchParams)
     return refuse(response, 404, 'a run has /events and /raw/stdout, /raw/stderr, /raw/pty')
   }
 
@@ -138,7 +145,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     }
     const named = (found: FoundRun) => found.info.id === id
     const run = runs().find(named) ?? runs.fresh().find(named)
-    return run && isInside(realPath(run.dir), root) ? run : undefined
+    return run?.place.isThere() ? run : undefined
   }
 
   async function sendEvents(
@@ -159,7 +166,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
       return refuse(response, 503, 'too many clients')
     }
     // First what may fail: who cannot be served is no client.
-    const mine = shared.share(run.dir)
+    const mine = shared.share(run.place)
     clients++
     try {
       await stream(request, response, { ...mine, after, heartbeat, maxStall, signal: shut.signal })
@@ -181,6 +188,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
       server.closeAllConnections()
       await closed
       shared.close()
+      sessions?.close()
     },
   }
 }
@@ -193,14 +201,6 @@ function realDir(dir: string): string {
     throw new Fault('BAD_OPTION', `${quote(dir, 200)} cannot be served (${codeOf(error)})`, { cause: error })
   }
   throw new Fault('BAD_OPTION', `${quote(dir, 200)} is not a directory; give the one that holds the runs`)
-}
-
-function realPath(path: string): string | undefined {
-  try {
-    return fs.realpathSync(path)
-  } catch {
-    return undefined
-  }
 }
 
 /**

@@ -68,6 +68,17 @@ describe('sluice chat --last', () => {
     expect(code).toBe(4)
   })
 
+  test('reads it as what it is by its place, whatever its first lines are', async () => {
+    const before = readFileSync(claude, 'utf8')
+    writeFileSync(claude, `{"type":"of tomorrow"}\n${before}`)
+    utimesSync(claude, 4000, 4000)
+    const { out } = await inside(['chat', '--last', '--home', home])
+    expect(out).toContain('"engine":"claude"')
+    expect(out).toContain('"text":"Hello."')
+    writeFileSync(claude, before)
+    utimesSync(claude, 2000, 2000)
+  })
+
   test('prefers a recorded run that is newer, and says so if there is nothing', () => {
     const audit = join(home, 'work', '.audit', 'latest')
     mkdirSync(audit, { recursive: true })

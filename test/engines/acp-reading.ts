@@ -1,71 +1,80 @@
-/** A run of the Agent Client Protocol, read without the engine. */
-export interface Reading {
-  readonly session: string | undefined
-  readonly messages: readonly string[]
-  readonly thoughts: number
-  /** Each call with how it ended. */
-  readonly calls: Readonly<Record<string, string>>
-  readonly asked: number
-  readonly end: string
-}
+import { Calls, endOf, type Json, type Reading, type Written } from './plain-records.ts'
 
 const settings = /"sessionUpdate":"(available_commands|current_mode|config_option|session_info)_update"/
 
-/** Groups what a log says: neighbours of one kind and one id are one text. */
-export function readAcp(log: string): Reading {
-  // biome-ignore lint/suspicious/noExplicitAny: a second reading, which takes the records as they are
-  const records: any[] = log
+/** A run of the Agent Client Protocol, read without the engine: neighbours of one kind and one id are one text. */
+export function readAcp({ stdout, exit }: Written): Reading & { readonly asked: number } {
+  const records: Json[] = stdout
     .split('\n')
     .filter((line) => line.startsWith('{') && !settings.test(line.slice(0, 400)))
     .map((line) => JSON.parse(line))
   const updates = records.map(({ params }) => params?.update ?? {})
-  const groups: { kind: string; text: string }[] = []
+  const groups: { kind: string; text: string; stop?: string }[] = []
   let last = ''
   for (const [index, { sessionUpdate, messageId, content }] of updates.entries()) {
-    const kind = `${sessionUpdate ?? records[index].method ?? 'response'}`
+    const { method, result, error } = records[index]
+    const kind = `${sessionUpdate ?? method ?? 'response'}`
     if (kind.startsWith('_') || kind.startsWith('qwen/')) continue
     const key = `${kind} ${messageId}`
+    const stop = error ? 'error' : result?.stopReason
     if (kind.endsWith('_chunk') && key === last) groups.at(-1)!.text += content.text
-    else if (content?.text !== '') groups.push({ kind, text: content?.text ?? '' })
+    else if (content?.text !== '') groups.push({ kind, text: content?.text ?? '', stop })
     if (content?.text !== '') last = key
   }
-  const textsOf = (kind: string) => groups.filter((one) => one.kind === kind).map(({ text }) => text)
-  const messages = textsOf('agent_message_chunk')
+  const calls = new Calls()
+  const begun = new Set<string>()
+  for (const [index, update] of updates.entries()) {
+    const call = update.toolCallId ? update : (records[index].params?.toolCall ?? {})
+    const id = call.toolCallId
+    if (!id) continue
+    if (!begun.has(id)) calls.begin(id, nameOf(call))
+    begun.add(id)
+    const end = endOfCall(call)
+    if (end !== undefined) calls.end(id, end)
+  }
+  // What comes right before a bad end was broken off.
+  const isBroken = (index: number) => !['end_turn', undefined].includes(groups[index + 1]?.stop)
+  const said = groups.flatMap(({ kind, text }, index) =>
+    kind === 'agent_message_chunk' ? [{ text, index }] : [],
+  )
+  const textsOf = (broken: boolean) =>
+    said.filter(({ index }) => isBroken(index) === broken).map(({ text }) => text)
   return {
-    session: records.map(({ result }) => result?.sessionId).find(Boolean),
-    messages,
-    thoughts: textsOf('agent_thought_chunk').length,
-    calls: Object.fromEntries(
-      updates.filter((one) => one.toolCallId).map((one) => [one.toolCallId, endOf(one)]),
-    ),
+    session: records.map(({ result }) => result?.sessionId).find(Boolean) ?? null,
+    messages: textsOf(false),
+    broken: textsOf(true),
+    reasoning: groups.filter(({ kind }) => kind === 'agent_thought_chunk').map(({ text }) => text),
+    tools: calls.told(),
     asked: records.filter(({ method }) => method === 'session/request_permission').length,
-    end: stateOf(records, messages),
+    end: endOf(textsOf(false), stateOf(records, textsOf(false)), exit),
   }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: as above
-function endOf({ status, rawOutput, _meta }: any): string {
+function nameOf({ name, _meta, kind, title }: Json): string {
+  return name ?? _meta?.toolName ?? (kind === 'other' ? undefined : kind) ?? title ?? 'tool'
+}
+
+function endOfCall({ status, rawOutput, _meta }: Json): boolean | undefined {
   const exit = [
     rawOutput?.exitCode,
     rawOutput?.metadata?.exit,
     _meta?.terminal_exit?.exit_code,
     written(rawOutput),
   ]
-  if (status === 'failed' || exit.some((code) => code > 0)) return 'failed'
-  return status === 'completed' ? status : 'started'
+  if (status === 'failed') return false
+  return status === 'completed' ? !exit.some((code) => code > 0) : undefined
 }
 
 function written(output: unknown): number | undefined {
   return typeof output === 'string' ? Number(/^EXIT_CODE: (\d+)\n/.exec(output)?.[1] ?? 0) : undefined
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: as above
-function stateOf(records: any[], messages: readonly string[]): string {
-  if (messages.some((text) => text.includes('"__SKILL_DONE__": true'))) return 'completed'
+function stateOf(records: Json[], messages: readonly string[]): boolean | undefined {
   const last = records.findLast(
     (one) => one.error || one.result?.stopReason || one.method === 'session/request_permission',
   )
-  if (last?.method) return 'awaiting_user_input'
-  if (last?.error || last?.result.stopReason !== 'end_turn') return 'interrupted'
-  return /^Error: /.test(messages.at(-1) ?? '') && !last.result.usage ? 'interrupted' : 'awaiting_user_input'
+  if (last === undefined) return undefined
+  if (last.method) return true
+  if (last.error || last.result.stopReason !== 'end_turn') return false
+  return !(/^Error: /.test(messages.at(-1) ?? '') && !last.result.usage)
 }

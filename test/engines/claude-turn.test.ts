@@ -20,7 +20,12 @@ describe('a message', () => {
     const events = read(says('Hello'), line('assistant', { message: { content: [{ type: 'text' }] } }))
     expect(texts(events)).toEqual(['Hello', ''])
     expect(ids(events)).toEqual(['m', 'u'])
-    const nameless = { type: 'assistant', session_id: 's-1', message: { content: 'x' } }
+    const nameless = {
+      type: 'assistant',
+      session_id: 's-1',
+      parent_tool_use_id: null,
+      message: { content: 'x' },
+    }
     expect(ids(read(says('Hello'), nameless))).toEqual(['m', 'message'])
   })
 
@@ -204,14 +209,15 @@ describe('a call', () => {
     expect(only(events, 'tool.call.started').at(-1)!.data).toEqual({ call_id: '', name: 'tool' })
   })
 
-  test('a user line without results says nothing', () => {
+  test('a user line without results and words says nothing', () => {
     const events = read(
       line('system', { subtype: 'init' }),
       line('user'),
       line('user', { message: { content: 'hi' } }),
       line('user', { message: { content: [1, { type: 'text' }] } }),
     )
-    expect(only(events, 'raw.stdout')).toHaveLength(3)
+    expect(only(events, 'raw.stdout')).toHaveLength(2)
+    expect(only(events, 'user.message').map(({ data }) => data)).toEqual([{ text: 'hi' }])
     expect(codesOf(events)).toEqual([])
   })
 

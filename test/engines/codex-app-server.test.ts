@@ -47,6 +47,8 @@ test('an error that was retried is no failure', () => {
   )
   expect(texts(events)).toEqual(['Done.'])
   expect(endOf(events)).toMatchObject({ state: 'awaiting_user_input', evidence: { failure: null } })
+  const [error] = only(events, 'diagnostic.engine.error')
+  expect(error!.data).toMatchObject({ severity: 'warning', retryable: true })
 })
 
 test('a request for approval waits for a person, until it is answered', () => {

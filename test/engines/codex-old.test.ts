@@ -117,7 +117,7 @@ test('whatever is missing is left empty', () => {
   const events = run(codex, {
     stdout: lines(
       { workdir: '/w', provider: 'p' },
-      { id: 1, msg: { type: 'agent_message' } },
+      { id: '', msg: { type: 'agent_message' } },
       msg('agent_reasoning'),
       msg('token_count', { info: null }),
     ),
@@ -125,7 +125,7 @@ test('whatever is missing is left empty', () => {
   expect(texts(events)).toEqual([''])
   expect(only(events, 'agent.reasoning.summary')[0]!.data.text).toBe('')
   expect(only(events, 'lifecycle.run.status').map(({ data }) => data)).toEqual([
-    { status: 'configured' },
+    { status: 'configured', cwd: '/w' },
     { status: 'token_count' },
   ])
 })

@@ -32,7 +32,7 @@ describe('stream-json', () => {
     const events = run(gemini, { stdout, exit: 0 })
     expect(texts(events)).toEqual(['Hel'])
     expect(uncovered(events, 'stdout', stdout.length)).toBe(-1)
-    expect(only(events, 'raw.stdout').map(({ data }) => JSON.parse(data.line).role)).toEqual(['user'])
+    expect(only(events, 'user.message').map(({ data }) => data)).toEqual([{ text: 'and?' }])
   })
 
   test('lines before the stream come out before it, not at the end of the run', () => {

@@ -12,17 +12,25 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { conversation, files as shown } from './new-engine-page.ts'
 import { validChat, validEvents } from './valid.ts'
 
-const page = readFileSync('docs/new-engine.md', 'utf8')
 const home = mkdtempSync(join(tmpdir(), 'sluice-new-engine-'))
 afterAll(() => rmSync(home, { recursive: true }))
 
-/** The files of the page: a path in backticks on its own line, then a fence with the content. */
-const files = [...page.matchAll(/^`([^`\n]+)`\n\n```\w*\n([\s\S]*?)^```$/gm)].map(([, path, content]) => ({
-  path: path!,
-  content: content!,
-}))
+/** What the page says to change in the file of the engine, so that it is one of the project. */
+const files = shown
+  .filter(({ path }) => path !== 'read-toy.ts')
+  .map((file) =>
+    file.path === 'toy.ts'
+      ? {
+          path: 'src/engines/toy.ts',
+          content: file.content
+            .replace("'agent-sluice/engines'", "'../events/profile.ts'")
+            .replace('export default toy\n', ''),
+        }
+      : file,
+  )
 const run = (...args: string[]) =>
   execFileSync(process.execPath, ['--import', 'tsx', ...args], { cwd: home, encoding: 'utf8' })
 const records = (path: string) =>
@@ -60,8 +68,7 @@ test('a new engine that follows it gives the conversation that it shows', () => 
   validEvents(records('fixtures/toy/hello.pipe/events.jsonl'))
   const chat = records('fixtures/toy/hello.pipe/chat.jsonl')
   validChat(chat)
-  const shown = /```jsonl\n([\s\S]*?)```/.exec(page)![1]!.trim().split('\n')
-  expect(chat).toMatchObject(shown.map((line) => JSON.parse(line)))
+  expect(chat).toMatchObject(conversation)
 })
 
 test('and the commands know it, auto too', () => {

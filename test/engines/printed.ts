@@ -77,7 +77,8 @@ export function printed(engine: string, file: string): Told {
       if (type === 'assistant.message' && data.reasoningText) thoughts.push(data.reasoningText)
       if (type === 'assistant.message' && data.content) texts.push(data.content)
       if (type === 'tool.execution_start') tools.set(data.toolCallId, 'open')
-      if (type === 'tool.execution_complete') tools.set(data.toolCallId, data.success ? 'ok' : 'failed')
+      if (type === 'tool.execution_complete')
+        tools.set(data.toolCallId, data.success && !data.shellExecution?.exitCode ? 'ok' : 'failed')
     },
     opencode(line) {
       const { type, part = {} } = line

@@ -1,5 +1,5 @@
 import type { Event } from '../../src/events/event.ts'
-import type { Reading } from './plain-readings.ts'
+import type { Reading } from './plain-records.ts'
 import { endOf, only } from './run.ts'
 
 /** The same, from the events of the run. */

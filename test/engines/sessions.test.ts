@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
 import { auto } from '../../src/engines/auto.ts'
 import { sessions } from '../../src/engines/sessions/sessions.ts'
 import { type Event, isEvent } from '../../src/events/event.ts'
-import { eventsOf, fixtures, inPieces } from './fixture.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
+import { eventsOf, type Fixture, fixtures, inPieces } from './fixture.ts'
 import { printed, type Told } from './printed.ts'
 import { endOf, lines, run, texts } from './run.ts'
 
@@ -77,6 +79,60 @@ test.each([
   expect(events.at(-1)!.source.parser).toBe('claude_session')
   expect(texts(events)).toEqual([])
   expect(endOf(events).state).toBe('unknown')
+})
+
+describe('a session file that is not as its engine left it', () => {
+  const profileOf = ({ engine }: Fixture) => sessions[engine as keyof typeof sessions]
+  const bytesOf = ({ logs }: Fixture) => logs[0]!.bytes
+  const read = (fixture: Fixture, stdout: Uint8Array | string): readonly Event[] =>
+    drive(eventStage(profileOf(fixture), { clock: () => 0 }), [
+      { channel: 'stdout', bytes: Buffer.from(stdout as string) },
+    ])
+  const isGood = (events: readonly Event[]) =>
+    ['completed', 'awaiting_user_input'].includes(endOf(events).state)
+  /** What was said and done, without what is told about lines. */
+  const said = (events: readonly Event[]) =>
+    events.flatMap(({ type, data }) => (/^(agent|tool)\./.test(type) ? [[type, data]] : []))
+
+  test('ends no better, and says nothing more, when it is cut anywhere', () => {
+    for (const fixture of files) {
+      const bytes = Buffer.from(bytesOf(fixture))
+      const whole = JSON.stringify(texts(read(fixture, bytes)))
+      for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) {
+        const line = bytes.indexOf(10, at + 1)
+        if (line < 0) break
+        const cut = read(fixture, bytes.subarray(0, at + 1 + ((line - at) >> 1)))
+        // A line that is not whole tells nothing: it ends as well as it did before that line, or worse.
+        if (isGood(cut)) expect(isGood(read(fixture, bytes.subarray(0, at + 1)))).toBe(true)
+        for (const text of texts(cut)) expect(whole).toContain(JSON.stringify(text))
+      }
+    }
+  })
+
+  test('tells the same with the line ends of Windows', () => {
+    for (const fixture of files) {
+      const text = Buffer.from(bytesOf(fixture)).toString()
+      const events = read(fixture, text.replaceAll('\n', '\r\n'))
+      expect(said(events)).toEqual(said(read(fixture, text)))
+      expect(endOf(events).state).toBe(endOf(read(fixture, text)).state)
+    }
+  })
+
+  test('takes no word from the lines of another engine', () => {
+    const first = new Map(files.map((fixture) => [fixture.engine, fixture]))
+    for (const fixture of first.values()) {
+      const mine = Buffer.from(bytesOf(fixture)).toString()
+      // One document on many lines has no place for others.
+      if (!mine.includes('\n{')) continue
+      const expected = said(read(fixture, mine))
+      for (const other of first.values()) {
+        if (other === fixture) continue
+        const events = read(fixture, `${mine}${Buffer.from(bytesOf(other))}\n`)
+        expect([fixture.name, other.name, said(events)]).toEqual([fixture.name, other.name, expected])
+        if (!isGood(read(fixture, mine))) expect(isGood(events)).toBe(false)
+      }
+    }
+  })
 })
 
 function engineOf({ engine }: { readonly engine: string }): string {

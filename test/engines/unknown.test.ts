@@ -1,19 +1,24 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
 import { auto } from '../../src/engines/auto.ts'
 import { claude } from '../../src/engines/claude.ts'
 import { codex } from '../../src/engines/codex.ts'
+import { cursor } from '../../src/engines/cursor.ts'
+import { droid } from '../../src/engines/droid.ts'
 import { engines } from '../../src/engines/engines.ts'
 import { gemini } from '../../src/engines/gemini.ts'
 import { opencode } from '../../src/engines/opencode.ts'
 import { text } from '../../src/engines/text.ts'
 import { type Event, isEvent } from '../../src/events/event.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
 import type { Profile } from '../../src/events/profile.ts'
 import { outcomeOf } from '../../src/events/run-outcome.ts'
 import { inside } from '../cli/inside.ts'
 import { eventsOf, fixtures } from './fixture.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
+import { strangerLogs } from './stranger-logs.ts'
 
 /** Engines whose answer may be any text, so that one line of a record may be it. */
 const TEXT = ['text', 'iflow']
@@ -170,6 +175,87 @@ test('random records never end well', () => {
     }),
     { numRuns: 100 },
   )
+})
+
+const readers = [...Object.entries(engines), ['auto', auto] as const].filter(
+  ([name]) => !name.endsWith('-session'),
+)
+
+describe.each(Object.entries(strangerLogs))('the log of another program: %s', (_, log) => {
+  test('never ends well, whichever engine reads it, and is no result', () => {
+    fc.assert(
+      fc.property(
+        log,
+        fc.constantFrom(...readers),
+        fc.constantFrom('stdout', 'pty'),
+        (text, [, engine], channel) => {
+          const bytes = Buffer.from(channel === 'pty' ? text.replace(/\r?\n/g, '\r\n') : text)
+          const chunks = [{ channel, bytes } as const, { channel: 'exit', code: 0, signal: null } as const]
+          const events = drive(eventStage(engine, { schema, clock: () => 0 }), chunks)
+          expect(['unknown', 'failed']).toContain(outcomeOf(endOf(events)))
+          for (const { data } of only(events, 'lifecycle.run.result')) expect(data.status).toBe('failed')
+          expect(texts(events)).toEqual([])
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})
+
+test('a record behind a time is one, also where an engine looks for its document there', () => {
+  const stdout = ['{"stats":"a"}', '{"a":1}'].map((one) => `2026-11-15T00:00:00.000Z ${one}\n`).join('')
+  for (const engine of [gemini, auto, text]) expectUnknown(run(engine, { stdout, exit: 0 }, { schema }))
+})
+
+test('one line with a record behind a time or a mark is still text', () => {
+  for (const line of ['data: {"a":1}', '2026-11-15T00:00:00.000Z {"a":1}', 'web-1 | {"a":1}'])
+    expect(texts(run(text, { stdout: `${line}\n`, exit: 0 }))).toEqual([line])
+})
+
+test('lines that another engine writes behind those of a run are none of its words', () => {
+  const session_id = 's'
+  const said = (words: string, more: object) => ({
+    type: 'assistant',
+    message: { role: 'assistant', content: [{ type: 'text', text: words }], ...more },
+    session_id,
+  })
+  const ofClaude = { ...said('Claude', { id: 'm' }), uuid: 'u', parent_tool_use_id: null }
+  const ofCursor = [
+    { type: 'thinking', subtype: 'completed', session_id, timestamp_ms: 1 },
+    said('Cursor', {}),
+    { type: 'result', subtype: 'success', is_error: false, result: 'Cursor', session_id, request_id: 'r' },
+  ]
+  const ofDroid = { type: 'message', role: 'assistant', id: 'm', text: 'Droid', session_id, timestamp: 1 }
+  const ofGemini = {
+    type: 'message',
+    timestamp: '2026-11-15T00:00:00.000Z',
+    role: 'assistant',
+    content: 'Gemini',
+    delta: true,
+  }
+  expect(texts(run(claude, { stdout: lines(ofClaude, ...ofCursor), exit: 0 }))).toEqual(['Claude'])
+  expect(texts(run(cursor, { stdout: lines(...ofCursor, ofClaude), exit: 0 }))).toEqual(['Cursor'])
+  expect(texts(run(droid, { stdout: lines(ofDroid, ofGemini), exit: 0 }))).toEqual(['Droid'])
+})
+
+test('records that only look like an end are none', () => {
+  const none = {
+    codex: [
+      { type: 'turn.started', player: 1 },
+      { type: 'turn.completed', player: 1 },
+    ],
+    copilot: [{ type: 'result', sessionId: 's', exitCode: 0 }, { level: 30 }],
+    continue: [1, 2].map(() => ({ response: '{"ok":true}', status: 'success', note: 'fine' })),
+    gemini: [1, 2].map(() => ({ session_id: 's', prompt: 'hi', response: '{"ok":true}' })),
+    pi: [{ type: 'message_start', message: { role: 'assistant', model: 'm' } }, { type: 'agent_start' }],
+    acp: [
+      { jsonrpc: '2.0', id: 1, result: { sessionId: 's' } },
+      { jsonrpc: '2.0', method: 'tools/list' },
+    ],
+  }
+  for (const [name, records] of Object.entries(none))
+    for (const engine of [engines[name as keyof typeof none], auto])
+      expectUnknown(run(engine, { stdout: lines(...records), exit: 0 }, { schema }))
 })
 
 describe('a shape of its own', () => {

@@ -111,7 +111,7 @@ describe.each([...Object.values(engines), auto].map((profile) => [profile.name, 
 describe('hostile input', () => {
   test('nested without end is raw, with MAX_DEPTH, and never overflows a stack', () => {
     const deep = `{"type":"item.completed","item":{"id":"i","type":"mcp_tool_call","result":${'['.repeat(100_000)}${']'.repeat(100_000)}}}\n`
-    const events = run(codex, { stdout: `${deep}{"type":"turn.completed"}\n`, exit: 0 })
+    const events = run(codex, { stdout: `${deep}{"type":"turn.completed","usage":{}}\n`, exit: 0 })
     expect(codesOf(events)).toContain('MAX_DEPTH')
     expect(() => JSON.stringify(events)).not.toThrow()
     expect(events.at(-1)!.data).toMatchObject({ state: 'awaiting_user_input' })

@@ -129,7 +129,8 @@ describe('seed 002 §8, raw and a warning, never lose', () => {
 
   test('names that reach for a prototype are counted like any other', () => {
     const events = run(codex, {
-      stdout: '{"type":"turn.started","__proto__":1,"constructor":2}\n{"type":"__proto__"}\n',
+      stdout:
+        '{"type":"thread.started","thread_id":"t"}\n{"type":"turn.started","__proto__":1,"constructor":2}\n{"type":"__proto__"}\n',
     })
     expect(only(events, 'diagnostic.parser.warning').at(-1)!.data.drift).toEqual({
       types: JSON.parse('{"__proto__":1}'),
@@ -139,7 +140,7 @@ describe('seed 002 §8, raw and a warning, never lose', () => {
   })
 
   test('a line that outgrows the limit is raw in pieces, and the next record is read', () => {
-    const stdout = `${JSON.stringify({ type: 'turn.started', pad: 'x'.repeat(5000) })}\n${lines({ type: 'turn.completed' })}`
+    const stdout = `${JSON.stringify({ type: 'turn.started', pad: 'x'.repeat(5000) })}\n${lines({ type: 'turn.completed', usage: {} })}`
     const events = run(codex, { stdout, exit: 0 }, { maxFrame: 1000 })
     expect(codesOf(events)).toContain('FRAME_TOO_LONG')
     expect(only(events, 'lifecycle.run.status').map(({ data }) => data.status)).toEqual([

@@ -108,6 +108,29 @@ describe('a turn that ends without a done marker asks for input when it ends', (
     ])
   })
 
+  test('a done marker of a turn before says nothing about the turns that follow it', () => {
+    expect(types(codexChat(begun, done, over, begun, says('More?'), over))).toEqual([
+      'assistant.message.final',
+      'assistant.message.final',
+      'user.input.required',
+    ])
+    expect(types(codexChat(begun, done, over, begun, failed)).at(-1)).toBe('conversation.failed')
+    expect(types(codexChat(begun, done, over, begun, says('…')))).not.toContain('conversation.completed')
+    expect(types(codexChat(begun, done, says('Bye.'), over)).at(-1)).toBe('conversation.completed')
+  })
+
+  test('a turn that goes on after a failure keeps its done marker', () => {
+    const error = { type: 'error', timestamp: 1, sessionID: 's', error: { name: 'APIError', data: {} } }
+    const records = [
+      part('text', { text: '<json>{"__SKILL_DONE__": true}</json>' }),
+      error,
+      part('step_start', {}),
+      part('step_finish', { reason: 'stop' }),
+    ]
+    const shown = chat(run(opencode, { stdout: lines(...records), exit: 0 }))
+    expect(shown.at(-1)!.type).toBe('conversation.completed')
+  })
+
   test('not if the same record says that it failed', () => {
     const result = sdk('result', { subtype: 'success', is_error: true, result: 'no' })
     expect(asked(chat(run(claude, { stdout: lines(result), exit: 0 })))).toEqual([])
@@ -169,8 +192,7 @@ test('whatever the turns and the weaving of stdout and PTY, each turn that waits
           if (record) chunks.push({ channel, bytes: Buffer.from(lines(record)) })
         }
         const shown = chat(drive(eventStage(codex, { clock: () => 0 }), [...chunks, exit]))
-        const before = turns.includes('done') ? turns.slice(0, turns.indexOf('done')) : turns
-        expect(asked(shown)).toHaveLength(before.filter((kind) => kind === 'waits').length)
+        expect(asked(shown)).toHaveLength(turns.filter((kind) => kind === 'waits').length)
         const ends = shown.filter(
           ({ type, data }) => /^conversation\.(?!started)/.test(type) || 'state' in data,
         )

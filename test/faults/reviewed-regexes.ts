@@ -29,13 +29,11 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     max: 128,
   },
   'values/items/items.ts /^[{[]/': { why: 'looks at the first character' },
-  'base/fault.ts /[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
-    { why: 'text that was clipped before' },
   'base/fault.ts /[\\ud800-\\udbff]/': { why: 'text that was clipped before' },
   'cli/ask.ts /^\\d{1,4}$/': { why: 'an option on the command line' },
   'cli/draw.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
     { why: 'one class, every character is read once' },
-  'cli/adapter-file.ts /[\\\\/]/': { why: 'an option on the command line' },
+  'cli/module-file.ts /[\\\\/]/': { why: 'an option on the command line' },
   'cli/duration.ts /^(\\d{1,9}(?:\\.\\d{1,3})?)(ms|s|m|h)?$/': { why: 'an option on the command line' },
   'cli/replay.ts /^[1-9]\\d{0,8}$/': { why: 'an option on the command line' },
   'cli/serve.ts /^\\d{1,5}$/': { why: 'an option on the command line' },
@@ -43,7 +41,11 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'cli/width.ts /^[\\p{Mn}\\p{Me}\\p{Cf}]/u': { why: 'one grapheme' },
   'cli/width.ts /^\\p{Emoji_Presentation}/u': { why: 'one grapheme' },
   'cli/width.ts /^\\p{RI}\\p{RI}/u': { why: 'one grapheme' },
-  'engines/codex.ts /^(thread|turn|item)\\.[a-z]+$/': { why: 'anchored, every character is read once' },
+  'engines/bare-records.ts /^(?:data: ?|\\u001e|\\d{4}-\\d\\d-\\d\\d[T ][\\d:.,+Z-]{8,40} (?:\\S{1,100} )?|[\\w.]{1,64}[-_]\\d{1,3} {1,64}\\| |\\[pod\\/[^\\]\\s]{1,200}\\] |[A-Z][a-z]{2} [ \\d]\\d [\\d:]{8} \\S{1,64} [^\\s:]{1,80}: )[{[]/':
+    {
+      why: 'anchored, with bounded runs, in a text of at most 330 characters',
+      max: 330,
+    },
   'engines/codex.ts /^Reconnecting/': { why: 'anchored, every character is read once' },
   'engines/gemini-log.ts /^(?:Error when talking to Gemini API|Error generating content|An unexpected critical error occurred:|\\[API Error)/':
     { why: 'anchored, the first 500 characters of a line or fewer', max: 500 },
@@ -150,6 +152,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'serve/raw.ts /^\\d{1,15}$/': { why: 'anchored and bounded' },
   'serve/server.ts /:\\d{1,5}$/': { why: 'a Host header, which Node bounds at 16 KiB', max: 16_384 },
   'serve/server.ts /^\\[(.*)\\]$/': { why: 'a Host header, which Node bounds at 16 KiB', max: 16_384 },
+  'serve/session-runs.ts /^[\\w./-]{1,240}$/': { why: 'anchored and bounded' },
   'serve/stream.ts /^(?:(\\d{1,9})\\.)?(\\d{1,15})$/': {
     why: 'an id of at most 1024 characters, anchored and bounded',
   },
@@ -257,7 +260,6 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'runs of bounded length, in text of at most maxRepair',
   },
   'values/outcomes.ts /^\\[\\s{0,4096}\\{/': { why: 'runs of bounded length, in text of at most maxRepair' },
-  'values/ladder/candidates.ts /^[`~]/': { why: 'looks at the first character' },
   'values/ladder/bare-words.ts /["“”„‟`{}[\\]:,]|\\\\(?!n)|;(?! )|[\\u0000-\\u001f]/u': {
     why: 'classes and one character of look-ahead, in one text of at most 256 characters',
   },

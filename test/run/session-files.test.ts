@@ -1,9 +1,10 @@
+import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { sessionFiles } from '../../src/run/session-files.ts'
-import { readHead, summarise } from '../../src/run/session-summary.ts'
+import { isSessionOf, readHead, summarise } from '../../src/run/session-summary.ts'
 import { lines } from '../engines/run.ts'
 
 let home: string
@@ -121,6 +122,23 @@ describe('summarise', () => {
     rmSync(path)
     expect(readHead(file!)).toEqual({ directory: null, started_at: null })
     expect(summarise(file!)).toMatchObject({ turns: null, outcome: 'unknown' })
+  })
+
+  test('a session is of a directory by any of its names, in Gemini 0.20 by its hash', () => {
+    mkdirSync(join(home, 'work'))
+    symlinkSync(join(home, 'work'), join(home, 'link'))
+    rollout()
+    const of = (dir: string) => isSessionOf(sessionFiles({ home })[0]!, dir)
+    expect([of('/srv/repo'), of('/srv'), of('')]).toEqual([true, false, false])
+    put(
+      '.codex/sessions/2026/11/15/rollout-x.jsonl',
+      lines({ ...meta, payload: { cwd: join(home, 'link') } }),
+    )
+    expect([of(join(home, 'work')), of(join(home, 'link'))]).toEqual([true, true])
+    rmSync(join(home, '.codex'), { recursive: true })
+    const project = createHash('sha256').update('/srv/old').digest('hex')
+    put(`.gemini/tmp/${project}/chats/session-1.json`, '{\n  "sessionId": "g",\n  "messages": []\n}\n')
+    expect([of('/srv/old'), of('/srv/new')]).toEqual([true, false])
   })
 
   test('Cline tells its end in the manifest, Gemini its directory beside the chats', () => {

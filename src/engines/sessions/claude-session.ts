@@ -2,6 +2,9 @@ import { digest } from '../../base/platform.ts'
 import { memory } from '../../events/memory.ts'
 import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
 import { calls } from '../call.ts'
+import { claudeDiff, claudeDuration } from '../claude-change.ts'
+import { promptOf, textOf } from '../claude-prompt.ts'
+import { claudeTokens, messageTokens } from '../claude-tokens.ts'
 import { turns } from './turns.ts'
 
 type Line = Record<string, unknown>
@@ -78,20 +81,6 @@ const lineFields =
   'requestId toolUseResult isMeta isCompactSummary isVisibleInTranscriptOnly isApiErrorMessage apiErrorStatus error ' +
   'agentId slug thinkingMetadata todos permissionMode sourceToolAssistantUUID sourceToolUseID entrypoint promptId'
 
-/** User lines that no user typed as a turn. */
-const noTurn = [
-  ...['<command-name>', '<command-message>', '<local-command-stdout>', '<local-command-stderr>'],
-  ...[
-    '<bash-input>',
-    '<bash-stdout>',
-    '<bash-stderr>',
-    '<task-notification>',
-    '<system-reminder>',
-    'Caveat: ',
-  ],
-]
-const INTERRUPTED = '[Request interrupted by user'
-
 function sessionReader() {
   const begun = calls()
   /** Lines and blocks that were read: a resumed session has copies of them. */
@@ -100,6 +89,8 @@ function sessionReader() {
   const blocks = memory<number>(() => 0)
   /** The call of the subagent whose lines come next. */
   let task = 'sidechain'
+  let model: string | undefined
+  const added = messageTokens()
   const turn = turns()
 
   const isCopy = (...key: readonly string[]): boolean => {
@@ -125,7 +116,13 @@ function sessionReader() {
       return true
     }
     if (parent === undefined) turn.goOn(say)
-    const { content } = message
+    const { content, usage } = message
+    if (parent === undefined && typeof message['model'] === 'string' && message['model'] !== model) {
+      model = message['model']
+      say.status('configured', { model })
+    }
+    const tokens = added(id, claudeTokens(usage))
+    if (tokens) say.status('usage', { usage, tokens })
     for (const block of Array.isArray(content) ? content : [{ type: 'text', text: content }]) {
       if (!isRecord(block)) continue
       const type = text(block['type']) ?? ''
@@ -148,48 +145,42 @@ function sessionReader() {
     if (isCopy('tool_result', id)) return
     const known = begun.ended(id)
     const parent = line['isSidechain'] === true ? task : undefined
-    const call = { id, name: known?.name ?? 'tool', output: block['content'], parent }
+    const detail = isRecord(line['toolUseResult']) ? line['toolUseResult'] : {}
+    const duration_ms = claudeDuration(detail)
+    const call = { id, name: known?.name ?? 'tool', output: block['content'], duration_ms, parent }
     if (block['is_error'] === true) {
       say.failed({ ...call, error: textOf(block['content']) })
       return
     }
     say.completed(call)
-    const detail = isRecord(line['toolUseResult']) ? line['toolUseResult'] : {}
     const path = text(detail['filePath']) ?? known?.path
     if (path === undefined) return
-    if (detail['type'] === 'create') say.artifact('created', path)
+    const diff = claudeDiff(detail)
+    if (detail['type'] === 'create') say.artifact('created', path, diff)
     else if (detail['type'] === 'update' || call.name === 'Edit' || call.name === 'MultiEdit')
-      say.artifact('modified', path)
-    else if (call.name === 'Write') say.artifact('created', path)
+      say.artifact('modified', path, diff)
+    else if (call.name === 'Write') say.artifact('created', path, diff)
   }
 
   const user = (line: Line, message: Line, say: Say): boolean => {
     const { content } = message
-    let results = 0
     for (const block of Array.isArray(content) ? content : []) {
       if (!isRecord(block) || block['type'] !== 'tool_result') continue
-      results++
       result(block, line, say)
     }
-    const words = textOf(content)
+    const { prompt, interrupted } = promptOf(content)
     if (line['isSidechain'] === true) return true
-    if (words.startsWith(INTERRUPTED)) return turn.fail('interrupted by the user', say)
-    if (results > 0 || words === '') return true
-    if (line['isMeta'] === true || line['isCompactSummary'] === true) return true
-    if (noTurn.some((start) => words.startsWith(start))) return true
+    if (interrupted) return turn.fail('interrupted by the user', say)
+    if (prompt === undefined || line['isMeta'] === true || line['isCompactSummary'] === true) return true
     if (isCopy('user', text(line['uuid']) ?? '')) return true
-    return turn.begin(say)
+    turn.begin(say)
+    say.user(prompt)
+    return true
   }
 
   return (line: Line & { message: Line }, say: Say): boolean => {
     say.fields(line, lineFields)
-    say.session(line['sessionId'])
+    say.session(line['sessionId'], { cwd: text(line['cwd']), engine_version: text(line['version']) })
     return line['type'] === 'user' ? user(line, line.message, say) : assistant(line, line.message, say)
   }
-}
-
-/** The text of a message or a tool's result. */
-function textOf(content: unknown): string {
-  if (!Array.isArray(content)) return text(content) ?? ''
-  return content.flatMap((block) => (isRecord(block) && text(block['text'])) || []).join('\n')
 }

@@ -1,4 +1,5 @@
 import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
+import { tokensIn } from '../cline.ts'
 import { turns } from './turns.ts'
 
 type Line = Record<string, unknown>
@@ -28,7 +29,11 @@ function isDocument(value: unknown): value is Line & { messages: unknown[] } {
 
 function readDocument(document: Line & { messages: unknown[] }, say: Say): true {
   say.fields(document, 'version updated_at agent sessionId origin messages system_prompt')
-  say.session(document['sessionId'])
+  const { origin } = document
+  say.session(document['sessionId'], {
+    model: modelOf(document.messages),
+    engine_version: isRecord(origin) ? text(origin['version']) : undefined,
+  })
   const turn = turns()
   const names = new Map<string, string>()
   for (const message of document.messages) {
@@ -36,7 +41,9 @@ function readDocument(document: Line & { messages: unknown[] }, say: Say): true 
     const content = Array.isArray(message['content']) ? message['content'].filter(isRecord) : []
     if (message['role'] === 'assistant') readAnswer(message, content, turn, names, say)
     else if (message['role'] === 'user') {
-      if (content.some((block) => block['type'] === 'text')) turn.begin(say)
+      const words = content.flatMap((block) => (block['type'] === 'text' && text(block['text'])) || [])
+      for (const own of words.flatMap(userInput)) say.user(own)
+      if (words.length > 0) turn.begin(say)
       for (const block of content) if (block['type'] === 'tool_result') readResult(block, names, say)
     } else say.unknownType(`role ${String(message['role'])}`)
   }
@@ -68,6 +75,25 @@ function readAnswer(
       say.started({ ...call, input: block['input'] })
     } else say.unknownType(`content ${String(block['type'])}`)
   }
+  const { metrics } = message
+  if (isRecord(metrics)) say.status('step_finish', { usage: metrics, tokens: tokensIn(metrics) })
+}
+
+/** The model of the first answer. */
+function modelOf(messages: readonly unknown[]): string | undefined {
+  for (const message of messages) {
+    const info = isRecord(message) ? message['modelInfo'] : undefined
+    if (isRecord(info) && typeof info['id'] === 'string') return info['id']
+  }
+  return undefined
+}
+
+const END = '</user_input>'
+
+/** The user's words, which Cline puts in a tag: `<user_input mode="act">…</user_input>`. Text without it is Cline's own. */
+function userInput(words: string): string[] {
+  const from = words.startsWith('<user_input') ? words.indexOf('>') + 1 : 0
+  return from > 0 && words.endsWith(END) ? [words.slice(from, -END.length)] : []
 }
 
 function readResult(block: Line, names: ReadonlyMap<string, string>, say: Say): void {

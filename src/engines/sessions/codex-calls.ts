@@ -1,6 +1,7 @@
 import { memory } from '../../events/memory.ts'
 import { type Call, isRecord, type Say, text } from '../../events/profile.ts'
-import { errorText, readChanges } from '../codex-change.ts'
+import { changesByPath, durationOfParts, errorText, readChanges } from '../codex-change.ts'
+import { durationOf } from '../duration.ts'
 
 type Line = Record<string, unknown>
 
@@ -74,17 +75,18 @@ export function callReader() {
       const error = item['error'] ? errorText(item['error']) : undefined
       const bad = item['status'] === 'failed' || item['status'] === 'declined' || (exit_code ?? 0) !== 0
       const failed = bad || error !== undefined
+      const duration_ms = durationOfParts(item['duration'])
       switch (item['type']) {
         case 'CommandExecution': {
           const input = { command: item['command'] }
           const output = item['aggregated_output']
-          end({ id, name: 'command_execution', input, output, exit_code, error }, failed, say)
+          end({ id, name: 'command_execution', input, output, exit_code, error, duration_ms }, failed, say)
           return true
         }
         case 'McpToolCall': {
           const name = `${item['server']}.${item['tool']}`
           const output = item['result'] ?? undefined
-          end({ id, name, input: item['arguments'], output, error }, failed, say)
+          end({ id, name, input: item['arguments'], output, error, duration_ms }, failed, say)
           return true
         }
         case 'FileChange':
@@ -100,12 +102,13 @@ export function callReader() {
   }
 
   function patched(id: string, payload: Line, failed: boolean, say: Say): void {
-    const changes = changesOf(payload['changes'])
+    const changes = changesByPath(payload['changes'])
     const error = failed ? text(payload['stderr']) : undefined
     const call = {
       id,
       name: 'file_change',
-      input: { changes },
+      // As stdout has it: the text that is written can be long.
+      input: { changes: changes.map(({ path, kind }) => ({ path, kind })) },
       output: payload['stdout'] ?? undefined,
       error,
     }
@@ -129,24 +132,32 @@ function inputOf(payload: Line): unknown {
 /** The head that Codex puts before the output of a command. */
 const MAX_HEAD = 400
 const exitWords = ['Process exited with code ', 'Exit code: ']
+const WALL_TIME = 'Wall time: '
 const RUNNING = 'Process running with session ID '
 
 /**
  * What the output of a call tells: JSON with the exit code (0.74), or words with it (0.142). Nothing if the command
  * still runs. A command that never started, or a patch that was refused, has an output without a head: it failed.
  */
-function readOutput(output: unknown, name: string): Pick<Call, 'output' | 'exit_code' | 'error'> | undefined {
+function readOutput(
+  output: unknown,
+  name: string,
+): Pick<Call, 'output' | 'exit_code' | 'error' | 'duration_ms'> | undefined {
   const words = isRecord(output) ? output['content'] : output
   if (name !== 'command_execution' && name !== 'file_change') return { output: words }
   const json = parsed(words)
-  if (isRecord(json) && isRecord(json['metadata']) && typeof json['metadata']['exit_code'] === 'number')
-    return { output: json['output'], exit_code: json['metadata']['exit_code'] }
+  if (isRecord(json) && isRecord(json['metadata']) && typeof json['metadata']['exit_code'] === 'number') {
+    const { exit_code, duration_seconds } = json['metadata']
+    return { output: json['output'], exit_code, duration_ms: milliseconds(duration_seconds) }
+  }
   const said = text(words) ?? ''
   const at = said.indexOf('Output:\n')
   const head = said.slice(0, at >= 0 && at < MAX_HEAD ? at : MAX_HEAD).split('\n')
   const exit = head.flatMap((line) => codeIn(line)).at(0)
-  if (exit !== undefined)
-    return { output: at >= 0 ? said.slice(at + 'Output:\n'.length) : said, exit_code: exit }
+  if (exit !== undefined) {
+    const duration_ms = head.map(wallTime).find((time) => time !== undefined)
+    return { output: at >= 0 ? said.slice(at + 'Output:\n'.length) : said, exit_code: exit, duration_ms }
+  }
   if (head.some((line) => line.startsWith(RUNNING))) return undefined
   return { output: words, error: said }
 }
@@ -159,6 +170,16 @@ function codeIn(line: string): number[] {
   return Number.isInteger(code) ? [code] : []
 }
 
+/** The time that a line of the head tells. */
+function wallTime(line: string): number | undefined {
+  if (!line.startsWith(WALL_TIME) || !line.endsWith(' seconds')) return undefined
+  return milliseconds(Number(line.slice(WALL_TIME.length, -' seconds'.length)))
+}
+
+function milliseconds(seconds: unknown): number | undefined {
+  return typeof seconds === 'number' ? durationOf(Math.round(seconds * 1000)) : undefined
+}
+
 /** The value of JSON in a string; the string itself if it is none. */
 function parsed(value: unknown): unknown {
   if (typeof value !== 'string' || !value.startsWith('{')) return value
@@ -167,13 +188,4 @@ function parsed(value: unknown): unknown {
   } catch {
     return value
   }
-}
-
-/** `{path: {type}}` as the list that stdout has. The text that is written is left out: it can be long. */
-function changesOf(changes: unknown): { path: string; kind: string | undefined }[] {
-  if (!isRecord(changes)) return []
-  return Object.entries(changes).map(([path, change]) => ({
-    path,
-    kind: isRecord(change) ? text(change['type']) : undefined,
-  }))
 }

@@ -1,5 +1,7 @@
 import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
+import { tokenCounter } from '../../events/tokens.ts'
 import { errorText } from '../codex-change.ts'
+import { codexTokens } from '../codex-tokens.ts'
 import { callReader } from './codex-calls.ts'
 
 type Line = Record<string, unknown>
@@ -45,11 +47,18 @@ function rolloutReader() {
   let model: string | undefined
   /** The file tells where turns begin (0.142 and later); before, the prompts do. */
   let tasks = false
-  /** Which kind of event told the messages of this turn: only that kind is read. */
+  /** Which kind of event told the messages of this turn, and which the prompt: only that kind is read. */
   let teller: 'event' | 'item' | undefined
+  let asker: 'event' | 'item' | undefined
+  /** The tokens of the thread. 0.74 counts from 0 again when it is resumed, and tells null until it has a count. */
+  let counter = tokenCounter()
+  let uncounted = false
+  /** The last count. 0.166 tells each of them twice, older versions some. */
+  let counted = ''
 
   const begin = (say: Say): true => {
     teller = undefined
+    asker = undefined
     say.begun()
     say.status('turn_started')
     return true
@@ -58,6 +67,24 @@ function rolloutReader() {
   const tells = (kind: 'event' | 'item'): boolean => {
     teller ??= kind
     return teller === kind
+  }
+
+  const asked = (kind: 'event' | 'item', prompt: string, say: Say): true => {
+    asker ??= kind
+    if (asker === kind && prompt !== '') say.user(prompt)
+    return true
+  }
+
+  const count = (usage: unknown, last: unknown, say: Say): true => {
+    const tokens = codexTokens(usage)
+    const key = JSON.stringify(tokens)
+    const again = uncounted && JSON.stringify(codexTokens(last)) === key
+    uncounted = false
+    if (again) counter = tokenCounter()
+    else if (key === counted) return true
+    counted = key
+    say.status('token_count', { usage, tokens: tokens && counter.soFar(tokens) })
+    return true
   }
 
   const complete = (payload: Line, say: Say): true => {
@@ -76,7 +103,7 @@ function rolloutReader() {
   const item = (item: Line, say: Say): boolean => {
     switch (item['type']) {
       case 'UserMessage':
-        return true
+        return asked('item', joined(item['content']), say)
       case 'AgentMessage':
         if (tells('item')) say.message(text(item['id']), joined(item['content']))
         return true
@@ -97,7 +124,10 @@ function rolloutReader() {
         tasks = true
         return begin(say)
       case 'user_message':
-        return tasks || begin(say)
+        // Old versions have the instructions and the environment here too, each with its kind.
+        if ((payload['kind'] ?? 'plain') !== 'plain') return true
+        if (!tasks) begin(say)
+        return asked('event', text(payload['message']) ?? '', say)
       case 'task_complete':
         return complete(payload, say)
       case 'turn_aborted': {
@@ -118,9 +148,9 @@ function rolloutReader() {
         calls.patch(payload, say)
         return true
       case 'token_count':
-        if (isRecord(payload['info']))
-          say.status('token_count', { usage: payload['info']['total_token_usage'] })
-        return true
+        uncounted ||= payload['info'] === null
+        if (!isRecord(payload['info'])) return true
+        return count(payload['info']['total_token_usage'], payload['info']['last_token_usage'], say)
       case 'context_compacted':
         say.status('compacted')
         return true
@@ -140,7 +170,11 @@ function rolloutReader() {
     switch (line['type']) {
       case 'session_meta':
         // A fork has the head of its origin too.
-        if (!known) say.session(payload['id'])
+        if (!known)
+          say.session(payload['id'], {
+            cwd: text(payload['cwd']),
+            engine_version: text(payload['cli_version']),
+          })
         known = true
         return true
       case 'turn_context':
@@ -153,6 +187,9 @@ function rolloutReader() {
         return event(payload, say)
       case 'response_item':
         return calls.read(payload, say)
+      case 'token_usage_record':
+        // It comes before the event, which a killed run does not have.
+        return count(payload['thread_token_usage'], payload['usage'], say)
       default:
         return true
     }

@@ -1,5 +1,6 @@
 import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
 import { calls } from '../call.ts'
+import { diffOf, factsOf, sayPrompt, tokensIn } from '../copilot.ts'
 import { pathOf, sayChange } from './file-change.ts'
 import { turns } from './turns.ts'
 
@@ -23,7 +24,7 @@ export const copilotSession: Profile = {
     return {
       read({ value }, say) {
         started ||= isStart(value)
-        return started && isLine(value) && read(text(value['type']) ?? '', value['data'], say)
+        return started && isLine(value) && read(value, value['data'], say)
       },
     }
   },
@@ -48,8 +49,8 @@ function isStart(value: unknown): boolean {
 }
 
 const silent = new Set([
-  ...['system.message', 'session.usage_record', 'session.resume', 'session.shutdown', 'session.info'],
-  ...['assistant.turn_start', 'assistant.turn_end', 'session.model_change', 'session.mode_changed'],
+  ...['system.message', 'session.resume', 'session.shutdown', 'session.info'],
+  ...['assistant.turn_start', 'assistant.turn_end', 'session.mode_changed'],
 ])
 
 function sessionReader() {
@@ -63,24 +64,36 @@ function sessionReader() {
     const { shellExecution, result, error } = data
     const code = isRecord(shellExecution) ? shellExecution['exitCode'] : undefined
     const output = isRecord(result) ? result['content'] : undefined
-    const call = { id, name, output, exit_code: typeof code === 'number' ? code : undefined }
-    if (data['success'] !== true) {
+    const exit_code = typeof code === 'number' ? code : undefined
+    const call = { id, name, output, exit_code, parent: text(data['parentToolCallId']) }
+    // `success` only says that the shell ran: the command itself may have failed.
+    if (data['success'] !== true || (exit_code ?? 0) !== 0) {
       say.failed({ ...call, error: isRecord(error) ? text(error['message']) : text(error) })
       return true
     }
     say.completed(call)
-    sayChange(name, known?.path, undefined, say)
+    sayChange(name, known?.path, { fileDiff: diffOf(data) }, say)
     return true
   }
 
-  return (type: string, data: Line, say: Say): boolean => {
+  return (line: Line, data: Line, say: Say): boolean => {
+    const type = text(line['type']) ?? ''
     switch (type) {
       case 'session.start':
-        say.session(data['sessionId'])
-        if (typeof data['selectedModel'] === 'string')
-          say.status('configured', { model: data['selectedModel'] })
+        say.session(data['sessionId'], factsOf(data))
         return true
+      case 'session.model_change':
+        if (typeof data['newModel'] === 'string') say.status('configured', { model: data['newModel'] })
+        return true
+      case 'session.usage_record': {
+        const { usage } = data
+        if (isRecord(usage)) say.status('usage', { usage, tokens: tokensIn(usage) })
+        return true
+      }
       case 'user.message':
+        // The prompt of a subagent.
+        if ((data['parentToolCallId'] ?? line['agentId']) !== undefined) return true
+        sayPrompt(data, say)
         return turn.begin(say)
       case 'assistant.message': {
         const parent = text(data['parentToolCallId'])

@@ -14,8 +14,8 @@ const writers: Readonly<Record<string, 'created' | 'modified'>> = {
 export function sayChange(name: string, path: string | undefined, shown: unknown, say: Say): void {
   const change = Object.hasOwn(writers, name) ? writers[name] : undefined
   if (change === undefined || path === undefined) return
-  const before = isRecord(shown) ? text(shown['originalContent']) : undefined
-  say.artifact(before ? 'modified' : change, path)
+  const { originalContent, fileDiff } = isRecord(shown) ? shown : {}
+  say.artifact(text(originalContent) ? 'modified' : change, path, text(fileDiff))
 }
 
 /** The file that the arguments of a call name. */

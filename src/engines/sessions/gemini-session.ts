@@ -1,6 +1,7 @@
 import { digest } from '../../base/platform.ts'
 import { memory } from '../../events/memory.ts'
 import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
+import { geminiTokens } from '../gemini-tokens.ts'
 import { pathOf, sayChange } from './file-change.ts'
 import { turns } from './turns.ts'
 
@@ -55,6 +56,7 @@ function messageReader() {
   const turn = turns()
   /** Messages, texts and calls that were told. */
   const seen = memory<true>(() => 0)
+  let model: string | undefined
 
   const isNew = (...key: readonly string[]): boolean => {
     const name = digest(JSON.stringify(key))
@@ -82,6 +84,14 @@ function messageReader() {
 
   const answer = (message: Line, say: Say): true => {
     const id = text(message['id']) ?? ''
+    const { tokens: usage } = message
+    if (typeof message['model'] === 'string' && message['model'] !== model) {
+      model = message['model']
+      say.status('configured', { model })
+    }
+    // The message comes again with its calls, and the same counts.
+    const tokens = isRecord(usage) ? geminiTokens(usage) : undefined
+    if (tokens && isNew('tokens', id)) say.status('usage', { usage, tokens })
     for (const thought of Array.isArray(message['thoughts']) ? message['thoughts'] : []) {
       const words = thoughtOf(thought)
       if (words !== '' && isNew('thought', id, words)) say.reasoning(id, words)
@@ -95,7 +105,10 @@ function messageReader() {
   const prompt = (message: Line, say: Say): true => {
     const words = textOf(message['content'])
     if (words === '' || words.startsWith('<session_context>')) return true
-    return !isNew('prompt', text(message['id']) ?? '') || turn.begin(say)
+    if (!isNew('prompt', text(message['id']) ?? '')) return true
+    turn.begin(say)
+    say.user(words)
+    return true
   }
 
   return {

@@ -24,18 +24,27 @@ export const opencodeSession: Profile = {
   open(limits) {
     const inner = opencode.open(limits)
     const turn = turns()
+    let model: string | undefined
     return {
       read(frame, say) {
         const { value } = frame
         if (isSession(value)) {
-          say.session(value.row['id'])
+          const { id, directory, version } = value.row
+          say.session(id, { cwd: text(directory), engine_version: text(version) })
           return true
         }
         if (!isMessage(value)) return false
         say.session(value['sessionID'])
-        if (value.data['role'] === 'user') return turn.begin(say)
-        if (value.data['role'] === 'assistant') return readAnswer(frame, value, { inner, turn }, say)
-        say.unknownType(`role ${String(value.data['role'])}`)
+        const { role, modelID } = value.data
+        if (typeof modelID === 'string' && modelID !== model) say.status('configured', { model: modelID })
+        model = text(modelID) ?? model
+        if (role === 'user') {
+          const words = promptOf(value.parts)
+          if (words !== '') say.user(words)
+          return turn.begin(say)
+        }
+        if (role === 'assistant') return readAnswer(frame, value, { inner, turn }, say)
+        say.unknownType(`role ${String(role)}`)
         return false
       },
     }
@@ -49,6 +58,12 @@ function isSession(value: unknown): value is Line & { row: Line } {
 function isMessage(value: unknown): value is Line & { data: Line; parts: unknown[] } {
   if (!isRecord(value) || value['opencode'] !== 'message') return false
   return typeof value['sessionID'] === 'string' && isRecord(value['data']) && Array.isArray(value['parts'])
+}
+
+/** The user's own words: files and what commands add to them are synthetic. */
+function promptOf(parts: readonly unknown[]): string {
+  const own = parts.filter(isRecord).filter((part) => part['type'] === 'text' && part['synthetic'] !== true)
+  return own.flatMap((part) => text(part['text']) ?? []).join('\n')
 }
 
 /** Parts that stdout has as lines of their own, under other names. */

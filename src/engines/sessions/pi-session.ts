@@ -1,5 +1,6 @@
 import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
 import { calls } from '../call.ts'
+import { patchIn, sayPrompt, tokensIn } from '../pi.ts'
 import { pathOf, sayChange } from './file-change.ts'
 import { turns } from './turns.ts'
 
@@ -20,7 +21,7 @@ export const piSession: Profile = {
     return {
       read({ value }, say) {
         if (isHead(value)) {
-          say.session(value['id'])
+          say.session(value['id'], { cwd: text(value['cwd']) })
           return true
         }
         return isEntry(value) && read(value, say)
@@ -70,7 +71,8 @@ function sessionReader() {
         say.started({ ...call, input: block['arguments'] })
       } else say.unknownType(`content ${String(block['type'])}`)
     }
-    say.status('step_finish', { reason: reason ?? 'unknown', usage: message['usage'] })
+    const { usage } = message
+    say.status('step_finish', { reason: reason ?? 'unknown', usage, tokens: tokensIn(usage) })
     if (reason === 'stop') turn.end('stop', say)
     if (reason === 'length') say.truncated('length')
     // A failed attempt is followed by the next one, if there is one.
@@ -88,7 +90,7 @@ function sessionReader() {
       return true
     }
     say.completed({ id, name, output })
-    sayChange(name, known?.path, undefined, say)
+    sayChange(name, known?.path, { fileDiff: patchIn(message) }, say)
     return true
   }
 
@@ -100,6 +102,7 @@ function sessionReader() {
     if (line['type'] !== 'message' || !isRecord(message)) return true
     switch (message['role']) {
       case 'user':
+        sayPrompt(message, say)
         return turn.begin(say)
       case 'assistant':
         return assistant(text(line['id']) ?? '', message, say)

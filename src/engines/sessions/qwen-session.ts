@@ -1,5 +1,8 @@
+import { memory } from '../../events/memory.ts'
 import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
 import { calls } from '../call.ts'
+import { durationOf } from '../duration.ts'
+import { geminiTokens } from '../gemini-tokens.ts'
 import { sayChange } from './file-change.ts'
 import { turns } from './turns.ts'
 
@@ -49,9 +52,24 @@ const lineFields =
 function sessionReader() {
   const begun = calls()
   const turn = turns()
+  /** How long calls took: told before their results, and by id only in 0.24. */
+  const took = memory<number>(() => 0)
+  let model: string | undefined
+
+  const prompt = (line: Line, say: Say): true => {
+    turn.begin(say)
+    const words = (parts(line) ?? []).flatMap((part) => (isRecord(part) && text(part['text'])) || [])
+    const own = line['provenance'] === undefined || line['provenance'] === 'real_user'
+    if (own && words.length > 0) say.user(words.join(''))
+    return true
+  }
 
   const assistant = (line: Line, say: Say): true => {
     const id = text(line['uuid']) ?? ''
+    if (typeof line['model'] === 'string' && line['model'] !== model) {
+      model = line['model']
+      say.status('configured', { model })
+    }
     let blocks = 0
     const blockId = () => (blocks++ === 0 ? id : `${id}.${blocks - 1}`)
     for (const part of parts(line) ?? []) {
@@ -79,7 +97,12 @@ function sessionReader() {
       const answer = isRecord(response) ? response : {}
       const error = text(answer['error'])
       const exit = isRecord(shown) && typeof shown['exitCode'] === 'number' ? shown['exitCode'] : undefined
-      const call = { id: text(id) ?? '', name: known?.name ?? text(name) ?? 'tool', exit_code: exit }
+      const call = {
+        id: text(id) ?? '',
+        name: known?.name ?? text(name) ?? 'tool',
+        exit_code: exit,
+        duration_ms: took.take(text(id) ?? ''),
+      }
       if (error !== undefined || (told['status'] !== undefined && told['status'] !== 'success')) {
         say.failed({ ...call, output: answer['output'], error: error ?? text(shown) })
         continue
@@ -90,10 +113,31 @@ function sessionReader() {
     return true
   }
 
+  const request = (event: Line, say: Say): void => {
+    const { input_token_count, output_token_count, cached_content_token_count, total_token_count } = event
+    const { thoughts_token_count, tool_token_count } = event
+    const tokens = geminiTokens({
+      input: input_token_count,
+      output: output_token_count,
+      cached: cached_content_token_count,
+      thoughts: thoughts_token_count,
+      tool: tool_token_count,
+      total: total_token_count,
+    })
+    // The event has the whole answer too.
+    const counts = Object.entries(event).filter(([key]) => key.endsWith('_token_count'))
+    if (tokens) say.status('usage', { usage: Object.fromEntries(counts), tokens })
+  }
+
   const system = (line: Line, say: Say): boolean => {
     const subtype = text(line['subtype']) ?? ''
     const payload = isRecord(line['systemPayload']) ? line['systemPayload'] : {}
     const event = isRecord(payload['uiEvent']) ? payload['uiEvent'] : {}
+    const call = text(event['call_id'])
+    const duration = durationOf(event['duration_ms'])
+    if (call !== undefined && duration !== undefined) took.set(call, duration)
+    // One per request, also those of subagents, which have no assistant line.
+    if (event['event.name'] === 'qwen-code.api_response') request(event, say)
     // One per attempt. Whether it was the last one the file does not tell.
     if (event['event.name'] === 'qwen-code.api_error')
       say.error(text(event['error_message']) ?? text(event['error']) ?? 'a request failed', 'error')
@@ -107,10 +151,10 @@ function sessionReader() {
 
   return (line: Line, say: Say): boolean => {
     say.fields(line, lineFields)
-    say.session(line['sessionId'])
+    say.session(line['sessionId'], { cwd: text(line['cwd']), engine_version: text(line['version']) })
     switch (line['type']) {
       case 'user':
-        return turn.begin(say)
+        return prompt(line, say)
       case 'assistant':
         return assistant(line, say)
       case 'tool_result':

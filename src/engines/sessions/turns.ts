@@ -16,7 +16,7 @@ export function turns() {
     },
     /** The agent says or does something. */
     goOn(say: Say): void {
-      if (over) say.begun()
+      if (over) say.goesOn()
       over = false
     },
     fail(message: string, say: Say): true {

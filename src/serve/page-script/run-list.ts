@@ -22,23 +22,24 @@ async function loadRuns() {
 
 function drawRuns() {
   const wanted = $('find').value.trim().toLowerCase()
-  const shown = runs.filter((run) => (run.id + ' ' + run.engine + ' ' + run.state + ' ' + run.outcome + ' ' + run.argv.join(' ')).toLowerCase().includes(wanted))
+  const shown = runs.filter((run) => (run.id + ' ' + run.engine + ' ' + run.state + ' ' + run.outcome + ' ' + (run.session ? run.session.directory : '') + ' ' + run.argv.join(' ')).toLowerCase().includes(wanted))
   $('none').hidden = shown.length > 0
   const key = JSON.stringify([current, shown.map((run) => [run.id, run.state, run.outcome, run.attempts, run.engine])])
   if ($('runs').dataset.key === key) return
   $('runs').dataset.key = key
   const focused = document.activeElement && document.activeElement.dataset.id
   $('runs').replaceChildren(...shown.map((run) => {
-    // An audit folder is known by the folder it stands in.
-    const place = run.id.replace(/(.)\/\.audit$/, '$1')
+    // A session is known by the folder the agent worked in, an audit folder by the folder it stands in.
+    const place = (run.session && run.session.directory) || run.id.replace(/(.)\/\.audit$/, '$1')
+    const date = run.session ? run.session.updated_at : run.started_at
     const cut = place.lastIndexOf('/') + 1
     const folder = place.slice(0, Math.max(0, cut - 1))
     const tries = run.attempts > 1 ? ' · ' + run.attempts + ' attempts' : ''
     return make('li', {}, make('a', { href: '#' + encodeURIComponent(run.id), 'aria-current': run.id === current ? 'page' : undefined, 'data-id': run.id },
       make('span', { class: 'dot ' + (run.outcome || 'running') }),
       make('span', { class: 'name', title: run.id }, place.slice(cut)),
-      make('span', { class: 'about' }, (folder && folder !== run.engine ? folder + ' · ' : '') + (run.engine || 'unknown engine') + ' · ' + (run.outcome || 'running') + tries),
-      make('span', { class: 'when' }, run.started_at ? shortDate(run.started_at) : '')))
+      make('span', { class: 'about' }, (folder && folder !== run.engine ? folder + ' · ' : '') + (run.engine || 'unknown engine') + (run.session ? ' session' : '') + ' · ' + (run.outcome || 'running') + tries),
+      make('span', { class: 'when' }, date ? shortDate(date) : '')))
   }))
   const here = $('runs').querySelector('[aria-current]')
   if (here && !focused) here.scrollIntoView({ block: 'nearest' })

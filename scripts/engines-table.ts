@@ -1,0 +1,140 @@
+// Writes the table of engines into docs/engines.md, counted from the fixtures. The test of the page fails when they differ.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { argv } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { engines } from '../src/engines/engines.ts'
+import type { Event } from '../src/events/event.ts'
+import { isEvent } from '../src/events/event.ts'
+
+const page = 'docs/engines.md'
+const [start, end] = ['<!-- engines -->', '<!-- /engines -->']
+
+/** The page with the table as the fixtures have it now. */
+export function withEngineTable(text: string): string {
+  const [before, rest] = text.split(start)
+  const after = rest?.split(end)[1]
+  if (before === undefined || after === undefined) throw new Error(`${page} has no place for the engines`)
+  return `${before}${start}\n${engineTable()}\n${end}${after}`
+}
+
+function engineTable(): string {
+  const rows = Object.keys(engines).sort().map(rowOf)
+  return [
+    '| Engine | Versions recorded | Modes | Understood | Known drift |',
+    '| --- | --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n')
+}
+
+function rowOf(engine: string): string {
+  const folder = join('fixtures', engine)
+  const cases = readdirSync(folder).map((name) => readCase(join(folder, name)))
+  const cells = [`\`${engine}\``, versions(cases), modes(cases), understood(cases), driftOf(cases)]
+  return `| ${cells.join(' | ')} |`
+}
+
+interface Case {
+  /** The program and its version, if this is what a real run wrote. */
+  readonly program: string | undefined
+  readonly version: string | undefined
+  readonly mode: string
+  readonly events: readonly Event[]
+}
+
+function readCase(path: string): Case {
+  const origin = readFileSync(join(path, 'ORIGIN.md'), 'utf8')
+  const recorded = origin.includes('a real run') || origin.includes('a real session')
+  // Codex CLI 0.166.0, scenario …  |  Gemini CLI 0.61.0 (`gemini --acp`), …
+  const [, program, version] = /^([^,(]+) ([\d.]+)(?:,| \()/.exec(origin) ?? []
+  const [, mode] = /mode `([^`]+)`/.exec(origin) ?? []
+  return {
+    program: recorded ? program : undefined,
+    version: recorded ? version : undefined,
+    mode: mode ?? modeIn(path),
+    events: readFileSync(join(path, 'events.jsonl'), 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line)),
+  }
+}
+
+/** Where ORIGIN.md does not tell it, the logs do. */
+function modeIn(path: string): string {
+  if (readdirSync(path).some((name) => name.startsWith('session.'))) return 'session file'
+  const pty = existsSync(join(path, 'pty-output.log'))
+  return pty ? (existsSync(join(path, 'stdout.log')) ? 'pipe and PTY' : 'PTY') : 'pipe'
+}
+
+/** Newest first; with the program, where several speak the same protocol. */
+function versions(cases: readonly Case[]): string {
+  const programs = unique(cases.flatMap(({ program }) => program ?? []))
+  const lists = programs.map((program) => {
+    const of = cases.filter((one) => one.program === program)
+    const list = unique(of.flatMap(({ version }) => version ?? [])).sort((a, b) =>
+      b.localeCompare(a, 'en', { numeric: true }),
+    )
+    return programs.length === 1 ? list.join(', ') : `${program} ${list.join(', ')}`
+  })
+  const byHand = cases.filter(({ program }) => program === undefined).length
+  const note = byHand === 0 ? [] : [`${byHand} of ${cases.length} cases by hand`]
+  return [...lists.sort(), ...note].join('; ')
+}
+
+function modes(cases: readonly Case[]): string {
+  return unique(cases.map(({ mode }) => mode))
+    .sort()
+    .map((mode) => `${mode} (${cases.filter((one) => one.mode === mode).length})`)
+    .join(', ')
+}
+
+/** What the events of the cases tell, and how often. */
+function understood(cases: readonly Case[]): string {
+  const events = cases.flatMap((one) => one.events)
+  const count = (...types: string[]) => events.filter(({ type }) => types.includes(type)).length
+  const sessions = cases.filter((one) =>
+    one.events.some(({ correlation }) => correlation.session_id !== undefined),
+  ).length
+  const ends = events
+    .filter((event) => isEvent(event, 'lifecycle.completion.state'))
+    .filter(({ data }) => data.state !== 'unknown').length
+  const failed = count('tool.call.failed')
+  const calls = count('tool.call.completed') + failed
+  const usage = events.filter(({ data }) => 'usage' in data || 'tokens' in data || 'stats' in data).length
+  const found: readonly (readonly [number, string, string?])[] = [
+    [sessions, 'session'],
+    [count('user.message'), 'prompt'],
+    [count('agent.message.final'), 'message'],
+    [count('agent.message.delta'), 'delta'],
+    [count('agent.reasoning.summary'), 'thought'],
+    [calls, 'call', failed === 0 ? '' : ` (${failed} failed)`],
+    [count('artifact.created', 'artifact.modified', 'artifact.deleted'), 'file'],
+    [usage, 'usage count'],
+    [count('diagnostic.engine.error'), 'error'],
+    [ends, 'end', ` of ${cases.length}`],
+  ]
+  return found
+    .filter(([number]) => number > 0)
+    .map(([number, what, more = '']) => `${number} ${what}${number === 1 ? '' : 's'}${more}`)
+    .join(', ')
+}
+
+/** The types and fields in the cases that the engine does not know. */
+function driftOf(cases: readonly Case[]): string {
+  const names = cases
+    .flatMap(({ events }) => events)
+    .filter((event) => isEvent(event, 'diagnostic.parser.warning'))
+    .flatMap(({ data: { drift } }) => [
+      ...Object.keys(drift?.types ?? {}).map((name) => `type \`${name}\``),
+      ...Object.keys(drift?.fields ?? {}).map((name) => `field \`${name}\``),
+    ])
+  return names.length === 0 ? 'none' : unique(names).join(', ')
+}
+
+function unique(names: readonly string[]): string[] {
+  return [...new Set(names)]
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(page, withEngineTable(readFileSync(page, 'utf8')))
+}

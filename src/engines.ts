@@ -1,0 +1,14 @@
+/** What the file of an engine needs (docs/new-engine.md). The root has an engine that is called `text`, so this is a door of its own. */
+export {
+  type Call,
+  type Cut,
+  type EngineFrame,
+  isRecord,
+  type Limits,
+  type Picker,
+  type Profile,
+  type Reader,
+  type Say,
+  type Speaker,
+  text,
+} from './events/profile.ts'

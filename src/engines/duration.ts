@@ -1,0 +1,4 @@
+/** Milliseconds, if an engine tells some. */
+export function durationOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
+}

@@ -1,0 +1,46 @@
+import { isRecord } from '../events/profile.ts'
+import { type Tokens, tokenCounter, tokensOf } from '../events/tokens.ts'
+
+/** Counts as Gemini's API has them, by the names that its session files give them. */
+interface Counted {
+  /** The prompt, with what came from the cache. */
+  readonly input?: unknown
+  /** What the model said. */
+  readonly output?: unknown
+  readonly cached?: unknown
+  /** What it thought: apart from `output`, unless `total` shows that it is a part of it (other models behind Qwen Code). */
+  readonly thoughts?: unknown
+  /** What the model's own tools put into the prompt, apart from `input`. */
+  readonly tool?: unknown
+  readonly total?: unknown
+}
+
+export function geminiTokens({ thoughts, tool, total, ...counted }: Counted): Tokens | undefined {
+  const told = tokensOf({ ...counted, reasoning: thoughts })
+  if (!told || total === (told.input ?? 0) + (told.output ?? 0)) return told
+  const fetched = tokensOf({ input: tool })?.input ?? 0
+  return tokensOf({
+    ...told,
+    input: told.input === undefined ? undefined : told.input + fetched,
+    output: told.output === undefined ? undefined : told.output + (told.reasoning ?? 0),
+  })
+}
+
+/** The tokens of a run, from the `stats` of the document (per model) or of a stream (the sum of all models). */
+export function statsTokens(stats: unknown): Tokens | undefined {
+  if (!isRecord(stats)) return undefined
+  const { total_tokens, input_tokens, output_tokens, cached, models } = stats
+  if (typeof input_tokens === 'number') {
+    const told = tokensOf({ input: input_tokens, output: output_tokens, cached })
+    // The stream does not tell the thoughts, but its total has them.
+    const output = typeof total_tokens === 'number' ? total_tokens - input_tokens : 0
+    return told?.output !== undefined && output > told.output ? { ...told, output } : told
+  }
+  const sum = tokenCounter()
+  for (const model of isRecord(models) ? Object.values(models) : []) {
+    const counts = isRecord(model) && isRecord(model['tokens']) ? model['tokens'] : {}
+    const { prompt, candidates } = counts
+    sum.add(geminiTokens({ ...counts, input: prompt, output: candidates }) ?? {})
+  }
+  return sum.sum()
+}

@@ -1,0 +1,65 @@
+import { type Tokens, tokensOf } from '../events/tokens.ts'
+
+/** Counts as an engine tells them. Some count cached tokens as part of the input, and reasoning as part of the output; some do not. */
+interface TokenParts {
+  readonly input?: unknown
+  readonly output?: unknown
+  readonly cacheRead?: unknown
+  readonly cacheWrite?: unknown
+  readonly reasoning?: unknown
+  /** The engine's own sum: it shows which parts are counted apart. */
+  readonly total?: unknown
+}
+
+/** What is known of an engine: its input holds the cached tokens, its output the reasoning (`within`), or not (`apart`). */
+interface Counting {
+  readonly cache?: 'within' | 'apart' | undefined
+  readonly reasoning?: 'within' | 'apart' | undefined
+}
+
+/**
+ * Tokens with all of the prompt in `input` and all that the model wrote in `output`. A count that can be read in two ways
+ * is left out. Zeros alone are what engines print when they were told nothing.
+ */
+export function tokenParts(parts: TokenParts, known: Counting = {}): Tokens | undefined {
+  const { input, output, cached, reasoning } =
+    tokensOf({ ...parts, cached: parts.cacheRead, reasoning: parts.reasoning }) ?? {}
+  const total = count(parts.total)
+  if (!input && !output) return undefined
+  const read = cached ?? 0
+  const thought = reasoning ?? 0
+  const inputs = ways(known.cache, input, read, read + (count(parts.cacheWrite) ?? 0))
+  const outputs = ways(known.reasoning, output, thought, thought)
+  const pairs = inputs.flatMap((one) => outputs.map((other) => [one, other] as const))
+  const fitting = pairs.filter(([one, other]) => (one ?? 0) + (other ?? 0) === total)
+  const left = fitting.length > 0 ? fitting : pairs
+  return tokensOf({
+    input: only(left.map(([one]) => one)),
+    output: only(left.map(([, one]) => one)),
+    cached,
+    reasoning,
+  })
+}
+
+/** What a count may come to if a part of it is within it, and if the rest is apart from it. */
+function ways(
+  known: 'within' | 'apart' | undefined,
+  told: number | undefined,
+  part: number,
+  rest: number,
+): (number | undefined)[] {
+  if (told === undefined) return [undefined]
+  const found: (number | undefined)[] = []
+  // A part is never more than the whole.
+  if (known !== 'apart' && part <= told) found.push(told)
+  if (known !== 'within') found.push(told + rest)
+  return found.length > 0 ? found : [undefined]
+}
+
+function only(counts: readonly (number | undefined)[]): number | undefined {
+  return counts.every((one) => one === counts[0]) ? counts[0] : undefined
+}
+
+function count(value: unknown): number | undefined {
+  return tokensOf({ input: value })?.input
+}

@@ -1,0 +1,51 @@
+import { Fault } from '../base/fault.ts'
+import { isRecord, type Picker, type Profile } from './profile.ts'
+
+/**
+ * Makes sure that what came out of somebody's file is an engine. Throws a `BAD_OPTION` Fault that says what is missing or
+ * wrong.
+ */
+export function checkEngine(value: unknown): Profile | Picker {
+  const wrong = wrongIn(value)
+  if (wrong !== undefined) throw new Fault('BAD_OPTION', `it is no Profile: ${wrong}`)
+  return value as Profile | Picker // every field was looked at
+}
+
+function wrongIn(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return 'it must be an object'
+  const given = value as Record<string, unknown> // also of a class, whose methods are not its own
+  for (const key of ['name', 'parser']) {
+    if (typeof given[key] !== 'string' || given[key] === '') return `${key} must be a text`
+  }
+  if (given['about'] !== undefined && typeof given['about'] !== 'string') return 'about must be a text'
+  const cut = wrongCut(given['cut'])
+  if (cut !== undefined) return cut
+  if (given['pick'] !== undefined) {
+    const fallback = wrongIn(given['fallback'])
+    return (
+      wrongFunction(given, 'pick') ??
+      wrongFunction(given, 'guess', true) ??
+      (fallback && `of its fallback, ${fallback}`)
+    )
+  }
+  return wrongFunction(given, 'open') ?? wrongFunction(given, 'shape', true)
+}
+
+const shapes: readonly unknown[] = ['records', 'documents', 'text']
+
+function wrongCut(cut: unknown): string | undefined {
+  if (!isRecord(cut)) return "cut must be an object such as { stdout: 'records' }"
+  const named = (['stdout', 'stderr', 'pty'] as const).filter((channel) => cut[channel] !== undefined)
+  if (named.length === 0) return 'cut must name stdout, stderr or pty'
+  const odd = named.find((channel) => !shapes.includes(cut[channel]))
+  if (odd !== undefined) return `cut.${odd} must be 'records', 'documents' or 'text'`
+  const list = (['blocks', 'glued'] as const).find(
+    (key) => cut[key] !== undefined && !Array.isArray(cut[key]),
+  )
+  return list && `cut.${list} must be a list of names`
+}
+
+function wrongFunction(given: Record<string, unknown>, key: string, mayMiss = false): string | undefined {
+  if (typeof given[key] === 'function' || (mayMiss && given[key] === undefined)) return undefined
+  return `${key} must be a function`
+}

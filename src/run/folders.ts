@@ -1,0 +1,43 @@
+import fs from 'node:fs'
+import { join } from 'node:path'
+
+/** A folder and what is in it, by name. */
+export interface Folder {
+  readonly path: string
+  readonly entries: readonly fs.Dirent[]
+}
+
+export interface FolderOptions {
+  /** How many folders below the first one are looked into. */
+  readonly maxDepth: number
+  /** How many folders are looked into; the rest is left out. @default all */
+  readonly maxFolders?: number | undefined
+  /** Is told of a folder that cannot be read. @default it is passed over */
+  readonly unreadable?: ((path: string, error: unknown) => void) | undefined
+}
+
+const skipped = new Set(['node_modules', '.git'])
+
+/** A folder and those below it, one by one, in the order of their names. Links are not followed. */
+export function* folders(root: string, options: FolderOptions): Generator<Folder> {
+  const { maxDepth, maxFolders = Number.POSITIVE_INFINITY, unreadable } = options
+  const waiting: { path: string; depth: number }[] = [{ path: root, depth: 0 }]
+  for (let seen = 0; waiting.length > 0 && seen < maxFolders; seen++) {
+    const { path, depth } = waiting.pop()!
+    let entries: fs.Dirent[]
+    try {
+      entries = fs.readdirSync(path, { withFileTypes: true })
+    } catch (error) {
+      unreadable?.(path, error)
+      continue
+    }
+    entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+    yield { path, entries }
+    if (depth >= maxDepth) continue
+    for (const entry of entries.toReversed()) {
+      if (entry.isDirectory() && !skipped.has(entry.name)) {
+        waiting.push({ path: join(path, entry.name), depth: depth + 1 })
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import fs from 'node:fs'
+import { join } from 'node:path'
+import type { Event } from '../events/event.ts'
+import { type Attempt, listAttempts } from '../run/audit.ts'
+import { readMeta } from '../run/meta.ts'
+import { type ReplayOptions, replay } from '../run/replay.ts'
+import { EVENTS_FILE, LOCK_FILE } from '../sinks/journal.ts'
+import { isLocked, isSameProcess } from '../sinks/lock.ts'
+import { isInside } from '../sinks/plain-file.ts'
+
+/** Where a run is kept, and how it is read: a directory under the served one, or a session file of an agent. */
+export interface RunPlace {
+  /** Names it among all places. */
+  readonly key: string
+  /** The real path of the directory that every file of it must really lie in. */
+  readonly within: string
+  /** Bytes that are read to show its end in the list; the end of a larger one is known when it is opened. */
+  readonly maxListed: number
+  readonly attempts: () => readonly Attempt[]
+  /** Whether it is still there, and really there. */
+  readonly isThere: () => boolean
+  /** True while something is added, by us or by another program. */
+  readonly isRunning: () => boolean
+  /** Its `events.jsonl`, if it has one; else its events are made from its logs. */
+  readonly journal: () => string | undefined
+  /** The events that its logs tell. */
+  readonly replay: (options: Pick<ReplayOptions, 'follow' | 'signal'>) => AsyncIterable<Event>
+}
+
+/** Reading more than this takes some seconds. */
+const MAX_LISTED = 256 << 20
+/** A log without a meta that grew within this time counts as one that is being written. */
+const FRESH_MS = 10_000
+
+/** A directory with logs or events; `root` is the real path of the served directory. */
+export function auditPlace(dir: string, root: string): RunPlace {
+  const attempts = () => listAttempts(dir, root)
+  return {
+    key: dir,
+    within: root,
+    maxListed: MAX_LISTED,
+    attempts,
+    isThere: () => liesWithin(dir, root),
+    isRunning: () => isRunning(dir, attempts()),
+    journal: () => (hasJournal(dir) ? join(dir, EVENTS_FILE) : undefined),
+    replay: (options) => replay(dir, { ...options, within: root }),
+  }
+}
+
+/** True while the run is being recorded, by us or by somebody else. */
+function isRunning(dir: string, attempts: readonly Attempt[]): boolean {
+  if (isLocked(join(dir, LOCK_FILE))) return true
+  const last = attempts.at(-1)
+  const meta = readMeta(last?.meta, last?.within)
+  if (meta) {
+    // Its recorder is gone, but it may go on by itself.
+    return (
+      meta.ended_at === undefined &&
+      typeof meta.pid === 'number' &&
+      isSameProcess(meta.pid, meta.pid_started ?? null)
+    )
+  }
+  if (!last || hasJournal(dir)) return false
+  return Object.values(last.logs).some((log) => grewWithin(FRESH_MS, log))
+}
+
+/** True if the run has a journal. An empty one that no recorder holds has nothing that its logs do not have. */
+function hasJournal(dir: string): boolean {
+  const stat = fs.lstatSync(join(dir, EVENTS_FILE), { throwIfNoEntry: false })
+  return stat?.isFile() === true && (stat.size > 0 || isLocked(join(dir, LOCK_FILE)))
+}
+
+/** Whether there is something at this path that really lies in that directory. */
+export function liesWithin(path: string, within: string): boolean {
+  try {
+    return isInside(fs.realpathSync(path), within)
+  } catch {
+    return false
+  }
+}
+
+/** Whether a file was written to in the last so many milliseconds. */
+export function grewWithin(ms: number, path: string): boolean {
+  try {
+    return Date.now() - fs.lstatSync(path).mtimeMs < ms
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto'
+import { dirname } from 'node:path'
+import { sessions } from '../engines/sessions/sessions.ts'
+import { outcomeOf } from '../events/run-outcome.ts'
+import { replayLogs } from '../run/replay.ts'
+import { type SessionEngine, type SessionFile, sessionFiles } from '../run/session-files.ts'
+import { outcomeBeside, readHead, type SessionHead } from '../run/session-summary.ts'
+import type { LogsTold } from './logs-told.ts'
+import { type OpenCodeCopies, openCodeCopies } from './opencode-copies.ts'
+import { grewWithin, liesWithin, type RunPlace } from './run-place.ts'
+import { type FoundRun, type RunInfo, streamsOf } from './runs.ts'
+
+/** Which session files are shown. */
+export interface SessionsServed {
+  /** The home directory to look in; then the engines' own variables do not count. @default the user's */
+  readonly home?: string | undefined
+  /** Only this engine. @default all */
+  readonly engine?: SessionEngine | undefined
+  /** How many are listed, the newest. @default 200 */
+  readonly max?: number | undefined
+}
+
+/** The session files of agents, as runs. */
+export interface SessionRuns {
+  find(): FoundRun[]
+  /** Removes what was copied out of a database. */
+  close(): void
+}
+
+/** An agent writes nothing while it waits for its model, so a file that rests so long may still be written. */
+const FRESH_MS = 30_000
+/** The end of a larger file is read when it is opened: there are many of them, and each goes on for days. */
+const MAX_LISTED = 16 << 20
+
+/** Finds session files for the list. Only these can be opened, and they are only read. */
+export function sessionRuns(logs: LogsTold, options: SessionsServed = {}): SessionRuns {
+  const { home, engine, max = 200 } = options
+  let heads = new Map<string, { readonly modified: number; readonly head: SessionHead }>()
+  const copies = openCodeCopies()
+
+  return {
+    find() {
+      const known = heads
+      heads = new Map()
+      return sessionFiles({ home, engine })
+        .slice(0, max)
+        .flatMap((file) => {
+          const id = idOf(file)
+          const before = known.get(id)
+          const head = before?.modified === file.modified ? before.head : readHead(file)
+          heads.set(id, { modified: file.modified, head })
+          const place = file.session === undefined ? filePlace(file) : rowPlace(file, copies)
+          try {
+            return [{ place, info: infoOf(file, place, head, logs, copies) }]
+          } catch {
+            // A database that cannot be read right now: the others are there all the same.
+            return []
+          }
+        })
+    },
+    close: copies.close,
+  }
+}
+
+/** Two slashes: no path below the served directory has them, so it is no other run's. */
+function idOf({ engine, name }: SessionFile): string {
+  return `session://${engine}/${name}`
+}
+
+/** In every event, and in the ids that clients come back with: a name that could forge one of them is not used. */
+function runIdOf({ engine, name, path }: SessionFile): string {
+  const plain = /^[\w./-]{1,240}$/.test(name)
+  return `${engine}-${plain ? name.replaceAll('/', '.') : createHash('sha256').update(path).digest('hex').slice(0, 16)}`
+}
+
+function filePlace(file: SessionFile): RunPlace {
+  const { path, within } = file
+  const attempts = () => [{ number: 1, logs: { stdout: path }, within, alone: true as const }]
+  return {
+    key: path,
+    within,
+    maxListed: MAX_LISTED,
+    attempts,
+    isThere: () => liesWithin(path, within),
+    isRunning: () => grewWithin(FRESH_MS, path),
+    journal: () => undefined,
+    replay: (options) => replayFile(file, attempts, options),
+  }
+}
+
+/** A session of OpenCode's database: its rows are copied into a file, so that they can be read and shown as bytes. */
+function rowPlace(file: SessionFile, copies: OpenCodeCopies): RunPlace {
+  const session = file.session!
+  const path = copies.pathOf(session)
+  const within = dirname(path)
+  const attempts = () => {
+    copies.refresh(file.path, session)
+    return [{ number: 1, logs: { stdout: path }, within, alone: true as const }]
+  }
+  return {
+    key: path,
+    within,
+    maxListed: MAX_LISTED,
+    attempts,
+    isThere: () => copies.updated(file.path, session) > 0,
+    isRunning: () => Date.now() - copies.updated(file.path, session) < FRESH_MS,
+    journal: () => undefined,
+    replay: (options) => replayFile(file, attempts, options),
+  }
+}
+
+function replayFile(
+  file: SessionFile,
+  list: RunPlace['attempts'],
+  options: Parameters<RunPlace['replay']>[0],
+): ReturnType<RunPlace['replay']> {
+  const { path, engine } = file
+  const reading = { engine: sessions[`${engine}-session`], run_id: runIdOf(file) }
+  return replayLogs(path, { dir: dirname(path), list }, { ...options, ...reading })
+}
+
+function infoOf(
+  file: SessionFile,
+  place: RunPlace,
+  head: SessionHead,
+  logs: LogsTold,
+  copies: OpenCodeCopies,
+): RunInfo {
+  const running = place.isRunning()
+  // A database is not copied for the list: the end of its sessions is known when they were opened.
+  const copied = file.session === undefined || copies.has(file.session)
+  const attempts = copied ? place.attempts() : []
+  const told = running || !copied ? undefined : logs.of(place, attempts)
+  const end = told?.completion
+  return {
+    id: idOf(file),
+    run_id: runIdOf(file),
+    engine: file.engine,
+    attempts: 1,
+    state: running ? 'running' : (end?.state ?? 'unknown'),
+    outcome: running ? null : outcomeIn(file, end),
+    reason_code: end?.reason_code ?? null,
+    exit_code: null,
+    signal: null,
+    started_at: head.started_at,
+    ended_at: null,
+    argv: [],
+    streams: copied ? streamsOf(attempts) : [{ attempt: 1, stream: 'stdout', bytes: 0 }],
+    session: { directory: head.directory, updated_at: new Date(file.modified).toISOString() },
+  }
+}
+
+function outcomeIn(file: SessionFile, end: Parameters<typeof outcomeOf>[0] | undefined) {
+  const outcome = end ? outcomeOf(end) : 'unknown'
+  return outcome === 'unknown' ? (outcomeBeside(file) ?? outcome) : outcome
+}
