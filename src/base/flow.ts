@@ -33,8 +33,11 @@ export interface FlowOptions<In> {
  *
  * A chunk is fed in portions, and between two portions the flow waits while its reader is behind: a
  * 64 KiB chunk of 2-byte lines must not become 32,768 queued items. It also gives the event loop a turn
- * when one chunk takes long. Breaking out of `for await`, or destroying the flow, destroys what is piped
- * into it.
+ * when one chunk takes long.
+ *
+ * An error of what is piped into the flow destroys the flow with that error, and so does a source that closes
+ * before its end: `source.pipe(flow)` is enough for `for await` to reject. Breaking out of `for await`, or
+ * destroying the flow, destroys what is piped into it.
  *
  * @example
  * const lengths = flow<string, number>((next) => ({ write: (s) => next.write(s.length), end: () => next.end() }))
@@ -65,7 +68,8 @@ const MAX_BUSY_MS = 15
 class StageTransform<In, Out> extends Transform {
   readonly #intake: Intake<In>
   readonly #sink: Sink<In>
-  readonly #sources = new Set<Readable>()
+  /** What is piped into this flow, each with what takes our listeners off it again. */
+  readonly #sources = new Map<Readable, () => void>()
   /** Units per portion: grows while portions yield few items, shrinks when they yield many. */
   #portion = MIN_PORTION
   #pushed = 0
@@ -92,8 +96,19 @@ class StageTransform<In, Out> extends Transform {
       end() {},
     })
     if (this.#sink.more) this.#portion = WHOLE_PORTION
-    this.on('pipe', (source: Readable) => this.#sources.add(source))
-    this.on('unpipe', (source: Readable) => this.#sources.delete(source))
+    this.on('pipe', (source: Readable) => {
+      this.#forget(source)
+      this.#sources.set(
+        source,
+        onFailure(source, (error) => this.destroy(error)),
+      )
+    })
+    this.on('unpipe', (source: Readable) => this.#forget(source))
+  }
+
+  #forget(source: Readable): void {
+    this.#sources.get(source)?.()
+    this.#sources.delete(source)
   }
 
   override _transform(written: unknown, _encoding: BufferEncoding, done: TransformCallback): void {
@@ -135,11 +150,11 @@ class StageTransform<In, Out> extends Transform {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.#work = undefined
-    for (const source of this.#sources) {
+    for (const source of [...this.#sources.keys()]) {
+      // This takes our listeners off, so that its closing is no failure of ours.
       source.unpipe(this)
       source.destroy()
     }
-    this.#sources.clear()
     done(error)
   }
 
@@ -189,6 +204,31 @@ class StageTransform<In, Out> extends Transform {
   #portionOf(input: In, from: number, to: number, size: number): In {
     return from === 0 && to === size ? input : this.#intake.portion(input, from, to)
   }
+}
+
+/**
+ * Calls `failed` when a source fails or closes before its end, which `pipe` alone does not tell its target. One listener
+ * per event, as `pipe` itself has: `finished` has more, and Node warns at the eleventh. Returns what takes them off.
+ */
+function onFailure(source: Readable, failed: (error: Error) => void): () => void {
+  const onClose = () => {
+    // Streams of the old kind close without having an end to speak of.
+    if (source.readableEnded === false) failed(source.errored ?? prematureClose())
+  }
+  source.on('error', failed)
+  source.on('close', onClose)
+  // It closed before it was piped here, and will not say so again. Later, when the reader is listening.
+  if (source.closed) process.nextTick(onClose)
+  return () => {
+    source.off('error', failed)
+    source.off('close', onClose)
+  }
+}
+
+/** The error that Node's `pipeline` has for this, so that both ways of joining streams fail alike. */
+function prematureClose(): Error {
+  const message = 'the source closed before its end; it was destroyed, or its other side went away'
+  return Object.assign(new Error(message), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
 }
 
 /**

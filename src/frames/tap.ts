@@ -3,6 +3,7 @@ import { addAbortSignal, finished, Readable } from 'node:stream'
 import { Fault } from '../base/fault.ts'
 import type { Channel, Chunk, ExitChunk } from './chunk.ts'
 import { encoder } from './encode.ts'
+import { cannotStart } from './spawn-fault.ts'
 
 /** How a process ended: its code, or code and signal; `stopped` says who stopped it, if that was on request. */
 export type Exit =
@@ -39,9 +40,9 @@ const STEP = 65_536
 
 /**
  * One Readable of chunks from a child process, or from streams. The first chunk announces the channels,
- * the last one is the exit. An error of any source reaches the reader; destroying the tap destroys every
- * source. Tap a child in the same turn in which it is spawned: Node throws away what a child wrote if nobody
- * listens when it exits.
+ * the last one is the exit. An error of any source reaches the reader, and a command that cannot be started
+ * is SPAWN_FAILED; destroying the tap destroys every source. Tap a child in the same turn in which it is spawned:
+ * Node throws away what a child wrote if there is no listener when it exits.
  *
  * @example
  * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex))) console.log(event)
@@ -56,7 +57,8 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
     const stream = channel === 'pty' && child ? undefined : (source as TapSources)[channel]
     if (stream) sources.set(channel, stream)
   }
-  if (sources.size === 0)
+  // A child that could not be started may have no streams; its error comes in a moment.
+  if (sources.size === 0 && !(child && source.pid === undefined))
     throw new Fault('BAD_OPTION', 'tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
 
   let wake = () => {}
@@ -108,7 +110,7 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
 
   const exit: Promise<Exit | undefined> = child
     ? new Promise((resolve) => {
-        source.once('error', fail)
+        source.on('error', (error) => fail(startFault(source, error)))
         if (source.exitCode !== null || source.signalCode !== null)
           resolve({ code: source.exitCode, signal: source.signalCode })
         else source.once('exit', (code, signal) => resolve({ code, signal }))
@@ -148,7 +150,8 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
     )
   }
 
-  push({ channel: sources.keys().next().value!, bytes: new Uint8Array(), channels: [...sources.keys()] })
+  const channels = [...sources.keys()]
+  if (channels[0]) push({ channel: channels[0], bytes: new Uint8Array(), channels })
 
   /** What live channels kept back: not every one says that it ends, a PTY or a pipe that is let go does not. */
   const lastWords: (() => void)[] = []
@@ -257,6 +260,11 @@ async function* bytesOf(stream: Readable): AsyncGenerator<Uint8Array, void> {
 
 function isChild(source: ChildProcess | TapSources): source is ChildProcess {
   return 'spawnfile' in source
+}
+
+/** Node tells on one event that a child cannot be started, cannot be killed, or was aborted. */
+function startFault(child: ChildProcess, error: Error & { syscall?: string }): Error {
+  return error.syscall?.startsWith('spawn') ? cannotStart(child.spawnfile, undefined, error) : error
 }
 
 function isPromise(value: unknown): value is Promise<unknown> {

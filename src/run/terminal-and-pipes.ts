@@ -3,18 +3,10 @@ import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import type { ReadStream } from 'node:tty'
 import { Fault } from '../base/fault.ts'
+import { cannotStart } from '../frames/spawn-fault.ts'
 import { createLog, type Recorder, record, recordHere } from './log-writer.ts'
 import { keepToUs, withoutTerminals } from './open-terminals.ts'
-import {
-  abandon,
-  cannotStart,
-  exitOf,
-  failureOf,
-  killGroup,
-  type Started,
-  type StartOptions,
-  start,
-} from './process.ts'
+import { abandon, exitOf, failureOf, killGroup, type Started, type StartOptions, start } from './process.ts'
 import { drain, findCommand, loadPty } from './terminal.ts'
 
 /**

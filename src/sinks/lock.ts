@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { hostname } from 'node:os'
+import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
-import { codeOf, diskFault } from './disk-fault.ts'
+import { diskFault } from './disk-fault.ts'
 import { readPlain } from './plain-file.ts'
 
 /** A held lock. */
