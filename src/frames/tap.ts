@@ -3,6 +3,7 @@ import { addAbortSignal, finished, Readable } from 'node:stream'
 import { Fault } from '../base/fault.ts'
 import type { Channel, Chunk, ExitChunk } from './chunk.ts'
 import { encoder } from './encode.ts'
+import { endChild } from './end-process.ts'
 import { cannotStart } from './spawn-fault.ts'
 
 /** How a process ended: its code, or code and signal; `stopped` says who stopped it, if that was on request. */
@@ -31,6 +32,15 @@ export interface TapOptions {
    * says so. @default 2000
    */
   readonly grace?: number | undefined
+  /**
+   * End the child, with all that it has started, when the reader leaves before it has ended by itself: by `break`, an
+   * abort, a pipeline that fails, a response that closes. It is asked with SIGTERM, and killed after `killGrace`; the
+   * tap is closed when it is gone. Whole process groups of `spawn(…, { detached: true })` are reached in one call; of
+   * other children, those of their descendants whose parents still live. @default false
+   */
+  readonly kill?: boolean | undefined
+  /** With `kill`: milliseconds the child has to end after it was asked to. @default 5000 */
+  readonly killGrace?: number | undefined
   /** Aborting it destroys the tap and every source. */
   readonly signal?: AbortSignal | undefined
 }
@@ -48,10 +58,20 @@ const STEP = 65_536
  * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex))) console.log(event)
  */
 export function tap(source: ChildProcess | TapSources, options: TapOptions = {}): Readable {
-  const { order = 'live', grace = 2000 } = options
-  if (!(grace >= 0 && Number.isFinite(grace)))
-    throw new Fault('BAD_OPTION', `grace must be 0 or more milliseconds, but is ${grace}`)
+  const { order = 'live', grace = 2000, kill = false, killGrace = 5000 } = options
+  for (const [name, value] of Object.entries({ grace, killGrace })) {
+    if (value >= 0 && value < 2 ** 31) continue
+    throw new Fault(
+      'BAD_OPTION',
+      `${name} must be milliseconds between 0 and ${2 ** 31 - 1}, but is ${value}`,
+    )
+  }
   const child = isChild(source)
+  if (kill && !child)
+    throw new Fault(
+      'BAD_OPTION',
+      'kill needs a child process; tap the child itself, or end its process yourself',
+    )
   const sources = new Map<Channel, Readable>()
   for (const channel of CHANNELS) {
     const stream = channel === 'pty' && child ? undefined : (source as TapSources)[channel]
@@ -73,7 +93,10 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
       forget()
       for (const stream of sources.values()) stream.destroy()
       wake()
-      done(error)
+      if (kill && child) {
+        const ended = () => done(error)
+        endChild(source, killGrace).then(ended, ended)
+      } else done(error)
     },
   })
   let timer: NodeJS.Timeout | undefined

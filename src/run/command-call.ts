@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Call } from '../ask/answer.ts'
 import { Fault, quote } from '../base/fault.ts'
+import { killGroup } from '../frames/end-process.ts'
 import { cannotStart } from '../frames/spawn-fault.ts'
-import { killGroup, start } from './process.ts'
+import { start } from './process.ts'
 
 export interface CommandCallOptions {
   readonly command: string

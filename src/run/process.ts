@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { codeOf } from '../base/error-code.ts'
 import type { Channel } from '../frames/chunk.ts'
+import { killGroup } from '../frames/end-process.ts'
 import { cannotStart } from '../frames/spawn-fault.ts'
 import { type Recorder, record } from './log-writer.ts'
 import { withoutTerminals } from './open-terminals.ts'
@@ -88,16 +88,6 @@ export function failureOf(child: ChildProcess): Promise<Error | undefined> {
   return new Promise((resolve) => {
     child.once('error', resolve).once('spawn', () => resolve(undefined))
   })
-}
-
-/** Sends a signal to a process and to all that it has started. */
-export function killGroup(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-pid, signal)
-  } catch (error) {
-    // ESRCH: nobody is left. EPERM (macOS): only zombies are.
-    if (codeOf(error) !== 'ESRCH' && codeOf(error) !== 'EPERM') throw error
-  }
 }
 
 /** Calls what starts a command; what that throws says that it cannot be started. */
