@@ -84,7 +84,7 @@ export { type Exit, type TapOptions, type TapSources, tap } from './frames/tap.t
 export type { Meta, StopReason } from './run/meta.ts'
 export { type ReplayOptions, replay } from './run/replay.ts'
 export { type Resumed, resume } from './run/resume.ts'
-export { type Run, type RunEnd, type RunOptions, run } from './run/run.ts'
+export { type Run, type RunCommand, type RunEnd, type RunOptions, run } from './run/run.ts'
 export { type Served, type ServeOptions, serve } from './serve/server.ts'
 export type { Cache, CachedRun, CacheEntry } from './sinks/cache.ts'
 export { type FileCacheOptions, fileCache } from './sinks/file-cache.ts'

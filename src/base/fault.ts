@@ -52,6 +52,7 @@ export const codes = {
   DRIFT_REPORT: 'types and fields this parser does not know, with their counts',
   RUN_TIMEOUT: 'the process ran longer than allowed and was ended',
   RUN_IDLE: 'the process was silent longer than allowed and was ended',
+  RUN_LINGERED: 'the process had told its end, did not leave, and was ended',
   RUN_INTERRUPTED: 'the process was ended at the wish of the user',
   LOG_RESTARTED: 'a followed log was truncated or replaced and is read again from its start',
   LATEST_NOT_LINKED: 'the link to the newest run could not be made',

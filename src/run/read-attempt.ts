@@ -11,7 +11,7 @@ import { openPlain } from '../sinks/plain-file.ts'
 import { type Attempt, channels, fileNames, listAttempts, openLog } from './audit.ts'
 import { type Read, readChunkLog } from './chunk-log.ts'
 import type { FsDiff } from './fs-diff.ts'
-import { type Meta, readJson, readMeta, stopRequest } from './meta.ts'
+import { exitEvidence, type Meta, readJson, readMeta } from './meta.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 
 /** What a reader of recorded attempts may want otherwise than it was recorded. */
@@ -152,7 +152,7 @@ export function startOf(attempt: Attempt, meta: Partial<Meta>): number {
 export function exitOf(meta: Partial<Meta>): Chunk | undefined {
   const { exit_code = null, signal = null, reason, notes = [] } = meta
   if (exit_code === null && signal === null) return undefined
-  return { channel: 'exit', code: exit_code, signal, ...stopRequest(reason), notes }
+  return { channel: 'exit', ...exitEvidence({ code: exit_code, signal }, reason), notes }
 }
 
 function* bytesOf(fd: number, read: Read, time: number): Generator<TimedChunk, number> {
