@@ -1,3 +1,5 @@
+import { nextSteps } from './next-step.ts'
+
 /**
  * The one table of codes, shared by faults (thrown, or carried by a failed outcome) and notes (data).
  * The text says what the code means; a message adds what was found and where.
@@ -185,6 +187,9 @@ export interface FaultDetails {
 
 const MAX_MESSAGE = 500
 const brand = Symbol.for('agent-sluice.Fault')
+/** The name that Node looks for; nothing of Node is needed for it. */
+const inspected: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
+const SHORT = { depth: 1, maxArrayLength: 5, maxStringLength: 200, breakLength: 100 }
 
 /**
  * The only error this package throws. `code` is stable; the message is for people and bounded.
@@ -193,18 +198,20 @@ const brand = Symbol.for('agent-sluice.Fault')
  * try { parse(text) } catch (error) { if (Fault.is(error)) console.warn(error.code) }
  */
 export class Fault extends Error {
-  override readonly name = 'Fault'
-  readonly code: Code
-  readonly errors?: readonly SchemaError[]
-  readonly broken?: Breakage
-  readonly value?: unknown
-  readonly at?: number
-  readonly label?: string
-  readonly attempts?: readonly FailedAttempt[]
+  declare readonly name: 'Fault'
+  declare readonly code: Code
+  // Declared, not defined: a field that is not given is not there, on the console and in JSON.
+  declare readonly errors?: readonly SchemaError[]
+  declare readonly broken?: Breakage
+  declare readonly value?: unknown
+  declare readonly at?: number
+  declare readonly label?: string
+  declare readonly attempts?: readonly FailedAttempt[]
 
   constructor(code: Code, message: string = codes[code], details: FaultDetails = {}) {
     // A schema or a file name may have put anything into it.
     super(visible(clip(message, MAX_MESSAGE)), 'cause' in details ? { cause: details.cause } : undefined)
+    this.name = 'Fault'
     this.code = code
     if (details.errors) this.errors = details.errors
     if (details.broken) this.broken = details.broken
@@ -215,6 +222,11 @@ export class Fault extends Error {
     Object.defineProperty(this, brand, { value: true })
   }
 
+  /** How Node shows it: the code, the place, what to do next, and only what is there. */
+  [inspected](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+    return describeFault(this, (value) => inspect(value, { ...options, ...SHORT }))
+  }
+
   /**
    * True for a Fault of any copy of this package: the ESM and the CommonJS build each have their own
    * class, so `instanceof` is not enough.
@@ -222,6 +234,26 @@ export class Fault extends Error {
   static is(error: unknown): error is Fault {
     return typeof error === 'object' && error !== null && brand in error
   }
+}
+
+function describeFault(fault: Fault, show: (value: unknown) => string): string {
+  const { code, message, stack = '', at, broken, errors = [], attempts = [], cause } = fault
+  const calls = stack.indexOf('\n    at ')
+  const lines = [`Fault [${code}]: ${message}${calls < 0 ? '' : stack.slice(calls)}`]
+  const add = (name: string, text: string) => lines.push(`  ${name}: ${text.replaceAll('\n', '\n  ')}`)
+  const place = [
+    ...(at === undefined ? [] : [`byte ${at}`]),
+    ...(broken ? [`line ${broken.line}, column ${broken.column} of the payload`] : []),
+  ]
+  if (place.length > 0) add('where', place.join(', '))
+  if (broken) add('found', `${quote(broken.found)}, expected ${broken.expected}`)
+  for (const { path, rule, message } of errors) add('error', `${path || '/'} (${rule}): ${message}`)
+  for (const [n, { fault: failed }] of attempts.entries())
+    add(`attempt ${n + 1}`, `${failed.code}: ${failed.message}`)
+  if ('value' in fault) add('value', show(fault.value))
+  if (cause !== undefined) add('cause', show(cause))
+  if (Object.hasOwn(nextSteps, code)) add('next', nextSteps[code]!)
+  return lines.join('\n')
 }
 
 /**

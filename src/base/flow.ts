@@ -1,5 +1,6 @@
 import { addAbortSignal, finished, type Readable, Transform, type TransformCallback } from 'node:stream'
-import type { Sink, Stage } from './stage.ts'
+import { checkOptions, misfit } from './check-options.ts'
+import { checkStage, type Sink, type Stage } from './stage.ts'
 
 /**
  * A stage with Node-stream doors: `for await`, `pipe` and `pipeline` all work and are typed.
@@ -43,8 +44,13 @@ export interface FlowOptions<In> {
  * const lengths = flow<string, number>((next) => ({ write: (s) => next.write(s.length), end: () => next.end() }))
  */
 export function flow<In, Out>(stage: Stage<In, Out>, options: FlowOptions<In> = {}): Flow<Out> {
-  const made = new StageTransform(stage, options.intake?.() ?? wholeIntake<In>())
-  if (options.signal) addAbortSignal(options.signal, made)
+  checkStage('flow', stage)
+  checkOptions('flow', options, 'flow(stage, { signal })')
+  const { signal, intake = wholeIntake<In> } = options
+  if (typeof intake !== 'function')
+    throw misfit('flow', 'a function as intake', intake, 'flow(stage, { intake })')
+  const made = new StageTransform(stage, intake())
+  if (signal) addAbortSignal(signal, made)
   return made
 }
 
@@ -95,6 +101,8 @@ class StageTransform<In, Out> extends Transform {
       },
       end() {},
     })
+    if (typeof this.#sink?.write !== 'function')
+      throw misfit('flow', 'a stage that returns a sink', this.#sink, 'flow((next) => ({ write, end }))')
     if (this.#sink.more) this.#portion = WHOLE_PORTION
     this.on('pipe', (source: Readable) => {
       this.#forget(source)

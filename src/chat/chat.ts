@@ -1,3 +1,4 @@
+import { checkOptions } from '../base/check-options.ts'
 import { codes } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
@@ -77,11 +78,13 @@ export interface ChatOptions {
  * await pipeline(tap(child), events(opencode), chat(), sse(), response)
  */
 export function chat(options: ChatOptions & { readonly signal?: AbortSignal | undefined } = {}): Flow<Chat> {
+  checkOptions('chat', options, 'chat({ signal })')
   return flow(chatStage(options), { signal: options.signal })
 }
 
 /** The floor of `chat()`. */
 export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
+  checkOptions('chatStage', options, 'chatStage({ after: 12 })')
   return (next) => {
     let seq = options.after ?? 0
     let started = options.started ?? false

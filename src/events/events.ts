@@ -1,11 +1,12 @@
 import { realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
+import { checkOptions } from '../base/check-options.ts'
 import { type Flow, flow, type Intake } from '../base/flow.ts'
 import { type Chunk, chunkIntake } from '../frames/chunk.ts'
 import type { Event } from './event.ts'
 import { type EventOptions, eventStage } from './event-stage.ts'
 import { guarded } from './guard.ts'
-import type { Picker, Profile } from './profile.ts'
+import { checkEngine, type Picker, type Profile } from './profile.ts'
 
 export { type EventOptions, eventStage } from './event-stage.ts'
 
@@ -20,6 +21,8 @@ export function events(
   profile: Profile | Picker,
   options: EventOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Event> {
+  checkEngine('events', profile)
+  checkOptions('events', options, 'events(codex, { run_id })')
   const inside = options.dir === undefined ? undefined : linkCheck(options.dir)
   return flow(eventStage(guarded(profile), { ...options, inside }), {
     signal: options.signal,

@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { addAbortSignal, finished, Readable } from 'node:stream'
+import { checkOptions, isObject, misfit } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import type { Channel, Chunk, ExitChunk } from './chunk.ts'
 import { encoder } from './encode.ts'
@@ -58,6 +59,14 @@ const STEP = 65_536
  * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex))) console.log(event)
  */
 export function tap(source: ChildProcess | TapSources, options: TapOptions = {}): Readable {
+  const example = 'tap(spawn("codex", ["exec", "--json", task]), { kill: true })'
+  if (!isObject(source)) throw misfit('tap', 'a child process or its streams', source, example)
+  checkOptions('tap', options, example)
+  for (const channel of CHANNELS) {
+    const stream: unknown = (source as TapSources)[channel]
+    if (stream && !(isObject(stream) && 'on' in stream && 'destroy' in stream))
+      throw misfit('tap', `a Node stream as ${channel}`, stream, example)
+  }
   const { order = 'live', grace = 2000, kill = false, killGrace = 5000 } = options
   for (const [name, value] of Object.entries({ grace, killGrace })) {
     if (value >= 0 && value < 2 ** 31) continue

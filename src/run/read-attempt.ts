@@ -4,7 +4,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines.ts'
 import type { EventOptions } from '../events/events.ts'
-import type { Picker, Profile } from '../events/profile.ts'
+import { checkEngine, type Picker, type Profile } from '../events/profile.ts'
 import type { Channel, Chunk } from '../frames/chunk.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
 import { openPlain } from '../sinks/plain-file.ts'
@@ -87,6 +87,7 @@ export function opening(
   options: RecordedOptions,
 ): Opening {
   const { engine, custom, ...rest } = options
+  if (engine) checkEngine('engine', engine)
   const named = custom && custom.name === meta.engine ? custom : engineNamed(meta.engine)
   return {
     profile: engine ?? named ?? auto,

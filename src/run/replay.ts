@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { checkOptions, checkPath } from '../base/check-options.ts'
 import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
@@ -38,6 +39,8 @@ export interface ReplayOptions extends RecordedOptions {
  * for await (const event of replay('.audit/latest')) console.log(event.type)
  */
 export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
+  checkPath('replay', path, 'replay(".audit/latest")')
+  checkOptions('replay', options, 'replay(".audit/latest", { speed: "real" })')
   const { attempt, speed = 'full', follow: following = false, within, signal, ...reading } = options
   const stage = following ? onceOver(timedEvents) : timedEvents
   const made = flow(stage, { signal, intake: timedIntake })

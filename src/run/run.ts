@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import { finished, type Readable } from 'node:stream'
-import { checkOptions, isObject, kindOf } from '../base/check-options.ts'
+import { checkOptions, isObject, misfit } from '../base/check-options.ts'
 import { codeOf } from '../base/error-code.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
@@ -169,8 +169,7 @@ export function run<S extends Schema | undefined = undefined>(options: RunComman
 export function run(called: string | RunCommand, given?: readonly string[], more?: RunOptions): Run {
   const example = 'run("codex", ["exec", "--json", task], { engine: codex })'
   checkOptions('run', more, example)
-  if (typeof called !== 'string' && !isObject(called))
-    throw new Fault('BAD_OPTION', `run needs a command, as in ${example}; got ${kindOf(called)}`)
+  if (typeof called !== 'string' && !isObject(called)) throw misfit('run', 'a command', called, example)
   const options = typeof called === 'string' ? { ...more, command: called, args: given } : called
   const { command, args = [], engine = auto, signal, fsync } = options
   const { cwd = process.cwd(), env = process.env, input = 'ignore', fsDiff = {} } = options
@@ -178,6 +177,11 @@ export function run(called: string | RunCommand, given?: readonly string[], more
   const { window, doneMarker, maxFrame, schema } = options
   const reading = { window, doneMarker, maxFrame, schema }
   checkCommand(command, args)
+  checkOptions('run', options, example)
+  for (const [name, path] of Object.entries({ audit: options.audit, cwd }))
+    if (path !== undefined && typeof path !== 'string')
+      throw misfit('run', `a path as ${name}`, path, example)
+  if (!isInput(input)) throw misfit('run', "'ignore', 'inherit' or { text } as input", input, example)
   if (options.audit === '')
     throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out for a new one')
   checkReading(engine, reading)
@@ -341,8 +345,17 @@ export function run(called: string | RunCommand, given?: readonly string[], more
   }
 }
 
+function isInput(input: unknown): boolean {
+  return (
+    input === 'ignore' ||
+    input === 'inherit' ||
+    (isObject(input) && 'text' in input && typeof input.text === 'string')
+  )
+}
+
 function checkCommand(command: unknown, args: unknown): void {
-  if (typeof command !== 'string' || command === '')
+  if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
+  if (typeof command !== 'string')
     throw new Fault('BAD_OPTION', 'run needs the program to start: run("codex", ["exec", "--json", task])')
   if (!Array.isArray(args) || args.some((arg) => typeof arg !== 'string'))
     throw new Fault('BAD_OPTION', 'args must be an array of strings; options are the third argument of run')

@@ -1,3 +1,4 @@
+import { checkOptions, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
 import type { Sink, Stage } from '../base/stage.ts'
@@ -107,6 +108,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
   turn?: number,
 ): Stage<Chunk, Outcome<Value<S>>> {
+  checkOptions('values', options, 'values({ tag: "json" })')
   const { pick = 'each' } = options
   const parts = valueParts(options, turn)
   // The cast is the door: a value is what its schema says, and the schema has let it pass.
@@ -123,6 +125,8 @@ export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: nu
   word('pick', pick, ['each', 'first', 'last'])
   const rules = rulesOf(options)
   checkLines(lines)
+  if (tag !== undefined && typeof tag !== 'string')
+    throw misfit('tag', 'a name', tag, 'values({ tag: "json" })')
   if (tag !== undefined && lines) {
     throw new Fault('BAD_OPTION', 'tag and lines exclude each other; leave one of them out')
   }
@@ -192,6 +196,7 @@ export type OutcomeOptions<S extends Schema | undefined = undefined> = Omit<
 export function outcomeStage<S extends Schema | undefined = undefined>(
   options: OutcomeOptions<S> = {},
 ): Stage<Frame, Outcome<Value<S>>> {
+  checkOptions('outcomeStage', options, 'outcomeStage({ schema })')
   const { label, lines = false, pick = 'each' } = options
   checkLines(lines)
   word('pick', pick, ['each', 'first', 'last'])

@@ -3,6 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import type formats from 'ajv-formats'
+import { isObject } from '../../base/check-options.ts'
 import { Fault, quote, visible } from '../../base/fault.ts'
 import { linearUniqueItems } from './unique-items.ts'
 
@@ -19,6 +20,8 @@ export type JsonSchema = Readonly<Record<string, unknown>>
  * parse(text, { schema: report }).issues
  */
 export function jsonSchema<T = unknown>(schema: JsonSchema): StandardSchemaV1<unknown, T> {
+  if (!isObject(schema))
+    throw new Fault('BAD_SCHEMA', 'jsonSchema needs an object, such as jsonSchema({ type: "object" })')
   const known = compiled.get(schema)
   // The cast is the door: the caller says what the schema describes.
   if (known) return known as StandardSchemaV1<unknown, T>
