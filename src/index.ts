@@ -16,6 +16,7 @@ export {
   type SchemaError,
 } from './base/fault.ts'
 export { type Flow, type FlowOptions, flow, type Intake } from './base/flow.ts'
+export type { Items } from './base/items.ts'
 export { drive, join, type Sink, type Stage } from './base/stage.ts'
 export {
   type Chat,

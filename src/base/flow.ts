@@ -1,5 +1,6 @@
 import { addAbortSignal, finished, type Readable, Transform, type TransformCallback } from 'node:stream'
 import { checkOptions, misfit } from './check-options.ts'
+import type { ItemMethods } from './items.ts'
 import { checkStage, type Sink, type Stage } from './stage.ts'
 
 /**
@@ -8,7 +9,7 @@ import { checkStage, type Sink, type Stage } from './stage.ts'
  * @example
  * for await (const frame of child.stdout.pipe(frames())) console.log(frame.kind)
  */
-export type Flow<Out> = AsyncIterable<Out> & Transform
+export type Flow<Out> = ItemMethods<Out> & Transform & AsyncIterable<Out>
 
 /** How what is written at the door becomes what the stage takes, one bounded portion at a time. */
 export interface Intake<In> {
@@ -51,7 +52,8 @@ export function flow<In, Out>(stage: Stage<In, Out>, options: FlowOptions<In> = 
     throw misfit('flow', 'a function as intake', intake, 'flow(stage, { intake })')
   const made = new StageTransform(stage, intake())
   if (signal) addAbortSignal(signal, made)
-  return made
+  // The cast is the door: Node types what a stream hands out as `any`.
+  return made as unknown as Flow<Out>
 }
 
 function wholeIntake<In>(): Intake<In> {

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { addAbortSignal, finished, Readable } from 'node:stream'
 import { checkOptions, isObject, misfit } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
+import type { Items } from '../base/items.ts'
 import type { Channel, Chunk, ExitChunk } from './chunk.ts'
 import { encoder } from './encode.ts'
 import { endChild } from './end-process.ts'
@@ -58,7 +59,7 @@ const STEP = 65_536
  * @example
  * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex))) console.log(event)
  */
-export function tap(source: ChildProcess | TapSources, options: TapOptions = {}): Readable {
+export function tap(source: ChildProcess | TapSources, options: TapOptions = {}): Items<Chunk> {
   const example = 'tap(spawn("codex", ["exec", "--json", task]), { kill: true })'
   if (!isObject(source)) throw misfit('tap', 'a child process or its streams', source, example)
   checkOptions('tap', options, example)
@@ -235,7 +236,8 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
     }
     run().catch(fail)
   }
-  return tapped
+  // The cast is the door: Node types what a stream hands out as `any`.
+  return tapped as unknown as Items<Chunk>
 }
 
 async function* inSequence(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<Chunk> {

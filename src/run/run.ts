@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
-import { finished, type Readable } from 'node:stream'
+import { finished } from 'node:stream'
 import { checkOptions, isObject, misfit } from '../base/check-options.ts'
 import { codeOf } from '../base/error-code.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
 import { type Flow, flow } from '../base/flow.ts'
+import type { Items } from '../base/items.ts'
 import { join as joinStages } from '../base/stage.ts'
 import { auto } from '../engines/auto.ts'
 import { type CompletionData, type Event, type EventData, isEvent, type ResultData } from '../events/event.ts'
@@ -117,19 +118,18 @@ export interface RunEnd<T = unknown> {
 }
 
 /** A run: its events as they come, and its end. Read it like any flow; there is nothing to write into it. */
-export type Run<T = unknown> = AsyncIterable<Event> &
-  Readable & {
-    readonly run_id: string
-    readonly attempt: number
-    /** The audit directory. */
-    readonly audit: string
-    /** Settles when everything is recorded. Read the flow (or `resume()` it), or the end never comes. */
-    readonly end: Promise<RunEnd<T>>
-    /** Sends a signal to the process and to all it has started. @default 'SIGINT' */
-    kill(signal?: NodeJS.Signals): void
-    /** Types into its pseudo-terminal. */
-    type(text: string): void
-  }
+export type Run<T = unknown> = Items<Event> & {
+  readonly run_id: string
+  readonly attempt: number
+  /** The audit directory. */
+  readonly audit: string
+  /** Settles when everything is recorded. Read the flow (or `resume()` it), or the end never comes. */
+  readonly end: Promise<RunEnd<T>>
+  /** Sends a signal to the process and to all it has started. @default 'SIGINT' */
+  kill(signal?: NodeJS.Signals): void
+  /** Types into its pseudo-terminal. */
+  type(text: string): void
+}
 
 /** A command and how it is run, in one object. */
 export interface RunCommand<S extends Schema | undefined = Schema | undefined> extends RunOptions<S> {

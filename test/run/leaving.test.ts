@@ -218,7 +218,8 @@ describe('tap(child, { kill })', () => {
       `process.on('SIGTERM', () => process.exit(7)); setInterval(() => {}, 1000); console.log('up')`,
     )
     const exit = once(child, 'exit')
-    for await (const chunk of tap(child, { kill: true })) if (chunk.bytes?.length > 0) break
+    for await (const chunk of tap(child, { kill: true }))
+      if ('bytes' in chunk && chunk.bytes.length > 0) break
     expect(await exit).toEqual([7, null])
   })
 
