@@ -7,6 +7,7 @@ import type { Channel, Chunk, ExitChunk } from './chunk.ts'
 import { encoder } from './encode.ts'
 import { endChild } from './end-process.ts'
 import { cannotStart } from './spawn-fault.ts'
+import { isChild, type PlainSource, plainStream } from './tap-source.ts'
 
 /** How a process ended: its code, or code and signal; `stopped` says who stopped it, if that was on request. */
 export type Exit =
@@ -51,7 +52,8 @@ const CHANNELS = ['stdout', 'stderr', 'pty'] as const
 const STEP = 65_536
 
 /**
- * One Readable of chunks from a child process, or from streams. The first chunk announces the channels,
+ * One Readable of chunks from a child process, from its streams, or from anything else that has output: a Node or Web
+ * stream, a `Response` of `fetch`, an iterable of bytes or texts, a text (these count as stdout). The first chunk announces the channels,
  * the last one is the exit. An error of any source reaches the reader, and a command that cannot be started
  * is SPAWN_FAILED; destroying the tap destroys every source. Tap a child in the same turn in which it is spawned:
  * Node throws away what a child wrote if there is no listener when it exits.
@@ -59,10 +61,12 @@ const STEP = 65_536
  * @example
  * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex))) console.log(event)
  */
-export function tap(source: ChildProcess | TapSources, options: TapOptions = {}): Items<Chunk> {
+export function tap(from: ChildProcess | TapSources | PlainSource, options: TapOptions = {}): Items<Chunk> {
   const example = 'tap(spawn("codex", ["exec", "--json", task]), { kill: true })'
-  if (!isObject(source)) throw misfit('tap', 'a child process or its streams', source, example)
   checkOptions('tap', options, example)
+  const plain = plainStream(from)
+  // What is no plain stream is a child or a set of streams: the cast says what the check has left.
+  const source = plain ? { stdout: plain } : (from as ChildProcess | TapSources)
   for (const channel of CHANNELS) {
     const stream: unknown = (source as TapSources)[channel]
     if (stream && !(isObject(stream) && 'on' in stream && 'destroy' in stream))
@@ -201,8 +205,9 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
   if (order === 'live') {
     const ears = [...sources].map(([channel, stream]) => {
       const encode = encoder()
-      const hear = (data: Uint8Array | string) => {
+      const hear = (data: unknown) => {
         if (tapped.destroyed) return
+        if (!isData(data)) return fail(badData(channel))
         if (push({ channel, bytes: encode.bytes(data) })) return
         listen(false)
         for (const other of sources.values()) other.pause()
@@ -287,13 +292,24 @@ function exitChunk(exit: Exit, held: readonly Channel[] | undefined): ExitChunk 
 
 async function* bytesOf(stream: Readable): AsyncGenerator<Uint8Array, void> {
   const encode = encoder()
-  for await (const data of stream) yield encode.bytes(data)
+  for await (const data of stream) {
+    if (!isData(data)) throw badData('stream')
+    yield encode.bytes(data)
+  }
   const rest = encode.rest()
   if (rest) yield rest
 }
 
-function isChild(source: ChildProcess | TapSources): source is ChildProcess {
-  return 'spawnfile' in source
+function isData(data: unknown): data is Uint8Array | string {
+  return typeof data === 'string' || data instanceof Uint8Array
+}
+
+/** A stream of objects, of an SDK say: which of their fields is the text is not ours to guess. */
+function badData(where: string): Fault {
+  return new Fault(
+    'BAD_CHUNK',
+    `the ${where} gives something that is neither bytes nor text; map it to text first`,
+  )
 }
 
 /** Node tells on one event that a child cannot be started, cannot be killed, or was aborted. */

@@ -47,6 +47,7 @@ const chains: Record<string, () => Flow<unknown>[]> = {
   'events, journal, chat': () => [events(codex), flows['journal']!(), chat()],
 }
 
+const missing = 'no-such-command'
 const line = '{"type":"turn.started"}\n'
 
 /** Pipes the source through all of them, as a user would write it. */
@@ -135,7 +136,7 @@ describe.each(Object.entries(chains))('source.pipe(%s)', (name, chain) => {
 
 describe('a command that cannot be started', () => {
   test.each(Object.entries(chains))('fails %s with SPAWN_FAILED', async (_name, chain) => {
-    const reading = drain(piped(tap(spawn('no-such-command')), chain()))
+    const reading = drain(piped(tap(spawn(missing)), chain()))
     await expect(reading).rejects.toMatchObject({
       code: 'SPAWN_FAILED',
       message: expect.stringContaining('no-such-command'),
@@ -144,7 +145,7 @@ describe('a command that cannot be started', () => {
 
   test('fails a pipeline with SPAWN_FAILED', async () => {
     const sink = new Writable({ objectMode: true, write: (_item, _encoding, done) => done() })
-    const done = pipeline(tap(spawn('no-such-command')), events(codex), chat(), sink)
+    const done = pipeline(tap(spawn(missing)), events(codex), chat(), sink)
     await expect(done).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
   })
 

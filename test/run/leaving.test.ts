@@ -13,6 +13,7 @@ import { isSameProcess } from '../../src/sinks/lock.ts'
 import { codexLines, workspace } from './agent.ts'
 
 const GRACE = 300
+const missing = 'no-such-command'
 
 /**
  * An agent that prints one message, never ends, ignores SIGTERM, and has a child with a child of its own that do the same.
@@ -231,7 +232,7 @@ describe('tap(child, { kill })', () => {
 
   test('rejects with SPAWN_FAILED if there is no child to end', async () => {
     const reading = async () => {
-      for await (const _ of tap(spawn('no-such-command'), { kill: true }).pipe(events(codex)));
+      for await (const _ of tap(spawn(missing), { kill: true }).pipe(events(codex)));
     }
     await expect(reading()).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
   })
