@@ -103,7 +103,7 @@ export type Code = keyof typeof codes
  *
  * @example
  * // {"a":1,}
- * { kind: 'dropped a comma', at: 6, before: ',', after: '' }
+ * const change: Change = { kind: 'dropped a comma', at: 6, before: ',', after: '' }
  */
 export interface Change {
   /** What was done, in words: `dropped a comma`, `added a missing quote`, … */
@@ -148,7 +148,7 @@ export interface SchemaError {
  *
  * @example
  * // {"a": [1, 2}
- * { line: 1, column: 12, found: '}', expected: 'a comma or a closing bracket' }
+ * const broken: Breakage = { line: 1, column: 12, found: '}', expected: 'a comma or a closing bracket' }
  */
 export interface Breakage {
   /** From 1, in the payload. */

@@ -135,7 +135,7 @@ export interface Reader {
  * What a reader may hold.
  *
  * @example
- * open: ({ maxFrame }) => readerThatKeepsAtMost(maxFrame)
+ * const open: Profile['open'] = ({ maxFrame }) => readerThatKeepsAtMost(maxFrame)
  */
 export interface Limits {
   /** Characters of text that may be kept. */
