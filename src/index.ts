@@ -15,6 +15,7 @@ export {
   type Note,
   type SchemaError,
 } from './base/fault.ts'
+export type { Items } from './base/items.ts'
 export { drive, type Intake, join, type Sink, type Stage } from './base/stage.ts'
 export {
   type Chat,
@@ -84,7 +85,7 @@ export { type FrameOptions, frameStage } from './frames/frames.ts'
 export type { Meta, StopReason } from './run/meta.ts'
 export { type ReplayOptions, replay } from './run/replay.ts'
 export { type Resumed, resume } from './run/resume.ts'
-export { type Run, type RunEnd, type RunOptions, run } from './run/run.ts'
+export { type Run, type RunCommand, type RunEnd, type RunOptions, run } from './run/run.ts'
 export { type Served, type ServeOptions, serve } from './serve/server.ts'
 export type { Cache, CachedRun, CacheEntry } from './sinks/cache.ts'
 export { type FileCacheOptions, fileCache } from './sinks/file-cache.ts'
@@ -96,6 +97,7 @@ export { events } from './streams/events.ts'
 export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
 export { frames } from './streams/frames.ts'
 export { type Exit, type TapOptions, type TapSources, tap } from './streams/tap.ts'
+export type { FetchedBody, PlainSource } from './streams/tap-source.ts'
 export { values } from './streams/values.ts'
 export type { ProtoKeys } from './values/ladder/proto.ts'
 export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'

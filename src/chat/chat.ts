@@ -1,3 +1,4 @@
+import { checkOptions } from '../base/check-options.ts'
 import { codes } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
 import type {
@@ -78,6 +79,7 @@ export interface ChatOptions {
 
 /** The floor of `chat()`. */
 export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
+  checkOptions('chatStage', options, 'chatStage({ after: 12 })')
   return (next) => {
     let seq = options.after ?? 0
     let started = options.started ?? false

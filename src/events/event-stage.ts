@@ -1,3 +1,4 @@
+import { checkOptions } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import { type Bytes, digest } from '../base/platform.ts'
 import type { Stage } from '../base/stage.ts'
@@ -11,7 +12,7 @@ import type { Event } from './event.ts'
 import { lines } from './lines.ts'
 import { payloadFinder } from './payload.ts'
 import type { Position } from './position.ts'
-import type { EngineFrame, Picker, Profile, Reader } from './profile.ts'
+import { checkEngine, type EngineFrame, type Picker, type Profile, type Reader } from './profile.ts'
 import { outcomeOf } from './run-outcome.ts'
 import { tally } from './tally.ts'
 import { unique } from './unique.ts'
@@ -58,6 +59,8 @@ export function eventStage(
   profile: Profile | Picker,
   options: EventOptions & StageParts = {},
 ): Stage<Chunk, Event> {
+  checkEngine('eventStage', profile)
+  checkOptions('eventStage', options, 'eventStage(codex, { run_id })')
   const {
     run_id = 'run',
     attempt = 1,

@@ -1,3 +1,4 @@
+import { checkOptions, misfit } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Channel, Chunk } from './chunk.ts'
@@ -15,6 +16,7 @@ export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
 
 /** The stage behind `frames()`. Each channel has a scanner of its own; exit chunks are passed over. */
 export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chunk, Frame> {
+  checkOptions('frameStage', options, 'frameStage({ lines: true })')
   const complete = withDefaults(options)
   return (next) => {
     const channels = new Map<Channel, Required<Sink<Uint8Array>>>()
@@ -69,11 +71,12 @@ function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>):
 
 function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
   const { tags = ['json'], maxFrame = DEFAULT_MAX_FRAME } = options
+  if (!Array.isArray(tags)) throw misfit('tags', 'an array of names', tags, 'frames({ tags: ["json"] })')
   for (const name of tags) {
-    if (!/^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/.test(name)) {
+    if (typeof name !== 'string' || !/^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/.test(name)) {
       throw new Fault(
         'BAD_OPTION',
-        `tags: "${name}" is no tag name; use letters, digits, "-", "_", "." or ":"`,
+        `tags: "${String(name)}" is no tag name; use letters, digits, "-", "_", "." or ":"`,
       )
     }
   }

@@ -1,9 +1,10 @@
 import { realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
+import { checkOptions } from '../base/check-options.ts'
 import type { Event } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
 import { guarded } from '../events/guard.ts'
-import type { Picker, Profile } from '../events/profile.ts'
+import { checkEngine, type Picker, type Profile } from '../events/profile.ts'
 import { eventIntake } from './event-intake.ts'
 import { type Flow, flow } from './flow.ts'
 
@@ -18,6 +19,8 @@ export function events(
   profile: Profile | Picker,
   options: EventOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Event> {
+  checkEngine('events', profile)
+  checkOptions('events', options, 'events(codex, { run_id })')
   const inside = options.dir === undefined ? undefined : linkCheck(options.dir)
   return flow(eventStage(guarded(profile), { ...options, inside }), {
     signal: options.signal,

@@ -1,3 +1,4 @@
+import { checkOptions } from '../base/check-options.ts'
 import { chunkIntake } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
 import { type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
@@ -15,5 +16,6 @@ import { type Flow, flow } from './flow.ts'
 export function frames(
   options: FrameOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Frame> {
+  checkOptions('frames', options, 'frames({ lines: true })')
   return flow(frameStage({ ...options, turn: TURN }), { signal: options.signal, intake: chunkIntake })
 }

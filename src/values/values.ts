@@ -1,3 +1,4 @@
+import { checkOptions, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { type Channel, type Chunk, chunkIntake } from '../frames/chunk.ts'
@@ -87,6 +88,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
   turn?: number,
 ): Stage<Chunk, Outcome<Value<S>>> {
+  checkOptions('values', options, 'values({ tag: "json" })')
   const { pick = 'each' } = options
   const parts = valueParts(options, turn)
   // The cast is the door: a value is what its schema says, and the schema has let it pass.
@@ -103,6 +105,8 @@ export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: nu
   word('pick', pick, ['each', 'first', 'last'])
   const rules = rulesOf(options)
   checkLines(lines)
+  if (tag !== undefined && typeof tag !== 'string')
+    throw misfit('tag', 'a name', tag, 'values({ tag: "json" })')
   if (tag !== undefined && lines) {
     throw new Fault('BAD_OPTION', 'tag and lines exclude each other; leave one of them out')
   }
@@ -172,6 +176,7 @@ export type OutcomeOptions<S extends Schema | undefined = undefined> = Omit<
 export function outcomeStage<S extends Schema | undefined = undefined>(
   options: OutcomeOptions<S> = {},
 ): Stage<Frame, Outcome<Value<S>>> {
+  checkOptions('outcomeStage', options, 'outcomeStage({ schema })')
   const { label, lines = false, pick = 'each' } = options
   checkLines(lines)
   word('pick', pick, ['each', 'first', 'last'])

@@ -83,11 +83,22 @@ test.for([
   })
 })
 
+/** The fields of events that these tests look at, whatever their type. */
+interface Plain {
+  readonly event: { readonly type: string }
+  readonly data: {
+    readonly code?: string
+    readonly state?: string
+    readonly message?: string
+    readonly line: string
+  }
+}
+
 const log = '{"type":"thread.started","thread_id":"t"}\n{"type":"turn.completed"}\n'
 const read = (options: unknown) =>
   Readable.from([log])
     .pipe(events(codex, options as EventOptions))
-    .toArray()
+    .toArray() as unknown as Promise<Plain[]>
 
 test.for([
   ['throws', fail],
@@ -111,7 +122,7 @@ test.for([
   async ([, fsDiff]) => {
     const got = await read({ fsDiff })
     expect(got.filter((event) => event.data.code === 'ARTIFACT_REJECTED')).toHaveLength(1)
-    expect(got.at(-1).data.state).toBe('awaiting_user_input')
+    expect(got.at(-1)?.data.state).toBe('awaiting_user_input')
   },
 )
 
@@ -296,7 +307,7 @@ describe('an engine of the user', () => {
   })
   const lines = '{"n":1}\n{"n":2}\n{"n":3}\n'
   const read = (profile: Profile | Picker, options: EventOptions = {}) =>
-    Readable.from([lines]).pipe(events(profile, options)).toArray()
+    Readable.from([lines]).pipe(events(profile, options)).toArray() as unknown as Promise<Plain[]>
   const codesIn = (got: readonly { data: { code?: string } }[]) =>
     got.flatMap(({ data }) => (data.code === undefined ? [] : [data.code]))
   const rawIn = (got: readonly { event: { type: string }; data: { line: string } }[]) =>
@@ -313,7 +324,7 @@ describe('an engine of the user', () => {
     expect(codesIn(got)).toEqual(['PROFILE_FAILED', 'RAW_LINE'])
     expect(rawIn(got)).toEqual(['{"n":2}'])
     expect(got.filter(({ event }) => event.type === 'agent.message.final')).toHaveLength(2)
-    expect(got.at(-1).event.type).toBe('lifecycle.completion.state')
+    expect(got.at(-1)?.event.type).toBe('lifecycle.completion.state')
   })
   test('that throws on every record is told once and counted at the end', async () => {
     const got = await read(engine({ read: fail }))
@@ -348,7 +359,7 @@ describe('an engine of the user', () => {
   test.for(ways)('whose end %s: PROFILE_FAILED, and the run still ends', async ([, does]) => {
     const got = await read(engine({ end: does }))
     expect(codesIn(got).filter((code) => code === 'PROFILE_FAILED')).toHaveLength(1)
-    expect(got.at(-1).event.type).toBe('lifecycle.completion.state')
+    expect(got.at(-1)?.event.type).toBe('lifecycle.completion.state')
   })
   test.for(ways)('that picks and %s is BAD_OPTION', async ([, does]) => {
     const { name, parser, cut } = engine({})

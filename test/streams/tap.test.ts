@@ -42,7 +42,10 @@ describe('a child process', () => {
 
   test('that cannot be started fails the reader', async () => {
     const child = spawn('/no/such/program', [], { stdio: 'pipe' })
-    await expect(drain(tap(child))).rejects.toMatchObject({ code: 'ENOENT' })
+    await expect(drain(tap(child))).rejects.toMatchObject({
+      code: 'SPAWN_FAILED',
+      cause: { code: 'ENOENT' },
+    })
   })
 
   test('loses nothing to a reader that is slower than the grace', async () => {

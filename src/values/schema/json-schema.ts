@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import { isObject } from '../../base/check-options.ts'
 import { Fault, quote, visible } from '../../base/fault.ts'
 import { acceptPlainSchemas, type JsonSchema } from './plain-schemas.ts'
 import { linearUniqueItems } from './unique-items.ts'
@@ -18,6 +19,8 @@ export type { JsonSchema } from './plain-schemas.ts'
  * parse(text, { schema: report }).issues
  */
 export function jsonSchema<T = unknown>(schema: JsonSchema): StandardSchemaV1<unknown, T> {
+  if (!isObject(schema))
+    throw new Fault('BAD_SCHEMA', 'jsonSchema needs an object, such as jsonSchema({ type: "object" })')
   const known = compiled.get(schema)
   // The cast is the door: the caller says what the schema describes.
   if (known) return known as StandardSchemaV1<unknown, T>
