@@ -1,12 +1,29 @@
+import { resolve } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
 
-const doors = { index: 'src/index.ts', engines: 'src/engines.ts' }
+const doors = {
+  index: 'src/index.ts',
+  engines: 'src/engines.ts',
+  events: 'src/events.ts',
+  'json-schema': 'src/json-schema.ts',
+  values: 'src/values.ts',
+}
+const web = { web: 'src/web.ts' }
 
 const shared: Options = {
   target: 'node20.19',
   platform: 'node',
   removeNodeProtocol: false,
   outDir: 'dist',
+}
+const types = { compilerOptions: { ignoreDeprecations: '6.0' } }
+
+/** Puts the Web's version of the platform in the place of Node's. */
+const webPlatform: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'web-platform',
+  setup(build) {
+    build.onResolve({ filter: /\/platform\.ts$/ }, () => ({ path: resolve('src/base/platform-web.ts') }))
+  },
 }
 
 // Splitting stays off for CommonJS: with it, tsup runs an old transform over `?.` and `??`.
@@ -16,14 +33,18 @@ export default defineConfig([
     entry: { ...doors, 'cli/main': 'src/cli/main.ts' },
     format: 'esm',
     splitting: true,
-    dts: { entry: doors, compilerOptions: { ignoreDeprecations: '6.0' } },
+    // Types are the same on every platform, so those of the Web are made here, too.
+    dts: { entry: { ...doors, ...web }, ...types },
   },
+  { ...shared, entry: doors, format: 'cjs', splitting: false, dts: { entry: doors, ...types } },
   {
     ...shared,
-    entry: doors,
-    format: 'cjs',
+    entry: web,
+    format: 'esm',
+    platform: 'neutral',
+    target: 'es2022',
     splitting: false,
-    shims: true, // import.meta.url, which `createRequire` needs
-    dts: { entry: doors, compilerOptions: { ignoreDeprecations: '6.0' } },
+    noExternal: [/@noble\/hashes/],
+    esbuildPlugins: [webPlatform],
   },
 ])

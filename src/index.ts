@@ -15,7 +15,6 @@ export {
   type Note,
   type SchemaError,
 } from './base/fault.ts'
-export type { Items } from './base/items.ts'
 export { drive, type Intake, join, type Sink, type Stage } from './base/stage.ts'
 export {
   type Chat,
@@ -96,6 +95,7 @@ export { chat } from './streams/chat.ts'
 export { events } from './streams/events.ts'
 export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
 export { frames } from './streams/frames.ts'
+export type { Items } from './streams/items.ts'
 export { type Exit, type TapOptions, type TapSources, tap } from './streams/tap.ts'
 export type { FetchedBody, PlainSource } from './streams/tap-source.ts'
 export { values } from './streams/values.ts'

@@ -39,6 +39,24 @@ describe('imports point down', () => {
   })
 })
 
+describe('the core runs without Node', () => {
+  const core = new Set(floors.slice(0, floors.indexOf('streams')))
+  const files = sourceFiles().filter((file) => core.has(file.split(sep)[0]!))
+
+  test('only the platform imports from Node', () => {
+    const users = files.filter((file) =>
+      importsOf(readFileSync(join(src, file), 'utf8')).some((target) => target.startsWith('node:')),
+    )
+    expect(users).toEqual([join('base', 'platform.ts')])
+  })
+
+  test('no file but the platform uses the globals of Node', () => {
+    const global = /\b(?:Buffer|process|setImmediate|require)\s*[.(]/
+    const users = files.filter((file) => global.test(withoutComments(readFileSync(join(src, file), 'utf8'))))
+    expect(users).toEqual([])
+  })
+})
+
 describe('no two files import each other', () => {
   const imports = new Map(
     sourceFiles().map((file) => [file, targetsOf(file, readFileSync(join(src, file), 'utf8'))]),

@@ -4,16 +4,17 @@ import { finished } from 'node:stream'
 import { checkOptions, isObject, misfit } from '../base/check-options.ts'
 import { codeOf } from '../base/error-code.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
-import type { Items } from '../base/items.ts'
 import { join as joinStages } from '../base/stage.ts'
 import { auto } from '../engines/auto.ts'
-import { type CompletionData, type Event, type EventData, isEvent, type ResultData } from '../events/event.ts'
+import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
-import { isRecord, type Picker, type Profile } from '../events/profile.ts'
+import type { Picker, Profile } from '../events/profile.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import type { Tokens } from '../events/tokens.ts'
 import type { Cache, CachedRun } from '../sinks/cache.ts'
 import { type JournalOptions, journalStage, openJournal, settledEnd } from '../sinks/journal.ts'
 import { type Flow, flow } from '../streams/flow.ts'
+import type { Items } from '../streams/items.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { listAttempts } from './audit.ts'
 import { AUDITS, fixedDir, linkLatest, newAuditDir, undoOf } from './audit-dir.ts'
@@ -109,8 +110,8 @@ export interface RunEnd<T = unknown> {
   readonly audit: string
   /** With a schema: whether the last payload passed it, and the value. */
   readonly result: (ResultData & { readonly value?: T }) | null
-  /** The last token counts of the engine, as it spells them; null if it told none. */
-  readonly usage: Readonly<Record<string, unknown>> | null
+  /** The tokens of the whole run; null if the engine told none. */
+  readonly usage: Tokens | null
   /** The run whose result this is, if it came from the cache. Then nothing was started, and `completion` is that of this run. */
   readonly cached: CachedRun | null
   /** What went wrong with the cache. */
@@ -253,7 +254,6 @@ export function run(called: string | RunCommand, given?: readonly string[], more
 
   let completion: CompletionData | undefined
   let result: ResultData | null = null
-  let usage: RunEnd['usage'] = null
   let hit: Hit | undefined
   let free = false
   const stage = joinStages(timedEvents, journalStage(book))
@@ -263,7 +263,6 @@ export function run(called: string | RunCommand, given?: readonly string[], more
         write(event: Event) {
           if (isEvent(event, 'lifecycle.completion.state')) completion = event.data
           if (isEvent(event, 'lifecycle.run.result')) result = event.data
-          if (isEvent(event, 'lifecycle.run.status')) usage = usageOf(event.data) ?? usage
           next.write(event)
         },
         end() {
@@ -305,6 +304,7 @@ export function run(called: string | RunCommand, given?: readonly string[], more
       // The flow has ended without a failure, so its last event has come.
       const outcome = outcomeOf(completion!)
       const told = { completion: completion!, outcome, exit_code, signal, reason }
+      const usage = completion!.tokens ?? null
       const ended = { run_id, attempt, ...told, audit, result, usage }
       if (!hit) await kept?.keep(ended)
       return { ...ended, cached: hit?.from ?? null, notes: kept?.trouble ?? [] }
@@ -359,11 +359,6 @@ function checkCommand(command: unknown, args: unknown): void {
     throw new Fault('BAD_OPTION', 'run needs the program to start: run("codex", ["exec", "--json", task])')
   if (!Array.isArray(args) || args.some((arg) => typeof arg !== 'string'))
     throw new Fault('BAD_OPTION', 'args must be an array of strings; options are the third argument of run')
-}
-
-/** Token counts, under the two names that engines have for them. */
-function usageOf({ usage, stats }: EventData['lifecycle.run.status']): RunEnd['usage'] {
-  return [usage, stats].find(isRecord) ?? null
 }
 
 /** Throws for options that the reader of the events would refuse: it opens when the agent already runs. */

@@ -1,7 +1,7 @@
 import { addAbortSignal, finished, type Readable, Transform, type TransformCallback } from 'node:stream'
 import { checkOptions, misfit } from '../base/check-options.ts'
-import type { ItemMethods } from '../base/items.ts'
 import { checkStage, type Intake, type Sink, type Stage, wholeIntake } from '../base/stage.ts'
+import type { ItemMethods } from './items.ts'
 
 /**
  * A stage with Node-stream doors: `for await`, `pipe` and `pipeline` all work and are typed.

@@ -103,7 +103,7 @@ describe('run(command, args, options)', () => {
     expect(await live.end).toMatchObject({
       outcome: 'needs_input',
       result: { status: 'success', value: { ok: true } },
-      usage: { input_tokens: 1, output_tokens: 2 },
+      usage: { input: 1, output: 2, cached: 0 },
     })
   })
 

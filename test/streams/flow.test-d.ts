@@ -2,6 +2,7 @@ import { PassThrough, pipeline as pipelineBack, type Readable, type Transform } 
 import { pipeline } from 'node:stream/promises'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import type { Tokens } from '../../src/events/tokens.ts'
 import {
   type Chat,
   type Chunk,
@@ -52,7 +53,7 @@ test('run is typed: its events, and its result by the schema', async () => {
   const { result, usage, outcome } = await agent.end
   expectTypeOf(result!.value!.issues).toEqualTypeOf<string[]>()
   expectTypeOf(outcome).toEqualTypeOf<'succeeded' | 'needs_input' | 'failed' | 'cancelled' | 'unknown'>()
-  expectTypeOf(usage).toEqualTypeOf<Readonly<Record<string, unknown>> | null>()
+  expectTypeOf(usage).toEqualTypeOf<Tokens | null>()
   expectTypeOf((await run('codex').end).result?.value).toEqualTypeOf<unknown>()
 })
 
