@@ -1,5 +1,5 @@
-import { resolve } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
+import { webBuild } from './scripts/web-build.ts'
 
 const doors = {
   index: 'src/index.ts',
@@ -8,7 +8,6 @@ const doors = {
   'json-schema': 'src/json-schema.ts',
   values: 'src/values.ts',
 }
-const web = { web: 'src/web.ts' }
 
 const shared: Options = {
   target: 'node20.19',
@@ -18,14 +17,6 @@ const shared: Options = {
 }
 const types = { compilerOptions: { ignoreDeprecations: '6.0' } }
 
-/** Puts the Web's version of the platform in the place of Node's. */
-const webPlatform: NonNullable<Options['esbuildPlugins']>[number] = {
-  name: 'web-platform',
-  setup(build) {
-    build.onResolve({ filter: /\/platform\.ts$/ }, () => ({ path: resolve('src/base/platform-web.ts') }))
-  },
-}
-
 // Splitting stays off for CommonJS: with it, tsup runs an old transform over `?.` and `??`.
 export default defineConfig([
   {
@@ -34,17 +25,8 @@ export default defineConfig([
     format: 'esm',
     splitting: true,
     // Types are the same on every platform, so those of the Web are made here, too.
-    dts: { entry: { ...doors, ...web }, ...types },
+    dts: { entry: { ...doors, web: 'src/web.ts' }, ...types },
   },
   { ...shared, entry: doors, format: 'cjs', splitting: false, dts: { entry: doors, ...types } },
-  {
-    ...shared,
-    entry: web,
-    format: 'esm',
-    platform: 'neutral',
-    target: 'es2022',
-    splitting: false,
-    noExternal: [/@noble\/hashes/],
-    esbuildPlugins: [webPlatform],
-  },
+  { ...webBuild, outDir: 'dist' },
 ])

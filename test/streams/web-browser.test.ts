@@ -1,0 +1,79 @@
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { build } from 'tsup'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { webBuild } from '../../scripts/web-build.ts'
+import { drive } from '../../src/base/stage.ts'
+import { auto } from '../../src/engines/auto.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
+import { asLines, chatOf, type Fixture, fixtures } from '../engines/fixture.ts'
+import { chromiumPath, launch, needsBrowser } from '../serve/browser.ts'
+
+/** The page's own program: it fetches a log and reads it through the doors for Web Streams. */
+const program = `
+import { auto, chat, events } from '/web.js'
+window.read = async (log) => {
+  const response = await fetch(log)
+  const options = { run_id: 'r-1', clock: () => 0 }
+  const records = response.body.pipeThrough(events(auto, options)).pipeThrough(chat())
+  let text = ''
+  const reader = records.getReader()
+  for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) text += JSON.stringify(value) + '\\n'
+  return text
+}`
+
+describe.skipIf(!chromiumPath)(`the entry for the Web, in a browser${needsBrowser}`, () => {
+  const all = fixtures().flatMap((fixture) => {
+    const stdout = fixture.logs.find(({ channel }) => channel === 'stdout')
+    return stdout && stdout.bytes.length > 0 ? [{ ...fixture, logs: [stdout] }] : []
+  })
+  let folder: string
+  let browser: Awaited<ReturnType<typeof launch>>
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url!, 'http://x')
+    if (pathname === '/web.js') {
+      response.setHeader('content-type', 'text/javascript')
+      response.end(readFileSync(join(folder, 'web.js')))
+    } else if (pathname.startsWith('/log/')) response.end(all[Number(pathname.slice(5))]!.logs[0]!.bytes)
+    else {
+      response.setHeader('content-type', 'text/html')
+      response.end(`<!doctype html><script type="module">${program}</script>`)
+    }
+  })
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(process.env['TMPDIR'] ?? '/tmp', 'web-'))
+    await build({ ...webBuild, outDir: folder, config: false, silent: true, dts: false })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    browser = await launch()
+  }, 120_000)
+  afterAll(async () => {
+    await browser?.close()
+    server.close()
+  })
+
+  test('has nothing of Node in it', () => {
+    const code = readFileSync(join(folder, 'web.js'), 'utf8')
+    expect(code).not.toMatch(/from\s*["'](?:node:|ajv|@)/)
+  })
+
+  test('reads every recorded stdout as Node does', async () => {
+    const { port } = server.address() as AddressInfo
+    const page = await browser.newPage()
+    await page.goto(`http://127.0.0.1:${port}/`)
+    await page.waitForFunction('window.read')
+    const stage = eventStage(auto, { run_id: 'r-1', clock: () => 0 })
+    const inNode = ({ logs }: Fixture) =>
+      asLines(chatOf(drive(stage, [{ ...logs[0]!, channels: ['stdout'] }])))
+    for (const [n, fixture] of all.entries()) {
+      const inBrowser = await page.evaluate(`window.read('/log/${n}')`)
+      expect([fixture.engine, fixture.name, inBrowser === inNode(fixture)]).toEqual([
+        fixture.engine,
+        fixture.name,
+        true,
+      ])
+    }
+  })
+})
