@@ -40,3 +40,13 @@ export function characterLength(bytes: Uint8Array, at: number): number {
   }
   return 1 + wanted
 }
+
+/** Where the bytes may be cut at or before `end` without cutting a character. */
+export function characterStart(bytes: Uint8Array, end: number): number {
+  let start = end
+  while (start > 0 && start > end - 4 && (bytes[start - 1]! & 0xc0) === 0x80) start--
+  // The lead byte says how many belong to it; a whole character at the end stays.
+  const lead = bytes[start - 1] ?? 0
+  const width = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1
+  return start - 1 + width <= end ? end : start - 1
+}

@@ -168,12 +168,13 @@ export class Scan {
   }
 
   /** Lets `placeOf` answer for a frame whose text is not the bytes from its beginning on, one by one. */
-  keepPlaces(frame: Frame, cut: Piece): void {
+  keepPlaces(frame: Frame, cut: Cut): void {
     const { tape } = this
     const invalid = frame.notes?.some(({ code }) => code === 'INVALID_UTF8')
     const whole = this.channel !== 'pty' || !tape.isInterrupted(cut.textFrom, cut.textTo)
     if (!invalid && whole && !cut.lines) {
-      const start = tape.origin(cut.textFrom)
+      // A line begins where its frame does.
+      const start = cut.textFrom === cut.from ? frame.from : tape.origin(cut.textFrom)
       if (start !== textStart(frame)) keepPlaces(frame, start)
       return
     }

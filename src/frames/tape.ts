@@ -100,7 +100,8 @@ export class Tape {
 
   /** The first clean position that stood at or after `origin`; past the end if it is not here yet. */
   positionOf(origin: number): number {
-    if (this.#marks.length === 0) return origin - this.#removed
+    // Past the end, where the limit of nearly every frame is, all that was removed is before it.
+    if (origin >= this.originEnd || this.#marks.length === 0) return origin - this.#removed
     const index = this.#lastMark((m) => m.at + m.removed <= origin)
     const mark = this.#marks[index]
     const position = origin - (mark ? mark.removed : this.#removedAtBase)

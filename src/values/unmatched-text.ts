@@ -1,3 +1,4 @@
+import { characterStart } from '../frames/decode.ts'
 import type { Comment } from './outcome.ts'
 
 /** Keeps the first bytes of an input, in case no payload is found and it has to be shown as a comment. */
@@ -50,14 +51,4 @@ export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedT
       return size
     },
   }
-}
-
-/** Where the bytes may be cut at or before `end` without cutting a character. */
-function characterStart(bytes: Buffer, end: number): number {
-  let start = end
-  while (start > 0 && start > end - 4 && (bytes[start - 1]! & 0xc0) === 0x80) start--
-  // The lead byte says how many belong to it; a whole character at the end stays.
-  const lead = bytes[start - 1] ?? 0
-  const width = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1
-  return start - 1 + width <= end ? end : start - 1
 }

@@ -29,8 +29,6 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     max: 128,
   },
   'values/items/items.ts /^[{[]/': { why: 'looks at the first character' },
-  'base/fault.ts /[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
-    { why: 'text that was clipped before' },
   'base/fault.ts /[\\ud800-\\udbff]/': { why: 'text that was clipped before' },
   'cli/ask.ts /^\\d{1,4}$/': { why: 'an option on the command line' },
   'cli/draw.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
@@ -262,7 +260,6 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'runs of bounded length, in text of at most maxRepair',
   },
   'values/outcomes.ts /^\\[\\s{0,4096}\\{/': { why: 'runs of bounded length, in text of at most maxRepair' },
-  'values/ladder/candidates.ts /^[`~]/': { why: 'looks at the first character' },
   'values/ladder/bare-words.ts /["“”„‟`{}[\\]:,]|\\\\(?!n)|;(?! )|[\\u0000-\\u001f]/u': {
     why: 'classes and one character of look-ahead, in one text of at most 256 characters',
   },

@@ -235,6 +235,12 @@ describe('laws', () => {
     )
   })
 
+  test('Split: half a blank of another alphabet says nothing about what follows', () => {
+    const text = '{"issues":[[1,2]\u00a0{"issues":['
+    const chosen = { items: '*.*', root: 'object' } as const
+    expect(outcomesOf(text, chosen, 1).map(plain)).toEqual(outcomesOf(text, chosen).map(plain))
+  })
+
   test('Same: a document in a fence gives what it gives bare', () => {
     const pairs = (text: string, chosen: ValuesOptions<undefined>, pieces: number) =>
       outcomesOf(text, chosen, pieces).map((one) => [one.frame.path, one.ok ? one.value : one.fault.code])

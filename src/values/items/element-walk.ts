@@ -1,3 +1,4 @@
+import { characterStart } from '../../frames/decode.ts'
 import type { Scan } from '../../frames/scan.ts'
 import {
   CLOSE_BRACE,
@@ -210,7 +211,13 @@ export class ElementWalk {
       if (tag !== false) return tag
     }
     const full = stop - from >= LOOK_AFTER
-    const text = view.toString('utf8', from, Math.min(stop, from + LOOK_AFTER))
+    const last = Math.min(stop, from + LOOK_AFTER)
+    // Half a character tells nothing: the other half may come.
+    const text = view.toString(
+      'utf8',
+      from,
+      end.final && !full ? last : Math.max(from, characterStart(view, last)),
+    )
     const over = isElementOver(text, this.#place(end.final && !full))
     // Where nothing is to be seen for so long, it is believed.
     return over === undefined && full ? view[i] !== SLASH : over

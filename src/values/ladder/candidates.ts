@@ -2,7 +2,7 @@ import { drive } from '../../base/stage.ts'
 import type { Frame } from '../../frames/frame.ts'
 import { frameStage } from '../../frames/frames.ts'
 import { opensAs } from '../../frames/gate.ts'
-import { isBracket } from '../../json/characters.ts'
+import { BACKTICK, isBracket, TILDE } from '../../json/characters.ts'
 import type { Rules } from './attempt.ts'
 import { type Change, changeOf } from './change.ts'
 import { isPayloadFence } from './payload-fence.ts'
@@ -24,7 +24,8 @@ export interface Candidate {
  */
 export function candidatesIn(text: string, rules: Rules): readonly Candidate[] | undefined {
   // Comments may be before the first bracket, and a bracket may be all there is.
-  const start = /^[`~]/.test(text) ? 0 : skipBlanks(text, 0)
+  const first = text.charCodeAt(0)
+  const start = first === BACKTICK || first === TILDE ? 0 : skipBlanks(text, 0)
   const opens = start === text.length - 1 || opensAs('document', text.slice(start))
   if (isBracket(text.charCodeAt(start)) && opens) return undefined
   if (!rules.check && !mayHoldPayload(text)) return []
@@ -49,7 +50,12 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
 
 /** Most log lines that begin with a bracket, `{cmd} failed`, hold no key in quotes, no tag and no fence: they need no scan. */
 function mayHoldPayload(text: string): boolean {
-  return /[{[]\s*"/.test(text) || text.includes('<') || text.includes('```') || text.includes('~~~')
+  return (
+    (text.includes('"') && /[{[]\s*"/.test(text)) ||
+    text.includes('<json>') ||
+    text.includes('```') ||
+    text.includes('~~~')
+  )
 }
 
 /** A text may be made of nothing but candidates. */

@@ -38,11 +38,11 @@ export interface Miss {
   /** What was found, to be put after the words of the code. */
   readonly detail: string
   /** Where in the text it broke, in units, if that is known. */
-  readonly at?: number
+  readonly at?: number | undefined
   /** The same as a byte offset in the channel, where that is known instead. */
   readonly place?: number
   /** What is there, at most 20 characters, and what JSON would have there. */
-  readonly broken?: { readonly found: string; readonly expected: string }
+  readonly broken?: { readonly found: string; readonly expected: string } | undefined
   readonly errors?: readonly SchemaError[]
   readonly cause?: unknown
   /** What a normalizer threw on. */
@@ -113,7 +113,8 @@ function climbOn(text: string, asIs: Rejected | Broken, rules: Rules, envelopes:
       (at) => at + from,
     )
   }
-  return moved(beyond(trimmed, asIs, NONE, rules, envelopes), (at) => at + from)
+  const result = beyond(trimmed, asIs, NONE, rules, envelopes)
+  return from === 0 ? result : moved(result, (at) => at + from)
 }
 
 /** A text after a change: as it is now, then the rungs that are left. */
@@ -175,6 +176,8 @@ function choose(
   rules: Rules,
   envelopes: number,
 ): Pass | Miss {
+  // Most log lines that begin with a bracket hold none.
+  if (candidates.length === 0) return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
   const results = candidates.map((candidate) => {
     const all = [...changes, ...candidate.changes]
     const tried = attempt(candidate.text, rules)
@@ -186,8 +189,7 @@ function choose(
   })
   const passed = results.filter((result) => result.ok)
   const places = candidates.flatMap(({ at }, n) => (results[n]?.ok ? [at] : [])).slice(0, MAX_PLACES)
-  const chosen = rules.pick === 'last' ? results.at(-1) : (passed[0] ?? results[0])
-  if (!chosen) return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
+  const chosen = rules.pick === 'last' ? results.at(-1)! : (passed[0] ?? results[0]!)
   if (!chosen.ok || passed.length < 2) return chosen
   const note: Note = {
     code: 'AMBIGUOUS',
@@ -372,14 +374,17 @@ interface Why {
 
 function missOf(tried: Rejected | Broken | Passed, why: Why): Miss {
   const { strict, repaired, text, notes } = why
-  const rest = { notes, strict, repaired }
   if (tried.kind === 'rejected') {
     const { kind, envelope, ...reason } = tried
-    return { ok: false, ...reason, ...rest }
+    return { ok: false, ...reason, notes, strict, repaired }
   }
-  if (tried.kind === 'broken' && tried.code === 'INVALID_JSON')
-    return { ok: false, ...whyBroken(text, why), cause: tried.cause, ...rest }
-  return { ok: false, code: 'MAX_DEPTH', detail: tried.kind === 'broken' ? tried.detail : '', ...rest }
+  if (tried.kind === 'broken' && tried.code === 'INVALID_JSON') {
+    // Spelled out, because a log may have thousands of such lines, and a spread takes as long as all the rest.
+    const { code, detail, at, broken } = whyBroken(text, why)
+    return { ok: false, code, detail, at, broken, cause: tried.cause, notes, strict, repaired }
+  }
+  const detail = tried.kind === 'broken' ? tried.detail : ''
+  return { ok: false, code: 'MAX_DEPTH', detail, notes, strict, repaired }
 }
 
 /** Says where a text stops being JSON, and what JSON would have there. */
