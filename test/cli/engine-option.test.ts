@@ -101,6 +101,11 @@ describe('--engine with the path of a module', () => {
     ['an odd shape', profile('cut: { stdout: "text" }, open() {}, shape: 1'), 'shape must be a function'],
     ['an odd about', profile('cut: { stdout: "text" }, open() {}, about: 1'), 'about must be a text'],
     [
+      'an odd growing',
+      profile('cut: { stdout: "text" }, open() {}, growing: 1'),
+      'growing must be true or false',
+    ],
+    [
       'a picker without a fallback',
       profile('cut: { stdout: "text" }, pick() {}'),
       'of its fallback, it must be an object',
