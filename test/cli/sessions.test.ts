@@ -46,6 +46,21 @@ describe('sluice sessions', () => {
     expect(out).not.toContain('\u001b[2J')
   })
 
+  test('a directory with a line end in its name makes no row of its own', async () => {
+    const forged = put(
+      '.claude/projects/-b/f.jsonl',
+      'claude-session/plain',
+      4000,
+      '/srv\\n2026-11-15 forged',
+    )
+    const { out } = await inside(['sessions', '--home', home, '--limit', '1'], {
+      stdout: standIn({ tty: true }),
+    })
+    rmSync(forged)
+    expect(out.trimEnd().split('\n')).toHaveLength(2)
+    expect(out).toContain('/srv\u240a2026-11-15 forged')
+  })
+
   test('takes an engine, this directory and a limit', async () => {
     const paths = async (...args: string[]) =>
       (await inside(['sessions', '--home', home, ...args])).out
@@ -60,6 +75,14 @@ describe('sluice sessions', () => {
 })
 
 describe('sluice chat --last', () => {
+  test('--home without it is told, not passed over', async () => {
+    const { code, err } = await inside(['chat', '--home', home, claude])
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: 'sluice: --home is for --last; add that, or leave it out\n',
+    })
+  })
+
   test('opens the newest session of this directory', async () => {
     const { code, out, err } = await inside(['chat', '--last', '--home', home])
     expect(err).toBe(`sluice: ${claude}\n`)
