@@ -54,7 +54,7 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     expect(problems.splice(0)).toEqual([])
   })
 
-  test('shows every fixture, each to its end', { timeout: 120_000 }, async () => {
+  test('shows every fixture, each to its end', { timeout: 300_000 }, async () => {
     const { url } = await serving(fixtures)
     const page = await open(url)
     await page.waitForSelector('#runs a')
