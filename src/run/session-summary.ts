@@ -48,7 +48,7 @@ export function summarise(file: SessionFile): SessionSummary {
   const head = readHead(file)
   const bytes = bytesOf(file)
   if (!bytes)
-    return { engine, ...head, updated_at, turns: null, outcome: 'unknown', session_id: null, size, path }
+    return { engine, session_id: null, ...head, updated_at, turns: null, outcome: 'unknown', size, path }
   let turns = 0
   let outcome: RunOutcome = 'unknown'
   let session_id: string | null = null

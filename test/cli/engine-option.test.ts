@@ -55,6 +55,8 @@ describe('--engine with the path of a module', () => {
     expect(code).toBe(0)
     const missing = await inside(['events', '--engine', 'missing.mjs', log])
     expect(missing.err).toContain('"missing.mjs" gives no engine: "there is no such file"')
+    const folder = await inside(['events', '--engine', './', log])
+    expect(folder.err).toContain('"./" gives no engine: "it is no file"')
   })
 
   test.each([
