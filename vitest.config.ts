@@ -4,6 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: 'test/temp.ts',
+    setupFiles: 'test/plain-schemas.ts',
     typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], ignoreSourceErrors: true },
     testTimeout: 120_000,
     // Real processes, sockets and signals on a machine that others use, too: one more try, and the report says so.

@@ -127,7 +127,7 @@ const text = (parse: (text: string) => unknown): Take => {
 function ours(options: { readonly lines?: true }): Take {
   return through(
     async () => {
-      const { values } = await import('../src/values/values.ts')
+      const { values } = await import('../src/streams/values.ts')
       const schema = { type: 'object', minProperties: 1 }
       return values({ ...options, schema }) as unknown as NodeJS.ReadWriteStream
     },

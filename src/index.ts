@@ -15,8 +15,7 @@ export {
   type Note,
   type SchemaError,
 } from './base/fault.ts'
-export { type Flow, type FlowOptions, flow, type Intake } from './base/flow.ts'
-export { drive, join, type Sink, type Stage } from './base/stage.ts'
+export { drive, type Intake, join, type Sink, type Stage } from './base/stage.ts'
 export {
   type Chat,
   type ChatData,
@@ -24,7 +23,6 @@ export {
   type ChatOf,
   type ChatOptions,
   type ChatType,
-  chat,
   chatStage,
 } from './chat/chat.ts'
 export { auto } from './engines/auto.ts'
@@ -64,7 +62,7 @@ export {
   type ResultData,
   type Severity,
 } from './events/event.ts'
-export { type EventOptions, eventStage, events } from './events/events.ts'
+export { type EventOptions, eventStage } from './events/event-stage.ts'
 export type {
   Call,
   Cut,
@@ -82,18 +80,25 @@ export { type OutcomeEvidence, outcomeOf, outcomeWords, type RunOutcome } from '
 export { type Tokens, tokensOf } from './events/tokens.ts'
 export type { BytesChunk, Channel, Chunk, ExitChunk } from './frames/chunk.ts'
 export type { Frame, FrameKind } from './frames/frame.ts'
-export { type FrameOptions, frameStage, frames } from './frames/frames.ts'
-export { type Exit, type TapOptions, type TapSources, tap } from './frames/tap.ts'
+export { type FrameOptions, frameStage } from './frames/frames.ts'
 export type { Meta, StopReason } from './run/meta.ts'
 export { type ReplayOptions, replay } from './run/replay.ts'
 export { type Resumed, resume } from './run/resume.ts'
-export { type Run, type RunEnd, type RunOptions, run } from './run/run.ts'
+export { type Run, type RunCommand, type RunEnd, type RunOptions, run } from './run/run.ts'
 export { type Served, type ServeOptions, serve } from './serve/server.ts'
 export type { Cache, CachedRun, CacheEntry } from './sinks/cache.ts'
 export { type FileCacheOptions, fileCache } from './sinks/file-cache.ts'
 export { type JournalOptions, journal } from './sinks/journal.ts'
 export { jsonl } from './sinks/jsonl.ts'
 export { type SseMessage, type SseOptions, sse, sseMessage } from './sinks/sse.ts'
+export { chat } from './streams/chat.ts'
+export { events } from './streams/events.ts'
+export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
+export { frames } from './streams/frames.ts'
+export type { Items } from './streams/items.ts'
+export { type Exit, type TapOptions, type TapSources, tap } from './streams/tap.ts'
+export type { FetchedBody, PlainSource } from './streams/tap-source.ts'
+export { values } from './streams/values.ts'
 export type { ProtoKeys } from './values/ladder/proto.ts'
 export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
@@ -106,7 +111,6 @@ export {
   outcomeStage,
   type ValuesOptions,
   valueStage,
-  values,
 } from './values/values.ts'
 export { type Adapter, adapters, findAdapter } from './work/adapter.ts'
 export type { Delivery, WorkAudit } from './work/audit.ts'

@@ -12,6 +12,7 @@ const floors = [
   'events',
   'engines',
   'chat',
+  'streams',
   'sinks',
   'ask',
   'run',
@@ -35,6 +36,24 @@ describe('imports point down', () => {
 
   test.each(files)('%s', (file) => {
     expect(upwardImports(file, readFileSync(join(src, file), 'utf8'))).toEqual([])
+  })
+})
+
+describe('the core runs without Node', () => {
+  const core = new Set(floors.slice(0, floors.indexOf('streams')))
+  const files = sourceFiles().filter((file) => core.has(file.split(sep)[0]!))
+
+  test('only the platform imports from Node', () => {
+    const users = files.filter((file) =>
+      importsOf(readFileSync(join(src, file), 'utf8')).some((target) => target.startsWith('node:')),
+    )
+    expect(users).toEqual([join('base', 'platform.ts')])
+  })
+
+  test('no file but the platform uses the globals of Node', () => {
+    const global = /\b(?:Buffer|process|setImmediate|require)\s*[.(]/
+    const users = files.filter((file) => global.test(withoutComments(readFileSync(join(src, file), 'utf8'))))
+    expect(users).toEqual([])
   })
 })
 

@@ -35,16 +35,11 @@ const examples: Record<string, { before: string; prints: RegExp[] }> = {
   },
   b: {
     before: `
-      import { spawn } from 'node:child_process'
-      import { createReadStream } from 'node:fs'
-      const run = '${root}fixtures/codex/07a-file-write.tee80'
-      const child = spawn('cat', [run + '/stdout.log'])
-      const pty = createReadStream(run + '/pty-output.log')`,
-    prints: [/^1 lifecycle\.run\.status stdout$/m, /agent\.message\.final stdout$/m, /completion\.state/],
+      const { signal } = new AbortController()`,
+    prints: [/^Wrote artifacts\/info\.json\.$/m, /^needs_input \{$/m],
   },
   c: {
     before: `
-      import { spawn } from 'node:child_process'
       import { createServer, type ServerResponse } from 'node:http'
       const { promise, resolve } = Promise.withResolvers<ServerResponse>()
       const server = createServer((_, answer) => resolve(answer)).listen(0, '127.0.0.1', () => {
@@ -52,8 +47,17 @@ const examples: Record<string, { before: string; prints: RegExp[] }> = {
         fetch('http://127.0.0.1:' + port).then((r) => r.text()).then((t) => { console.log(t); server.close() })
       })
       const response = await promise
-      const child = spawn('cat', ['${root}fixtures/opencode/01-plain.tee80/stdout.log'])`,
+      const [task, audit] = ['say hi', 'audit-of-c']`,
     prints: [/^event: conversation\.started$/m, /^event: assistant\.message\.final$/m, /^data: \{/m],
+  },
+  g: {
+    before: `
+      import { spawn } from 'node:child_process'
+      import { createReadStream } from 'node:fs'
+      const run = '${root}fixtures/codex/07a-file-write.tee80'
+      const child = spawn('cat', [run + '/stdout.log'])
+      const pty = createReadStream(run + '/pty-output.log')`,
+    prints: [/^1 lifecycle\.run\.status stdout$/m, /agent\.message\.final stdout$/m, /completion\.state/],
   },
   d: {
     before: `
@@ -79,6 +83,13 @@ describe('the examples of the README', () => {
     dir = mkdtempSync(join(tmpdir(), 'sluice-readme-'))
     const answer = '<json>{"issues":[]}</json> no: <json>{"issues":[{"file":"b.ts","line":2}]}</json>'
     writeFileSync(join(dir, 'claude'), `#!/bin/sh\nprintf '%s' '${answer}'\n`, { mode: 0o755 })
+    for (const [name, run] of [
+      ['codex', '07a-file-write.tee80'],
+      ['opencode', '01-plain.tee80'],
+    ] as const)
+      writeFileSync(join(dir, name), `#!/bin/sh\ncat '${root}fixtures/${name}/${run}/stdout.log'\n`, {
+        mode: 0o755,
+      })
   })
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
 

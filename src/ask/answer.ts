@@ -18,7 +18,7 @@ export interface AskRequest {
  * Any function that asks a model. If it rejects, so does `ask`, with the same error and without a retry.
  *
  * @example
- * const call: Call = async ({ prompt, signal }) => (await client.complete(prompt, { signal })).text
+ * const call: AskCall = async ({ prompt, signal }) => (await client.complete(prompt, { signal })).text
  */
 export type Call = (request: AskRequest) => Answer | Promise<Answer>
 

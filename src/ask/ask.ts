@@ -1,7 +1,7 @@
 import type { Schema, Value } from '../values/schema/schema.ts'
 import type { Call } from './answer.ts'
 import { attempts, type Snapshot } from './attempts.ts'
-import { type AskOptions, checkOptions } from './options.ts'
+import { type AskOptions, checkCall, checkOptions } from './options.ts'
 
 /**
  * Asks a model until its answer parses and passes the schema, and gives the value. An answer that does not
@@ -19,6 +19,8 @@ async function askOnce<S extends Schema | undefined = undefined>(
   call: Call,
   options: AskOptions<S>,
 ): Promise<Value<S>> {
+  checkCall(call)
+  checkOptions(options as AskOptions)
   for await (const snapshot of attempts(call, options, false)) {
     if (snapshot.done) return snapshot.value
   }
@@ -39,6 +41,7 @@ function stream<S extends Schema | undefined = undefined>(
   call: Call,
   options: AskOptions<S>,
 ): AsyncGenerator<Snapshot<Value<S>>, undefined> {
+  checkCall(call)
   checkOptions(options as AskOptions)
   return attempts(call, options, true)
 }

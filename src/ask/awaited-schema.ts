@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { unlessAborted } from '../base/unless-aborted.ts'
-import { type JsonSchema, jsonSchema } from '../values/schema/json-schema.ts'
+import { type JsonSchema, wrapped } from '../values/schema/plain-schemas.ts'
 import type { Schema } from '../values/schema/schema.ts'
 
 type Result = StandardSchemaV1.Result<unknown>
@@ -35,7 +35,7 @@ export function asyncSchema(schema: Schema | undefined): StandardSchemaV1 | unde
     const standard = schema as StandardSchemaV1
     return standard['~standard'].vendor === 'agent-sluice' ? undefined : standard
   }
-  return (schema as JsonSchema)['$async'] === true ? jsonSchema(schema as JsonSchema) : undefined
+  return (schema as JsonSchema)['$async'] === true ? wrapped(schema as JsonSchema) : undefined
 }
 
 /**

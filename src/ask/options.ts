@@ -1,3 +1,4 @@
+import { checkOptions as checkSignal, isObject, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Cache } from '../sinks/cache.ts'
 import { checkCacheWait } from '../sinks/cache-access.ts'
@@ -39,8 +40,23 @@ export interface AskOptions<S extends Schema | undefined = Schema | undefined> e
   readonly onAttempt?: ((outcome: Outcome<Value<S>>, info: AttemptInfo) => unknown) | undefined
 }
 
+const example = 'ask(call, { prompt: "List the issues as JSON.", schema })'
+
+/** Throws BAD_OPTION for what cannot be called. */
+export function checkCall(call: unknown): void {
+  if (typeof call !== 'function') throw misfit('ask', 'a function that calls the model', call, example)
+}
+
 /** Misuse throws before the first call costs anything. */
 export function checkOptions(options: AskOptions): void {
+  if (!isObject(options)) throw misfit('ask', 'an object of options', options, example)
+  checkSignal('ask', options, example)
+  const { onAttempt, schema } = options
+  if (onAttempt !== undefined && typeof onAttempt !== 'function')
+    throw misfit('ask', 'a function as onAttempt', onAttempt, example)
+  // Whether it can be used is asked when it is compiled.
+  if (schema !== undefined && typeof schema !== 'object' && typeof schema !== 'function')
+    throw new Fault('BAD_SCHEMA', 'schema must be a Standard Schema or a JSON Schema object')
   const { prompt, pick = 'first', retries = 1, temperature = 0.7, maxCacheWait } = options
   if (typeof prompt !== 'string' || prompt === '') {
     throw new Fault('BAD_OPTION', 'ask needs a prompt that is a string and not empty')

@@ -1,3 +1,4 @@
+import { isObject, misfit } from '../base/check-options.ts'
 import { type Code, codes, Fault, type SchemaError, visible } from '../base/fault.ts'
 import { MAX_ERRORS } from '../values/schema/schema.ts'
 
@@ -28,6 +29,7 @@ export type RetryPrompt = (failure: Failure) => string
  * await ask(call, { prompt, schema, retryPrompt: retryInEnglish })
  */
 export const retryInEnglish: RetryPrompt = (failure) => {
+  checkFailure('retryInEnglish', failure)
   const json = failure.root === 'any' ? 'JSON' : 'JSON object'
   const place = failure.tag === undefined ? '' : `, inside <${failure.tag}> and </${failure.tag}>`
   return `${english[verdictOf(failure)]}
@@ -42,11 +44,17 @@ Answer again exactly as asked. Output only the ${json}${place}, without any othe
  * await ask(call, { prompt, schema, retryPrompt: retryInChinese })
  */
 export const retryInChinese: RetryPrompt = (failure) => {
+  checkFailure('retryInChinese', failure)
   const json = failure.root === 'any' ? 'JSON' : 'JSON 对象'
   const place = failure.tag === undefined ? '' : `（放在 <${failure.tag}> 与 </${failure.tag}> 之间）`
   return `${chinese[verdictOf(failure)]}
 错误信息：${failure.error}
 请严格按要求重新输出，仅输出 ${json}${place}，不要包含任何额外文字、Markdown 标记或代码块。`
+}
+
+function checkFailure(who: string, failure: Failure): void {
+  if (!isObject(failure?.fault))
+    throw misfit(who, 'a failure', failure, `ask(call, { prompt, retryPrompt: ${who} })`)
 }
 
 /** What the first sentence says of an answer. It never calls JSON anything else. */

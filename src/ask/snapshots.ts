@@ -1,3 +1,4 @@
+import { checkOptions, misfit } from '../base/check-options.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { type Branch, type Completed, NOTHING, pointer } from './growing-value.ts'
 import { payloadSearch } from './payload-search.ts'
@@ -46,7 +47,10 @@ export interface Snapshots {
  * seen.push('ex", "age": 1')?.complete   // ['/name']
  */
 export function snapshots(options: SnapshotOptions = {}): Snapshots {
+  checkOptions('snapshots', options, 'snapshots({ tag: "json" })')
   const { tag, lines = false, schema, root = schema ? 'any' : 'object', maxDepth = 512 } = options
+  if (tag !== undefined && typeof tag !== 'string')
+    throw misfit('tag', 'a name', tag, 'snapshots({ tag: "json" })')
   const search = payloadSearch({ tag, lines: lines !== false, root, loose: schema !== undefined, maxDepth })
   /** What the last push completed. */
   let completed = NOTHING

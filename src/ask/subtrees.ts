@@ -1,5 +1,5 @@
 import type { SchemaError } from '../base/fault.ts'
-import type { JsonSchema } from '../values/schema/json-schema.ts'
+import type { JsonSchema } from '../values/schema/plain-schemas.ts'
 import { type Check, checkOf, type Schema } from '../values/schema/schema.ts'
 import { type Branch, pointer, valueAt } from './growing-value.ts'
 import type { Snapshots } from './snapshots.ts'

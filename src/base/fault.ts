@@ -1,3 +1,5 @@
+import { nextSteps } from './next-step.ts'
+
 /**
  * The one table of codes, shared by faults (thrown, or carried by a failed outcome) and notes (data).
  * The text says what the code means; a message adds what was found and where.
@@ -52,6 +54,7 @@ export const codes = {
   DRIFT_REPORT: 'types and fields this parser does not know, with their counts',
   RUN_TIMEOUT: 'the process ran longer than allowed and was ended',
   RUN_IDLE: 'the process was silent longer than allowed and was ended',
+  RUN_LINGERED: 'the process had told its end, did not leave, and was ended',
   RUN_INTERRUPTED: 'the process was ended at the wish of the user',
   LOG_RESTARTED: 'a followed log was truncated or replaced and is read again from its start',
   LATEST_NOT_LINKED: 'the link to the newest run could not be made',
@@ -100,7 +103,7 @@ export type Code = keyof typeof codes
  *
  * @example
  * // {"a":1,}
- * { kind: 'dropped a comma', at: 6, before: ',', after: '' }
+ * const change: Change = { kind: 'dropped a comma', at: 6, before: ',', after: '' }
  */
 export interface Change {
   /** What was done, in words: `dropped a comma`, `added a missing quote`, … */
@@ -145,7 +148,7 @@ export interface SchemaError {
  *
  * @example
  * // {"a": [1, 2}
- * { line: 1, column: 12, found: '}', expected: 'a comma or a closing bracket' }
+ * const broken: Breakage = { line: 1, column: 12, found: '}', expected: 'a comma or a closing bracket' }
  */
 export interface Breakage {
   /** From 1, in the payload. */
@@ -184,6 +187,9 @@ export interface FaultDetails {
 
 const MAX_MESSAGE = 500
 const brand = Symbol.for('agent-sluice.Fault')
+/** The name that Node looks for; nothing of Node is needed for it. */
+const inspected: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
+const SHORT = { depth: 1, maxArrayLength: 5, maxStringLength: 200, breakLength: 100 }
 
 /**
  * The only error this package throws. `code` is stable; the message is for people and bounded.
@@ -192,18 +198,20 @@ const brand = Symbol.for('agent-sluice.Fault')
  * try { parse(text) } catch (error) { if (Fault.is(error)) console.warn(error.code) }
  */
 export class Fault extends Error {
-  override readonly name = 'Fault'
-  readonly code: Code
-  readonly errors?: readonly SchemaError[]
-  readonly broken?: Breakage
-  readonly value?: unknown
-  readonly at?: number
-  readonly label?: string
-  readonly attempts?: readonly FailedAttempt[]
+  declare readonly name: 'Fault'
+  declare readonly code: Code
+  // Declared, not defined: a field that is not given is not there, on the console and in JSON.
+  declare readonly errors?: readonly SchemaError[]
+  declare readonly broken?: Breakage
+  declare readonly value?: unknown
+  declare readonly at?: number
+  declare readonly label?: string
+  declare readonly attempts?: readonly FailedAttempt[]
 
   constructor(code: Code, message: string = codes[code], details: FaultDetails = {}) {
     // A schema or a file name may have put anything into it.
     super(visible(clip(message, MAX_MESSAGE)), 'cause' in details ? { cause: details.cause } : undefined)
+    this.name = 'Fault'
     this.code = code
     if (details.errors) this.errors = details.errors
     if (details.broken) this.broken = details.broken
@@ -211,6 +219,11 @@ export class Fault extends Error {
     if (details.at !== undefined) this.at = details.at
     if (details.label !== undefined) this.label = details.label
     if (details.attempts) this.attempts = details.attempts
+  }
+
+  /** How Node shows it: the code, the place, what to do next, and only what is there. */
+  [inspected](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+    return describeFault(this, (value) => inspect(value, { ...options, ...SHORT }))
   }
 
   /**
@@ -224,6 +237,25 @@ export class Fault extends Error {
 
 // Not in the constructor: hostile input makes a Fault of every line.
 Object.defineProperty(Fault.prototype, brand, { value: true })
+function describeFault(fault: Fault, show: (value: unknown) => string): string {
+  const { code, message, stack = '', at, broken, errors = [], attempts = [], cause } = fault
+  const calls = stack.indexOf('\n    at ')
+  const lines = [`Fault [${code}]: ${message}${calls < 0 ? '' : stack.slice(calls)}`]
+  const add = (name: string, text: string) => lines.push(`  ${name}: ${text.replaceAll('\n', '\n  ')}`)
+  const place = [
+    ...(at === undefined ? [] : [`byte ${at}`]),
+    ...(broken ? [`line ${broken.line}, column ${broken.column} of the payload`] : []),
+  ]
+  if (place.length > 0) add('where', place.join(', '))
+  if (broken) add('found', `${quote(broken.found)}, expected ${broken.expected}`)
+  for (const { path, rule, message } of errors) add('error', `${path || '/'} (${rule}): ${message}`)
+  for (const [n, { fault: failed }] of attempts.entries())
+    add(`attempt ${n + 1}`, `${failed.code}: ${failed.message}`)
+  if ('value' in fault) add('value', show(fault.value))
+  if (cause !== undefined) add('cause', show(cause))
+  if (Object.hasOwn(nextSteps, code)) add('next', nextSteps[code]!)
+  return lines.join('\n')
+}
 
 /**
  * Makes untrusted text fit for a message: at most `max` characters, control characters as `\u001b`,

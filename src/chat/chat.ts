@@ -1,5 +1,5 @@
+import { checkOptions } from '../base/check-options.ts'
 import { codes } from '../base/fault.ts'
-import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
 import type {
   ArtifactData,
@@ -77,19 +77,9 @@ export interface ChatOptions {
   readonly started?: boolean | undefined
 }
 
-/**
- * Folds events into a conversation. Every turn that waits for the user says so when it ends (`user.input.required`).
- * Every other end of an attempt is one record at its end; a run whose last turn waits adds none.
- *
- * @example
- * await pipeline(tap(child), events(opencode), chat(), sse(), response)
- */
-export function chat(options: ChatOptions & { readonly signal?: AbortSignal | undefined } = {}): Flow<Chat> {
-  return flow(chatStage(options), { signal: options.signal })
-}
-
 /** The floor of `chat()`. */
 export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
+  checkOptions('chatStage', options, 'chatStage({ after: 12 })')
   return (next) => {
     let seq = options.after ?? 0
     let started = options.started ?? false

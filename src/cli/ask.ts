@@ -8,7 +8,7 @@ import type { Outcome } from '../values/outcome.ts'
 import { safe } from './draw.ts'
 import { duration } from './duration.ts'
 import { exits } from './exits.ts'
-import { openInput, readObject, unreadable } from './input.ts'
+import { openInput, readSchema, unreadable } from './input.ts'
 import { harmless, output } from './print.ts'
 
 interface Flags {
@@ -101,7 +101,7 @@ async function askAndPrint({ prompt: given, command, args }: Question, flags: Fl
   if (given !== undefined && promptFile !== undefined) {
     throw new Fault('BAD_OPTION', 'the prompt is given twice: as an argument and with --prompt-file')
   }
-  const schema = schemaFile === undefined ? undefined : await readObject(schemaFile, 'the schema')
+  const schema = schemaFile === undefined ? undefined : await readSchema(schemaFile)
   const prompt = given ?? (await readPrompt(promptFile))
   if (prompt.trim() === '') throw new Fault('BAD_OPTION', 'the prompt is empty')
   const model = commandCall({ command, args, timeout })

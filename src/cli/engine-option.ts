@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines.ts'
-import { checkEngine } from '../events/check-engine.ts'
+import { checkedProfile } from '../events/check-engine.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { isModulePath, useModule } from './module-file.ts'
 
@@ -23,7 +23,7 @@ export function engineOption(): Option {
  * events(await namedEngine('./my-engine.js'))
  */
 export async function namedEngine(name: string): Promise<Profile | Picker> {
-  if (isModulePath(name)) return useModule(name, 'engine', (module) => checkEngine(engineIn(module)))
+  if (isModulePath(name)) return useModule(name, 'engine', (module) => checkedProfile(engineIn(module)))
   return Object.hasOwn(engines, name) ? engines[name as keyof typeof engines] : auto
 }
 

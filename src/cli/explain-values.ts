@@ -1,7 +1,7 @@
 import { Fault, type Note, quote, visible } from '../base/fault.ts'
-import { flow } from '../base/flow.ts'
 import { chunkIntake } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
+import { flow } from '../streams/flow.ts'
 import { type Explained, explainStage } from '../values/explain.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import type { ValuesOptions } from '../values/values.ts'

@@ -22,6 +22,12 @@ export function openInput(file: string | undefined): Input {
   }
 }
 
+/** Reads a JSON Schema. The validator is large, so it is loaded with the first schema. */
+export async function readSchema(file: string): Promise<Record<string, unknown>> {
+  await import('../values/schema/json-schema.ts')
+  return readObject(file, 'the schema')
+}
+
 /** Reads a file that holds one JSON object, such as a schema. */
 export async function readObject(file: string, what: string): Promise<Record<string, unknown>> {
   statOf(file)

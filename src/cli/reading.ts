@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { Fault } from '../base/fault.ts'
-import type { EventOptions } from '../events/events.ts'
-import { readObject } from './input.ts'
+import type { EventOptions } from '../events/event-stage.ts'
+import { readSchema } from './input.ts'
 
 /** How the output of a run is read; `events`, `chat`, `run` and `replay` take the same. */
 export interface ReadingFlags {
@@ -28,7 +28,7 @@ export function addReading(command: Command): Command {
 export async function readingOptions(
   flags: ReadingFlags,
 ): Promise<Pick<EventOptions, 'schema' | 'doneMarker' | 'maxFrame' | 'window'>> {
-  const schema = flags.schema === undefined ? undefined : await readObject(flags.schema, 'the schema')
+  const schema = flags.schema === undefined ? undefined : await readSchema(flags.schema)
   return { schema, doneMarker: flags.doneMarker, maxFrame: flags.maxFrame, window: flags.window }
 }
 

@@ -22,6 +22,7 @@ interface Flags extends ReadingFlags {
   readonly cwd?: string
   readonly timeout?: number
   readonly idleTimeout?: number
+  readonly endAfter?: number
   readonly runId?: string
   readonly fsync: NonNullable<RunOptions['fsync']>
   readonly fsDiff: boolean
@@ -61,6 +62,11 @@ export function runCommand(exit: (code: number) => void): Command {
     .option('--cwd <dir>', 'run it there')
     .option('--timeout <time>', 'end it after so long: 90s, 5m, 1h', duration)
     .option('--idle-timeout <time>', 'end it when it is silent for so long', duration)
+    .option(
+      '--end-after <time>',
+      'end it so long after its turn is over, if it does not leave by itself',
+      duration,
+    )
     .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
     .addOption(
       new Option('--fsync <when>', 'when the disk must have the events')
@@ -91,6 +97,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     input: process.stdin.isTTY ? 'ignore' : 'inherit',
     timeout: flags.timeout,
     idleTimeout: flags.idleTimeout,
+    endAfter: flags.endAfter,
     run_id: flags.runId,
     fsync: flags.fsync,
     fsDiff: flags.fsDiff ? {} : false,
@@ -139,6 +146,7 @@ function placeOf({ attempt, audit }: Run): string {
 
 const reasons = {
   timeout: 'ended, because the time limit was reached',
+  end_signal: 'ended, because it had told its end and did not leave',
   idle_timeout: 'ended, because there was no output for too long',
   interrupted: 'interrupted',
   aborted: 'aborted',

@@ -1,11 +1,11 @@
 import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
 import { type Code, Fault, quote } from '../base/fault.ts'
+import { values } from '../streams/values.ts'
 import type { Outcome } from '../values/outcome.ts'
-import { values } from '../values/values.ts'
 import { exits } from './exits.ts'
 import { explainValues } from './explain-values.ts'
-import { openInput, readObject, unreadable } from './input.ts'
+import { openInput, readSchema, unreadable } from './input.ts'
 import { flushed, printer } from './print.ts'
 import { progress } from './progress.ts'
 
@@ -74,7 +74,7 @@ export function valuesCommand(exit: (code: number) => void): Command {
 async function printValues(file: string | undefined, flags: Flags): Promise<number> {
   const { schema: schemaFile, explain, strict, ...rest } = flags
   if (strict && !rest.lines) throw new Fault('BAD_OPTION', '--strict goes with --lines')
-  const schema = schemaFile === undefined ? undefined : await readObject(schemaFile, 'the schema')
+  const schema = schemaFile === undefined ? undefined : await readSchema(schemaFile)
   const options = { ...rest, lines: strict ? ('strict' as const) : rest.lines, schema }
   if (explain) return explainValues(file, options)
   const flow = values(options)

@@ -7,6 +7,6 @@ import { sessions } from './sessions/sessions.ts'
  * some of their lines are on stdout too.
  *
  * @example
- * events(engines[name])
+ * events(engines.codex)
  */
 export const engines = { ...sessions, ...index } satisfies Record<string, Profile>

@@ -5,7 +5,7 @@ import { isRecord, type Picker, type Profile } from './profile.ts'
  * Makes sure that what came out of somebody's file is an engine. Throws a `BAD_OPTION` Fault that says what is missing or
  * wrong.
  */
-export function checkEngine(value: unknown): Profile | Picker {
+export function checkedProfile(value: unknown): Profile | Picker {
   const wrong = wrongIn(value)
   if (wrong !== undefined) throw new Fault('BAD_OPTION', `it is no Profile: ${wrong}`)
   return value as Profile | Picker // every field was looked at

@@ -1,17 +1,18 @@
+import { checkOptions } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
+import { type Bytes, digest } from '../base/platform.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Channel, Chunk, ExitChunk } from '../frames/chunk.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { artifacts, type FsDiff } from './artifacts.ts'
 import { cutter } from './cut.ts'
-import { digest } from './digest.ts'
 import { judge } from './end.ts'
 import { speech } from './engine-events.ts'
 import type { Event } from './event.ts'
 import { lines } from './lines.ts'
 import { payloadFinder } from './payload.ts'
 import type { Position } from './position.ts'
-import type { EngineFrame, Picker, Profile, Reader } from './profile.ts'
+import { checkEngine, type EngineFrame, type Picker, type Profile, type Reader } from './profile.ts'
 import { outcomeOf } from './run-outcome.ts'
 import { tally } from './tally.ts'
 import { unique } from './unique.ts'
@@ -58,6 +59,8 @@ export function eventStage(
   profile: Profile | Picker,
   options: EventOptions & StageParts = {},
 ): Stage<Chunk, Event> {
+  checkEngine('eventStage', profile)
+  checkOptions('eventStage', options, 'eventStage(codex, { run_id })')
   const {
     run_id = 'run',
     attempt = 1,
@@ -144,7 +147,7 @@ export function eventStage(
 
     const open = (channel: Channel) => {
       const cut = cutter({ channel, cut: () => (engine ?? profile).cut, maxFrame }, once.admit)
-      const seen = (bytes: Buffer) => !cut.holding() && once.hasTwin(bytes)
+      const seen = (bytes: Bytes) => !cut.holding() && once.hasTwin(bytes)
       const split = lines(channel, maxFrame, cut.line, channel === 'pty' ? seen : undefined)
       const made = {
         write: split.write,

@@ -214,5 +214,6 @@ export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
  * if (isEvent(event, 'agent.message.final')) console.log(event.data.text)
  */
 export function isEvent<T extends EventType>(event: Event, ...types: readonly T[]): event is EventOf<T> {
-  return (types as readonly EventType[]).includes(event.type)
+  // Also for what is no event: a guard that throws guards nothing.
+  return (types as readonly EventType[]).includes(event?.type)
 }

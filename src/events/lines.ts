@@ -1,5 +1,5 @@
-import { isUtf8 } from 'node:buffer'
 import type { Code } from '../base/fault.ts'
+import { Bytes, isUtf8 } from '../base/platform.ts'
 import { escapeRemover } from '../frames/ansi.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { Decoder } from '../frames/decoder.ts'
@@ -42,7 +42,7 @@ export function lines(
   channel: Channel,
   maxFrame: number,
   out: (line: Line) => void,
-  known?: (bytes: Buffer) => boolean,
+  known?: (bytes: Bytes) => boolean,
 ): { write(bytes: Uint8Array): void; end(): void } {
   const tape = new Tape(maxFrame)
   const decoder = new Decoder(tape)
@@ -91,7 +91,7 @@ export function lines(
 
   return {
     write(input) {
-      tape.append(Buffer.from(input.buffer, input.byteOffset, input.byteLength))
+      tape.append(Bytes.from(input.buffer, input.byteOffset, input.byteLength))
       for (let end = lf.next(from); end !== NOWHERE; end = lf.next(from)) {
         cutPieces(end + 1)
         cut(end + 1, true)
@@ -110,7 +110,7 @@ export function lines(
 /** Where the first so many units of a line's text end in its channel. */
 export function placeOf(line: Line, units: number): number {
   if (line.places) return line.places.endOf(line.skip! + units)
-  return (line.start ?? line.from) + Buffer.byteLength(line.text.slice(0, units))
+  return (line.start ?? line.from) + Bytes.byteLength(line.text.slice(0, units))
 }
 
 /** What is in a line behind the record that ends at `end`, if it is more than blanks. */
@@ -126,18 +126,18 @@ export function restOf(line: Line, text: string, end: number): Line | undefined 
     to: line.to,
     open: line.open,
     glue,
-    start: from + Buffer.byteLength(glue),
+    start: from + Bytes.byteLength(glue),
     ...(line.places && { places: line.places, skip: line.skip! + end + glue.length }),
   }
 }
 
 /** What there is to say about the bytes of a line. */
-function noteOf(text: string, bytes: Buffer, start: number, end: number): Code | undefined {
+function noteOf(text: string, bytes: Bytes, start: number, end: number): Code | undefined {
   if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) return 'INVALID_UTF8'
   return beginsWithNul(bytes, start, end) ? 'NUL_BYTES' : undefined
 }
 
-function beginsWithNul(bytes: Buffer, start: number, end: number): boolean {
+function beginsWithNul(bytes: Bytes, start: number, end: number): boolean {
   let at = start
   while (at + 3 <= end && bomAt(bytes, at) === 3) at += 3
   return at < end && bytes[at] === NUL
@@ -152,19 +152,19 @@ function decodeLine({ kept, runs }: Cleaned, from: number): Pick<Line, 'text' | 
   const invalid = text.includes('\ufffd') && !isUtf8(kept)
   // A copy: the bytes may be in a buffer that is written again.
   if (runs.length > 2 || runs[1] !== from || invalid)
-    return { text, places: new Places(Buffer.from(kept), runs), skip }
-  return skip === 0 ? { text } : { text, start: from + Buffer.byteLength(whole.slice(0, skip)) }
+    return { text, places: new Places(Bytes.from(kept), runs), skip }
+  return skip === 0 ? { text } : { text, start: from + Bytes.byteLength(whole.slice(0, skip)) }
 }
 
 interface Cleaned {
-  readonly kept: Buffer
+  readonly kept: Bytes
   /** Where it was, see Places. */
   readonly runs: number[]
 }
 
 /** Takes escape sequences out of lines, one after the other: none crosses an LF, so each is cleaned by itself. */
-function lineCleaner(channel: Channel): (bytes: Buffer, from: number) => Cleaned {
-  let kept: Buffer[] = []
+function lineCleaner(channel: Channel): (bytes: Bytes, from: number) => Cleaned {
+  let kept: Bytes[] = []
   let runs: number[] = []
   let size = 0
   let at = 0
@@ -187,7 +187,7 @@ function lineCleaner(channel: Channel): (bytes: Buffer, from: number) => Cleaned
     remover.write(bytes)
     remover.end()
     if (runs.length === 0) runs.push(0, from)
-    return { kept: kept.length === 1 ? kept[0]! : Buffer.concat(kept, size), runs }
+    return { kept: kept.length === 1 ? kept[0]! : Bytes.concat(kept, size), runs }
   }
 }
 
@@ -196,8 +196,8 @@ function lineCleaner(channel: Channel): (bytes: Buffer, from: number) => Cleaned
  * is ASCII, and that is found out natively.
  */
 export function shownText(text: string): string {
-  if (Buffer.byteLength(text) === text.length || !/[\u0090\u0098\u009b\u009d-\u009f]/.test(text)) return text
-  return shown(Buffer.from(text), 0).kept.toString('utf8')
+  if (Bytes.byteLength(text) === text.length || !/[\u0090\u0098\u009b\u009d-\u009f]/.test(text)) return text
+  return shown(Bytes.from(text), 0).kept.toString('utf8')
 }
 
 const shown = lineCleaner('pty')
@@ -208,10 +208,10 @@ function isMark(unit: number): boolean {
 }
 
 /** One past the last byte that is no CR: a terminal inside a terminal adds one more. */
-function beforeCr(bytes: Buffer, start: number, end: number): number {
+function beforeCr(bytes: Bytes, start: number, end: number): number {
   let at = end
   while (at > start && bytes[at - 1] === CR) at--
   return at
 }
 
-const C1_LEAD = Buffer.of(0xc2)
+const C1_LEAD = Bytes.from([0xc2])

@@ -1,4 +1,5 @@
 import type { Code } from '../base/fault.ts'
+import { Bytes } from '../base/platform.ts'
 import { drive, type Stage } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
 import { opensAs, opensInProse } from '../frames/gate.ts'
@@ -59,7 +60,7 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
      */
     find(text: string, when: Moment | undefined, enveloped: boolean): Found {
       if (!mayHoldPayload(text, judged !== undefined)) return NOTHING
-      const chunks: Chunk[] = [{ channel: 'stdout', bytes: Buffer.from(text) }]
+      const chunks: Chunk[] = [{ channel: 'stdout', bytes: Bytes.from(text) }]
       if (judged && when) {
         const found = candidate(judged, chunks)
         if (found && found.rank >= (last.get(when)?.rank ?? 0)) last.set(when, { ...found, enveloped, when })
@@ -155,7 +156,7 @@ const MARKS = ['<json>', '<think', '```', '~~~', '\u001b']
 
 /** Nearly every text is ASCII, and that is found out natively. */
 function holdsC1(text: string): boolean {
-  return Buffer.byteLength(text) !== text.length && /[\u0080-\u009f]/.test(text)
+  return Bytes.byteLength(text) !== text.length && /[\u0080-\u009f]/.test(text)
 }
 
 const NOTHING: Found = { payloads: [], fault: undefined }

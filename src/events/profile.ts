@@ -1,3 +1,4 @@
+import { isObject, misfit } from '../base/check-options.ts'
 import type { Code } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
@@ -164,7 +165,7 @@ export interface Reader {
  * What a reader may hold.
  *
  * @example
- * open: ({ maxFrame }) => readerThatKeepsAtMost(maxFrame)
+ * const open: Profile['open'] = ({ maxFrame }) => readerThatKeepsAtMost(maxFrame)
  */
 export interface Limits {
   /** Characters of text that may be kept. */
@@ -231,4 +232,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
  */
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
+}
+
+/** Throws BAD_OPTION for what is no engine; its name alone is the usual slip. */
+export function checkEngine(who: string, engine: unknown): void {
+  const called = isObject(engine) && ('open' in engine || 'pick' in engine) && 'cut' in engine
+  if (!called || !isObject(engine.cut))
+    throw misfit(who, 'an engine of this package (not its name) or one of your own', engine, `${who}(codex)`)
 }

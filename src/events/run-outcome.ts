@@ -27,9 +27,10 @@ export interface OutcomeEvidence {
  * @example
  * if (event.type === 'lifecycle.completion.state') console.log(outcomeOf(event.data)) // 'needs_input'
  */
-export function outcomeOf({ state, evidence }: OutcomeEvidence): RunOutcome {
-  // By type, because a journal that others wrote may lack them.
-  const { exit_code, signal, stopped } = evidence
+export function outcomeOf(completion: OutcomeEvidence): RunOutcome {
+  // By type, because a journal that others wrote may lack them; where there is nothing, nothing is known.
+  const { state, evidence } = completion ?? ({} as Partial<OutcomeEvidence>)
+  const { exit_code, signal, stopped } = evidence ?? ({} as Partial<Evidence>)
   const broken = typeof signal === 'string' || (typeof exit_code === 'number' && exit_code !== 0)
   if (!broken && state === 'completed') return 'succeeded'
   if (!broken && state === 'awaiting_user_input') return 'needs_input'

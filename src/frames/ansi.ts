@@ -1,11 +1,12 @@
+import { Bytes } from '../base/platform.ts'
 import { ESC, LF } from '../json/characters.ts'
 import type { Channel } from './chunk.ts'
 
 /** Where the remover puts what it keeps, and says what it takes out. */
 export interface Cleaned {
-  keep(bytes: Buffer): void
+  keep(bytes: Bytes): void
   /** The bytes from `from` to `to` of a chunk; without a view of their own, because there is one for each color. */
-  drop(chunk: Buffer, from: number, to: number): void
+  drop(chunk: Bytes, from: number, to: number): void
 }
 
 //  text ESC [ 3 1 m red ESC ] 0 ; title BEL text
@@ -23,7 +24,7 @@ type State =
 
 const C1_LEAD = 0xc2
 const BEL = 0x07
-const LEAD = Buffer.from([C1_LEAD])
+const LEAD = Bytes.from([C1_LEAD])
 /** No sequence is longer: past it, an unfinished one is given up and the text goes on. */
 const MAX_SEQUENCE = 4096
 
@@ -33,12 +34,12 @@ const MAX_SEQUENCE = 4096
  * all of them in a pipe, are text that a program wrote raw into a JSON string. Carries one state and one counter
  * from chunk to chunk.
  */
-export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: Buffer): void; end(): void } {
+export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: Bytes): void; end(): void } {
   const terminal = channel === 'pty'
   let state: State = 'ground'
   let length = 0
 
-  function write(chunk: Buffer): void {
+  function write(chunk: Bytes): void {
     // Each needle is searched again only when its last hit lies behind: two dense kinds must not multiply.
     let escapeAt = indexOrEnd(chunk, ESC, 0)
     let lead = terminal ? nextC1(chunk, 0) : chunk.length
@@ -70,7 +71,7 @@ export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: Bu
   }
 
   /** Goes on with a sequence; answers one past the last byte that belongs to it, as far as it is here. */
-  function passSequence(chunk: Buffer, from: number): number {
+  function passSequence(chunk: Bytes, from: number): number {
     let at = from
     while (at < chunk.length && state !== 'ground') at += step(chunk[at]!)
     return at
@@ -83,7 +84,7 @@ export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: Bu
       state = 'ground'
       return 0
     }
-    out.drop(Buffer.from([C1_LEAD, byte]), 0, 2)
+    out.drop(Bytes.from([C1_LEAD, byte]), 0, 2)
     length = 2
     state = introduces(byte - 0x40)
     return 1
@@ -168,13 +169,13 @@ function introducesAsC1(byte: number): boolean {
   return byte >= 0x90 && byte <= 0x9f && introduces(byte - 0x40) !== 'ground'
 }
 
-function indexOrEnd(chunk: Buffer, byte: number, from: number): number {
+function indexOrEnd(chunk: Bytes, byte: number, from: number): number {
   const index = chunk.indexOf(byte, from)
   return index < 0 ? chunk.length : index
 }
 
 /** The next lead byte of a C1 control; one at the very end counts, because its second byte is not here yet. */
-function nextC1(chunk: Buffer, from: number): number {
+function nextC1(chunk: Bytes, from: number): number {
   for (let lead = chunk.indexOf(C1_LEAD, from); lead >= 0; lead = chunk.indexOf(C1_LEAD, lead + 1)) {
     const second = chunk[lead + 1]
     if (second === undefined || introducesAsC1(second)) return lead

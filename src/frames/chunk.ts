@@ -1,5 +1,5 @@
 import { Fault, type Note, quote } from '../base/fault.ts'
-import type { Intake } from '../base/flow.ts'
+import type { Intake } from '../base/stage.ts'
 import { encoder } from './encode.ts'
 
 /** The byte channels of a process. */

@@ -1,4 +1,4 @@
-import { isAscii } from 'node:buffer'
+import { isAscii } from '../base/platform.ts'
 import { decode } from './decode.ts'
 import type { Tape } from './tape.ts'
 

@@ -1,3 +1,4 @@
+import { Bytes } from '../base/platform.ts'
 import { isHighSurrogate } from '../json/characters.ts'
 
 /**
@@ -14,13 +15,13 @@ export function encoder() {
   return {
     bytes(written: Uint8Array | string): Uint8Array {
       // Bytes after half a pair: the half stays alone.
-      if (typeof written !== 'string') return half ? Buffer.concat([Buffer.from(take()), written]) : written
+      if (typeof written !== 'string') return half ? Bytes.concat([Bytes.from(take()), written]) : written
       const text = take() + written
-      if (!isHighSurrogate(text.charCodeAt(text.length - 1))) return Buffer.from(text)
+      if (!isHighSurrogate(text.charCodeAt(text.length - 1))) return Bytes.from(text)
       half = text.slice(-1)
-      return Buffer.from(text.slice(0, -1))
+      return Bytes.from(text.slice(0, -1))
     },
     /** The half that is left when nothing more comes, as the replacement character. */
-    rest: (): Uint8Array | undefined => (half ? Buffer.from(take()) : undefined),
+    rest: (): Uint8Array | undefined => (half ? Bytes.from(take()) : undefined),
   }
 }

@@ -9,7 +9,7 @@ export type FrameKind = 'line' | 'tag' | 'fence' | 'object' | 'text'
  *
  * @example
  * // <json>{"a":1}</json>
- * { kind: 'tag', channel: 'stdout', from: 0, to: 20, text: '{"a":1}', label: 'json' }
+ * const frame: Frame = { kind: 'tag', channel: 'stdout', from: 0, to: 20, text: '{"a":1}', label: 'json' }
  */
 export interface Frame {
   readonly kind: FrameKind

@@ -1,7 +1,7 @@
+import { checkOptions, misfit } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
-import { type Flow, flow } from '../base/flow.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import { type Channel, type Chunk, chunkIntake } from './chunk.ts'
+import type { Channel, Chunk } from './chunk.ts'
 import type { Frame } from './frame.ts'
 import type { FrameOptions, OpenerRules, ScanOptions } from './frame-options.ts'
 import { prose } from './openers.ts'
@@ -14,23 +14,9 @@ export type { FrameOptions, OpenerRules } from './frame-options.ts'
 export const TURN = 256
 export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
 
-/**
- * Cuts bytes into frames: `<json>` blocks, fenced blocks, NDJSON lines, bare objects, and the text between them.
- * The frames of a channel tile it, whatever the chunks and whatever the bytes.
- *
- * @example
- * for await (const frame of child.stdout.pipe(frames({ lines: true }))) {
- *   if (frame.kind === 'line') console.log(frame.from, frame.text)
- * }
- */
-export function frames(
-  options: FrameOptions & { readonly signal?: AbortSignal | undefined } = {},
-): Flow<Frame> {
-  return flow(frameStage({ ...options, turn: TURN }), { signal: options.signal, intake: chunkIntake })
-}
-
 /** The stage behind `frames()`. Each channel has a scanner of its own; exit chunks are passed over. */
 export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chunk, Frame> {
+  checkOptions('frameStage', options, 'frameStage({ lines: true })')
   const complete = withDefaults(options)
   return (next) => {
     const channels = new Map<Channel, Required<Sink<Uint8Array>>>()
@@ -85,11 +71,12 @@ function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>):
 
 function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
   const { tags = ['json'], maxFrame = DEFAULT_MAX_FRAME } = options
+  if (!Array.isArray(tags)) throw misfit('tags', 'an array of names', tags, 'frames({ tags: ["json"] })')
   for (const name of tags) {
-    if (!/^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/.test(name)) {
+    if (typeof name !== 'string' || !/^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/.test(name)) {
       throw new Fault(
         'BAD_OPTION',
-        `tags: "${name}" is no tag name; use letters, digits, "-", "_", "." or ":"`,
+        `tags: "${String(name)}" is no tag name; use letters, digits, "-", "_", "." or ":"`,
       )
     }
   }

@@ -1,3 +1,4 @@
+import { Bytes } from '../base/platform.ts'
 import { bomAt, COLON, COMMA, isBlank, LF, NUL, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../json/characters.ts'
 import type { Tape } from './tape.ts'
 
@@ -135,4 +136,4 @@ function mayStandBeforeFence(byte: number | undefined): boolean {
 }
 
 const PREFIX_BYTES = new Uint8Array(256)
-for (const byte of Buffer.from(' \t>-*+0123456789.)\ufeff')) PREFIX_BYTES[byte] = 1
+for (const byte of Bytes.from(' \t>-*+0123456789.)\ufeff')) PREFIX_BYTES[byte] = 1

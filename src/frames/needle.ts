@@ -1,3 +1,4 @@
+import { Bytes } from '../base/platform.ts'
 import type { Tape } from './tape.ts'
 
 /** No hit in the bytes at hand. */
@@ -10,14 +11,14 @@ export const NOWHERE = Number.POSITIVE_INFINITY
 export class Needle {
   readonly length: number
   readonly #tape: Tape
-  readonly #bytes: Buffer
+  readonly #bytes: Bytes
   #hit = -1
   /** There is no hit before this position, from where the search last began. */
   #clear = 0
 
-  constructor(tape: Tape, sought: string | Buffer) {
+  constructor(tape: Tape, sought: string | Bytes) {
     this.#tape = tape
-    this.#bytes = typeof sought === 'string' ? Buffer.from(sought) : sought
+    this.#bytes = typeof sought === 'string' ? Bytes.from(sought) : sought
     this.length = this.#bytes.length
   }
 
@@ -56,7 +57,7 @@ export class Needle {
   }
 
   /** A loop, because it nearly always ends at the first byte: a native comparison costs more than that. */
-  #beginsAt(view: Buffer, at: number, length: number): boolean {
+  #beginsAt(view: Bytes, at: number, length: number): boolean {
     for (let index = 0; index < length; index++) {
       if (view[at + index] !== this.#bytes[index]) return false
     }

@@ -1,3 +1,4 @@
+import { Bytes } from '../base/platform.ts'
 import { characterLength } from './decode.ts'
 import type { Frame } from './frame.ts'
 
@@ -29,7 +30,7 @@ export function risingPlaces(frame: Frame): (units: number) => number {
   return (units) => {
     if (units < counted) return placeOf(frame, units)
     const to = isHalf(frame.text, units) ? units - 1 : units
-    place += Buffer.byteLength(frame.text.slice(counted, to))
+    place += Bytes.byteLength(frame.text.slice(counted, to))
     counted = to
     return place
   }
@@ -103,11 +104,11 @@ export function keepPlaces(frame: Frame, places: Places | number): void {
 /** Where the text of a frame begins if it is written as nearly all are: behind `<json>`, or behind "```json" and an LF. */
 export function textStart({ kind, from, label = '' }: Frame): number {
   if (kind === 'tag') return from + label.length + 2
-  return kind === 'fence' ? from + 3 + Buffer.byteLength(label) + 1 : from
+  return kind === 'fence' ? from + 3 + Bytes.byteLength(label) + 1 : from
 }
 
 function bytesBefore(text: string, units: number): number {
-  return Buffer.byteLength(text.slice(0, isHalf(text, units) ? units - 1 : units))
+  return Bytes.byteLength(text.slice(0, isHalf(text, units) ? units - 1 : units))
 }
 
 /** Is the second half of a pair there? It belongs to the character that it is half of. */

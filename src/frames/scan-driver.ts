@@ -1,3 +1,4 @@
+import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
 import { escapeRemover } from './ansi.ts'
 import type { Scan } from './scan.ts'
@@ -46,7 +47,7 @@ export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Requ
   return {
     write(bytes) {
       remover.write(
-        Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+        Bytes.isBuffer(bytes) ? bytes : Bytes.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
       )
       goOn()
     },

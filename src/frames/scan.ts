@@ -1,4 +1,5 @@
 import type { Note } from '../base/fault.ts'
+import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
 import { bomAt, isBlank, NUL } from '../json/characters.ts'
 import type { Channel } from './chunk.ts'
@@ -180,7 +181,7 @@ export class Scan {
     }
     const ranges = cut.lines ?? [cut.textFrom, cut.textTo]
     const runs: number[] = []
-    const pieces: Buffer[] = []
+    const pieces: Bytes[] = []
     let size = 0
     for (let index = 0; index < ranges.length; index += 2) {
       const from = ranges[index]!
@@ -195,7 +196,7 @@ export class Scan {
       if (index + 2 < ranges.length) runs.push(size++, tape.origin(to))
     }
     // A copy, because the tape goes on.
-    keepPlaces(frame, new Places(Buffer.concat(pieces, size), runs))
+    keepPlaces(frame, new Places(Bytes.concat(pieces, size), runs))
   }
 
   /** Where in the channel the first byte of a piece is that is not UTF-8, or -1. */
@@ -284,4 +285,4 @@ export class Scan {
   }
 }
 
-const LINE_END = Buffer.from('\n')
+const LINE_END = Bytes.from('\n')

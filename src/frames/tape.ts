@@ -1,3 +1,4 @@
+import { Bytes } from '../base/platform.ts'
 /**
  * The bytes of one channel that are still needed, escape sequences already removed, in one piece.
  *
@@ -7,7 +8,7 @@
  */
 export class Tape {
   /** The bytes at hand; `view[0]` stands at the absolute position `base`. */
-  view: Buffer = EMPTY
+  view: Bytes = EMPTY
   base = 0
   /** One past the last clean byte. */
   end = 0
@@ -20,7 +21,7 @@ export class Tape {
   /** Where the last search among the marks ended. */
   #near = 0
   /** The buffer that `view` looks into, if it is ours to write to. */
-  #own: Buffer | undefined
+  #own: Bytes | undefined
   /** The bytes that were removed, one behind the other, if the tape was asked to keep them. */
   #taken: Taken | undefined
 
@@ -36,7 +37,7 @@ export class Tape {
   }
 
   /** Adds clean bytes. They may be looked at in place until the next `settle`. */
-  append(chunk: Buffer): void {
+  append(chunk: Bytes): void {
     const live = this.end - this.base
     if (live === 0) this.view = chunk
     else {
@@ -73,7 +74,7 @@ export class Tape {
   }
 
   /** Says that these bytes of the original were taken out here. */
-  remove(chunk: Buffer, from: number, to: number): void {
+  remove(chunk: Bytes, from: number, to: number): void {
     const last = this.#marks.at(-1)
     this.#removed += to - from
     this.#taken?.add(chunk, from, to)
@@ -128,14 +129,14 @@ export class Tape {
   }
 
   /** The bytes of a range as they were, if the tape keeps what it removes; otherwise, or if nothing was, as they are. */
-  original(from: number, to: number): Buffer {
+  original(from: number, to: number): Bytes {
     const clean = this.view.subarray(from - this.base, to - this.base)
     const taken = this.#taken
     if (!taken || !this.isInterrupted(from, to)) return clean
     const first = this.#markBefore(from)
     let removed = first < 0 ? this.#removedAtBase : this.#marks[first]!.removed
     let at = from
-    const pieces: Buffer[] = []
+    const pieces: Bytes[] = []
     for (let index = first + 1; index < this.#marks.length; index++) {
       const mark = this.#marks[index]!
       if (mark.at >= to) break
@@ -144,18 +145,18 @@ export class Tape {
       at = mark.at
     }
     pieces.push(clean.subarray(at - from))
-    return Buffer.concat(pieces)
+    return Bytes.concat(pieces)
   }
 
   /** A buffer of ours with room for `size` bytes. It may be the one in use. */
-  #roomFor(size: number): Buffer {
+  #roomFor(size: number): Bytes {
     const own = this.#own
     if (own && own.length >= size && (own.length <= SMALL || size > own.length >> 5)) return own
     // A frame that outgrows a few chunks may go on to the limit: room for all of it at once spares the copies,
     // and costs nothing before it is filled, because untouched pages are not memory yet.
     const large = Math.max(2 * size, Math.min(this.#roof, LARGE))
     const capacity = size <= SHORT ? Math.max(2 * size, LEAST) : size <= SMALL ? SMALL : large
-    this.#own = Buffer.allocUnsafeSlow(capacity)
+    this.#own = Bytes.allocUnsafeSlow(capacity)
     return this.#own
   }
 
@@ -208,10 +209,10 @@ class Taken {
   #from = 0
   #to = 0
 
-  add(chunk: Buffer, from: number, to: number): void {
+  add(chunk: Bytes, from: number, to: number): void {
     let at = this.#to - this.#from
     if (at + to - from > this.#bytes.length) {
-      const grown = Buffer.allocUnsafeSlow(2 * (at + to - from) + LEAST)
+      const grown = Bytes.allocUnsafeSlow(2 * (at + to - from) + LEAST)
       grown.set(this.#bytes.subarray(0, at))
       this.#bytes = grown
     }
@@ -233,7 +234,7 @@ class Taken {
   }
 
   /** A view, to be copied at once. */
-  slice(from: number, to: number): Buffer {
+  slice(from: number, to: number): Bytes {
     return this.#bytes.subarray(from - this.#from, to - this.#from)
   }
 }
@@ -243,7 +244,7 @@ interface Mark {
   removed: number
 }
 
-const EMPTY = Buffer.alloc(0)
+const EMPTY = Bytes.alloc(0)
 /** What one portion of a flow brings at most. */
 const MAX_CHUNK = 1 << 20
 /** A caller that parses many short texts makes a buffer for each, so it should be no larger than needed. */

@@ -1,3 +1,4 @@
+import { Bytes } from '../base/platform.ts'
 import { Needle, NOWHERE } from './needle.ts'
 import type { Inside, Scan } from './scan.ts'
 import { tooLong } from './too-long.ts'
@@ -23,7 +24,7 @@ export function thinkMachine(scan: Scan, closed: (from: number, to: number) => v
   /** Both openers begin with it. One search for both, and none longer than six bytes: those are slower. */
   const opener = new Needle(tape, '<think')
   const kinds = ['>', 'ing>'].map(
-    (rest): Kind => ({ rest: Buffer.from(rest), closer: new Needle(tape, `</think${rest}`) }),
+    (rest): Kind => ({ rest: Bytes.from(rest), closer: new Needle(tape, `</think${rest}`) }),
   )
   let from = 0
   let kind = kinds[0] as Kind
@@ -108,6 +109,6 @@ const MAX_MID_LINE = 65_536
 
 interface Kind {
   /** What stands in the opener behind `<think`. */
-  readonly rest: Buffer
+  readonly rest: Bytes
   readonly closer: Needle
 }

@@ -1,8 +1,8 @@
 import fs from 'node:fs'
 import { basename, join } from 'node:path'
+import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
-import { codeOf } from '../sinks/disk-fault.ts'
 import { openPlain } from '../sinks/plain-file.ts'
 
 /** The files of one attempt, as paths; only those that are there. */

@@ -9,6 +9,7 @@ import { readPlain } from '../sinks/plain-file.ts'
 export type StopReason =
   | 'timeout'
   | 'idle_timeout'
+  | 'end_signal'
   | 'interrupted'
   | 'aborted'
   | 'abandoned'
@@ -17,11 +18,18 @@ export type StopReason =
   | 'recorder_lost'
 
 /**
- * The stop as evidence of the end, if somebody asked for it: the user, the caller, or a reader that left. A time limit
- * or a full disk, ours or that of the reader, is no request, so a run that ends by it has failed.
+ * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left) says who
+ * asked; a time limit or a full disk, ours or that of the reader, is no request, so a run that ends by it has failed. An
+ * agent that had told its end and was then ended by us says nothing with its exit: that was our signal.
  */
-export function stopRequest(reason: string | null | undefined): { readonly stopped?: string } {
-  return reason === 'interrupted' || reason === 'aborted' || reason === 'abandoned' ? { stopped: reason } : {}
+export function exitEvidence(
+  exit: { readonly code: number | null; readonly signal: string | null },
+  reason: string | null | undefined,
+): { readonly code: number | null; readonly signal: string | null; readonly stopped?: string } {
+  const { code, signal } = exit
+  if (reason === 'end_signal') return { code: null, signal: null }
+  const asked = reason === 'interrupted' || reason === 'aborted' || reason === 'abandoned'
+  return { code, signal, ...(asked ? { stopped: reason } : {}) }
 }
 
 /** `meta.N.json`: what is known about one attempt beside its bytes. */

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import fs from 'node:fs'
-import { Fault, quote } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
-import { codeOf } from '../sinks/disk-fault.ts'
+import { killGroup } from '../streams/end-process.ts'
+import { cannotStart } from '../streams/spawn-fault.ts'
 import { type Recorder, record } from './log-writer.ts'
 import { withoutTerminals } from './open-terminals.ts'
 
@@ -91,16 +90,6 @@ export function failureOf(child: ChildProcess): Promise<Error | undefined> {
   })
 }
 
-/** Sends a signal to a process and to all that it has started. */
-export function killGroup(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-pid, signal)
-  } catch (error) {
-    // ESRCH: nobody is left. EPERM (macOS): only zombies are.
-    if (codeOf(error) !== 'ESRCH' && codeOf(error) !== 'EPERM') throw error
-  }
-}
-
 /** Calls what starts a command; what that throws says that it cannot be started. */
 export function start<Child>(command: string, cwd: string, spawned: () => Child): Child {
   try {
@@ -118,20 +107,3 @@ export async function abandon(recorders: readonly Recorder[]): Promise<void> {
   }
   await Promise.allSettled(recorders.map((recorder) => recorder.ended))
 }
-
-export function cannotStart(command: string, cwd: string, cause: unknown): Fault {
-  const code = String(codeOf(cause))
-  const why =
-    code === 'ENOENT' && !fs.existsSync(cwd)
-      ? `the working directory ${quote(cwd, 120)} does not exist`
-      : (reasons.get(code) ?? code)
-  return new Fault('SPAWN_FAILED', `cannot start ${quote(command, 120)}: ${why}`, { cause })
-}
-
-const reasons = new Map([
-  ['ENOENT', 'no such command; is it installed and on PATH?'],
-  ['EACCES', 'it is no program that may be run (EACCES)'],
-  ['ENOTDIR', 'a part of its path, or the working directory, is no directory (ENOTDIR)'],
-  ['E2BIG', 'its arguments and environment are too long; hand long text over as input (E2BIG)'],
-  ['ERR_INVALID_ARG_VALUE', 'its arguments or environment hold a NUL character'],
-])

@@ -3,15 +3,15 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines.ts'
-import type { EventOptions } from '../events/events.ts'
-import type { Picker, Profile } from '../events/profile.ts'
+import type { EventOptions } from '../events/event-stage.ts'
+import { checkEngine, type Picker, type Profile } from '../events/profile.ts'
 import type { Channel, Chunk } from '../frames/chunk.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
 import { openPlain } from '../sinks/plain-file.ts'
 import { type Attempt, channels, fileNames, listAttempts, openLog } from './audit.ts'
 import { type Read, readChunkLog } from './chunk-log.ts'
 import type { FsDiff } from './fs-diff.ts'
-import { type Meta, readJson, readMeta, stopRequest } from './meta.ts'
+import { exitEvidence, type Meta, readJson, readMeta } from './meta.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 
 /** What a reader of recorded attempts may want otherwise than it was recorded. */
@@ -87,6 +87,7 @@ export function opening(
   options: RecordedOptions,
 ): Opening {
   const { engine, custom, ...rest } = options
+  if (engine) checkEngine('engine', engine)
   const named = custom && custom.name === meta.engine ? custom : engineNamed(meta.engine)
   return {
     profile: engine ?? named ?? auto,
@@ -152,7 +153,7 @@ export function startOf(attempt: Attempt, meta: Partial<Meta>): number {
 export function exitOf(meta: Partial<Meta>): Chunk | undefined {
   const { exit_code = null, signal = null, reason, notes = [] } = meta
   if (exit_code === null && signal === null) return undefined
-  return { channel: 'exit', code: exit_code, signal, ...stopRequest(reason), notes }
+  return { channel: 'exit', ...exitEvidence({ code: exit_code, signal }, reason), notes }
 }
 
 function* bytesOf(fd: number, read: Read, time: number): Generator<TimedChunk, number> {

@@ -1,10 +1,11 @@
 import fs from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { checkOptions, checkPath } from '../base/check-options.ts'
+import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
-import { type Flow, flow } from '../base/flow.ts'
 import type { Event } from '../events/event.ts'
-import { codeOf } from '../sinks/disk-fault.ts'
+import { type Flow, flow } from '../streams/flow.ts'
 import { type Attempt, listAttempts, singleLog } from './audit.ts'
 import { fixedDir, noLogs } from './audit-dir.ts'
 import { follow, onceOver } from './follow.ts'
@@ -38,6 +39,8 @@ export interface ReplayOptions extends RecordedOptions {
  * for await (const event of replay('.audit/latest')) console.log(event.type)
  */
 export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
+  checkPath('replay', path, 'replay(".audit/latest")')
+  checkOptions('replay', options, 'replay(".audit/latest", { speed: "real" })')
   return replayLogs(path, find(path, options.within), options)
 }
 

@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import { checkOptions, checkPath } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Journal, openJournal } from '../sinks/journal.ts'
@@ -33,6 +34,8 @@ export async function resume(
   dir: string,
   options: RecordedOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Resumed> {
+  checkPath('resume', dir, 'resume(".audit/latest")')
+  checkOptions('resume', options, 'resume(".audit/latest", { signal })')
   const fixed = fixedDir(dir)
   const book = openJournal(fixed)
   try {

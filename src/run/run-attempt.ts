@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Note, quote } from '../base/fault.ts'
-import type { EventOptions } from '../events/events.ts'
+import type { EventOptions } from '../events/event-stage.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import type { Channel, Chunk } from '../frames/chunk.ts'
@@ -18,7 +18,7 @@ import {
   snapshot,
   withOutside,
 } from './fs-diff.ts'
-import { type Meta, type StopReason, stopRequest, writeMeta, writeWhole } from './meta.ts'
+import { exitEvidence, type Meta, type StopReason, writeMeta, writeWhole } from './meta.ts'
 import { type Exit, type Started, type StartOptions, startOnPipes } from './process.ts'
 import { Tail } from './tail.ts'
 import { startOnPty } from './terminal.ts'
@@ -64,6 +64,10 @@ export interface Recording {
 const stopNotes: Partial<Record<StopReason, Note>> = {
   timeout: { code: 'RUN_TIMEOUT', message: 'the time limit was reached, so the process was ended' },
   idle_timeout: { code: 'RUN_IDLE', message: 'there was no output for too long, so the process was ended' },
+  end_signal: {
+    code: 'RUN_LINGERED',
+    message: 'the agent told its end and did not leave, so its process was ended',
+  },
   interrupted: { code: 'RUN_INTERRUPTED', message: 'the user interrupted the process' },
   aborted: { code: 'RUN_INTERRUPTED', message: 'the caller aborted the process' },
 }
@@ -248,7 +252,7 @@ export function recordAttempt(options: RecordOptions): Recording {
       ]
       finish({ code, signal }, ms, told)
       yield {
-        chunk: { channel: 'exit', code, signal, ...stopRequest(meta.reason), notes: told },
+        chunk: { channel: 'exit', ...exitEvidence({ code, signal }, meta.reason), notes: told },
         time: started + ms,
       }
     } catch (error) {
@@ -288,10 +292,10 @@ export function recordAttempt(options: RecordOptions): Recording {
   }
 
   /** The outcome, where the exit alone decides it: the events of a run that was left may never be read. */
-  function outcomeOfExit({ code, signal }: Exit): RunOutcome | null {
-    if (code === 0) return null
-    const evidence = { exit_code: code, signal, ...stopRequest(meta.reason) }
-    return outcomeOf({ state: 'unknown', evidence })
+  function outcomeOfExit(exit: Exit): RunOutcome | null {
+    if (exit.code === 0 || meta.reason === 'end_signal') return null
+    const { code, ...rest } = exitEvidence(exit, meta.reason)
+    return outcomeOf({ state: 'unknown', evidence: { exit_code: code, ...rest } })
   }
 
   return {

@@ -1,17 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
-import { finished, type Readable } from 'node:stream'
+import { finished } from 'node:stream'
+import { checkOptions, isObject, misfit } from '../base/check-options.ts'
+import { codeOf } from '../base/error-code.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
-import { type Flow, flow } from '../base/flow.ts'
 import { join as joinStages } from '../base/stage.ts'
 import { auto } from '../engines/auto.ts'
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
-import { type EventOptions, eventStage } from '../events/events.ts'
+import { type EventOptions, eventStage } from '../events/event-stage.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import type { Tokens } from '../events/tokens.ts'
 import type { Cache, CachedRun } from '../sinks/cache.ts'
-import { codeOf } from '../sinks/disk-fault.ts'
 import { type JournalOptions, journalStage, openJournal, settledEnd } from '../sinks/journal.ts'
+import { type Flow, flow } from '../streams/flow.ts'
+import type { Items } from '../streams/items.ts'
+import type { Schema, Value } from '../values/schema/schema.ts'
 import { listAttempts } from './audit.ts'
 import { AUDITS, fixedDir, linkLatest, newAuditDir, undoOf } from './audit-dir.ts'
 import { cachedResult, type Hit, writeCached } from './cached-result.ts'
@@ -20,13 +24,12 @@ import { readMeta, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
 import { type RecordOptions, recordAttempt } from './run-attempt.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
+import { watchTurns } from './watch-turns.ts'
 import { feed } from './write-to-flow.ts'
 
-export interface RunOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {
-  /** The program, looked up on PATH. No shell is involved. */
-  readonly command: string
-  /** @default [] */
-  readonly args?: readonly string[] | undefined
+/** What `run()` takes beside the command: the third argument, or together with the command the only one. */
+export interface RunOptions<S extends Schema | undefined = Schema | undefined>
+  extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema'> {
   /** @default auto */
   readonly engine?: Profile | Picker | undefined
   /**
@@ -59,10 +62,18 @@ export interface RunOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fs
   readonly timeout?: number | undefined
   /** Milliseconds without output after which it is ended. @default never */
   readonly idleTimeout?: number | undefined
+  /**
+   * Milliseconds after which a process is ended that has told its end and does not leave: the engine said that its turn is
+   * over, and neither another turn nor any work followed. The run ended as the engine said, and `RUN_LINGERED` is noted.
+   * @default never
+   */
+  readonly endAfter?: number | undefined
   /** Milliseconds it has to end after it was asked to, before it is killed. @default 5000 */
   readonly killGrace?: number | undefined
   /** Milliseconds that something it left behind may hold its pipe after the exit. @default 2000 */
   readonly pipeGrace?: number | undefined
+  /** What the answer of the run must be, its last payload: `end.result` says whether it is. @default none */
+  readonly schema?: S | undefined
   /** Compare the working directory before and after; false for not at all. @default {} */
   readonly fsDiff?: SnapshotOptions | false | undefined
   /** When the disk is asked to keep the events: see `journal`. @default 'interval' */
@@ -84,7 +95,7 @@ export interface RunOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fs
 const NO_PROCESS = { exit_code: null, signal: null, reason: null }
 
 /** How a run ended. */
-export interface RunEnd {
+export interface RunEnd<T = unknown> {
   readonly run_id: string
   readonly attempt: number
   /** What the engine's words and the exit together mean. */
@@ -98,7 +109,9 @@ export interface RunEnd {
   /** The audit directory. Nothing is added to it if the result is from the cache. */
   readonly audit: string
   /** With a schema: whether the last payload passed it, and the value. */
-  readonly result: ResultData | null
+  readonly result: (ResultData & { readonly value?: T }) | null
+  /** The tokens of the whole run; null if the engine told none. */
+  readonly usage: Tokens | null
   /** The run whose result this is, if it came from the cache. Then nothing was started, and `completion` is that of this run. */
   readonly cached: CachedRun | null
   /** What went wrong with the cache. */
@@ -106,43 +119,75 @@ export interface RunEnd {
 }
 
 /** A run: its events as they come, and its end. Read it like any flow; there is nothing to write into it. */
-export type Run = AsyncIterable<Event> &
-  Readable & {
-    readonly run_id: string
-    readonly attempt: number
-    /** The audit directory. */
-    readonly audit: string
-    /** Settles when everything is recorded. Read the flow (or `resume()` it), or the end never comes. */
-    readonly end: Promise<RunEnd>
-    /** Sends a signal to the process and to all it has started. @default 'SIGINT' */
-    kill(signal?: NodeJS.Signals): void
-    /** Types into its pseudo-terminal. */
-    type(text: string): void
-  }
+export type Run<T = unknown> = Items<Event> & {
+  readonly run_id: string
+  readonly attempt: number
+  /** The audit directory. */
+  readonly audit: string
+  /** Settles when everything is recorded. Read the flow (or `resume()` it), or the end never comes. */
+  readonly end: Promise<RunEnd<T>>
+  /** Sends a signal to the process and to all it has started. @default 'SIGINT' */
+  kill(signal?: NodeJS.Signals): void
+  /** Types into its pseudo-terminal. */
+  type(text: string): void
+}
+
+/** A command and how it is run, in one object. */
+export interface RunCommand<S extends Schema | undefined = Schema | undefined> extends RunOptions<S> {
+  /** The program, looked up on PATH. No shell is involved. */
+  readonly command: string
+  /** @default [] */
+  readonly args?: readonly string[] | undefined
+}
 
 /**
  * Runs an agent and records it: raw output first, then what it means. The events come as a flow; the audit
- * directory (`agent.audit`) holds the same afterwards, and `replay()` gives them again, byte for byte.
+ * directory (`agent.audit`) holds the same afterwards, and `replay()` gives them again, byte for byte. The engine is found by the
+ * shape of the output unless `engine` names it.
  *
- * If an earlier attempt in the directory was cut short by a crash, its events are completed first. Leaving the flow early ends the process.
+ * If an earlier attempt in the directory was cut short by a crash, its events are completed first. Leaving the flow early
+ * (`break`, an abort, a pipeline that fails) ends the process and all that it has started.
+ *
+ * @example
+ * const agent = run('codex', ['exec', '--json', 'fix the test'], { signal })
+ * for await (const event of agent) console.log(event.type)
+ * const { outcome, result, usage } = await agent.end
+ * console.log(outcome) // 'succeeded', 'needs_input', 'failed', 'cancelled' or 'unknown'
+ */
+export function run<S extends Schema | undefined = undefined>(
+  command: string,
+  args?: readonly string[],
+  options?: RunOptions<S>,
+): Run<Value<S>>
+/**
+ * The same with everything in one object.
  *
  * @example
  * const agent = run({ command: 'codex', args: ['exec', '--json', 'fix the test'], engine: codex })
  * for await (const event of agent) console.log(event.type)
- * console.log((await agent.end).outcome) // 'succeeded', 'needs_input', 'failed', 'cancelled' or 'unknown'
  */
-export function run(options: RunOptions): Run {
+export function run<S extends Schema | undefined = undefined>(options: RunCommand<S>): Run<Value<S>>
+export function run(called: string | RunCommand, given?: readonly string[], more?: RunOptions): Run {
+  const example = 'run("codex", ["exec", "--json", task], { engine: codex })'
+  checkOptions('run', more, example)
+  if (typeof called !== 'string' && !isObject(called)) throw misfit('run', 'a command', called, example)
+  const options = typeof called === 'string' ? { ...more, command: called, args: given } : called
   const { command, args = [], engine = auto, signal, fsync } = options
   const { cwd = process.cwd(), env = process.env, input = 'ignore', fsDiff = {} } = options
-  const { timeout, idleTimeout, killGrace = 5000, pipeGrace = 2000 } = options
+  const { timeout, idleTimeout, endAfter, killGrace = 5000, pipeGrace = 2000 } = options
   const { window, doneMarker, maxFrame, schema } = options
   const reading = { window, doneMarker, maxFrame, schema }
-  if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
+  checkCommand(command, args)
+  checkOptions('run', options, example)
+  for (const [name, path] of Object.entries({ audit: options.audit, cwd }))
+    if (path !== undefined && typeof path !== 'string')
+      throw misfit('run', `a path as ${name}`, path, example)
+  if (!isInput(input)) throw misfit('run', "'ignore', 'inherit' or { text } as input", input, example)
   if (options.audit === '')
     throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out for a new one')
   checkReading(engine, reading)
   if (signal?.aborted) throw signal.reason
-  for (const [name, value] of Object.entries({ timeout, idleTimeout, killGrace, pipeGrace })) {
+  for (const [name, value] of Object.entries({ timeout, idleTimeout, endAfter, killGrace, pipeGrace })) {
     if (value === undefined || (value >= 0 && value < 2 ** 31)) continue
     throw new Fault(
       'BAD_OPTION',
@@ -176,13 +221,14 @@ export function run(options: RunOptions): Run {
   }
   // The journal remembers an attempt whose logs were removed.
   const attempt = 1 + Math.max(book.last?.attempt_number ?? 0, ...attempts.map((found) => found.number))
+  let lingers: NodeJS.Timeout | undefined
   const recording = recordAttempt({
     reading,
     run_id,
     attempt,
     command,
     args,
-    engine,
+    engine: endAfter === undefined ? engine : watchTurns(engine, linger(endAfter)),
     audit,
     cwd: resolve(cwd),
     env,
@@ -258,7 +304,8 @@ export function run(options: RunOptions): Run {
       // The flow has ended without a failure, so its last event has come.
       const outcome = outcomeOf(completion!)
       const told = { completion: completion!, outcome, exit_code, signal, reason }
-      const ended = { run_id, attempt, ...told, audit, result }
+      const usage = completion!.tokens ?? null
+      const ended = { run_id, attempt, ...told, audit, result, usage }
       if (!hit) await kept?.keep(ended)
       return { ...ended, cached: hit?.from ?? null, notes: kept?.trouble ?? [] }
     })
@@ -273,7 +320,16 @@ export function run(options: RunOptions): Run {
     type: recording.type,
   }) as Run
 
+  /** Ends the process when its turn has been over for so long. */
+  function linger(ms: number): (over: boolean) => void {
+    return (over) => {
+      clearTimeout(lingers)
+      if (over) lingers = setTimeout(() => recording.stop('end_signal', 'SIGTERM'), ms)
+    }
+  }
+
   function tidy(): void {
+    clearTimeout(lingers)
     signal?.removeEventListener('abort', abort)
     letGo()
   }
@@ -287,6 +343,22 @@ export function run(options: RunOptions): Run {
     book.close()
     if (!begun) undo.dirs()
   }
+}
+
+function isInput(input: unknown): boolean {
+  return (
+    input === 'ignore' ||
+    input === 'inherit' ||
+    (isObject(input) && 'text' in input && typeof input.text === 'string')
+  )
+}
+
+function checkCommand(command: unknown, args: unknown): void {
+  if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
+  if (typeof command !== 'string')
+    throw new Fault('BAD_OPTION', 'run needs the program to start: run("codex", ["exec", "--json", task])')
+  if (!Array.isArray(args) || args.some((arg) => typeof arg !== 'string'))
+    throw new Fault('BAD_OPTION', 'args must be an array of strings; options are the third argument of run')
 }
 
 /** Throws for options that the reader of the events would refuse: it opens when the agent already runs. */

@@ -3,18 +3,11 @@ import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import type { ReadStream } from 'node:tty'
 import { Fault } from '../base/fault.ts'
+import { killGroup } from '../streams/end-process.ts'
+import { cannotStart } from '../streams/spawn-fault.ts'
 import { createLog, type Recorder, record, recordHere } from './log-writer.ts'
 import { keepToUs, withoutTerminals } from './open-terminals.ts'
-import {
-  abandon,
-  cannotStart,
-  exitOf,
-  failureOf,
-  killGroup,
-  type Started,
-  type StartOptions,
-  start,
-} from './process.ts'
+import { abandon, exitOf, failureOf, type Started, type StartOptions, start } from './process.ts'
 import { drain, findCommand, loadPty } from './terminal.ts'
 
 /**

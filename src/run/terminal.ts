@@ -3,9 +3,11 @@ import { delimiter, join } from 'node:path'
 import type { IPty } from '@lydell/node-pty'
 import { Fault } from '../base/fault.ts'
 import { withoutStack } from '../base/no-stack.ts'
+import { killGroup } from '../streams/end-process.ts'
+import { cannotStart } from '../streams/spawn-fault.ts'
 import { createLog, recordHere } from './log-writer.ts'
 import { keepToUs } from './open-terminals.ts'
-import { cannotStart, type Exit, killGroup, type Started, type StartOptions, start } from './process.ts'
+import { type Exit, type Started, type StartOptions, start } from './process.ts'
 
 /** Starts a process on a pseudo-terminal. It leads its own session, so its group can be signalled too. */
 export async function startOnPty(options: StartOptions & { cols: number; rows: number }): Promise<Started> {

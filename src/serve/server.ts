@@ -3,9 +3,10 @@ import fs from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { isObject, misfit } from '../base/check-options.ts'
+import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { channels } from '../run/audit.ts'
-import { codeOf } from '../sinks/disk-fault.ts'
 import { feeds } from './feeds.ts'
 import { logsTold } from './logs-told.ts'
 import { memo } from './memo.ts'
@@ -66,8 +67,12 @@ const LOGS_MS = 1000
  * const { url, close } = await serve({ dir: '.audit', port: 0 })
  */
 export async function serve(options: ServeOptions): Promise<Served> {
+  if (!isObject(options) || typeof options.dir !== 'string')
+    throw misfit('serve', 'an object with the directory of the runs', options, 'serve({ dir: ".audit" })')
   const { port = 4180, host = '127.0.0.1' } = options
   const { heartbeat = 15_000, maxStall = 30_000, maxClients = 2000 } = options
+  if (!Number.isInteger(port) || typeof host !== 'string')
+    throw new Fault('BAD_OPTION', 'port must be a whole number and host a name or an address')
   const root = realDir(options.dir)
   const shut = new AbortController()
   // Every client listens to it.

@@ -1,3 +1,4 @@
+import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 
 /** What a person can do about the errors that disks really give. */
@@ -20,9 +21,4 @@ export function diskFault(what: string, path: string, cause: unknown): Fault {
   const code = codeOf(cause) ?? 'unknown'
   const next = Object.hasOwn(advice, code) ? advice[code] : 'what stands there so far is whole'
   return new Fault('JOURNAL_FAILED', `cannot ${what} ${quote(path, 200)} (${code}): ${next}`, { cause })
-}
-
-/** The code of a system error: `ENOENT`, … */
-export function codeOf(error: unknown): string | undefined {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : undefined
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { constants, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { checkOptions, checkPath } from '../base/check-options.ts'
 import { type Cache, type CacheEntry, isEntry } from './cache.ts'
 import { writeWhole } from './durable.ts'
 
@@ -19,6 +20,8 @@ export interface FileCacheOptions {
  * const report = await ask(call, { prompt, schema, cache: fileCache('.cache/answers') })
  */
 export function fileCache(dir: string, options: FileCacheOptions = {}): Cache {
+  checkPath('fileCache', dir, 'fileCache(".cache")')
+  checkOptions('fileCache', options, 'fileCache(".cache", { maxEntries: 100 })')
   const { maxEntries = 1000, maxBytes = 1 << 20 } = options
   const place = (key: string) => join(dir, `${createHash('sha256').update(key).digest('hex')}.json`)
   return {

@@ -1,11 +1,13 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 import type { Transform } from 'node:stream'
+import { checkOptions, checkPath, misfit } from '../base/check-options.ts'
+import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
-import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
-import { codeOf, diskFault } from './disk-fault.ts'
+import { type Flow, flow } from '../streams/flow.ts'
+import { diskFault } from './disk-fault.ts'
 import { damagedJournal, NO_EVENT, outOfOrder, type Place, readLine } from './journal-line.ts'
 import { jsonLine } from './jsonl.ts'
 import { type LineFile, openLines } from './line-file.ts'
@@ -43,6 +45,11 @@ export interface JournalOptions {
  * await pipeline(tap(child), events(opencode), journal('.audit'), chat(), sse(), response)
  */
 export function journal(dir: string, options: JournalOptions = {}): Flow<Event> {
+  checkPath('journal', dir, 'journal(".audit/run-7")')
+  const example = 'journal(".audit/run-7", { fsync: "each" })'
+  checkOptions('journal', options, example)
+  if (!['each', 'interval', 'end', undefined].includes(options.fsync))
+    throw misfit('journal', "'each', 'interval' or 'end' as fsync", options.fsync, example)
   const book = openJournal(dir, options)
   const made = settledEnd(flow(journalStage(book), { signal: options.signal }), book)
   // Also when it is destroyed half-way, of which a stage hears nothing.

@@ -1,5 +1,5 @@
-import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
+import { type Flow, flow } from '../streams/flow.ts'
 
 /**
  * Records to bytes: one JSON text per line, each ended by LF. JSON escapes every control character

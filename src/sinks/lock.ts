@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { hostname } from 'node:os'
+import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
-import { codeOf, diskFault } from './disk-fault.ts'
+import { processStat } from '../streams/process-tree.ts'
+import { diskFault } from './disk-fault.ts'
 import { readPlain } from './plain-file.ts'
 
 /** A held lock. */
@@ -123,14 +125,8 @@ export function isSameProcess(pid: number, started: string | null): boolean {
 
 /** When a process started: on Linux from its stat line, elsewhere unknown. */
 export function startOf(pid: number): string | null {
-  try {
-    const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name in parentheses may hold anything; after it come the state and, 19 fields on, the start.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' ? 'zombie' : (fields[19] ?? null)
-  } catch {
-    return null
-  }
+  const stat = processStat(pid)
+  return stat?.zombie ? 'zombie' : stat?.started || null
 }
 
 function lockedBy(path: string, holder: Holder): Fault {

@@ -1,8 +1,9 @@
+import { checkOptions, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
-import { type Flow, flow } from '../base/flow.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Chat } from '../chat/chat.ts'
 import type { Event } from '../events/event.ts'
+import { type Flow, flow } from '../streams/flow.ts'
 
 export interface SseOptions {
   /** Milliseconds of silence after which a comment is sent, so that proxies keep the line; 0 for never. @default 15000 */
@@ -21,6 +22,7 @@ export interface SseOptions {
  * await pipeline(tap(child), events(codex), chat(), sse(), response)
  */
 export function sse(options: SseOptions = {}): Flow<string> {
+  checkOptions('sse', options, 'sse({ heartbeat: 5000 })')
   const { heartbeat = 15_000 } = options
   let quiet = true
   const made = flow<Event | Chat, string>(
@@ -85,6 +87,8 @@ export interface SseMessage {
  * sseMessage({ id: 'r1:7', event: 'note', data: 'two\nlines' }) // 'id: r1:7\nevent: note\ndata: two\ndata: lines\n\n'
  */
 export function sseMessage(message: SseMessage): string {
+  if (typeof message?.data !== 'string')
+    throw misfit('sseMessage', 'an object with data that is text', message, 'sseMessage({ data: "hello" })')
   let text = ''
   if (message.id !== undefined) text += `id: ${field('id', message.id)}\n`
   if (message.event !== undefined) text += `event: ${field('event', message.event)}\n`

@@ -1,4 +1,6 @@
+import { checkOptions, misfit } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
+import { Bytes } from '../base/platform.ts'
 import { drive } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
 import type { Outcome } from './outcome.ts'
@@ -40,17 +42,14 @@ export function tryParse<S extends Schema | undefined = undefined>(
   text: string,
   options: ParseOptions<S> = {},
 ): Outcome<Value<S>> {
+  const example = 'parse(text, { schema })'
+  if (typeof text !== 'string') throw misfit('parse', 'a text', text, example)
+  checkOptions('parse', options, example)
   const { pick = 'first' } = options
   if (pick !== 'first' && pick !== 'last') {
     throw new Fault('BAD_OPTION', "pick must be 'first' or 'last' here: one text gives one value")
   }
-  if (typeof text !== 'string') {
-    throw new Fault(
-      'BAD_OPTION',
-      `expected a text to parse, but got ${text === null ? 'null' : `a ${typeof text}`}`,
-    )
-  }
-  const chunk: Chunk = { channel: 'stdout', bytes: Buffer.from(text) }
+  const chunk: Chunk = { channel: 'stdout', bytes: Bytes.from(text) }
   const [outcome] = drive(valueStage({ ...options, pick }), [chunk])
   // A value stage always has something to say, if only that there was nothing.
   return outcome!

@@ -1,3 +1,4 @@
+import { Bytes } from '../base/platform.ts'
 import { characterStart } from '../frames/decode.ts'
 import type { Comment } from './outcome.ts'
 
@@ -8,7 +9,7 @@ export interface UnmatchedText {
   drop(): void
   comment(): Comment
   /** What was kept. */
-  bytes(): Buffer
+  bytes(): Bytes
   /** How many bytes were added, kept or not. */
   size(): number
 }
@@ -19,7 +20,7 @@ export interface UnmatchedText {
  */
 export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedText {
   const max = Math.max(maxComment, keep)
-  let kept: Buffer | undefined = Buffer.alloc(0)
+  let kept: Bytes | undefined = Bytes.alloc(0)
   let length = 0
   let size = 0
   return {
@@ -28,7 +29,7 @@ export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedT
       if (!kept || length >= max) return
       const take = Math.min(bytes.length, max - length)
       if (length + take > kept.length) {
-        const grown = Buffer.allocUnsafe(Math.min(max, Math.max(2 * kept.length, length + take, 1024)))
+        const grown = Bytes.allocUnsafe(Math.min(max, Math.max(2 * kept.length, length + take, 1024)))
         kept.copy(grown, 0, 0, length)
         kept = grown
       }
@@ -45,7 +46,7 @@ export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedT
       return { text: kept?.toString('utf8', 0, to) ?? '', truncated, from: 0, to }
     },
     bytes() {
-      return kept?.subarray(0, length) ?? Buffer.alloc(0)
+      return kept?.subarray(0, length) ?? Bytes.alloc(0)
     },
     size() {
       return size

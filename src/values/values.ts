@@ -1,9 +1,9 @@
+import { checkOptions, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
-import { type Flow, flow } from '../base/flow.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import { type Channel, type Chunk, chunkIntake } from '../frames/chunk.ts'
+import type { Channel, Chunk } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
-import { DEFAULT_MAX_FRAME, type FrameOptions, frameStage, type OpenerRules, TURN } from '../frames/frames.ts'
+import { DEFAULT_MAX_FRAME, type FrameOptions, frameStage, type OpenerRules } from '../frames/frames.ts'
 import { selectionsOf } from './items/item-paths.ts'
 import { itemStage } from './items/items.ts'
 import type { Rules } from './ladder/attempt.ts'
@@ -83,30 +83,12 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
   readonly signal?: AbortSignal | undefined
 }
 
-/**
- * Finds the payloads in the output of an agent, while it streams, and hands out one outcome for each: the
- * value, parsed, repaired if need be and passed by the schema, or the reason why not. An input without any
- * gives one outcome, NO_MATCH with the start of the input as a comment, or EMPTY.
- *
- * Of a stream of Chunks it reads one channel: stdout or PTY, whichever speaks first. stderr is not the agent's word.
- *
- * @example
- * for await (const outcome of child.stdout.pipe(values({ tag: 'json', pick: 'last', schema: Report }))) {
- *   if (outcome.ok) console.log(outcome.value)
- *   else console.warn(outcome.fault.code)
- * }
- */
-export function values<S extends Schema | undefined = undefined>(
-  options: ValuesOptions<S> = {},
-): Flow<Outcome<Value<S>>> {
-  return flow(valueStage(options, TURN), { signal: options.signal, intake: chunkIntake })
-}
-
 /** The stage behind `values()`, without streams. */
 export function valueStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
   turn?: number,
 ): Stage<Chunk, Outcome<Value<S>>> {
+  checkOptions('values', options, 'values({ tag: "json" })')
   const { pick = 'each' } = options
   const parts = valueParts(options, turn)
   // The cast is the door: a value is what its schema says, and the schema has let it pass.
@@ -123,6 +105,8 @@ export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: nu
   word('pick', pick, ['each', 'first', 'last'])
   const rules = rulesOf(options)
   checkLines(lines)
+  if (tag !== undefined && typeof tag !== 'string')
+    throw misfit('tag', 'a name', tag, 'values({ tag: "json" })')
   if (tag !== undefined && lines) {
     throw new Fault('BAD_OPTION', 'tag and lines exclude each other; leave one of them out')
   }
@@ -192,6 +176,7 @@ export type OutcomeOptions<S extends Schema | undefined = undefined> = Omit<
 export function outcomeStage<S extends Schema | undefined = undefined>(
   options: OutcomeOptions<S> = {},
 ): Stage<Frame, Outcome<Value<S>>> {
+  checkOptions('outcomeStage', options, 'outcomeStage({ schema })')
   const { label, lines = false, pick = 'each' } = options
   checkLines(lines)
   word('pick', pick, ['each', 'first', 'last'])

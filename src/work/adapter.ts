@@ -1,3 +1,4 @@
+import { misfit } from '../base/check-options.ts'
 import { clip, Fault, quote } from '../base/fault.ts'
 import { brief } from './brief.ts'
 import type { WorkOrder } from './order.ts'
@@ -61,6 +62,13 @@ export const adapters: readonly Adapter[] = [
  * findAdapter('codex')
  */
 export function findAdapter(type: string, own: readonly Adapter[] = []): Adapter {
+  if (typeof type !== 'string' || !Array.isArray(own))
+    throw misfit(
+      'findAdapter',
+      'the name of a worker type, then adapters',
+      type,
+      'findAdapter("codex", [mine])',
+    )
   const found = [...own, ...adapters].find((adapter) => adapter.type === type)
   if (found) return found
   const known = [...new Set([...own, ...adapters].map((adapter) => adapter.type))].join(', ')

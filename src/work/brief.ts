@@ -1,3 +1,4 @@
+import { isObject, misfit } from '../base/check-options.ts'
 import type { WorkOrder } from './order.ts'
 
 /**
@@ -7,6 +8,7 @@ import type { WorkOrder } from './order.ts'
  * spawn('codex', ['exec', '--json', brief(order)])
  */
 export function brief(order: WorkOrder): string {
+  if (!isObject(order)) throw misfit('brief', 'a work order', order, 'brief(readOrder(json))')
   const parts = [
     `Work on ${order.issue_ref} in the current directory.`,
     order.task ?? '',

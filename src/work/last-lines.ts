@@ -10,7 +10,7 @@ const MAX_CHARACTERS = 2000
  * lastLines('\u001b[31mError: no network\u001b[0m\n') // 'Error: no network'
  */
 export function lastLines(output: string): string {
-  const kept: Buffer[] = []
+  const kept: Uint8Array[] = []
   const remover = escapeRemover('stderr', { keep: (bytes) => void kept.push(bytes), drop() {} })
   // An escape sequence may be cut at the start; what is shown begins later.
   remover.write(Buffer.from(output.slice(-8 * MAX_CHARACTERS)))

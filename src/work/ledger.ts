@@ -1,7 +1,8 @@
 import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { checkPath, misfit } from '../base/check-options.ts'
+import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
-import { codeOf } from '../sinks/disk-fault.ts'
 import { writeWhole } from '../sinks/durable.ts'
 import { readPlain } from '../sinks/plain-file.ts'
 import { digestOf } from './outbox.ts'
@@ -48,6 +49,7 @@ export interface Ledger {
  * await activate(ledger('.outbox/ledger'), 'shop#12', 'run-8')
  */
 export function ledger(dir: string): Ledger {
+  checkPath('ledger', dir, 'ledger(".outbox/ledger")')
   const folder = (issueRef: string) => join(dir, digestOf(issueRef).slice(0, 32))
 
   async function read(issueRef: string): Promise<LedgerEntry | undefined> {
@@ -98,6 +100,10 @@ const KEPT = 20
  * await activate(ledger('.outbox/ledger'), 'shop#12', 'run-8')
  */
 export async function activate(runs: Ledger, issueRef: string, runId: string): Promise<LedgerEntry> {
+  const example = 'activate(ledger(".outbox/ledger"), "shop#12", "run-8")'
+  if (typeof runs?.read !== 'function') throw misfit('activate', 'a ledger', runs, example)
+  for (const name of [issueRef, runId])
+    if (typeof name !== 'string') throw misfit('activate', 'the names of an issue and a run', name, example)
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     const entry = await runs.read(issueRef)
     if (entry?.run_id === runId && entry.activated !== false) return entry

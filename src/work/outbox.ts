@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
+import { checkPath } from '../base/check-options.ts'
+import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
-import { codeOf } from '../sinks/disk-fault.ts'
 import { appendLine, writeWhole } from '../sinks/durable.ts'
 import { openPlain } from '../sinks/plain-file.ts'
 import { withLock } from './short-lock.ts'
@@ -62,6 +63,7 @@ export interface Outbox {
  * await work(order, { worker: 'json-cli', command: ['./worker'], outbox: outbox('.outbox') })
  */
 export function outbox(dir: string): Outbox {
+  checkPath('outbox', dir, 'outbox(".outbox")')
   const journal = join(dir, 'journal.jsonl')
   const place = (key: PostKey) => join(dir, 'comments', `${fileName(key)}.md`)
 

@@ -1,3 +1,4 @@
+import { isObject, misfit } from '../base/check-options.ts'
 import { clip, type Note, quote } from '../base/fault.ts'
 import { doubledKey } from './doubled.ts'
 import type { Found } from './file.ts'
@@ -72,6 +73,14 @@ export interface Settled {
  * settle({ json: { state: 'read', text, bytes: text.length } }, order, 'run-7').verdict // 'advance'
  */
 export function settle(evidence: Evidence, order: WorkOrder, activeRunId: string): Settled {
+  for (const part of [evidence, order])
+    if (!isObject(part))
+      throw misfit(
+        'settle',
+        'the evidence and the order, both objects',
+        part,
+        'settle(evidence, order, "run-7")',
+      )
   const tried: Step[] = []
   const notes: Note[] = []
   const found = best(evidence, tried, notes)

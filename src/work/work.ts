@@ -1,6 +1,7 @@
 import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, normalize, sep } from 'node:path'
+import { isObject, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapter.ts'
 import { auditPlace } from './audit.ts'
@@ -70,6 +71,8 @@ export interface WorkOptions {
  */
 export async function work(order: WorkOrder, options: WorkOptions): Promise<Work> {
   const asked = readOrder(order)
+  if (!isObject(options))
+    throw misfit('work', 'an object of options', options, 'work(order, { worker: "codex", outbox })')
   const { template = commentTemplate, maxResult = 1 << 20, maxOutboxWait = 60_000, activeRunId } = options
   checkTemplate(template)
   const ledger = options.ledger && boundedLedger(options.ledger, maxOutboxWait)

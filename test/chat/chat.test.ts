@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import { type Chat, chat, chatStage } from '../../src/chat/chat.ts'
+import { type Chat, chatStage } from '../../src/chat/chat.ts'
 import { claude } from '../../src/engines/claude.ts'
 import { codex } from '../../src/engines/codex.ts'
-import { events } from '../../src/events/events.ts'
+import { chat } from '../../src/streams/chat.ts'
+import { events } from '../../src/streams/events.ts'
 import { lines, run } from '../engines/run.ts'
 import { validChat } from '../engines/valid.ts'
 

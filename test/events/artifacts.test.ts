@@ -5,7 +5,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
 import { judgePath } from '../../src/events/artifacts.ts'
 import type { Event } from '../../src/events/event.ts'
-import { events } from '../../src/events/events.ts'
+import { events } from '../../src/streams/events.ts'
 import { lines, only, run } from '../engines/run.ts'
 
 const change = (path: string, kind: string) =>

@@ -5,9 +5,9 @@
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { codex } from '../../src/engines/codex.ts'
-import { events } from '../../src/events/events.ts'
-import { frames } from '../../src/frames/frames.ts'
-import { values } from '../../src/values/values.ts'
+import { events } from '../../src/streams/events.ts'
+import { frames } from '../../src/streams/frames.ts'
+import { values } from '../../src/streams/values.ts'
 
 const [name = '', size = '0'] = process.argv.slice(2)
 const total = Number(size)

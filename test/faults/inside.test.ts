@@ -8,13 +8,14 @@ import { ask } from '../../src/ask/ask.ts'
 import type { AskOptions } from '../../src/ask/options.ts'
 import { Fault } from '../../src/base/fault.ts'
 import { codex } from '../../src/engines/codex.ts'
-import { type EventOptions, events } from '../../src/events/events.ts'
+import type { EventOptions } from '../../src/events/event-stage.ts'
 import type { EngineFrame, Picker, Profile, Reader } from '../../src/events/profile.ts'
-import { frames } from '../../src/frames/frames.ts'
 import type { Cache } from '../../src/sinks/cache.ts'
+import { events } from '../../src/streams/events.ts'
+import { frames } from '../../src/streams/frames.ts'
+import { values } from '../../src/streams/values.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import type { Schema } from '../../src/values/schema/schema.ts'
-import { values } from '../../src/values/values.ts'
 import { activate, type Ledger } from '../../src/work/ledger.ts'
 import type { Outbox } from '../../src/work/outbox.ts'
 import { type WorkOptions, work } from '../../src/work/work.ts'
@@ -82,11 +83,22 @@ test.for([
   })
 })
 
+/** The fields of events that these tests look at, whatever their type. */
+interface Plain {
+  readonly event: { readonly type: string }
+  readonly data: {
+    readonly code?: string
+    readonly state?: string
+    readonly message?: string
+    readonly line: string
+  }
+}
+
 const log = '{"type":"thread.started","thread_id":"t"}\n{"type":"turn.completed"}\n'
 const read = (options: unknown) =>
   Readable.from([log])
     .pipe(events(codex, options as EventOptions))
-    .toArray()
+    .toArray() as unknown as Promise<Plain[]>
 
 test.for([
   ['throws', fail],
@@ -110,7 +122,7 @@ test.for([
   async ([, fsDiff]) => {
     const got = await read({ fsDiff })
     expect(got.filter((event) => event.data.code === 'ARTIFACT_REJECTED')).toHaveLength(1)
-    expect(got.at(-1).data.state).toBe('awaiting_user_input')
+    expect(got.at(-1)?.data.state).toBe('awaiting_user_input')
   },
 )
 
@@ -295,7 +307,7 @@ describe('an engine of the user', () => {
   })
   const lines = '{"n":1}\n{"n":2}\n{"n":3}\n'
   const read = (profile: Profile | Picker, options: EventOptions = {}) =>
-    Readable.from([lines]).pipe(events(profile, options)).toArray()
+    Readable.from([lines]).pipe(events(profile, options)).toArray() as unknown as Promise<Plain[]>
   const codesIn = (got: readonly { data: { code?: string } }[]) =>
     got.flatMap(({ data }) => (data.code === undefined ? [] : [data.code]))
   const rawIn = (got: readonly { event: { type: string }; data: { line: string } }[]) =>
@@ -312,7 +324,7 @@ describe('an engine of the user', () => {
     expect(codesIn(got)).toEqual(['PROFILE_FAILED', 'RAW_LINE'])
     expect(rawIn(got)).toEqual(['{"n":2}'])
     expect(got.filter(({ event }) => event.type === 'agent.message.final')).toHaveLength(2)
-    expect(got.at(-1).event.type).toBe('lifecycle.completion.state')
+    expect(got.at(-1)?.event.type).toBe('lifecycle.completion.state')
   })
   test('that throws on every record is told once and counted at the end', async () => {
     const got = await read(engine({ read: fail }))
@@ -347,7 +359,7 @@ describe('an engine of the user', () => {
   test.for(ways)('whose end %s: PROFILE_FAILED, and the run still ends', async ([, does]) => {
     const got = await read(engine({ end: does }))
     expect(codesIn(got).filter((code) => code === 'PROFILE_FAILED')).toHaveLength(1)
-    expect(got.at(-1).event.type).toBe('lifecycle.completion.state')
+    expect(got.at(-1)?.event.type).toBe('lifecycle.completion.state')
   })
   test.for(ways)('that picks and %s is BAD_OPTION', async ([, does]) => {
     const { name, parser, cut } = engine({})

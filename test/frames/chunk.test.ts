@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { Fault } from '../../src/base/fault.ts'
-import { flow } from '../../src/base/flow.ts'
 import type { Stage } from '../../src/base/stage.ts'
 import { type Chunk, chunkIntake } from '../../src/frames/chunk.ts'
+import { flow } from '../../src/streams/flow.ts'
 
 const same: Stage<Chunk, Chunk> = (next) => next
 

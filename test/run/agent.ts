@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { codex } from '../../src/engines/codex.ts'
 import type { Event } from '../../src/events/event.ts'
-import { type RunOptions, run } from '../../src/run/run.ts'
+import { type RunCommand, run } from '../../src/run/run.ts'
 
 /** A fresh working directory with its audit directory inside. */
 export function workspace(): { cwd: string; audit: string } {
@@ -19,7 +19,7 @@ export const codexLines = [
 ]
 
 /** A program of its own that runs under this Node, as a toy agent: `say(line)` writes, the rest is plain JavaScript. */
-export function agent(cwd: string, body: string): Pick<RunOptions, 'command' | 'args'> {
+export function agent(cwd: string, body: string): Pick<RunCommand, 'command' | 'args'> {
   const path = join(cwd, 'agent.mjs')
   writeFileSync(
     path,
@@ -33,7 +33,7 @@ export function agent(cwd: string, body: string): Pick<RunOptions, 'command' | '
 }
 
 /** Runs it to its end. */
-export async function ran(options: RunOptions) {
+export async function ran(options: RunCommand) {
   const live = run({ engine: codex, fsDiff: false, ...options })
   const events: Event[] = []
   for await (const event of live) events.push(event)

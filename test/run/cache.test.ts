@@ -7,7 +7,7 @@ import { drive } from '../../src/base/stage.ts'
 import { chatStage } from '../../src/chat/chat.ts'
 import { codex } from '../../src/engines/codex.ts'
 import { replay } from '../../src/run/replay.ts'
-import { type Run, type RunOptions, run } from '../../src/run/run.ts'
+import { type Run, type RunCommand, run } from '../../src/run/run.ts'
 import { findRuns } from '../../src/serve/runs.ts'
 import type { CacheEntry } from '../../src/sinks/cache.ts'
 import { fileCache } from '../../src/sinks/file-cache.ts'
@@ -163,7 +163,7 @@ describe('run({ cache })', () => {
     const cache = new Map<string, CacheEntry>()
     const { options, starts } = saying('{"a":1}')
     const other = workspace()
-    const all: Partial<RunOptions>[] = [
+    const all: Partial<RunCommand>[] = [
       {},
       { args: [...options.args!, 'x'] },
       { input: { text: 'x' } },
@@ -219,7 +219,7 @@ describe('run({ cache })', () => {
   })
 
   const cache = new Map<string, CacheEntry>()
-  test.each<[string, Partial<RunOptions>]>([
+  test.each<[string, Partial<RunCommand>]>([
     ['no schema', {}],
     ['a schema that is code, and no key', { schema: z.object({ a: z.number() }) }],
     ['an engine that is code, and no key', { schema, engine: { ...codex, name: 'mine' } }],

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
 import { isEvent } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
-import { type RunOptions, run } from '../../src/run/run.ts'
+import { type RunCommand, run } from '../../src/run/run.ts'
 import { isSameProcess } from '../../src/sinks/lock.ts'
 import { inside } from '../cli/inside.ts'
 import { agent, codesOf, codexLines, ran, workspace } from './agent.ts'
@@ -15,7 +15,7 @@ const pty = { pipes: true, cols: 100 } as const
 const sh = (script: string) => ({ command: 'sh', args: ['-c', script] })
 
 /** Runs it on a terminal and pipes, checks that a replay gives the same, and gives the three logs. */
-async function both(options: Omit<RunOptions, 'audit' | 'cwd'>, place = workspace()) {
+async function both(options: Omit<RunCommand, 'audit' | 'cwd'>, place = workspace()) {
   const { events, end } = await ran({ ...options, ...place, pty })
   const [stdout, stderr, shown, journal, meta] = [
     'stdout.1.log',

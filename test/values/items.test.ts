@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { drive } from '../../src/base/stage.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
-import { type ValuesOptions, valueStage, values } from '../../src/values/values.ts'
+import { values } from '../../src/streams/values.ts'
+import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 import { outcomes } from './chunked.ts'
 
 /** The outcomes in short: the path, and the value or the code of the fault. */

@@ -28,8 +28,8 @@ test('one text gives one value: pick each is refused, and so is what is no text'
   const refused = expect.objectContaining({ code: 'BAD_OPTION' })
   expect(() => tryParse('{}', { pick: 'each' as never })).toThrow(refused)
   expect(() => parse(undefined as never)).toThrow(refused)
-  expect(() => parse(null as never)).toThrow('expected a text to parse, but got null')
-  expect(() => tryParse(Buffer.from('{}') as never)).toThrow('expected a text to parse, but got a object')
+  expect(() => parse(null as never)).toThrow('parse needs a text, but got null')
+  expect(() => tryParse(Buffer.from('{}') as never)).toThrow('parse needs a text, but got an object')
 })
 
 test('is a plain function of its text', () => {

@@ -2,11 +2,11 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import type { Flow } from '../../src/base/flow.ts'
+import type { Flow } from '../../src/streams/flow.ts'
+import { values } from '../../src/streams/values.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { parse, tryParse } from '../../src/values/parse.ts'
 import { jsonSchema } from '../../src/values/schema/json-schema.ts'
-import { values } from '../../src/values/values.ts'
 
 test('the schema gives the type', () => {
   expectTypeOf(parse('', { schema: z.object({ a: z.number() }) })).toEqualTypeOf<{ a: number }>()

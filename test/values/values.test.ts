@@ -6,7 +6,8 @@ import { describe, expect, test } from 'vitest'
 import { drive, join } from '../../src/base/stage.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
 import { frameStage } from '../../src/frames/frames.ts'
-import { outcomeStage, valueStage, values } from '../../src/values/values.ts'
+import { values } from '../../src/streams/values.ts'
+import { outcomeStage, valueStage } from '../../src/values/values.ts'
 import { brief, outcomes, plain } from './chunked.ts'
 
 const needsA = { type: 'object', required: ['a'], properties: { a: { type: 'number' } } }

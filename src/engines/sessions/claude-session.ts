@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { digest } from '../../base/platform.ts'
 import { memory } from '../../events/memory.ts'
 import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
 import { calls } from '../call.ts'
@@ -95,7 +95,7 @@ function sessionReader() {
   const turn = turns()
 
   const isCopy = (...key: readonly string[]): boolean => {
-    const name = hash('sha256', JSON.stringify(key), 'base64')
+    const name = digest(JSON.stringify(key))
     if (seen.get(name)) return true
     seen.set(name, true)
     return false

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { digest } from '../../base/platform.ts'
 import { memory } from '../../events/memory.ts'
 import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
 import { geminiTokens } from '../gemini-tokens.ts'
@@ -60,7 +60,7 @@ function messageReader() {
   let model: string | undefined
 
   const isNew = (...key: readonly string[]): boolean => {
-    const name = hash('sha256', JSON.stringify(key), 'base64')
+    const name = digest(JSON.stringify(key))
     if (seen.get(name)) return false
     seen.set(name, true)
     return true

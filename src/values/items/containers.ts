@@ -1,3 +1,4 @@
+import { Bytes } from '../../base/platform.ts'
 import type { Scan } from '../../frames/scan.ts'
 import {
   BACKSLASH,
@@ -545,7 +546,7 @@ const LOOK_AFTER = 512
 /** Longer names are not read. */
 const MAX_NAME = 4096
 /** What a name without quotes cannot hold. */
-const WORD_ENDS = Buffer.from(':,{}[]"<')
+const WORD_ENDS = Bytes.from(':,{}[]"<')
 
 /** The name that a key spells, in whatever quotes. */
 function nameOf(key: string): string {

@@ -1,3 +1,4 @@
+import { Bytes } from '../../base/platform.ts'
 import type { gate } from '../../frames/gate.ts'
 import { Needle, NOWHERE } from '../../frames/needle.ts'
 import type { Scan } from '../../frames/scan.ts'
@@ -91,13 +92,13 @@ export class DocumentEnd {
   block = false
   /** The fence around the document under way. In one, tags are text. */
   fence: FenceEnd | undefined = undefined
-  readonly opener: Buffer
-  readonly closer: Buffer
+  readonly opener: Bytes
+  readonly closer: Bytes
   readonly #scan: Scan
 
   constructor(scan: Scan, tag: string) {
-    this.opener = Buffer.from(`<${tag}>`)
-    this.closer = Buffer.from(`</${tag}>`)
+    this.opener = Bytes.from(`<${tag}>`)
+    this.closer = Bytes.from(`</${tag}>`)
     this.#scan = scan
   }
 
@@ -136,7 +137,7 @@ export class DocumentEnd {
     return first < 0 ? -1 : first + from
   }
 
-  #begins(tag: Buffer, position: number, bound: number): boolean | undefined {
+  #begins(tag: Bytes, position: number, bound: number): boolean | undefined {
     const { view, base } = this.#scan.tape
     const i = position - base
     const length = Math.min(tag.length, bound - position)

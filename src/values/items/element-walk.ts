@@ -1,3 +1,4 @@
+import { Bytes } from '../../base/platform.ts'
 import { characterStart } from '../../frames/decode.ts'
 import type { Scan } from '../../frames/scan.ts'
 import {
@@ -240,13 +241,13 @@ export class ElementWalk {
       while (!final && isContinuation(view[stop])) stop--
       const text = view.toString('utf8', from, stop)
       // What is no UTF-8 has other places in the text.
-      if (Buffer.byteLength(text) !== stop - from) break
+      if (Bytes.byteLength(text) !== stop - from) break
       this.#credit -= text.length
       const ending = elementEnd(text, this.#place(final))
       if (typeof ending === 'number') {
         // What is indented less than the inside of the element is its neighbour.
         if (holdsNeighbour(text.slice(0, ending), this.#innerIndent())) break
-        return this.#endAt(doc, this.#from + Buffer.byteLength(text.slice(0, ending)))
+        return this.#endAt(doc, this.#from + Bytes.byteLength(text.slice(0, ending)))
       }
       if (ending === 'cut' || (ending === 'more' && final)) {
         this.#walk.at = stop + base

@@ -1,3 +1,4 @@
+import { Bytes } from '../../base/platform.ts'
 import type { Tape } from '../../frames/tape.ts'
 import { BACKSLASH, CLOSE_BRACE, COLON, COMMA, isBlank, OPEN_BRACE, QUOTE } from '../../json/characters.ts'
 
@@ -15,7 +16,7 @@ export class Guess {
   /** Where the neighbour of the last guess begins. */
   next = 0
   readonly #tape: Tape
-  #head: Buffer = NONE
+  #head: Bytes = NONE
   /** The next place of the head, or -1; there is none before it, as far as `#seen`. */
   #hit = -1
   #seen = 0
@@ -86,7 +87,7 @@ export class Guess {
  * @example
  * headAt(Buffer.from('{ "id": 1 }'), 0)?.toString() // '{ "id":'
  */
-function headAt(view: Buffer, from: number): Buffer | undefined {
+function headAt(view: Bytes, from: number): Bytes | undefined {
   if (view[from] !== OPEN_BRACE) return undefined
   let i = from + 1
   const end = Math.min(view.length, from + MAX_HEAD)
@@ -97,10 +98,10 @@ function headAt(view: Buffer, from: number): Buffer | undefined {
   if (view[i] !== QUOTE) return undefined
   do i++
   while (i < end && isBlank(view[i]))
-  return i < end && view[i] === COLON ? Buffer.from(view.subarray(from, i + 1)) : undefined
+  return i < end && view[i] === COLON ? Bytes.from(view.subarray(from, i + 1)) : undefined
 }
 
-const NONE = Buffer.alloc(0)
+const NONE = Bytes.alloc(0)
 const MAX_HEAD = 256
 const MAX_CREDIT = 1 << 20
 const MISS = 2048

@@ -1,3 +1,4 @@
+import { Bytes } from '../../base/platform.ts'
 import type { Scan } from '../../frames/scan.ts'
 import {
   BACKSLASH,
@@ -288,7 +289,7 @@ const C_TOKEN = 7
 
 /** The class of each byte. */
 const CLASS = new Uint8Array(256).fill(C_OTHER)
-for (const byte of Buffer.from('+-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz')) {
+for (const byte of Bytes.from('+-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz')) {
   CLASS[byte] = C_TOKEN
 }
 for (const byte of [SPACE, TAB, LF, CR]) CLASS[byte] = C_BLANK
@@ -299,7 +300,7 @@ CLASS[COMMA] = C_COMMA
 CLASS[COLON] = C_COLON
 
 /** Where the closing quote is, or `end` or one more (after a backslash) if it is not there. */
-function stringEnd(view: Buffer, from: number, end: number): number {
+function stringEnd(view: Bytes, from: number, end: number): number {
   let i = from
   while (i < end) {
     const byte = view[i]
@@ -310,7 +311,7 @@ function stringEnd(view: Buffer, from: number, end: number): number {
 }
 
 /** Where the number or literal is over, or `end`. */
-function tokenEnd(view: Buffer, from: number, end: number): number {
+function tokenEnd(view: Bytes, from: number, end: number): number {
   let i = from
   while (i < end && CLASS[view[i] as number] === C_TOKEN) i++
   return i

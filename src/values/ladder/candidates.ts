@@ -1,3 +1,4 @@
+import { Bytes } from '../../base/platform.ts'
 import { drive } from '../../base/stage.ts'
 import type { Frame } from '../../frames/frame.ts'
 import { frameStage } from '../../frames/frames.ts'
@@ -29,7 +30,7 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
   const opens = start === text.length - 1 || opensAs('document', text.slice(start))
   if (isBracket(text.charCodeAt(start)) && opens) return undefined
   if (!rules.check && !mayHoldPayload(text)) return []
-  const bytes = Buffer.from(text)
+  const bytes = Bytes.from(text)
   const stage = frameStage({
     tags: ['json'],
     needsPayload: true,
@@ -93,7 +94,7 @@ const TAKEN = {
   object: 'took an object from prose',
 } as const
 
-function candidateOf(frame: Frame, text: string, bytes: Buffer, thinks: readonly Change[]): Candidate {
+function candidateOf(frame: Frame, text: string, bytes: Bytes, thinks: readonly Change[]): Candidate {
   const start = bytes.toString('utf8', 0, frame.from).length
   const body = frame.text.trim()
   const at = frame.kind === 'object' ? start : Math.max(start, text.indexOf(body, start))

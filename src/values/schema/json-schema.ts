@@ -1,13 +1,13 @@
-import { createRequire } from 'node:module'
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv'
-import type { Ajv2020 } from 'ajv/dist/2020.js'
-import type formats from 'ajv-formats'
+import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { isObject } from '../../base/check-options.ts'
 import { Fault, quote, visible } from '../../base/fault.ts'
+import { acceptPlainSchemas, type JsonSchema } from './plain-schemas.ts'
 import { linearUniqueItems } from './unique-items.ts'
 
-/** A JSON Schema as an object: draft 2020-12, or draft-07 if its `$schema` says so. */
-export type JsonSchema = Readonly<Record<string, unknown>>
+export type { JsonSchema } from './plain-schemas.ts'
 
 /**
  * Makes a Standard Schema of a JSON Schema, so that a type can be given to it. Values are judged, never
@@ -19,6 +19,8 @@ export type JsonSchema = Readonly<Record<string, unknown>>
  * parse(text, { schema: report }).issues
  */
 export function jsonSchema<T = unknown>(schema: JsonSchema): StandardSchemaV1<unknown, T> {
+  if (!isObject(schema))
+    throw new Fault('BAD_SCHEMA', 'jsonSchema needs an object, such as jsonSchema({ type: "object" })')
   const known = compiled.get(schema)
   // The cast is the door: the caller says what the schema describes.
   if (known) return known as StandardSchemaV1<unknown, T>
@@ -61,7 +63,6 @@ const compiled = new WeakMap<JsonSchema, StandardSchemaV1>()
 
 function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
   const options: Options = { allErrors, strict: false, ownProperties: true, logger: false }
-  const { addFormats, drafts } = validators()
   const Draft = drafts[draftOf(schema)]
   try {
     // An instance of its own: two schemas may have the same `$id`, and none is kept longer than it is used.
@@ -75,22 +76,11 @@ function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
   }
 }
 
-/** ajv takes 8 MB, and most programs never compile a JSON Schema: it is loaded with the first one. */
-function validators() {
-  loaded ??= load()
-  return loaded
-}
+const drafts = { '2020-12': Ajv2020, '07': Ajv }
+// A CommonJS module whose default export is in `default` for some loaders and is the module for others.
+const addFormats = ('default' in formats ? formats.default : formats) as unknown as typeof formats.default
 
-let loaded: ReturnType<typeof load> | undefined
-
-function load() {
-  const require = createRequire(import.meta.url)
-  // The casts are the door: `require` knows no types.
-  const { Ajv: Draft07 } = require('ajv') as { Ajv: typeof Ajv }
-  const { Ajv2020: Draft2020 } = require('ajv/dist/2020.js') as { Ajv2020: typeof Ajv2020 }
-  const { default: addFormats } = require('ajv-formats') as typeof formats
-  return { addFormats, drafts: { '2020-12': Draft2020, '07': Draft07 } }
-}
+acceptPlainSchemas(jsonSchema)
 
 function draftOf(schema: JsonSchema): '2020-12' | '07' {
   const draft = schema['$schema']

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { clip, Fault, quote, type SchemaError, visible } from '../../base/fault.ts'
-import { type JsonSchema, jsonSchema } from './json-schema.ts'
+import { type JsonSchema, wrapped } from './plain-schemas.ts'
 
 /** Any Standard Schema (zod, valibot, arktype, …), or a plain JSON Schema object. */
 export type Schema = StandardSchemaV1 | JsonSchema
@@ -62,7 +62,7 @@ const MAX_MESSAGE = 200
 function standard(schema: Schema): StandardSchemaV1 {
   if ((typeof schema === 'object' || typeof schema === 'function') && schema !== null) {
     if ('~standard' in schema) return schema as StandardSchemaV1
-    if (typeof schema === 'object' && !Array.isArray(schema)) return jsonSchema(schema)
+    if (typeof schema === 'object' && !Array.isArray(schema)) return wrapped(schema)
   }
   throw new Fault(
     'BAD_SCHEMA',

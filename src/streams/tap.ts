@@ -1,8 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { addAbortSignal, finished, Readable } from 'node:stream'
+import { checkOptions, isObject, misfit } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
-import type { Channel, Chunk, ExitChunk } from './chunk.ts'
-import { encoder } from './encode.ts'
+import type { Channel, Chunk, ExitChunk } from '../frames/chunk.ts'
+import { encoder } from '../frames/encode.ts'
+import { endChild } from './end-process.ts'
+import type { Items } from './items.ts'
+import { cannotStart } from './spawn-fault.ts'
+import { isChild, type PlainSource, plainStream } from './tap-source.ts'
 
 /** How a process ended: its code, or code and signal; `stopped` says who stopped it, if that was on request. */
 export type Exit =
@@ -30,6 +35,15 @@ export interface TapOptions {
    * says so. @default 2000
    */
   readonly grace?: number | undefined
+  /**
+   * End the child, with all that it has started, when the reader leaves before it has ended by itself: by `break`, an
+   * abort, a pipeline that fails, a response that closes. It is asked with SIGTERM, and killed after `killGrace`; the
+   * tap is closed when it is gone. Whole process groups of `spawn(…, { detached: true })` are reached in one call; of
+   * other children, those of their descendants whose parents still live. @default false
+   */
+  readonly kill?: boolean | undefined
+  /** With `kill`: milliseconds the child has to end after it was asked to. @default 5000 */
+  readonly killGrace?: number | undefined
   /** Aborting it destroys the tap and every source. */
   readonly signal?: AbortSignal | undefined
 }
@@ -38,25 +52,47 @@ const CHANNELS = ['stdout', 'stderr', 'pty'] as const
 const STEP = 65_536
 
 /**
- * One Readable of chunks from a child process, or from streams. The first chunk announces the channels,
- * the last one is the exit. An error of any source reaches the reader; destroying the tap destroys every
- * source. Tap a child in the same turn in which it is spawned: Node throws away what a child wrote if nobody
- * listens when it exits.
+ * One Readable of chunks from a child process, from its streams, or from anything else that has output: a Node or Web
+ * stream, a `Response` of `fetch`, an iterable of bytes or texts, a text (these count as stdout). The first chunk announces the channels,
+ * the last one is the exit. An error of any source reaches the reader, and a command that cannot be started
+ * is SPAWN_FAILED; destroying the tap destroys every source. Tap a child in the same turn in which it is spawned:
+ * Node throws away what a child wrote if there is no listener when it exits.
  *
  * @example
  * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex))) console.log(event)
  */
-export function tap(source: ChildProcess | TapSources, options: TapOptions = {}): Readable {
-  const { order = 'live', grace = 2000 } = options
-  if (!(grace >= 0 && Number.isFinite(grace)))
-    throw new Fault('BAD_OPTION', `grace must be 0 or more milliseconds, but is ${grace}`)
+export function tap(from: ChildProcess | TapSources | PlainSource, options: TapOptions = {}): Items<Chunk> {
+  const example = 'tap(spawn("codex", ["exec", "--json", task]), { kill: true })'
+  checkOptions('tap', options, example)
+  const plain = plainStream(from)
+  // What is no plain stream is a child or a set of streams: the cast says what the check has left.
+  const source = plain ? { stdout: plain } : (from as ChildProcess | TapSources)
+  for (const channel of CHANNELS) {
+    const stream: unknown = (source as TapSources)[channel]
+    if (stream && !(isObject(stream) && 'on' in stream && 'destroy' in stream))
+      throw misfit('tap', `a Node stream as ${channel}`, stream, example)
+  }
+  const { order = 'live', grace = 2000, kill = false, killGrace = 5000 } = options
+  for (const [name, value] of Object.entries({ grace, killGrace })) {
+    if (value >= 0 && value < 2 ** 31) continue
+    throw new Fault(
+      'BAD_OPTION',
+      `${name} must be milliseconds between 0 and ${2 ** 31 - 1}, but is ${value}`,
+    )
+  }
   const child = isChild(source)
+  if (kill && !child)
+    throw new Fault(
+      'BAD_OPTION',
+      'kill needs a child process; tap the child itself, or end its process yourself',
+    )
   const sources = new Map<Channel, Readable>()
   for (const channel of CHANNELS) {
     const stream = channel === 'pty' && child ? undefined : (source as TapSources)[channel]
     if (stream) sources.set(channel, stream)
   }
-  if (sources.size === 0)
+  // A child that could not be started may have no streams; its error comes in a moment.
+  if (sources.size === 0 && !(child && source.pid === undefined))
     throw new Fault('BAD_OPTION', 'tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
 
   let wake = () => {}
@@ -71,7 +107,10 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
       forget()
       for (const stream of sources.values()) stream.destroy()
       wake()
-      done(error)
+      if (kill && child) {
+        const ended = () => done(error)
+        endChild(source, killGrace).then(ended, ended)
+      } else done(error)
     },
   })
   let timer: NodeJS.Timeout | undefined
@@ -108,7 +147,7 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
 
   const exit: Promise<Exit | undefined> = child
     ? new Promise((resolve) => {
-        source.once('error', fail)
+        source.on('error', (error) => fail(startFault(source, error)))
         if (source.exitCode !== null || source.signalCode !== null)
           resolve({ code: source.exitCode, signal: source.signalCode })
         else source.once('exit', (code, signal) => resolve({ code, signal }))
@@ -148,7 +187,8 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
     )
   }
 
-  push({ channel: sources.keys().next().value!, bytes: new Uint8Array(), channels: [...sources.keys()] })
+  const channels = [...sources.keys()]
+  if (channels[0]) push({ channel: channels[0], bytes: new Uint8Array(), channels })
 
   /** What live channels kept back: not every one says that it ends, a PTY or a pipe that is let go does not. */
   const lastWords: (() => void)[] = []
@@ -165,8 +205,9 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
   if (order === 'live') {
     const ears = [...sources].map(([channel, stream]) => {
       const encode = encoder()
-      const hear = (data: Uint8Array | string) => {
+      const hear = (data: unknown) => {
         if (tapped.destroyed) return
+        if (!isData(data)) return fail(badData(channel))
         if (push({ channel, bytes: encode.bytes(data) })) return
         listen(false)
         for (const other of sources.values()) other.pause()
@@ -200,7 +241,8 @@ export function tap(source: ChildProcess | TapSources, options: TapOptions = {})
     }
     run().catch(fail)
   }
-  return tapped
+  // The cast is the door: Node types what a stream hands out as `any`.
+  return tapped as unknown as Items<Chunk>
 }
 
 async function* inSequence(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<Chunk> {
@@ -250,13 +292,29 @@ function exitChunk(exit: Exit, held: readonly Channel[] | undefined): ExitChunk 
 
 async function* bytesOf(stream: Readable): AsyncGenerator<Uint8Array, void> {
   const encode = encoder()
-  for await (const data of stream) yield encode.bytes(data)
+  for await (const data of stream) {
+    if (!isData(data)) throw badData('stream')
+    yield encode.bytes(data)
+  }
   const rest = encode.rest()
   if (rest) yield rest
 }
 
-function isChild(source: ChildProcess | TapSources): source is ChildProcess {
-  return 'spawnfile' in source
+function isData(data: unknown): data is Uint8Array | string {
+  return typeof data === 'string' || data instanceof Uint8Array
+}
+
+/** A stream of objects, of an SDK say: which of their fields is the text is not ours to guess. */
+function badData(where: string): Fault {
+  return new Fault(
+    'BAD_CHUNK',
+    `the ${where} gives something that is neither bytes nor text; map it to text first`,
+  )
+}
+
+/** Node tells on one event that a child cannot be started, cannot be killed, or was aborted. */
+function startFault(child: ChildProcess, error: Error & { syscall?: string }): Error {
+  return error.syscall?.startsWith('spawn') ? cannotStart(child.spawnfile, undefined, error) : error
 }
 
 function isPromise(value: unknown): value is Promise<unknown> {

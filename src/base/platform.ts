@@ -1,5 +1,15 @@
+import { Buffer } from 'node:buffer'
 import { getHashes, hash } from 'node:crypto'
+import type { BytesMaker, Bytes as Shape } from './bytes.ts'
 
+/**
+ * All that the core takes from Node. The build for the Web puts `platform-web.ts` in the place of this file.
+ */
+export { isAscii, isUtf8 } from 'node:buffer'
+
+/** A name of our own, because a browser has no Buffer. */
+export type Bytes = Shape
+export const Bytes: BytesMaker = Buffer
 /**
  * 128 bits of a cryptographic hash, to compare records by. SHA-256 is the fastest where the processor has instructions
  * for it, BLAKE2b where it has not; which one it is does not show, because no digest leaves the process.

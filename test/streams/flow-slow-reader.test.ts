@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { expect, test } from 'vitest'
-import { flow } from '../../src/base/flow.ts'
+import { flow } from '../../src/streams/flow.ts'
 
 // Found by a pipeline into an HTTP response: the flow paused while Node was asking for more, and was never asked again.
 test.each([1, 63, 64, 65, 1000])('hands %i items on to a reader that takes one at a time', async (count) => {

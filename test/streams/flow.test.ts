@@ -4,8 +4,8 @@ import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { Fault } from '../../src/base/fault.ts'
-import { type Flow, flow, type Intake } from '../../src/base/flow.ts'
-import type { Stage } from '../../src/base/stage.ts'
+import type { Intake, Stage } from '../../src/base/stage.ts'
+import { type Flow, flow } from '../../src/streams/flow.ts'
 
 /** One item per LF: the densest input is twice as many bytes as items. */
 const lineNumbers: Stage<Uint8Array, number> = (next) => {

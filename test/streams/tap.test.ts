@@ -5,9 +5,9 @@ import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
 import { text } from '../../src/engines/text.ts'
-import { events } from '../../src/events/events.ts'
 import type { BytesChunk, Chunk, ExitChunk } from '../../src/frames/chunk.ts'
-import { tap } from '../../src/frames/tap.ts'
+import { events } from '../../src/streams/events.ts'
+import { tap } from '../../src/streams/tap.ts'
 
 const node = (script: string) =>
   spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -42,7 +42,10 @@ describe('a child process', () => {
 
   test('that cannot be started fails the reader', async () => {
     const child = spawn('/no/such/program', [], { stdio: 'pipe' })
-    await expect(drain(tap(child))).rejects.toMatchObject({ code: 'ENOENT' })
+    await expect(drain(tap(child))).rejects.toMatchObject({
+      code: 'SPAWN_FAILED',
+      cause: { code: 'ENOENT' },
+    })
   })
 
   test('loses nothing to a reader that is slower than the grace', async () => {

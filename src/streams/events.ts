@@ -1,13 +1,12 @@
 import { realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
-import { type Flow, flow, type Intake } from '../base/flow.ts'
-import { type Chunk, chunkIntake } from '../frames/chunk.ts'
-import type { Event } from './event.ts'
-import { type EventOptions, eventStage } from './event-stage.ts'
-import { guarded } from './guard.ts'
-import type { Picker, Profile } from './profile.ts'
-
-export { type EventOptions, eventStage } from './event-stage.ts'
+import { checkOptions } from '../base/check-options.ts'
+import type { Event } from '../events/event.ts'
+import { type EventOptions, eventStage } from '../events/event-stage.ts'
+import { guarded } from '../events/guard.ts'
+import { checkEngine, type Picker, type Profile } from '../events/profile.ts'
+import { eventIntake } from './event-intake.ts'
+import { type Flow, flow } from './flow.ts'
 
 /**
  * Reads the output of one run with one engine's eyes. Takes chunks (a bare Buffer or string is stdout),
@@ -20,27 +19,13 @@ export function events(
   profile: Profile | Picker,
   options: EventOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Event> {
+  checkEngine('events', profile)
+  checkOptions('events', options, 'events(codex, { run_id })')
   const inside = options.dir === undefined ? undefined : linkCheck(options.dir)
   return flow(eventStage(guarded(profile), { ...options, inside }), {
     signal: options.signal,
     intake: eventIntake,
   })
-}
-
-/** Bare bytes are stdout, and nothing else will come: who writes them need not pay for dedupe. */
-function eventIntake(): Intake<Chunk> {
-  const door = chunkIntake()
-  let first = true
-  return {
-    ...door,
-    take(written) {
-      const chunk = door.take(written)
-      const bare = typeof written === 'string' || written instanceof Uint8Array
-      const alone = first && bare && chunk.channel !== 'exit'
-      first = false
-      return alone ? { ...chunk, channels: ['stdout'] } : chunk
-    },
-  }
 }
 
 /** Follows links: a path that is not there cannot lead anywhere. */

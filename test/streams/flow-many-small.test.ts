@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { flow } from '../../src/base/flow.ts'
+import { flow } from '../../src/streams/flow.ts'
 
 test('goes on when every chunk is one item and the queue is just full', async () => {
   const count = 3000

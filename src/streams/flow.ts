@@ -1,5 +1,7 @@
 import { addAbortSignal, finished, type Readable, Transform, type TransformCallback } from 'node:stream'
-import type { Sink, Stage } from './stage.ts'
+import { checkOptions, misfit } from '../base/check-options.ts'
+import { checkStage, type Intake, type Sink, type Stage, wholeIntake } from '../base/stage.ts'
+import type { ItemMethods } from './items.ts'
 
 /**
  * A stage with Node-stream doors: `for await`, `pipe` and `pipeline` all work and are typed.
@@ -7,19 +9,7 @@ import type { Sink, Stage } from './stage.ts'
  * @example
  * for await (const frame of child.stdout.pipe(frames())) console.log(frame.kind)
  */
-export type Flow<Out> = AsyncIterable<Out> & Transform
-
-/** How what is written at the door becomes what the stage takes, one bounded portion at a time. */
-export interface Intake<In> {
-  /** Makes one input of what was written; throws a Fault for what cannot be one. */
-  take(written: unknown): In
-  /** In how many units the input can be portioned (bytes, say). */
-  size(input: In): number
-  /** The units `[from, to)` of the input. */
-  portion(input: In, from: number, to: number): In
-  /** What `take` kept back, when nothing follows any more. */
-  rest?(): In | undefined
-}
+export type Flow<Out> = ItemMethods<Out> & Transform & AsyncIterable<Out>
 
 export interface FlowOptions<In> {
   /** Aborting it destroys the flow with an AbortError. */
@@ -33,21 +23,25 @@ export interface FlowOptions<In> {
  *
  * A chunk is fed in portions, and between two portions the flow waits while its reader is behind: a
  * 64 KiB chunk of 2-byte lines must not become 32,768 queued items. It also gives the event loop a turn
- * when one chunk takes long. Breaking out of `for await`, or destroying the flow, destroys what is piped
- * into it.
+ * when one chunk takes long.
+ *
+ * An error of what is piped into the flow destroys the flow with that error, and so does a source that closes
+ * before its end: `source.pipe(flow)` is enough for `for await` to reject. Breaking out of `for await`, or
+ * destroying the flow, destroys what is piped into it.
  *
  * @example
  * const lengths = flow<string, number>((next) => ({ write: (s) => next.write(s.length), end: () => next.end() }))
  */
 export function flow<In, Out>(stage: Stage<In, Out>, options: FlowOptions<In> = {}): Flow<Out> {
-  const made = new StageTransform(stage, options.intake?.() ?? wholeIntake<In>())
-  if (options.signal) addAbortSignal(options.signal, made)
-  return made
-}
-
-function wholeIntake<In>(): Intake<In> {
-  // The cast is the door: an untyped Node stream hands over what the caller promised to write.
-  return { take: (written) => written as In, size: () => 1, portion: (input) => input }
+  checkStage('flow', stage)
+  checkOptions('flow', options, 'flow(stage, { signal })')
+  const { signal, intake = wholeIntake<In> } = options
+  if (typeof intake !== 'function')
+    throw misfit('flow', 'a function as intake', intake, 'flow(stage, { intake })')
+  const made = new StageTransform(stage, intake())
+  if (signal) addAbortSignal(signal, made)
+  // The cast is the door: Node types what a stream hands out as `any`.
+  return made as unknown as Flow<Out>
 }
 
 /** As many items may wait for the reader before the flow stops feeding its stage. */
@@ -65,7 +59,8 @@ const MAX_BUSY_MS = 15
 class StageTransform<In, Out> extends Transform {
   readonly #intake: Intake<In>
   readonly #sink: Sink<In>
-  readonly #sources = new Set<Readable>()
+  /** What is piped into this flow, each with what takes our listeners off it again. */
+  readonly #sources = new Map<Readable, () => void>()
   /** Units per portion: grows while portions yield few items, shrinks when they yield many. */
   #portion = MIN_PORTION
   #pushed = 0
@@ -91,9 +86,22 @@ class StageTransform<In, Out> extends Transform {
       },
       end() {},
     })
+    if (typeof this.#sink?.write !== 'function')
+      throw misfit('flow', 'a stage that returns a sink', this.#sink, 'flow((next) => ({ write, end }))')
     if (this.#sink.more) this.#portion = WHOLE_PORTION
-    this.on('pipe', (source: Readable) => this.#sources.add(source))
-    this.on('unpipe', (source: Readable) => this.#sources.delete(source))
+    this.on('pipe', (source: Readable) => {
+      this.#forget(source)
+      this.#sources.set(
+        source,
+        onFailure(source, (error) => this.destroy(error)),
+      )
+    })
+    this.on('unpipe', (source: Readable) => this.#forget(source))
+  }
+
+  #forget(source: Readable): void {
+    this.#sources.get(source)?.()
+    this.#sources.delete(source)
   }
 
   override _transform(written: unknown, _encoding: BufferEncoding, done: TransformCallback): void {
@@ -135,11 +143,11 @@ class StageTransform<In, Out> extends Transform {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.#work = undefined
-    for (const source of this.#sources) {
+    for (const source of [...this.#sources.keys()]) {
+      // This takes our listeners off, so that its closing is no failure of ours.
       source.unpipe(this)
       source.destroy()
     }
-    this.#sources.clear()
     done(error)
   }
 
@@ -189,6 +197,31 @@ class StageTransform<In, Out> extends Transform {
   #portionOf(input: In, from: number, to: number, size: number): In {
     return from === 0 && to === size ? input : this.#intake.portion(input, from, to)
   }
+}
+
+/**
+ * Calls `failed` when a source fails or closes before its end, which `pipe` alone does not tell its target. One listener
+ * per event, as `pipe` itself has: `finished` has more, and Node warns at the eleventh. Returns what takes them off.
+ */
+function onFailure(source: Readable, failed: (error: Error) => void): () => void {
+  const onClose = () => {
+    // Streams of the old kind close without having an end to speak of.
+    if (source.readableEnded === false) failed(source.errored ?? prematureClose())
+  }
+  source.on('error', failed)
+  source.on('close', onClose)
+  // It closed before it was piped here, and will not say so again. Later, when the reader is listening.
+  if (source.closed) process.nextTick(onClose)
+  return () => {
+    source.off('error', failed)
+    source.off('close', onClose)
+  }
+}
+
+/** The error that Node's `pipeline` has for this, so that both ways of joining streams fail alike. */
+function prematureClose(): Error {
+  const message = 'the source closed before its end; it was destroyed, or its other side went away'
+  return Object.assign(new Error(message), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
 }
 
 /**

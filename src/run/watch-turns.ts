@@ -1,0 +1,66 @@
+import type { EngineFrame, Limits, Picker, Profile, Reader, Say } from '../events/profile.ts'
+
+/**
+ * An engine that also tells when it says that its turn is over, and when it goes on after that. What it reads is the same.
+ *
+ * @example
+ * watchTurns(codex, (over) => console.log(over ? 'waits' : 'works'))
+ */
+export function watchTurns<Engine extends Profile | Picker>(
+  engine: Engine,
+  tell: (over: boolean) => void,
+): Engine {
+  if ('pick' in engine) {
+    const watch = (picked: Profile | undefined) => picked && watchTurns(picked, tell)
+    return {
+      ...engine,
+      pick: (frame: EngineFrame) => watch(engine.pick(frame)),
+      guess: (frame: EngineFrame) => watch(engine.guess?.(frame)),
+      fallback: watchTurns(engine.fallback, tell),
+    }
+  }
+  // What is no engine is for the guard around us to refuse.
+  if (typeof engine.open !== 'function') return engine
+  return { ...engine, open: (limits: Limits) => watchReader(engine.open(limits), tell) }
+}
+
+function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
+  if (typeof reader?.read !== 'function') return reader
+  /** What the frame in hand says: the turn is over, whatever else is in it; it goes on; or nothing of it. */
+  let over: boolean | undefined
+  let heard: { readonly from: Say; readonly to: Say } | undefined
+
+  const hear = (say: Say): Say => {
+    if (heard?.from === say) return heard.to
+    const works =
+      <Words extends unknown[]>(speak: (...words: Words) => void) =>
+      (...words: Words) => {
+        over ??= false
+        speak(...words)
+      }
+    const to: Say = {
+      ...say,
+      begun: works(say.begun),
+      delta: works(say.delta),
+      message: works(say.message),
+      reasoning: works(say.reasoning),
+      started: works(say.started),
+      ended(signal) {
+        over = true
+        say.ended(signal)
+      },
+    }
+    heard = { from: say, to }
+    return to
+  }
+
+  return {
+    read(frame, say) {
+      over = undefined
+      const understood = reader.read(frame, hear(say))
+      if (over !== undefined) tell(over)
+      return understood
+    },
+    end: (say) => reader.end?.(say),
+  }
+}

@@ -1,0 +1,15 @@
+import { checkOptions } from '../base/check-options.ts'
+import { type Chat, type ChatOptions, chatStage } from '../chat/chat.ts'
+import { type Flow, flow } from './flow.ts'
+
+/**
+ * Folds events into a conversation. Every turn that waits for the user says so when it ends (`user.input.required`).
+ * Every other end of an attempt is one record at its end; a run whose last turn waits adds none.
+ *
+ * @example
+ * await pipeline(tap(child), events(opencode), chat(), sse(), response)
+ */
+export function chat(options: ChatOptions & { readonly signal?: AbortSignal | undefined } = {}): Flow<Chat> {
+  checkOptions('chat', options, 'chat({ signal })')
+  return flow(chatStage(options), { signal: options.signal })
+}

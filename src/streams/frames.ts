@@ -1,0 +1,21 @@
+import { checkOptions } from '../base/check-options.ts'
+import { chunkIntake } from '../frames/chunk.ts'
+import type { Frame } from '../frames/frame.ts'
+import { type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
+import { type Flow, flow } from './flow.ts'
+
+/**
+ * Cuts bytes into frames: `<json>` blocks, fenced blocks, NDJSON lines, bare objects, and the text between them.
+ * The frames of a channel tile it, whatever the chunks and whatever the bytes.
+ *
+ * @example
+ * for await (const frame of child.stdout.pipe(frames({ lines: true }))) {
+ *   if (frame.kind === 'line') console.log(frame.from, frame.text)
+ * }
+ */
+export function frames(
+  options: FrameOptions & { readonly signal?: AbortSignal | undefined } = {},
+): Flow<Frame> {
+  checkOptions('frames', options, 'frames({ lines: true })')
+  return flow(frameStage({ ...options, turn: TURN }), { signal: options.signal, intake: chunkIntake })
+}

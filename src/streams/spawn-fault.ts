@@ -1,0 +1,24 @@
+import fs from 'node:fs'
+import { codeOf } from '../base/error-code.ts'
+import { Fault, quote } from '../base/fault.ts'
+
+/** The Fault for a command that cannot be started. Node says ENOENT both for a missing command and for a missing `cwd`. */
+export function cannotStart(command: string, cwd: string | undefined, cause: unknown): Fault {
+  const code = String(codeOf(cause))
+  const why = code === 'ENOENT' ? whatIsMissing(cwd) : (reasons.get(code) ?? code)
+  return new Fault('SPAWN_FAILED', `cannot start ${quote(command, 120)}: ${why}`, { cause })
+}
+
+function whatIsMissing(cwd: string | undefined): string {
+  if (cwd === undefined)
+    return 'no such command, or no such working directory; is it installed and on PATH, and is cwd right?'
+  if (!fs.existsSync(cwd)) return `the working directory ${quote(cwd, 120)} does not exist`
+  return 'no such command; is it installed and on PATH?'
+}
+
+const reasons = new Map([
+  ['EACCES', 'it is no program that may be run (EACCES)'],
+  ['ENOTDIR', 'a part of its path, or the working directory, is no directory (ENOTDIR)'],
+  ['E2BIG', 'its arguments and environment are too long; hand long text over as input (E2BIG)'],
+  ['ERR_INVALID_ARG_VALUE', 'its arguments or environment hold a NUL character'],
+])

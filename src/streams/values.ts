@@ -1,0 +1,25 @@
+import { chunkIntake } from '../frames/chunk.ts'
+import { TURN } from '../frames/frames.ts'
+import type { Outcome } from '../values/outcome.ts'
+import type { Schema, Value } from '../values/schema/schema.ts'
+import { type ValuesOptions, valueStage } from '../values/values.ts'
+import { type Flow, flow } from './flow.ts'
+
+/**
+ * Finds the payloads in the output of an agent, while it streams, and hands out one outcome for each: the
+ * value, parsed, repaired if need be and passed by the schema, or the reason why not. An input without any
+ * gives one outcome, NO_MATCH with the start of the input as a comment, or EMPTY.
+ *
+ * Of a stream of Chunks it reads one channel: stdout or PTY, whichever speaks first. stderr is not the agent's word.
+ *
+ * @example
+ * for await (const outcome of child.stdout.pipe(values({ tag: 'json', pick: 'last', schema: Report }))) {
+ *   if (outcome.ok) console.log(outcome.value)
+ *   else console.warn(outcome.fault.code)
+ * }
+ */
+export function values<S extends Schema | undefined = undefined>(
+  options: ValuesOptions<S> = {},
+): Flow<Outcome<Value<S>>> {
+  return flow(valueStage(options, TURN), { signal: options.signal, intake: chunkIntake })
+}

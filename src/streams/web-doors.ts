@@ -1,0 +1,56 @@
+import { wholeIntake } from '../base/stage.ts'
+import { type Chat, type ChatOptions, chatStage } from '../chat/chat.ts'
+import type { Event } from '../events/event.ts'
+import { type EventOptions, eventStage } from '../events/event-stage.ts'
+import { guarded } from '../events/guard.ts'
+import type { Picker, Profile } from '../events/profile.ts'
+import { chunkIntake } from '../frames/chunk.ts'
+import type { Frame } from '../frames/frame.ts'
+import { type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
+import type { Outcome } from '../values/outcome.ts'
+import type { Schema, Value } from '../values/schema/schema.ts'
+import { type ValuesOptions, valueStage } from '../values/values.ts'
+import { eventIntake } from './event-intake.ts'
+import { type WebFlow, webDoor } from './web.ts'
+
+/**
+ * `frames()` of the Node entry, for `pipeThrough`.
+ *
+ * @example
+ * for await (const frame of response.body.pipeThrough(frames({ lines: true }))) console.log(frame.kind)
+ */
+export function frames(options: FrameOptions = {}): WebFlow<Frame> {
+  return webDoor(frameStage({ ...options, turn: TURN }), chunkIntake())
+}
+
+/**
+ * `values()` of the Node entry, for `pipeThrough`. A JSON Schema has to be wrapped with `jsonSchema()`.
+ *
+ * @example
+ * for await (const outcome of response.body.pipeThrough(values({ lines: true }))) if (outcome.ok) console.log(outcome.value)
+ */
+export function values<S extends Schema | undefined = undefined>(
+  options: Omit<ValuesOptions<S>, 'signal'> = {},
+): WebFlow<Outcome<Value<S>>> {
+  return webDoor(valueStage(options, TURN), chunkIntake())
+}
+
+/**
+ * `events()` of the Node entry, for `pipeThrough`. There is no file system, so links out of `dir` cannot be followed.
+ *
+ * @example
+ * for await (const event of response.body.pipeThrough(events(codex))) console.log(event.type)
+ */
+export function events(profile: Profile | Picker, options: EventOptions = {}): WebFlow<Event> {
+  return webDoor(eventStage(guarded(profile), options), eventIntake())
+}
+
+/**
+ * `chat()` of the Node entry, for `pipeThrough`.
+ *
+ * @example
+ * const conversation = response.body.pipeThrough(events(auto)).pipeThrough(chat())
+ */
+export function chat(options: ChatOptions = {}): WebFlow<Chat> {
+  return webDoor(chatStage(options), wholeIntake())
+}

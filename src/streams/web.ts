@@ -1,0 +1,101 @@
+import type { Intake, Sink, Stage } from '../base/stage.ts'
+
+/** As many results may wait for the reader before a source is asked to wait. */
+const MAX_WAITING = 64
+/** Bytes that are fed at once: what one portion can at worst become. */
+const PORTION = 16 * 1024
+
+/**
+ * What `pipeThrough` takes: bytes or text in, results out.
+ *
+ * @example
+ * const flow: WebFlow<Frame> = frames({ lines: true })
+ */
+export interface WebFlow<Out> {
+  readonly readable: ReadableStream<Out>
+  readonly writable: WritableStream<unknown>
+}
+
+/**
+ * A stage with Web-Stream doors. A plain TransformStream cannot wait for room while it works on one chunk, so that one
+ * megabyte of small records would all be queued: this one feeds a chunk in portions and waits between them.
+ *
+ * @example
+ * for await (const outcome of response.body.pipeThrough(webDoor(valueStage({ lines: true }), chunkIntake()))) console.log(outcome)
+ */
+export function webDoor<In, Out>(stage: Stage<In, Out>, intake: Intake<In>): WebFlow<Out> {
+  let out!: ReadableStreamDefaultController<Out>
+  let roomy: (() => void) | undefined
+  let left = false
+  const room = async (): Promise<void> => {
+    while (!left && (out.desiredSize ?? 0) <= 0)
+      await new Promise<void>((resolve) => {
+        roomy = resolve
+      })
+  }
+  const wake = () => {
+    roomy?.()
+    roomy = undefined
+  }
+
+  const sink: Sink<In> = stage({
+    write: (value) => {
+      if (!left) out.enqueue(value)
+    },
+    end() {},
+  })
+
+  /** What the stage left undone, because it had written enough for one turn. */
+  const finishTurn = async (): Promise<void> => {
+    while (!left && sink.more?.()) await room()
+  }
+
+  const feed = async (input: In): Promise<void> => {
+    const size = intake.size(input)
+    if (size === 0) sink.write(input)
+    for (let from = 0; from < size && !left; from += PORTION) {
+      await room()
+      sink.write(intake.portion(input, from, Math.min(size, from + PORTION)))
+      await finishTurn()
+    }
+  }
+
+  const readable = new ReadableStream<Out>(
+    {
+      start(controller) {
+        out = controller
+      },
+      pull: wake,
+      cancel() {
+        left = true
+        wake()
+      },
+    },
+    { highWaterMark: MAX_WAITING },
+  )
+  const writable = new WritableStream<unknown>({
+    async write(written, controller) {
+      try {
+        await feed(intake.take(written))
+      } catch (error) {
+        out.error(error)
+        throw error
+      }
+      // Nothing more is wanted, so that what is piped in here ends, too.
+      if (left) controller.error(new DOMException('the reader has left', 'AbortError'))
+    },
+    async close() {
+      const rest = intake.rest?.()
+      if (rest !== undefined) await feed(rest)
+      sink.end()
+      await finishTurn()
+      if (!left) out.close()
+    },
+    abort(reason) {
+      left = true
+      wake()
+      out.error(reason)
+    },
+  })
+  return { readable, writable }
+}

@@ -1,0 +1,137 @@
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { expect, test } from 'vitest'
+
+// Every @example of a public name is code that a reader may copy: it compiles, in one program for speed.
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const entry = join(root, 'src/index.ts')
+
+/** What the examples take for granted: names that a reader has in his own program. */
+const given = `
+import type { ChildProcess } from 'node:child_process'
+import type { Readable } from 'node:stream'
+declare const child: ChildProcess & { stdout: Readable; stderr: Readable }
+declare const pty: Readable
+declare const file: Readable
+declare const response: import('node:http').ServerResponse
+declare const signal: AbortSignal
+declare const prompt: string
+declare const task: string
+declare const text: string
+declare const bytes: Uint8Array
+declare const stream: import('node:stream').Writable
+declare const outcome: api.Outcome<unknown>
+declare const event: api.Event
+declare const order: api.WorkOrder
+declare const call: api.AskCall
+declare const schema: import('@standard-schema/spec').StandardSchemaV1<unknown, { issues: { file: string; line: number }[] }>
+declare const Report: typeof schema
+declare const Issue: import('@standard-schema/spec').StandardSchemaV1<unknown, { file: string; line: number }>
+declare const render: (value: unknown) => void
+declare const save: (value: unknown) => void
+declare const item: { id: string; text: string }
+declare const record: { thread_id: string }
+declare const say: api.Say
+declare const double: api.Stage<number, number>
+declare const readerThatKeepsAtMost: (max: number) => api.Reader
+declare const isRecord: (value: unknown) => value is Record<string, unknown>
+declare const marker: (key: api.PostKey) => string
+declare const findComment: (marker: string) => Promise<string | undefined>
+declare const addCommentOnce: (issue: string, text: string) => Promise<string | undefined>
+declare const client: { complete(prompt: string, options: object): Promise<{ text: string }> }
+declare const use: (value: unknown) => void
+declare const command: string
+declare const args: string[]
+declare const cache: api.Cache
+declare const runs: api.Ledger
+declare const saveForLater: (post: api.Post) => Promise<void>
+`
+
+const options: ts.CompilerOptions = {
+  ...ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile).config.compilerOptions,
+  target: ts.ScriptTarget.ES2023,
+  lib: ['lib.es2023.d.ts'],
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  moduleDetection: ts.ModuleDetectionKind.Force,
+  allowImportingTsExtensions: true,
+  noEmit: true,
+  noUnusedLocals: false,
+}
+
+/** The examples in the doc comments of what the entry exports, each with its place. */
+function examplesOf(program: ts.Program): { name: string; code: string }[] {
+  const checker = program.getTypeChecker()
+  const module = checker.getSymbolAtLocation(program.getSourceFile(entry)!)!
+  const found = new Map<string, string>()
+  for (const exported of checker.getExportsOfModule(module)) {
+    const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
+    for (const declaration of symbol.declarations ?? []) {
+      if (!declaration.getSourceFile().fileName.startsWith(join(root, 'src'))) continue
+      const members = ts.isInterfaceDeclaration(declaration) ? declaration.members : []
+      for (const tag of [declaration, ...members].flatMap((node) => ts.getJSDocTags(node))) {
+        const code = ts.getTextOfJSDocComment(tag.comment)
+        if (tag.tagName.text === 'example' && code) found.set(code, exported.name)
+      }
+    }
+  }
+  return [...found].map(([code, name]) => ({ name, code }))
+}
+
+test('every @example of the public API compiles', { timeout: 300_000 }, () => {
+  const host = ts.createCompilerHost(options)
+  const first = ts.createProgram([entry], options, host)
+  const examples = examplesOf(first)
+  expect(examples.length).toBeGreaterThan(40)
+
+  const checker = first.getTypeChecker()
+  const exported = checker
+    .getExportsOfModule(checker.getSymbolAtLocation(first.getSourceFile(entry)!)!)
+    .map(({ name }) => name)
+    .filter((name) => !given.includes(`declare const ${name}:`))
+  const files = new Map(
+    examples.map(({ name, code }, n) => {
+      const source = `import * as api from './src/index.ts'
+import { ${exported.join(', ')} } from './src/index.ts'
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { pipeline } from 'node:stream/promises'
+${given}
+// What an example declares itself hides what is given.
+async function example() {
+${code}
+}
+void example`
+      return [join(root, `example-${n}-${name}.ts`), source] as const
+    }),
+  )
+  const readFile = host.readFile.bind(host)
+  const getSourceFile = host.getSourceFile.bind(host)
+  const fileExists = host.fileExists.bind(host)
+  host.fileExists = (path) => files.has(path) || fileExists(path)
+  host.readFile = (path) => files.get(path) ?? readFile(path)
+  host.getSourceFile = (path, ...rest) => {
+    const text = files.get(path)
+    return text === undefined
+      ? getSourceFile(path, ...rest)
+      : ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
+  }
+  const program = ts.createProgram(
+    [...files.keys()],
+    { ...options, verbatimModuleSyntax: false },
+    host,
+    first,
+  )
+  const wrong = [...files.keys()].flatMap((path) => {
+    const file = program.getSourceFile(path)!
+    return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)].map(
+      ({ start = 0, messageText }) => {
+        const line = file.text.slice(file.text.lastIndexOf('\n', start) + 1).split('\n')[0]
+        return `${path.slice(dirname(path).length + 1)}: ${line?.trim()}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`
+      },
+    )
+  })
+  expect(wrong).toEqual([])
+})

@@ -1,0 +1,65 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { Fault, parse, tryParse } from '../../src/index.ts'
+
+const door = fileURLToPath(new URL('../../src/index.ts', import.meta.url))
+const tsx = import.meta.resolve('tsx')
+
+/** What `node -e` prints for a script that has the package. */
+function printed(script: string): { stdout: string; stderr: string } {
+  const code = `import(${JSON.stringify(door)}).then(async (api) => { ${script} })`
+  return spawnSync(process.execPath, ['--import', tsx, '-e', code], { encoding: 'utf8' })
+}
+
+describe('a Fault on the console of a real process', () => {
+  test('is its code, its place and the next step, without empty fields', () => {
+    const { stdout } = printed(`try { api.parse('{"a": [1, 2}') } catch (fault) { console.log(fault) }`)
+    expect(stdout).toMatch(/^Fault \[INVALID_JSON\]: the payload is not JSON/)
+    expect(stdout).toContain('\n    at ')
+    expect(stdout).toContain('\n  where: byte 11, line 1, column 12 of the payload\n')
+    expect(stdout).toContain('\n  found: "}", expected a comma or a closing bracket\n')
+    expect(stdout).toMatch(/\n {2}next: .*fault\.broken/)
+    expect(stdout).not.toContain('undefined')
+  })
+
+  test('has its code, and no empty field, when it is not caught: Node asks no object how to show it then', () => {
+    const { stderr } = printed(`api.serve('dir')`)
+    expect(stderr).toContain('Fault: serve needs')
+    expect(stderr).toContain("code: 'BAD_OPTION'")
+    expect(stderr).toContain('serve({ dir: ".audit" })')
+    expect(stderr).not.toContain('undefined')
+  })
+})
+
+describe('a Fault', () => {
+  test('shows schema errors and attempts, each on a line', () => {
+    const outcome = tryParse('{"a":1}', { label: 'report', schema: { type: 'object', required: ['b'] } })
+    if (outcome.ok) throw new Error('it passed')
+    expect(inspect(outcome.fault)).toContain(`\n  error: / (required): must have required property 'b'`)
+    const attempts = [{ text: '', fault: outcome.fault, duration_ms: 1 }]
+    expect(inspect(new Fault('SCHEMA_FAILED', 'no', { attempts }))).toContain(
+      '\n  attempt 1: SCHEMA_FAILED: report:',
+    )
+  })
+
+  test('shows its cause, and a big value in short', () => {
+    const fault = new Fault('NORMALIZE_FAILED', 'no', { cause: new Error('inner'), value: 'x'.repeat(5000) })
+    expect(inspect(fault)).toContain('\n  cause: Error: inner')
+    expect(inspect(fault).length).toBeLessThan(3000)
+  })
+
+  test('has only the fields it was given', () => {
+    expect(Object.keys(new Fault('EMPTY'))).toEqual(['name', 'code'])
+    expect(JSON.stringify(new Fault('EMPTY', 'x', { at: 3 }))).toBe('{"name":"Fault","code":"EMPTY","at":3}')
+  })
+
+  test('cannot steer the terminal', () => {
+    try {
+      parse('{"a": \u001b[2J}')
+    } catch (fault) {
+      expect(inspect(fault)).not.toContain('\u001b')
+    }
+  })
+})

@@ -1,0 +1,138 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { expect, test } from 'vitest'
+import { nextSteps } from '../src/base/next-step.ts'
+import * as api from '../src/index.ts'
+
+// Callers without types, and with types that lie: whatever the argument is, the Fault is about the call.
+
+const dir = mkdtempSync(join(tmpdir(), 'misuse-'))
+const inDir = (name: string) => join(dir, name)
+type Call = (...given: unknown[]) => unknown
+const callable = Object.entries(api).filter(
+  ([name, value]) => typeof value === 'function' && name !== 'Fault',
+) as [string, Call][]
+
+const wrong = [undefined, null, 7, true, 'text', [], {}, () => undefined, Symbol('wrong')]
+/** What a first argument may be for some function, so that the second one is looked at. */
+const firsts = [inDir('some'), {}, api.codex, (next: unknown) => next, new Map()]
+
+/** Calls it, waits for an answer, and leaves nothing open. */
+async function faultOf(call: Call, given: readonly unknown[]): Promise<unknown> {
+  try {
+    const made = (await call(...given)) as Partial<PassThrough> & { close?(): unknown; end?: unknown }
+    made?.on?.('error', () => {})
+    if (made?.end instanceof Promise) made.end.catch(() => {})
+    if (typeof made?.destroy === 'function') await destroyed(made as PassThrough)
+    else if (typeof made?.close === 'function') await made.close()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
+
+function destroyed(stream: PassThrough): Promise<unknown> {
+  const closed = new Promise((resolve) => stream.once('close', resolve))
+  stream.destroy()
+  return closed
+}
+
+test.each(callable)('%s never fails inside for an argument of the wrong kind', async (_name, call) => {
+  const calls = [
+    [],
+    ...wrong.map((one) => [one]),
+    ...firsts.flatMap((first) => wrong.map((one) => [first, one])),
+    ...wrong.map((one) => [inDir('some'), [], one]),
+  ]
+  for (const given of calls) {
+    const fault = await faultOf(call, given)
+    if (fault !== undefined) expect(api.Fault.is(fault), `${String(fault)}`).toBe(true)
+  }
+})
+
+test.each<[string, Call]>([
+  ['parse(undefined)', () => api.parse(undefined as never)],
+  ['parse(null)', () => api.parse(null as never)],
+  ['tryParse(7)', () => api.tryParse(7 as never)],
+  ['parse(text, null)', () => api.parse('{}', null as never)],
+  ["parse(text, 'schema')", () => api.parse('{}', 'schema' as never)],
+  ["values('json')", () => api.values('json' as never)],
+  ['values(null)', () => api.values(null as never)],
+  ["frames('json')", () => api.frames('json' as never)],
+  ['frames({ tags: "json" })', () => api.frames({ tags: 'json' as never })],
+  ["events('codex')", () => api.events('codex' as never)],
+  ['events()', () => (api.events as Call)()],
+  ['events(codex, 7)', () => api.events(api.codex, 7 as never)],
+  ['chat(null)', () => api.chat(null as never)],
+  ['sse(15000)', () => api.sse(15_000 as never)],
+  ['journal()', () => (api.journal as Call)()],
+  ["journal(dir, 'each')", () => api.journal(inDir('j'), 'each' as never)],
+  ['journal with a fsync of its own', () => api.journal(inDir('j'), { fsync: 'always' as never })],
+  ['tap(undefined)', () => api.tap(undefined as never)],
+  ['tap(7)', () => api.tap(7 as never)],
+  ['tap({ stdout: text })', () => api.tap({ stdout: 'text' as never })],
+  ['flow(undefined)', () => api.flow(undefined as never)],
+  ['flow of a stage without a sink', () => api.flow((() => undefined) as never)],
+  ['drive(stage, undefined)', () => api.drive((next) => next, undefined as never)],
+  ['join(values(), values())', () => api.join(api.values() as never, api.values() as never)],
+  ["serve('dir')", () => api.serve('dir' as never)],
+  ['serve()', () => (api.serve as Call)()],
+  ["serve({ dir, port: '80' })", () => api.serve({ dir, port: '80' as never })],
+  ['replay(undefined)', () => api.replay(undefined as never)],
+  ["replay(dir, 'real')", () => api.replay(dir, 'real' as never)],
+  ['resume(7)', () => api.resume(7 as never)],
+  ['run()', () => (api.run as Call)()],
+  ['run(command, args, null)', () => api.run('true', [], null as never)],
+  ['run with an audit that is no path', () => api.run('true', [], { audit: 7 as never })],
+  ['run with a text as input', () => api.run('true', [], { input: 'text' as never })],
+  ['ask()', () => (api.ask as Call)()],
+  ['ask(call)', () => (api.ask as Call)(() => '{}')],
+  ["ask('model', options)", () => api.ask('model' as never, { prompt: 'x' })],
+  ["ask.stream('model', options)", () => api.ask.stream('model' as never, { prompt: 'x' })],
+  ['fileCache()', () => (api.fileCache as Call)()],
+  ['outbox()', () => (api.outbox as Call)()],
+  ['ledger()', () => (api.ledger as Call)()],
+  ['activate()', () => (api.activate as Call)()],
+  ['findAdapter(7)', () => api.findAdapter(7 as never)],
+  ['settle()', () => (api.settle as Call)()],
+  ['brief()', () => (api.brief as Call)()],
+  ['sseMessage({})', () => api.sseMessage({} as never)],
+  ['snapshots(null)', () => api.snapshots(null as never)],
+])('%s is BAD_OPTION, with the call that is meant', async (_name, call) => {
+  const fault = await faultOf(call, [])
+  expect(fault).toMatchObject({ code: 'BAD_OPTION' })
+})
+
+test.each<[string, (signal: never) => unknown]>([
+  ['frames', (signal) => api.frames({ signal })],
+  ['values', (signal) => api.values({ signal })],
+  ['events', (signal) => api.events(api.codex, { signal })],
+  ['chat', (signal) => api.chat({ signal })],
+  ['sse', (signal) => api.sse({ signal })],
+  ['journal', (signal) => api.journal(inDir('s'), { signal })],
+  ['tap', (signal) => api.tap({ stdout: new PassThrough() }, { signal })],
+  ['flow', (signal) => api.flow((next) => next, { signal })],
+  ['replay', (signal) => api.replay(dir, { signal })],
+  ['resume', (signal) => api.resume(dir, { signal })],
+  ['run', (signal) => api.run('true', [], { signal })],
+  ['ask', (signal) => api.ask(() => '{}', { prompt: 'x', signal })],
+])('%s takes no signal that is none', async (_name, call) => {
+  for (const signal of [7, 'abort', {}, new AbortController()])
+    expect(await faultOf(() => call(signal as never), [])).toMatchObject({ code: 'BAD_OPTION' })
+})
+
+test('a journal that was refused for its options is free for the next', async () => {
+  expect(() => api.journal(inDir('free'), { signal: 7 as never })).toThrow(api.Fault)
+  await destroyed(api.journal(inDir('free')) as never)
+})
+
+test('what is no completion and no event is unknown and none', () => {
+  expect(api.outcomeOf(undefined as never)).toBe('unknown')
+  expect(api.isEvent(undefined as never, 'raw.stdout')).toBe(false)
+})
+
+test('every next step belongs to a code', () => {
+  for (const code of Object.keys(nextSteps)) expect(Object.keys(api.codes)).toContain(code)
+})

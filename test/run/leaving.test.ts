@@ -1,0 +1,245 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { PassThrough, type Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { chat, codex, type Event, events, run, sse, tap } from '../../src/index.ts'
+import { isSameProcess } from '../../src/sinks/lock.ts'
+import { codexLines, workspace } from './agent.ts'
+
+const GRACE = 300
+const missing = 'no-such-command'
+
+/**
+ * An agent that prints one message, never ends, ignores SIGTERM, and has a child with a child of its own that do the same.
+ * The message names the three processes.
+ */
+function stubborn(cwd: string): { command: string; args: string[] } {
+  const path = join(cwd, 'stubborn.mjs')
+  writeFileSync(
+    path,
+    `import { spawn } from 'node:child_process'
+    import readline from 'node:readline'
+    process.on('SIGTERM', () => {})
+    process.on('SIGHUP', () => {})
+    setInterval(() => {}, 1000)
+    const depth = Number(process.argv[2])
+    if (depth === 0) console.log(String(process.pid))
+    else {
+      const child = spawn(process.execPath, [process.argv[1], String(depth - 1)], { stdio: ['ignore', 'pipe', 'ignore'] })
+      readline.createInterface({ input: child.stdout }).on('line', (line) => {
+        const pids = process.pid + ' ' + line
+        if (depth === 1) console.log(pids)
+        else {
+          const text = JSON.stringify({ type: 'item.completed', item: { id: 'item_0', type: 'agent_message', text: pids } })
+          for (const said of [...${JSON.stringify(codexLines.slice(0, 2))}, text]) console.log(said)
+        }
+      })
+    }`,
+  )
+  return { command: process.execPath, args: [path, '2'] }
+}
+
+/** The processes that the agent has named in its message. */
+const pidsIn = (event: Event) =>
+  event.type === 'agent.message.final' ? event.data.text.split(' ').map(Number) : undefined
+
+async function gone(pids: readonly number[], within: number): Promise<void> {
+  const until = performance.now() + within
+  while (pids.some((pid) => isSameProcess(pid, null)) && performance.now() < until) await delay(20)
+  expect(pids.filter((pid) => isSameProcess(pid, null))).toEqual([])
+  expect(pids).toHaveLength(3)
+}
+
+/** The three ways to have an agent whose reader may leave. */
+const sources: Record<string, () => Readable & AsyncIterable<Event>> = {
+  'run()': () => {
+    const { cwd, audit } = workspace()
+    return run({ ...stubborn(cwd), engine: codex, cwd, audit, fsDiff: false, killGrace: GRACE })
+  },
+  'tap(child, { kill })': () => tapped(false),
+  'tap(detached child, { kill })': () => tapped(true),
+}
+
+function tapped(detached: boolean) {
+  const { cwd } = workspace()
+  const { command, args } = stubborn(cwd)
+  const child = spawn(command, args, { cwd, detached, stdio: ['ignore', 'pipe', 'pipe'] })
+  return tap(child, { kill: true, killGrace: GRACE }).pipe(events(codex))
+}
+
+/** A machine under load is slow to start and to end processes; the grace itself is short. */
+const SOON = GRACE + 10_000
+
+const unhandled: unknown[] = []
+const keep = (error: unknown) => void unhandled.push(error)
+beforeAll(() => {
+  process.on('unhandledRejection', keep)
+  process.on('uncaughtException', keep)
+})
+afterAll(() => {
+  process.off('unhandledRejection', keep)
+  process.off('uncaughtException', keep)
+  expect(unhandled).toEqual([])
+})
+
+describe.each(Object.entries(sources))('%s ends the agent and all it has started', (_name, start) => {
+  test('when its reader breaks out of the loop', async () => {
+    let pids: number[] | undefined
+    for await (const event of start()) {
+      pids = pidsIn(event)
+      if (pids) break
+    }
+    await gone(pids ?? [], SOON)
+  })
+
+  test('when its reader throws', async () => {
+    let pids: number[] = []
+    const reading = async () => {
+      for await (const event of start()) {
+        pids = pidsIn(event) ?? []
+        if (pids.length > 0) throw new Error('enough')
+      }
+    }
+    await expect(reading()).rejects.toThrow('enough')
+    await gone(pids, SOON)
+  })
+
+  test('when a pipeline behind it fails, and then all of it is gone', async () => {
+    let pids: number[] = []
+    const failing = new Writable({
+      objectMode: true,
+      write(event, _encoding, done) {
+        pids = pidsIn(event) ?? []
+        done(pids.length > 0 ? new Error('disk full') : null)
+      },
+    })
+    await expect(pipeline(start(), failing)).rejects.toThrow('disk full')
+    await gone(pids, SOON)
+  })
+
+  test('when it is destroyed', async () => {
+    const agent = start()
+    const first = await new Promise<number[]>((resolve) => {
+      agent.on('data', (event: Event) => {
+        const pids = pidsIn(event)
+        if (pids) resolve(pids)
+      })
+    })
+    agent.destroy()
+    await gone(first, SOON)
+  })
+
+  test('when the HTTP client that reads it goes away', async () => {
+    let pids: number[] = []
+    let settle: (why: unknown) => void = () => {}
+    const over = new Promise<unknown>((resolve) => {
+      settle = resolve
+    })
+    const server = http.createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const seen = new PassThrough({
+        objectMode: true,
+        transform(event, _encoding, done) {
+          pids = pidsIn(event) ?? pids
+          done(null, event)
+        },
+      })
+      pipeline(start(), seen, chat(), sse(), response).then(settle, settle)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = http.get({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' })
+    const [response] = (await once(client, 'response')) as [http.IncomingMessage]
+    let text = ''
+    for await (const chunk of response) {
+      text += chunk
+      if (text.includes('assistant.message.final')) break
+    }
+    client.destroy()
+    await expect(over).resolves.toMatchObject({ code: 'ERR_STREAM_PREMATURE_CLOSE' })
+    await gone(pids, SOON)
+    server.close()
+  })
+})
+
+describe('an abort', () => {
+  test('of run() ends the agent, and the flow still tells how', async () => {
+    const { cwd, audit } = workspace()
+    const abort = new AbortController()
+    const options = {
+      engine: codex,
+      cwd,
+      audit,
+      fsDiff: false,
+      killGrace: GRACE,
+      signal: abort.signal,
+    } as const
+    let pids: number[] = []
+    const agent = run({ ...stubborn(cwd), ...options })
+    for await (const event of agent) {
+      if (!pidsIn(event)) continue
+      pids = pidsIn(event)!
+      abort.abort()
+    }
+    expect(await agent.end).toMatchObject({ outcome: 'cancelled', reason: 'aborted', signal: 'SIGKILL' })
+    await gone(pids, SOON)
+  })
+
+  test('of tap() ends the child and rejects when it is gone', async () => {
+    const { cwd } = workspace()
+    const { command, args } = stubborn(cwd)
+    const abort = new AbortController()
+    const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+    let pids: number[] = []
+    const reading = async () => {
+      const chunks = tap(child, { kill: true, killGrace: GRACE, signal: abort.signal })
+      for await (const event of chunks.pipe(events(codex))) {
+        pids = pidsIn(event) ?? pids
+        if (pids.length > 0) abort.abort()
+      }
+    }
+    await expect(reading()).rejects.toMatchObject({ name: 'AbortError' })
+    expect(child.signalCode).toBe('SIGKILL')
+    await gone(pids, SOON)
+  })
+})
+
+describe('tap(child, { kill })', () => {
+  const node = (script: string): ChildProcess =>
+    spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'pipe'] })
+
+  test('lets a child that obeys end in its own way', async () => {
+    const child = node(
+      `process.on('SIGTERM', () => process.exit(7)); setInterval(() => {}, 1000); console.log('up')`,
+    )
+    const exit = once(child, 'exit')
+    for await (const chunk of tap(child, { kill: true }))
+      if ('bytes' in chunk && chunk.bytes.length > 0) break
+    expect(await exit).toEqual([7, null])
+  })
+
+  test('leaves a child alone that ended by itself', async () => {
+    const child = node(`console.log('done')`)
+    for await (const _ of tap(child, { kill: true }));
+    expect([child.exitCode, child.signalCode]).toEqual([0, null])
+  })
+
+  test('rejects with SPAWN_FAILED if there is no child to end', async () => {
+    const reading = async () => {
+      for await (const _ of tap(spawn(missing), { kill: true }).pipe(events(codex)));
+    }
+    await expect(reading()).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
+  })
+
+  test('wants a child', () => {
+    expect(() => tap({ stdout: new PassThrough() }, { kill: true })).toThrow(
+      expect.objectContaining({ code: 'BAD_OPTION' }),
+    )
+  })
+})

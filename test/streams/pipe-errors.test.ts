@@ -1,0 +1,211 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough, type Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  auto,
+  chat,
+  codex,
+  events,
+  type Flow,
+  flow,
+  frames,
+  journal,
+  jsonl,
+  outcomeStage,
+  sse,
+  tap,
+  values,
+} from '../../src/index.ts'
+
+/** Every kind of flow: those that take bytes, and those that take the items of another one. */
+const flows: Record<string, () => Flow<unknown>> = {
+  frames: () => frames({ lines: true }),
+  values: () => values({ lines: true }),
+  'values with pick: last': () => values({ pick: 'last' }),
+  'values with items': () => values({ items: 'a.*' }),
+  'events of one engine': () => events(codex),
+  'events of any engine': () => events(auto),
+  'outcomes of frames': () => flow(outcomeStage()),
+  chat: () => chat(),
+  jsonl: () => jsonl(),
+  sse: () => sse(),
+  journal: () => journal(mkdtempSync(join(tmpdir(), 'pipe-errors-'))),
+  'a flow of your own': () => flow((next) => next),
+}
+
+/** Paths of items that fit each other, two and three flows long. */
+const chains: Record<string, () => Flow<unknown>[]> = {
+  ...Object.fromEntries(Object.entries(flows).map(([name, made]) => [name, () => [made()]])),
+  'events, chat': () => [events(codex), chat()],
+  'values, jsonl': () => [values({ lines: true }), jsonl()],
+  'events, chat, sse': () => [events(codex), chat(), sse()],
+  'events, journal, chat': () => [events(codex), flows['journal']!(), chat()],
+}
+
+const missing = 'no-such-command'
+const line = '{"type":"turn.started"}\n'
+
+/** Pipes the source through all of them, as a user would write it. */
+function piped(source: Readable, chain: readonly Flow<unknown>[]): Flow<unknown> {
+  return chain.reduce<Readable>((above, below) => above.pipe(below), source) as Flow<unknown>
+}
+
+async function drain(items: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of items);
+}
+
+/** Only flows that take bytes are given some; the others get their error before the first item. */
+const takesBytes = (name: string) => /^(frames|values|events)/.test(name)
+
+const unhandled: unknown[] = []
+const keep = (error: unknown) => void unhandled.push(error)
+beforeAll(() => {
+  process.on('unhandledRejection', keep)
+  process.on('uncaughtException', keep)
+  process.on('warning', keep)
+})
+afterAll(async () => {
+  await nextTurn()
+  process.off('unhandledRejection', keep)
+  process.off('uncaughtException', keep)
+  process.off('warning', keep)
+  expect(unhandled).toEqual([])
+})
+
+describe.each(Object.entries(chains))('source.pipe(%s)', (name, chain) => {
+  const failures: Record<string, (source: PassThrough) => void> = {
+    'a source that fails': (source) => source.destroy(new Error('wire cut')),
+    'an error that is emitted by hand': (source) => void source.emit('error', new Error('wire cut')),
+    'a source that closes early': (source) => source.destroy(),
+  }
+  for (const [how, fail] of Object.entries(failures)) {
+    const wanted = how.includes('closes') ? { code: 'ERR_STREAM_PREMATURE_CLOSE' } : { message: 'wire cut' }
+
+    test(`${how} before the first byte rejects`, async () => {
+      const source = new PassThrough()
+      const reading = drain(piped(source, chain()))
+      setImmediate(() => fail(source))
+      await expect(reading).rejects.toMatchObject(wanted)
+    })
+
+    test.runIf(takesBytes(name))(`${how} after some bytes rejects`, async () => {
+      const source = new PassThrough()
+      const reading = drain(piped(source, chain()))
+      source.write(line)
+      await nextTurn()
+      fail(source)
+      await expect(reading).rejects.toMatchObject(wanted)
+    })
+
+    test(`${how} gives one error in a pipeline, and everything is closed`, async () => {
+      const source = new PassThrough()
+      const parts = chain()
+      const errors: unknown[] = []
+      for (const part of parts) part.on('error', (error) => errors.push(error))
+      const sink = new Writable({ objectMode: true, write: (_item, _encoding, done) => done() })
+      const done = pipeline([source, ...parts, sink])
+      setImmediate(() => fail(source))
+      await expect(done).rejects.toMatchObject(wanted)
+      expect(errors.length).toBeLessThanOrEqual(parts.length)
+      expect([...parts, sink].every((stream) => stream.destroyed)).toBe(true)
+    })
+  }
+
+  test('a source that had closed before it was piped rejects', async () => {
+    const source = new PassThrough()
+    source.destroy()
+    await new Promise((resolve) => source.once('close', resolve))
+    await expect(drain(piped(source, chain()))).rejects.toMatchObject({ code: 'ERR_STREAM_PREMATURE_CLOSE' })
+  })
+
+  test('an end is an end, and leaves no listener behind', async () => {
+    const source = new PassThrough()
+    const before = source.eventNames()
+    const reading = drain(piped(source, chain()))
+    source.end()
+    await reading
+    await nextTurn()
+    expect(source.eventNames()).toEqual(before)
+  })
+})
+
+describe('a command that cannot be started', () => {
+  test.each(Object.entries(chains))('fails %s with SPAWN_FAILED', async (_name, chain) => {
+    const reading = drain(piped(tap(spawn(missing)), chain()))
+    await expect(reading).rejects.toMatchObject({
+      code: 'SPAWN_FAILED',
+      message: expect.stringContaining('no-such-command'),
+    })
+  })
+
+  test('fails a pipeline with SPAWN_FAILED', async () => {
+    const sink = new Writable({ objectMode: true, write: (_item, _encoding, done) => done() })
+    const done = pipeline(tap(spawn(missing)), events(codex), chat(), sink)
+    await expect(done).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
+  })
+
+  test('says that the working directory may be missing', async () => {
+    const child = spawn(process.execPath, [], { cwd: '/no/such/directory' })
+    await expect(drain(tap(child))).rejects.toThrow(/working directory/)
+  })
+})
+
+describe('what is piped', () => {
+  test('is let go by unpipe: its error is no longer an error of the flow', async () => {
+    const source = new PassThrough()
+    const lines = frames({ lines: true })
+    source.pipe(lines)
+    source.unpipe(lines)
+    expect([source.listenerCount('error'), source.listenerCount('close')]).toEqual([0, 0])
+    source.on('error', () => {})
+    source.destroy(new Error('wire cut'))
+    await nextTurn()
+    expect(lines.destroyed).toBe(false)
+    lines.end(line)
+    await drain(lines)
+  })
+
+  test('may be piped again after unpipe', async () => {
+    const source = new PassThrough()
+    const lines = frames({ lines: true })
+    for (let n = 0; n < 20; n++) {
+      source.pipe(lines)
+      source.unpipe(lines)
+    }
+    const reading = drain(source.pipe(lines))
+    expect(source.listenerCount('error')).toBe(1)
+    source.destroy(new Error('wire cut'))
+    await expect(reading).rejects.toThrow('wire cut')
+  })
+
+  test('may have ten readers without a warning', async () => {
+    const source = new PassThrough()
+    const readers = Array.from({ length: 10 }, () => drain(source.pipe(frames({ lines: true }))))
+    source.end(line)
+    await Promise.all(readers)
+  })
+
+  test('fails all of its readers', async () => {
+    const source = new PassThrough()
+    const readers = Array.from({ length: 3 }, () => drain(source.pipe(frames({ lines: true }))))
+    setImmediate(() => source.destroy(new Error('wire cut')))
+    const results = await Promise.allSettled(readers)
+    expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected', 'rejected'])
+  })
+
+  test('takes the other sources with it when it fails', async () => {
+    const [one, two] = [new PassThrough(), new PassThrough()]
+    const lines = frames({ lines: true })
+    one.pipe(lines)
+    two.pipe(lines)
+    const reading = drain(lines)
+    setImmediate(() => one.destroy(new Error('wire cut')))
+    await expect(reading).rejects.toThrow('wire cut')
+    expect(two.destroyed).toBe(true)
+  })
+})

@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test, vi } from 'vitest'
+import { Bytes } from '../../src/base/platform.ts'
+import { codex } from '../../src/engines/codex.ts'
+import { chat, events, frames, values } from '../../src/streams/web-doors.ts'
+import { asLines, chatOf, eventsOf, fixtures, inPieces } from '../engines/fixture.ts'
+
+// Everything that is tested here runs on the Web's version of the platform.
+vi.mock('../../src/base/platform.ts', () => import('../../src/base/platform-web.ts'))
+
+async function all<T>(stream: ReadableStream<T>): Promise<T[]> {
+  const items: T[] = []
+  const reader = stream.getReader()
+  for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read())
+    items.push(value!)
+  return items
+}
+
+const bodyOf = (text: string) => new Response(text).body!
+
+test('the platform under test is that of the Web', () => {
+  expect(Bytes.from('a')).not.toBeInstanceOf(Buffer)
+})
+
+test.each(fixtures().map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture] as const))(
+  '%s gives the same events and conversation as in Node',
+  (_, fixture) => {
+    const found = eventsOf(fixture, inPieces(fixture))
+    expect(asLines(found) === readFileSync(join(fixture.path, 'events.jsonl'), 'utf8')).toBe(true)
+    expect(asLines(chatOf(found)) === readFileSync(join(fixture.path, 'chat.jsonl'), 'utf8')).toBe(true)
+  },
+)
+
+describe('a door of Web Streams', () => {
+  test('values() of a response', async () => {
+    const outcomes = await all(bodyOf('{"a":1}\n{"a":"é"}\n{"a":').pipeThrough(values({ lines: true })))
+    expect(outcomes.map((outcome) => (outcome.ok ? outcome.value : outcome.fault.code))).toEqual([
+      { a: 1 },
+      { a: 'é' },
+      'TRUNCATED',
+    ])
+  })
+
+  test('frames() tile the bytes', async () => {
+    const found = await all(bodyOf('Hi\n<json>{"a":1}</json>').pipeThrough(frames()))
+    expect(found.map(({ from, to }) => [from, to])).toEqual([
+      [0, 3],
+      [3, 23],
+    ])
+  })
+
+  test('events() and chat(), one behind the other', async () => {
+    const log = '{"type":"thread.started","thread_id":"t"}\n{"type":"turn.completed","usage":{}}\n'
+    const records = await all(bodyOf(log).pipeThrough(events(codex)).pipeThrough(chat()))
+    expect(records.map(({ type }) => type)).toContain('user.input.required')
+  })
+
+  test('the writer waits while the reader does not read, and nothing is lost', async () => {
+    const flow = values({ lines: true })
+    const writer = flow.writable.getWriter()
+    const lines = '{"a":1}\n'.repeat(100_000)
+    let written = false
+    const over = writer.write(new TextEncoder().encode(lines)).then(() => {
+      written = true
+      return writer.close()
+    })
+    const reader = flow.readable.getReader()
+    await reader.read()
+    await new Promise((resolve) => setTimeout(resolve))
+    expect(written).toBe(false)
+    let count = 1
+    while (!(await reader.read()).done) count++
+    await over
+    expect([count, written]).toEqual([100_000, true])
+  })
+
+  test('a reader that leaves ends the source', async () => {
+    let cancelled = false
+    const source = new ReadableStream({
+      pull: (controller) => controller.enqueue(new TextEncoder().encode('{"a":1}\n'.repeat(1000))),
+      cancel() {
+        cancelled = true
+      },
+    })
+    const reader = source.pipeThrough(values({ lines: true })).getReader()
+    await reader.read()
+    await reader.cancel()
+    await vi.waitFor(() => expect(cancelled).toBe(true))
+  })
+
+  test('a source that fails makes the reader fail', async () => {
+    const source = new ReadableStream({
+      start: (controller) => controller.error(new Error('the line is cut')),
+    })
+    await expect(all(source.pipeThrough(values({ lines: true })))).rejects.toThrow('the line is cut')
+  })
+})
