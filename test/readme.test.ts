@@ -36,7 +36,7 @@ const examples: Record<string, { before: string; prints: RegExp[] }> = {
   b: {
     before: `
       const { signal } = new AbortController()`,
-    prints: [/^Wrote artifacts\/info\.json\.$/m, /^needs_input \{$/m],
+    prints: [/^Wrote artifacts\/info\.json\.$/m, /^needs_input \{ input: \d+/m],
   },
   c: {
     before: `
