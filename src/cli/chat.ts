@@ -4,7 +4,7 @@ import { type Chat, chatStage } from '../chat/chat.ts'
 import type { Event } from '../events/event.ts'
 import { isDatabase } from '../run/opencode-db.ts'
 import { replay } from '../run/replay.ts'
-import { safe } from './draw.ts'
+import { safeLine } from './draw.ts'
 import { namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
 import { type LastRun, lastRun } from './last.ts'
@@ -45,6 +45,8 @@ export function chatCommand(exit: (code: number) => void): Command {
 }
 
 async function showChat(given: string | undefined, asked: ChatFlags): Promise<number> {
+  if (asked.home !== undefined && !asked.last)
+    throw new Fault('BAD_OPTION', '--home is for --last; add that, or leave it out')
   const last = asked.last ? newest(given, asked) : undefined
   const file = last?.path ?? given
   const flags: ChatFlags = last ? { ...sessionFlags(last), ...asked } : asked
@@ -58,7 +60,7 @@ function newest(given: string | undefined, flags: ChatFlags): LastRun {
   if (given !== undefined || flags.stdout !== undefined)
     throw new Fault('BAD_OPTION', '--last finds the file itself; leave out FILE and --stdout')
   const found = lastRun(process.cwd(), flags.home)
-  console.error(`sluice: ${safe([found.path, found.session].filter(Boolean).join(' '))}`)
+  console.error(`sluice: ${safeLine([found.path, found.session].filter(Boolean).join(' '))}`)
   return found
 }
 

@@ -146,6 +146,11 @@ export function safe(text: string): string {
     .replace(unsafe, (c) => (c < ' ' ? String.fromCharCode(0x2400 + c.charCodeAt(0)) : '\ufffd'))
 }
 
+/** The same on one line, for a row of a table: a name that holds a line end cannot make a row of its own. */
+export function safeLine(text: string): string {
+  return safe(text).replaceAll('\n', '\u240a')
+}
+
 function oneLine(text: string): string {
   return safe(text.slice(0, 2000)).replaceAll('\n', ' ').trimEnd()
 }

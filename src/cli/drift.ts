@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { codes } from '../base/fault.ts'
 import { drift } from '../run/drift.ts'
 import type { DriftName, DriftPlace, DriftReport, EngineDrift } from '../run/drift-report.ts'
-import { safe } from './draw.ts'
+import { safeLine } from './draw.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
 import { exits } from './exits.ts'
 import { output, printer } from './print.ts'
@@ -44,13 +44,14 @@ async function reportDrift(paths: readonly string[], flags: Flags): Promise<numb
   try {
     report = await drift(paths, {
       engine,
-      progress: (runs, path) => status.show(() => fitTo(`${runs} runs, ${safe(path)}`, 79)),
+      progress: (runs, path) => status.show(() => fitTo(`${runs} runs, ${safeLine(path)}`, 79)),
     })
   } finally {
     status.end()
   }
   const { count, first } = report.unreadable
-  for (const { path, reason } of first) console.error(`sluice: cannot read ${safe(path)}: ${safe(reason)}`)
+  for (const { path, reason } of first)
+    console.error(`sluice: cannot read ${safeLine(path)}: ${safeLine(reason)}`)
   if (count > first.length) console.error(`sluice: … and ${count - first.length} more`)
   if (report.runs === 0) console.error('sluice: no runs were found')
   await (flags.json ? printer()(report) : output()(tableOf(report)))
@@ -60,9 +61,9 @@ async function reportDrift(paths: readonly string[], flags: Flags): Promise<numb
 function tableOf(report: DriftReport): string {
   const { engines, no_engine: strangers } = report
   const rows = engines.map(({ engine, parser, version, runs, records, ...rest }) => [
-    safe(engine),
-    safe(parser),
-    safe(version),
+    safeLine(engine),
+    safeLine(parser),
+    safeLine(version),
     String(runs),
     String(records),
     driftWords(rest),
@@ -81,7 +82,8 @@ function tableOf(report: DriftReport): string {
     ...details,
     ...(strangers.count === 0 ? [] : ['', `${words(strangers.count, 'run')} of no known engine:`]),
     ...strangers.first.map(
-      (found) => `  ${placeWords(found)}: ${safe(found.message.replace(codes.ENGINE_UNKNOWN, 'records'))}`,
+      (found) =>
+        `  ${placeWords(found)}: ${safeLine(found.message.replace(codes.ENGINE_UNKNOWN, 'records'))}`,
     ),
     ...(strangers.count > strangers.first.length ? ['  …'] : []),
     '',
@@ -95,7 +97,14 @@ const nameHead = ['', 'name', 'count', 'runs', 'engine', 'first']
 function nameRow({ engine, version }: EngineDrift, kind: string, found: DriftName): string[] {
   const { name, count, runs, first } = found
   const place = first ? placeWords(first) : ''
-  return [kind, fitTo(safe(name), 40), String(count), String(runs), safe(`${engine} ${version}`), place]
+  return [
+    kind,
+    fitTo(safeLine(name), 40),
+    String(count),
+    String(runs),
+    safeLine(`${engine} ${version}`),
+    place,
+  ]
 }
 
 function driftWords({ drifted, types, fields }: Pick<EngineDrift, 'drifted' | 'types' | 'fields'>): string {
@@ -110,7 +119,7 @@ function words(count: number, what: string): string {
 }
 
 function placeWords({ path, byte }: DriftPlace): string {
-  return safe(byte === null ? path : `${path}:${byte}`)
+  return safeLine(byte === null ? path : `${path}:${byte}`)
 }
 
 /** Columns of equal width, numbers to the right. The last one is as long as it is. */

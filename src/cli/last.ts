@@ -34,10 +34,20 @@ export function lastRun(dir: string, home?: string | undefined): LastRun {
 
 /** When the newest file of a directory was written; 0 if there is none. */
 function newestIn(dir: string): number {
+  let newest = 0
   try {
-    const times = fs.readdirSync(dir).map((name) => fs.statSync(join(dir, name)).mtimeMs)
-    return Math.max(0, ...times)
+    for (const name of fs.readdirSync(dir)) newest = Math.max(newest, writtenAt(join(dir, name)))
   } catch {
+    // There is no such directory.
+  }
+  return newest
+}
+
+function writtenAt(path: string): number {
+  try {
+    return fs.statSync(path).mtimeMs
+  } catch {
+    // A link that leads nowhere, or a file that was just taken away: the others count.
     return 0
   }
 }

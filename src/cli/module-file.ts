@@ -25,7 +25,9 @@ export async function useModule<T>(
 ): Promise<T> {
   try {
     // Else Node would tell the path of the module that imports it, which is ours.
-    if (!fs.statSync(path, { throwIfNoEntry: false })?.isFile()) throw new Error('there is no such file')
+    const stats = fs.statSync(path, { throwIfNoEntry: false })
+    if (!stats) throw new Error('there is no such file')
+    if (!stats.isFile()) throw new Error('it is no file')
     return take(await import(pathToFileURL(resolve(path)).href))
   } catch (error) {
     const why = quote(reasonOf(error), 200)

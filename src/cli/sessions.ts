@@ -4,7 +4,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { canReadOpenCode } from '../run/opencode-db.ts'
 import { openCodeDatabase, type SessionEngine, sessionEngines, sessionFiles } from '../run/session-files.ts'
 import { isSessionOf, type SessionSummary, summarise } from '../run/session-summary.ts'
-import { safe } from './draw.ts'
+import { safeLine } from './draw.ts'
 import { output, printer } from './print.ts'
 import { fitTo, widthOf } from './width.ts'
 
@@ -119,13 +119,13 @@ function line(
     cell(outcome, columns.outcome),
     cell(directory, columns.directory),
     // Whole, to be copied.
-    safe(file),
+    safeLine(file),
   ]
   return `${cells.join('  ')}\n`
 }
 
 function cell(words: string, width: number): string {
-  const shown = fitTo(safe(words), width)
+  const shown = fitTo(safeLine(words), width)
   return shown + ' '.repeat(Math.max(0, width - widthOf(shown)))
 }
 

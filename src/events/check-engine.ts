@@ -18,6 +18,8 @@ function wrongIn(value: unknown): string | undefined {
     if (typeof given[key] !== 'string' || given[key] === '') return `${key} must be a text`
   }
   if (given['about'] !== undefined && typeof given['about'] !== 'string') return 'about must be a text'
+  if (given['growing'] !== undefined && typeof given['growing'] !== 'boolean')
+    return 'growing must be true or false'
   const cut = wrongCut(given['cut'])
   if (cut !== undefined) return cut
   if (given['pick'] !== undefined) {

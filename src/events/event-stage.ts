@@ -137,7 +137,7 @@ export function eventStage(
       if (!told) floor.unread(frame)
       for (const note of frame.notes ?? []) counts.noise(note.code, note.code, 0.7, note.message)
       if (frame.open && told && shape !== 'text' && understood !== 'kept') {
-        floor.sawTruncation()
+        if (!engine!.growing) floor.sawTruncation()
         floor.warn('TRUNCATED', 'the input ended inside a record')
       }
     }

@@ -189,6 +189,8 @@ export interface Profile {
   readonly cut: Cut
   /** One line for people: modes and versions. */
   readonly about?: string
+  /** It reads files that the agent may still be writing: a record that is cut at the end is no sign of a failure. @default false */
+  readonly growing?: boolean
   /**
    * True if this frame could only come from this engine; `'weak'` if it may well be this engine's, but other programs
    * write such records, too. For `auto`.

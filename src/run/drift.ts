@@ -40,11 +40,17 @@ export async function drift(paths: readonly string[], options: DriftOptions = {}
       } catch (error) {
         // An engine that is misused fails on every run; a run that cannot be read, alone.
         if (Fault.is(error) && error.code === 'BAD_OPTION') throw error
-        sum.unreadable(found.path, Fault.is(error) ? error.message : (codeOf(error) ?? String(error)))
+        sum.unreadable(found.path, reasonOf(error))
       }
     }
   }
   return sum.report()
+}
+
+/** Without the path where a Fault names it, for that is told beside it. */
+function reasonOf(error: unknown): string {
+  const cause = Fault.is(error) && error.cause instanceof Error ? codeOf(error.cause) : undefined
+  return cause ?? (Fault.is(error) ? error.message : (codeOf(error) ?? String(error)))
 }
 
 async function readFound(found: FoundLogs, given: Profile | Picker | undefined): Promise<RunDrift> {

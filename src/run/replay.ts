@@ -101,6 +101,8 @@ function find(path: string, within: string | undefined): Logs {
   try {
     // It was named by the user, who may name it by a link; below, no link is followed.
     if (fs.statSync(path).isFile()) log = fs.realpathSync(path)
+    // Followed, it would be waited for.
+    if (log !== undefined) fs.accessSync(log, fs.constants.R_OK)
   } catch (error) {
     throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
   }

@@ -44,16 +44,17 @@ const MAX_FILE = 32 * 1024 * 1024
  */
 export function summarise(file: SessionFile): SessionSummary {
   const { engine, path, size, modified } = file
-  const updated_at = new Date(modified).toISOString()
+  const updated_at = isoTime(modified)
   const head = readHead(file)
   const bytes = bytesOf(file)
   if (!bytes)
-    return { engine, ...head, updated_at, turns: null, outcome: 'unknown', session_id: null, size, path }
+    return { engine, session_id: null, ...head, updated_at, turns: null, outcome: 'unknown', size, path }
   let turns = 0
   let outcome: RunOutcome = 'unknown'
   let session_id: string | null = null
   for (const event of drive(eventStage(sessions[`${engine}-session`]), [{ channel: 'stdout', bytes }])) {
-    session_id ??= event.correlation.session_id ?? null
+    // A resumed file of Claude Code begins with lines of the session before.
+    session_id = event.correlation.session_id ?? session_id
     if (isEvent(event, 'lifecycle.run.status') && event.data.status === 'turn_started') turns++
     if (isEvent(event, 'lifecycle.completion.state')) outcome = outcomeOf(event.data)
   }
@@ -185,8 +186,19 @@ function headIn(line: Record<string, unknown>): SessionHead {
   const time = text(line['startTime']) ?? text(line['timestamp'])
   return {
     directory: text(line['cwd']) ?? text(inner['cwd']) ?? null,
-    started_at: time !== undefined && !Number.isNaN(Date.parse(time)) ? time : null,
+    started_at: toldTime(time),
   }
+}
+
+/** What an engine wrote down as a time may be none. */
+function toldTime(time: string | undefined): string | null {
+  return time !== undefined && !Number.isNaN(Date.parse(time)) ? time : null
+}
+
+/** The time in ISO 8601; 1970 for one that no calendar has, which a file system may hold. */
+export function isoTime(milliseconds: number): string {
+  const date = new Date(milliseconds)
+  return (Number.isNaN(date.valueOf()) ? new Date(0) : date).toISOString()
 }
 
 /** Gemini keeps the directory beside the chats, from 0.40 on. */
@@ -214,7 +226,7 @@ function manifestOf(file: SessionFile): Partial<SessionHead> & { readonly outcom
     const status = text(manifest['status']) ?? ''
     return {
       directory: text(manifest['cwd']) ?? null,
-      started_at: text(manifest['started_at']) ?? null,
+      started_at: toldTime(text(manifest['started_at'])),
       outcome: Object.hasOwn(statuses, status) ? statuses[status] : undefined,
     }
   } catch {

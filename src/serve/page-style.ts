@@ -78,6 +78,7 @@ article.chosen { background: color-mix(in srgb, var(--gild) 62%, transparent); }
 article.chosen::before { content: ""; position: absolute; inset: 6px auto 6px 0; width: 3px; border-radius: 2px; background: var(--gild-edge); }
 .body { min-width: 0; overflow-wrap: anywhere; }
 .said { white-space: pre-wrap; max-width: 74ch; }
+.asked { white-space: pre-wrap; max-width: 74ch; width: fit-content; background: var(--code); border-radius: 10px; padding: 7px 14px; margin: 4px 0; font-weight: 500; } article.chosen .asked { background: color-mix(in srgb, var(--sheet) 65%, transparent); }
 .said pre, .io pre { font: var(--mono); white-space: pre-wrap; background: var(--code); border-radius: 7px; padding: 9px 12px; margin: 6px 0; overflow-wrap: anywhere; max-height: 26em; overflow: auto; scrollbar-width: thin; }
 article.chosen pre { background: color-mix(in srgb, var(--sheet) 65%, transparent); }
 .said code { font: var(--mono); background: var(--code); border-radius: 4px; padding: 1px 5px; }

@@ -4,7 +4,7 @@ import { sessions } from '../engines/sessions/sessions.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import { replayLogs } from '../run/replay.ts'
 import { type SessionEngine, type SessionFile, sessionFiles } from '../run/session-files.ts'
-import { outcomeBeside, readHead, type SessionHead } from '../run/session-summary.ts'
+import { isoTime, outcomeBeside, readHead, type SessionHead } from '../run/session-summary.ts'
 import type { LogsTold } from './logs-told.ts'
 import { type OpenCodeCopies, openCodeCopies } from './opencode-copies.ts'
 import { grewWithin, liesWithin, type RunPlace } from './run-place.ts'
@@ -146,7 +146,7 @@ function infoOf(
     ended_at: null,
     argv: [],
     streams: copied ? streamsOf(attempts) : [{ attempt: 1, stream: 'stdout', bytes: 0 }],
-    session: { directory: head.directory, updated_at: new Date(file.modified).toISOString() },
+    session: { directory: head.directory, updated_at: isoTime(file.modified) },
   }
 }
 

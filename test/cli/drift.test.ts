@@ -49,6 +49,13 @@ test('lists runs that no engine knows with the keys of a record', async () => {
   expect(out).toContain(`1 run of no known engine:\n  ${log}:0: records (2); the first: {a}`)
 })
 
+test('a name with a line end makes no row of its own', async () => {
+  const log = file('rows.log', '{"type":"thread.started","thread_id":"t"}\n{"type":"x\\nforged"}\n')
+  const { out } = await inside(['drift', '--engine', 'codex', log])
+  expect(out).not.toMatch(/^forged/m)
+  expect(out).toContain('x\u240aforged')
+})
+
 test('names from a log cannot steer the terminal', async () => {
   const log = file('evil.log', '{"type":"thread.started","thread_id":"t"}\n{"type":"\\u001b[2J\\u009b1m"}\n')
   const { out } = await inside(['drift', '--engine', 'codex', log], { stdout: standIn({ tty: true }) })

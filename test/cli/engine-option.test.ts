@@ -55,6 +55,8 @@ describe('--engine with the path of a module', () => {
     expect(code).toBe(0)
     const missing = await inside(['events', '--engine', 'missing.mjs', log])
     expect(missing.err).toContain('"missing.mjs" gives no engine: "there is no such file"')
+    const folder = await inside(['events', '--engine', './', log])
+    expect(folder.err).toContain('"./" gives no engine: "it is no file"')
   })
 
   test.each([
@@ -100,6 +102,11 @@ describe('--engine with the path of a module', () => {
     ['no open', profile('cut: { stdout: "text" }'), 'open must be a function'],
     ['an odd shape', profile('cut: { stdout: "text" }, open() {}, shape: 1'), 'shape must be a function'],
     ['an odd about', profile('cut: { stdout: "text" }, open() {}, about: 1'), 'about must be a text'],
+    [
+      'an odd growing',
+      profile('cut: { stdout: "text" }, open() {}, growing: 1'),
+      'growing must be true or false',
+    ],
     [
       'a picker without a fallback',
       profile('cut: { stdout: "text" }, pick() {}'),

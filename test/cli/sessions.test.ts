@@ -1,6 +1,8 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { afterAll, describe, expect, test } from 'vitest'
 import { lastRun } from '../../src/cli/last.ts'
 import { inside, standIn } from './inside.ts'
@@ -27,6 +29,24 @@ const other = put(
   '/srv/o\\u001b[2J',
 )
 
+/** Another process writes the text in pieces that end inside of lines. */
+function append(file: string, text: string): void {
+  const code = `const [file, text] = process.argv.slice(1)
+    const next = (at) => {
+      if (at >= text.length) return
+      fs.appendFileSync(file, text.slice(at, at + 3001))
+      setImmediate(next, at + 3001)
+    }
+    next(0)`
+  spawn(process.execPath, ['-e', code, file, text], { stdio: 'inherit' })
+}
+
+const typesIn = (jsonl: string): string[] =>
+  jsonl
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).type)
+
 describe('sluice sessions', () => {
   test('lists the newest first, as NDJSON in a pipe', async () => {
     const { code, out } = await inside(['sessions', '--home', home])
@@ -46,6 +66,21 @@ describe('sluice sessions', () => {
     expect(out).not.toContain('\u001b[2J')
   })
 
+  test('a directory with a line end in its name makes no row of its own', async () => {
+    const forged = put(
+      '.claude/projects/-b/f.jsonl',
+      'claude-session/plain',
+      4000,
+      '/srv\\n2026-11-15 forged',
+    )
+    const { out } = await inside(['sessions', '--home', home, '--limit', '1'], {
+      stdout: standIn({ tty: true }),
+    })
+    rmSync(forged)
+    expect(out.trimEnd().split('\n')).toHaveLength(2)
+    expect(out).toContain('/srv\u240a2026-11-15 forged')
+  })
+
   test('takes an engine, this directory and a limit', async () => {
     const paths = async (...args: string[]) =>
       (await inside(['sessions', '--home', home, ...args])).out
@@ -60,6 +95,14 @@ describe('sluice sessions', () => {
 })
 
 describe('sluice chat --last', () => {
+  test('--home without it is told, not passed over', async () => {
+    const { code, err } = await inside(['chat', '--home', home, claude])
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: 'sluice: --home is for --last; add that, or leave it out\n',
+    })
+  })
+
   test('opens the newest session of this directory', async () => {
     const { code, out, err } = await inside(['chat', '--last', '--home', home])
     expect(err).toBe(`sluice: ${claude}\n`)
@@ -83,8 +126,33 @@ describe('sluice chat --last', () => {
     const audit = join(home, 'work', '.audit', 'latest')
     mkdirSync(audit, { recursive: true })
     writeFileSync(join(audit, 'stdout.1.log'), '')
+    symlinkSync('nowhere', join(audit, 'broken'))
     expect(lastRun(join(home, 'work'), home).path).toBe(audit)
     expect(() => lastRun(join(home, 'nowhere'), home)).toThrow('there is no last run')
+  })
+
+  test('--follow goes on while another process writes, also half a line', async () => {
+    const growing = mkdtempSync(join(tmpdir(), 'sluice-grows-'))
+    const fixture = 'fixtures/codex-session/0.166.0-tool_fail'
+    const text = readFileSync(join(fixture, 'session.jsonl'), 'utf8')
+    const whole = text.replaceAll('/srv/ws1/repo', process.cwd())
+    const begun = whole.indexOf('\n') + 1
+    const file = join(growing, '.codex/sessions/2026/11/15/rollout-x.jsonl')
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, whole.slice(0, begun))
+    const args = ['src/cli/main.ts', 'chat', '--last', '--follow', '--json', '--home', growing]
+    const reader = spawn(process.execPath, ['--import', 'tsx', ...args], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    const types: string[] = []
+    for await (const line of createInterface({ input: reader.stdout })) {
+      const { type } = JSON.parse(line)
+      types.push(type)
+      if (type === 'conversation.started') append(file, whole.slice(begun))
+      if (type === 'user.input.required') reader.kill('SIGINT')
+    }
+    expect(types).toEqual(typesIn(readFileSync(join(fixture, 'chat.jsonl'), 'utf8')))
+    rmSync(growing, { recursive: true })
   })
 
   test('refuses a file beside it', async () => {

@@ -138,6 +138,15 @@ describe('drift', () => {
     })
   })
 
+  test('names a log that may not be read once', async () => {
+    write('one.log', lines(thread, done))
+    const log = join(home, 'one.log')
+    vi.spyOn(fs, 'accessSync').mockImplementation(() => {
+      throw Object.assign(new Error('no'), { code: 'EACCES' })
+    })
+    expect((await drift([log])).unreadable.first).toEqual([{ path: log, reason: 'EACCES' }])
+  })
+
   test('a link in a folder is not followed', async () => {
     write('outside/stdout.log', lines(thread, done))
     mkdirSync(join(home, 'runs'))

@@ -124,6 +124,30 @@ describe('summarise', () => {
     expect(summarise(file!)).toMatchObject({ turns: null, outcome: 'unknown' })
   })
 
+  test('a line that is only half written is no failure', () => {
+    const whole = lines(meta, event('task_started'))
+    put('.codex/sessions/2026/11/15/rollout-x.jsonl', `${whole}${lines(say('hi')).slice(0, 40)}`)
+    expect(summarise(sessionFiles({ home })[0]!)).toMatchObject({ turns: 1, outcome: 'unknown' })
+    put('.codex/sessions/2026/11/15/rollout-x.jsonl', lines(meta).slice(0, 40))
+    expect(summarise(sessionFiles({ home })[0]!)).toMatchObject({ turns: 0, outcome: 'unknown' })
+  })
+
+  test('the session of a resumed file is the one that it goes on with', () => {
+    const line = (uuid: string, sessionId: string) => ({
+      ...{ type: 'user', uuid, parentUuid: null, sessionId, message: { role: 'user', content: 'hi' } },
+    })
+    put('.claude/projects/-a/new.jsonl', lines(line('u1', 'old'), line('u2', 'new')))
+    expect(summarise(sessionFiles({ home })[0]!).session_id).toBe('new')
+  })
+
+  test('times that are none do not break the list', () => {
+    put('.cline/data/sessions/s/s.messages.json', '{}')
+    put('.cline/data/sessions/s/s.json', JSON.stringify({ started_at: 'soon', cwd: '/srv/c' }))
+    const [file] = sessionFiles({ home })
+    expect(readHead(file!)).toEqual({ directory: '/srv/c', started_at: null })
+    expect(summarise({ ...file!, modified: 9e15 }).updated_at).toBe('1970-01-01T00:00:00.000Z')
+  })
+
   test('a session is of a directory by any of its names, in Gemini 0.20 by its hash', () => {
     mkdirSync(join(home, 'work'))
     symlinkSync(join(home, 'work'), join(home, 'link'))

@@ -1,8 +1,16 @@
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, createServer as createProxy, type Socket } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Browser, Page } from 'playwright-core'
@@ -35,7 +43,7 @@ async function open(url: string, id = ''): Promise<Page> {
 const lit = "[...document.querySelectorAll('#bytes mark')].map((mark) => mark.textContent).join('')"
 const counted = (page: Page, count: number) =>
   expect
-    .poll(() => page.locator('#facts').getAttribute('data-events'), { timeout: 10_000 })
+    .poll(() => page.locator('#facts').getAttribute('data-events'), { timeout: 60_000 })
     .toBe(String(count))
 const over = (page: Page) => page.waitForSelector('#conversation[data-over=true]')
 const ids = (page: Page): Promise<string[]> =>
@@ -54,7 +62,7 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     expect(problems.splice(0)).toEqual([])
   })
 
-  test('shows every fixture, each to its end', { timeout: 120_000 }, async () => {
+  test('shows every fixture, each to its end', { timeout: 300_000 }, async () => {
     const { url } = await serving(fixtures)
     const page = await open(url)
     await page.waitForSelector('#runs a')
@@ -311,6 +319,32 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     })`)
     expect(got).toEqual(records.map((record) => [`r1:${record.seq}`, JSON.stringify(record)]))
     server.close()
+  })
+
+  test('a session file is shown as it grows: prompts, tokens, its bytes; and that it is gone', async () => {
+    const home = root()
+    const file = join(home, '.claude/projects/-a/s.jsonl')
+    mkdirSync(dirname(file), { recursive: true })
+    const line = (uuid: string, role: string, more: object) =>
+      `${JSON.stringify({ type: role, uuid, parentUuid: null, sessionId: 's', cwd: '/srv/here', message: { role, ...more } })}\n`
+    const prompt = line('u1', 'user', { content: 'first line\n<b>second</b>' })
+    writeFileSync(file, prompt)
+    const { url } = await serving(root(), { sessions: { home } })
+    const page = await open(url, 'session://claude/-a/s.jsonl')
+    const asked = page.locator('article[data-kind=prompt] .asked')
+    await asked.click()
+    expect(await asked.innerText()).toBe('first line\n<b>second</b>')
+    await expect.poll(() => page.evaluate(lit)).toBe(prompt)
+    const usage = { input_tokens: 1200, output_tokens: 7 }
+    const content = [{ type: 'text', text: 'Hello.' }]
+    appendFileSync(file, line('u2', 'assistant', { id: 'm', model: 'x', content, usage }))
+    const status = page.locator('article[data-kind=status]', { hasText: 'tokens: ' })
+    expect(await status.innerText()).toContain('tokens: 1,200 in, 7 out')
+    expect(await page.locator('.said').innerText()).toBe('Hello.')
+    rmSync(file)
+    await expect.poll(() => page.locator('#state').innerText(), { timeout: 60_000 }).toBe('no longer there')
+    // The page asks once more for what is no longer there.
+    for (const [at, problem] of problems.entries()) if (problem.includes('404')) problems.splice(at, 1)
   })
 
   test('a line of a codex run is a line of the conversation', async () => {

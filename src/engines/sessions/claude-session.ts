@@ -16,6 +16,7 @@ type Line = Record<string, unknown>
 export const claudeSession: Profile = {
   name: 'claude',
   parser: 'claude_session',
+  growing: true,
   cut: { stdout: 'records' },
   about: 'session file: projects/*/*.jsonl; 1.0, 2.1; read from published files, not run',
   shape: ({ value }) => isSpoken(value) || isBookkeeping(value),

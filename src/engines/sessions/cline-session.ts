@@ -11,6 +11,7 @@ type Line = Record<string, unknown>
 export const clineSession: Profile = {
   name: 'cline',
   parser: 'cline_session',
+  growing: true,
   cut: { stdout: 'documents' },
   about: 'session file: sessions/*/*.messages.json; 3.0',
   shape: ({ value }) => isDocument(value),

@@ -13,6 +13,7 @@ type Line = Record<string, unknown>
 export const codexSession: Profile = {
   name: 'codex',
   parser: 'codex_session',
+  growing: true,
   cut: { stdout: 'records' },
   about: 'session file: rollout-*.jsonl; 0.166, 0.142, 0.74',
   shape: ({ value }) => isRollout(value),

@@ -14,6 +14,7 @@ type Line = Record<string, unknown>
 export const copilotSession: Profile = {
   name: 'copilot',
   parser: 'copilot_session',
+  growing: true,
   cut: { stdout: 'records' },
   about: 'session file: session-state/*/events.jsonl; 1.0',
   shape: ({ value }) => isStart(value),

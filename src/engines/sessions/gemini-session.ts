@@ -15,6 +15,7 @@ type Line = Record<string, unknown>
 export const geminiSession: Profile = {
   name: 'gemini',
   parser: 'gemini_session',
+  growing: true,
   cut: { stdout: 'documents' },
   about: 'session file: tmp/*/chats/session-*; 0.61, 0.40, 0.20',
   shape: ({ value }) => isHead(value),

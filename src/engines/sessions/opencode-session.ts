@@ -18,6 +18,7 @@ type Line = Record<string, unknown>
 export const opencodeSession: Profile = {
   name: 'opencode',
   parser: 'opencode_session',
+  growing: true,
   cut: { stdout: 'records' },
   about: 'session of opencode.db (with node:sqlite, from Node 22.5); 1.18, 1.14',
   shape: ({ value }) => isSession(value) || isMessage(value),

@@ -13,6 +13,7 @@ type Line = Record<string, unknown>
 export const piSession: Profile = {
   name: 'pi',
   parser: 'pi_session',
+  growing: true,
   cut: { stdout: 'records' },
   about: 'session file: sessions/*/*.jsonl; 0.87, 0.73',
   shape: ({ value }) => isEntry(value),

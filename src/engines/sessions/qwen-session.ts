@@ -15,6 +15,7 @@ type Line = Record<string, unknown>
 export const qwenSession: Profile = {
   name: 'qwen',
   parser: 'qwen_session',
+  growing: true,
   cut: { stdout: 'records' },
   about: 'session file: projects/*/chats/*.jsonl; 0.24, 0.15, 0.7',
   shape: ({ value }) => isLine(value) && parts(value) !== undefined,

@@ -17,6 +17,13 @@ function drawHead(info) {
   drawStreams()
 }
 
+/** What was read of it is still on the page. */
+function drawGone() {
+  $('state').replaceChildren(make('span', { class: 'dot unknown' }), 'no longer there')
+  $('state').title = ''
+  $('state').dataset.state = $('state').dataset.outcome = ''
+}
+
 function drawFacts() {
   if (!headInfo) return
   const parts = [total === 1 ? '1 event' : total.toLocaleString() + ' events']

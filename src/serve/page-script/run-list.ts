@@ -14,7 +14,7 @@ async function loadRuns() {
     if (info) {
       drawHead(info)
       if (info.state === 'running' && !source) connect()
-    }
+    } else if (headInfo && headInfo.id === current) drawGone()
   } catch {
     // The server is away; the next look finds it again.
   }
