@@ -147,6 +147,14 @@ describe('what no user said is no prompt', () => {
     )
     expect(prompts(events)).toEqual([])
   })
+  test('Claude: a reminder before or behind the words of the user', () => {
+    const reminder = { type: 'text', text: '<system-reminder>x</system-reminder>' }
+    const words = { type: 'text', text: 'Fix it.' }
+    const events = read(claude, init, asked([reminder, words]), asked([words, reminder]), asked([reminder]))
+    expect(prompts(events)).toEqual(['Fix it.', 'Fix it.'])
+    const summary = 'This session is being continued from a previous conversation that ran out of context. …'
+    expect(prompts(read(claude, init, asked(summary)))).toEqual([])
+  })
   test('Claude session: meta lines, summaries, sidechains, and a copy after a resume', () => {
     const line = stored('user', { content: 'Go.' })
     const events = read(
@@ -254,6 +262,15 @@ describe('tokens are counted once', () => {
     const stats = { models: { a: { tokens }, b: { tokens } } }
     const events = run(gemini, { stdout: JSON.stringify({ session_id, response: 'Yes.', stats }, null, 2) })
     expect(endOf(events).tokens).toEqual({ input: 206, cached: 20, output: 50, reasoning: 10 })
+  })
+  test('zeros alone, as after a request that failed, are unknown', () => {
+    const usage = { input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0 }
+    expect(endOf(read(claude, init, result(usage))).tokens).toBeUndefined()
+    const stats = { total_tokens: 0, input_tokens: 0, output_tokens: 0, cached: 0 }
+    const first = { type: 'init', timestamp, session_id }
+    expect(
+      endOf(read(gemini, first, { type: 'result', timestamp, status: 'error', stats })).tokens,
+    ).toBeUndefined()
   })
   test('what is no count stays unknown', () => {
     expect(endOf(read(claude, init, result({ input_tokens: '4', output_tokens: -1 }))).tokens).toBeUndefined()
