@@ -58,7 +58,7 @@ export function conversation() {
       if (block['type'] === 'text') {
         if (repeated) continue
         const open = streaming.take(speakerOf(parent, extra))
-        answered ||= !extra
+        answered ||= !extra && parent === undefined
         say.message(open ?? blockId(message), text(block['text']) ?? '', { parent, incomplete })
       } else if (block['type'] === 'thinking') say.reasoning(blockId(message), text(block['thinking']) ?? '')
       else if (block['type'] === 'tool_use') {
@@ -134,7 +134,7 @@ export function conversation() {
     } else if (event['type'] === 'message_stop') {
       const open = streaming.take(speaker)
       if (open === undefined) return true
-      answered ||= !extra
+      answered ||= !extra && parent === undefined
       say.message(open)
       stopped.set(messageIds.get(speaker) ?? 'message', true)
     }
