@@ -37,6 +37,11 @@ export function prose({ maxFrame }: Limits) {
     speak(say: Say, incomplete = false) {
       const first = frames[0]
       if (!first) return
+      // Blank lines say nothing: a terminal has some of its own.
+      if (frames.every(({ blank }) => blank)) {
+        this.giveBack(say)
+        return
+      }
       const records = bareRecords(frames, maxFrame)
       unknown ||= records.size > 1
       if (unknown) {
