@@ -129,7 +129,8 @@ describe('seed 002 §8, raw and a warning, never lose', () => {
 
   test('names that reach for a prototype are counted like any other', () => {
     const events = run(codex, {
-      stdout: '{"type":"thread.started","thread_id":"t"}\n{"type":"turn.started","__proto__":1,"constructor":2}\n{"type":"__proto__"}\n',
+      stdout:
+        '{"type":"thread.started","thread_id":"t"}\n{"type":"turn.started","__proto__":1,"constructor":2}\n{"type":"__proto__"}\n',
     })
     expect(only(events, 'diagnostic.parser.warning').at(-1)!.data.drift).toEqual({
       types: JSON.parse('{"__proto__":1}'),
