@@ -257,6 +257,17 @@ describe('tokens are counted once', () => {
     const events = read(codex, total('t1', 10), total('t2', 15), total('t1', 30))
     expect(endOf(events).tokens).toEqual({ input: 45, cached: 2, output: 4, reasoning: 2 })
   })
+  test('Codex app-server: what a resumed thread had used before is not of this run', () => {
+    const counts = (inputTokens: number, outputTokens: number) => ({ inputTokens, outputTokens })
+    const told = (total: object, last: object) =>
+      served('thread/tokenUsage/updated', { threadId: 't1', tokenUsage: { total, last } })
+    const events = read(
+      codex,
+      told(counts(3000, 30), counts(1000, 10)),
+      told(counts(3500, 35), counts(500, 5)),
+    )
+    expect(endOf(events).tokens).toEqual({ input: 1500, output: 15 })
+  })
   test('Gemini: models add up, thoughts are output, and what its tools fetched is input', () => {
     const tokens = { input: 90, prompt: 100, candidates: 20, total: 128, cached: 10, thoughts: 5, tool: 3 }
     const stats = { models: { a: { tokens }, b: { tokens } } }
