@@ -43,7 +43,7 @@ export function prose({ maxFrame }: Limits) {
         return
       }
       const records = bareRecords(frames, maxFrame)
-      unknown ||= records.size > 1
+      unknown ||= records.size > 1 || isCutRecord(frames, records)
       if (unknown) {
         frames = frames.map((frame) => (records.has(frame) ? { ...frame, value: records.get(frame) } : frame))
         this.giveBack(say)
@@ -72,6 +72,15 @@ export function prose({ maxFrame }: Limits) {
     frames: (): readonly EngineFrame[] => frames,
   }
 }
+
+/** The first record of a program, cut off, and nothing else: half a record is no answer. */
+function isCutRecord(frames: readonly EngineFrame[], records: ReadonlyMap<EngineFrame, unknown>): boolean {
+  const [first, second] = frames.filter(({ blank }) => !blank)
+  if (!first || second || !records.has(first) || records.get(first) !== undefined) return false
+  return recordStarts.some((start) => first.text.startsWith(start))
+}
+
+const recordStarts = ['{"type":"', '[{"type":"', '{"jsonrpc":"']
 
 /** What stood before a frame in the text. */
 function between(before: EngineFrame | undefined, { glue, blanks = '', from }: EngineFrame): string {
