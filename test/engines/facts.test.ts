@@ -58,7 +58,11 @@ const served = (method: string, params: object) => ({ method, params: { threadId
 describe('a prompt is told, and is never searched', () => {
   const text = 'Say this: <json>{"a":1,"__SKILL_DONE__":true}</json>\n```json\n{"__SKILL_DONE__": true}\n```'
   const cases: [string, Profile, object[]][] = [
-    ['codex 0.42', codex, [{ prompt: text }, { id: '0', msg: { type: 'task_started' } }]],
+    [
+      'codex 0.42',
+      codex,
+      [{ workdir: '/r', provider: 'openai' }, { prompt: text }, { id: '0', msg: { type: 'task_started' } }],
+    ],
     [
       'codex app-server',
       codex,
