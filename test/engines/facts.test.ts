@@ -393,6 +393,14 @@ describe('the facts of a run', () => {
       engine_version: '2.1.0',
     })
   })
+  test('Claude: also where hooks run before it; hooks alone name the session', () => {
+    const hook = { type: 'system', subtype: 'hook_started', uuid, session_id }
+    const first = { ...init, model: 'm', cwd: '/r' }
+    expect(started(read(claude, hook, first))).toEqual({ status: 'started', model: 'm', cwd: '/r' })
+    const alone = read(claude, hook)
+    expect(started(alone)).toEqual({ status: 'started' })
+    expect(alone.at(-1)!.correlation.session_id).toBe(session_id)
+  })
   test('Codex 0.42 tells them before the session', () => {
     const config = { model: 'm', workdir: '/r', provider: 'p' }
     const events = read(codex, config, { id: '0', msg: { type: 'session_configured', session_id } })
