@@ -186,6 +186,9 @@ function open(limits: Limits): Reader {
       const kind = method === 'session/update' ? record(update)['sessionUpdate'] : undefined
       if (kind !== chunks.gathering()) chunks.endGathered(say, frame)
       known ||= isOwn(value)
+      // Also where the lines before it are lost: what the user is told to have said next is a prompt, no history.
+      const opened = text(record(result)['sessionId'])
+      if (opened !== undefined && isRpc(value)) made.set(opened, true)
       if (!known || !isRpc(value)) return false
       say.fields(value, 'jsonrpc id method params result error')
       if (isSessions(value)) {

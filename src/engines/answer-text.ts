@@ -37,8 +37,13 @@ export function prose({ maxFrame }: Limits) {
     speak(say: Say, incomplete = false) {
       const first = frames[0]
       if (!first) return
+      // Blank lines say nothing: a terminal has some of its own.
+      if (frames.every(({ blank }) => blank)) {
+        this.giveBack(say)
+        return
+      }
       const records = bareRecords(frames, maxFrame)
-      unknown ||= records.size > 1
+      unknown ||= records.size > 1 || isCutRecord(frames, records)
       if (unknown) {
         frames = frames.map((frame) => (records.has(frame) ? { ...frame, value: records.get(frame) } : frame))
         this.giveBack(say)
@@ -67,6 +72,15 @@ export function prose({ maxFrame }: Limits) {
     frames: (): readonly EngineFrame[] => frames,
   }
 }
+
+/** The first record of a program, cut off, and nothing else: half a record is no answer. */
+function isCutRecord(frames: readonly EngineFrame[], records: ReadonlyMap<EngineFrame, unknown>): boolean {
+  const [first, second] = frames.filter(({ blank }) => !blank)
+  if (!first || second || !records.has(first) || records.get(first) !== undefined) return false
+  return recordStarts.some((start) => first.text.startsWith(start))
+}
+
+const recordStarts = ['{"type":"', '[{"type":"', '{"jsonrpc":"']
 
 /** What stood before a frame in the text. */
 function between(before: EngineFrame | undefined, { glue, blanks = '', from }: EngineFrame): string {

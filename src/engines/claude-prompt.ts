@@ -1,25 +1,31 @@
 import { isRecord, text } from '../events/profile.ts'
 
-/** User lines that no user typed as a turn. */
+/** User lines, and blocks of them, that no user typed as a turn. */
 const noTurn = [
   ...['<command-name>', '<command-message>', '<local-command-stdout>', '<local-command-stderr>'],
   ...['<bash-input>', '<bash-stdout>', '<bash-stderr>', '<task-notification>', '<system-reminder>'],
   ...['Caveat: ', 'Stop hook feedback:'],
+  'This session is being continued from a previous conversation that ran out of context.',
 ]
 const INTERRUPTED = '[Request interrupted by user'
 
 /** What the content of a user line is: a prompt, the mark of an interrupt, or nothing that a user said. */
 export function promptOf(content: unknown): { readonly prompt?: string; readonly interrupted?: true } {
-  const words = textOf(content)
-  if (words.startsWith(INTERRUPTED)) return { interrupted: true }
+  // A reminder of the engine can be in a block before or behind the user's own words.
+  const said = textsOf(content).filter((words) => !noTurn.some((start) => words.startsWith(start)))
+  const prompt = said.join('\n')
+  if (prompt.startsWith(INTERRUPTED)) return { interrupted: true }
   const results =
     Array.isArray(content) && content.some((block) => isRecord(block) && block['type'] === 'tool_result')
-  if (results || words === '' || noTurn.some((start) => words.startsWith(start))) return {}
-  return { prompt: words }
+  return results || prompt === '' ? {} : { prompt }
 }
 
 /** The text of a message or a tool's result. */
 export function textOf(content: unknown): string {
-  if (!Array.isArray(content)) return text(content) ?? ''
-  return content.flatMap((block) => (isRecord(block) && text(block['text'])) || []).join('\n')
+  return textsOf(content).join('\n')
+}
+
+function textsOf(content: unknown): string[] {
+  if (!Array.isArray(content)) return [text(content) ?? '']
+  return content.flatMap((block) => (isRecord(block) && text(block['text'])) || [])
 }

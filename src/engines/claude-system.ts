@@ -12,7 +12,7 @@ export function readSystem(line: Message, say: Say): boolean {
   switch (subtype) {
     case 'init':
       say.begun()
-      // Lines of hooks can come before it: then `started` was told without the facts.
+      // It comes with each turn; `started` has the facts of the first one.
       say.status('turn_started', factsOf(line))
       return true
     case 'retry':
@@ -45,6 +45,11 @@ export function readSystem(line: Message, say: Say): boolean {
       say.unknownType(`system ${subtype}`)
       return false
   }
+}
+
+/** A hook of the session's start runs before the `init` line. */
+export function isHook({ type, subtype }: Message): boolean {
+  return type === 'system' && text(subtype)?.startsWith('hook_') === true
 }
 
 /** What an `init` line tells about the run. */

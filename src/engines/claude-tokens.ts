@@ -4,7 +4,8 @@ import { type Tokens, tokensOf } from '../events/tokens.ts'
 
 /**
  * The tokens of a `usage`. The API counts what it read from and wrote to its cache apart from `input_tokens`. Qwen Code
- * uses the same names, but its `input_tokens` is the whole prompt: its `total_tokens` shows it.
+ * uses the same names, but its `input_tokens` is the whole prompt: its `total_tokens` shows it. Zeros alone are what is
+ * printed when the model was not heard to the end.
  */
 export function claudeTokens(usage: unknown): Tokens | undefined {
   if (!isRecord(usage)) return undefined
@@ -12,8 +13,9 @@ export function claudeTokens(usage: unknown): Tokens | undefined {
   const told = tokensOf({ input: input_tokens, output: output_tokens, cached: cache_read_input_tokens })
   if (told?.input === undefined) return told
   const { input, output = 0, cached = 0 } = told
-  if (usage['total_tokens'] === input + output) return told
   const written = tokensOf({ input: cache_creation_input_tokens })?.input ?? 0
+  if (input + output + cached + written === 0) return undefined
+  if (usage['total_tokens'] === input + output) return told
   return { ...told, input: input + cached + written }
 }
 

@@ -4,7 +4,7 @@ import { tokenCounter } from '../events/tokens.ts'
 import { calls } from './call.ts'
 import { claudeDiff, claudeDuration } from './claude-change.ts'
 import { promptOf } from './claude-prompt.ts'
-import { askedFor, factsOf, readRateLimit, readSystem } from './claude-system.ts'
+import { askedFor, factsOf, isHook, readRateLimit, readSystem } from './claude-system.ts'
 import { claudeTokens, messageTokens } from './claude-tokens.ts'
 import { statsTokens } from './gemini-tokens.ts'
 
@@ -34,6 +34,9 @@ export function conversation() {
   const added = messageTokens()
   /** The `usage` of Qwen Code counts its session from the beginning; the others count the turn. */
   let sums = false
+  /** The session that lines of hooks have named before the run began: its first line tells more about it. */
+  let named: unknown
+  let began = false
 
   const blockId = (message: string): string => {
     const count = blocks.get(message) ?? 0
@@ -58,7 +61,7 @@ export function conversation() {
       if (block['type'] === 'text') {
         if (repeated) continue
         const open = streaming.take(speakerOf(parent, extra))
-        answered ||= !extra
+        answered ||= !extra && parent === undefined
         say.message(open ?? blockId(message), text(block['text']) ?? '', { parent, incomplete })
       } else if (block['type'] === 'thinking') say.reasoning(blockId(message), text(block['thinking']) ?? '')
       else if (block['type'] === 'tool_use') {
@@ -134,7 +137,7 @@ export function conversation() {
     } else if (event['type'] === 'message_stop') {
       const open = streaming.take(speaker)
       if (open === undefined) return true
-      answered ||= !extra
+      answered ||= !extra && parent === undefined
       say.message(open)
       stopped.set(messageIds.get(speaker) ?? 'message', true)
     }
@@ -172,7 +175,9 @@ export function conversation() {
   return {
     /** `extra`: only the PTY has it, so it belongs to no message that the other lines are in. */
     read(line: Message, say: Say, extra: boolean): boolean {
-      say.session(line['session_id'], factsOf(line))
+      began ||= !isHook(line)
+      if (began) say.session(line['session_id'], factsOf(line))
+      else named = line['session_id']
       sums ||= 'qwen_code_version' in line
       const control = text(line['type'])?.startsWith('control_') === true
       // The agent goes on, so its question was answered.
@@ -205,6 +210,10 @@ export function conversation() {
           say.unknownType(String(line['type']))
           return false
       }
+    },
+    /** The input is over. */
+    end(say: Say): void {
+      if (!began) say.session(named)
     },
   }
 }

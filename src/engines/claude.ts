@@ -97,6 +97,7 @@ export function openDialect(limits: Limits): Reader {
     },
     end(say) {
       answer.speak(say)
+      turn.end(say)
     },
   }
 }

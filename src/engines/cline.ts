@@ -36,7 +36,19 @@ function isOwn(line: Line): boolean {
   }
 }
 
+/** A record of a run that has begun: a field that is not needed to read it may be missing. Other programs log errors, too. */
+function isLater(line: Line): boolean {
+  if (typeof line['ts'] !== 'string') return false
+  if (line['type'] === 'hook_event') return typeof line['hookEventName'] === 'string'
+  return (
+    line['type'] === 'run_start' ||
+    (line['type'] === 'run_result' && typeof line['finishReason'] === 'string')
+  )
+}
+
 function reader(): Reader {
+  /** A record that only Cline writes was seen. */
+  let known = false
   /** The message whose pieces are coming in. */
   let open: string | undefined
   let spoke = false
@@ -182,7 +194,8 @@ function reader(): Reader {
   return {
     read({ value }, say) {
       if (!isRecord(value)) return false
-      if (isOwn(value)) return read(value, say)
+      known ||= isOwn(value)
+      if (isOwn(value) || (known && isLater(value))) return read(value, say)
       if (typeof value['ts'] === 'string' && typeof value['type'] === 'string') say.unknownType(value['type'])
       return false
     },

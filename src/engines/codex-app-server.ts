@@ -1,6 +1,6 @@
 import { memory } from '../events/memory.ts'
 import { isRecord, type Say, text } from '../events/profile.ts'
-import { tokenCounter } from '../events/tokens.ts'
+import { type Tokens, tokenCounter, tokensOf } from '../events/tokens.ts'
 import { errorText, readChanges } from './codex-change.ts'
 import { codexTokens } from './codex-tokens.ts'
 import { durationOf } from './duration.ts'
@@ -75,12 +75,16 @@ export function serverReader() {
   /** `total` counts the thread from its beginning, as `codex exec` does. The end of the turn repeats it. */
   const tokenUsage = (told: unknown, threadId: string, say: Say): true => {
     if (!isRecord(told)) return true
-    const { total } = told
+    const { total, last } = told
     if (!subagents.get(threadId)) usage = total
-    const counter = counters.get(threadId) ?? tokenCounter()
-    counters.set(threadId, counter)
     const sum = codexTokens(total)
-    if (sum) say.status('token_count', { usage: total, tokens: counter.soFar(sum) })
+    if (!sum) return true
+    const known = counters.get(threadId)
+    const counter = known ?? tokenCounter()
+    // A thread that was resumed has spent some of it before this run.
+    if (!known) counter.soFar(without(sum, codexTokens(last) ?? sum))
+    counters.set(threadId, counter)
+    say.status('token_count', { usage: total, tokens: counter.soFar(sum) })
     return true
   }
 
@@ -185,6 +189,12 @@ export function serverReader() {
     }
     return notification(method, params, say)
   }
+}
+
+function without(sum: Tokens, last: Tokens): Tokens {
+  const before = (kind: keyof Tokens) => (sum[kind] ?? 0) - (last[kind] ?? 0)
+  const told = { input: before('input'), output: before('output') }
+  return tokensOf({ ...told, cached: before('cached'), reasoning: before('reasoning') }) ?? {}
 }
 
 function readError({ error, willRetry }: Item, say: Say): void {

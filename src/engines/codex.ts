@@ -24,11 +24,11 @@ export const codex: Profile = {
     let known = false
     let served = false
     /** What the first line of 0.42 tells; a session may come later. */
-    let config: RunFacts = {}
+    let config: RunFacts | undefined
     return {
       read({ value }, say) {
         if (!isRecord(value)) return false
-        if (isOldLine(value)) return readOld(value.msg, value.id, config, say)
+        if (isOldLine(value)) return readOld(value.msg, value.id, config ?? {}, say)
         served ||= isServerShape(value)
         if (isServerLine(value)) return (served || isRefusal(value)) && readServer(value, say)
         if (isConfig(value)) {
@@ -36,7 +36,8 @@ export const codex: Profile = {
           say.status('configured', config)
           return true
         }
-        if (isPrompt(value)) {
+        // It is the second line. Other programs write prompts, too.
+        if (config && isPrompt(value)) {
           say.user(value['prompt'])
           return true
         }

@@ -22,21 +22,32 @@ export const copilot: Profile = {
       read({ value }, say) {
         known ||= isSessionEvent(value) || isResult(value)
         if (isVerdict(value)) return known && conversation.result(value, say)
-        return isSessionEvent(value) && conversation.event(value, value.data, say)
+        return (
+          (isSessionEvent(value) || (known && isLater(value))) && conversation.event(value, value.data, say)
+        )
       },
     }
   },
 }
 
+type SessionEvent = Line & { type: string; data: Line }
+
 /** Every line but the last has this envelope. */
-function isSessionEvent(value: unknown): value is Line & { type: string; data: Line } {
+function isSessionEvent(value: unknown): value is SessionEvent {
+  return (
+    isLater(value) &&
+    typeof value['timestamp'] === 'string' &&
+    (typeof value['parentId'] === 'string' || value['parentId'] === null)
+  )
+}
+
+/** A record of a run that has begun: a field that is not needed to read it may be missing. */
+function isLater(value: unknown): value is SessionEvent {
   return (
     isRecord(value) &&
     families.has(text(value['type'])?.split('.', 1)[0]) &&
     isRecord(value['data']) &&
-    typeof value['id'] === 'string' &&
-    typeof value['timestamp'] === 'string' &&
-    (typeof value['parentId'] === 'string' || value['parentId'] === null)
+    typeof value['id'] === 'string'
   )
 }
 

@@ -9,7 +9,8 @@ export const droid: Profile = {
   parser: 'droid_ndjson',
   cut: { stdout: 'records', pty: 'records' },
   about: 'droid exec --output-format stream-json; read from the types of public parsers, not run',
-  shape: ({ value }) => isDroid(value),
+  // Others begin with such a line, too: what follows it decides.
+  shape: ({ value }) => isDroid(value) && (value['type'] !== 'system' || 'weak'),
   open: openRun,
 }
 
@@ -17,7 +18,7 @@ export const droid: Profile = {
 const CONFIDENCE = 0.8
 
 /** A line that only Droid writes: its `init` has tools, but neither servers nor a uuid. */
-function isDroid(value: unknown): boolean {
+function isDroid(value: unknown): value is Line {
   if (!isRecord(value) || session(value) === undefined || 'uuid' in value) return false
   switch (value['type']) {
     case 'system':

@@ -31,6 +31,8 @@ export function statsTokens(stats: unknown): Tokens | undefined {
   if (!isRecord(stats)) return undefined
   const { total_tokens, input_tokens, output_tokens, cached, models } = stats
   if (typeof input_tokens === 'number') {
+    // What is printed when no answer came.
+    if (input_tokens === 0 && !output_tokens) return undefined
     const told = tokensOf({ input: input_tokens, output: output_tokens, cached })
     // The stream does not tell the thoughts, but its total has them.
     const output = typeof total_tokens === 'number' ? total_tokens - input_tokens : 0

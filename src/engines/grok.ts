@@ -27,7 +27,7 @@ function isMessage(value: unknown): value is Message {
 }
 
 function openRun(): Reader {
-  /** The first record decides: others log chats, too, and theirs begin with a system prompt. */
+  /** The first message decides: others log chats, too, and theirs begin with a system prompt. */
   let own: boolean | undefined
   const begun = calls()
 
@@ -62,9 +62,9 @@ function openRun(): Reader {
 
   return {
     read({ value }, say) {
-      if (!isRecord(value)) return false
-      own ??= isMessage(value) && value['role'] === 'user'
-      if (!own || !isMessage(value)) return false
+      if (!isMessage(value)) return false
+      own ??= value['role'] !== 'system'
+      if (!own) return false
       switch (value['role']) {
         case 'user':
           if (value['content']) say.user(String(value['content']))

@@ -191,7 +191,9 @@ export function speech(options: SpeechOptions) {
 
   const status = (name: string, { tokens: own, tokensSoFar, ...more }: StatusFacts) => {
     const counts = own ? tokens.add(own) : tokensSoFar && tokens.soFar(tokensSoFar)
-    write('lifecycle.run.status', told({ status: name, ...more, tokens: counts }), confidence)
+    // No counts at all say that the sum of the run is not known: there is nothing to tell here.
+    const known = counts && Object.keys(counts).length > 0 ? counts : undefined
+    write('lifecycle.run.status', told({ status: name, ...more, tokens: known }), confidence)
   }
 
   const say: Say = {

@@ -33,11 +33,11 @@ export function tokenCounter() {
     /** The sum so far, as some engines tell it. */
     soFar(total: Tokens): Tokens {
       const counts: Counts = {}
-      // A counter that goes down has begun again.
-      const again = kinds.some((kind) => (total[kind] ?? 0) < (before[kind] ?? 0))
+      // A counter that goes down has begun again. One that is not told has not moved.
+      const again = kinds.some((kind) => (total[kind] ?? before[kind] ?? 0) < (before[kind] ?? 0))
       for (const kind of kinds)
         put(counts, kind, again ? total[kind] : plus(total[kind], -(before[kind] ?? 0)))
-      before = total
+      before = again ? total : { ...before, ...total }
       return add(counts)
     },
     /** Of the whole run: a count is in it if it was told each time. */

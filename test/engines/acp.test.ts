@@ -415,6 +415,12 @@ test('the history of a loaded session is raw: no answer, no call, no end', () =>
   expect(texts(echoed)).toEqual(['new'])
 })
 
+test('the prompt that an agent repeats begins no history, though the lines before the session are lost', () => {
+  const events = read(opened, update('user_message_chunk', content('Go.')), says('Done.'), stops('end_turn'))
+  expect(only(events, 'user.message').map(({ data }) => data.text)).toEqual(['Go.'])
+  expect(texts(events)).toEqual(['Done.'])
+})
+
 test('tells who the agent is and which model a session has', () => {
   const events = read(
     hello('gemini-cli'),

@@ -409,3 +409,9 @@ test('a message whose end comes before its line is said once', () => {
   expect(texts(events)).toEqual(['Hello'])
   expect(uncovered(events, 'stdout', events.at(-2)!.raw_ref!.byte_to)).toBe(-1)
 })
+
+test('the answer in the result is told where only a subagent has spoken', () => {
+  const done = line('result', { subtype: 'success', is_error: false, num_turns: 1, result: 'Done.' })
+  const events = read(says('Looking.', { parent_tool_use_id: 'toolu_1' }), done)
+  expect(texts(events)).toEqual(['Looking.', 'Done.'])
+})

@@ -105,3 +105,9 @@ test('what is unknown is kept as raw and told; a record of another engine is not
   expect(codesOf(events)).toContain('UNKNOWN_TYPE')
   expect(endOf(events).state).toBe('unknown')
 })
+
+test('in a run that has begun, a result is believed though it tells less', () => {
+  const events = read(hook('agent_start'), { ts, type: 'run_result', finishReason: 'completed', text: 'Hi' })
+  expect(texts(events)).toEqual(['Hi'])
+  expect(endOf(events).state).toBe('awaiting_user_input')
+})

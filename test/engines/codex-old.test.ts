@@ -129,3 +129,9 @@ test('whatever is missing is left empty', () => {
     { status: 'token_count' },
   ])
 })
+
+test('a prompt without the line before it may be anyone’s', () => {
+  const events = run(codex, { stdout: lines({ prompt: 'Hi' }, { prompt: 'Ho' }), exit: 0 })
+  expect(only(events, 'user.message')).toEqual([])
+  expect(codesOf(events)).toContain('ENGINE_UNKNOWN')
+})

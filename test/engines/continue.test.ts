@@ -3,6 +3,7 @@ import { engines } from '../../src/engines/engines.ts'
 import { fixtures } from './fixture.ts'
 import { endOf, lines, only, run, texts } from './run.ts'
 import { type Summary, summaryOf } from './summary.ts'
+import { uncovered } from './uncovered.ts'
 
 const own = fixtures().filter(({ engine }) => engine === 'continue')
 const cn = engines.continue
@@ -51,4 +52,10 @@ test('other lines on stderr, and what follows the record, are raw', () => {
   const events = run(cn, { stdout: `${lines(record)}more\n`, stderr: 'warning\n', exit: 0 })
   expect(texts(events)).toEqual(['Hi'])
   expect(only(events, 'raw.stdout', 'raw.stderr')).toHaveLength(2)
+})
+
+test('blank lines alone, such as those of a terminal, are no message', () => {
+  const events = run(cn, { stdout: '\n \n', exit: 0 })
+  expect(texts(events)).toEqual([])
+  expect(uncovered(events, 'stdout', 3)).toBe(-1)
 })

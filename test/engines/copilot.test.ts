@@ -119,3 +119,8 @@ test('an unknown event is kept as raw and told; a record of another engine is no
   expect(only(events, 'raw.stdout')).toHaveLength(4)
   expect(endOf(events).state).toBe('unknown')
 })
+
+test('in a run that has begun, a record is believed though it tells less', () => {
+  const events = read(line('assistant.turn_start'), { ...says('a', 'Hi'), parentId: undefined }, result(0))
+  expect(texts(events)).toEqual(['Hi'])
+})

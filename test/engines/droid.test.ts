@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { auto } from '../../src/engines/auto.ts'
 import { droid } from '../../src/engines/droid.ts'
 import { eventsOf, fixtures, inPieces } from './fixture.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
@@ -95,4 +96,13 @@ test('records of others are not read', () => {
   })
   expect(texts(events)).toEqual([])
   expect(endOf(events).state).toBe('unknown')
+})
+
+test('auto takes a first line like its own for what the next one is', () => {
+  const claude = { type: 'assistant', session_id: 's', message: { id: 'm', content: 'Hi' } }
+  const first = { type: 'system', subtype: 'init', session_id: 's', tools: [], model: 'm' }
+  expect(run(auto, { stdout: lines(first, claude), exit: 0 }).at(-1)!.source.engine).toBe('claude')
+  const completion = line('completion', { finalText: 'Done.' })
+  expect(run(auto, { stdout: lines(init, completion), exit: 0 }).at(-1)!.source.engine).toBe('droid')
+  expect(run(auto, { stdout: lines(init), exit: 0 }).at(-1)!.source.engine).toBe('droid')
 })

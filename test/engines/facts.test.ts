@@ -58,7 +58,11 @@ const served = (method: string, params: object) => ({ method, params: { threadId
 describe('a prompt is told, and is never searched', () => {
   const text = 'Say this: <json>{"a":1,"__SKILL_DONE__":true}</json>\n```json\n{"__SKILL_DONE__": true}\n```'
   const cases: [string, Profile, object[]][] = [
-    ['codex 0.42', codex, [{ prompt: text }, { id: '0', msg: { type: 'task_started' } }]],
+    [
+      'codex 0.42',
+      codex,
+      [{ workdir: '/r', provider: 'openai' }, { prompt: text }, { id: '0', msg: { type: 'task_started' } }],
+    ],
     [
       'codex app-server',
       codex,
@@ -146,6 +150,14 @@ describe('what no user said is no prompt', () => {
       asked([{ type: 'image' }]),
     )
     expect(prompts(events)).toEqual([])
+  })
+  test('Claude: a reminder before or behind the words of the user', () => {
+    const reminder = { type: 'text', text: '<system-reminder>x</system-reminder>' }
+    const words = { type: 'text', text: 'Fix it.' }
+    const events = read(claude, init, asked([reminder, words]), asked([words, reminder]), asked([reminder]))
+    expect(prompts(events)).toEqual(['Fix it.', 'Fix it.'])
+    const summary = 'This session is being continued from a previous conversation that ran out of context. …'
+    expect(prompts(read(claude, init, asked(summary)))).toEqual([])
   })
   test('Claude session: meta lines, summaries, sidechains, and a copy after a resume', () => {
     const line = stored('user', { content: 'Go.' })
@@ -249,11 +261,31 @@ describe('tokens are counted once', () => {
     const events = read(codex, total('t1', 10), total('t2', 15), total('t1', 30))
     expect(endOf(events).tokens).toEqual({ input: 45, cached: 2, output: 4, reasoning: 2 })
   })
+  test('Codex app-server: what a resumed thread had used before is not of this run', () => {
+    const counts = (inputTokens: number, outputTokens: number) => ({ inputTokens, outputTokens })
+    const told = (total: object, last: object) =>
+      served('thread/tokenUsage/updated', { threadId: 't1', tokenUsage: { total, last } })
+    const events = read(
+      codex,
+      told(counts(3000, 30), counts(1000, 10)),
+      told(counts(3500, 35), counts(500, 5)),
+    )
+    expect(endOf(events).tokens).toEqual({ input: 1500, output: 15 })
+  })
   test('Gemini: models add up, thoughts are output, and what its tools fetched is input', () => {
     const tokens = { input: 90, prompt: 100, candidates: 20, total: 128, cached: 10, thoughts: 5, tool: 3 }
     const stats = { models: { a: { tokens }, b: { tokens } } }
     const events = run(gemini, { stdout: JSON.stringify({ session_id, response: 'Yes.', stats }, null, 2) })
     expect(endOf(events).tokens).toEqual({ input: 206, cached: 20, output: 50, reasoning: 10 })
+  })
+  test('zeros alone, as after a request that failed, are unknown', () => {
+    const usage = { input_tokens: 0, output_tokens: 0, cache_read_input_tokens: 0 }
+    expect(endOf(read(claude, init, result(usage))).tokens).toBeUndefined()
+    const stats = { total_tokens: 0, input_tokens: 0, output_tokens: 0, cached: 0 }
+    const first = { type: 'init', timestamp, session_id }
+    expect(
+      endOf(read(gemini, first, { type: 'result', timestamp, status: 'error', stats })).tokens,
+    ).toBeUndefined()
   })
   test('what is no count stays unknown', () => {
     expect(endOf(read(claude, init, result({ input_tokens: '4', output_tokens: -1 }))).tokens).toBeUndefined()
@@ -360,6 +392,14 @@ describe('the facts of a run', () => {
       cwd: '/r',
       engine_version: '2.1.0',
     })
+  })
+  test('Claude: also where hooks run before it; hooks alone name the session', () => {
+    const hook = { type: 'system', subtype: 'hook_started', uuid, session_id }
+    const first = { ...init, model: 'm', cwd: '/r' }
+    expect(started(read(claude, hook, first))).toEqual({ status: 'started', model: 'm', cwd: '/r' })
+    const alone = read(claude, hook)
+    expect(started(alone)).toEqual({ status: 'started' })
+    expect(alone.at(-1)!.correlation.session_id).toBe(session_id)
   })
   test('Codex 0.42 tells them before the session', () => {
     const config = { model: 'm', workdir: '/r', provider: 'p' }

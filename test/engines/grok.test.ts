@@ -50,6 +50,16 @@ test('a chat that begins with something else is not read', () => {
   expect(endOf(events).state).toBe('unknown')
 })
 
+test('a log record before the chat, or a chat whose beginning is lost, is read', () => {
+  const chat = [
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: 'Hello' },
+  ]
+  const log = { level: 'info', msg: 'starting' }
+  expect(texts(run(grok, { stdout: lines(log, ...chat), exit: 0 }))).toEqual(['Hello'])
+  expect(texts(run(grok, { stdout: lines(chat[1]!), exit: 0 }))).toEqual(['Hello'])
+})
+
 test('arguments that are no JSON are told as they are, and other roles are kept as raw', () => {
   const events = run(grok, {
     stdout: lines(

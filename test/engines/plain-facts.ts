@@ -45,6 +45,7 @@ export const plainFacts: Readonly<Record<string, (log: string) => Facts>> = {
     const { input_tokens: input, output_tokens: output, cache_read_input_tokens: cached } = result.usage
     const models: Json[] = Object.values(result.stats?.models ?? {})
     const thoughts = models.reduce((all, { tokens }) => all + tokens.thoughts, 0)
+    if (input + output === 0) return { tokens: undefined, prompts: [] }
     return { tokens: { input, output, cached, ...(models[0] && { reasoning: thoughts }) }, prompts: [] }
   },
   'qwen-session': (log) => {
@@ -72,7 +73,11 @@ export const plainFacts: Readonly<Record<string, (log: string) => Facts>> = {
     if (stats?.input_tokens !== undefined) {
       const { total_tokens, input_tokens: input, cached } = stats
       return {
-        tokens: { input, output: total_tokens - input, ...(cached !== undefined && { cached }) },
+        // No answer, no count.
+        tokens:
+          total_tokens === 0
+            ? undefined
+            : { input, output: total_tokens - input, ...(cached !== undefined && { cached }) },
         prompts,
       }
     }

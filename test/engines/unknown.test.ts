@@ -77,6 +77,19 @@ describe('records of no known shape', () => {
     { kind: 'end', id: 1, result: { stopReason: 'end_turn' } },
   )
 
+  test.each([auto, text, claude, gemini].map((engine) => [engine.name, engine] as const))(
+    '%s takes the first record, cut off, for no answer',
+    (_, engine) => {
+      for (const stdout of [
+        '{"type":"init","timestamp":"2026-1',
+        '[{"type":"system","sub',
+        '{"jsonrpc":"2.0","id',
+      ])
+        expect(texts(run(engine, { stdout, exit: 0 }))).toEqual([])
+      expect(texts(run(engine, { stdout: '{"answer": 4', exit: 0 }))).toEqual(['{"answer": 4'])
+    },
+  )
+
   test.each([auto, text, claude, gemini, codex, opencode].map((engine) => [engine.name, engine] as const))(
     'are raw for %s, with one warning that shows their keys',
     (_, engine) => {

@@ -18,6 +18,14 @@ describe('tokenCounter', () => {
     expect(counter.sum()).toEqual({ input: 34, output: 16 })
   })
 
+  test('does not take a count that is missing once for a counter that begins again', () => {
+    const counter = tokenCounter()
+    counter.soFar({ input: 10, output: 2, cached: 4 })
+    expect(counter.soFar({ input: 25, output: 8 })).toEqual({ input: 15, output: 6 })
+    expect(counter.soFar({ input: 30, output: 9, cached: 9 })).toEqual({ input: 5, output: 1, cached: 5 })
+    expect(counter.sum()).toEqual({ input: 30, output: 9 })
+  })
+
   test('knows nothing of a run that told nothing', () => {
     const counter = tokenCounter()
     expect(counter.sum()).toBeUndefined()
