@@ -60,6 +60,16 @@ export function webDoor<In, Out>(stage: Stage<In, Out>, intake: Intake<In>): Web
     }
   }
 
+  /** What goes wrong is told to both sides: a reader that is not told would wait for ever. */
+  const orFail = async (work: () => Promise<void>): Promise<void> => {
+    try {
+      await work()
+    } catch (error) {
+      out.error(error)
+      throw error
+    }
+  }
+
   const readable = new ReadableStream<Out>(
     {
       start(controller) {
@@ -75,22 +85,18 @@ export function webDoor<In, Out>(stage: Stage<In, Out>, intake: Intake<In>): Web
   )
   const writable = new WritableStream<unknown>({
     async write(written, controller) {
-      try {
-        await feed(intake.take(written))
-      } catch (error) {
-        out.error(error)
-        throw error
-      }
+      await orFail(async () => feed(intake.take(written)))
       // Nothing more is wanted, so that what is piped in here ends, too.
       if (left) controller.error(new DOMException('the reader has left', 'AbortError'))
     },
-    async close() {
-      const rest = intake.rest?.()
-      if (rest !== undefined) await feed(rest)
-      sink.end()
-      await finishTurn()
-      if (!left) out.close()
-    },
+    close: () =>
+      orFail(async () => {
+        const rest = intake.rest?.()
+        if (rest !== undefined) await feed(rest)
+        sink.end()
+        await finishTurn()
+        if (!left) out.close()
+      }),
     abort(reason) {
       left = true
       wake()

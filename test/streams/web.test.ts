@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { Bytes } from '../../src/base/platform.ts'
+import { wholeIntake } from '../../src/base/stage.ts'
 import { codex } from '../../src/engines/codex.ts'
+import { webDoor } from '../../src/streams/web.ts'
 import { chat, events, frames, values } from '../../src/streams/web-doors.ts'
 import { asLines, chatOf, eventsOf, fixtures, inPieces } from '../engines/fixture.ts'
 
@@ -87,6 +89,16 @@ describe('a door of Web Streams', () => {
     await reader.read()
     await reader.cancel()
     await vi.waitFor(() => expect(cancelled).toBe(true))
+  })
+
+  test('a stage that fails at its end makes the reader fail', async () => {
+    const broken = () => ({
+      write() {},
+      end() {
+        throw new Error('no end')
+      },
+    })
+    await expect(all(bodyOf('x').pipeThrough(webDoor(broken, wholeIntake())))).rejects.toThrow('no end')
   })
 
   test('a source that fails makes the reader fail', async () => {
