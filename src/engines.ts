@@ -8,7 +8,10 @@ export {
   type Picker,
   type Profile,
   type Reader,
+  type RunFacts,
   type Say,
   type Speaker,
+  type StatusFacts,
   text,
 } from './events/profile.ts'
+export { type Tokens, tokensOf } from './events/tokens.ts'

@@ -3,7 +3,7 @@
  * `output` that was thought and not said. A count that the engine did not tell is missing, not 0.
  *
  * @example
- * const { input = 0, output = 0 } = event.data.tokens ?? {}
+ * if (isEvent(event, 'lifecycle.completion.state')) console.log(event.data.tokens?.output)
  */
 export interface Tokens {
   readonly input?: number
@@ -60,7 +60,8 @@ function plus(a: number | undefined, b: number | undefined): number | undefined 
  * Counts out of an engine's own record: only what is a count. Undefined if none of them is.
  *
  * @example
- * tokensOf({ input: usage['input_tokens'], output: usage['output_tokens'] })
+ * const usage = { input_tokens: 3, output_tokens: '?' }
+ * tokensOf({ input: usage.input_tokens, output: usage.output_tokens }) // { input: 3 }
  */
 export function tokensOf(told: { readonly [K in keyof Tokens]?: unknown }): Tokens | undefined {
   const counts: Counts = {}

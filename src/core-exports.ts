@@ -1,0 +1,16 @@
+// What every entry has: faults, stages, frames.
+export {
+  type Breakage,
+  type Change,
+  type Code,
+  codes,
+  type FailedAttempt,
+  Fault,
+  type FaultDetails,
+  type Note,
+  type SchemaError,
+} from './base/fault.ts'
+export { drive, type Intake, join, type Sink, type Stage } from './base/stage.ts'
+export type { BytesChunk, Channel, Chunk, ExitChunk } from './frames/chunk.ts'
+export type { Frame, FrameKind } from './frames/frame.ts'
+export { type FrameOptions, frameStage } from './frames/frames.ts'

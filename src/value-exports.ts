@@ -1,0 +1,13 @@
+// Payloads, without streams.
+export type { ProtoKeys } from './values/ladder/proto.ts'
+export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
+export { type ParseOptions, parse, tryParse } from './values/parse.ts'
+export type { Pick } from './values/pick.ts'
+export type { Schema, Value } from './values/schema/schema.ts'
+export {
+  type Normalizer,
+  type OutcomeOptions,
+  outcomeStage,
+  type ValuesOptions,
+  valueStage,
+} from './values/values.ts'
