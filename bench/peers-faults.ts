@@ -128,7 +128,8 @@ function ours(options: { readonly lines?: true }): Take {
   return through(
     async () => {
       const { values } = await import('../src/streams/values.ts')
-      const schema = { type: 'object', minProperties: 1 }
+      const { jsonSchema } = await import('../src/values/schema/json-schema.ts')
+      const schema = jsonSchema({ type: 'object', minProperties: 1 })
       return values({ ...options, schema }) as unknown as NodeJS.ReadWriteStream
     },
     (outcome) => ((outcome as { ok: boolean }).ok ? (outcome as { value: unknown }).value : undefined),

@@ -9,6 +9,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { tryParse } from '../src/values/parse.ts'
+import { jsonSchema } from '../src/values/schema/json-schema.ts'
 import { type Count, judge, KINDS, type Kind, type Miss, measure, pairsOf } from '../test/values/corrupt.ts'
 import { type Peer, peers } from '../test/values/peers.ts'
 
@@ -23,7 +24,7 @@ const { values: options } = parseArgs({
   },
 })
 const seeds = Number(options.seeds)
-const schema = options.schema ? { type: 'object' } : undefined
+const schema = options.schema ? jsonSchema({ type: 'object' }) : undefined
 
 const ours: Peer = {
   name: 'agent-sluice',
