@@ -19,7 +19,13 @@ export interface Wrote {
 
 /** Writers of a journal that really are processes and really are killed. */
 export function writers() {
-  const plain = plainJs('src/base', 'src/streams', 'src/sinks', 'test/sinks/make-event.ts', 'test/faults/journal-writer.ts')
+  const plain = plainJs(
+    'src/base',
+    'src/streams',
+    'src/sinks',
+    'test/sinks/make-event.ts',
+    'test/faults/journal-writer.ts',
+  )
   return {
     /** Where the translated sources are. */
     plain,
