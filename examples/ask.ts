@@ -3,10 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import type { Call } from '../src/ask/answer.ts'
-import { ask } from '../src/ask/ask.ts'
-import { Fault } from '../src/base/fault.ts'
-import { fileCache } from '../src/sinks/file-cache.ts'
+import { type AskCall, ask, Fault, fileCache } from '../src/index.ts'
 
 const Verdict = z.object({ verdict: z.enum(['buy', 'hold', 'sell']), score: z.number().min(0).max(1) })
 
@@ -14,7 +11,7 @@ const answers = [
   'I think one should hold.',
   '<think>JSON only</think>```json\n{"verdict": "hold", "score": 0.6,}\n```',
 ]
-const call: Call = async ({ prompt, attempt }) => {
+const call: AskCall = async ({ prompt, attempt }) => {
   console.log(`asked (${attempt}): ${prompt.split('\n').at(-2) ?? prompt}`)
   return answers[attempt - 1] ?? ''
 }
