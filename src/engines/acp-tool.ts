@@ -71,7 +71,7 @@ export function toolReader() {
   }
 
   return {
-    /** A call begins, or is shown again because somebody has to allow it. */
+    /** A call begins, or is shown again because the user has to allow it. */
     asked(call: Update, size: number, say: Say): void {
       const id = text(call['toolCallId'])
       if (id !== undefined) merge(id, call, size, say)

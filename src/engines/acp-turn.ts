@@ -68,7 +68,7 @@ export function turnReader(chunks: ReturnType<typeof chunkReader>) {
       counted = true
       say.status('step_finish', { usage, tokens: usageTokens(usage) })
     },
-    /** Somebody has to allow the call: until the agent works on, the run waits for a human. */
+    /** The user has to allow the call: until the agent works on, the run waits for a human. */
     ask(call: Values, say: Say): void {
       const title = titleOf(call)?.title
       if (asked.size < MAX_ASKED) asked.add(text(call['toolCallId']) ?? '')

@@ -2,7 +2,7 @@ import { Fault } from '../base/fault.ts'
 import { isRecord, type Picker, type Profile } from './profile.ts'
 
 /**
- * Makes sure that what came out of somebody's file is an engine. Throws a `BAD_OPTION` Fault that says what is missing or
+ * Makes sure that what came out of a user's file is an engine. Throws a `BAD_OPTION` Fault that says what is missing or
  * wrong.
  */
 export function checkedProfile(value: unknown): Profile | Picker {

@@ -47,7 +47,7 @@ export function auditPlace(dir: string, root: string): RunPlace {
   }
 }
 
-/** True while the run is being recorded, by us or by somebody else. */
+/** True while the run is being recorded, by this process or another. */
 function isRunning(dir: string, attempts: readonly Attempt[]): boolean {
   if (isLocked(join(dir, LOCK_FILE))) return true
   const last = attempts.at(-1)

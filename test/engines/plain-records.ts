@@ -10,7 +10,7 @@ export interface Reading {
   readonly end: string
 }
 
-/** What a run wrote, and its exit code; `null` stands for a signal. */
+/** What a run wrote, and its exit code; `null` means a signal. */
 export interface Written {
   readonly stdout: string
   readonly stderr: string

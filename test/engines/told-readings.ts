@@ -1,4 +1,5 @@
 import type { Tokens } from '../../src/events/tokens.ts'
+import { recordsOf } from './plain-records.ts'
 
 /** What a run told beside its messages, read from its log by plain sums that know nothing of the engines. */
 export interface Told {
@@ -10,7 +11,7 @@ export const toldReadings: Readonly<Record<string, (log: string) => Told>> = {
   opencode: (log) => ({ tokens: openCodeSteps(of(log, 'step_finish').map(({ part }) => part)), prompts: [] }),
   kilo: (log) => ({ tokens: openCodeSteps(of(log, 'step_finish').map(({ part }) => part)), prompts: [] }),
   'opencode-session': (log) => {
-    const messages = records(log).filter(({ opencode }) => opencode === 'message')
+    const messages = recordsOf(log).filter(({ opencode }) => opencode === 'message')
     const steps = messages.flatMap(({ parts }) => parts.filter(({ type }: Json) => type === 'step-finish'))
     const asked = messages.filter(({ data }) => data.role === 'user')
     return { tokens: openCodeSteps(steps), prompts: asked.map(({ parts }) => parts[0].text) }
@@ -65,7 +66,7 @@ export const toldReadings: Readonly<Record<string, (log: string) => Told>> = {
   }),
   grok: (log) => ({
     tokens: undefined,
-    prompts: records(log).flatMap(({ role, content }) => (role === 'user' ? content : [])),
+    prompts: recordsOf(log).flatMap(({ role, content }) => (role === 'user' ? content : [])),
   }),
   nanocoder: (log) => {
     const at = log.indexOf('"usage": {')
@@ -74,7 +75,9 @@ export const toldReadings: Readonly<Record<string, (log: string) => Told>> = {
     return { tokens: usage && { input: usage.inputTokens, output: usage.outputTokens }, prompts: [] }
   },
   acp: (log) => {
-    const answers = records(log).flatMap(({ result, params }) => [result ?? [], params?.update ?? []].flat())
+    const answers = recordsOf(log).flatMap(({ result, params }) =>
+      [result ?? [], params?.update ?? []].flat(),
+    )
     const steps = answers.flatMap(({ _meta }) => _meta?.usage ?? [])
     const turn = answers.find(({ stopReason }) => stopReason !== undefined)
     const tools = answers.some(({ sessionUpdate }) => sessionUpdate === 'tool_call')
@@ -102,21 +105,8 @@ export const toldReadings: Readonly<Record<string, (log: string) => Told>> = {
 // biome-ignore lint/suspicious/noExplicitAny: records of many shapes, read by hand
 type Json = any
 
-function records(log: string): Json[] {
-  return log
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .flatMap((line) => {
-      try {
-        return [JSON.parse(line)]
-      } catch {
-        return []
-      }
-    })
-}
-
 function of(log: string, type: string): Json[] {
-  return records(log).filter((record) => record.type === type)
+  return recordsOf(log).filter((record) => record.type === type)
 }
 
 function add(list: Json[], key: string): number {

@@ -216,7 +216,7 @@ describe('the tokens of an ACP run', () => {
       'a turn with tools, of an agent that tells the last request',
       [...open('OpenCode', '1.18.34'), tool, turn],
     ],
-    ['a turn with tools, of an agent that nobody recorded', [...open('other', '1.0'), tool, turn]],
+    ['a turn with tools, of an agent without a recording', [...open('other', '1.0'), tool, turn]],
     ['a second turn, which may be a sum', [...open('other', '1.0'), turn, turn]],
     [
       'a turn of a session that was made before',

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from 'tsup'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -44,7 +45,7 @@ describe.skipIf(!chromiumPath)(`the entry for the Web, in a browser${needsBrowse
   })
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(process.env['TMPDIR'] ?? '/tmp', 'web-'))
+    folder = mkdtempSync(join(tmpdir(), 'web-'))
     await build({ ...webBuild, outDir: folder, config: false, silent: true, dts: false })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     browser = await launch()

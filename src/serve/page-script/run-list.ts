@@ -29,7 +29,7 @@ function drawRuns() {
   $('runs').dataset.key = key
   const focused = document.activeElement && document.activeElement.dataset.id
   $('runs').replaceChildren(...shown.map((run) => {
-    // A session is known by the folder the agent worked in, an audit folder by the folder it stands in.
+    // A session is known by the folder the agent worked in, an audit folder by the folder it is in.
     const place = (run.session && run.session.directory) || run.id.replace(/(.)\/\.audit$/, '$1')
     const date = run.session ? run.session.updated_at : run.started_at
     const cut = place.lastIndexOf('/') + 1
