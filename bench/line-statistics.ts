@@ -1,3 +1,5 @@
+import { realRuns } from './real-lines.ts'
+
 /** What decides how fast lines are read: how long they are, and how much of them is no plain ASCII. */
 export interface LineStatistics {
   readonly lines: number
@@ -13,6 +15,13 @@ export interface LineStatistics {
 }
 
 const BACKSLASH = 0x5c
+
+/** Of the packed lines of each engine, and of all; fixtures/lines/statistics.json is this. */
+export function packedStatistics(): Record<string, LineStatistics> {
+  const lines = new Map([...realRuns()].map(([engine, runs]) => [engine, runs.flat()]))
+  lines.set('all', [...lines.values()].flat())
+  return Object.fromEntries([...lines].map(([name, own]) => [name, lineStatistics(own)]))
+}
 
 export function lineStatistics(lines: readonly Buffer[]): LineStatistics {
   const lengths = lines.map(({ length }) => length).sort((a, b) => a - b)

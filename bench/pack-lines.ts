@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { lineStatistics } from './line-statistics.ts'
-import { LINES, realRuns } from './real-lines.ts'
+import { packedStatistics } from './line-statistics.ts'
+import { LINES } from './real-lines.ts'
 
 const [folder] = process.argv.slice(2)
 if (folder === undefined) throw new Error('Usage: npx tsx bench/pack-lines.ts FOLDER')
@@ -21,8 +21,7 @@ for (const engine of ENGINES) {
   const texts = runs.filter((lines) => lines.length > 0).map((lines) => `${lines.join('\n')}\n`)
   writeFileSync(join(LINES, `${engine}.jsonl.gz`), gzipSync(texts.join('\n'), { level: 9 }))
 }
-const statistics = [...realRuns()].map(([engine, runs]) => [engine, lineStatistics(runs.flat())])
-writeFileSync(join(LINES, 'statistics.json'), `${JSON.stringify(Object.fromEntries(statistics), null, 2)}\n`)
+writeFileSync(join(LINES, 'statistics.json'), `${JSON.stringify(packedStatistics(), null, 2)}\n`)
 
 function isPipeOf(engine: string, path: string): boolean {
   const [directory = '', , mode = '', file] = path.split('/')
