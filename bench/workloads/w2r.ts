@@ -22,7 +22,7 @@ export const w2r: Workload = {
     yield* scenesOf('all engines', mixedLines((quick ? 5 : 24) << 20), quick ? [65_536, 4095] : SIZES)
     for (const engine of quick ? ENGINES.slice(0, 4) : ENGINES) {
       const lines = engineLines(engine, (quick ? 2 : 12) << 20)
-      yield* scenesOf(engine, lines, quick ? [65_536] : SIZES, engine)
+      yield* scenesOf(engine, lines, quick ? [65_536] : SIZES, quick ? [engine] : ['auto', engine])
     }
     if (!quick) yield* scenesOf('lines up to 4 KiB', shortLines(1 << 16), [1])
   },
@@ -40,7 +40,7 @@ async function* scenesOf(
   name: string,
   lines: readonly Buffer[],
   sizes: readonly number[],
-  engine?: Engine,
+  engines: readonly (Engine | 'auto')[] = ['auto'],
 ): AsyncGenerator<Scene> {
   const input = logOf(lines)
   const expected = await answerTo(recordsOf(lines))
@@ -48,8 +48,7 @@ async function* scenesOf(
   for (const size of sizes) {
     const chunks = chunksOf(input, size)
     const open = () => source(chunks)
-    const ours = [sluice(OURS, open, batched), events('auto', open, ends)]
-    if (engine) ours.push(events(engine, open, ends))
+    const ours = [sluice(OURS, open, batched), ...engines.map((engine) => events(engine, open, ends))]
     yield {
       name: `${name}, ${SIZE_NAMES.get(size)}`,
       bytes: input.length,
@@ -78,7 +77,7 @@ function goalsAt(size: number): Goal[] {
   }
 }
 
-/** The first lines of the mix that are not long: of a long one in pieces of one byte the peers would never make an end. */
+/** The first lines of the mix that are not long: on a long line in chunks of one byte ndjson and split2 are quadratic. */
 function shortLines(bytes: number): Buffer[] {
   let room = bytes
   return mixedLines(1).filter((line) => {
@@ -101,7 +100,7 @@ function events(engine: Engine | 'auto', open: () => Readable, ends: Answer): Ca
   }
 }
 
-/** What one writes by hand when every line is known to be a record and no line to be too long. */
+/** What you write by hand if you know that every line is a record and that no line is too long. */
 function plain(open: () => Readable): Candidate {
   return {
     name: PLAIN,

@@ -19,7 +19,7 @@ export const w8: Workload = {
     try {
       const all = await scene(files, mixedRuns, bytes, [sluiceValues(files)])
       yield { ...all, name: 'all engines, run after run' }
-      // Events are of one engine: of a log of many only the records of the first would be understood.
+      // `sluice events` reads one engine: in a log of several it would understand only the records of the first.
       const one = await scene(files, (size) => engineLines('codex', size), bytes, [sluiceEvents(files)])
       yield { ...one, name: 'codex, run after run' }
     } finally {
@@ -99,7 +99,7 @@ function jq(files: Files): Program {
   return { name: JQ, role: 'peer', finds: 'records', ...command(files, 'jq', ['-c', '.'], parsed) }
 }
 
-/** What one writes by hand; it prints what jq prints. */
+/** What you write by hand; it prints what jq prints. */
 function readline(files: Files): Program {
   const script = `require('node:readline')
     .createInterface({ input: require('node:fs').createReadStream(process.argv[1]) })
@@ -139,7 +139,7 @@ function command(
   args: readonly string[],
   read: (line: string, visit: Visit) => void,
 ): Pick<Candidate, 'run' | 'timed' | 'skipped'> {
-  // Some exit codes tell of the run in the log, so what is asked is only that it is the same one.
+  // `sluice events` exits by how the run in the log ended, so the long log must only end like the short one.
   let code: number | undefined
   return {
     ...(spawnSync(name, ['--version']).error && { skipped: `${name} is not installed` }),

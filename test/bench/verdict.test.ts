@@ -4,6 +4,11 @@ import { plot } from '../../bench/plot.ts'
 import type { Results } from '../../bench/results.ts'
 import { table } from '../../bench/table.ts'
 import { verdicts } from '../../bench/verdict.ts'
+import { workloads } from '../../bench/workloads/index.ts'
+
+test('real bytes come first, in the table and in the plot', () => {
+  expect([...workloads.keys()][0]).toBe('W2r')
+})
 
 test('a goal against several is one against the fastest of them', () => {
   const goal: Goal = { ours: 'ours', against: ['slow', 'fast'], atLeast: 2 }
