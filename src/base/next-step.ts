@@ -17,7 +17,7 @@ export const nextSteps: Readonly<Record<string, string>> = {
   PROTO_KEY: "protoKeys: 'remove' takes such keys out",
   JOURNAL_LOCKED: 'wait for the other process, or use another directory',
   JOURNAL_FAILED: 'make room, or use another directory; what was written is whole',
-  JOURNAL_MISMATCH: 'use a fresh directory, or give the run_id and attempt of this one',
+  JOURNAL_MISMATCH: 'use a fresh directory, or give the runId and attempt of this one',
   SSE_FIELD: 'take line ends and NUL out of run ids and event names',
   SPAWN_FAILED: 'check the command, PATH and cwd',
   PTY_MISSING: 'npm install @lydell/node-pty',
