@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
@@ -69,6 +69,37 @@ describe('the root entry', () => {
   })
 })
 
+describe('the pages and the examples', () => {
+  const files = ['README.md', ...within('docs', '.md'), ...within('examples', '.ts')]
+
+  test('import names that the entries have', () => {
+    const imports = files.flatMap((file) =>
+      [
+        ...readFileSync(join(root, file), 'utf8').matchAll(
+          /import (?:type )?\{([^}]*)\} from 'agent-sluice(?:\/([\w-]+))?'/g,
+        ),
+      ].map(([, names = '', entry = 'index']) => ({
+        file,
+        entry,
+        names: names.match(/(?<!\bas )\b(?!type |as )\w+/g)!,
+      })),
+    )
+    expect(imports.length).toBeGreaterThan(15)
+    const wrong = imports.flatMap(({ file, entry, names }) =>
+      names.filter((name) => !exportsOf(entry).has(name)).map((name) => `${file}: ${name} of ${entry}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('take the package by its name, and the command by the name that npx knows', () => {
+    for (const file of [...files, 'SECURITY.md', 'scripts/start.js']) {
+      const text = readFileSync(join(root, file), 'utf8')
+      expect(text, file).not.toMatch(/from '[./]*\/src\//)
+      expect(text, file).not.toMatch(/npx sluice|^(?: {4}|\$ )?sluice |\| sluice /m)
+    }
+  })
+})
+
 describe('options', () => {
   test('are spelled in camelCase, whatever the records are', () => {
     const found = new Map<string, string[]>()
@@ -93,6 +124,12 @@ describe('options', () => {
     expect(wrong.filter(([, names]) => names!.length > 0)).toEqual([])
   })
 })
+
+function within(folder: string, ending: string): string[] {
+  return readdirSync(join(root, folder))
+    .filter((name) => name.endsWith(ending))
+    .map((name) => join(folder, name))
+}
 
 /** The types of the parameters that are called options. */
 function optionTypes(symbol: ts.Symbol): ts.Type[] {

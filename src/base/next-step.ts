@@ -23,7 +23,7 @@ export const nextSteps: Readonly<Record<string, string>> = {
   PTY_MISSING: 'npm install @lydell/node-pty',
   RECORD_FAILED: 'make room, or use another audit directory',
   NOT_AN_AUDIT: 'name a directory of sluice run, or a log file',
-  OUTPUT_FAILED: 'make room, or write elsewhere; sluice replay --resume completes the events',
+  OUTPUT_FAILED: 'make room, or write elsewhere; npx agent-sluice replay --resume completes the events',
   COMMAND_FAILED: 'run the command by hand and look at its stderr',
   BAD_ORDER: 'mend the order; the message names the field',
   OUTBOX_FAILED: 'look at the cause; the work is settled and can be delivered again',
