@@ -39,7 +39,6 @@ export async function sluice(words: readonly string[]): Promise<number> {
     .description('Takes the raw output of agents and gives back validated values and events.')
     .version(version(), '-v, --version')
     .showHelpAfterError('(add --help for the options and examples)')
-    .addHelpText('after', '\nWhere the package is not installed, npx agent-sluice is the same as sluice.')
   for (const make of commands) {
     program.addCommand(
       make((given) => {
