@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -56,15 +56,17 @@ describe('the entries', () => {
 })
 
 describe('the tarball', () => {
-  test.each([
-    'README.md',
-    'CHANGELOG.md',
-    'SECURITY.md',
-    'LICENSE',
-    'docs/values.md',
-    'schemas/rasp.schema.json',
-  ])('has %s', (path) => {
-    expect(existsSync(join(home, 'node_modules/agent-sluice', path))).toBe(true)
+  test('has the pages, and every file that they lead to', () => {
+    const here = join(home, 'node_modules/agent-sluice')
+    const docs = readdirSync(join(here, 'docs')).map((name) => join('docs', name))
+    const pages = ['README.md', 'CHANGELOG.md', 'SECURITY.md', ...docs].filter((path) => path.endsWith('.md'))
+    const links = pages.flatMap((page) =>
+      [...readFileSync(join(here, page), 'utf8').matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, path]) =>
+        join(page, '..', path!),
+      ),
+    )
+    expect(links.length).toBeGreaterThan(40)
+    expect([...links, 'LICENSE'].filter((path) => !existsSync(join(here, path)))).toEqual([])
   })
 
   test.each([
