@@ -1,13 +1,7 @@
-// Payloads, without streams.
+// Payloads, without streams: what the root has of them.
 export type { ProtoKeys } from './values/ladder/proto.ts'
 export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'
 export type { Pick } from './values/pick.ts'
 export type { Schema, Value } from './values/schema/schema.ts'
-export {
-  type Normalizer,
-  type OutcomeOptions,
-  outcomeStage,
-  type ValuesOptions,
-  valueStage,
-} from './values/values.ts'
+export type { Normalizer, OutcomeOptions, ValuesOptions } from './values/values.ts'

@@ -23,7 +23,9 @@ export function installInto(home: string): void {
   const source = join(home, 'source')
   mkdirSync(source)
   const built = isBuilt()
-  const parts = [...(built ? ['dist', 'package.json'] : sources), 'schemas', 'README.md', 'LICENSE']
+  const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: string[] }
+  const packed = files.filter((file) => file !== 'dist' && !file.startsWith('!'))
+  const parts = new Set([...(built ? ['dist', 'package.json'] : sources), ...packed])
   for (const part of parts) cpSync(part, join(source, part), { recursive: true })
   if (!built) {
     symlinkSync(resolve('node_modules'), join(source, 'node_modules'))

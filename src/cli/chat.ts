@@ -76,7 +76,7 @@ async function followed(file: string | undefined, flags: ChatFlags): Promise<Asy
   if (isDatabase(path))
     throw new Fault('BAD_OPTION', '--follow cannot follow a database; read it again instead')
   const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
-  return replay(path, { ...(await readingOptions(flags)), engine, run_id: flags.runId, follow: true })
+  return replay(path, { ...(await readingOptions(flags)), engine, runId: flags.runId, follow: true })
 }
 
 /** Prints FCMP records; false when no reader is left. */

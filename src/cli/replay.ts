@@ -80,7 +80,7 @@ async function replayAndShow(path: string, flags: Flags): Promise<number> {
     attempt: flags.attempt,
     speed: flags.speed,
     follow: flags.follow,
-    run_id: flags.runId,
+    runId: flags.runId,
   })
   const events = watchEnd(played)
   return (await show(events, flags)) ? events.exit() : exits.good

@@ -58,11 +58,11 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   if (file !== undefined && isDirectory(file)) {
     refuseBeside(flags)
     const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
-    return replay(file, { ...reading, engine, run_id: flags.runId })
+    return replay(file, { ...reading, engine, runId: flags.runId })
   }
   const fsDiff = flags.fsDiff === undefined ? undefined : await readDiff(flags.fsDiff)
   const { engine = 'auto', runId, dir = process.cwd() } = flags
-  const flow = events(await namedEngine(engine), { ...reading, fsDiff, run_id: runId, dir })
+  const flow = events(await namedEngine(engine), { ...reading, fsDiff, runId, dir })
   const stdout = file ?? flags.stdout
   const alone = flags.stderr === undefined && flags.pty === undefined
   const log = (path: string | undefined) => {

@@ -98,7 +98,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     timeout: flags.timeout,
     idleTimeout: flags.idleTimeout,
     endAfter: flags.endAfter,
-    run_id: flags.runId,
+    runId: flags.runId,
     fsync: flags.fsync,
     fsDiff: flags.fsDiff ? {} : false,
   })

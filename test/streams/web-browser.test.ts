@@ -17,7 +17,7 @@ const program = `
 import { auto, chat, events } from '/web.js'
 window.read = async (log) => {
   const response = await fetch(log)
-  const options = { run_id: 'r-1', clock: () => 0 }
+  const options = { runId: 'r-1', clock: () => 0 }
   const records = response.body.pipeThrough(events(auto, options)).pipeThrough(chat())
   let text = ''
   const reader = records.getReader()
@@ -65,7 +65,7 @@ describe.skipIf(!chromiumPath)(`the entry for the Web, in a browser${needsBrowse
     const page = await browser.newPage()
     await page.goto(`http://127.0.0.1:${port}/`)
     await page.waitForFunction('window.read')
-    const stage = eventStage(auto, { run_id: 'r-1', clock: () => 0 })
+    const stage = eventStage(auto, { runId: 'r-1', clock: () => 0 })
     const inNode = ({ logs }: Fixture) =>
       asLines(chatOf(drive(stage, [{ ...logs[0]!, channels: ['stdout'] }])))
     for (const [n, fixture] of all.entries()) {
