@@ -1,4 +1,5 @@
 import { defineConfig, type Options } from 'tsup'
+import { pureNamespaces } from './scripts/pure-namespaces.ts'
 import { webBuild } from './scripts/web-build.ts'
 
 const doors = {
@@ -25,6 +26,7 @@ export default defineConfig([
     entry: { ...doors, 'cli/main': 'src/cli/main.ts' },
     format: 'esm',
     splitting: true,
+    plugins: [pureNamespaces],
   },
   { ...shared, entry: doors, format: 'cjs', splitting: false },
   { ...webBuild, outDir: 'dist' },
