@@ -74,6 +74,7 @@ const table: readonly (Omit<ConsumerProgram, 'prints'> & { readonly prints: read
     prints: [
       'toy agent.message.final',
       'toy lifecycle.run.status',
+      'toy lifecycle.run.status',
       'toy lifecycle.completion.state',
       'needs_input true',
       '39',

@@ -175,7 +175,7 @@ for (const [name, check] of Object.entries(checks)) {
     results[name] = hash(found[name])
   } catch (error) {
     const missing = Fault.is(error) && error.code === 'PTY_MISSING'
-    results[name] = missing ? 'skipped: node-pty cannot be loaded' : `failed: ${error}`
+    results[name] = missing ? 'skipped: node-pty does not work there' : `failed: ${error}`
   }
 }
 console.log(JSON.stringify({ results, unhandled, found }))
