@@ -47,7 +47,6 @@ const table: readonly (Omit<ConsumerProgram, 'prints'> & { readonly prints: read
     file: 'http.ts',
     where: 'node',
     prints: [
-      'the agent left',
       'event: diagnostic.warning',
       'event: conversation.started',
       'event: assistant.message.final',

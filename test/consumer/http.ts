@@ -10,7 +10,6 @@ const server = createServer(async (request, response) => {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   try {
     await pipeline(run('sh', args), chat(), sse(), response)
-    console.log('the agent left')
   } catch {
     console.log('the client left, and the agent is gone')
     server.close()
