@@ -73,7 +73,7 @@ export const codes = /* @__PURE__ */ spoken({
   JOURNAL_MISMATCH: 'the journal is damaged, or holds other events than the ones that arrive',
   SSE_FIELD: 'an SSE id or event name has a CR, LF or NUL in it',
   SPAWN_FAILED: 'the command cannot be started',
-  PTY_MISSING: 'the optional package for pseudo-terminals is not installed',
+  PTY_MISSING: 'the optional package for pseudo-terminals is not installed, or does not work in this runtime',
   RECORD_FAILED: 'the raw output of the process cannot be recorded',
   NOT_AN_AUDIT: 'the directory holds no logs of a run',
   OUTPUT_FAILED: 'the output of the command cannot be written',
