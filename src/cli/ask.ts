@@ -5,11 +5,11 @@ import { Fault, quote } from '../base/fault.ts'
 import { type CommandCall, commandCall } from '../run/command-call.ts'
 import { fileCache } from '../sinks/file-cache.ts'
 import type { Outcome } from '../values/outcome.ts'
-import { safe } from './draw.ts'
 import { duration } from './duration.ts'
 import { exits } from './exits.ts'
 import { openInput, readSchema, unreadable } from './input.ts'
 import { harmless, output } from './print.ts'
+import { safe } from './safe.ts'
 
 interface Flags {
   readonly promptFile?: string
@@ -42,7 +42,6 @@ Examples:
 /** `sluice ask`: a command as a model, asked until its answer parses. */
 export function askCommand(exit: (code: number) => void): Command {
   return new Command('ask')
-    .summary('ask any command that reads a prompt until its answer parses')
     .description('Asks a command until its answer parses and passes the schema, and prints the value.')
     .usage('[options] [prompt] -- <command...>')
     .argument('<words...>', 'the prompt (default: stdin), then -- and the command with its arguments')

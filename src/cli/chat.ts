@@ -4,13 +4,13 @@ import { type Chat, chatStage } from '../chat/chat.ts'
 import type { Event } from '../events/event.ts'
 import { isDatabase } from '../run/opencode-db.ts'
 import { replay } from '../run/replay.ts'
-import { safeLine } from './draw.ts'
 import { namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
 import { type LastRun, lastRun } from './last.ts'
 import { printer } from './print.ts'
 import { readingOptions } from './reading.ts'
 import { addRunInput, type RunFlags, readerLeft, runEvents } from './run-input.ts'
+import { safeLine } from './safe.ts'
 import { show } from './show.ts'
 
 interface ChatFlags extends RunFlags {
@@ -34,7 +34,6 @@ Examples:
 /** `sluice chat`: the output of a run as a conversation. */
 export function chatCommand(exit: (code: number) => void): Command {
   return addRunInput(new Command('chat'))
-    .summary('the output of an agent as a conversation')
     .description('Reads the output of an agent and shows the conversation.')
     .option('--last', 'the newest of: the run at .audit/latest, the session files of this directory')
     .option('--follow', 'go on while the file grows, until Ctrl-C')

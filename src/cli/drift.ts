@@ -2,10 +2,10 @@ import { Command } from 'commander'
 import { codes } from '../base/fault.ts'
 import { drift } from '../run/drift.ts'
 import type { DriftName, DriftPlace, DriftReport, EngineDrift } from '../run/drift-report.ts'
-import { safeLine } from './draw.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
 import { exits } from './exits.ts'
 import { output, printer } from './print.ts'
+import { safeLine } from './safe.ts'
 import { statusLine } from './status-line.ts'
 import { fitTo, widthOf } from './width.ts'
 
@@ -28,7 +28,6 @@ Examples:
 /** `sluice drift`: what the engines do not know in many runs. */
 export function driftCommand(exit: (code: number) => void): Command {
   return new Command('drift')
-    .summary('what the engines do not know in recorded runs')
     .description('Counts the types and fields that the engines do not know in recorded runs.')
     .argument('<dir...>', 'directories with runs, or logs')
     .addOption(engineOption())

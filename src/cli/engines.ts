@@ -6,7 +6,6 @@ import { output } from './print.ts'
 /** `sluice engines`: the profiles and what they understand. */
 export function enginesCommand(exit: (code: number) => void): Command {
   return new Command('engines')
-    .summary('the agents that are understood')
     .description(
       'Lists the agents that are understood: name, dialect, channels that are read, modes and versions.',
     )

@@ -14,7 +14,6 @@ Examples:
 /** `sluice events`: the output of a run as RASP records, one per line. */
 export function eventsCommand(exit: (code: number) => void): Command {
   return addRunInput(new Command('events'))
-    .summary('the output of an agent as events')
     .description('Reads the output of an agent and prints what it meant as RASP events, as NDJSON.')
     .addHelpText('after', examples)
     .action(async (file: string | undefined, flags: RunFlags) => exit(await printEvents(file, flags)))

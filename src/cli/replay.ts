@@ -37,7 +37,6 @@ Examples:
 /** `sluice replay`: a recorded run again. */
 export function replayCommand(exit: (code: number) => void): Command {
   return addReading(new Command('replay'))
-    .summary('read a recorded run again')
     .description(
       'Reads an audit directory or a log again: the same events, byte for byte, as the live run wrote.',
     )

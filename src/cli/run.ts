@@ -46,7 +46,6 @@ Examples:
 /** `sluice run`: an agent, recorded and shown. */
 export function runCommand(exit: (code: number) => void): Command {
   return addReading(new Command('run'))
-    .summary('run an agent, record it and show the conversation')
     .description(
       'Runs a command, records what it writes into an audit directory, and shows the conversation live.',
     )

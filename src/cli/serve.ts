@@ -27,7 +27,6 @@ Examples:
 /** `sluice serve`: the runs under a directory as a web page. */
 export function serveCommand(exit: (code: number) => void): Command {
   return new Command('serve')
-    .summary('show recorded and live runs as a web page')
     .description('Serves a web page with the runs under a directory, recorded or going on.')
     .argument('[dir]', 'the directory with the runs', '.')
     .option('--port <n>', 'the port; 0 for any free one', portNumber, 4180)

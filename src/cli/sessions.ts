@@ -4,8 +4,8 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { canReadOpenCode } from '../run/opencode-db.ts'
 import { openCodeDatabase, type SessionEngine, sessionEngines, sessionFiles } from '../run/session-files.ts'
 import { isSessionOf, type SessionSummary, summarise } from '../run/session-summary.ts'
-import { safeLine } from './draw.ts'
 import { output, printer } from './print.ts'
+import { safeLine } from './safe.ts'
 import { fitTo, widthOf } from './width.ts'
 
 interface Flags {
@@ -28,7 +28,6 @@ Examples:
 /** `sluice sessions`: the session files of agents, newest first. */
 export function sessionsCommand(exit: (code: number) => void): Command {
   return new Command('sessions')
-    .summary('the sessions that agents kept')
     .description(
       'Lists the session files of agents, newest first: start, engine, turns, outcome, directory, file.',
     )

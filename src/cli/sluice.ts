@@ -1,50 +1,39 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { Fault } from '../base/fault.ts'
-import { askCommand } from './ask.ts'
-import { chatCommand } from './chat.ts'
-import { safe } from './draw.ts'
-import { driftCommand } from './drift.ts'
-import { enginesCommand } from './engines.ts'
-import { eventsCommand } from './events.ts'
+import { commands } from './commands.ts'
 import { exits } from './exits.ts'
 import { faultExit } from './fault-exit.ts'
 import { flushed, output, toleratingStderr } from './print.ts'
-import { replayCommand } from './replay.ts'
-import { runCommand } from './run.ts'
-import { serveCommand } from './serve.ts'
-import { sessionsCommand } from './sessions.ts'
-import { valuesCommand } from './values.ts'
-import { workCommand } from './work.ts'
-
-/** Every command is one file that makes one Command; its action gives the exit code. */
-const commands = [
-  valuesCommand,
-  eventsCommand,
-  chatCommand,
-  runCommand,
-  replayCommand,
-  serveCommand,
-  workCommand,
-  askCommand,
-  enginesCommand,
-  sessionsCommand,
-  driftCommand,
-]
+import { safe } from './safe.ts'
 
 /** The command `sluice`: does what the words say and gives the exit code. The first two are Node and the program. */
 export async function sluice(words: readonly string[]): Promise<number> {
   let code: number = exits.good
+  toleratingStderr()
+  const program = await programFor(words.slice(2), (given) => {
+    code = given
+  })
+  try {
+    await program.parseAsync(words).catch(unlessShown)
+    await flushed()
+    return code
+  } catch (error) {
+    return exitOf(error)
+  }
+}
+
+/** The program with every command by name; those that the words name are whole, the others are only listed. */
+async function programFor(words: readonly string[], exit: (code: number) => void): Promise<Command> {
   const program = new Command('sluice')
     .description('Takes the raw output of agents and gives back validated values and events.')
     .version(version(), '-v, --version')
     .showHelpAfterError('(add --help for the options and examples)')
-  for (const make of commands) {
-    program.addCommand(
-      make((given) => {
-        code = given
-      }),
-    )
+    // The arguments of a command that is not loaded are not known; its own help shows them.
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+  for (const [name, { summary, load }] of Object.entries(commands)) {
+    const command = words.includes(name) ? (await load())(exit) : new Command(name)
+    program.addCommand(command.summary(summary))
   }
   // commander leaves with 1 on bad usage; here 1 means a failed run.
   for (const command of [program, ...program.commands]) {
@@ -55,14 +44,7 @@ export async function sluice(words: readonly string[]): Promise<number> {
       writeOut: (text) => void output()(text).catch(() => {}),
     })
   }
-  toleratingStderr()
-  try {
-    await program.parseAsync(words).catch(unlessShown)
-    await flushed()
-    return code
-  } catch (error) {
-    return exitOf(error)
-  }
+  return program
 }
 
 /** commander throws after it has printed a help or the version, too. */

@@ -38,7 +38,6 @@ Examples:
 /** `sluice values`: the payloads of an agent's output, as NDJSON outcomes. */
 export function valuesCommand(exit: (code: number) => void): Command {
   return new Command('values')
-    .summary('find, repair and validate the payloads in agent output')
     .description('Finds the payloads in the output of an agent and prints one outcome for each, as NDJSON.')
     .argument('[file]', 'the recorded output (default: stdin)')
     .option('--schema <file>', 'a JSON Schema that every value must pass')

@@ -8,11 +8,11 @@ import { readOrder, type WorkOrder } from '../work/order.ts'
 import { outbox } from '../work/outbox.ts'
 import { work } from '../work/work.ts'
 import { namedWorker } from './adapter-file.ts'
-import { safe } from './draw.ts'
 import { duration } from './duration.ts'
 import { exits } from './exits.ts'
 import { isFull } from './fault-exit.ts'
 import { printer } from './print.ts'
+import { safe } from './safe.ts'
 
 interface Flags {
   readonly order: string
@@ -48,7 +48,6 @@ Examples:
 export function workCommand(exit: (code: number) => void): Command {
   const types = adapters.map((adapter) => adapter.type).join(', ')
   return new Command('work')
-    .summary('run a worker on an order and write its result back once')
     .description(
       'Runs a worker on an order, settles what it left against the active run, and posts one comment.',
     )
