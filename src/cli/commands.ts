@@ -58,4 +58,8 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'what the engines do not know in recorded runs',
     load: async () => (await import('./drift.ts')).driftCommand,
   },
+  completion: {
+    summary: 'a script that lets your shell complete this command line',
+    load: async () => (await import('./completion.ts')).completionCommand,
+  },
 }

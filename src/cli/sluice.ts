@@ -15,7 +15,9 @@ export async function sluice(words: readonly string[]): Promise<number> {
     code = given
   })
   try {
-    await program.parseAsync(words).catch(unlessShown)
+    // From the script of `sluice completion`. What follows is not meant for commander: it is half a command line.
+    if (words[2] === 'complete' && words[3] === '--') await complete(program, words.slice(4))
+    else await program.parseAsync(words).catch(unlessShown)
     await flushed()
     return code
   } catch (error) {
@@ -45,6 +47,12 @@ async function programFor(words: readonly string[], exit: (code: number) => void
     })
   }
   return program
+}
+
+/** Prints what can follow the words that were typed in a shell. */
+async function complete(program: Command, typed: readonly string[]): Promise<void> {
+  const { completionLines } = await import('./complete.ts')
+  await output()(completionLines(program, typed))
 }
 
 /** commander throws after it has printed a help or the version, too. */

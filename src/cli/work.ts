@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { clip, Fault, quote } from '../base/fault.ts'
 import { adapters } from '../work/adapter.ts'
 import { activate, ledger } from '../work/ledger.ts'
@@ -46,7 +46,6 @@ Examples:
 
 /** `sluice work`: one worker, one result. */
 export function workCommand(exit: (code: number) => void): Command {
-  const types = adapters.map((adapter) => adapter.type).join(', ')
   return new Command('work')
     .description(
       'Runs a worker on an order, settles what it left against the active run, and posts one comment.',
@@ -54,10 +53,12 @@ export function workCommand(exit: (code: number) => void): Command {
     .argument('[command...]', 'the worker and its arguments, after -- (default: that of the worker type)')
     .requiredOption('--order <file>', 'the work order, as JSON')
     .option('--outbox <dir>', 'where comments, archive, ledger and audits are kept')
-    .option(
-      '--worker <type>',
-      `how the worker is spoken to: ${types}, or a module: ./my-adapter.js`,
-      'script',
+    .addOption(
+      new Option('--worker <type>', 'how to talk to the worker, or a module: ./my-adapter.js')
+        .choices(adapters.map((adapter) => adapter.type))
+        // In place of the check that comes with the choices: the name may be the path of a module.
+        .argParser(String)
+        .default('script'),
     )
     .option('--result <file>', 'the result that a person wrote, JSON or headers: no worker is started')
     .option('--active-run <id>', "the run whose result counts (default: the ledger's, else the order's)")
