@@ -4,9 +4,9 @@ import { exits } from './exits.ts'
 import { output } from './print.ts'
 
 const examples = `
-The script asks sluice itself for what can follow, so sluice must be on the PATH:
-npm install --global agent-sluice. It completes commands, options, the values of
-options with a fixed set, and file names.
+The script completes commands, options, the values of options with a fixed set,
+and file names. It asks sluice itself, so sluice must be on the PATH:
+npm install --global agent-sluice.
 
 Add one of these lines to the start-up file of your shell:
   eval "$(sluice completion bash)"        # ~/.bashrc

@@ -7,6 +7,12 @@ import { faultExit } from './fault-exit.ts'
 import { flushed, output, toleratingStderr } from './print.ts'
 import { safe } from './safe.ts'
 
+const examples = `
+Examples:
+  $ codex exec --json "fix the test" | npx agent-sluice chat
+  $ npx agent-sluice values run.log --tag json --schema report.schema.json
+  $ npx agent-sluice help run`
+
 /** The command `sluice`: does what the words say and gives the exit code. The first two are Node and the program. */
 export async function sluice(words: readonly string[]): Promise<number> {
   let code: number = exits.good
@@ -31,6 +37,7 @@ async function programFor(words: readonly string[], exit: (code: number) => void
     .description('Takes the raw output of agents and gives back validated values and events.')
     .version(version(), '-v, --version')
     .showHelpAfterError('(add --help for the options and examples)')
+    .addHelpText('after', examples)
     // The arguments of a command that is not loaded are not known; its own help shows them.
     .configureHelp({ subcommandTerm: (command) => command.name() })
   for (const [name, { summary, load }] of Object.entries(commands)) {
