@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 
 /** Makes one command. Its action hands over the exit code. */
-export type MakeCommand = (exit: (code: number) => void) => Command
+type MakeCommand = (exit: (code: number) => void) => Command
 
 interface Entry {
   /** The line of `sluice --help`. */

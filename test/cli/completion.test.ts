@@ -113,7 +113,7 @@ describe('in a real shell', () => {
     expect({ status, stderr, lines }).toEqual({
       status: 0,
       stderr: '',
-      lines: ['last:', expect.stringMatching(/^--partial:close a value/), expect.stringContaining('_files')],
+      lines: ['last:', expect.stringMatching(/^--partial:complete a value/), expect.stringContaining('_files')],
     })
     expect(existsSync(trap)).toBe(false)
   })
@@ -128,7 +128,7 @@ describe('in a real shell', () => {
     const { status, lines } = run('fish', ['--no-config', '-c', script])
     expect({ status, lines }).toEqual({
       status: 0,
-      lines: ['last', '--pick=last', expect.stringMatching(/^--partial\tclose a value/), 'sluice'],
+      lines: ['last', '--pick=last', expect.stringMatching(/^--partial\tcomplete a value/), 'sluice'],
     })
     expect(existsSync(trap)).toBe(false)
   })

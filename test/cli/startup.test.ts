@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+
+/** Every module that is loaded before a command is chosen, by static imports from `file` on. */
+function loaded(file: string, found = new Set<string>()): Set<string> {
+  if (found.has(file)) return found
+  found.add(file)
+  for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(
+    /^(?:import|export) (?!type )[^'"`]*'([^']+)'/gm,
+  )) {
+    if (path.startsWith('.')) loaded(join(dirname(file), path), found)
+    else found.add(path)
+  }
+  return found
+}
+
+test('starts without engines, parsers, validators and the server', () => {
+  const modules = [...loaded('src/cli/main.ts')]
+  expect(modules).toContain('src/cli/commands.ts')
+  expect(modules.filter((name) => !/^(src\/cli\/|src\/base\/|node:)/.test(name))).toEqual(['commander'])
+  expect(modules.length).toBeLessThan(20)
+})
+
+test('completes without the library that generates the scripts', () => {
+  expect([...loaded('src/cli/complete.ts')]).toEqual(['src/cli/complete.ts'])
+})
