@@ -113,7 +113,11 @@ describe('in a real shell', () => {
     expect({ status, stderr, lines }).toEqual({
       status: 0,
       stderr: '',
-      lines: ['last:', expect.stringMatching(/^--partial:complete a value/), expect.stringContaining('_files')],
+      lines: [
+        'last:',
+        expect.stringMatching(/^--partial:complete a value/),
+        expect.stringContaining('_files'),
+      ],
     })
     expect(existsSync(trap)).toBe(false)
   })

@@ -15,8 +15,15 @@ function loaded(file: string, found = new Set<string>()): Set<string> {
   return found
 }
 
-test('starts without engines, parsers, validators and the server', () => {
+test('says its version without any package', () => {
   const modules = [...loaded('src/cli/main.ts')]
+  expect(modules).toContain('src/cli/version.ts')
+  expect(modules.filter((name) => !/^(src\/cli\/|src\/base\/|node:)/.test(name))).toEqual([])
+  expect(modules.length).toBeLessThan(15)
+})
+
+test('lists its commands without engines, parsers, validators and the server', () => {
+  const modules = [...loaded('src/cli/program.ts')]
   expect(modules).toContain('src/cli/commands.ts')
   expect(modules.filter((name) => !/^(src\/cli\/|src\/base\/|node:)/.test(name))).toEqual(['commander'])
   expect(modules.length).toBeLessThan(20)
