@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 
+// import { a, b } from './x.ts', export * from './x.ts', import './x.ts', but no types
+const imported = /^(?:import|export) (?:(?!type )(?:[\w*]+|\{[^}]*\})(?: as \w+)? from )?'([^']+)'/gm
+
 /** Every module that is loaded before a command is chosen, by static imports from `file` on. */
 function loaded(file: string, found = new Set<string>()): Set<string> {
   if (found.has(file)) return found
   found.add(file)
-  for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(
-    /^(?:import|export) (?!type )[^'"`]*'([^']+)'/gm,
-  )) {
+  for (const [, path = ''] of readFileSync(file, 'utf8').matchAll(imported)) {
     if (path.startsWith('.')) loaded(join(dirname(file), path), found)
     else found.add(path)
   }
