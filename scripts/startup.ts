@@ -20,10 +20,10 @@ for (let i = 0; i < PAIRS; i++) {
   node.push(timeOf(['-e', '0']))
   sluice.push(timeOf([main, '--version']))
 }
-const ratio = median(sluice.map((ms, i) => ms / node[i]!))
+const ratio = median(sluice) / median(node)
 const line =
   `\`sluice --version\` takes ${ratio.toFixed(2)} times as long as \`node -e 0\`: ${median(sluice).toFixed(0)} ms and ` +
-  `${median(node).toFixed(0)} ms, the median of ${PAIRS} pairs\n(Node ${process.versions.node}, ${process.platform} ` +
+  `${median(node).toFixed(0)} ms, medians of ${PAIRS} runs each, in turn\n(Node ${process.versions.node}, ${process.platform} ` +
   `${process.arch}; \`npm run build && npm run startup -- --write\`).`
 console.log(line)
 
