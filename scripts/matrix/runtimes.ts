@@ -57,7 +57,7 @@ export const runtimes = {
       'darwin-arm64': '@deno/darwin-arm64',
     },
     binary: 'deno',
-    args: ['run', '--quiet', '--no-lock', '-A'],
+    args: ['run', '--quiet', '--no-lock', '--check', '-A'],
   },
   workerd: {
     label: 'workerd 1.20261104.1',
