@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
+import { pureNamespaces } from './scripts/pure-namespaces.ts'
 import { webBuild } from './scripts/web-build.ts'
 
 /** The entries that stand alone as CommonJS. */
@@ -53,6 +54,7 @@ export default defineConfig([
     entry: { ...doors, 'cli/main': 'src/cli/main.ts' },
     format: 'esm',
     splitting: true,
+    plugins: [pureNamespaces],
   },
   { ...shared, entry: { ...alone, node: 'src/node.ts' }, format: 'cjs', splitting: false },
   {

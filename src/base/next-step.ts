@@ -20,7 +20,7 @@ export const nextSteps: Readonly<Record<string, string>> = {
   JOURNAL_MISMATCH: 'use a fresh directory, or give the runId and attempt of this one',
   SSE_FIELD: 'take line ends and NUL out of run ids and event names',
   SPAWN_FAILED: 'check the command, PATH and cwd',
-  PTY_MISSING: 'npm install @lydell/node-pty',
+  PTY_MISSING: 'npm install @lydell/node-pty, and use Node or Deno; or run without pty',
   RECORD_FAILED: 'make room, or use another audit directory',
   NOT_AN_AUDIT: 'name a directory of sluice run, or a log file',
   OUTPUT_FAILED: 'make room, or write elsewhere; npx agent-sluice replay --resume completes the events',
