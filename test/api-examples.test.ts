@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
@@ -60,6 +61,8 @@ const options: ts.CompilerOptions = {
   allowImportingTsExtensions: true,
   noEmit: true,
   noUnusedLocals: false,
+  // The files in examples/ import the package by its name.
+  paths: { 'agent-sluice': [join(root, 'src/index.ts')], 'agent-sluice/*': [join(root, 'src/*.ts')] },
 }
 
 /** What the entries export, each name with the first entry that has it. */
@@ -92,7 +95,7 @@ function examplesOf(program: ts.Program): { name: string; code: string }[] {
   return [...found].map(([code, name]) => ({ name, code }))
 }
 
-test('every @example of the public API compiles', { timeout: 300_000 }, () => {
+test('every @example of the public API and every file in examples/ compiles', { timeout: 300_000 }, () => {
   const host = ts.createCompilerHost(options)
   const first = ts.createProgram(entries, options, host)
   const examples = examplesOf(first)
@@ -130,13 +133,11 @@ void example`
       ? getSourceFile(path, ...rest)
       : ts.createSourceFile(path, text, ts.ScriptTarget.ES2023, true)
   }
-  const program = ts.createProgram(
-    [...files.keys()],
-    { ...options, verbatimModuleSyntax: false },
-    host,
-    first,
-  )
-  const wrong = [...files.keys()].flatMap((path) => {
+  const programs = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.ts'))
+  expect(programs).toContain('ask.ts')
+  const paths = [...files.keys(), ...programs.map((name) => join(root, 'examples', name))]
+  const program = ts.createProgram(paths, { ...options, verbatimModuleSyntax: false }, host, first)
+  const wrong = paths.flatMap((path) => {
     const file = program.getSourceFile(path)!
     return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)].map(
       ({ start = 0, messageText }) => {

@@ -12,7 +12,14 @@ import {
 import { join, resolve } from 'node:path'
 
 /** What `dist` is made from. */
-const sources = ['src', 'package.json', 'tsconfig.json', 'tsup.config.ts', 'scripts/web-build.ts']
+const sources = [
+  'src',
+  'package.json',
+  'tsconfig.json',
+  'tsup.config.ts',
+  'scripts/pure-namespaces.ts',
+  'scripts/web-build.ts',
+]
 
 /**
  * Makes a project in `home` that has this package installed from its tarball. What the package depends on is linked; nothing

@@ -11,12 +11,10 @@ import { work } from '../../src/work/work.ts'
 
 const folder = fileURLToPath(new URL('../../examples/', import.meta.url))
 async function run(name: string, ...args: string[]): Promise<string[]> {
-  const { stdout } = await promisify(execFile)(process.execPath, [
-    '--import',
-    'tsx',
-    join(folder, name),
-    ...args,
-  ])
+  // There, the name of the package leads to the sources: no build is needed.
+  const env = { ...process.env, TSX_TSCONFIG_PATH: join(folder, 'tsconfig.json') }
+  const words = ['--import', 'tsx', join(folder, name), ...args]
+  const { stdout } = await promisify(execFile)(process.execPath, words, { env })
   return stdout.trimEnd().split('\n')
 }
 
