@@ -11,3 +11,5 @@ export {
   type ValuesOptions,
   valueStage,
 } from './values/values.ts'
+export type { Scalar, Where } from './values/where/conditions.ts'
+export type { Dropped } from './values/where/where.ts'
