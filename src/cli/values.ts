@@ -3,17 +3,21 @@ import { Command, Option } from 'commander'
 import { type Code, Fault, quote } from '../base/fault.ts'
 import { values } from '../streams/values.ts'
 import type { Outcome } from '../values/outcome.ts'
+import type { Where } from '../values/where/conditions.ts'
+import type { Dropped } from '../values/where/where.ts'
 import { exits } from './exits.ts'
 import { explainValues } from './explain-values.ts'
 import { openInput, readSchema, unreadable } from './input.ts'
 import { flushed, printer } from './print.ts'
 import { progress } from './progress.ts'
+import { addCondition, droppedWords } from './where-option.ts'
 
 interface Flags {
   readonly schema?: string
   readonly tag?: string
   readonly lines?: boolean
   readonly strict?: boolean
+  readonly where?: Where
   readonly envelope?: string
   readonly explain?: boolean
   readonly items?: readonly string[]
@@ -33,7 +37,8 @@ Examples:
   $ sluice values run.log --pick last --schema report.schema.json
   $ sluice values run.log --explain
   $ sluice values huge.log --tag json --items 'issues.*' --schema issue.schema.json
-  $ codex exec --json "fix the test" | sluice values --lines`
+  $ codex exec --json "fix the test" | sluice values --lines
+  $ sluice values huge.jsonl --lines --where type=turn.completed --where type=turn.failed`
 
 /** `sluice values`: the payloads of an agent's output, as NDJSON outcomes. */
 export function valuesCommand(exit: (code: number) => void): Command {
@@ -45,6 +50,11 @@ export function valuesCommand(exit: (code: number) => void): Command {
     .option('--tag <name>', 'look only at blocks of this tag: json for <json>…</json>')
     .option('--lines', 'look only at NDJSON lines: each that begins like JSON is a value or a fault')
     .option('--strict', 'with --lines: every line that is not blank must be a record')
+    .option(
+      '--where <key=value>',
+      'with --lines: only records with this scalar at their top level (again: for one key "or", for several "and")',
+      addCondition,
+    )
     .option('--envelope <field>', 'the field of an envelope that may hold the payload (default: response)')
     .option(
       '--explain',
@@ -75,7 +85,12 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
   const { schema: schemaFile, explain, strict, ...rest } = flags
   if (strict && !rest.lines) throw new Fault('BAD_OPTION', '--strict goes with --lines')
   const schema = schemaFile === undefined ? undefined : await readSchema(schemaFile)
-  const options = { ...rest, lines: strict ? ('strict' as const) : rest.lines, schema }
+  if (rest.where && !rest.lines) throw new Fault('BAD_OPTION', '--where goes with --lines')
+  let dropped: Dropped | undefined
+  const onDropped = (counts: Dropped) => {
+    dropped = counts
+  }
+  const options = { ...rest, lines: strict ? ('strict' as const) : rest.lines, schema, onDropped }
   if (explain) return explainValues(file, options)
   const flow = values(options)
   const input = openInput(file)
@@ -107,6 +122,7 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
   }
   const words = tally.words()
   if (words) console.error(`sluice: ${words}`)
+  if (dropped) console.error(`sluice: --where dropped ${droppedWords(dropped)}`)
   return tally.exit()
 }
 
