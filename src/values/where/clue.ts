@@ -1,6 +1,8 @@
-import { Bytes } from '../../base/platform.ts'
+import { Bytes, simdSearch } from '../../base/platform.ts'
+import type { SimdSearch } from '../../base/simd-search.ts'
 import { NOWHERE } from '../../frames/needle.ts'
 import { ESC, hexValue, isHighSurrogate, SLASH } from '../../json/characters.ts'
+import { BlockSearch } from './block-search.ts'
 import type { Condition, Scalar } from './conditions.ts'
 
 /**
@@ -82,80 +84,81 @@ function isPlain(character: string): boolean {
 }
 
 /**
- * Searches a piece of input for the next line that a clue fits, with one native search for each needle that remembers
- * its hit. A byte loop takes twenty times as long.
+ * Searches bytes for places that a clue fits, with native searches that remember their hits: a byte loop takes twenty times
+ * as long. Where there is SIMD, one search looks for the first needle and everything that may hide it.
  */
 export class ClueSearch {
-  readonly #clue: Clue
-  /** An escape sequence in a line may hide anything: such a line fits. On a PTY it may begin with a C1 control. */
-  readonly #searches: readonly Search[]
-  readonly #escapes: Search
-  #bytes: Bytes = Bytes.alloc(0)
+  readonly #searches: readonly { enter(bytes: Bytes): void; next(from: number): number }[]
+  readonly #everywhere: boolean
 
-  constructor(clue: Clue, terminal: boolean) {
-    this.#clue = clue
-    const introducers = terminal ? [ESC, C1_LEAD] : [ESC]
-    this.#searches = [...clue.needles, ...introducers].map((sought) => new Search(sought))
-    this.#escapes = new Search(clue.escape)
+  /** `terminal`: a C1 control may begin a sequence. `simd`: null where it is not wanted. */
+  constructor(clue: Clue, terminal: boolean, simd: SimdSearch | null = simdSearch() ?? null) {
+    const { needles } = clue
+    // An escape sequence in a line may hide anything.
+    const all: (number | Bytes)[] = terminal ? [...needles, ESC, C1_LEAD] : [...needles, ESC]
+    const maySpell = (bytes: Bytes, at: number) => spells(clue, bytes, at)
+    this.#everywhere = needles.length === 0
+    this.#searches =
+      simd && !terminal && needles[0]
+        ? [new BlockSearch(simd, clue, maySpell), ...needles.slice(1).map((one) => new Search(one))]
+        : [...all.map((one) => new Search(one)), new Search(clue.escape, maySpell)]
   }
 
   /** Goes on with other bytes. */
   enter(bytes: Bytes): void {
-    this.#bytes = bytes
-    for (const search of this.#searches) search.reset()
-    this.#escapes.reset()
+    if (!this.#everywhere) for (const search of this.#searches) search.enter(bytes)
   }
 
   /** The first place at or after `from` that fits, or NOWHERE. Places must not go back. */
   next(from: number): number {
-    if (this.#clue.needles.length === 0) return from
-    let next = this.#nextEscape(from)
+    if (this.#everywhere) return from
+    let next = NOWHERE
     for (const search of this.#searches) {
-      const at = search.next(this.#bytes, from)
+      const at = search.next(from)
       if (at < next) next = at
     }
     return next
   }
+}
 
-  #nextEscape(from: number): number {
-    const bytes = this.#bytes
-    for (let at = this.#escapes.next(bytes, from); ; at = this.#escapes.next(bytes, at + 1)) {
-      if (at === NOWHERE || this.#maySpell(at + 2)) return at
-    }
+/** Whether the escape at `at` is of a character that is sought. What is none is for the parser to judge. */
+function spells({ units }: Clue, bytes: Bytes, at: number): boolean {
+  let unit = 0
+  for (let digit = at + 2; digit < at + 6; digit++) {
+    const value = hexValue(bytes[digit] ?? 0)
+    if (value < 0) return true
+    unit = unit * 16 + value
   }
-
-  /** Four hexadecimal digits of a character that is sought; what is no escape at all is for the parser to judge. */
-  #maySpell(at: number): boolean {
-    let unit = 0
-    for (let digit = 0; digit < 4; digit++) {
-      const value = hexValue(this.#bytes[at + digit] ?? 0)
-      if (value < 0) return true
-      unit = unit * 16 + value
-    }
-    return this.#clue.units.has(unit)
-  }
+  return units.has(unit)
 }
 
 class Search {
   readonly #sought: number | Bytes
+  readonly #counts: ((bytes: Bytes, at: number) => boolean) | undefined
+  #bytes = EMPTY
   #hit = -1
 
-  constructor(sought: number | Bytes) {
+  /** `counts`: whether a place where it is found counts. */
+  constructor(sought: number | Bytes, counts?: (bytes: Bytes, at: number) => boolean) {
     this.#sought = sought
+    this.#counts = counts
   }
 
-  reset(): void {
+  enter(bytes: Bytes): void {
+    this.#bytes = bytes
     this.#hit = -1
   }
 
-  next(bytes: Bytes, from: number): number {
-    if (this.#hit < from) {
-      const at = bytes.indexOf(this.#sought, from)
-      this.#hit = at < 0 ? NOWHERE : at
-    }
+  next(from: number): number {
+    if (this.#hit >= from) return this.#hit
+    const bytes = this.#bytes
+    let at = bytes.indexOf(this.#sought, from)
+    while (at >= 0 && this.#counts?.(bytes, at) === false) at = bytes.indexOf(this.#sought, at + 1)
+    this.#hit = at < 0 ? NOWHERE : at
     return this.#hit
   }
 }
 
+const EMPTY = Bytes.alloc(0)
 /** In UTF-8, the C1 controls begin with it. */
 const C1_LEAD = 0xc2

@@ -181,9 +181,10 @@ export function lineSieve(options: SieveOptions): Required<Sink<Chunk>> {
       if (!scan) {
         const { channel } = chunk
         scan = options.open(channel)
-        const [first, ...rest] = clues.map((clue) => new ClueSearch(clue, channel === 'pty'))
-        if (first) search = first
-        others = rest
+        const [first = ANY_LINE, ...rest] = clues
+        search = new ClueSearch(first, channel === 'pty')
+        // To copy each line into the memory of a faster search does not pay.
+        others = rest.map((clue) => new ClueSearch(clue, channel === 'pty', null))
       }
       const { buffer, byteOffset, byteLength } = chunk.bytes
       input = Bytes.isBuffer(chunk.bytes) ? chunk.bytes : Bytes.from(buffer, byteOffset, byteLength)
