@@ -1,7 +1,12 @@
 import { isObject, misfit } from '../../base/check-options.ts'
 import { Fault, quote } from '../../base/fault.ts'
 
-/** A JSON value that is neither an object nor an array. */
+/**
+ * A JSON value that is neither an object nor an array.
+ *
+ * @example
+ * const wanted: Scalar[] = ['turn.completed', 1, true, null]
+ */
 export type Scalar = string | number | boolean | null
 
 /**

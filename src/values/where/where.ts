@@ -7,7 +7,12 @@ import { cluesOf } from './clue.ts'
 import { conditionsOf, fits } from './conditions.ts'
 import { lineSieve } from './line-sieve.ts'
 
-/** How many lines `where` dropped. */
+/**
+ * How many lines `where` dropped.
+ *
+ * @example
+ * values({ lines: true, where: { type: 'turn.completed' }, onDropped: ({ unread }: Dropped) => console.warn(unread) })
+ */
 export interface Dropped {
   /** Lines whose bytes cannot match, so that they were not parsed: records, broken or not, noise and blank lines alike. */
   readonly unread: number
