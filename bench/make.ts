@@ -1,5 +1,5 @@
 /** The same numbers on every machine: a small generator with a seed. */
-function random(seed: number): () => number {
+export function random(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

@@ -7,6 +7,10 @@ export interface Candidate {
   run(visit: Visit): Promise<void> | void
   /** What it must find, if that is not what the scene expects: a search that only finds positions, say. */
   readonly expected?: Answer
+  /** What is timed, if that is not what was checked: the same program on a longer input, its output thrown away. */
+  timed?(): Promise<void>
+  /** Why it cannot run here: a program that is not installed. */
+  readonly skipped?: string
 }
 
 export type Visit = (value: unknown) => void
@@ -16,12 +20,17 @@ export interface Answer {
   readonly hash: string
 }
 
-/** `ours` must reach `atLeast` times the speed of `against`. */
+/** `ours` must reach `atLeast` times the speed of `against`: of the fastest, if these are several. */
 export interface Goal {
   readonly ours: string
-  readonly against: string
+  readonly against: string | readonly string[]
   readonly atLeast: number
+  /** A goal that this limit does not reach itself is shown as out of reach. */
+  readonly within?: string
 }
+
+/** CPU seconds of this process, or seconds on the wall for processes that it starts. */
+export type Clock = 'cpu' | 'wall'
 
 /** One input, read in one way by several candidates. */
 export interface Scene {
@@ -30,6 +39,10 @@ export interface Scene {
   readonly expected: Answer
   readonly candidates: readonly Candidate[]
   readonly goals?: readonly Goal[]
+  /** @default 'cpu' */
+  readonly clock?: Clock
+  /** At most so many rounds, and no warm-up: whole processes warm up themselves, and their runs are long. */
+  readonly maxRounds?: number
 }
 
 export interface Workload {
@@ -45,7 +58,9 @@ export interface CandidateResult {
   readonly role: Candidate['role']
   /** Why it was not measured, if its answer was wrong. */
   readonly wrong?: string
-  /** MB per CPU second, one for each round. */
+  /** Why it did not run at all. */
+  readonly skipped?: string
+  /** MB per second of the scene's clock, one for each round. */
   readonly speeds: readonly number[]
 }
 
@@ -57,6 +72,7 @@ export interface SceneResult {
   readonly bytes: number
   readonly candidates: readonly CandidateResult[]
   readonly goals: readonly Goal[]
+  readonly clock: Clock
 }
 
 export interface Pace {
@@ -88,21 +104,23 @@ export function answerTo(values: Iterable<unknown>): Promise<Answer> {
 export async function measure(
   scene: Scene,
   pace: Pace | undefined,
-): Promise<Pick<SceneResult, 'scene' | 'bytes' | 'candidates' | 'goals'>> {
+): Promise<Pick<SceneResult, 'scene' | 'bytes' | 'candidates' | 'goals' | 'clock'>> {
+  const clock = scene.clock ?? 'cpu'
   const wrong = new Map<Candidate, string>()
-  for (const candidate of scene.candidates) {
+  const present = scene.candidates.filter(({ skipped }) => skipped === undefined)
+  for (const candidate of present) {
     const why = await mistakeOf(candidate, candidate.expected ?? scene.expected)
     if (why) wrong.set(candidate, why)
   }
-  const right = scene.candidates.filter((candidate) => !wrong.has(candidate))
+  const right = present.filter((candidate) => !wrong.has(candidate))
   const speeds = new Map(scene.candidates.map((candidate) => [candidate, [] as number[]]))
   if (pace && right.length > 0) {
-    const repeats = await warmUp(right, pace)
-    for (let round = 0; round < pace.rounds; round++) {
+    const repeats = scene.maxRounds ? new Map<Candidate, number>() : await warmUp(right, pace)
+    for (let round = 0; round < Math.min(pace.rounds, scene.maxRounds ?? pace.rounds); round++) {
       for (let turn = 0; turn < right.length; turn++) {
         const candidate = right[(turn + round) % right.length]!
-        const times = repeats.get(candidate)!
-        const seconds = (await cpuMs(candidate, times)) / 1000
+        const times = repeats.get(candidate) ?? 1
+        const seconds = (await milliseconds(candidate, times, clock)) / 1000
         speeds.get(candidate)!.push((times * scene.bytes) / 1e6 / seconds)
       }
     }
@@ -111,10 +129,12 @@ export async function measure(
     scene: scene.name,
     bytes: scene.bytes,
     goals: scene.goals ?? [],
+    clock,
     candidates: scene.candidates.map((candidate) => ({
       name: candidate.name,
       role: candidate.role,
       ...(wrong.has(candidate) && { wrong: wrong.get(candidate)! }),
+      ...(candidate.skipped !== undefined && { skipped: candidate.skipped }),
       speeds: speeds.get(candidate)!,
     })),
   }
@@ -140,7 +160,7 @@ async function warmUp(candidates: readonly Candidate[], pace: Pace): Promise<Map
   let spent = 0
   while (spent < pace.warmUpMs * candidates.length) {
     for (const candidate of candidates) {
-      const once = Math.max(0.1, await cpuMs(candidate, 1))
+      const once = Math.max(0.1, await milliseconds(candidate, 1, 'cpu'))
       spent += once
       repeats.set(candidate, Math.max(1, Math.ceil(pace.minCpuMs / once)))
     }
@@ -148,7 +168,7 @@ async function warmUp(candidates: readonly Candidate[], pace: Pace): Promise<Map
   return repeats
 }
 
-async function cpuMs(candidate: Candidate, times: number): Promise<number> {
+async function milliseconds(candidate: Candidate, times: number, clock: Clock): Promise<number> {
   let count = 0
   const visit = () => {
     count++
@@ -156,11 +176,13 @@ async function cpuMs(candidate: Candidate, times: number): Promise<number> {
   // Each begins with an empty nursery and pays for its own garbage. A full collection would also throw away the
   // compiled code of whoever had not run for a few turns, and so measure the compiler.
   globalThis.gc?.({ type: 'minor', execution: 'sync' })
+  const began = performance.now()
   const before = process.cpuUsage()
-  for (let run = 0; run < times; run++) await candidate.run(visit)
+  for (let run = 0; run < times; run++) await (candidate.timed?.() ?? candidate.run(visit))
   const { user, system } = process.cpuUsage(before)
-  if (count === 0) throw new Error(`${candidate.name} found nothing while it was measured`)
-  return (user + system) / 1000
+  if (count === 0 && !candidate.timed)
+    throw new Error(`${candidate.name} found nothing while it was measured`)
+  return clock === 'wall' ? performance.now() - began : (user + system) / 1000
 }
 
 export function median(numbers: readonly number[]): number {

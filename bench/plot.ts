@@ -38,9 +38,10 @@ function firstScenes({ scenes }: Results): SceneResult[] {
   return scenes.filter(({ id }, index) => scenes.findIndex((scene) => scene.id === id) === index)
 }
 
-function measured({ candidates }: SceneResult) {
+/** Without the limit of whole programs: grep parses nothing, and beside its bar the others would not be seen. */
+function measured({ candidates, clock }: SceneResult) {
   return candidates
-    .filter(({ speeds }) => speeds.length > 0)
+    .filter(({ role, speeds }) => speeds.length > 0 && !(clock === 'wall' && role === 'limit'))
     .map(({ name, role, speeds }) => ({ name, role, speed: median(speeds) }))
     .toSorted((a, b) => b.speed - a.speed)
 }
@@ -49,7 +50,8 @@ function group(scene: SceneResult, top: number): string {
   const bars = measured(scene)
   const longest = WIDTH - LABELS - 80
   const scale = longest / (bars[0]?.speed ?? 1)
-  const title = `<text x="10" y="${top + 16}" class="title">${escaped(`${scene.id}: ${scene.title}`)}<tspan class="quiet" font-weight="400">  ${escaped(scene.scene)}</tspan></text>`
+  const words = scene.clock === 'wall' ? `${scene.scene}; MB per second on the wall` : scene.scene
+  const title = `<text x="10" y="${top + 16}" class="title">${escaped(`${scene.id}: ${scene.title}`)}<tspan class="quiet" font-weight="400">  ${escaped(words)}</tspan></text>`
   const rows = bars.map(({ name, role, speed }, index) => {
     const y = top + TITLE - 8 + index * BAR
     const width = Math.max(1, speed * scale).toFixed(1)

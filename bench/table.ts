@@ -24,11 +24,11 @@ function head({ machine, date, command, rounds, quick }: Results): string {
 }
 
 function goals(results: Results): string {
-  const rows = verdicts(results).map(({ id, goal, measured, met }) => [
+  const rows = verdicts(results).map(({ id, goal, measured, met, moot }) => [
     id,
     goal,
     measured,
-    met ? 'met' : '**missed**',
+    met ? 'met' : (moot ?? '**missed**'),
   ])
   return section('Goals', ['', 'goal', 'measured', ''], rows)
 }
@@ -39,7 +39,7 @@ function workloadsOf({ scenes }: Results): SceneResult[][] {
 }
 
 function workload(scenes: readonly SceneResult[], timed: boolean): string {
-  const { id, title, input } = scenes[0]!
+  const { id, title, input, clock } = scenes[0]!
   const rows = scenes.flatMap((scene) =>
     scene.candidates.map((candidate, index) => [
       index === 0 ? `${scene.scene} (${(scene.bytes / 1e6).toFixed(1)} MB)` : '',
@@ -47,7 +47,8 @@ function workload(scenes: readonly SceneResult[], timed: boolean): string {
       ...figures(candidate, scene, timed),
     ]),
   )
-  const columns = ['reading', 'candidate', 'MB per CPU s', 'range', '× best peer', 'of the limit']
+  const unit = clock === 'wall' ? 'MB per s' : 'MB per CPU s'
+  const columns = ['reading', 'candidate', unit, 'range', '× best peer', 'of the limit']
   return section(`${id}: ${title} (${input})`, columns, rows)
 }
 
@@ -57,6 +58,7 @@ function nameOf({ name, role }: CandidateResult): string {
 }
 
 function figures(candidate: CandidateResult, scene: SceneResult, timed: boolean): string[] {
+  if (candidate.skipped !== undefined) return [`skipped: ${candidate.skipped}`, '', '', '']
   if (candidate.wrong) return [`WRONG: ${candidate.wrong}`, '', '', '']
   if (!timed) return ['right', '', '', '']
   const { speeds } = candidate

@@ -13,6 +13,8 @@ export interface Verdict {
   readonly goal: string
   readonly measured: string
   readonly met: boolean
+  /** Why it is neither met nor missed. */
+  readonly moot?: string
 }
 
 /** Every goal of the run, met or missed. */
@@ -43,15 +45,24 @@ export function failures(results: Results): string[] {
 const GENEROUS_RATIO = 3
 
 function sceneVerdicts(scene: SceneResult): Verdict[] {
-  return scene.goals.map(({ ours, against, atLeast }) => {
-    const one = scene.candidates.find(({ name }) => name === ours)
-    const other = scene.candidates.find(({ name }) => name === against)
+  return scene.goals.map(({ ours, against, atLeast, within }) => {
+    const named = (name: string) => scene.candidates.find((candidate) => candidate.name === name)
+    const names = typeof against === 'string' ? [against] : against
+    const others = names.flatMap((name) => named(name) ?? [])
+    const one = named(ours)
+    const other = fastest(others) ?? others[0]
     const reached = one && other ? ratio(one, other) : Number.NaN
+    const limit = within === undefined ? undefined : named(within)
+    const most = limit && other ? ratio(limit, other) : Number.POSITIVE_INFINITY
+    const skipped = one?.skipped ?? other?.skipped
+    const moot = skipped ?? (most < atLeast ? `out of reach: the limit is ${most.toFixed(2)} ×` : undefined)
+    const words = names.length === 1 ? names[0] : `the fastest of ${names.join(', ')}`
     return {
       id: scene.id,
-      goal: `${ours} ≥ ${Number(atLeast.toFixed(2))} × ${against} (${scene.scene})`,
-      measured: one?.wrong || other?.wrong ? 'WRONG' : `${reached.toFixed(2)} ×`,
+      goal: `${ours} ≥ ${Number(atLeast.toFixed(2))} × ${words} (${scene.scene})`,
+      measured: one?.wrong || other?.wrong ? 'WRONG' : skipped ? '' : `${reached.toFixed(2)} ×`,
       met: reached >= atLeast,
+      ...(moot !== undefined && { moot }),
     }
   })
 }

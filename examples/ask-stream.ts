@@ -1,6 +1,6 @@
 // Show an answer while it comes. The model here is a script that streams a few characters at a time.
 import { setImmediate } from 'node:timers/promises'
-import { ask } from '../src/index.ts'
+import { ask } from 'agent-sluice'
 
 const answer = 'Here you are: {"title": "Cart", "steps": ["read the test", "fix the sum"], "minutes": 25}'
 

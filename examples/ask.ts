@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type AskCall, ask, Fault, fileCache } from 'agent-sluice'
 import { z } from 'zod'
-import { type AskCall, ask, Fault, fileCache } from '../src/index.ts'
 
 const Verdict = z.object({ verdict: z.enum(['buy', 'hold', 'sell']), score: z.number().min(0).max(1) })
 

@@ -2,7 +2,7 @@
 // Usage: tsx examples/indicators.ts AUDIT_DIR
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { WorkAudit } from '../src/work/audit.ts'
+import type { WorkAudit } from 'agent-sluice/work'
 
 const dir = process.argv[2] ?? '.audit'
 const audits: WorkAudit[] = readdirSync(dir, { recursive: true, encoding: 'utf8' })

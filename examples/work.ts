@@ -3,9 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { activate, ledger } from '../src/work/ledger.ts'
-import { outbox } from '../src/work/outbox.ts'
-import { work } from '../src/work/work.ts'
+import { activate, ledger, outbox, work } from 'agent-sluice/work'
 
 const dir = mkdtempSync(join(tmpdir(), 'work-example-'))
 const repo_dir = join(dir, 'repo')

@@ -27,9 +27,9 @@ console.log(`  ${prose}\n`)
 sh(process.execPath, [cli, 'values', '--tag', 'json'], prose)
 
 title('Next')
-console.log(`  npx sluice serve fixtures          every recorded run as a page, each message linked to its bytes
-  npx sluice chat < some-run.log     your own run; the engine is recognised by its shape
-  npx sluice --help`)
+console.log(`  npx agent-sluice serve fixtures          every recorded run as a page, each message linked to its bytes
+  npx agent-sluice chat < some-run.log     your own run; the engine is recognised by its shape
+  npx agent-sluice --help`)
 
 function title(text) {
   console.log(`\n── ${text}\n`)

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { Options } from 'tsup'
+import { pureNamespaces } from './pure-namespaces.ts'
 
 /** Puts the Web's version of the platform in the place of Node's. */
 const webPlatform: NonNullable<Options['esbuildPlugins']>[number] = {
@@ -18,4 +19,5 @@ export const webBuild: Options = {
   splitting: false,
   noExternal: [/@noble\/hashes/],
   esbuildPlugins: [webPlatform],
+  plugins: [pureNamespaces],
 }

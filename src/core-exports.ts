@@ -1,4 +1,4 @@
-// What every entry has: faults, stages, frames.
+// What every entry has: faults, and what stages are made of.
 export {
   type Breakage,
   type Change,
@@ -13,4 +13,4 @@ export {
 export { drive, type Intake, join, type Sink, type Stage } from './base/stage.ts'
 export type { BytesChunk, Channel, Chunk, ExitChunk } from './frames/chunk.ts'
 export type { Frame, FrameKind } from './frames/frame.ts'
-export { type FrameOptions, frameStage } from './frames/frames.ts'
+export type { FrameOptions } from './frames/frames.ts'

@@ -1,51 +1,23 @@
-// Engines, events and conversations, without streams.
-export {
-  type Chat,
-  type ChatData,
-  type ChatEnd,
-  type ChatOf,
-  type ChatOptions,
-  type ChatType,
-  chatStage,
-} from './chat/chat.ts'
+// Engines, events and conversations, without streams: what the root has of them.
+export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType } from './chat/chat.ts'
 export { auto } from './engines/auto.ts'
 export { engines } from './engines/engines.ts'
-export {
-  acp,
-  amp,
-  claude,
-  cline,
-  codex,
-  continue as continueCli,
-  copilot,
-  cursor,
-  droid,
-  gemini,
-  grok,
-  iflow,
-  kilo,
-  nanocoder,
-  opencode,
-  pi,
-  qwen,
-  text,
-} from './engines/index.ts'
+export { claude, codex, copilot, gemini, iflow, opencode, qwen } from './engines/index.ts'
 export type { FsDiff } from './events/artifacts.ts'
-export {
-  type CompletionData,
-  type EndReason,
-  type EndState,
-  type Event,
-  type EventData,
-  type EventOf,
-  type EventType,
-  type Evidence,
-  isEvent,
-  type RawRef,
-  type ResultData,
-  type Severity,
+export type {
+  CompletionData,
+  EndReason,
+  EndState,
+  Event,
+  EventData,
+  EventOf,
+  EventType,
+  Evidence,
+  RawRef,
+  ResultData,
+  Severity,
 } from './events/event.ts'
-export { type EventOptions, eventStage } from './events/event-stage.ts'
+export type { EventOptions } from './events/event-stage.ts'
 export type {
   Call,
   Cut,
@@ -59,5 +31,5 @@ export type {
   Speaker,
   StatusFacts,
 } from './events/profile.ts'
-export { type OutcomeEvidence, outcomeOf, outcomeWords, type RunOutcome } from './events/run-outcome.ts'
+export type { OutcomeEvidence, RunOutcome } from './events/run-outcome.ts'
 export type { Tokens } from './events/tokens.ts'

@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
@@ -6,7 +6,8 @@ import { expect, test } from 'vitest'
 // Every @example of a public name is code that a reader may copy: it compiles, in one program for speed.
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const entry = join(root, 'src/index.ts')
+/** What is public, in as few entries as have all of it. */
+const entries = ['node', 'events', 'values'].map((name) => join(root, `src/${name}.ts`))
 
 /** What the examples take for granted: names that a reader has in his own program. */
 const given = `
@@ -61,12 +62,23 @@ const options: ts.CompilerOptions = {
   noUnusedLocals: false,
 }
 
-/** The examples in the doc comments of what the entry exports, each with its place. */
+/** What the entries export, each name with the first entry that has it. */
+function exportsOf(program: ts.Program): Map<string, { symbol: ts.Symbol; entry: string }> {
+  const checker = program.getTypeChecker()
+  const found = new Map<string, { symbol: ts.Symbol; entry: string }>()
+  for (const entry of entries)
+    for (const symbol of checker.getExportsOfModule(
+      checker.getSymbolAtLocation(program.getSourceFile(entry)!)!,
+    ))
+      if (!found.has(symbol.name)) found.set(symbol.name, { symbol, entry })
+  return found
+}
+
+/** The examples in the doc comments of what the entries export, each with its place. */
 function examplesOf(program: ts.Program): { name: string; code: string }[] {
   const checker = program.getTypeChecker()
-  const module = checker.getSymbolAtLocation(program.getSourceFile(entry)!)!
   const found = new Map<string, string>()
-  for (const exported of checker.getExportsOfModule(module)) {
+  for (const { symbol: exported } of exportsOf(program).values()) {
     const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
     for (const declaration of symbol.declarations ?? []) {
       if (!declaration.getSourceFile().fileName.startsWith(join(root, 'src'))) continue
@@ -82,19 +94,19 @@ function examplesOf(program: ts.Program): { name: string; code: string }[] {
 
 test('every @example of the public API compiles', { timeout: 300_000 }, () => {
   const host = ts.createCompilerHost(options)
-  const first = ts.createProgram([entry], options, host)
+  const first = ts.createProgram(entries, options, host)
   const examples = examplesOf(first)
   expect(examples.length).toBeGreaterThan(40)
 
-  const checker = first.getTypeChecker()
-  const exported = checker
-    .getExportsOfModule(checker.getSymbolAtLocation(first.getSourceFile(entry)!)!)
-    .map(({ name }) => name)
-    .filter((name) => !given.includes(`declare const ${name}:`))
+  const exported = [...exportsOf(first)].filter(([name]) => !given.includes(`declare const ${name}:`))
+  const imports = entries.map((entry) => {
+    const names = exported.filter(([, found]) => found.entry === entry).map(([name]) => name)
+    return `import { ${names.join(', ')} } from './src/${basename(entry)}'`
+  })
   const files = new Map(
     examples.map(({ name, code }, n) => {
       const source = `import * as api from './src/index.ts'
-import { ${exported.join(', ')} } from './src/index.ts'
+${imports.join('\n')}
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'

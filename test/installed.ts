@@ -17,13 +17,15 @@ const sources = ['src', 'package.json', 'tsconfig.json', 'tsup.config.ts', 'scri
 /**
  * Makes a project in `home` that has this package installed from its tarball. What the package depends on is linked; nothing
  * is downloaded. `dist` is packed if it was built from the sources as they are now, as it is after `npm ci`; otherwise it is
- * built from a copy of them, which takes some 20 seconds.
+ * built from a copy of them, which takes some 20 seconds. `more` names packages of this repository that the project has beside it.
  */
-export function installInto(home: string): void {
+export function installInto(home: string, more: readonly string[] = []): void {
   const source = join(home, 'source')
   mkdirSync(source)
   const built = isBuilt()
-  const parts = [...(built ? ['dist', 'package.json'] : sources), 'schemas', 'README.md', 'LICENSE']
+  const { files } = JSON.parse(readFileSync('package.json', 'utf8')) as { files: string[] }
+  const packed = files.filter((file) => file !== 'dist' && !file.startsWith('!'))
+  const parts = new Set([...(built ? ['dist', 'package.json'] : sources), ...packed])
   for (const part of parts) cpSync(part, join(source, part), { recursive: true })
   if (!built) {
     symlinkSync(resolve('node_modules'), join(source, 'node_modules'))
@@ -41,7 +43,7 @@ export function installInto(home: string): void {
   execFileSync('tar', ['xzf', join(home, tarball), '--strip-components=1', '-C', here])
   const { dependencies } = JSON.parse(readFileSync(join(here, 'package.json'), 'utf8'))
   // The types of Node and the compiler are what a project has beside it.
-  for (const name of [...Object.keys(dependencies), '@types/node', 'undici-types', 'typescript'])
+  for (const name of [...Object.keys(dependencies), '@types/node', 'undici-types', 'typescript', ...more])
     link(name, modules)
   writeFileSync(join(home, 'package.json'), '{ "type": "module" }\n')
 }

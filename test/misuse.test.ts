@@ -4,10 +4,13 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { nextSteps } from '../src/base/next-step.ts'
-import * as api from '../src/index.ts'
+import * as eventDoor from '../src/events.ts'
+import * as nodeDoors from '../src/node.ts'
+import * as valueDoor from '../src/values.ts'
 
 // Callers without types, and with types that lie: whatever the argument is, the Fault is about the call.
 
+const api = { ...eventDoor, ...valueDoor, ...nodeDoors }
 const dir = mkdtempSync(join(tmpdir(), 'misuse-'))
 const inDir = (name: string) => join(dir, name)
 type Call = (...given: unknown[]) => unknown

@@ -100,8 +100,11 @@ describe('the examples of the README', () => {
         new RegExp(`<!-- example: ${name} -->\\n\`\`\`ts\\n([\\s\\S]*?)\`\`\``).exec(readme) ?? []
       expect(code.trim().split('\n').length).toBeLessThanOrEqual(12)
       const file = join(dir, `${name}.mts`)
-      const door = JSON.stringify(join(root, 'src/index.ts'))
-      writeFileSync(file, `${polyfill}\n${before}\n${code}`.replaceAll("'agent-sluice'", door))
+      const program = `${polyfill}\n${before}\n${code}`.replaceAll(
+        /'agent-sluice(?:\/(\w+))?'/g,
+        (_, entry = 'index') => JSON.stringify(join(root, `src/${entry}.ts`)),
+      )
+      writeFileSync(file, program)
       const { stdout, stderr, status } = spawnSync(process.execPath, ['--import', tsx, file], {
         cwd: dir,
         env: { ...process.env, PATH: `${dir}${delimiter}${process.env['PATH']}` },

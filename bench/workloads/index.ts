@@ -2,6 +2,8 @@ import type { Workload } from '../measure.ts'
 
 /** Loaded one by one, so that a process holds only the opponents of its own workload. */
 export const workloads: ReadonlyMap<string, () => Promise<Workload>> = new Map([
+  // Real bytes first: they are what users have.
+  ['W2r', async () => (await import('./w2r.ts')).w2r],
   ['W1', async () => (await import('./w1.ts')).w1],
   ['W2', async () => (await import('./w2.ts')).w2],
   ['W2s', async () => (await import('./w2s.ts')).w2s],
@@ -11,4 +13,5 @@ export const workloads: ReadonlyMap<string, () => Promise<Workload>> = new Map([
   ['W6', async () => (await import('./w6.ts')).w6],
   ['WF', async () => (await import('./wf.ts')).wf],
   ['W7', async () => (await import('./w7.ts')).w7],
+  ['W8', async () => (await import('./w8.ts')).w8],
 ])

@@ -59,14 +59,23 @@ function readers(open: () => Readable, read: Reading): Candidate[] {
   return [
     sluice(OURS, open, read),
     sluice('values({lines, schema})', open, read, RECORD),
-    { name: 'ndjson', role: 'peer', run: (visit) => read(open().pipe(ndjson.parse()), visit) },
+    ...linePeers(open, read),
+  ]
+}
+
+export const PEERS = ['ndjson', 'split2 + JSON.parse', 'stream-json jsonl'] as const
+
+export function linePeers(open: () => Readable, read: Reading): Candidate[] {
+  const [byNdjson, bySplit2, byStreamJson] = PEERS
+  return [
+    { name: byNdjson, role: 'peer', run: (visit) => read(open().pipe(ndjson.parse()), visit) },
     {
-      name: 'split2 + JSON.parse',
+      name: bySplit2,
       role: 'peer',
       run: (visit) => read(open().pipe(split2(JSON.parse)), visit),
     },
     {
-      name: 'stream-json jsonl',
+      name: byStreamJson,
       role: 'peer',
       run: (visit) => read<{ value: unknown }>(open().pipe(jsonl.asStream()), (item) => visit(item.value)),
     },
@@ -79,7 +88,7 @@ const RECORD = {
   properties: { type: { type: 'string' }, item: { type: 'object', required: ['id', 'type'] } },
 }
 
-function sluice(name: string, open: () => Readable, read: Reading, schema?: typeof RECORD): Candidate {
+export function sluice(name: string, open: () => Readable, read: Reading, schema?: typeof RECORD): Candidate {
   return {
     name,
     role: 'ours',

@@ -1,5 +1,11 @@
 import { nextSteps } from './next-step.ts'
 
+/** What a Fault says of a code when its maker says nothing, and what to do about it. */
+let words: { readonly [K in 'meanings' | 'nextSteps']: Readonly<Record<string, string>> } = {
+  meanings: {},
+  nextSteps: {},
+}
+
 /**
  * The one table of codes, shared by faults (thrown, or carried by a failed outcome) and notes (data).
  * The text says what the code means; a message adds what was found and where.
@@ -7,7 +13,8 @@ import { nextSteps } from './next-step.ts'
  * @example
  * console.log(codes.TRUNCATED) // 'the input ended inside the payload'
  */
-export const codes = {
+// Pure for a bundler: one that uses no text of the table leaves it out (3 KB), and a Fault without a message then has its code.
+export const codes = /* @__PURE__ */ spoken({
   // Misuse: thrown at once, before any byte flows.
   BAD_OPTION: 'an option has a value that cannot be used',
   BAD_CHUNK: 'a chunk is neither bytes, nor text, nor a Chunk',
@@ -66,7 +73,7 @@ export const codes = {
   JOURNAL_MISMATCH: 'the journal is damaged, or holds other events than the ones that arrive',
   SSE_FIELD: 'an SSE id or event name has a CR, LF or NUL in it',
   SPAWN_FAILED: 'the command cannot be started',
-  PTY_MISSING: 'the optional package for pseudo-terminals is not installed',
+  PTY_MISSING: 'the optional package for pseudo-terminals is not installed, or does not work in this runtime',
   RECORD_FAILED: 'the raw output of the process cannot be recorded',
   NOT_AN_AUDIT: 'the directory holds no logs of a run',
   OUTPUT_FAILED: 'the output of the command cannot be written',
@@ -93,7 +100,12 @@ export const codes = {
   OUTBOX_FAILED: 'the outbox could not take the result',
   LEDGER_FAILED: 'the ledger of active runs could not be read or written',
   AUDIT_FAILED: 'the audit cannot be written',
-} as const satisfies Record<string, string>
+} as const satisfies Record<string, string>)
+
+function spoken<Table extends Readonly<Record<string, string>>>(meanings: Table): Table {
+  words = { meanings, nextSteps }
+  return meanings
+}
 
 /** A code of the table. */
 export type Code = keyof typeof codes
@@ -208,7 +220,7 @@ export class Fault extends Error {
   declare readonly label?: string
   declare readonly attempts?: readonly FailedAttempt[]
 
-  constructor(code: Code, message: string = codes[code], details: FaultDetails = {}) {
+  constructor(code: Code, message: string = words.meanings[code] ?? code, details: FaultDetails = {}) {
     // A schema or a file name may have put anything into it.
     super(visible(clip(message, MAX_MESSAGE)), 'cause' in details ? { cause: details.cause } : undefined)
     this.name = 'Fault'
@@ -253,7 +265,7 @@ function describeFault(fault: Fault, show: (value: unknown) => string): string {
     add(`attempt ${n + 1}`, `${failed.code}: ${failed.message}`)
   if ('value' in fault) add('value', show(fault.value))
   if (cause !== undefined) add('cause', show(cause))
-  if (Object.hasOwn(nextSteps, code)) add('next', nextSteps[code]!)
+  if (Object.hasOwn(words.nextSteps, code)) add('next', words.nextSteps[code]!)
   return lines.join('\n')
 }
 

@@ -128,6 +128,11 @@ export function isUtf8(bytes: Uint8Array): boolean {
   }
 }
 
+/** As in `platform.ts`. There is only one way here. */
+export function decodeForeign(bytes: Shape): string {
+  return bytes.toString('utf8')
+}
+
 /** As in `platform.ts`: no digest leaves the process, so it need not be the same hash. */
 export function digest(text: string | Uint8Array): string {
   const bytes = typeof text === 'string' ? encoder.encode(text) : text

@@ -1,3 +1,4 @@
+import * as buffers from 'node:buffer'
 import { Buffer } from 'node:buffer'
 import { getHashes, hash } from 'node:crypto'
 import type { BytesMaker, Bytes as Shape } from './bytes.ts'
@@ -29,14 +30,46 @@ let fastest: string | undefined
 function choose(): string {
   if (!getHashes().includes('blake2b512')) return 'sha256'
   const record = 'x'.repeat(2048)
-  const timeOf = (name: string) => {
-    let least = Number.POSITIVE_INFINITY
-    for (let turn = 0; turn < 8; turn++) {
-      const started = performance.now()
-      hash(name, record, 'binary')
-      least = Math.min(least, performance.now() - started)
-    }
-    return least
-  }
+  const timeOf = (name: string) => leastTime(() => hash(name, record, 'binary'))
   return timeOf('blake2b512') < timeOf('sha256') ? 'blake2b512' : 'sha256'
+}
+
+/**
+ * The text of bytes that are known to be UTF-8, and not ASCII alone. For a text of some length there are two ways, and
+ * which one is faster depends on the version of Node: on 20 the detour over UTF-16 is up to six times as fast.
+ *
+ * @example
+ * decodeForeign(Bytes.from('…→…'.repeat(1000)))
+ */
+export function decodeForeign(bytes: Shape): string {
+  detour ??= isDetourFaster()
+  return detour ? overUtf16(bytes) : bytes.toString('utf8')
+}
+
+let detour: boolean | undefined
+
+function overUtf16(bytes: Uint8Array): string {
+  return buffers.transcode(bytes, 'utf8', 'utf16le').toString('utf16le')
+}
+
+/** Tries both on a text of usual length: less than a millisecond, once. Not every build of Node has `transcode`. */
+function isDetourFaster(): boolean {
+  const text = '{"output":"→ plain text, 文字 and more of it"}'.repeat(100)
+  const bytes = Bytes.from(text)
+  try {
+    if (overUtf16(bytes) !== text) return false
+  } catch {
+    return false
+  }
+  return leastTime(() => overUtf16(bytes)) < leastTime(() => bytes.toString('utf8'))
+}
+
+function leastTime(work: () => unknown): number {
+  let least = Number.POSITIVE_INFINITY
+  for (let turn = 0; turn < 8; turn++) {
+    const started = performance.now()
+    work()
+    least = Math.min(least, performance.now() - started)
+  }
+  return least
 }

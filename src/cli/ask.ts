@@ -5,11 +5,11 @@ import { Fault, quote } from '../base/fault.ts'
 import { type CommandCall, commandCall } from '../run/command-call.ts'
 import { fileCache } from '../sinks/file-cache.ts'
 import type { Outcome } from '../values/outcome.ts'
-import { safe } from './draw.ts'
 import { duration } from './duration.ts'
 import { exits } from './exits.ts'
 import { openInput, readSchema, unreadable } from './input.ts'
 import { harmless, output } from './print.ts'
+import { safe } from './safe.ts'
 
 interface Flags {
   readonly promptFile?: string
@@ -23,26 +23,28 @@ interface Flags {
 }
 
 const examples = `
-The command is any program that reads a prompt on stdin and writes its answer to stdout. It is started once for each try; an answer
-that does not pass is asked for again, with what was wrong put after the prompt. The value goes to stdout as JSON, words to stderr.
-A command that leaves with another exit code than 0 has failed, whatever it wrote, and is not tried again.
+The command is any program that reads a prompt on stdin and writes its answer to
+stdout. It is started once for each try. If an answer does not pass, the next
+try gets the prompt and what was wrong. The value goes to stdout as JSON,
+messages go to stderr. A command whose exit code is not 0 has failed, whatever
+it wrote, and is not tried again.
 
-With --cache, an answer that passed is kept by prompt, options, schema, command, arguments and working directory. What the command
-reads beside its prompt (files, its environment, its own settings) is not part of that.
+With --cache, an answer that passed is kept under its prompt, options, schema,
+command, arguments and working directory. What else the command reads (files,
+environment, its own settings) does not count.
 
-Exit codes: 0 a value, 1 the command failed or was interrupted, 2 bad usage or a command that cannot be started, 3 nothing valid,
-7 the value cannot be written.
+Exit codes: 0 a value, 1 the command failed or was interrupted, 2 bad usage or a
+command that cannot be started, 3 nothing valid, 7 the value cannot be written.
 
 Examples:
-  $ sluice ask "List the issues in src/ as JSON." --schema report.schema.json -- claude -p
-  $ sluice ask --prompt-file review.md --retries 2 --timeout 5m -- gemini
-  $ git diff | sluice ask --schema verdict.schema.json --cache .cache/answers -- llm -m gpt-4o
-  $ sluice ask "Name a colour as JSON." -- ollama run llama3 | jq .name`
+  $ npx agent-sluice ask "List the issues as JSON." --schema s.json -- claude -p
+  $ npx agent-sluice ask --prompt-file review.md --timeout 5m -- gemini
+  $ git diff | npx agent-sluice ask --retries 2 --cache .cache/answers -- llm
+  $ npx agent-sluice ask "Name a colour as JSON." -- ollama run llama3`
 
 /** `sluice ask`: a command as a model, asked until its answer parses. */
 export function askCommand(exit: (code: number) => void): Command {
   return new Command('ask')
-    .summary('ask any command that reads a prompt until its answer parses')
     .description('Asks a command until its answer parses and passes the schema, and prints the value.')
     .usage('[options] [prompt] -- <command...>')
     .argument('<words...>', 'the prompt (default: stdin), then -- and the command with its arguments')
@@ -54,14 +56,14 @@ export function askCommand(exit: (code: number) => void): Command {
         ['object', 'any'],
       ),
     )
-    .option('--retries <n>', 'how often to ask again when an answer does not pass', count, 1)
+    .option('--retries <n>', 'how many times to ask again when an answer does not pass', count, 1)
     .addOption(
       new Option('--pick <which>', 'which value to take if an answer holds more than one')
         .choices(['first', 'last'])
         .default('first'),
     )
-    .option('--timeout <time>', 'end a try after so long: 90s, 5m, 1h', duration)
-    .option('--cache <dir>', 'keep answers that passed there, and answer from there')
+    .option('--timeout <time>', 'end a try after this time: 90s, 5m, 1h (default: no limit)', duration)
+    .option('--cache <dir>', 'keep answers that passed in this directory, and reuse them')
     .addHelpText('after', examples)
     .action(async (words: string[], flags: Flags, command: Command) => {
       exit(await askAndPrint(divided(words, command), flags))

@@ -4,13 +4,13 @@ import { type Chat, chatStage } from '../chat/chat.ts'
 import type { Event } from '../events/event.ts'
 import { isDatabase } from '../run/opencode-db.ts'
 import { replay } from '../run/replay.ts'
-import { safeLine } from './draw.ts'
 import { namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
 import { type LastRun, lastRun } from './last.ts'
 import { printer } from './print.ts'
 import { readingOptions } from './reading.ts'
 import { addRunInput, type RunFlags, readerLeft, runEvents } from './run-input.ts'
+import { safeLine } from './safe.ts'
 import { show } from './show.ts'
 
 interface ChatFlags extends RunFlags {
@@ -21,25 +21,25 @@ interface ChatFlags extends RunFlags {
 }
 
 const examples = `
-On a terminal the conversation is drawn; in a pipe, or with --json, it is FCMP records as NDJSON.
+On a terminal it draws the conversation. In a pipe, or with --json, it prints
+FCMP records as NDJSON.
 
 ${runExits}
 
 Examples:
-  $ codex exec --json "fix the test" | sluice chat
-  $ sluice chat --stdout stdout.log --stderr stderr.log --pty pty-output.log --exit 0 --json
-  $ sluice chat .audit/latest
-  $ sluice chat --last --follow       # what an agent in this directory does right now`
+  $ codex exec --json "fix the test" | npx agent-sluice chat
+  $ npx agent-sluice chat --stdout out.log --stderr err.log --exit 0 --json
+  $ npx agent-sluice chat .audit/latest
+  $ npx agent-sluice chat --last --follow   # watch the agent in this directory`
 
 /** `sluice chat`: the output of a run as a conversation. */
 export function chatCommand(exit: (code: number) => void): Command {
   return addRunInput(new Command('chat'))
-    .summary('the output of an agent as a conversation')
     .description('Reads the output of an agent and shows the conversation.')
-    .option('--last', 'the newest of: the run at .audit/latest, the session files of this directory')
-    .option('--follow', 'go on while the file grows, until Ctrl-C')
+    .option('--last', 'read the newest of: the run at .audit/latest, the session files of this directory')
+    .option('--follow', 'keep reading while the file grows, until Ctrl-C')
     .option('--home <dir>', 'with --last: the home directory to look for session files in')
-    .option('--json', 'print FCMP records, also on a terminal')
+    .option('--json', 'print FCMP records even on a terminal')
     .addHelpText('after', examples)
     .action(async (file: string | undefined, flags: ChatFlags) => exit(await showChat(file, flags)))
 }
@@ -76,7 +76,7 @@ async function followed(file: string | undefined, flags: ChatFlags): Promise<Asy
   if (isDatabase(path))
     throw new Fault('BAD_OPTION', '--follow cannot follow a database; read it again instead')
   const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
-  return replay(path, { ...(await readingOptions(flags)), engine, run_id: flags.runId, follow: true })
+  return replay(path, { ...(await readingOptions(flags)), engine, runId: flags.runId, follow: true })
 }
 
 /** Prints FCMP records; false when no reader is left. */

@@ -2,10 +2,10 @@ import { Command } from 'commander'
 import { codes } from '../base/fault.ts'
 import { drift } from '../run/drift.ts'
 import type { DriftName, DriftPlace, DriftReport, EngineDrift } from '../run/drift-report.ts'
-import { safeLine } from './draw.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
 import { exits } from './exits.ts'
 import { output, printer } from './print.ts'
+import { safeLine } from './safe.ts'
 import { statusLine } from './status-line.ts'
 import { fitTo, widthOf } from './width.ts'
 
@@ -15,24 +15,26 @@ interface Flags {
 }
 
 const examples = `
-Reads runs again and lists what their engines do not know, by engine and version: audit directories, folders with stdout.log,
-stderr.log or pty-output.log, single logs, session files. A directory is searched with all that is below it. The runs are only read.
+Reads runs again and lists what their engines do not know, by engine and
+version: audit directories, folders with stdout.log, stderr.log or
+pty-output.log, single logs, session files. A directory is searched with
+everything below it. The runs are only read.
 
-Exit codes: 0 the report is whole, 2 bad usage, nothing to read, or something could not be read (the rest is in the report)
+Exit codes: 0 the report is complete, 2 bad usage, nothing to read, or something
+could not be read (the rest is in the report).
 
 Examples:
-  $ sluice drift .audit
-  $ sluice drift ~/.codex/sessions ~/.claude/projects
-  $ sluice drift --json .audit | jq '.engines[] | select(.drifted > 0)'`
+  $ npx agent-sluice drift .audit
+  $ npx agent-sluice drift ~/.codex/sessions ~/.claude/projects
+  $ npx agent-sluice drift --json .audit | jq '.engines[].version'`
 
 /** `sluice drift`: what the engines do not know in many runs. */
 export function driftCommand(exit: (code: number) => void): Command {
   return new Command('drift')
-    .summary('what the engines do not know in recorded runs')
     .description('Counts the types and fields that the engines do not know in recorded runs.')
     .argument('<dir...>', 'directories with runs, or logs')
     .addOption(engineOption())
-    .option('--json', 'the report as one JSON document')
+    .option('--json', 'print the report as one JSON document')
     .addHelpText('after', examples)
     .action(async (paths: string[], flags: Flags) => exit(await reportDrift(paths, flags)))
 }

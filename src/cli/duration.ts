@@ -12,5 +12,7 @@ export function duration(text: string): number {
   const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text)
   const ms = match ? Number(match[1]) * units[match[2] ?? 's']! : 0
   if (ms > 0 && ms < 2 ** 31) return ms
-  throw new InvalidArgumentError('Give a time such as 90s, 5m or 1h.')
+  throw new InvalidArgumentError(
+    'Give a time such as 500ms, 90s, 5m or 1h, at most 24 days; a bare number is seconds.',
+  )
 }

@@ -8,11 +8,17 @@ import { isModulePath, useModule } from './module-file.ts'
 /** `--engine NAME`, in every command that reads what an agent wrote. */
 export function engineOption(): Option {
   const names = ['auto', ...Object.keys(engines)]
-  const list = `${names.join(', ')}, or a module: ./my-engine.js`
-  return new Option('--engine <name>', `the agent that ran: ${list}`).argParser((name: string) => {
-    if (names.includes(name) || isModulePath(name)) return name
-    throw new InvalidArgumentError(`Allowed choices are ${list}.`)
-  })
+  return (
+    new Option('--engine <name>', 'the agent that ran, or a module: ./my-engine.js')
+      .choices(names)
+      // In place of the check that comes with the choices.
+      .argParser((name: string) => {
+        if (names.includes(name) || isModulePath(name)) return name
+        throw new InvalidArgumentError(
+          `Allowed choices are ${names.join(', ')}, or a module: ./my-engine.js.`,
+        )
+      })
+  )
 }
 
 /**

@@ -3,14 +3,19 @@ import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines.ts'
 import { output } from './print.ts'
 
+const examples = `
+Examples:
+  $ npx agent-sluice engines
+  $ npx agent-sluice engines --json | jq -r .name`
+
 /** `sluice engines`: the profiles and what they understand. */
 export function enginesCommand(exit: (code: number) => void): Command {
   return new Command('engines')
-    .summary('the agents that are understood')
     .description(
       'Lists the agents that are understood: name, dialect, channels that are read, modes and versions.',
     )
-    .option('--json', 'as NDJSON')
+    .option('--json', 'print NDJSON')
+    .addHelpText('after', examples)
     .action(async (flags: { readonly json?: boolean }) => {
       const write = output()
       const rows = [...Object.entries(engines), ['auto', auto] as const].map(([name, profile]) => {

@@ -7,14 +7,13 @@ const examples = `
 ${runExits}
 
 Examples:
-  $ codex exec --json "fix the test" | sluice events
-  $ sluice events --engine gemini --stdout stdout.log --stderr stderr.log --exit 1
-  $ sluice events .audit/latest`
+  $ codex exec --json "fix the test" | npx agent-sluice events
+  $ npx agent-sluice events --stdout out.log --stderr err.log --exit 1
+  $ npx agent-sluice events .audit/latest`
 
 /** `sluice events`: the output of a run as RASP records, one per line. */
 export function eventsCommand(exit: (code: number) => void): Command {
   return addRunInput(new Command('events'))
-    .summary('the output of an agent as events')
     .description('Reads the output of an agent and prints what it meant as RASP events, as NDJSON.')
     .addHelpText('after', examples)
     .action(async (file: string | undefined, flags: RunFlags) => exit(await printEvents(file, flags)))

@@ -4,13 +4,15 @@ import { exits } from './exits.ts'
 
 /** What `--help` says about the exit codes of `events`, `chat`, `run` and `replay`: they all have the same. */
 export const runExits = `Exit codes, the first that fits:
-  1  it failed or was cancelled: the engine said so, a signal ended it, or its exit code is not 0, whatever the agent said
-  4  its output was cut in the middle of a record, also behind a good end
-  3  with --schema: no valid result (0 with one)
-  4  it ended without saying how
-  0  it succeeded, or its turn is over and it needs input
-  7  is for our own output that cannot be written, or whose reader left and so ended the agent
-  2  is bad usage`
+  1  the run failed or was cancelled: the agent reported an error, a signal
+     ended it, or its exit code was not 0, whatever its output says
+  4  the output was cut in the middle of a record, even after a good end
+  3  with --schema: no valid result (0 with a valid one)
+  4  the run ended without saying how
+  0  the run succeeded, or its turn is over and it needs input
+  7  our own output could not be written, or its reader left, which ended the
+     agent
+  2  bad usage`
 
 /** Events that pass through, and the exit code for them. */
 export interface Watched extends AsyncIterable<Event> {

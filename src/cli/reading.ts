@@ -14,14 +14,18 @@ export interface ReadingFlags {
 /** Adds the options that say how the output of a run is read. */
 export function addReading(command: Command): Command {
   return command
-    .option('--schema <file>', 'a JSON Schema that its last payload must pass')
+    .option('--schema <file>', 'a JSON Schema that the last payload must pass')
     .option(
       '--done-marker <key>',
-      'the key of a payload that says the work is done (default: __SKILL_DONE__)',
+      'the payload key that says the work is done (default: __SKILL_DONE__)',
       keyName,
     )
-    .option('--max-frame <bytes>', 'the longest record that is held whole (default: 16 MiB)', count)
-    .option('--window <records>', 'records that may wait for their twin (default: 65536)', count)
+    .option('--max-frame <bytes>', 'the longest record to hold in memory, in bytes (default: 16 MiB)', count)
+    .option(
+      '--window <records>',
+      'records of one channel that may wait for their copy on another (default: 65536)',
+      count,
+    )
 }
 
 /** The flags as options of `events()`, with the schema read. */

@@ -21,39 +21,40 @@ interface Flags extends ReadingFlags {
 }
 
 const examples = `
-DIR is an audit directory: ours, or any with stdout.N.log, stderr.N.log, pty-output.N.log, meta.N.json, fs-diff.N.json (the
-number may be missing). A single log is taken as well.
+DIR is an audit directory: one of sluice run, or any that holds stdout.N.log,
+stderr.N.log, pty-output.N.log, meta.N.json or fs-diff.N.json (the number may be
+missing). It can also be a single log.
 
-Options that say how a run is read are those it was recorded with, unless they are given; a schema is always given again.
+Unless they are given, the options that say how to read a run are the ones it
+was recorded with. A schema is not recorded: give it again.
 
 ${runExits}
 
 Examples:
-  $ sluice replay .audit/latest
-  $ sluice replay .audit/latest --speed real
-  $ sluice replay .audit/latest --follow --json | jq .type
-  $ sluice replay .audit/latest --resume        # after a crash of sluice run: completes events.jsonl`
+  $ npx agent-sluice replay .audit/latest
+  $ npx agent-sluice replay .audit/latest --speed real
+  $ npx agent-sluice replay .audit/latest --follow --json | jq .type
+  $ npx agent-sluice replay .audit/latest --resume   # after sluice run crashed`
 
 /** `sluice replay`: a recorded run again. */
 export function replayCommand(exit: (code: number) => void): Command {
   return addReading(new Command('replay'))
-    .summary('read a recorded run again')
     .description(
       'Reads an audit directory or a log again: the same events, byte for byte, as the live run wrote.',
     )
     .argument('<dir>', 'the audit directory, or one log')
     .addOption(engineOption())
-    .option('--attempt <n>', 'only this attempt', attemptNumber)
+    .option('--attempt <n>', 'replay only this attempt', attemptNumber)
     .addOption(
       new Option('--speed <speed>', 'real keeps the recorded pauses')
         .choices(['full', 'real'])
         .default('full'),
     )
-    .option('--follow', 'go on while it is being written')
+    .option('--follow', 'keep reading while it is being written')
     .option('--resume', 'complete events.jsonl after a crash, then replay')
     .option('--run-id <id>', 'the id in every record')
-    .option('--json', 'print the events as NDJSON, also on a terminal')
-    .option('--draw', 'draw the conversation, also in a pipe')
+    .option('--json', 'print the events as NDJSON even on a terminal')
+    .option('--draw', 'draw the conversation even in a pipe')
     .addHelpText('after', examples)
     .action(async (dir: string, flags: Flags) => exit(await replayAndShow(dir, flags)))
 }
@@ -80,7 +81,7 @@ async function replayAndShow(path: string, flags: Flags): Promise<number> {
     attempt: flags.attempt,
     speed: flags.speed,
     follow: flags.follow,
-    run_id: flags.runId,
+    runId: flags.runId,
   })
   const events = watchEnd(played)
   return (await show(events, flags)) ? events.exit() : exits.good

@@ -32,13 +32,13 @@ export function addRunInput(command: Command): Command {
   return addReading(command)
     .argument('[file]', 'what the agent wrote to stdout, or an audit directory (default: stdin)')
     .addOption(engineOption())
-    .option('--stdout <file>', 'its stdout, as a log; the same as FILE')
-    .option('--stderr <file>', 'its stderr, as a log')
-    .option('--pty <file>', 'what its terminal showed, as a log')
-    .option('--fs-diff <file>', 'what it changed: {"created": [], "modified": [], "deleted": []}')
+    .option('--stdout <file>', 'a log of its stdout; the same as FILE')
+    .option('--stderr <file>', 'a log of its stderr')
+    .option('--pty <file>', 'a log of what its terminal showed')
+    .option('--fs-diff <file>', 'the files it changed: {"created": [], "modified": [], "deleted": []}')
     .option('--exit <code>', 'its exit code', exitCode)
-    .option('--run-id <id>', 'stands in every record')
-    .option('--session <id>', 'if FILE is the database of OpenCode: this session (default: the newest)')
+    .option('--run-id <id>', 'the id in every record (default: run, or the recorded one)')
+    .option('--session <id>', 'the session to read if FILE is an OpenCode database (default: the newest)')
     .option('--dir <path>', 'the directory it ran in (default: the current one)')
 }
 
@@ -58,11 +58,11 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   if (file !== undefined && isDirectory(file)) {
     refuseBeside(flags)
     const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
-    return replay(file, { ...reading, engine, run_id: flags.runId })
+    return replay(file, { ...reading, engine, runId: flags.runId })
   }
   const fsDiff = flags.fsDiff === undefined ? undefined : await readDiff(flags.fsDiff)
   const { engine = 'auto', runId, dir = process.cwd() } = flags
-  const flow = events(await namedEngine(engine), { ...reading, fsDiff, run_id: runId, dir })
+  const flow = events(await namedEngine(engine), { ...reading, fsDiff, runId, dir })
   const stdout = file ?? flags.stdout
   const alone = flags.stderr === undefined && flags.pty === undefined
   const log = (path: string | undefined) => {

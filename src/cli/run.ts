@@ -31,51 +31,54 @@ interface Flags extends ReadingFlags {
 }
 
 const examples = `
-Each run gets a directory of its own in .audit, or goes into --audit DIR; N is the attempt, and --attempt-of DIR adds one.
-The raw output goes to stdout.N.log and stderr.N.log (--pty: pty-output.N.log; --pty --pipes: all three) before it is parsed, the events to
-events.jsonl. Ctrl-C goes to the command and all it has started, a second Ctrl-C kills them.
+Each run gets its own directory in .audit, or the one that --audit names. N is
+the attempt; --attempt-of DIR adds one. The raw output goes to stdout.N.log and
+stderr.N.log (--pty: pty-output.N.log; --pty --pipes: all three) before it is
+parsed; the events go to events.jsonl. Ctrl-C goes to the command and everything
+it started; a second Ctrl-C kills them.
 
 ${runExits}, or a command that cannot be started
 
 Examples:
-  $ sluice run --engine codex -- codex exec --json "fix the test"
-  $ sluice run --pty --timeout 10m --audit runs/7 -- opencode run --format json "explain this"
-  $ sluice run --attempt-of .audit/latest -- codex exec --json "try again"
-  $ sluice run -- claude -p --output-format stream-json --verbose "hello" | jq .type`
+  $ npx agent-sluice run -- codex exec --json "fix the test"
+  $ npx agent-sluice run --pty --timeout 10m -- opencode run --format json "hi"
+  $ npx agent-sluice run --idle-timeout 90s --end-after 500ms -- gemini -p "hi"
+  $ npx agent-sluice run --attempt-of .audit/latest -- codex exec --json "again"
+  $ npx agent-sluice run --engine codex -- codex exec --json "hi" | jq .type`
 
 /** `sluice run`: an agent, recorded and shown. */
 export function runCommand(exit: (code: number) => void): Command {
   return addReading(new Command('run'))
-    .summary('run an agent, record it and show the conversation')
     .description(
       'Runs a command, records what it writes into an audit directory, and shows the conversation live.',
     )
     .argument('<command...>', 'the agent and its arguments, after --')
     .addOption(engineOption())
     .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest leads to it)')
-    .option('--attempt-of <dir>', 'one more attempt of the run that is recorded there')
+    .option('--attempt-of <dir>', 'add one more attempt to the run that is recorded there')
     .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
+    .option('--pipes', 'with --pty: record its stdout and stderr apart, besides the terminal')
+    .option('--cwd <dir>', 'the directory to run it in (default: the current one)')
+    .option('--timeout <time>', 'end it after this time: 90s, 5m, 1h (default: no limit)', duration)
     .option(
-      '--pipes',
-      'with --pty: its stdout and stderr are pipes that the terminal shows too; records all three',
+      '--idle-timeout <time>',
+      'end it after this long without output: 500ms, 90s, 2m (default: no limit)',
+      duration,
     )
-    .option('--cwd <dir>', 'run it there')
-    .option('--timeout <time>', 'end it after so long: 90s, 5m, 1h', duration)
-    .option('--idle-timeout <time>', 'end it when it is silent for so long', duration)
     .option(
       '--end-after <time>',
-      'end it so long after its turn is over, if it does not leave by itself',
+      'end it this long after its turn is over: 500ms, 5s, 1m (default: wait for it)',
       duration,
     )
     .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
     .addOption(
-      new Option('--fsync <when>', 'when the disk must have the events')
+      new Option('--fsync <when>', 'when to flush the events to disk')
         .choices(['each', 'interval', 'end'])
         .default('interval'),
     )
     .option('--no-fs-diff', 'do not compare the working directory before and after')
-    .option('--json', 'print the events as NDJSON, also on a terminal')
-    .option('--draw', 'draw the conversation, also in a pipe')
+    .option('--json', 'print the events as NDJSON even on a terminal')
+    .option('--draw', 'draw the conversation even in a pipe')
     .addHelpText('after', examples)
     .action(async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)))
 }
@@ -98,7 +101,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     timeout: flags.timeout,
     idleTimeout: flags.idleTimeout,
     endAfter: flags.endAfter,
-    run_id: flags.runId,
+    runId: flags.runId,
     fsync: flags.fsync,
     fsDiff: flags.fsDiff ? {} : false,
   })

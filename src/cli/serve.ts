@@ -13,26 +13,27 @@ interface Flags {
 }
 
 const examples = `
-Shows every run under DIR, the live ones first: the conversation as it arrives and, beside it, the raw bytes each part of
-it came from. Nothing is written, nothing leaves this machine. --host opens it to others: there is no password.
+Shows every run under DIR, the live ones first: the conversation as it arrives
+and, beside it, the raw bytes each part came from. It writes no files and sends
+nothing to other machines. --host can open it to others: there is no password.
 
---sessions adds the 200 newest session files that agents keep in the home directory (see sluice sessions), also while they
-grow. They are only read, and no other file of the home directory is.
+--sessions adds the 200 newest session files that agents keep in the home
+directory (see sluice sessions), also while they grow. They are only read, and
+no other file of the home directory is.
 
 Examples:
-  $ sluice serve .
-  $ sluice serve runs --port 8080
-  $ sluice serve --sessions`
+  $ npx agent-sluice serve .
+  $ npx agent-sluice serve runs --port 8080
+  $ npx agent-sluice serve --sessions`
 
 /** `sluice serve`: the runs under a directory as a web page. */
 export function serveCommand(exit: (code: number) => void): Command {
   return new Command('serve')
-    .summary('show recorded and live runs as a web page')
     .description('Serves a web page with the runs under a directory, recorded or going on.')
     .argument('[dir]', 'the directory with the runs', '.')
     .option('--port <n>', 'the port; 0 for any free one', portNumber, 4180)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
-    .option('--sessions', 'also the session files of agents, next to the runs')
+    .option('--sessions', 'also show the session files of agents')
     .option('--home <dir>', 'with --sessions: the home directory to look in (default: yours)')
     .addHelpText('after', examples)
     .action(async (dir: string, { sessions, home, ...flags }: Flags) => {

@@ -4,8 +4,8 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { canReadOpenCode } from '../run/opencode-db.ts'
 import { openCodeDatabase, type SessionEngine, sessionEngines, sessionFiles } from '../run/session-files.ts'
 import { isSessionOf, type SessionSummary, summarise } from '../run/session-summary.ts'
-import { safeLine } from './draw.ts'
 import { output, printer } from './print.ts'
+import { safeLine } from './safe.ts'
 import { fitTo, widthOf } from './width.ts'
 
 interface Flags {
@@ -17,29 +17,26 @@ interface Flags {
 }
 
 const examples = `
-Session files are the logs that agents keep by themselves in the home directory. They are only read. The outcome is that
-of the last turn; most files tell no end, and then it is unknown.
+Session files are the logs that agents keep in the home directory. They are only
+read. The outcome is that of the last turn; most files do not record an end, and
+then it is unknown.
 
 Examples:
-  $ sluice sessions --here
-  $ sluice sessions --engine codex --json | jq -r .path
-  $ sluice chat --last`
+  $ npx agent-sluice sessions --here
+  $ npx agent-sluice sessions --engine codex --json | jq -r .path
+  $ npx agent-sluice chat --last`
 
 /** `sluice sessions`: the session files of agents, newest first. */
 export function sessionsCommand(exit: (code: number) => void): Command {
   return new Command('sessions')
-    .summary('the sessions that agents kept')
     .description(
       'Lists the session files of agents, newest first: start, engine, turns, outcome, directory, file.',
     )
-    .addOption(new Option('--engine <name>', 'only this agent').choices(sessionEngines))
-    .option('--here', 'only sessions of the current directory')
-    .option('--limit <n>', 'how many are listed', limit, 20)
-    .option(
-      '--home <dir>',
-      'the home directory to look in (default: yours, and what CODEX_HOME and others say)',
-    )
-    .option('--json', 'as NDJSON, also on a terminal')
+    .addOption(new Option('--engine <name>', 'list only this agent').choices(sessionEngines))
+    .option('--here', 'list only sessions of the current directory')
+    .option('--limit <n>', 'how many to list', limit, 20)
+    .option('--home <dir>', 'the home directory to look in (default: yours, and CODEX_HOME and the like)')
+    .option('--json', 'print NDJSON even on a terminal')
     .addHelpText('after', examples)
     .action(async (flags: Flags) => {
       await list(flags)

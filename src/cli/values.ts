@@ -10,6 +10,7 @@ import { explainValues } from './explain-values.ts'
 import { openInput, readSchema, unreadable } from './input.ts'
 import { flushed, printer } from './print.ts'
 import { progress } from './progress.ts'
+import { rawPrinter } from './raw.ts'
 import { addCondition, droppedWords } from './where-option.ts'
 
 interface Flags {
@@ -23,46 +24,52 @@ interface Flags {
   readonly items?: readonly string[]
   readonly pick: 'each' | 'first' | 'last'
   readonly partial?: boolean
+  readonly raw?: boolean
   readonly root?: 'object' | 'any'
 }
 
 const examples = `
-Looks at the whole input if it is one JSON document, else at <json> blocks, fenced blocks and bare objects.
+Reads the whole input as one JSON document if it is one. Otherwise it looks for
+<json> blocks, fenced blocks and bare objects.
 
-Exit codes: 0 a valid value, 2 bad usage, 3 nothing valid, 4 the input was cut in the middle of a value,
-7 the output cannot be written. A reader that leaves (| head) ends it with 0.
+With --raw a string that holds line ends keeps them, so one value can take more
+than one line. Leave out --raw where each line must be one value.
+
+Exit codes: 0 a valid value, 2 bad usage, 3 nothing valid, 4 the input was cut
+in the middle of a value, 7 the output cannot be written. A reader that leaves
+early (| head) ends it with 0.
 
 Examples:
-  $ echo 'Sure: <json>{"a": 1,}</json>' | sluice values --tag json
-  $ sluice values run.log --pick last --schema report.schema.json
-  $ sluice values run.log --explain
-  $ sluice values huge.log --tag json --items 'issues.*' --schema issue.schema.json
-  $ codex exec --json "fix the test" | sluice values --lines
-  $ sluice values huge.jsonl --lines --where type=turn.completed --where type=turn.failed`
+  $ echo 'Sure: <json>{"a": 1,}</json>' | npx agent-sluice values --tag json
+  $ npx agent-sluice values run.log --pick last --schema report.schema.json
+  $ npx agent-sluice values run.log --explain
+  $ npx agent-sluice values huge.log --items 'issues.*' --schema issue.json
+  $ npx agent-sluice values run.log --items 'files.*' --root any --raw
+  $ codex exec --json "fix the test" | npx agent-sluice values --lines
+  $ npx agent-sluice values huge.jsonl --lines --where type=turn.completed`
 
 /** `sluice values`: the payloads of an agent's output, as NDJSON outcomes. */
 export function valuesCommand(exit: (code: number) => void): Command {
   return new Command('values')
-    .summary('find, repair and validate the payloads in agent output')
     .description('Finds the payloads in the output of an agent and prints one outcome for each, as NDJSON.')
     .argument('[file]', 'the recorded output (default: stdin)')
     .option('--schema <file>', 'a JSON Schema that every value must pass')
     .option('--tag <name>', 'look only at blocks of this tag: json for <json>…</json>')
-    .option('--lines', 'look only at NDJSON lines: each that begins like JSON is a value or a fault')
+    .option('--lines', 'look only at NDJSON lines: each line that begins like JSON')
     .option('--strict', 'with --lines: every line that is not blank must be a record')
     .option(
       '--where <key=value>',
-      'with --lines: only records with this scalar at their top level (again: for one key "or", for several "and")',
+      'with --lines: only records that have this (may be repeated)',
       addCondition,
     )
-    .option('--envelope <field>', 'the field of an envelope that may hold the payload (default: response)')
     .option(
-      '--explain',
-      'print, for people, every candidate: what was changed where, and why it was taken or not',
+      '--envelope <field>',
+      'the field of a wrapper object that may hold the payload (default: response)',
     )
+    .option('--explain', 'explain every candidate: what was repaired, and why it was taken or not')
     .option(
       '--items <path>',
-      'print the elements of a document one by one, as they close: issues.* (may be given again)',
+      'print the elements of a document one by one: issues.* (may be repeated)',
       (path: string, paths: readonly string[] = []) => [...paths, path],
     )
     .addOption(
@@ -70,20 +77,22 @@ export function valuesCommand(exit: (code: number) => void): Command {
         .choices(['each', 'first', 'last'])
         .default('each'),
     )
-    .option('--partial', 'close a value that the input cut off, and list its incomplete paths')
+    .option('--partial', 'complete a value that was cut off, and list its incomplete paths')
     .addOption(
       new Option('--root <kind>', 'what a value must be (default: any with a schema, else object)').choices([
         'object',
         'any',
       ]),
     )
+    .option('--raw', 'print bare values: strings without quotes, all else as JSON; faults go to stderr')
     .addHelpText('after', examples)
     .action(async (file: string | undefined, flags: Flags) => exit(await printValues(file, flags)))
 }
 
 async function printValues(file: string | undefined, flags: Flags): Promise<number> {
-  const { schema: schemaFile, explain, strict, ...rest } = flags
+  const { schema: schemaFile, explain, strict, raw, ...rest } = flags
   if (strict && !rest.lines) throw new Fault('BAD_OPTION', '--strict goes with --lines')
+  if (raw && explain) throw new Fault('BAD_OPTION', '--raw and --explain exclude each other')
   const schema = schemaFile === undefined ? undefined : await readSchema(schemaFile)
   if (rest.where && !rest.lines) throw new Fault('BAD_OPTION', '--where goes with --lines')
   let dropped: Dropped | undefined
@@ -94,7 +103,7 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
   if (explain) return explainValues(file, options)
   const flow = values(options)
   const input = openInput(file)
-  const print = printer()
+  const print = raw ? rawPrinter() : recordPrinter()
   const tally = new Tally()
   let left = false
   try {
@@ -106,7 +115,7 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
         for await (const outcome of outcomes) {
           tally.add(outcome)
           // A failure is not thrown in here: the pipeline could tell of a premature close instead.
-          if (await print(recordOf(outcome)).catch(() => false)) continue
+          if (await print(outcome).catch(() => false)) continue
           left = true
           return
         }
@@ -120,10 +129,15 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
     await flushed()
     return exits.good
   }
-  const words = tally.words()
+  const words = raw ? '' : tally.words()
   if (words) console.error(`sluice: ${words}`)
   if (dropped) console.error(`sluice: --where dropped ${droppedWords(dropped)}`)
   return tally.exit()
+}
+
+function recordPrinter(): (outcome: Outcome<unknown>) => Promise<boolean> {
+  const print = printer()
+  return (outcome) => print(recordOf(outcome))
 }
 
 /** An outcome as it is printed: the frame's place, not its text, which is the input again. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { clip, Fault, quote } from '../base/fault.ts'
 import { adapters } from '../work/adapter.ts'
 import { activate, ledger } from '../work/ledger.ts'
@@ -8,11 +8,11 @@ import { readOrder, type WorkOrder } from '../work/order.ts'
 import { outbox } from '../work/outbox.ts'
 import { work } from '../work/work.ts'
 import { namedWorker } from './adapter-file.ts'
-import { safe } from './draw.ts'
 import { duration } from './duration.ts'
 import { exits } from './exits.ts'
 import { isFull } from './fault-exit.ts'
 import { printer } from './print.ts'
+import { safe } from './safe.ts'
 
 interface Flags {
   readonly order: string
@@ -28,44 +28,46 @@ interface Flags {
 }
 
 const examples = `
-The Work is printed as JSON. The outbox holds comments/, archive/, ledger/, audit/ and journal.jsonl.
+Prints the Work as JSON. The outbox holds comments/, archive/, ledger/, audit/
+and journal.jsonl.
 
-A run that needs a human is still open: start the same order again, or hand in the result that a person wrote with
---result. Either takes the place of the comment that asked for a human. A run with a status is closed: any other result
-of it is archived.
+A run that needs a human is still open: start the same order again, or hand in
+the result that a person wrote with --result. Either one replaces the comment
+that asked for a human. A run with a status is closed: any other result for it
+is archived.
 
-Exit codes: 0 advanced, 5 needs a human, 6 archived, 2 bad usage, 1 the outbox, ledger or audit failed,
-7 stdout cannot be written, or a disk is full.
+Exit codes: 0 advanced, 5 needs a human, 6 archived, 2 bad usage, 1 the outbox,
+ledger or audit failed, 7 stdout cannot be written, or a disk is full.
 
 Examples:
-  $ sluice work --order order.json --outbox .outbox -- ./worker.sh
-  $ sluice work --order order.json --outbox .outbox --result fixed.json
-  $ sluice work --order order.json --outbox .outbox --activate --worker codex
-  $ sluice work --order order.json --outbox .outbox --worker ./my-adapter.js
-  $ sluice work --order order.json --worker text-cli --dry-run -- make review`
+  $ npx agent-sluice work --order o.json --outbox .outbox -- ./worker.sh
+  $ npx agent-sluice work --order o.json --outbox .outbox --result fixed.json
+  $ npx agent-sluice work --order o.json --outbox .outbox --worker codex
+  $ npx agent-sluice work --order o.json --worker ./my-adapter.js --timeout 5m
+  $ npx agent-sluice work --order o.json --dry-run -- make review`
 
 /** `sluice work`: one worker, one result. */
 export function workCommand(exit: (code: number) => void): Command {
-  const types = adapters.map((adapter) => adapter.type).join(', ')
   return new Command('work')
-    .summary('run a worker on an order and write its result back once')
     .description(
       'Runs a worker on an order, settles what it left against the active run, and posts one comment.',
     )
     .argument('[command...]', 'the worker and its arguments, after -- (default: that of the worker type)')
     .requiredOption('--order <file>', 'the work order, as JSON')
-    .option('--outbox <dir>', 'where comments, archive, ledger and audits are kept')
-    .option(
-      '--worker <type>',
-      `how the worker is spoken to: ${types}, or a module: ./my-adapter.js`,
-      'script',
+    .option('--outbox <dir>', 'the directory for comments, archive, ledger and audits')
+    .addOption(
+      new Option('--worker <type>', 'how to talk to the worker, or a module: ./my-adapter.js')
+        .choices(adapters.map((adapter) => adapter.type))
+        // In place of the check that comes with the choices: the name may be the path of a module.
+        .argParser(String)
+        .default('script'),
     )
-    .option('--result <file>', 'the result that a person wrote, JSON or headers: no worker is started')
+    .option('--result <file>', 'a result that a person wrote, as JSON or headers; starts no worker')
     .option('--active-run <id>', "the run whose result counts (default: the ledger's, else the order's)")
     .option('--activate', "make the order's run the active one first")
     .option('--audit <dir>', 'where each run is recorded (default: audit/ in the outbox, else .audit)')
-    .option('--template <file>', 'the comment, with {{names}}')
-    .option('--timeout <time>', 'end the worker after so long: 90s, 5m, 1h', duration)
+    .option('--template <file>', 'a template for the comment, with {{names}}')
+    .option('--timeout <time>', 'end the worker after this time: 90s, 5m, 1h (default: no limit)', duration)
     .option('--dry-run', 'run and settle, but write nothing back')
     .addHelpText('after', examples)
     .action(async (command: string[], flags: Flags) => exit(await runWork(command, flags)))

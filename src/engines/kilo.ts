@@ -8,7 +8,7 @@ import { opencode } from './opencode.ts'
 export const kilo: Profile = {
   name: 'kilo',
   parser: 'kilo_ndjson',
-  cut: opencode.cut,
+  cut: { stdout: 'records', pty: 'records' },
   about: 'kilo run --format json; 7.7 (auto calls it opencode: the dialect is the same)',
-  open: opencode.open,
+  open: (limits) => opencode.open(limits),
 }

@@ -20,7 +20,7 @@ import { writer } from './write.ts'
 
 export interface EventOptions {
   /** Stands in every record. @default 'run' */
-  readonly run_id?: string | undefined
+  readonly runId?: string | undefined
   /** Which attempt of the run this is. @default 1 */
   readonly attempt?: number | undefined
   /** Milliseconds since 1970; a fixed clock makes a replay reproducible. @default Date.now */
@@ -60,9 +60,9 @@ export function eventStage(
   options: EventOptions & StageParts = {},
 ): Stage<Chunk, Event> {
   checkEngine('eventStage', profile)
-  checkOptions('eventStage', options, 'eventStage(codex, { run_id })')
+  checkOptions('eventStage', options, 'eventStage(codex, { runId })')
   const {
-    run_id = 'run',
+    runId = 'run',
     attempt = 1,
     clock = Date.now,
     window = 65_536,
@@ -74,7 +74,7 @@ export function eventStage(
   payloadFinder({ schema: options.schema, maxFrame })
 
   return (next) => {
-    const write = writer({ run_id, attempt, clock }, next)
+    const write = writer({ runId, attempt, clock }, next)
     const counts = tally(write)
     const payload = payloadFinder({ schema: options.schema, maxFrame })
     const floor = speech({

@@ -6,7 +6,7 @@ import { opensAs, opensInProse } from '../frames/gate.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
 import { pickStage } from '../values/pick.ts'
 import type { Schema } from '../values/schema/schema.ts'
-import { valueParts, valueStage } from '../values/values.ts'
+import { pickedStage, valueParts } from '../values/values.ts'
 import type { ResultData } from './event.ts'
 import { isAfter, type Moment, PerSource } from './position.ts'
 
@@ -48,7 +48,7 @@ interface Held extends Candidate {
  * pieces are joined first, so a tag that is split over two of them is one tag.
  */
 export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
-  const each = valueStage({ maxFrame, maxComment: 0 })
+  const each = pickedStage({ maxFrame, maxComment: 0 })
   const judged = schema && valueParts({ schema, pick: 'last', maxFrame, maxComment: 0 })
   /** With a schema: the last candidate of the highest rank. */
   const last = new PerSource<Held>()

@@ -14,7 +14,7 @@ export interface Range {
 const MAX_PLACES = 65_536
 
 interface WriterOptions {
-  readonly run_id: string
+  readonly runId: string
   readonly attempt: number
   /** Milliseconds since 1970. */
   readonly clock: () => number
@@ -47,7 +47,7 @@ function noTime(now: unknown): Fault {
 
 /** Numbers events, and gives them their time, source, session and place. */
 export function writer(options: WriterOptions, next: Sink<Event>) {
-  const { run_id, attempt, clock } = options
+  const { runId, attempt, clock } = options
   let seq = 0
   let session: string | undefined
   let voice: Voice = { name: '', parser: '' }
@@ -94,11 +94,11 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   return {
     write<T extends EventType>(type: T, data: EventData[T], confidence: number): void {
       const place = range ? `${range.channel}:${range.from}-${range.to}` : 'end'
-      const event_id = `${run_id}:${attempt}:${place}:${again ? `+${nextIndex(place)}` : index++}`
+      const event_id = `${runId}:${attempt}:${place}:${again ? `+${nextIndex(place)}` : index++}`
       const event = {
         protocol_version: 'rasp/1.0' as const,
         type,
-        run_id,
+        run_id: runId,
         seq: ++seq,
         ts: stamp(),
         source: sourceOf(confidence),

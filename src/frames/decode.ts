@@ -1,9 +1,15 @@
-import { type Bytes, isUtf8 } from '../base/platform.ts'
+import { type Bytes, decodeForeign, isAscii, isUtf8 } from '../base/platform.ts'
 
 /** Decodes one whole frame; never a chunk, whose ends may split a character. */
 export function decode(bytes: Bytes, from: number, to: number): string {
-  return bytes.toString('utf8', from, to)
+  if (to - from < LONG) return bytes.toString('utf8', from, to)
+  const part = bytes.subarray(from, to)
+  if (isAscii(part)) return part.toString('latin1')
+  return isUtf8(part) ? decodeForeign(part) : part.toString('utf8')
 }
+
+/** A look at the bytes, and the fastest way for what they are, pays from about here on. */
+const LONG = 2048
 
 /**
  * Where the first byte stands that is not UTF-8, or -1. `text` is what the range was decoded to: only where a

@@ -1,19 +1,16 @@
 import {
   APOSTROPHE,
   AT,
-  BACKSLASH,
-  BACKTICK,
   beginsLiteral,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  classTable,
   DOT,
-  HASH,
   isBlank,
   isDigit,
   isWordCharacter,
-  LESS,
   MINUS,
   OPEN_BRACE,
   OPEN_BRACKET,
@@ -142,5 +139,4 @@ function beginsOddly(byte: number): boolean {
   return ODD[byte] === 1
 }
 
-const ODD = new Uint8Array(256)
-for (const byte of [SLASH, HASH, BACKSLASH, COMMA, BACKTICK, LESS]) ODD[byte] = 1
+const ODD = /* @__PURE__ */ classTable([1, '/#\\,`<'])

@@ -7,9 +7,12 @@ export function balancedEnd(text: string, from: number): number {
   return end === 'inside' ? -1 : end
 }
 
-/** The closing quote of the string that opens at `open`, or -1. Hops natively from quote to quote. */
-export function stringEnd(text: string, open: number): number {
-  for (let at = text.indexOf('"', open + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+/**
+ * The closing quote of the string that opens at `open`, or -1. Hops natively from quote to quote, beginning at `from`, if
+ * it is known that there is no closing one before.
+ */
+export function stringEnd(text: string, open: number, from = open + 1): number {
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
     let slash = at - 1
     while (slash > open && text.charCodeAt(slash) === BACKSLASH) slash--
     if ((at - slash) % 2 === 1) return at

@@ -3,6 +3,7 @@ import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
+  classTable,
   isProtected,
   LF,
   OPEN_BRACE,
@@ -140,11 +141,6 @@ function isProtectedAt(bytes: Uint8Array, at: number, floor: number): boolean {
 }
 
 /** One for the bytes that the walk does something about, zero for all others. */
-const tableOf = (...stops: readonly number[]): Uint8Array => {
-  const table = new Uint8Array(256)
-  for (const byte of stops) table[byte] = 1
-  return table
-}
-const BETWEEN = tableOf(QUOTE, OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET, SLASH, STAR)
-const IN_STRINGS = tableOf(QUOTE, LF)
-const IN_TORN_STRINGS = tableOf(QUOTE, OPEN_BRACE, OPEN_BRACKET)
+const BETWEEN = /* @__PURE__ */ classTable([1, '"{[}]/*'])
+const IN_STRINGS = /* @__PURE__ */ classTable([1, '"\n'])
+const IN_TORN_STRINGS = /* @__PURE__ */ classTable([1, '"{['])

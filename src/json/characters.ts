@@ -89,6 +89,21 @@ export function isWordCharacter(character: number | undefined): boolean {
   return character !== undefined && (character >= 0x80 || WORD[character] === 1)
 }
 
-const WORD = new Uint8Array(128)
-for (const letter of 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-')
-  WORD[letter.charCodeAt(0)] = 1
+const WORD = /* @__PURE__ */ classTable([
+  1,
+  'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$-',
+])
+
+/**
+ * The class of every byte, 0 for those that are not named. Call it as a pure function: a bundle that does not use the table
+ * then leaves it out.
+ *
+ * @example
+ * const KIND = classTable([1, '0123456789'], [2, '{}'])
+ */
+export function classTable(...classes: readonly (readonly [kind: number, characters: string])[]): Uint8Array {
+  const table = new Uint8Array(256)
+  for (const [kind, characters] of classes)
+    for (const character of characters) table[character.charCodeAt(0)] = kind
+  return table
+}

@@ -53,7 +53,7 @@ export function isNested(value: unknown, max: number): boolean {
 }
 
 /** How often the needle occurs, but no more than `max + 1`. */
-function count(text: string, needle: string, max: number): number {
+export function count(text: string, needle: string, max: number): number {
   let found = 0
   for (let at = text.indexOf(needle); at >= 0 && found <= max; at = text.indexOf(needle, at + 1)) found++
   return found

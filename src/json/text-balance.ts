@@ -1,8 +1,8 @@
 import {
   BACKSLASH,
   CLOSE_BRACE,
-  CLOSE_BRACKET,
   COLON,
+  classTable,
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
@@ -99,6 +99,4 @@ const OTHER = 0
 /** Blanks, `,`, `:`, and what numbers, `true`, `false` and `null` are made of. */
 const PLAIN = 1
 const BRACKET = 2
-const KIND = new Uint8Array(CLOSE_BRACE + 1)
-for (const character of ' \t\r\n,:0123456789+-.eEtrufalsn') KIND[character.charCodeAt(0)] = PLAIN
-for (const unit of [QUOTE, OPEN_BRACE, OPEN_BRACKET, CLOSE_BRACE, CLOSE_BRACKET]) KIND[unit] = BRACKET
+const KIND = /* @__PURE__ */ classTable([PLAIN, ' \t\r\n,:0123456789+-.eEtrufalsn'], [BRACKET, '"{[}]'])

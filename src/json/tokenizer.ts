@@ -625,7 +625,7 @@ function numberPart(part: number, unit: number): number {
 }
 
 /** What a letter after a backslash means, by its code. */
-const ESCAPES: readonly (string | undefined)[] = makeEscapes()
+const ESCAPES: readonly (string | undefined)[] = /* @__PURE__ */ makeEscapes()
 
 function makeEscapes(): (string | undefined)[] {
   const meanings: (string | undefined)[] = new Array(128).fill(undefined)

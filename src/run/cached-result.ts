@@ -129,16 +129,16 @@ function isRun(run: CachedRun | undefined): run is CachedRun {
  */
 export function writeCached(
   { result, from }: Hit,
-  who: { readonly run_id: string; readonly attempt: number; readonly engine: string },
+  who: { readonly runId: string; readonly attempt: number; readonly engine: string },
   next: Sink<Event>,
 ): void {
-  const { run_id, attempt, engine } = who
+  const { runId, attempt, engine } = who
   const events = writer(
-    { run_id, attempt, clock: Date.now },
+    { runId, attempt, clock: Date.now },
     {
       write(event) {
         // Not the ids of the real attempt with this number, which may follow.
-        const event_id = `${run_id}:${attempt}:cache:${event.seq - 1}`
+        const event_id = `${runId}:${attempt}:cache:${event.seq - 1}`
         next.write({ ...event, correlation: { event_id } })
       },
       end() {},

@@ -41,7 +41,7 @@ export function* findLogs(
   if (!stats.isDirectory()) {
     if (!stats.isFile()) unreadable(path, 'it is neither a file nor a directory')
     else if (isDatabase(path))
-      unreadable(path, `a database; sluice chat ${quote(path)} reads a session of it`)
+      unreadable(path, `a database; npx agent-sluice chat ${quote(path)} reads a session of it`)
     else yield { path, attempt: singleLog(path) }
     return
   }

@@ -96,7 +96,7 @@ export function opening(
       doneMarker: rest.doneMarker ?? meta.reading?.done_marker,
       maxFrame: rest.maxFrame ?? meta.reading?.max_frame,
       window: rest.window ?? meta.reading?.window,
-      run_id: rest.run_id ?? meta.run_id ?? runIdOf(dir, attempt),
+      runId: rest.runId ?? meta.run_id ?? runIdOf(dir, attempt),
       attempt: attempt.number,
       dir: meta.cwd,
     },

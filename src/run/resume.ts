@@ -152,7 +152,7 @@ async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undef
       throw new Fault(
         'JOURNAL_LOCKED',
         `attempt ${attempt.number} lost its recorder, but its process${typeof pid === 'number' ? ` ${pid}` : ''} still runs; ` +
-          'end it, or wait for it with sluice replay --resume',
+          'end it, or wait for it with npx agent-sluice replay --resume',
       )
     }
     await setTimeout(first ? 10 : 100, undefined, { signal })

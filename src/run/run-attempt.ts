@@ -28,8 +28,8 @@ import { Waker } from './waker.ts'
 import { watchdog } from './watchdog.ts'
 
 export interface RecordOptions {
-  readonly reading: Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'run_id' | 'dir'>
-  readonly run_id: string
+  readonly reading: Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'runId' | 'dir'>
+  readonly runId: string
   readonly attempt: number
   readonly command: string
   readonly args: readonly string[]
@@ -100,14 +100,14 @@ const MAX_TYPED = 64 * 1024
  * neither the agent nor its recording: the disk is the queue, and memory holds one block.
  */
 export function recordAttempt(options: RecordOptions): Recording {
-  const { audit, attempt, cwd, run_id } = options
+  const { audit, attempt, cwd, runId } = options
   const names = fileNames(attempt)
   const path = (name: keyof typeof names) => join(audit, names[name])
   const logs = { stdout: path('stdout'), stderr: path('stderr'), pty: path('pty') }
   const { channels, mode, start } = doors[options.pty ? (options.pty.pipes ? 'both' : 'pty') : 'pipes']
 
   let meta: Meta = {
-    run_id,
+    run_id: runId,
     attempt_number: attempt,
     engine: options.engine.name,
     mode,
@@ -206,7 +206,7 @@ export function recordAttempt(options: RecordOptions): Recording {
       })
       yield {
         profile: options.engine,
-        opens: { ...options.reading, run_id, attempt, dir: cwd },
+        opens: { ...options.reading, runId, attempt, dir: cwd },
         fsDiff: () => diff,
         time: started,
       }

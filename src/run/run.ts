@@ -205,7 +205,7 @@ export function run(called: string | RunCommand, given?: readonly string[], more
     options.audit === undefined
       ? newAuditDir(
           resolve(AUDITS),
-          (options.run_id === undefined ? fresh : randomUUID()).slice(0, 8),
+          (options.runId === undefined ? fresh : randomUUID()).slice(0, 8),
           new Date(),
         )
       : resolve(fixedDir(options.audit))
@@ -213,18 +213,18 @@ export function run(called: string | RunCommand, given?: readonly string[], more
   const book = openJournal(audit, { fsync })
   const attempts = listAttempts(audit)
   const known = book.last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
-  const { run_id = known ?? fresh } = options
-  if (known !== undefined && run_id !== known) {
+  const { runId = known ?? fresh } = options
+  if (known !== undefined && runId !== known) {
     book.close()
-    const whose = `${quote(audit, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(run_id, 100)}`
-    throw new Fault('JOURNAL_MISMATCH', `${whose}; name another directory, or no run_id`)
+    const whose = `${quote(audit, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(runId, 100)}`
+    throw new Fault('JOURNAL_MISMATCH', `${whose}; name another directory, or no runId`)
   }
   // The journal remembers an attempt whose logs were removed.
   const attempt = 1 + Math.max(book.last?.attempt_number ?? 0, ...attempts.map((found) => found.number))
   let lingers: NodeJS.Timeout | undefined
   const recording = recordAttempt({
     reading,
-    run_id,
+    runId,
     attempt,
     command,
     args,
@@ -277,7 +277,7 @@ export function run(called: string | RunCommand, given?: readonly string[], more
         write(item: TimedChunk | Opening | Hit) {
           if ('from' in item) {
             hit = item
-            writeCached(hit, { run_id, attempt, engine: engine.name }, told)
+            writeCached(hit, { runId, attempt, engine: engine.name }, told)
           } else live.write(item)
         },
         end: () => (hit ? told : live).end(),
@@ -305,14 +305,14 @@ export function run(called: string | RunCommand, given?: readonly string[], more
       const outcome = outcomeOf(completion!)
       const told = { completion: completion!, outcome, exit_code, signal, reason }
       const usage = completion!.tokens ?? null
-      const ended = { run_id, attempt, ...told, audit, result, usage }
+      const ended = { run_id: runId, attempt, ...told, audit, result, usage }
       if (!hit) await kept?.keep(ended)
       return { ...ended, cached: hit?.from ?? null, notes: kept?.trouble ?? [] }
     })
   // The reader of the flow hears of a failure too; who does not look at `end` need not.
   end.catch(() => {})
   return Object.assign(made as Flow<Event>, {
-    run_id,
+    run_id: runId,
     attempt,
     audit,
     end,

@@ -98,6 +98,12 @@ export function drain({ fd }: { readonly fd?: number }, write: (bytes: Uint8Arra
 const MAX_TURN = 1 << 20
 
 export async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
+  // Bun's tty.ReadStream closes the terminal at the first EAGAIN, so the agent is hung up and its output is lost (Bun 1.4.4: 22 of 25 times).
+  if ('bun' in process.versions)
+    throw new Fault(
+      'PTY_MISSING',
+      '@lydell/node-pty loses the output of a pseudo-terminal in Bun; run this under Node or Deno, or without pty',
+    )
   try {
     return await import('@lydell/node-pty')
   } catch (error) {

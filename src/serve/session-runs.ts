@@ -115,7 +115,7 @@ function replayFile(
   options: Parameters<RunPlace['replay']>[0],
 ): ReturnType<RunPlace['replay']> {
   const { path, engine } = file
-  const reading = { engine: sessions[`${engine}-session`], run_id: runIdOf(file) }
+  const reading = { engine: sessions[`${engine}-session`], runId: runIdOf(file) }
   return replayLogs(path, { dir: dirname(path), list }, { ...options, ...reading })
 }
 

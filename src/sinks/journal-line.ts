@@ -60,7 +60,7 @@ export function damagedJournal(path: string, at: number, why: string): Fault {
   return new Fault(
     'JOURNAL_MISMATCH',
     `${quote(path, 200)} is damaged at byte ${at}: ${why}. The raw logs still hold the run: move this file away, then ` +
-      'complete it with sluice replay --resume',
+      'complete it with npx agent-sluice replay --resume',
     { at },
   )
 }

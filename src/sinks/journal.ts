@@ -264,7 +264,7 @@ function gap(dir: string, last: Place | undefined, wanted: number, event: Event)
 /** The fault for a directory that holds something else than what arrives, and what to do about it. */
 function used(dir: string, { run_id, attempt_number, seq }: Place, why: string): Fault {
   const holds = `${quote(dir, 160)} already holds run ${quote(run_id)} up to event ${seq} of attempt ${attempt_number}`
-  const next = `{ run_id: ${quote(run_id)}, attempt: ${attempt_number + 1} }`
+  const next = `{ runId: ${quote(run_id)}, attempt: ${attempt_number + 1} }`
   return new Fault(
     'JOURNAL_MISMATCH',
     `${holds}, but ${why}; use a fresh directory for another run, or events(engine, ${next}) for one more attempt of this one`,

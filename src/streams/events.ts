@@ -20,7 +20,7 @@ export function events(
   options: EventOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Event> {
   checkEngine('events', profile)
-  checkOptions('events', options, 'events(codex, { run_id })')
+  checkOptions('events', options, 'events(codex, { runId })')
   const inside = options.dir === undefined ? undefined : linkCheck(options.dir)
   return flow(eventStage(guarded(profile), { ...options, inside }), {
     signal: options.signal,

@@ -1,6 +1,7 @@
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
+import { elementsOf } from './items/items.ts'
 import { hasQuotedKey } from './ladder/candidates.ts'
 import type { Outcome } from './outcome.ts'
 import type { Schema } from './schema/schema.ts'
@@ -18,7 +19,7 @@ export type Explained =
  * drive(explainStage({ schema }), [{ channel: 'stdout', bytes }])
  */
 export function explainStage(options: ValuesOptions<Schema | undefined>): Stage<Chunk, Explained> {
-  const parts = valueParts(options)
+  const parts = valueParts(options, undefined, elementsOf)
   return (next) => {
     /** Candidates of which no outcome has come yet; outcomes keep the order of the input. */
     let waiting: Frame[] = []

@@ -5,7 +5,7 @@ import { drive } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
 import type { Outcome } from './outcome.ts'
 import type { Schema, Value } from './schema/schema.ts'
-import { type ValuesOptions, valueStage } from './values.ts'
+import { pickedStage, type ValuesOptions } from './values.ts'
 
 /** The options of `values()` that make sense for a text that is already there. */
 export interface ParseOptions<S extends Schema | undefined = undefined>
@@ -50,7 +50,7 @@ export function tryParse<S extends Schema | undefined = undefined>(
     throw new Fault('BAD_OPTION', "pick must be 'first' or 'last' here: one text gives one value")
   }
   const chunk: Chunk = { channel: 'stdout', bytes: Bytes.from(text) }
-  const [outcome] = drive(valueStage({ ...options, pick }), [chunk])
+  const [outcome] = drive(pickedStage({ ...options, pick }), [chunk])
   // A value stage always has something to say, if only that there was nothing.
   return outcome!
 }

@@ -4,8 +4,7 @@ import type { Sink, Stage } from '../base/stage.ts'
 import type { Channel, Chunk } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
 import { DEFAULT_MAX_FRAME, type FrameOptions, frameStage, type OpenerRules } from '../frames/frames.ts'
-import { selectionsOf } from './items/item-paths.ts'
-import { itemStage } from './items/items.ts'
+import { elementsOf } from './items/items.ts'
 import type { Rules } from './ladder/attempt.ts'
 import type { ProtoKeys } from './ladder/proto.ts'
 import type { Outcome } from './outcome.ts'
@@ -106,9 +105,21 @@ export function valueStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
   turn?: number,
 ): Stage<Chunk, Outcome<Value<S>>> {
+  return pickedStage(options, turn, elementsOf)
+}
+
+/**
+ * `valueStage`, which takes `items` only if the stage for them is given. It is a fifth of the code of `values()`: a bundle
+ * of `parse` or of an engine, which have no such option, leaves it out.
+ */
+export function pickedStage<S extends Schema | undefined = undefined>(
+  options: ValuesOptions<S>,
+  turn?: number,
+  elements?: typeof elementsOf,
+): Stage<Chunk, Outcome<Value<S>>> {
   checkOptions('values', options, 'values({ tag: "json" })')
   const { pick = 'each' } = options
-  const parts = valueParts(options, turn)
+  const parts = valueParts(options, turn, elements)
   // The cast is the door: a value is what its schema says, and the schema has let it pass.
   return (next) => parts.stage(pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>)
 }
@@ -117,7 +128,11 @@ export function valueStage<S extends Schema | undefined = undefined>(
  * What `values()` is made of before one outcome is picked. `seen` is told of every frame that is judged, `inProse` of
  * every outcome that is an object in prose.
  */
-export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: number) {
+export function valueParts(
+  options: ValuesOptions<Schema | undefined>,
+  turn?: number,
+  elements?: typeof elementsOf,
+) {
   const { tag, lines = false, pick = 'each', label } = options
   const maxComment = limit('maxComment', options.maxComment, options.where === undefined ? 1 << 20 : 0)
   word('pick', pick, ['each', 'first', 'last'])
@@ -131,7 +146,10 @@ export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: nu
   if (options.items !== undefined && lines) {
     throw new Fault('BAD_OPTION', 'items and lines exclude each other; leave one of them out')
   }
-  const selections = options.items === undefined ? undefined : selectionsOf(options.items)
+  if (options.items !== undefined && !elements) {
+    throw new Fault('BAD_OPTION', 'items is an option of values() alone; leave it out, or use values()')
+  }
+  const items = options.items === undefined ? undefined : elements?.(options.items)
   const cutting = cutOf(options, rules, turn)
   const cut = frameStage(cutting)
   const maxFrame = options.maxFrame ?? DEFAULT_MAX_FRAME
@@ -149,8 +167,8 @@ export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: nu
     const reader = readWhere?.()
     const judging = { label, unmatched, lines, document, patient, inProse, wanted: reader?.wanted }
     const judge = (rules: Rules) => watched(judgeStage({ ...judging, rules })(outcomes), seen)
-    const chunks = selections
-      ? itemStage({ rules, label, unmatched, selections, tag, maxFrame, turn })(outcomes)
+    const chunks = items
+      ? items({ rules, label, unmatched, tag, maxFrame, turn })(outcomes)
       : reader
         ? reader.chunks(judge({ ...rules, seen: reader.seen }))
         : cut(judge(rules))

@@ -219,7 +219,7 @@ function nextStep({ reasons, source }: Settled): string {
   return `correct the ${source === 'text' ? 'text' : 'JSON'} result and ${handIn}, or run the order again.`
 }
 
-const handIn = 'hand it in (sluice work --order ORDER --outbox DIR --result FILE)'
+const handIn = 'hand it in (npx agent-sluice work --order ORDER --outbox DIR --result FILE)'
 
 function exitWords({ code, signal, ended }: WorkExit): string {
   if (ended !== undefined && code === null && signal === null) return `none: the worker was ${ended}`

@@ -18,7 +18,7 @@ export interface SpawnOptions {
   readonly env: NodeJS.ProcessEnv
   readonly timeout: number | undefined
   readonly signal: AbortSignal | undefined
-  readonly run_id: string
+  readonly runId: string
   /** The engine whose words the output is, if it is one's. */
   readonly engine: string | undefined
   /** Where the run is recorded; false for nowhere. */
@@ -94,7 +94,7 @@ const MAX_WAITS = 9
 
 /** Starts in a directory of its own: another process may be at the same run, in the same place. */
 async function begin(dir: string, options: SpawnOptions): Promise<{ place: AuditPlace; running?: Run }> {
-  const { command, args, cwd, env, timeout, signal, run_id } = options
+  const { command, args, cwd, env, timeout, signal, runId } = options
   const engine = engineOf(options.engine)
   for (let n = 1; ; n++) {
     const place = await auditPlace(n === 1 ? dir : `${dir}-${n}`)
@@ -103,7 +103,7 @@ async function begin(dir: string, options: SpawnOptions): Promise<{ place: Audit
       const audit = place.dir
       return {
         place,
-        running: run({ command, args, cwd, env, timeout, signal, run_id, engine, audit, killGrace: 2000 }),
+        running: run({ command, args, cwd, env, timeout, signal, runId, engine, audit, killGrace: 2000 }),
       }
     } catch (error) {
       if (!Fault.is(error) || error.code !== 'JOURNAL_LOCKED' || n === MAX_PLACES) throw error

@@ -169,7 +169,7 @@ async function start(
     }
     const [name = '', ...args] = command
     const all = [...args, ...argsOf(adapter, order, orderFile)]
-    const { run_id } = order
+    const { run_id: runId } = order
     const { engine } = adapter
     const place = audit === false ? false : join(audit, fileName(order))
     return await spawnWorker({
@@ -179,7 +179,7 @@ async function start(
       env,
       timeout,
       signal,
-      run_id,
+      runId,
       engine,
       audit: place,
     })

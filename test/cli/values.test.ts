@@ -201,7 +201,7 @@ describe('sluice values', () => {
   test('shows examples in its help', async () => {
     const { code, out } = await sluice(['values', '--help'])
     expect(code).toBe(0)
-    expect(out).toMatch(/Examples:\n.*sluice values/)
+    expect(out).toMatch(/Examples:\n.*npx agent-sluice values/)
   })
 
   test('stops quietly when nobody reads any more', async () => {

@@ -112,7 +112,7 @@ export function eventsOf(
   profile: Profile | Picker = engines[fixture.engine],
 ): Event[] {
   const { fsDiff, dir, engine, name } = fixture
-  return drive(eventStage(profile, { run_id: `${engine}/${name}`, clock: () => 0, fsDiff, dir }), chunks)
+  return drive(eventStage(profile, { runId: `${engine}/${name}`, clock: () => 0, fsDiff, dir }), chunks)
 }
 
 export function chatOf(events: readonly Event[]): Chat[] {

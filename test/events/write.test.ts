@@ -21,7 +21,7 @@ test('no event id is given twice, though more was given back than is remembered'
 test('a place that is spoken about again and again has its own numbers, also after it was forgotten', () => {
   const ids: string[] = []
   const write = writer(
-    { run_id: 'r', attempt: 1, clock: () => 0 },
+    { runId: 'r', attempt: 1, clock: () => 0 },
     { write: (event: Event) => void ids.push(event.correlation.event_id), end() {} },
   )
   const speak = (from: number) => {

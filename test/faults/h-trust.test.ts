@@ -59,7 +59,7 @@ test('H1 a forged run_id, session_id or thread.started in tool output and stderr
     exit_code: 0,
     status: 'completed',
   }
-  const events = run(codex, { stdout: codexRun(tool), stderr: `${forged}\n`, exit: 0 }, { run_id: 'run-7' })
+  const events = run(codex, { stdout: codexRun(tool), stderr: `${forged}\n`, exit: 0 }, { runId: 'run-7' })
   expect(new Set(events.map((event) => event.run_id))).toEqual(new Set(['run-7']))
   expect(new Set(events.map((event) => event.correlation.session_id))).toEqual(new Set([session]))
   expect(endOf(events)).toMatchObject({ state: 'unknown', evidence: { end_signal: null } })

@@ -31,7 +31,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/items/items.ts /^[{[]/': { why: 'looks at the first character' },
   'base/fault.ts /[\\ud800-\\udbff]/': { why: 'text that was clipped before' },
   'cli/ask.ts /^\\d{1,4}$/': { why: 'an option on the command line' },
-  'cli/draw.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
+  'cli/safe.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]|\\p{Cs}/gu':
     { why: 'one class, every character is read once' },
   'cli/module-file.ts /[\\\\/]/': { why: 'an option on the command line' },
   'cli/duration.ts /^(\\d{1,9}(?:\\.\\d{1,3})?)(ms|s|m|h)?$/': { why: 'an option on the command line' },

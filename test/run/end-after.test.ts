@@ -117,7 +117,7 @@ describe('run(command, args, options)', () => {
   test('gives the same as the form with one object', async () => {
     const { cwd, audit } = workspace()
     const program = agent(cwd, `for (const line of lines) say(line)`)
-    const options = { cwd, engine: codex, run_id: 'r', fsDiff: false } as const
+    const options = { cwd, engine: codex, runId: 'r', fsDiff: false } as const
     const one = await all(run(program.command, program.args, { ...options, audit: join(audit, 'a') }))
     const two = await all(run({ ...program, ...options, audit: join(audit, 'b') }))
     const plain = (events: Event[]) => events.map(({ ts, ...rest }) => rest)

@@ -1,49 +1,20 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { PassThrough, type Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { chat, codex, type Event, events, run, sse, tap } from '../../src/index.ts'
 import { isSameProcess } from '../../src/sinks/lock.ts'
-import { codexLines, workspace } from './agent.ts'
+import { workspace } from './agent.ts'
 
 const GRACE = 300
 const missing = 'no-such-command'
 
-/**
- * An agent that prints one message, never ends, ignores SIGTERM, and has a child with a child of its own that do the same.
- * The message names the three processes.
- */
-function stubborn(cwd: string): { command: string; args: string[] } {
-  const path = join(cwd, 'stubborn.mjs')
-  writeFileSync(
-    path,
-    `import { spawn } from 'node:child_process'
-    import readline from 'node:readline'
-    process.on('SIGTERM', () => {})
-    process.on('SIGHUP', () => {})
-    setInterval(() => {}, 1000)
-    const depth = Number(process.argv[2])
-    if (depth === 0) console.log(String(process.pid))
-    else {
-      const child = spawn(process.execPath, [process.argv[1], String(depth - 1)], { stdio: ['ignore', 'pipe', 'ignore'] })
-      readline.createInterface({ input: child.stdout }).on('line', (line) => {
-        const pids = process.pid + ' ' + line
-        if (depth === 1) console.log(pids)
-        else {
-          const text = JSON.stringify({ type: 'item.completed', item: { id: 'item_0', type: 'agent_message', text: pids } })
-          for (const said of [...${JSON.stringify(codexLines.slice(0, 2))}, text]) console.log(said)
-        }
-      })
-    }`,
-  )
-  return { command: process.execPath, args: [path, '2'] }
-}
+const stubborn = { command: process.execPath, args: [resolve('test/run/stubborn-agent.js'), '2'] }
 
 /** The processes that the agent has named in its message. */
 const pidsIn = (event: Event) =>
@@ -60,7 +31,7 @@ async function gone(pids: readonly number[], within: number): Promise<void> {
 const sources: Record<string, () => Readable & AsyncIterable<Event>> = {
   'run()': () => {
     const { cwd, audit } = workspace()
-    return run({ ...stubborn(cwd), engine: codex, cwd, audit, fsDiff: false, killGrace: GRACE })
+    return run({ ...stubborn, engine: codex, cwd, audit, fsDiff: false, killGrace: GRACE })
   },
   'tap(child, { kill })': () => tapped(false),
   'tap(detached child, { kill })': () => tapped(true),
@@ -68,7 +39,7 @@ const sources: Record<string, () => Readable & AsyncIterable<Event>> = {
 
 function tapped(detached: boolean) {
   const { cwd } = workspace()
-  const { command, args } = stubborn(cwd)
+  const { command, args } = stubborn
   const child = spawn(command, args, { cwd, detached, stdio: ['ignore', 'pipe', 'pipe'] })
   return tap(child, { kill: true, killGrace: GRACE }).pipe(events(codex))
 }
@@ -181,7 +152,7 @@ describe('an abort', () => {
       signal: abort.signal,
     } as const
     let pids: number[] = []
-    const agent = run({ ...stubborn(cwd), ...options })
+    const agent = run({ ...stubborn, ...options })
     for await (const event of agent) {
       if (!pidsIn(event)) continue
       pids = pidsIn(event)!
@@ -193,7 +164,7 @@ describe('an abort', () => {
 
   test('of tap() ends the child and rejects when it is gone', async () => {
     const { cwd } = workspace()
-    const { command, args } = stubborn(cwd)
+    const { command, args } = stubborn
     const abort = new AbortController()
     const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
     let pids: number[] = []

@@ -393,8 +393,8 @@ test.runIf(existsSync('/proc/self/fd'))(
 
 test('a directory of another run is refused before anything is started', async () => {
   const { cwd, audit } = workspace()
-  await ran({ command: 'true', cwd, audit, run_id: 'A' })
-  expect(() => run({ command: 'touch', args: ['ran'], cwd, audit, run_id: 'B' })).toThrow(
+  await ran({ command: 'true', cwd, audit, runId: 'A' })
+  expect(() => run({ command: 'touch', args: ['ran'], cwd, audit, runId: 'B' })).toThrow(
     'belongs to the run "A", not to "B"',
   )
   expect(existsSync(join(cwd, 'ran'))).toBe(false)

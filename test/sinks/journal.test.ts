@@ -354,7 +354,7 @@ test('a directory that holds another run says which, and what to do', async () =
   await pass(dir, [makeEvent(1), makeEvent(2)])
   const holds = `"${dir}" already holds run "r1" up to event 2 of attempt 1, but `
   const next =
-    '; use a fresh directory for another run, or events(engine, { run_id: "r1", attempt: 2 }) for one more attempt of this one'
+    '; use a fresh directory for another run, or events(engine, { runId: "r1", attempt: 2 }) for one more attempt of this one'
   for (const [events, why] of [
     [[makeEvent(1, { run: 'r2' })], 'an event of run "r2" arrives'],
     [[makeEvent(1, { diagnostic: true })], 'event 1 of attempt 1 is another one'],

@@ -2,6 +2,7 @@ import { PassThrough, pipeline as pipelineBack, type Readable, type Transform } 
 import { pipeline } from 'node:stream/promises'
 import { expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import { isEvent } from '../../src/events/event.ts'
 import type { Tokens } from '../../src/events/tokens.ts'
 import {
   type Chat,
@@ -13,7 +14,6 @@ import {
   events,
   type Frame,
   frames,
-  isEvent,
   jsonl,
   type Outcome,
   run,

@@ -16,11 +16,11 @@ import {
   frames,
   journal,
   jsonl,
-  outcomeStage,
   sse,
   tap,
   values,
 } from '../../src/index.ts'
+import { outcomeStage } from '../../src/values/values.ts'
 
 /** Every kind of flow: those that take bytes, and those that take the items of another one. */
 const flows: Record<string, () => Flow<unknown>> = {

@@ -6,10 +6,7 @@ import { join } from 'node:path'
 import { build } from 'tsup'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { webBuild } from '../../scripts/web-build.ts'
-import { drive } from '../../src/base/stage.ts'
-import { auto } from '../../src/engines/auto.ts'
-import { eventStage } from '../../src/events/event-stage.ts'
-import { asLines, chatOf, type Fixture, fixtures } from '../engines/fixture.ts'
+import { readInNode, stdoutLogs } from '../engines/stdout-logs.ts'
 import { chromiumPath, launch, needsBrowser } from '../serve/browser.ts'
 
 /** The page's own program: it fetches a log and reads it through the doors for Web Streams. */
@@ -17,8 +14,7 @@ const program = `
 import { auto, chat, events } from '/web.js'
 window.read = async (log) => {
   const response = await fetch(log)
-  const options = { run_id: 'r-1', clock: () => 0 }
-  const records = response.body.pipeThrough(events(auto, options)).pipeThrough(chat())
+  const records = response.body.pipeThrough(events(auto, { clock: () => 0 })).pipeThrough(chat())
   let text = ''
   const reader = records.getReader()
   for (let { done, value } = await reader.read(); !done; { done, value } = await reader.read()) text += JSON.stringify(value) + '\\n'
@@ -26,10 +22,7 @@ window.read = async (log) => {
 }`
 
 describe.skipIf(!chromiumPath)(`the entry for the Web, in a browser${needsBrowser}`, () => {
-  const all = fixtures().flatMap((fixture) => {
-    const stdout = fixture.logs.find(({ channel }) => channel === 'stdout')
-    return stdout && stdout.bytes.length > 0 ? [{ ...fixture, logs: [stdout] }] : []
-  })
+  const all = stdoutLogs()
   let folder: string
   let browser: Awaited<ReturnType<typeof launch>>
   const server = createServer((request, response) => {
@@ -65,12 +58,9 @@ describe.skipIf(!chromiumPath)(`the entry for the Web, in a browser${needsBrowse
     const page = await browser.newPage()
     await page.goto(`http://127.0.0.1:${port}/`)
     await page.waitForFunction('window.read')
-    const stage = eventStage(auto, { run_id: 'r-1', clock: () => 0 })
-    const inNode = ({ logs }: Fixture) =>
-      asLines(chatOf(drive(stage, [{ ...logs[0]!, channels: ['stdout'] }])))
     for (const [n, fixture] of all.entries()) {
       const inBrowser = await page.evaluate(`window.read('/log/${n}')`)
-      expect([fixture.engine, fixture.name, inBrowser === inNode(fixture)]).toEqual([
+      expect([fixture.engine, fixture.name, inBrowser === readInNode(fixture)]).toEqual([
         fixture.engine,
         fixture.name,
         true,

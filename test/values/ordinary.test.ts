@@ -33,6 +33,8 @@ const { json } = fc.letrec<{ json: string }>((tie) => ({
       '"\\""',
       '"\\\\"',
       '"a long string, \\"quoted\\" in part"',
+      `"${'a very long one, \\"quoted\\" in part; '.repeat(40)}"`,
+      `"${'a very long one, '.repeat(30)}"`,
     ),
     fc.array(tie('json'), { maxLength: 3 }).map((items) => `[${items.join(' ,')}]`),
     fc
@@ -79,6 +81,20 @@ test.each([
     { channel: 'stdout', bytes: Buffer.from(wrap('{"a":1,"a":12345678901234567890}')) },
   ])
   expect(outcome?.notes.map(({ code }) => code)).toEqual(['DUPLICATE_KEY', 'PRECISION_LOSS'])
+})
+
+test('a long text that occurs twice is told, however long the two are', () => {
+  const piece = fc.constantFrom('word ', '\\"said\\", ', '\\n', '\\\\', '\\u2192')
+  const long = fc
+    .tuple(fc.array(piece, { minLength: 1 }), fc.nat(400))
+    .map(([some, n]) => some.join('').repeat(n))
+  fc.assert(
+    fc.property(long, long, fc.boolean(), (first, second, more) => {
+      const rest = more ? ',"b":1' : ''
+      const text = `{"a":"${first}"${rest},"a":"${second}"${rest}}`
+      expect(isOrdinary(JSON.parse(text), text, 3)).toBe(false)
+    }),
+  )
 })
 
 /** Values about which there is nothing to say, however they are spelled. */

@@ -32,6 +32,11 @@ test('one text gives one value: pick each is refused, and so is what is no text'
   expect(() => tryParse(Buffer.from('{}') as never)).toThrow('parse needs a text, but got an object')
 })
 
+test('refuses items, which only values() takes', () => {
+  const items = { items: 'a.*' } as never
+  expect(() => tryParse('{"a":[1]}', items)).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
+})
+
 test('is a plain function of its text', () => {
   expect(tryParse('{"a":1}')).toEqual(tryParse('{"a":1}'))
   expect(tryParse('')).toMatchObject({ ok: false, fault: { code: 'EMPTY' } })

@@ -143,8 +143,8 @@ function indexPath(level: Level): string {
 }
 
 /** 0, 1, … 999 by themselves, and as the last digits of a longer number. */
-const FIRST = Array.from({ length: 1000 }, (_, i) => String(i))
-const LATER = FIRST.map((digits) => digits.padStart(3, '0'))
+const FIRST = /* @__PURE__ */ Array.from({ length: 1000 }, (_, i) => String(i))
+const LATER = /* @__PURE__ */ FIRST.map((digits) => digits.padStart(3, '0'))
 
 function isIndex(step: string | undefined): boolean {
   return step !== undefined && /^\d+$/.test(step)

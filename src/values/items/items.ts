@@ -12,9 +12,9 @@ import type { Outcome } from '../outcome.ts'
 import type { UnmatchedText } from '../unmatched-text.ts'
 import { documentFinder, documentMachine } from './documents.ts'
 import type { ItemSink, Piece } from './element-walk.ts'
-import type { Selection } from './item-paths.ts'
+import { type Selection, selectionsOf } from './item-paths.ts'
 
-export interface ItemOptions {
+interface ItemOptions {
   readonly rules: Rules
   readonly label: string | undefined
   readonly unmatched: UnmatchedText
@@ -26,12 +26,18 @@ export interface ItemOptions {
   readonly turn: number | undefined
 }
 
+/** What `items` asks for. Paths that are none are told at once, before any byte flows. */
+export function elementsOf(paths: string | readonly string[]) {
+  const selections = selectionsOf(paths)
+  return (options: Omit<ItemOptions, 'selections'>) => itemStage({ ...options, selections })
+}
+
 /**
  * Hands out the selected elements of documents that are too large to be held: of each document in the input,
  * or of each block of the tag, one outcome for each element, as soon as it closes. What a broken element is
  * worth, the ladder says, as for any payload; the elements after it go on, if it is known where it ends.
  */
-export function itemStage(options: ItemOptions): Stage<Chunk, Outcome<unknown>> {
+function itemStage(options: ItemOptions): Stage<Chunk, Outcome<unknown>> {
   return (next) => {
     let items: Items | undefined
     let ended = false

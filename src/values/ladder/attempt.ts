@@ -1,7 +1,7 @@
 import type { Code, Note, SchemaError } from '../../base/fault.ts'
 import { withoutStack } from '../../base/no-stack.ts'
 import { CLOSE_BRACE, OPEN_BRACE, QUOTE, SPACE } from '../../json/characters.ts'
-import { isDeeper } from '../../json/depth.ts'
+import { count, isDeeper } from '../../json/depth.ts'
 import type { Check } from '../schema/schema.ts'
 import { isOrdinary } from './ordinary.ts'
 import { type ProtoKeys, removeProtoKeys } from './proto.ts'
@@ -61,21 +61,21 @@ export function attempt(text: string, rules: Rules): Tried {
   const { maxDepth } = rules
   // Brackets alone become many times their size: a large text is asked before it is parsed, a small one only if
   // it looks unusual.
-  const large = text.length > LARGE
-  if (large && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
+  const asked = text.length > LARGE && isDense(text)
+  if (asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
   // An error costs twenty times as much as a look at the first key, and logs are full of `{name} …`.
   if (opensNoKey(text)) return isDeeper(text, maxDepth) ? tooDeep(maxDepth) : NO_KEY
   let value: unknown
   try {
     value = withoutStack(JSON.parse, text)
   } catch (cause) {
-    if (!large && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
+    if (!asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
     return { kind: 'broken', code: 'INVALID_JSON', detail: '', cause }
   }
   const unusual = !isOrdinary(value, text, Math.min(maxDepth, MAX_RECURSION))
   let notes = NONE
   if (unusual) {
-    if (!large && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
+    if (!asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
     const removed = rules.protoKeys === 'keep' ? 0 : removeProtoKeys(value)
     if (removed > 0) {
       if (rules.protoKeys === 'error') return { kind: 'rejected', code: 'PROTO_KEY', detail: '' }
@@ -102,6 +102,12 @@ function opensNoKey(text: string): boolean {
 
 function tooDeep(maxDepth: number): Broken {
   return { kind: 'broken', code: 'MAX_DEPTH', detail: `more than ${maxDepth} levels` }
+}
+
+/** Are there so many brackets that to parse them may cost many times the size of the text? */
+function isDense(text: string): boolean {
+  const some = text.length >> 5
+  return count(text, '{', some) + count(text, '[', some) > some
 }
 
 /** Shows a parsed value to the root rule, the normalizers and the schema. */

@@ -97,10 +97,10 @@ const UNUSUAL = -(1 << 29)
 //  mislead; that costs it a note about its spelling, no more, because keys and depth are the value's own.
 
 /** One past the value at `from`, or UNUSUAL. The text is known to be JSON. */
-function pastValue(value: unknown, text: string, from: number, depth: number): number {
+function pastValue(value: unknown, text: string, from: number, depth: number, key?: string): number {
   switch (typeof value) {
     case 'string':
-      return pastString(text, from, value.length)
+      return pastString(text, from, value.length, key)
     case 'number':
       return pastNumber(text, pastBlanks(text, from))
     case 'boolean':
@@ -124,7 +124,7 @@ function pastObject(value: Record<string, unknown>, text: string, from: number, 
     between = COMMA
     at = pastString(text, at, key.length)
     at = past(text, at, COLON)
-    at = pastValue(value[key], text, at, depth)
+    at = pastValue(value[key], text, at, depth, key)
     if (at < 0) return UNUSUAL
   }
   return past(text, between === OPEN_BRACE ? past(text, at, OPEN_BRACE) : at, CLOSE_BRACE)
@@ -141,12 +141,24 @@ function pastArray(value: readonly unknown[], text: string, from: number, depth:
 }
 
 /** Without escapes a string is as long as its text; with escapes its end is searched. */
-function pastString(text: string, from: number, length: number): number {
+function pastString(text: string, from: number, length: number, key?: string): number {
   const body = past(text, from, QUOTE)
   const end = body + length
   if (text.charCodeAt(end) === QUOTE && text.charCodeAt(end - 1) !== BACKSLASH) return end + 1
-  const quote = body < 0 ? -1 : stringEnd(text, body - 1)
+  const quote = body < 0 ? -1 : length < LONG ? stringEnd(text, body - 1) : longEnd(text, body, end, key)
   return quote < 0 ? UNUSUAL : quote + 1
+}
+
+const LONG = 1024
+
+/**
+ * The end of a long string. A text has at least a unit for each unit of its value, so the end is not looked for before
+ * that. If its key occurs twice the value may be that of the later one, and the key is what was passed over.
+ */
+function longEnd(text: string, body: number, least: number, key: string | undefined): number {
+  const quote = stringEnd(text, body - 1, least)
+  const passedKey = key !== undefined && text.slice(body, quote).includes(`"${key}"`)
+  return passedKey ? stringEnd(text, body - 1) : quote
 }
 
 /** Up to 15 characters without exponent keep every digit; how others fare is not asked here. */

@@ -1,0 +1,11 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { installInto } from '../../test/installed.ts'
+
+/** A fresh project with the packed package installed, and with what the programs of test/consumer use beside it. */
+export function installedProject(): string {
+  const home = mkdtempSync(join(tmpdir(), 'sluice-project-'))
+  installInto(home, ['@lydell/node-pty', 'zod', 'esbuild'])
+  return home
+}

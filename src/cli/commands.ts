@@ -1,0 +1,65 @@
+import type { Command } from 'commander'
+
+/** Makes one command. Its action hands over the exit code. */
+type MakeCommand = (exit: (code: number) => void) => Command
+
+interface Entry {
+  /** The line of `sluice --help`. */
+  readonly summary: string
+  readonly load: () => Promise<MakeCommand>
+}
+
+/**
+ * Every command, one file each. The file is loaded when the command line names the command: the engines, the server and
+ * the parsers take longer to load than `sluice --version` takes in all.
+ */
+export const commands: Readonly<Record<string, Entry>> = {
+  values: {
+    summary: 'find, repair and validate the payloads in agent output',
+    load: async () => (await import('./values.ts')).valuesCommand,
+  },
+  events: {
+    summary: 'the output of an agent as events',
+    load: async () => (await import('./events.ts')).eventsCommand,
+  },
+  chat: {
+    summary: 'the output of an agent as a conversation',
+    load: async () => (await import('./chat.ts')).chatCommand,
+  },
+  run: {
+    summary: 'run an agent, record it and show the conversation',
+    load: async () => (await import('./run.ts')).runCommand,
+  },
+  replay: {
+    summary: 'read a recorded run again',
+    load: async () => (await import('./replay.ts')).replayCommand,
+  },
+  serve: {
+    summary: 'show recorded and live runs as a web page',
+    load: async () => (await import('./serve.ts')).serveCommand,
+  },
+  work: {
+    summary: 'run a worker on an order and write its result back once',
+    load: async () => (await import('./work.ts')).workCommand,
+  },
+  ask: {
+    summary: 'ask any command that reads a prompt until its answer parses',
+    load: async () => (await import('./ask.ts')).askCommand,
+  },
+  engines: {
+    summary: 'the agents that are understood',
+    load: async () => (await import('./engines.ts')).enginesCommand,
+  },
+  sessions: {
+    summary: 'the sessions that agents kept',
+    load: async () => (await import('./sessions.ts')).sessionsCommand,
+  },
+  drift: {
+    summary: 'what the engines do not know in recorded runs',
+    load: async () => (await import('./drift.ts')).driftCommand,
+  },
+  completion: {
+    summary: 'a script that lets your shell complete this command line',
+    load: async () => (await import('./completion.ts')).completionCommand,
+  },
+}

@@ -1,0 +1,87 @@
+import type { Command, Option } from 'commander'
+
+/** What can follow the words typed so far. */
+interface Completions {
+  readonly found: readonly Candidate[]
+  /** Whether the shell should offer file names if nothing was found. */
+  readonly files: boolean
+}
+
+interface Candidate {
+  readonly value: string
+  readonly description: string
+}
+
+/**
+ * What the scripts of `sluice completion` read: a line for each candidate, then a number: 4 if the shell should offer no
+ * file names, else 0. It is the protocol of the library that generates them.
+ */
+export function completionLines(program: Command, typed: readonly string[]): string {
+  const { found, files } = completionsOf(program, typed)
+  const lines = found.map(({ value, description }) => `${value}\t${description}`)
+  return [...lines, files ? ':0' : ':4', ''].join('\n')
+}
+
+/**
+ * What can follow on a command line: commands, options, the values of an option with a fixed set. The last word is the one
+ * being typed and may be empty. The program must hold the whole command that is named (the others only by name).
+ *
+ * @example
+ * completionsOf(program, ['values', '--pick', 'l']) // found: [{ value: 'last', description: '' }]
+ */
+function completionsOf(program: Command, typed: readonly string[]): Completions {
+  // bash takes `--pick=last` for three words.
+  const words = typed.slice(0, -1).filter((word) => word !== '=')
+  const last = typed.at(-1) ?? ''
+  const word = last === '=' ? '' : last
+  // What comes after -- is the command line of another program.
+  if (words.includes('--')) return { found: [], files: true }
+  const name = words.find((word) => !word.startsWith('-'))
+  if (name === undefined || name === 'help') {
+    return { found: word.startsWith('-') ? options(program, word) : names(program, word), files: false }
+  }
+  const command = program.commands.find((command) => command.name() === name)
+  if (!command) return { found: [], files: true }
+  const [flag = '', value = ''] =
+    word.startsWith('--') && word.includes('=') ? halves(word) : [words.at(-1), word]
+  const option = command.options.find(
+    (option) => option.required && [option.long, option.short].includes(flag),
+  )
+  if (option) return valuesOf(option, value)
+  if (word.startsWith('-')) return { found: options(command, word), files: false }
+  const choices = command.registeredArguments[0]?.argChoices
+  return { found: candidates(choices ?? [], word), files: !choices }
+}
+
+function names(program: Command, word: string): Candidate[] {
+  const help = program.createHelp()
+  return help
+    .visibleCommands(program)
+    .map((command) => ({ value: command.name(), description: help.subcommandDescription(command) }))
+    .filter(({ value }) => value.startsWith(word))
+}
+
+function options(command: Command, word: string): Candidate[] {
+  return command
+    .createHelp()
+    .visibleOptions(command)
+    .map(({ long, description }) => ({ value: long ?? '', description }))
+    .filter(({ value }) => value !== '' && value.startsWith(word))
+}
+
+function valuesOf({ argChoices, flags }: Option, value: string): Completions {
+  const takesFile = ['<file>', '<dir>', '<path>'].some((placeholder) => flags.endsWith(placeholder))
+  // Where a name is expected, a module of the user's may do: its path has a slash.
+  return { found: candidates(argChoices ?? [], value), files: takesFile || value.includes('/') }
+}
+
+function candidates(choices: readonly string[], word: string): Candidate[] {
+  return choices
+    .filter((choice) => choice.startsWith(word))
+    .map((choice) => ({ value: choice, description: '' }))
+}
+
+function halves(word: string): [string, string] {
+  const at = word.indexOf('=')
+  return [word.slice(0, at), word.slice(at + 1)]
+}

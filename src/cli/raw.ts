@@ -1,0 +1,28 @@
+import { quote } from '../base/fault.ts'
+import type { Outcome } from '../values/outcome.ts'
+import { harmless, output } from './print.ts'
+import { safe } from './safe.ts'
+
+/**
+ * Prints values for shells, as `jq -r` does: a string without quotes and escapes, anything else as JSON on one line, and a
+ * line end after each. A string that holds line ends keeps them. On a terminal what could steer it is shown instead. Faults
+ * and what is missing in a value that was cut off go to stderr.
+ */
+export function rawPrinter(): (outcome: Outcome<unknown>) => Promise<boolean> {
+  const write = output()
+  const { isTTY } = process.stdout
+  return async (outcome) => {
+    if (!outcome.ok) {
+      const { code, message, at } = outcome.fault
+      console.error(`sluice: ${code}${at === undefined ? '' : ` at byte ${at}`}: ${message}`)
+      return true
+    }
+    const { value, incomplete = [] } = outcome
+    if (incomplete.length > 0) {
+      const paths = incomplete.slice(0, 16).map((path) => (path === '' ? 'the root' : quote(path, 60)))
+      console.error(`sluice: TRUNCATED: the value was cut off; incomplete: ${paths.join(', ')}`)
+    }
+    if (typeof value !== 'string') return write(`${harmless(JSON.stringify(value))}\n`)
+    return write(`${isTTY ? safe(value) : value}\n`)
+  }
+}

@@ -1,0 +1,19 @@
+// The stages of events and conversations, the other engines by name, and what reads an event.
+export { chatStage } from './chat/chat.ts'
+export {
+  acp,
+  amp,
+  cline,
+  continue as continueCli,
+  cursor,
+  droid,
+  grok,
+  kilo,
+  nanocoder,
+  pi,
+  text,
+} from './engines/index.ts'
+export { isEvent } from './events/event.ts'
+export { eventStage } from './events/event-stage.ts'
+export { outcomeOf, outcomeWords } from './events/run-outcome.ts'
+export { frameStage } from './frames/frames.ts'

@@ -1,0 +1,7 @@
+// agent-sluice/run: agents are run, recorded and read again.
+export * from './cache-exports.ts'
+export * from './core-exports.ts'
+export * from './event-exports.ts'
+export { resume } from './run/resume.ts'
+export * from './run-exports.ts'
+export * from './stream-exports.ts'

@@ -1,0 +1,3 @@
+// What the doors of Node share.
+export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
+export type { Items } from './streams/items.ts'

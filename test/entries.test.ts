@@ -1,0 +1,157 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+
+// The names that a program can import, and those of the options.
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const { exports: doors } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const entries = Object.keys(doors)
+  .filter((door) => !door.endsWith('.json'))
+  .map((door) => (door === '.' ? 'index' : door.slice('./'.length)))
+
+const program = ts.createProgram(
+  entries.map((entry) => join(root, `src/${entry}.ts`)),
+  {
+    target: ts.ScriptTarget.ES2023,
+    lib: ['lib.es2023.d.ts'],
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    allowImportingTsExtensions: true,
+    resolveJsonModule: true,
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+  },
+)
+const checker = program.getTypeChecker()
+
+/** What an entry exports, by name. */
+function exportsOf(entry: string): Map<string, ts.Symbol> {
+  const file = program.getSourceFile(join(root, `src/${entry}.ts`))!
+  const symbols = checker.getExportsOfModule(checker.getSymbolAtLocation(file)!)
+  return new Map(
+    symbols.map((symbol) => [
+      symbol.name,
+      symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol,
+    ]),
+  )
+}
+
+describe('the root entry', () => {
+  test('has the values that most programs need, and no others', async () => {
+    expect(Object.keys(await import('../src/index.ts')).sort()).toEqual(
+      [
+        ...['tap', 'frames', 'values', 'events', 'chat', 'journal', 'jsonl', 'sse', 'parse', 'tryParse'],
+        ...['ask', 'snapshots', 'fileCache', 'run', 'replay', 'work', 'settle', 'serve', 'jsonSchema'],
+        ...['Fault', 'codes', 'flow', 'join', 'drive', 'auto', 'engines'],
+        ...['codex', 'claude', 'gemini', 'opencode', 'copilot', 'qwen', 'iflow'],
+      ].sort(),
+    )
+  })
+
+  test('has every type of the other entries, but for those of Web Streams', () => {
+    const own = exportsOf('index')
+    const isType = (symbol: ts.Symbol) => !(symbol.flags & ts.SymbolFlags.Value)
+    const missing = entries.flatMap((entry) =>
+      [...exportsOf(entry)].filter(([name, symbol]) => isType(symbol) && own.get(name) !== symbol),
+    )
+    expect(missing.map(([name]) => name)).toEqual(['WebFlow'])
+  })
+
+  test('leads to every engine that another entry names', async () => {
+    const { engines } = await import('../src/index.ts')
+    const named = Object.values(await import('../src/engines/index.ts'))
+    expect(named.length).toBeGreaterThan(15)
+    expect(named.filter((engine) => !Object.values(engines).includes(engine))).toEqual([])
+  })
+})
+
+describe('the pages and the examples', () => {
+  const files = ['README.md', ...within('docs', '.md'), ...within('examples', '.ts')]
+
+  test('import names that the entries have', () => {
+    const imports = files.flatMap((file) =>
+      [
+        ...readFileSync(join(root, file), 'utf8').matchAll(
+          /import (?:type )?\{([^}]*)\} from 'agent-sluice(?:\/([\w-]+))?'/g,
+        ),
+      ].map(([, names = '', entry = 'index']) => ({
+        file,
+        entry,
+        names: names.match(/(?<!\bas )\b(?!type |as )\w+/g)!,
+      })),
+    )
+    expect(imports.length).toBeGreaterThan(15)
+    const wrong = imports.flatMap(({ file, entry, names }) =>
+      names.filter((name) => !exportsOf(entry).has(name)).map((name) => `${file}: ${name} of ${entry}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test('take the package by its name, and the command by the name that npx knows', () => {
+    for (const file of [...files, 'SECURITY.md', 'scripts/start.js']) {
+      const text = readFileSync(join(root, file), 'utf8')
+      expect(text, file).not.toMatch(/from '[./]*\/src\//)
+      expect(text, file).not.toMatch(/npx sluice|^(?: {4}|\$ )?sluice |\| sluice /m)
+    }
+  })
+})
+
+describe('options', () => {
+  test('are spelled in camelCase, whatever the records are', () => {
+    const found = new Map<string, string[]>()
+    for (const entry of entries) {
+      for (const [name, symbol] of exportsOf(entry)) {
+        const types = name.endsWith('Options')
+          ? [checker.getDeclaredTypeOfSymbol(symbol)]
+          : symbol.flags & ts.SymbolFlags.Value
+            ? optionTypes(symbol)
+            : []
+        if (types.length > 0)
+          found.set(
+            name,
+            types.flatMap((type) => namesIn(type, new Set())),
+          )
+      }
+    }
+    expect(found.get('RunOptions')).toEqual(expect.arrayContaining(['runId', 'doneMarker', 'cols']))
+    expect(found.get('work')).toContain('activeRunId')
+    expect([...found.keys()].length).toBeGreaterThan(25)
+    const wrong = [...found].map(([name, names]) => [name, names.filter((each) => each.includes('_'))])
+    expect(wrong.filter(([, names]) => names!.length > 0)).toEqual([])
+  })
+})
+
+function within(folder: string, ending: string): string[] {
+  return readdirSync(join(root, folder))
+    .filter((name) => name.endsWith(ending))
+    .map((name) => join(folder, name))
+}
+
+/** The types of the parameters that are called options. */
+function optionTypes(symbol: ts.Symbol): ts.Type[] {
+  const type = checker.getTypeOfSymbol(symbol)
+  return type
+    .getCallSignatures()
+    .flatMap((signature) => signature.parameters)
+    .filter((parameter) => parameter.name === 'options')
+    .map((parameter) => checker.getNonNullableType(checker.getTypeOfSymbol(parameter)))
+}
+
+/** The names of the properties of a type, and of those in them. Functions are not looked into: what they are given are records. */
+function namesIn(type: ts.Type, seen: Set<ts.Type>): string[] {
+  const parts = type.isUnion() ? type.types : [type]
+  return parts.flatMap((part) => {
+    if (seen.has(part) || part.getCallSignatures().length > 0) return []
+    seen.add(part)
+    return part
+      .getProperties()
+      .filter(({ declarations }) =>
+        declarations?.some((node) => node.getSourceFile().fileName.startsWith(join(root, 'src'))),
+      )
+      .flatMap((property) => [property.name, ...namesIn(checker.getTypeOfSymbol(property), seen)])
+  })
+}

@@ -1,0 +1,86 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { installInto } from './installed.ts'
+
+// What a user gets from the registry.
+
+let home = ''
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'sluice-package-'))
+  installInto(home)
+}, 600_000)
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+const { exports: doors } = JSON.parse(readFileSync('package.json', 'utf8'))
+const entries = Object.keys(doors)
+  .filter((door) => !door.endsWith('.json') && door !== './web')
+  .map((door) => join('agent-sluice', door))
+
+/** Runs a small program in the project, and gives what it prints. */
+function printed(name: string, code: string): string {
+  writeFileSync(join(home, name), code)
+  return execFileSync(process.execPath, [name], { cwd: home, encoding: 'utf8' }).trim()
+}
+
+describe('the entries', () => {
+  test.each(entries)('%s has the same names for import and for require', (entry) => {
+    const print = 'console.log(JSON.stringify(Object.keys(all).filter((name) => name !== "default").sort()))'
+    const imported = printed('names.mjs', `import * as all from '${entry}'\n${print}`)
+    const required = printed('names.cjs', `const all = require('${entry}')\n${print}`)
+    expect(JSON.parse(required)).toEqual(JSON.parse(imported))
+    expect(JSON.parse(imported).length).toBeGreaterThan(0)
+  })
+
+  test('those of Node are one copy for require: a Fault of one is a Fault of all, and plain JSON Schemas work', () => {
+    const code = `
+      const [root, run, work, serve, ask] = ['', '/run', '/work', '/serve', '/ask'].map((name) => require('agent-sluice' + name))
+      console.log([run, work, serve, ask].every(({ Fault }) => Fault === root.Fault))
+      ask.ask(() => '{"a":1}', { prompt: 'p', schema: { type: 'object', required: ['a'] } }).then(console.log)`
+    expect(printed('one.cjs', code)).toBe('true\n{ a: 1 }')
+  })
+
+  test.each(['ask', 'run'])('agent-sluice/%s alone takes a plain JSON Schema', (name) => {
+    const calls = {
+      ask: `await ask(() => '{"a":1}', { prompt: 'p', schema })`,
+      run: `(await run('echo', ['{"a":1}'], { schema, audit: 'audit-of-run' }).resume().end).result.value`,
+    }
+    const code = `
+      import { ${name} } from 'agent-sluice/${name}'
+      const schema = { type: 'object', required: ['a'] }
+      console.log(${calls[name as keyof typeof calls]})`
+    expect(printed(`schema-${name}.mjs`, code)).toBe('{ a: 1 }')
+  })
+})
+
+describe('the tarball', () => {
+  test('has the pages, and every file that they lead to', () => {
+    const here = join(home, 'node_modules/agent-sluice')
+    const docs = readdirSync(join(here, 'docs')).map((name) => join('docs', name))
+    const pages = ['README.md', 'CHANGELOG.md', 'SECURITY.md', ...docs].filter((path) => path.endsWith('.md'))
+    const links = pages.flatMap((page) =>
+      [...readFileSync(join(here, page), 'utf8').matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, path]) =>
+        join(page, '..', path!),
+      ),
+    )
+    expect(links.length).toBeGreaterThan(40)
+    expect([...links, 'LICENSE'].filter((path) => !existsSync(join(here, path)))).toEqual([])
+  })
+
+  test.each([
+    ['import', 'mjs', "import { parse } from 'agent-sluice'"],
+    ['require', 'cjs', "const { parse } = require('agent-sluice')"],
+  ])('with %s, a stack trace names the source, which is there', (_, extension, door) => {
+    const name = `trace.${extension}`
+    writeFileSync(join(home, name), `${door}\nparse(undefined)\n`)
+    const { stderr } = spawnSync(process.execPath, ['--enable-source-maps', name], {
+      cwd: home,
+      encoding: 'utf8',
+    })
+    const [, path, line] = /\((\S*agent-sluice\/src\/values\/parse\.ts):(\d+):\d+\)/.exec(stderr) ?? []
+    expect(path, stderr).toBeDefined()
+    expect(readFileSync(path!, 'utf8').split('\n')[Number(line) - 1]).toContain('misfit(')
+  })
+})
