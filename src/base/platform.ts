@@ -7,6 +7,7 @@ import type { BytesMaker, Bytes as Shape } from './bytes.ts'
  * All that the core takes from Node. The build for the Web puts `platform-web.ts` in the place of this file.
  */
 export { isAscii, isUtf8 } from 'node:buffer'
+export { simdSearch } from './simd-search.ts'
 
 /** A name of our own, because a browser has no Buffer. */
 export type Bytes = Shape

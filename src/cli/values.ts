@@ -3,18 +3,22 @@ import { Command, Option } from 'commander'
 import { type Code, Fault, quote } from '../base/fault.ts'
 import { values } from '../streams/values.ts'
 import type { Outcome } from '../values/outcome.ts'
+import type { Where } from '../values/where/conditions.ts'
+import type { Dropped } from '../values/where/where.ts'
 import { exits } from './exits.ts'
 import { explainValues } from './explain-values.ts'
 import { openInput, readSchema, unreadable } from './input.ts'
 import { flushed, printer } from './print.ts'
 import { progress } from './progress.ts'
 import { rawPrinter } from './raw.ts'
+import { addCondition, droppedWords } from './where-option.ts'
 
 interface Flags {
   readonly schema?: string
   readonly tag?: string
   readonly lines?: boolean
   readonly strict?: boolean
+  readonly where?: Where
   readonly envelope?: string
   readonly explain?: boolean
   readonly items?: readonly string[]
@@ -41,7 +45,8 @@ Examples:
   $ npx agent-sluice values run.log --explain
   $ npx agent-sluice values huge.log --items 'issues.*' --schema issue.json
   $ npx agent-sluice values run.log --items 'files.*' --root any --raw
-  $ codex exec --json "fix the test" | npx agent-sluice values --lines`
+  $ codex exec --json "fix the test" | npx agent-sluice values --lines
+  $ npx agent-sluice values huge.jsonl --lines --where type=turn.completed`
 
 /** `sluice values`: the payloads of an agent's output, as NDJSON outcomes. */
 export function valuesCommand(exit: (code: number) => void): Command {
@@ -52,6 +57,11 @@ export function valuesCommand(exit: (code: number) => void): Command {
     .option('--tag <name>', 'look only at blocks of this tag: json for <json>…</json>')
     .option('--lines', 'look only at NDJSON lines: each line that begins like JSON')
     .option('--strict', 'with --lines: every line that is not blank must be a record')
+    .option(
+      '--where <key=value>',
+      'with --lines: only records that have this (may be repeated)',
+      addCondition,
+    )
     .option(
       '--envelope <field>',
       'the field of a wrapper object that may hold the payload (default: response)',
@@ -84,7 +94,12 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
   if (strict && !rest.lines) throw new Fault('BAD_OPTION', '--strict goes with --lines')
   if (raw && explain) throw new Fault('BAD_OPTION', '--raw and --explain exclude each other')
   const schema = schemaFile === undefined ? undefined : await readSchema(schemaFile)
-  const options = { ...rest, lines: strict ? ('strict' as const) : rest.lines, schema }
+  if (rest.where && !rest.lines) throw new Fault('BAD_OPTION', '--where goes with --lines')
+  let dropped: Dropped | undefined
+  const onDropped = (counts: Dropped) => {
+    dropped = counts
+  }
+  const options = { ...rest, lines: strict ? ('strict' as const) : rest.lines, schema, onDropped }
   if (explain) return explainValues(file, options)
   const flow = values(options)
   const input = openInput(file)
@@ -116,6 +131,7 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
   }
   const words = raw ? '' : tally.words()
   if (words) console.error(`sluice: ${words}`)
+  if (dropped) console.error(`sluice: --where dropped ${droppedWords(dropped)}`)
   return tally.exit()
 }
 

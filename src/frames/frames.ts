@@ -6,9 +6,10 @@ import type { Frame } from './frame.ts'
 import type { FrameOptions, OpenerRules, ScanOptions } from './frame-options.ts'
 import { prose } from './openers.ts'
 import { type Opened, Scan } from './scan.ts'
-import { feed } from './scan-driver.ts'
+import { feed, type LineScan } from './scan-driver.ts'
 
 export type { FrameOptions, OpenerRules } from './frame-options.ts'
+export type { LineScan } from './scan-driver.ts'
 
 /** Bytes that are read again may hold a million small frames: a flow takes them in turns of so many. */
 export const TURN = 256
@@ -64,7 +65,16 @@ export function openingScan(
   return { scan, write }
 }
 
-function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>): Required<Sink<Uint8Array>> {
+/** The scanner of one channel, for a floor above that passes over lines. Only lines are cut: they do not depend on each other. */
+export function lineScan(
+  options: Pick<FrameOptions & OpenerRules, 'maxFrame' | 'everyLine' | 'scalars' | 'turn'>,
+): (channel: Channel, next: Sink<Frame>) => LineScan {
+  const only = { tags: [], fences: false, objects: false, think: false, lines: true }
+  const complete = withDefaults({ ...options, ...only })
+  return (channel, next) => scanChannel(channel, complete, next)
+}
+
+function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>): LineScan {
   const scan = new Scan(channel, next, options)
   return feed(scan, prose(scan, options), options.turn)
 }

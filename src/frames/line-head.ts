@@ -86,6 +86,11 @@ export class LineHead {
     this.#known = position
   }
 
+  /** Whole lines up to `position` were passed over: what is known of the start of a line is true there, too. */
+  skip(position: number): void {
+    this.#known = position
+  }
+
   #tail(position: number): { last: number; lastButOne: number } {
     const { view, base } = this.#tape
     let last = -1

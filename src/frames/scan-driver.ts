@@ -3,11 +3,17 @@ import type { Sink } from '../base/stage.ts'
 import { escapeRemover } from './ansi.ts'
 import type { Scan } from './scan.ts'
 
+/** A scan that can pass over lines. */
+export interface LineScan extends Required<Sink<Uint8Array>> {
+  /** Passes over whole lines of the channel, which are text then. Only where whole lines were written, and all looked at. */
+  skip(lines: Bytes): void
+}
+
 /**
  * Drives a scan with the bytes of its channel: escape sequences are removed, then what is open looks at the
  * rest, or `lookOutside` while nothing is. After `turn` emissions it stops, and goes on with `more`.
  */
-export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Required<Sink<Uint8Array>> {
+export function feed(scan: Scan, lookOutside: () => boolean, turn: number): LineScan {
   const remover = escapeRemover(scan.channel, {
     keep: (bytes) => scan.tape.append(bytes),
     drop: (chunk, from, to) => scan.tape.remove(chunk, from, to),
@@ -51,6 +57,7 @@ export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Requ
       )
       goOn()
     },
+    skip: (lines) => scan.skip(lines),
     end() {
       remover.end()
       scan.ended = true

@@ -249,6 +249,18 @@ export class Scan {
     tape.settle(keep)
   }
 
+  /** Passes over whole lines that no machine need see: they are text. Only at the start of a line, and outside of frames. */
+  skip(lines: Bytes): void {
+    const { tape, head } = this
+    this.position = tape.end
+    this.settle()
+    if (this.#textBlank) this.#textBlank = isBlankText(lines, 0, lines.length)
+    tape.skip(lines.length)
+    this.position = tape.end
+    this.#textSeen = tape.end
+    head.skip(tape.end)
+  }
+
   /** The channel is over: whatever no frame has taken is text. */
   close(): void {
     this.#flushText(this.tape.originEnd, this.tape.end)
@@ -270,19 +282,20 @@ export class Scan {
   /** Finds out whether the text up to `position` is blank; stops at the first byte that is not. */
   #examine(position: number): void {
     const { view, base } = this.tape
-    if (this.#textBlank) {
-      for (let at = this.#textSeen; at < position; at++) {
-        const byte = view[at - base]
-        if (byte === NUL || isBlank(byte)) continue
-        if (at + 3 <= position && bomAt(view, at - base) === 3) at += 2
-        else {
-          this.#textBlank = false
-          break
-        }
-      }
-    }
+    if (this.#textBlank) this.#textBlank = isBlankText(view, this.#textSeen - base, position - base)
     if (position > this.#textSeen) this.#textSeen = position
   }
+}
+
+/** Blanks, NULs and BOMs. */
+function isBlankText(bytes: Bytes, from: number, to: number): boolean {
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at]
+    if (byte === NUL || isBlank(byte)) continue
+    if (at + 3 > to || bomAt(bytes, at) !== 3) return false
+    at += 2
+  }
+  return true
 }
 
 const LINE_END = Bytes.from('\n')

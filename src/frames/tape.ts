@@ -73,6 +73,12 @@ export class Tape {
     if (this.#marks.length > 0) this.#forgetMarks()
   }
 
+  /** Passes over bytes that no one will look at. Only while nothing is held. */
+  skip(size: number): void {
+    this.base += size
+    this.end += size
+  }
+
   /** Says that these bytes of the original were taken out here. */
   remove(chunk: Bytes, from: number, to: number): void {
     const last = this.#marks.at(-1)

@@ -26,7 +26,8 @@ export function explainStage(options: ValuesOptions<Schema | undefined>): Stage<
 
     const passOver = (before: number): void => {
       for (const frame of waiting)
-        if (frame.from < before) next.write({ frame, passedOver: reasonFor(frame) })
+        if (frame.from < before)
+          next.write({ frame, passedOver: options.where ? 'it does not match where' : reasonFor(frame) })
       waiting = waiting.filter((frame) => frame.from >= before)
     }
     const outcomes: Sink<Outcome<unknown>> = {

@@ -29,6 +29,8 @@ export interface JudgeOptions {
   readonly patient: boolean
   /** Told of an outcome, before it is handed out, if it is an object in prose: no tag, fence or document around it. */
   readonly inProse?: ((outcome: Outcome<unknown>) => void) | undefined
+  /** Whether an outcome is one that the caller asked for; without it, each is. */
+  readonly wanted?: ((outcome: Outcome<unknown>) => boolean) | undefined
 }
 
 /**
@@ -37,7 +39,7 @@ export interface JudgeOptions {
  * gives one outcome that says so.
  */
 export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>> {
-  const { rules, unmatched, label, lines, document, patient, inProse } = options
+  const { rules, unmatched, label, lines, document, patient, inProse, wanted } = options
   return (next) => {
     /** The frame that may turn out to be the whole input. */
     let held: Frame | undefined
@@ -57,6 +59,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     let rejected: Outcome<unknown> | undefined
 
     const emit = (outcome: Outcome<unknown>) => {
+      if (wanted && !wanted(outcome)) return
       found = true
       unmatched?.drop()
       next.write(outcome)

@@ -113,6 +113,56 @@ describe('sluice values', () => {
     expect(err).toMatch(/^sluice: SCHEMA_FAILED × 2, TRUNCATED: .*\n$/)
   })
 
+  test('prints only records that match --where, and counts the others', async () => {
+    const lines = [
+      '{"type":"turn.completed","n":1}',
+      '{"type":"turn.started","n":1}',
+      '{"type":"turn.failed","n":1}',
+      '{"type":"turn.failed","n":"1"}',
+      '{"type":"turn.failed","n":2}',
+    ]
+    const where = ['--where', 'type=turn.completed', '--where', 'type=turn.failed', '--where', 'n=1']
+    const child = start(['values', '--lines', ...where])
+    const [out, err, exit] = [text(child.stdout), text(child.stderr), once(child, 'close')]
+    child.stdin.end(`${lines.join('\n')}\n`)
+    const records = (await out).trim().split('\n')
+    expect(records.map((line) => JSON.parse(line).value)).toEqual([
+      { type: 'turn.completed', n: 1 },
+      { type: 'turn.failed', n: 1 },
+      { type: 'turn.failed', n: '1' },
+    ])
+    expect([await err, (await exit)[0]]).toEqual([
+      'sluice: --where dropped 1 line unread and 1 after parsing\n',
+      0,
+    ])
+  })
+
+  test('takes the value of --where as text if it is quoted, and as what it is otherwise', async () => {
+    const input = '{"a":"1","b":true}\n{"a":1,"b":"true"}\n{"a":null,"b":"x=y"}\n'
+    const count = async (...where: string[]) => {
+      const { code, records } = await sluice(
+        ['values', '--lines', ...where.flatMap((one) => ['--where', one])],
+        input,
+      )
+      return code === 0 ? records.length : `exit ${code}`
+    }
+    expect(await count('a=1')).toBe(2)
+    expect(await count('a="1"')).toBe(1)
+    expect(await count('b=true')).toBe(2)
+    expect(await count('b=x=y', 'a=null')).toBe(1)
+    expect(await count('a=nothing')).toBe('exit 3')
+    expect(await sluice(['values', '--lines', '--where', 'type'], input)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('such as type=turn.completed'),
+    })
+    expect(await sluice(['values', '--where', 'a=1'], input)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--where goes with --lines'),
+    })
+    const explained = await inside(['values', '--lines', '--where', 'a=1', '--explain'], { stdin: input })
+    expect(explained.out).toContain('passed over: it does not match where')
+  })
+
   test('takes any root if asked to', async () => {
     expect((await sluice(['values', '--root', 'any'], '[1]')).records).toMatchObject([{ value: [1] }])
   })

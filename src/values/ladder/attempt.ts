@@ -22,6 +22,8 @@ export interface Rules {
   readonly maxRepair: number
   readonly maxDepth: number
   readonly protoKeys: ProtoKeys
+  /** Is shown every value that is parsed, as it is in the text. */
+  readonly seen?: ((parsed: unknown) => void) | undefined
 }
 
 /** What became of one text: it passed, it is JSON but was rejected, or it is no JSON. */
@@ -80,6 +82,7 @@ export function attempt(text: string, rules: Rules): Tried {
       notes = [{ code: 'PROTO_KEY', message: `removed ${removed} key(s) that reach for a prototype` }]
     }
   }
+  rules.seen?.(value)
   return judgeValue(value, notes, unusual, rules)
 }
 

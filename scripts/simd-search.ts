@@ -1,0 +1,83 @@
+// Assembles the search of src/base/simd-search.ts: npx tsx scripts/simd-search.ts prints it in base64. A test compares the two.
+
+const I32 = 0x7f
+const V128 = 0x7b
+// Parameters of `next`, then its locals.
+const [FROM, END, BYTE1, AT2, BYTE2, AT3, BYTE3, ESCAPE_AT, ESCAPE_BYTE] = [0, 1, 2, 3, 4, 5, 6, 7, 8]
+const [FIRST, SECOND, THIRD, BACKSLASH, ESCAPE, ESC, HERE, HITS] = [9, 10, 11, 12, 13, 14, 15, 16]
+
+const get = (local: number) => [0x20, local]
+const set = (local: number) => [0x21, local]
+const tee = (local: number) => [0x22, local]
+const constant = (value: number) => [0x41, ...signed(value)]
+const ADD = [0x6a]
+const AND = [0xfd, 0x4e]
+const OR = [0xfd, 0x50]
+const SPLAT = [0xfd, 0x0f]
+const EQUAL = [0xfd, 0x23]
+const BITMASK = [0xfd, 0x64]
+const LOAD = [0xfd, 0x00, 0, 0]
+const leaveAtEnd = (blocks: number) => [...get(END), 0x4e, 0x0d, blocks]
+const equalAt = (distance: number, byte: number) => [
+  ...[...get(FROM), ...get(distance), ...ADD, ...LOAD],
+  ...[...get(byte), ...EQUAL],
+]
+
+/**
+ * `next(from, end, …)`: the first place in `[from, end)` of the memory where a byte is with two others behind it, or a backslash with a
+ * byte behind it, or an ESC; -1 if there is none. It looks at 16 places at a time, so it reads up to 15 bytes further.
+ */
+const next = [
+  ...[...get(BYTE1), ...SPLAT, ...set(FIRST), ...get(BYTE2), ...SPLAT, ...set(SECOND)],
+  ...[...get(BYTE3), ...SPLAT, ...set(THIRD), ...get(ESCAPE_BYTE), ...SPLAT, ...set(ESCAPE)],
+  ...[...constant(0x5c), ...SPLAT, ...set(BACKSLASH), ...constant(0x1b), ...SPLAT, ...set(ESC)],
+  // block, loop
+  ...[0x02, 0x40, 0x03, 0x40],
+  ...[...get(FROM), ...leaveAtEnd(1)],
+  ...[...get(FROM), ...LOAD, ...tee(HERE), ...get(FIRST), ...EQUAL],
+  ...[...equalAt(AT2, SECOND), ...AND, ...equalAt(AT3, THIRD), ...AND],
+  ...[...get(HERE), ...get(BACKSLASH), ...EQUAL, ...equalAt(ESCAPE_AT, ESCAPE), ...AND, ...OR],
+  ...[...get(HERE), ...get(ESC), ...EQUAL, ...OR],
+  ...[...BITMASK, ...tee(HITS)],
+  // if: the lowest bit is the first place
+  ...[0x04, 0x40],
+  ...[...get(FROM), ...get(HITS), 0x68, ...ADD, ...tee(FROM), ...leaveAtEnd(2), ...get(FROM), 0x0f],
+  0x0b,
+  ...[...get(FROM), ...constant(16), ...ADD, ...set(FROM), 0x0c, 0],
+  ...[0x0b, 0x0b],
+  ...constant(-1),
+  0x0b,
+]
+
+/** The module: one function and one memory, which holds the bytes to search. */
+export function simdModule(): Uint8Array {
+  const locals = [2, 7, V128, 1, I32]
+  const body = [...locals, ...next]
+  return Uint8Array.from([
+    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    ...section(1, [1, 0x60, 9, ...Array(9).fill(I32), 1, I32]),
+    ...section(3, [1, 0]),
+    // Three pages: 128 KiB to search, and what is read behind them.
+    ...section(5, [1, 0, 3]),
+    ...section(7, [2, ...name('memory'), 2, 0, ...name('next'), 0, 0]),
+    ...section(10, [1, ...unsigned(body.length), ...body]),
+  ])
+}
+
+function section(id: number, content: readonly number[]): number[] {
+  return [id, ...unsigned(content.length), ...content]
+}
+
+function name(text: string): number[] {
+  return [text.length, ...Buffer.from(text)]
+}
+
+function unsigned(value: number): number[] {
+  return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)]
+}
+
+function signed(value: number): number[] {
+  return value >= -64 && value < 64 ? [value & 127] : [(value & 127) | 128, ...signed(value >> 7)]
+}
+
+if (import.meta.url === `file://${process.argv[1]}`) console.log(Buffer.from(simdModule()).toString('base64'))

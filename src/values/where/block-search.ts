@@ -1,0 +1,121 @@
+import { Bytes } from '../../base/platform.ts'
+import { SIMD_ROOM, type SimdSearch } from '../../base/simd-search.ts'
+import { NOWHERE } from '../../frames/needle.ts'
+import { BACKSLASH, ESC, LETTER_U, ZERO } from '../../json/characters.ts'
+
+/** The part of a needle that is sought before the whole of it is compared. */
+const MAX_SPAN = 256
+
+interface Sought {
+  readonly needles: readonly Bytes[]
+  /** What an escape that counts begins with: `\\u` or `\\u00`. */
+  readonly escape: Bytes
+}
+
+/**
+ * Finds the first needle of a clue, an ESC, and escapes that count, whichever comes first. The memory of the search is shared, and
+ * holds a window of the bytes:
+ *
+ *     …{"type":"a"}\n{"type":"wanted"}\n{"type":"b"}\n…
+ *        ^ from                              ^ safe ^ to
+ *
+ * Up to `safe` a needle that begins in the window is in it as a whole.
+ */
+export class BlockSearch {
+  readonly #simd: SimdSearch
+  readonly #needle: Bytes
+  readonly #maySpell: (bytes: Bytes, at: number) => boolean
+  readonly #byte1: number
+  readonly #at2: number
+  readonly #at3: number
+  readonly #escapeAt: number
+  readonly #escapeByte: number
+  #bytes: Bytes = Bytes.alloc(0)
+  #from = 0
+  #safe = 0
+  #hit = -1
+
+  constructor(simd: SimdSearch, sought: Sought, maySpell: (bytes: Bytes, at: number) => boolean) {
+    this.#simd = simd
+    this.#needle = sought.needles[0]!
+    this.#maySpell = maySpell
+    this.#byte1 = this.#needle[0]!
+    // Names of one family share a beginning or an end: `item.completed`, `turn.completed`, `turn.failed`.
+    this.#at2 = Math.min(this.#needle.length, MAX_SPAN) - 1
+    this.#at3 = this.#at2 >> 1
+    // Of `\u00`, the first zero tells more than the `u`; the rest is looked at afterwards.
+    const isAscii = sought.escape.length > 2
+    this.#escapeAt = isAscii ? 2 : 1
+    this.#escapeByte = isAscii ? ZERO : LETTER_U
+  }
+
+  enter(bytes: Bytes): void {
+    this.#bytes = bytes
+    this.#hit = -1
+    this.#from = 0
+    this.#safe = 0
+  }
+
+  next(from: number): number {
+    if (this.#hit >= from) return this.#hit
+    const bytes = this.#bytes
+    let at = from
+    while (at < bytes.length) {
+      if (at >= this.#safe || owner !== this) this.#load(at)
+      const found = this.#find(at)
+      at = found < 0 ? this.#safe : found
+      if (found >= 0 && this.#counts(at)) {
+        this.#hit = at
+        return at
+      }
+      if (found >= 0) at++
+    }
+    this.#hit = NOWHERE
+    return NOWHERE
+  }
+
+  #load(from: number): void {
+    const { length } = this.#bytes
+    const to = Math.min(length, from + SIMD_ROOM)
+    this.#simd.memory.set(this.#bytes.subarray(from, to))
+    this.#from = from
+    this.#safe = to === length ? to : to - MAX_SPAN
+    owner = this
+  }
+
+  #find(at: number): number {
+    const needle = this.#needle
+    const found = this.#simd.next(
+      at - this.#from,
+      this.#safe - this.#from,
+      this.#byte1,
+      this.#at2,
+      needle[this.#at2]!,
+      this.#at3,
+      needle[this.#at3]!,
+      this.#escapeAt,
+      this.#escapeByte,
+    )
+    return found < 0 ? -1 : found + this.#from
+  }
+
+  /** Looks at all of what was found by a part. */
+  #counts(at: number): boolean {
+    const bytes = this.#bytes
+    const byte = bytes[at]
+    if (byte === ESC) return true
+    // No needle begins with a backslash.
+    if (byte === BACKSLASH)
+      return (
+        bytes[at + 1] === LETTER_U &&
+        (this.#escapeAt === 1 || bytes[at + 3] === ZERO) &&
+        this.#maySpell(bytes, at)
+      )
+    const needle = this.#needle
+    for (let index = 0; index < needle.length; index++) if (bytes[at + index] !== needle[index]) return false
+    return true
+  }
+}
+
+/** Whose bytes the memory holds. */
+let owner: BlockSearch | undefined

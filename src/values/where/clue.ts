@@ -1,0 +1,164 @@
+import { Bytes, simdSearch } from '../../base/platform.ts'
+import type { SimdSearch } from '../../base/simd-search.ts'
+import { NOWHERE } from '../../frames/needle.ts'
+import { ESC, hexValue, isHighSurrogate, SLASH } from '../../json/characters.ts'
+import { BlockSearch } from './block-search.ts'
+import type { Condition, Scalar } from './conditions.ts'
+
+/**
+ * What the bytes of a line must have for one condition: one of the needles, or an escape `\uXXXX` that may spell a
+ * character of one. Without needles every line may fit.
+ */
+export interface Clue {
+  readonly needles: readonly Bytes[]
+  /** UTF-16 units of the needles: only their escapes can hide one. */
+  readonly units: ReadonlySet<number>
+  /** What every such escape begins with. */
+  readonly escape: Bytes
+}
+
+/** Every line has it. */
+export const ANY_LINE: Clue = { needles: [], units: new Set(), escape: Bytes.alloc(0) }
+
+/**
+ * The clues of conditions that tell lines apart, the rarest first. It is a guess: the one
+ * whose shortest needle is longest.
+ */
+export function cluesOf(conditions: readonly Condition[]): readonly Clue[] {
+  const length = ({ needles }: Clue) => Math.min(...needles.map((needle) => needle.length))
+  return conditions
+    .map(clueOf)
+    .filter(({ needles }) => needles.length > 0)
+    .sort((one, other) => length(other) - length(one))
+}
+
+/**
+ * The clue of a condition. Text is sought by its value; a number, which has many spellings, a literal and an empty text
+ * by the key. What is sought is the longest part that JSON can spell in two ways only, as it is or with `\u`.
+ *
+ * @example
+ * clueOf({ key: 'type', scalars: new Set(['turn.completed']) }).needles // [Bytes of 'turn.completed']
+ * clueOf({ key: 'line', scalars: new Set([1]) }).needles // [Bytes of 'line'], because of `1.0` and `10e-1`
+ */
+export function clueOf({ key, scalars }: Condition): Clue {
+  const parts = [...scalars].map(plainPart)
+  const sought = parts.includes('') ? [plainPart(key)] : parts
+  const units = new Set<number>()
+  for (const part of sought) for (let at = 0; at < part.length; at++) units.add(part.charCodeAt(at))
+  const ascii = [...units].every((unit) => unit < 0x100)
+  if (sought.includes('')) return ANY_LINE
+  return {
+    needles: sought.map((part) => Bytes.from(part)),
+    units,
+    escape: Bytes.from(ascii ? '\\u00' : '\\u'),
+  }
+}
+
+//  src/main.ts      say "yes please"
+//      ^^^^^^^           ^^^^^^^^^^
+/** The longest run of characters whose bytes are always the same, unless they are written as `\u`. */
+function plainPart(scalar: Scalar): string {
+  if (typeof scalar !== 'string') return ''
+  let longest = ''
+  let from = 0
+  for (let at = 0; at <= scalar.length; ) {
+    const character = String.fromCodePoint(scalar.codePointAt(at) ?? 0)
+    if (!isPlain(character)) {
+      if (at - from > longest.length) longest = scalar.slice(from, at)
+      from = at + character.length
+    }
+    at += character.length
+  }
+  return longest
+}
+
+/**
+ * Not plain: what has an escape of its own (`\n`, `\"`, `\/`), a lone surrogate, which UTF-8 cannot hold, and U+FFFD,
+ * which any invalid byte becomes.
+ */
+function isPlain(character: string): boolean {
+  const unit = character.charCodeAt(0)
+  if (character.length === 2) return true
+  if (unit < 0x20 || character === '"' || character === '\\' || unit === SLASH) return false
+  return !isHighSurrogate(unit) && !(unit >= 0xdc00 && unit <= 0xdfff) && unit !== 0xfffd
+}
+
+/**
+ * Searches bytes for places that a clue fits, with native searches that remember their hits: a byte loop takes twenty times
+ * as long. Where there is SIMD, one search looks for the first needle and everything that may hide it.
+ */
+export class ClueSearch {
+  readonly #searches: readonly { enter(bytes: Bytes): void; next(from: number): number }[]
+  readonly #everywhere: boolean
+
+  /** `terminal`: a C1 control may begin a sequence. `simd`: null where it is not wanted. */
+  constructor(clue: Clue, terminal: boolean, simd: SimdSearch | null = simdSearch() ?? null) {
+    const { needles } = clue
+    // An escape sequence in a line may hide anything.
+    const all: (number | Bytes)[] = terminal ? [...needles, ESC, C1_LEAD] : [...needles, ESC]
+    const maySpell = (bytes: Bytes, at: number) => spells(clue, bytes, at)
+    this.#everywhere = needles.length === 0
+    this.#searches =
+      simd && !terminal && needles[0]
+        ? [new BlockSearch(simd, clue, maySpell), ...needles.slice(1).map((one) => new Search(one))]
+        : [...all.map((one) => new Search(one)), new Search(clue.escape, maySpell)]
+  }
+
+  /** Goes on with other bytes. */
+  enter(bytes: Bytes): void {
+    if (!this.#everywhere) for (const search of this.#searches) search.enter(bytes)
+  }
+
+  /** The first place at or after `from` that fits, or NOWHERE. Places must not go back. */
+  next(from: number): number {
+    if (this.#everywhere) return from
+    let next = NOWHERE
+    for (const search of this.#searches) {
+      const at = search.next(from)
+      if (at < next) next = at
+    }
+    return next
+  }
+}
+
+/** Whether the escape at `at` is of a character that is sought. What is none is for the parser to judge. */
+function spells({ units }: Clue, bytes: Bytes, at: number): boolean {
+  let unit = 0
+  for (let digit = at + 2; digit < at + 6; digit++) {
+    const value = hexValue(bytes[digit] ?? 0)
+    if (value < 0) return true
+    unit = unit * 16 + value
+  }
+  return units.has(unit)
+}
+
+class Search {
+  readonly #sought: number | Bytes
+  readonly #counts: ((bytes: Bytes, at: number) => boolean) | undefined
+  #bytes = EMPTY
+  #hit = -1
+
+  /** `counts`: whether a place where it is found counts. */
+  constructor(sought: number | Bytes, counts?: (bytes: Bytes, at: number) => boolean) {
+    this.#sought = sought
+    this.#counts = counts
+  }
+
+  enter(bytes: Bytes): void {
+    this.#bytes = bytes
+    this.#hit = -1
+  }
+
+  next(from: number): number {
+    if (this.#hit >= from) return this.#hit
+    const bytes = this.#bytes
+    let at = bytes.indexOf(this.#sought, from)
+    while (at >= 0 && this.#counts?.(bytes, at) === false) at = bytes.indexOf(this.#sought, at + 1)
+    this.#hit = at < 0 ? NOWHERE : at
+    return this.#hit
+  }
+}
+
+const EMPTY = Bytes.alloc(0)
+/** In UTF-8, the C1 controls begin with it. */
+const C1_LEAD = 0xc2

@@ -1,0 +1,93 @@
+import type { Sink } from '../../base/stage.ts'
+import type { Chunk } from '../../frames/chunk.ts'
+import type { Frame } from '../../frames/frame.ts'
+import { lineScan } from '../../frames/frames.ts'
+import type { Outcome } from '../outcome.ts'
+import { cluesOf } from './clue.ts'
+import { conditionsOf, fits } from './conditions.ts'
+import { lineSieve } from './line-sieve.ts'
+
+/**
+ * How many lines `where` dropped.
+ *
+ * @example
+ * values({ lines: true, where: { type: 'turn.completed' }, onDropped: ({ unread }: Dropped) => console.warn(unread) })
+ */
+export interface Dropped {
+  /** Lines whose bytes cannot match, so that they were not parsed: records, broken or not, noise and blank lines alike. */
+  readonly unread: number
+  /** Records that were parsed and do not match. */
+  readonly parsed: number
+}
+
+/** The options of `values()` that decide which lines are cut. */
+export interface LineRules {
+  readonly everyLine: boolean
+  readonly scalars: boolean
+  readonly maxFrame: number
+  readonly turn: number | undefined
+}
+
+/** One stream of lines that is read through a `where`. */
+export interface WhereReader {
+  /** Is shown what a line was parsed to: the first value is the record. */
+  seen(parsed: unknown): void
+  /** Whether an outcome is of a line that matches, or of one that may have. */
+  wanted(outcome: Outcome<unknown>): boolean
+  /** Puts the sieve before the floor that judges the frames. */
+  chunks(frames: Sink<Frame>): Sink<Chunk>
+}
+
+/**
+ * Filters lines by their top-level scalars: on their bytes where these show that a line cannot match, on their value
+ * otherwise. The option is checked at once; what is returned makes a reader for each stream.
+ */
+export function whereReader(
+  where: unknown,
+  rules: LineRules,
+  onDropped: ((dropped: Dropped) => unknown) | undefined,
+): () => WhereReader {
+  const conditions = conditionsOf(where)
+  const clues = cluesOf(conditions)
+  const scan = lineScan(rules)
+  return () => {
+    let unread = 0
+    let parsed = 0
+    /** Whether the record of the line at hand fits; undefined while none was parsed. */
+    let verdict: boolean | undefined
+    return {
+      seen(value) {
+        // Later ones were found inside of it, in an envelope.
+        verdict ??= fits(conditions, value)
+      },
+      wanted({ frame }) {
+        // What could not be parsed may have matched, and what is said of the whole input is no line.
+        if (frame.kind !== 'line' || verdict !== false) return true
+        parsed++
+        return false
+      },
+      chunks(frames) {
+        const judge: Sink<Frame> = {
+          write(frame) {
+            verdict = undefined
+            frames.write(frame)
+          },
+          end: () => frames.end(),
+        }
+        return lineSieve({
+          clues,
+          maxFrame: rules.maxFrame,
+          turns: rules.turn !== undefined,
+          open: (channel) => scan(channel, judge),
+          unread: (lines) => {
+            unread += lines
+          },
+          ended() {
+            onDropped?.({ unread, parsed })
+            frames.end()
+          },
+        })
+      },
+    }
+  }
+}
