@@ -27,14 +27,14 @@ const imports: readonly Import[] = [
   },
   { names: '{ frames }', entry: 'values', limit: 17.3 },
   { names: '{ tryParse }', entry: 'values', limit: 41 },
-  { names: '{ values }', entry: 'values', limit: 52.5 },
+  { names: '{ values }', entry: 'values', limit: 56 },
   {
     names: '*',
     entry: 'values',
-    limit: 53,
+    limit: 56.5,
     goal: 30,
     missed:
-      'The repair takes 14 KB, because it refuses what it cannot be sure of, and the elements of huge documents (`items`) take 10 KB, which `tryParse` leaves out',
+      'The repair takes 14 KB, because it refuses what it cannot be sure of, and the elements of huge documents (`items`) and `where` take 13 KB, which `tryParse` leaves out',
   },
   { names: '{ events, codex }', entry: 'events', limit: 63 },
   { names: '{ events, auto }', entry: 'events', limit: 92.5 },

@@ -66,7 +66,7 @@ test.each<[string, Call]>([
   ['values({ where }) without lines', () => api.values({ where: { type: 'a' } })],
   ['values with a text as where', () => api.values({ lines: true, where: 'type=a' as never })],
   ['values with a number as onDropped', () => api.values({ lines: true, onDropped: 7 as never })],
-  ['tryParse with a where without keys', () => api.tryParse('{}', { lines: true, where: {} })],
+  ['values with a where without keys', () => api.values({ lines: true, where: {} })],
   ["frames('json')", () => api.frames('json' as never)],
   ['frames({ tags: "json" })', () => api.frames({ tags: 'json' as never })],
   ["events('codex')", () => api.events('codex' as never)],

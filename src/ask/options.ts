@@ -16,8 +16,7 @@ export interface AttemptInfo {
 }
 
 /** What is asked, what a good answer is, and how often to try. Parsing options are those of `parse`. */
-export interface AskOptions<S extends Schema | undefined = Schema | undefined>
-  extends Omit<ParseOptions<S>, 'where' | 'onDropped'> {
+export interface AskOptions<S extends Schema | undefined = Schema | undefined> extends ParseOptions<S> {
   readonly prompt: string
   /** @default none */
   readonly system?: string | undefined

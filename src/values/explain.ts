@@ -1,11 +1,10 @@
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
-import { elementsOf } from './items/items.ts'
 import { hasQuotedKey } from './ladder/candidates.ts'
 import type { Outcome } from './outcome.ts'
 import type { Schema } from './schema/schema.ts'
-import { type ValuesOptions, valueParts } from './values.ts'
+import { forStreams, type ValuesOptions, valueParts } from './values.ts'
 
 /** A piece of the input that could have been a payload: its outcome, or why it was passed over. */
 export type Explained =
@@ -19,7 +18,7 @@ export type Explained =
  * drive(explainStage({ schema }), [{ channel: 'stdout', bytes }])
  */
 export function explainStage(options: ValuesOptions<Schema | undefined>): Stage<Chunk, Explained> {
-  const parts = valueParts(options, undefined, elementsOf)
+  const parts = valueParts(options, undefined, forStreams)
   return (next) => {
     /** Candidates of which no outcome has come yet; outcomes keep the order of the input. */
     let waiting: Frame[] = []

@@ -9,7 +9,7 @@ import { pickedStage, type ValuesOptions } from './values.ts'
 
 /** The options of `values()` that make sense for a text that is already there. */
 export interface ParseOptions<S extends Schema | undefined = undefined>
-  extends Omit<ValuesOptions<S>, 'pick' | 'items' | 'signal'> {
+  extends Omit<ValuesOptions<S>, 'pick' | 'items' | 'where' | 'onDropped' | 'signal'> {
   /** The first payload that passes, or the last one, good or bad. @default 'first' */
   readonly pick?: 'first' | 'last' | undefined
 }

@@ -105,21 +105,26 @@ export function valueStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
   turn?: number,
 ): Stage<Chunk, Outcome<Value<S>>> {
-  return pickedStage(options, turn, elementsOf)
+  return pickedStage(options, turn, forStreams)
 }
 
-/**
- * `valueStage`, which takes `items` only if the stage for them is given. It is a fifth of the code of `values()`: a bundle
- * of `parse` or of an engine, which have no such option, leaves it out.
- */
+/** What only streams need. It is a fourth of the code of `values()`: a bundle of `parse` or of an engine leaves it out. */
+interface ForStreams {
+  readonly items: typeof elementsOf
+  readonly where: typeof whereReader
+}
+
+export const forStreams: ForStreams = { items: elementsOf, where: whereReader }
+
+/** `valueStage`, which takes `items` and `where` only if what reads them is given. */
 export function pickedStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S>,
   turn?: number,
-  elements?: typeof elementsOf,
+  more?: ForStreams,
 ): Stage<Chunk, Outcome<Value<S>>> {
   checkOptions('values', options, 'values({ tag: "json" })')
   const { pick = 'each' } = options
-  const parts = valueParts(options, turn, elements)
+  const parts = valueParts(options, turn, more)
   // The cast is the door: a value is what its schema says, and the schema has let it pass.
   return (next) => parts.stage(pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>)
 }
@@ -128,11 +133,7 @@ export function pickedStage<S extends Schema | undefined = undefined>(
  * What `values()` is made of before one outcome is picked. `seen` is told of every frame that is judged, `inProse` of
  * every outcome that is an object in prose.
  */
-export function valueParts(
-  options: ValuesOptions<Schema | undefined>,
-  turn?: number,
-  elements?: typeof elementsOf,
-) {
+export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: number, more?: ForStreams) {
   const { tag, lines = false, pick = 'each', label } = options
   const maxComment = limit('maxComment', options.maxComment, options.where === undefined ? 1 << 20 : 0)
   word('pick', pick, ['each', 'first', 'last'])
@@ -146,14 +147,14 @@ export function valueParts(
   if (options.items !== undefined && lines) {
     throw new Fault('BAD_OPTION', 'items and lines exclude each other; leave one of them out')
   }
-  if (options.items !== undefined && !elements) {
-    throw new Fault('BAD_OPTION', 'items is an option of values() alone; leave it out, or use values()')
-  }
-  const items = options.items === undefined ? undefined : elements?.(options.items)
+  for (const name of ['items', 'where'] as const)
+    if (options[name] !== undefined && !more)
+      throw new Fault('BAD_OPTION', `${name} is an option of values() alone; leave it out, or use values()`)
+  const items = options.items === undefined ? undefined : more?.items(options.items)
   const cutting = cutOf(options, rules, turn)
   const cut = frameStage(cutting)
   const maxFrame = options.maxFrame ?? DEFAULT_MAX_FRAME
-  const readWhere = whereOf(options, { ...cutting, maxFrame, turn })
+  const readWhere = whereOf(options, { ...cutting, maxFrame, turn }, more)
 
   function stage(
     outcomes: Sink<Outcome<unknown>>,
@@ -234,12 +235,13 @@ export function outcomeStage<S extends Schema | undefined = undefined>(
 function whereOf(
   { lines, where, onDropped }: ValuesOptions<Schema | undefined>,
   rules: LineRules,
+  more: ForStreams | undefined,
 ): (() => WhereReader) | undefined {
   if (onDropped !== undefined && typeof onDropped !== 'function')
     throw misfit('onDropped', 'a function', onDropped, 'values({ lines: true, where, onDropped })')
   if (where === undefined) return undefined
   if (!lines) throw new Fault('BAD_OPTION', 'where goes with lines: true; it drops lines, nothing else')
-  return whereReader(where, rules, onDropped)
+  return more?.where(where, rules, onDropped)
 }
 
 function cutOf(

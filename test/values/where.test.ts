@@ -187,7 +187,6 @@ describe('where', () => {
     expect(found(text, where, { root: 'any' }).values.length).toBe(2)
     expect(found(text, where, { lines: 'strict' }).values.length).toBe(2)
     expect(found('{"a":"xx","n":[1', where, { partial: true }).values).toEqual([{ a: 'xx', n: [1] }])
-    expect(tryParse(text, { lines: true, where, pick: 'last' })).toMatchObject({ value: { a: 'xx', n: 2 } })
   })
 
   test('reads the sequences of a terminal as a terminal does', () => {
@@ -432,4 +431,9 @@ test.each<[string, unknown, object?]>([
 ])('takes no where that is none: %s', (_name, where, rest = {}) => {
   const options = { lines: true, where, ...rest } as never
   expect(() => valueStage(options)).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
+})
+
+test('parse, which gives one value of one text, takes no where', () => {
+  const options = { lines: true, where: { a: 'b' } } as never
+  expect(() => tryParse('{"a":"b"}\n', options)).toThrow(expect.objectContaining({ code: 'BAD_OPTION' }))
 })
