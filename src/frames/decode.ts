@@ -9,7 +9,7 @@ export function decode(bytes: Bytes, from: number, to: number): string {
 }
 
 /** A look at the bytes, and the fastest way for what they are, pays from about here on. */
-const LONG = 2048
+const LONG = 4096
 
 /**
  * Where the first byte stands that is not UTF-8, or -1. `text` is what the range was decoded to: only where a

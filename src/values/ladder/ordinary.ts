@@ -149,7 +149,7 @@ function pastString(text: string, from: number, length: number, key?: string): n
   return quote < 0 ? UNUSUAL : quote + 1
 }
 
-const LONG = 1024
+const LONG = 8192
 
 /**
  * The end of a long string. A text has at least a unit for each unit of its value, so the end is not looked for before
