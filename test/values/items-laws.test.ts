@@ -204,6 +204,7 @@ const hostile = fc
         '{"a":"x},',
         ',"b":',
       ],
+      ...['~', '```', '~~~json\r\n', '# ', '<!--', '-->', "'b, c':", 'b:', '://'],
     ),
     { maxLength: 16 },
   )
@@ -244,6 +245,7 @@ describe('laws', () => {
   test.each([
     ['a fence mark', '[{"a":1}\n~~~\n[1,2]', [{ a: 1 }, 'INVALID_JSON']],
     ['a fence mark of the other kind', '[{"a":1}\n```\n[1,2]', [{ a: 1 }, 'INVALID_JSON']],
+    ['a fence mark after a member', '{"a":{"b":1}\n```\n:', ['INVALID_JSON']],
     ['the line end of a label', '[{"a":1}\n~~~json\r\n[1,2]', [{ a: 1 }, 'INVALID_JSON']],
     ['two marks, which are none', '[{"a":1}\n~~\n[1,2]', ['INVALID_JSON']],
     ['a comment of Python', '[{"a":1}\n# one\n[1,2]', [{ a: 1 }, 'INVALID_JSON']],
