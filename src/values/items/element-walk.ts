@@ -198,9 +198,10 @@ export class ElementWalk {
   #isOver(): boolean | undefined {
     const { end } = this.#options
     const { view, base } = this.#scan.tape
-    const stop = end.bound - base
-    let i = this.#walk.to - base
-    const from = i
+    const from = this.#walk.to - base
+    const full = end.bound - base - from >= LOOK_AFTER
+    const stop = full ? from + LOOK_AFTER : end.bound - base
+    let i = from
     while (i < stop && isBlank(view[i])) i++
     if (this.#inArray && view[i] === COMMA && i < stop) {
       do i++
@@ -211,17 +212,12 @@ export class ElementWalk {
       const tag = end.tagAt(i + base, end.bound)
       if (tag !== false) return tag
     }
-    const full = stop - from >= LOOK_AFTER
-    const last = Math.min(stop, from + LOOK_AFTER)
+    const final = end.final && !full
     // Half a character tells nothing: the other half may come.
-    const text = view.toString(
-      'utf8',
-      from,
-      end.final && !full ? last : Math.max(from, characterStart(view, last)),
-    )
-    const over = isElementOver(text, this.#place(end.final && !full))
+    const text = view.toString('utf8', from, final ? stop : Math.max(from, characterStart(view, stop)))
+    const over = isElementOver(text, this.#place(final), final || full)
     // Where nothing is to be seen for so long, it is believed.
-    return over === undefined && full ? view[i] !== SLASH : over
+    return over === undefined && full ? i >= stop || view[i] !== SLASH : over
   }
 
   /** Asks the reader of the ladder where the element ends, with more and more of what follows. */

@@ -11,9 +11,9 @@ import {
   SLASH,
 } from '../../json/characters.ts'
 import { guessesFor, isKeyAt } from './guesses.ts'
-import { isQuote } from './quotes.ts'
+import { closingQuote, isQuote } from './quotes.ts'
 import { isStructureAt } from './structure.ts'
-import { type Level, Reading, skipBlanks } from './tolerant-reader.ts'
+import { isHalfBlank, type Level, Reading, skipBlanks } from './tolerant-reader.ts'
 
 /** Where an element is. */
 export interface ElementPlace {
@@ -191,11 +191,15 @@ function kindOf(text: string, at: number): string {
   return '{["'.includes(text[at]!) ? text[at]! : ''
 }
 
-/** Whether a strict element is over, by the next few characters; undefined if they do not tell. */
-export function isElementOver(text: string, place: ElementPlace): boolean | undefined {
+/**
+ * Whether a strict element is over, by the next few characters; undefined if they do not tell. Unless these are
+ * `all` that will be looked at, the answer is one that no further character changes.
+ */
+export function isElementOver(text: string, place: ElementPlace, all = place.final): boolean | undefined {
   const { inArray, final } = place
   const at = skipBlanks(text, 0)
   if (at >= text.length) return final ? true : undefined
+  if (!all && isHalfBlank(text, at)) return undefined
   const unit = text.charCodeAt(at)
   if (unit === COLON) return false
   if (!inArray) return unit !== CLOSE_BRACKET
@@ -205,6 +209,7 @@ export function isElementOver(text: string, place: ElementPlace): boolean | unde
   const next = skipBlanks(text, at + 1)
   const first = text.charCodeAt(next)
   if (next >= text.length || first === SLASH) return final ? true : undefined
+  if (!all && (isHalfBlank(text, next) || isHalfKey(text, next))) return undefined
   if (isBracket(first)) return true
   if (first === CLOSE_BRACE || isKeyAt(text, next)) return false
   const close = first === QUOTE ? stringEnd(text, next + 1) : text.slice(next).search(/[,\]}]/)
@@ -213,6 +218,16 @@ export function isElementOver(text: string, place: ElementPlace): boolean | unde
   // A string that is no key is followed by another element, or it has lost a quote.
   const then = skipBlanks(text, close + 1)
   return then < text.length ? ',]'.includes(text[then]!) : final ? true : undefined
+}
+
+//  'a, b     "a" ~~     a:/
+//       ^         ^       ^ a key, or a string that is none, or a URL
+/** Whether the text breaks off before it tells whether a key is at `at`. */
+function isHalfKey(text: string, at: number): boolean {
+  if (!isQuote(text.charCodeAt(at))) return isKeyAt(text, at) && text.indexOf(':', at) + 2 >= text.length
+  const close = closingQuote(text, at)
+  const behind = close < 0 ? text.length : skipBlanks(text, close + 1)
+  return behind >= text.length || isHalfBlank(text, behind)
 }
 
 //  {"a":,"b":[1 2]}     tru     {\"a\":1}

@@ -430,6 +430,18 @@ function unusualEnd(text: string, at: number): number {
   return at
 }
 
+//  ~~    #    <!-- one    ~~~json\r
+//    ^ a mark   ^ a comment        ^ a label, or none of them
+/** Whether the text breaks off in what may yet be a comment or a fence mark at `at`, where `skipBlanks` stopped. */
+export function isHalfBlank(text: string, at: number): boolean {
+  const rest = text.slice(at)
+  if (rest === '') return false
+  if (unusualEnd(text, at) < 0 || (rest.length === 1 && '/#'.includes(rest)) || '<!--'.startsWith(rest))
+    return true
+  const marks = '`~'.includes(rest[0]!) && rest === rest[0]!.repeat(rest.length)
+  return marks || ('`~'.includes(text[at - 1]!) && rest.endsWith('\r') && LABEL.test(`${rest}\n`))
+}
+
 export function isUnusualBlank(unit: number): boolean {
   if (unit < 0xa0) return unit === 0x0b || unit === 0x0c
   return (
@@ -483,9 +495,11 @@ function markEnd(text: string, at: number): number {
   let end = at
   while (text[end] === text[at]) end++
   if (end - at < 3) return at
-  const label = /^[A-Za-z0-9]{1,16}[ \t]*(?=\r?\n|$)/.exec(text.slice(end, end + 64))
+  const label = LABEL.exec(text.slice(end, end + 64))
   return end + (label?.[0].length ?? 0)
 }
+
+const LABEL = /^[A-Za-z0-9]{1,16}[ \t]*(?=\r?\n|$)/
 
 //  ["a",
 //   //cdn.example/x",
