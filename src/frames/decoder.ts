@@ -41,18 +41,36 @@ export class Decoder {
 
   #open(from: number): void {
     const { view, base, end } = this.#tape
-    let to = Math.min(end, from + WINDOW)
-    if (!isAscii(view.subarray(from - base, to - base))) {
-      const stop = to
-      to = from
-      while (to < stop && isAscii(view.subarray(to - base, to + BLOCK - base))) to += BLOCK
-      to = Math.min(to, stop)
+    const stop = Math.min(end, from + WINDOW)
+    let to = stop
+    if (!this.#isAscii(from, stop)) {
+      to = this.#isAscii(from, from + BLOCK) ? this.#plainEnd(from + BLOCK, stop) : from
       // Text in a language with accents has one in nearly every block: no more windows are tried for a while.
       this.#foreignTo = to + (to === from ? WINDOW : BLOCK)
     }
     this.#window = to > from ? view.toString('latin1', from - base, to - base) : ''
     this.#from = from
     this.#to = to
+  }
+
+  /** Where the block begins that has the first foreign byte: there is one between the two. Halved, because each look is a call. */
+  #plainEnd(from: number, stop: number): number {
+    let plain = from
+    let blocks = Math.ceil((stop - from) / BLOCK)
+    while (blocks > 1) {
+      const half = blocks >> 1
+      const middle = plain + half * BLOCK
+      if (this.#isAscii(plain, middle)) {
+        plain = middle
+        blocks -= half
+      } else blocks = half
+    }
+    return plain
+  }
+
+  #isAscii(from: number, to: number): boolean {
+    const { view, base } = this.#tape
+    return isAscii(view.subarray(from - base, to - base))
   }
 }
 
