@@ -47,7 +47,7 @@ export function askCommand(exit: (code: number) => void): Command {
   return new Command('ask')
     .description('Asks a command until its answer parses and passes the schema, and prints the value.')
     .usage('[options] [prompt] -- <command...>')
-    .argument('<words...>', 'the prompt (default: stdin), then -- and the command with its arguments')
+    .argument('[words...]', 'the prompt (default: stdin), then -- and the command with its arguments')
     .option('--prompt-file <file>', 'read the prompt from a file; - is stdin')
     .option('--schema <file>', 'a JSON Schema that the value must pass')
     .option('--tag <name>', 'look only at blocks of this tag: json for <json>…</json>')

@@ -34,7 +34,6 @@ async function programFor(words: readonly string[], exit: (code: number) => void
   const program = new Command('sluice')
     .description('Takes the raw output of agents and gives back validated values and events.')
     .version(version(), '-v, --version')
-    .showHelpAfterError('(add --help for the options and examples)')
     .addHelpText('after', examples)
     // The arguments of a command that is not loaded are not known; its own help shows them.
     .configureHelp({ subcommandTerm: (command) => command.name() })
@@ -45,11 +44,14 @@ async function programFor(words: readonly string[], exit: (code: number) => void
   // commander leaves with 1 on bad usage; here 1 means a failed run.
   for (const command of [program, ...program.commands]) {
     // It quotes what it was given, and that may come from a file of somebody else's.
-    command.exitOverride().configureOutput({
-      outputError: (text, write) => write(safe(text)),
-      // It does not wait; a failure is told by `flushed`.
-      writeOut: (text) => void output()(text).catch(() => {}),
-    })
+    command
+      .showHelpAfterError('(add --help for the options and examples)')
+      .exitOverride()
+      .configureOutput({
+        outputError: (text, write) => write(safe(text)),
+        // It does not wait; a failure is told by `flushed`.
+        writeOut: (text) => void output()(text).catch(() => {}),
+      })
   }
   return program
 }

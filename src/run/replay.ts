@@ -104,7 +104,8 @@ function find(path: string, within: string | undefined): Logs {
     // Followed, it would be waited for.
     if (log !== undefined) fs.accessSync(log, fs.constants.R_OK)
   } catch (error) {
-    throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
+    const why = codeOf(error) === 'ENOENT' ? 'there is no such file or directory' : codeOf(error)
+    throw new Fault('NOT_AN_AUDIT', `${quote(path, 200)} cannot be read: ${why}`, { cause: error })
   }
   if (log === undefined) {
     const dir = fixedDir(path)

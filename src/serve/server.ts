@@ -203,7 +203,8 @@ function realDir(dir: string): string {
     const path = fs.realpathSync(resolve(dir))
     if (fs.statSync(path).isDirectory()) return path
   } catch (error) {
-    throw new Fault('BAD_OPTION', `${quote(dir, 200)} cannot be served (${codeOf(error)})`, { cause: error })
+    const why = codeOf(error) === 'ENOENT' ? 'there is no such directory' : codeOf(error)
+    throw new Fault('BAD_OPTION', `${quote(dir, 200)} cannot be served: ${why}`, { cause: error })
   }
   throw new Fault('BAD_OPTION', `${quote(dir, 200)} is not a directory; give the one that holds the runs`)
 }

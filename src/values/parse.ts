@@ -24,7 +24,7 @@ export function parse<S extends Schema | undefined = undefined>(
   text: string,
   options: ParseOptions<S> = {},
 ): Value<S> {
-  const outcome = tryParse(text, options)
+  const outcome = parsed('parse', text, options)
   if (outcome.ok) return outcome.value
   Error.captureStackTrace(outcome.fault, parse)
   throw outcome.fault
@@ -42,9 +42,18 @@ export function tryParse<S extends Schema | undefined = undefined>(
   text: string,
   options: ParseOptions<S> = {},
 ): Outcome<Value<S>> {
-  const example = 'parse(text, { schema })'
-  if (typeof text !== 'string') throw misfit('parse', 'a text', text, example)
-  checkOptions('parse', options, example)
+  return parsed('tryParse', text, options)
+}
+
+/** `name` is the function that was called, for the faults of a wrong call. */
+function parsed<S extends Schema | undefined>(
+  name: string,
+  text: string,
+  options: ParseOptions<S>,
+): Outcome<Value<S>> {
+  const example = `${name}(text, { schema })`
+  if (typeof text !== 'string') throw misfit(name, 'a text', text, example)
+  checkOptions(name, options, example)
   const { pick = 'first' } = options
   if (pick !== 'first' && pick !== 'last') {
     throw new Fault('BAD_OPTION', "pick must be 'first' or 'last' here: one text gives one value")

@@ -224,7 +224,7 @@ test('serve ends on SIGTERM, too', async () => {
 test('resume makes no directory of a path that was mistyped', async () => {
   const { cwd } = workspace()
   const { code, err } = await sluice('replay', '--resume', join(cwd, 'nowhere'))
-  expect([code, err]).toEqual([2, expect.stringContaining('nowhere" cannot be read (ENOENT)')])
+  expect([code, err]).toEqual([2, expect.stringContaining('nowhere" cannot be read: there is no such file')])
   expect(existsSync(join(cwd, 'nowhere'))).toBe(false)
 })
 

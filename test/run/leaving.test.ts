@@ -139,6 +139,24 @@ describe.each(Object.entries(sources))('%s ends the agent and all it has started
   })
 })
 
+test('the end of a run settles after a failed pipeline when all of it is gone', async () => {
+  const { cwd, audit } = workspace()
+  const agent = run({ ...stubborn, engine: codex, cwd, audit, fsDiff: false, killGrace: GRACE })
+  let pids: number[] = []
+  const failing = new Writable({
+    objectMode: true,
+    write(event, _encoding, done) {
+      pids = pidsIn(event) ?? []
+      done(pids.length > 0 ? new Error('disk full') : null)
+    },
+  })
+  await expect(pipeline(agent, failing)).rejects.toThrow('disk full')
+  await expect(agent.end).rejects.toThrow('disk full')
+  // The agent itself is reaped by us; its children by init, which may take a moment.
+  expect(isSameProcess(pids[0] as number, null)).toBe(false)
+  await gone(pids, SOON)
+})
+
 describe('an abort', () => {
   test('of run() ends the agent, and the flow still tells how', async () => {
     const { cwd, audit } = workspace()
