@@ -89,7 +89,10 @@ export interface Killed {
 /** `sluice work`, built once, as a process that is killed at any of its calls of the file system. */
 export async function killedWork() {
   const home = mkdtempSync(join(tmpdir(), 'sluice-work-kill-'))
-  writeFileSync(join(home, 'package.json'), '{"type":"module","version":"0.0.0"}')
+  // The command finds its version by the name of its package.
+  const exports = { './package.json': './package.json' }
+  const manifest = { name: 'agent-sluice', type: 'module', version: '0.0.0', exports }
+  writeFileSync(join(home, 'package.json'), JSON.stringify(manifest))
   writeFileSync(join(home, 'preload.mjs'), preload)
   symlinkSync(join(repository, 'node_modules'), join(home, 'node_modules'))
   await build({
