@@ -171,7 +171,7 @@ export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: nu
     const chunks = items
       ? items({ rules, label, unmatched, tag, maxFrame, turn })(outcomes)
       : reader
-        ? reader.chunks(judge({ ...rules, seen: reader.seen }))
+        ? reader.chunks(judge({ ...rules, verdict: reader.verdict }))
         : cut(judge(rules))
     return {
       write(chunk) {

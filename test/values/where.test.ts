@@ -115,6 +115,12 @@ describe('where', () => {
       3,
     ],
     ['a record that can be repaired', { a: 'xx' }, "{'a':'xx'}\n{a:\"xx\",}\n{'a':'yy'}", 2],
+    [
+      'a quote that a repair takes the backslash from',
+      { a: ["it's", '“x”'] },
+      "{'a':'it\\'s'}\n{\"a\":\"it\\'s\"}\n{\"a\":\"it's\"}\n{a:'\\“x\\”'}",
+      4,
+    ],
     ['colours around it', { a: 'xx' }, '\u001b[32m{"a":"xx"}\u001b[0m\n{"a":\u001b[1m"xx"\u001b[0m}', 2],
     [
       'the name of a method',
@@ -177,6 +183,25 @@ describe('where', () => {
       },
     ]
     expect(found(failing, { type: 'aa' }, { normalize: throws }).values).toEqual(['NORMALIZE_FAILED'])
+  })
+
+  test('of several records in one line, judges the one that is taken', () => {
+    const schema = { type: 'object', required: ['n'] }
+    const last: Options = { lines: 'strict', pick: 'last' }
+    const first = 'x {"a":"xx"} {"a":"yy","n":1}'
+    const second = 'x {"a":"yy"} {"a":"xx","n":1}'
+    for (const options of [last, { lines: 'strict', schema } as const]) {
+      expect(found(first, { a: 'xx' }, options).values).toEqual(['NO_MATCH'])
+      expect(found(second, { a: 'xx' }, options).values).toEqual([{ a: 'xx', n: 1 }])
+    }
+    const template = '{x} {"a":"xx"} {"a":"yy","n":1}'
+    expect(found(template, { a: 'xx' }, { schema }).values).toEqual(['NO_MATCH'])
+  })
+
+  test('drops a record with a key that is an error, if it does not match', () => {
+    const text = '{"a":"yy","b":"xx","__proto__":1}\n{"a":"xx","__proto__":1}'
+    const { values, parsed } = found(text, { a: 'xx' }, { protoKeys: 'error' })
+    expect([values, parsed]).toEqual([['PROTO_KEY'], 1])
   })
 
   test('goes with pick, root, partial, strict lines and parse', () => {

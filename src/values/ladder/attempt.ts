@@ -22,8 +22,14 @@ export interface Rules {
   readonly maxRepair: number
   readonly maxDepth: number
   readonly protoKeys: ProtoKeys
-  /** Is shown every value that is parsed, as it is in the text. */
-  readonly seen?: ((parsed: unknown) => void) | undefined
+  readonly verdict?: Verdict | undefined
+}
+
+/** Whether the record that is taken from a text is one that the caller wants. */
+export interface Verdict {
+  readonly fits: (record: unknown) => boolean
+  /** About the first value that was parsed: later ones were found inside of it, in an envelope. Undefined while there is none. */
+  wanted: boolean | undefined
 }
 
 /** What became of one text: it passed, it is JSON but was rejected, or it is no JSON. */
@@ -58,7 +64,7 @@ export interface Broken {
 
 /** Parses one text strictly and shows it to the root rule, the normalizers and the schema, in this order. */
 export function attempt(text: string, rules: Rules): Tried {
-  const { maxDepth } = rules
+  const { maxDepth, verdict } = rules
   // Brackets alone become many times their size: a large text is asked before it is parsed, a small one only if
   // it looks unusual.
   const asked = text.length > LARGE && isDense(text)
@@ -78,11 +84,15 @@ export function attempt(text: string, rules: Rules): Tried {
     if (!asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
     const removed = rules.protoKeys === 'keep' ? 0 : removeProtoKeys(value)
     if (removed > 0) {
-      if (rules.protoKeys === 'error') return { kind: 'rejected', code: 'PROTO_KEY', detail: '' }
+      if (rules.protoKeys === 'error') {
+        if (verdict) verdict.wanted ??= verdict.fits(value)
+        return { kind: 'rejected', code: 'PROTO_KEY', detail: '' }
+      }
       notes = [{ code: 'PROTO_KEY', message: `removed ${removed} key(s) that reach for a prototype` }]
     }
   }
-  rules.seen?.(value)
+  // Now, because normalizers may change the value in place.
+  if (verdict) verdict.wanted ??= verdict.fits(value)
   return judgeValue(value, notes, unusual, rules)
 }
 

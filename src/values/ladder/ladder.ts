@@ -178,18 +178,23 @@ function choose(
 ): Pass | Miss {
   // Most log lines that begin with a bracket hold none.
   if (candidates.length === 0) return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
-  const results = candidates.map((candidate) => {
+  const { verdict } = rules
+  // Each has a verdict of its own: only that of the one that is taken counts.
+  const verdicts = candidates.map(() => verdict && { ...verdict, wanted: undefined })
+  const results = candidates.map((candidate, n) => {
     const all = [...changes, ...candidate.changes]
-    const tried = attempt(candidate.text, rules)
+    const own = verdict ? { ...rules, verdict: verdicts[n] } : rules
+    const tried = attempt(candidate.text, own)
     const result =
       tried.kind === 'broken' && tried.code !== 'MAX_DEPTH'
-        ? moved(repair(candidate.text, tried, NONE, rules, envelopes), (at) => at + candidate.at)
-        : settle(tried, { text: candidate.text, changes: NONE, notes: NONE, rules, envelopes })
+        ? moved(repair(candidate.text, tried, NONE, own, envelopes), (at) => at + candidate.at)
+        : settle(tried, { text: candidate.text, changes: NONE, notes: NONE, rules: own, envelopes })
     return result.ok ? { ...result, changes: [...all, ...result.changes] } : result
   })
   const passed = results.filter((result) => result.ok)
   const places = candidates.flatMap(({ at }, n) => (results[n]?.ok ? [at] : [])).slice(0, MAX_PLACES)
   const chosen = rules.pick === 'last' ? results.at(-1)! : (passed[0] ?? results[0]!)
+  if (verdict) verdict.wanted ??= verdicts[results.indexOf(chosen)]?.wanted
   if (!chosen.ok || passed.length < 2) return chosen
   const note: Note = {
     code: 'AMBIGUOUS',

@@ -2,6 +2,7 @@ import { Bytes, simdSearch } from '../../base/platform.ts'
 import type { SimdSearch } from '../../base/simd-search.ts'
 import { NOWHERE } from '../../frames/needle.ts'
 import { ESC, hexValue, isHighSurrogate, SLASH } from '../../json/characters.ts'
+import { isQuote } from '../ladder/quotes.ts'
 import { BlockSearch } from './block-search.ts'
 import type { Condition, Scalar } from './conditions.ts'
 
@@ -73,13 +74,13 @@ function plainPart(scalar: Scalar): string {
 }
 
 /**
- * Not plain: what has an escape of its own (`\n`, `\"`, `\/`), a lone surrogate, which UTF-8 cannot hold, and U+FFFD,
- * which any invalid byte becomes.
+ * Not plain: what has an escape of its own (`\n`, `\"`, `\/`), quotes of other kinds, which lose a backslash when a line
+ * is repaired (`'it\'s'`), a lone surrogate, which UTF-8 cannot hold, and U+FFFD, which any invalid byte becomes.
  */
 function isPlain(character: string): boolean {
   const unit = character.charCodeAt(0)
   if (character.length === 2) return true
-  if (unit < 0x20 || character === '"' || character === '\\' || unit === SLASH) return false
+  if (unit < 0x20 || isQuote(unit) || character === '\\' || unit === SLASH) return false
   return !isHighSurrogate(unit) && !(unit >= 0xdc00 && unit <= 0xdfff) && unit !== 0xfffd
 }
 

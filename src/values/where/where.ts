@@ -2,6 +2,7 @@ import type { Sink } from '../../base/stage.ts'
 import type { Chunk } from '../../frames/chunk.ts'
 import type { Frame } from '../../frames/frame.ts'
 import { lineScan } from '../../frames/frames.ts'
+import type { Verdict } from '../ladder/attempt.ts'
 import type { Outcome } from '../outcome.ts'
 import { cluesOf } from './clue.ts'
 import { conditionsOf, fits } from './conditions.ts'
@@ -30,8 +31,8 @@ export interface LineRules {
 
 /** One stream of lines that is read through a `where`. */
 export interface WhereReader {
-  /** Is shown what a line was parsed to: the first value is the record. */
-  seen(parsed: unknown): void
+  /** About the line at hand. */
+  readonly verdict: Verdict
   /** Whether an outcome is of a line that matches, or of one that may have. */
   wanted(outcome: Outcome<unknown>): boolean
   /** Puts the sieve before the floor that judges the frames. */
@@ -53,23 +54,19 @@ export function whereReader(
   return () => {
     let unread = 0
     let parsed = 0
-    /** Whether the record of the line at hand fits; undefined while none was parsed. */
-    let verdict: boolean | undefined
+    const verdict: Verdict = { fits: (record) => fits(conditions, record), wanted: undefined }
     return {
-      seen(value) {
-        // Later ones were found inside of it, in an envelope.
-        verdict ??= fits(conditions, value)
-      },
+      verdict,
       wanted({ frame }) {
         // What could not be parsed may have matched, and what is said of the whole input is no line.
-        if (frame.kind !== 'line' || verdict !== false) return true
+        if (frame.kind !== 'line' || verdict.wanted !== false) return true
         parsed++
         return false
       },
       chunks(frames) {
         const judge: Sink<Frame> = {
           write(frame) {
-            verdict = undefined
+            verdict.wanted = undefined
             frames.write(frame)
           },
           end: () => frames.end(),
