@@ -20,36 +20,36 @@ const imports: readonly Import[] = [
   {
     names: '{ frameStage }',
     entry: 'values',
-    limit: 15.3,
+    limit: 16,
     goal: 12,
     missed:
       'What is left is cutting alone: tags and objects in torn text, fences of CommonMark, think blocks, terminal escapes and limits, all with exact byte offsets',
   },
-  { names: '{ frames }', entry: 'values', limit: 17.3 },
-  { names: '{ tryParse }', entry: 'values', limit: 41 },
-  { names: '{ values }', entry: 'values', limit: 56 },
+  { names: '{ frames }', entry: 'values', limit: 18 },
+  { names: '{ tryParse }', entry: 'values', limit: 42.5 },
+  { names: '{ values }', entry: 'values', limit: 58 },
   {
     names: '*',
     entry: 'values',
-    limit: 56.5,
+    limit: 58.5,
     goal: 30,
     missed:
       'The repair takes 14 KB, because it refuses what it cannot be sure of, and the elements of huge documents (`items`) and `where` take 13 KB, which `tryParse` leaves out',
   },
-  { names: '{ events, codex }', entry: 'events', limit: 63 },
-  { names: '{ events, auto }', entry: 'events', limit: 92.5 },
+  { names: '{ events, codex }', entry: 'events', limit: 65 },
+  { names: '{ events, auto }', entry: 'events', limit: 95 },
   {
     names: '*',
     entry: 'events',
-    limit: 96.5,
+    limit: 99,
     goal: 55,
     missed:
       '18 engines and 8 formats of session files take 34 KB, and payloads in messages need all of `tryParse`, 40 KB. A bundle that names its engine leaves the others out',
   },
-  { names: '{ tryParse }', entry: 'web', limit: 42.2 },
-  { names: '{ events, codex }', entry: 'web', limit: 66 },
-  { names: '*', entry: 'web', limit: 107.5 },
-  { names: '*', entry: 'json-schema', limit: 47.7 },
+  { names: '{ tryParse }', entry: 'web', limit: 43.5 },
+  { names: '{ events, codex }', entry: 'web', limit: 68 },
+  { names: '*', entry: 'web', limit: 112 },
+  { names: '*', entry: 'json-schema', limit: 48.5 },
 ]
 
 const page = 'docs/runtimes.md'
