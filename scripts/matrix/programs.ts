@@ -9,7 +9,7 @@ import { chromiumPath, launch } from '../../test/serve/browser.ts'
 import { startWorker } from './edge.ts'
 import { fetched, type Runtime, type RuntimeName, runtimes } from './runtimes.ts'
 
-/** A small program of somebody who uses the package (test/consumer), where it runs, and what it prints. */
+/** A small program that uses the package (test/consumer), where it runs, and what it prints. */
 export interface ConsumerProgram {
   readonly file: string
   readonly where: 'node' | 'browser' | 'workerd' | 'bun' | 'deno'

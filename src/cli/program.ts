@@ -43,7 +43,7 @@ async function programFor(words: readonly string[], exit: (code: number) => void
   }
   // commander leaves with 1 on bad usage; here 1 means a failed run.
   for (const command of [program, ...program.commands]) {
-    // It quotes what it was given, and that may come from a file of somebody else's.
+    // It quotes what it was given, and that may come from a file of another user.
     command
       .showHelpAfterError('(add --help for the options and examples)')
       .exitOverride()

@@ -22,11 +22,11 @@ export interface Rules {
   readonly maxRepair: number
   readonly maxDepth: number
   readonly protoKeys: ProtoKeys
-  readonly verdict?: Verdict | undefined
+  readonly verdict?: RecordFit | undefined
 }
 
 /** Whether the record that is taken from a text is one that the caller wants. */
-export interface Verdict {
+export interface RecordFit {
   readonly fits: (record: unknown) => boolean
   /** About the first value that was parsed: later ones were found inside of it, in an envelope. Undefined while there is none. */
   wanted: boolean | undefined

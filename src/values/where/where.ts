@@ -2,7 +2,7 @@ import type { Sink } from '../../base/stage.ts'
 import type { Chunk } from '../../frames/chunk.ts'
 import type { Frame } from '../../frames/frame.ts'
 import { lineScan } from '../../frames/frames.ts'
-import type { Verdict } from '../ladder/attempt.ts'
+import type { RecordFit } from '../ladder/attempt.ts'
 import type { Outcome } from '../outcome.ts'
 import { cluesOf } from './clue.ts'
 import { conditionsOf, fits } from './conditions.ts'
@@ -32,7 +32,7 @@ export interface LineRules {
 /** One stream of lines that is read through a `where`. */
 export interface WhereReader {
   /** About the line at hand. */
-  readonly verdict: Verdict
+  readonly verdict: RecordFit
   /** Whether an outcome is of a line that matches, or of one that may have. */
   wanted(outcome: Outcome<unknown>): boolean
   /** Puts the sieve before the floor that judges the frames. */
@@ -54,7 +54,7 @@ export function whereReader(
   return () => {
     let unread = 0
     let parsed = 0
-    const verdict: Verdict = { fits: (record) => fits(conditions, record), wanted: undefined }
+    const verdict: RecordFit = { fits: (record) => fits(conditions, record), wanted: undefined }
     return {
       verdict,
       wanted({ frame }) {
