@@ -12,12 +12,14 @@ const floors = [
   'events',
   'engines',
   'chat',
+  'views',
   'streams',
   'sinks',
   'ask',
   'run',
   'work',
   'serve',
+  'nats',
   'cli',
 ]
 
