@@ -14,7 +14,7 @@ export interface Problem {
 }
 
 /** Characters of a title. */
-const MAX_TITLE = 300
+export const MAX_TITLE = 300
 
 /**
  * What went wrong by this event; undefined if nothing did. An error that the engine itself tries again after is a warning and
@@ -29,14 +29,16 @@ const MAX_TITLE = 300
 export function problemOf(event: Event): Problem | undefined {
   const told = titleOf(event)
   if (!told) return undefined
-  const [kind, title] = told
-  return {
-    kind,
-    title: title.trim().slice(0, MAX_TITLE),
-    attempt: event.attempt_number,
-    seq: event.seq,
-    raw_ref: event.raw_ref,
-  }
+  return problemAt(event, ...told)
+}
+
+/** A problem that an event tells, whatever its type. */
+export function problemAt(
+  { attempt_number, seq, raw_ref }: Event,
+  kind: ProblemKind,
+  title: string,
+): Problem {
+  return { kind, title: title.trim().slice(0, MAX_TITLE), attempt: attempt_number, seq, raw_ref }
 }
 
 function titleOf(event: Event): [ProblemKind, string] | undefined {
