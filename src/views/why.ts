@@ -103,11 +103,18 @@ function note(facts: Facts, event: Event): void {
       facts.completion = event.data
       return
     case 'lifecycle.run.status':
-      if (event.data.status === 'turn_started') facts.inTurn = true
+      if (event.data.status === 'turn_started') {
+        facts.inTurn = true
+        delete facts.fatal
+      }
       if (event.data.status === 'turn_completed' || event.data.status === 'awaiting_user_input') {
         facts.inTurn = false
         overcome(facts)
       }
+      return
+    case 'user.message':
+      // Asked again: what failed before can be overcome now.
+      delete facts.fatal
       return
     case 'agent.message.delta':
       facts.inMessage = true
@@ -217,16 +224,16 @@ function causeOf(facts: Facts, unfinished: FailedCall | undefined): Problem | un
     const title = `${endWords(completion)} while ${name} ran${subject === '' ? '' : `: ${subject}`}`
     return { ...end, title: title.slice(0, MAX_TITLE), seq, raw_ref }
   }
-  const byItself = typeof signal !== 'string' && exit_code !== 0
+  const byItself = outcomeOf(completion) === 'failed' && typeof signal !== 'string' && exit_code !== 0
   if (byItself && facts.engineEver) return facts.engineEver
-  // With exit code 0 a line that reads like an error may be about anything.
+  // In a run that did not fail, a line that reads like an error may be about anything.
   if (byItself && hints) return hints.first
   // A program that refuses to start says why in its last words, whatever they are.
   if (byItself && !facts.begun && !facts.inTurn && facts.lastLine) return facts.lastLine
   if (cut && (completion.reason_code === 'TRUNCATED' || !byItself)) return cut
   const where = facts.inMessage
     ? ' in the middle of a message'
-    : facts.inTurn && exit_code !== 0
+    : facts.inTurn && outcomeOf(completion) !== 'unknown'
       ? ' in the middle of a turn'
       : ''
   const title = endWords(completion) + where
@@ -253,7 +260,7 @@ function endWords({ evidence }: CompletionData): string {
   const { signal, exit_code, stopped } = evidence ?? {}
   const by = stopped === undefined ? '' : ' on request'
   if (typeof signal === 'string') return `${signal} ended it${by}`
-  if (typeof exit_code !== 'number') return `it stopped${by} without an end`
+  if (typeof exit_code !== 'number') return `the log stops${by}, without telling an end,`
   if (exit_code === 0) return `it left with exit code 0${by}, without telling an end,`
   const likely = signals.get(exit_code)
   return `it left with exit code ${exit_code}${likely ? ` (as after ${likely})` : ''}${by}`
