@@ -1,5 +1,6 @@
 import type { Event, RawRef } from '../events/event.ts'
 import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
+import { callText } from './tool-text.ts'
 
 /** What kind of thing went wrong: a tool, the engine, a turn, the agent's output, its result, the run's end. */
 export type ProblemKind = 'tool' | 'engine' | 'turn' | 'output' | 'result' | 'end'
@@ -46,7 +47,9 @@ function titleOf(event: Event): [ProblemKind, string] | undefined {
     case 'tool.call.failed': {
       const { name, exit_code, error } = event.data
       const code = exit_code === undefined ? '' : ` exit ${exit_code}`
-      return ['tool', `${name}${code} failed${error === undefined ? '' : `: ${error}`}`]
+      // Without an error of its own, the last words of the tool say most.
+      const told = error ?? lastLine(callText(event.data))
+      return ['tool', `${name}${code} failed${told === '' ? '' : `: ${told}`}`]
     }
     case 'diagnostic.engine.error': {
       const { severity, retryable, message } = event.data
@@ -73,4 +76,8 @@ function titleOf(event: Event): [ProblemKind, string] | undefined {
     default:
       return undefined
   }
+}
+
+function lastLine(text: string): string {
+  return text.slice(text.lastIndexOf('\n') + 1)
 }
