@@ -8,7 +8,7 @@ import type { Item } from './item.ts'
 import { virtualList } from './virtual-list.ts'
 
 /** How an item came to be chosen: step by step, by a jump to a place, or not by the reader. */
-export type How = 'step' | 'jump' | 'quiet'
+type How = 'step' | 'jump' | 'quiet'
 
 export interface ConversationOptions {
   readonly onChoose: (item: Item | undefined, how: How) => void

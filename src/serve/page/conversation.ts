@@ -7,7 +7,7 @@ import type { Content, Item, MessageItem, RawItem, ToolItem } from './item.ts'
 const MAX_LINES = 500
 
 /** A problem and the item that shows it. */
-export interface Found {
+interface Found {
   readonly problem: Problem
   readonly item: Item
 }

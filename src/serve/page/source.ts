@@ -26,7 +26,7 @@ export interface EventReader {
 }
 
 /** `away`: the server cannot be reached and is tried again; `over`: there is nothing more to come. */
-export type Connection = 'connecting' | 'live' | 'away' | 'over'
+type Connection = 'connecting' | 'live' | 'away' | 'over'
 
 /** A run that is being read. */
 export interface OpenRun {
@@ -35,14 +35,14 @@ export interface OpenRun {
   close(): void
 }
 
-export interface ByteRange {
+interface ByteRange {
   readonly attempt: number
   readonly stream: string
   readonly from: number
   readonly to: number
 }
 
-export interface Bytes {
+interface Bytes {
   readonly bytes: Uint8Array
   /** How many the log has. */
   readonly total: number
