@@ -18,6 +18,8 @@ export interface Head {
   toggleFilter(filter: Filter | undefined): void
 }
 
+/** Milliseconds between two drawings of the head, while events come. */
+const DRAW_MS = 300
 /** Chips of files that are shown; the rest is counted. */
 const MAX_FILES = 12
 
@@ -29,6 +31,9 @@ export function runHead(view: ConversationView): Head {
   let counts = new Map<Filter, number>()
   let counted = 0
   let files = new Map<string, FileItem>()
+  let filesDrawn = -1
+  let waiting = 0
+  let drawnAt = Number.NEGATIVE_INFINITY
 
   const bar = byId('filters')
   const chips = new Map(
@@ -103,9 +108,8 @@ export function runHead(view: ConversationView): Head {
 
   function drawFiles(): void {
     const box = byId('files')
-    const key = [...files.values()].map(({ id }) => id).join(' ')
-    if (box.dataset['key'] === key) return
-    box.dataset['key'] = key
+    if (files.size === filesDrawn) return
+    filesDrawn = files.size
     const sign = { created: '+ ', modified: '~ ', deleted: '− ' }
     const shown = [...files.values()].slice(0, MAX_FILES)
     const more = files.size - shown.length
@@ -119,6 +123,17 @@ export function runHead(view: ConversationView): Head {
       ),
       ...(more > 0 ? [make('span', {}, `and ${more} more`)] : []),
     )
+  }
+
+  function drawAll(): void {
+    clearTimeout(waiting)
+    waiting = 0
+    drawFacts()
+    drawProblems()
+    countNew()
+    drawFiles()
+    drawTimeline(byId('timeline'), view)
+    drawnAt = performance.now()
   }
 
   function problem(by: 1 | -1): void {
@@ -162,14 +177,14 @@ export function runHead(view: ConversationView): Head {
       drawFacts()
     },
     draw() {
-      drawFacts()
-      drawProblems()
-      countNew()
-      drawFiles()
-      drawTimeline(byId('timeline'), view)
+      if (waiting !== 0) return
+      const rest = drawnAt + DRAW_MS - performance.now()
+      if (rest <= 0) drawAll()
+      else waiting = setTimeout(drawAll, rest)
     },
     clear() {
       info = undefined
+      filesDrawn = -1
       counts = new Map()
       counted = 0
       files = new Map()
@@ -181,7 +196,7 @@ export function runHead(view: ConversationView): Head {
       byId('engine').textContent = ''
       byId('state').replaceChildren()
       toggle(undefined)
-      this.draw()
+      drawAll()
     },
     connection(words) {
       const box = byId('link')

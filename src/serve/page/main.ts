@@ -128,7 +128,9 @@ function openRun(id: string): void {
 
 /** The last events were drawn: says so, for those who wait for it. */
 function settle(id: string): void {
-  if (id === current && over) box.dataset['over'] = 'true'
+  if (id !== current || !over) return
+  box.dataset['over'] = 'true'
+  head.draw()
 }
 
 function goWanted(): void {

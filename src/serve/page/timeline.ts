@@ -1,4 +1,5 @@
 import type { ConversationView } from './conversation-view.ts'
+import { byId } from './element.ts'
 import type { Item } from './item.ts'
 
 const BINS = 240
@@ -17,7 +18,15 @@ export function drawTimeline(box: HTMLElement, view: ConversationView): void {
   const end = Date.parse(items.at(-1)?.ts ?? '')
   const span = end - begin
   box.hidden = !(span > 0)
-  if (box.hidden || box.dataset['count'] === String(items.length)) return
+  // While a long run is being read, a line that is drawn anew for every twentieth more of it is new enough.
+  const drawn = Number(box.dataset['count'] ?? 0)
+  const over = byId('conversation').dataset['over'] === 'true'
+  if (
+    box.hidden ||
+    drawn === items.length ||
+    (!over && drawn > 1000 && items.length < drawn * 1.05 && items.length > drawn)
+  )
+    return
   box.dataset['count'] = String(items.length)
   const bins: ({ rank: number; item: Item } | undefined)[] = []
   for (const item of items) {
