@@ -100,7 +100,7 @@ function bodyOf(item: Item): Node {
       return make(
         'div',
         { class: 'end' },
-        make('h2', {}, make('span', { class: `dot ${outcome}` }), outcomeLine(outcome)),
+        make('p', { class: 'title' }, make('span', { class: `dot ${outcome}` }), outcomeLine(outcome)),
         make('p', {}, whyEnded(item.end)),
         tokenWords(item.end.tokens) && make('p', {}, tokenWords(item.end.tokens)),
       )
@@ -182,7 +182,8 @@ function lastLines(text: string): string {
 }
 
 function inputAndOutput(item: ToolItem): HTMLElement {
-  const half = (name: string, nodes: readonly Node[]) => make('section', {}, make('h3', {}, name), ...nodes)
+  const half = (name: string, nodes: readonly Node[]) =>
+    make('section', {}, make('p', { class: 'label' }, name), ...nodes)
   const halves: HTMLElement[] = []
   if (item.input !== undefined) halves.push(half('Input', inputNodes(item.input)))
   const right: Node[] = []
@@ -200,6 +201,9 @@ function inputNodes(input: unknown): Node[] {
     const { old_string, new_string, ...rest } = input as Readonly<Record<string, unknown>>
     if (typeof old_string === 'string' && typeof new_string === 'string')
       return [...longText(pretty(rest)), replacedNodes(old_string, new_string)]
+    // A command alone is shown as it was typed, not as JSON.
+    const [only, second] = Object.values(input)
+    if (typeof only === 'string' && second === undefined) return longText(visible(only))
   }
   return longText(visible(pretty(input)))
 }
