@@ -208,7 +208,8 @@ function inputNodes(input: unknown): Node[] {
   return longText(visible(pretty(input)))
 }
 
-function outputNodes(output: unknown): Node[] {
+function outputNodes(given: unknown): Node[] {
+  const output = textBlocks(given) ?? given
   if (typeof output === 'string' && isDiff(output)) return [diffNodes(output)]
   const images = typeof output === 'string' && !output.startsWith('data:image/') ? [] : imagesIn(output)
   if (images.length === 0) return longText(visible(pretty(output)))
@@ -220,6 +221,13 @@ function outputNodes(output: unknown): Node[] {
     2,
   )
   return [...images.map(imageNode), ...longText(text)]
+}
+
+/** The text of an output in the form of blocks of text, as several engines give it. */
+function textBlocks(output: unknown): string | undefined {
+  if (!Array.isArray(output) || output.length === 0) return undefined
+  const texts = output.map((block) => (block?.type === 'text' ? block.text : undefined))
+  return texts.every((text) => typeof text === 'string') ? texts.join('\n') : undefined
 }
 
 /** A text in a frame of its own; what is very long only in part, until it is asked for. */
