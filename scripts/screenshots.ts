@@ -12,6 +12,7 @@ import { run } from '../src/run/run.ts'
 import { serve } from '../src/serve/server.ts'
 import { launch } from '../test/serve/browser.ts'
 import { putLargeRun } from '../test/serve/large-run.ts'
+import { smallPng } from './small-png.ts'
 
 const fixtures = fileURLToPath(new URL('../fixtures', import.meta.url))
 const images = fileURLToPath(new URL('../docs/images', import.meta.url))
@@ -117,7 +118,7 @@ for (const [name, shot] of Object.entries(shots)) {
     await page.waitForTimeout(300)
   }
   await page.waitForTimeout(500)
-  await page.screenshot({ path: join(kept.has(name) ? images : out, `${name}.png`) })
+  writeFileSync(join(kept.has(name) ? images : out, `${name}.png`), smallPng(await page.screenshot()))
   await page.close()
 }
 await browser.close()
