@@ -20,15 +20,7 @@ mkdirSync(images, { recursive: true })
 const out = argv[2] ?? mkdtempSync(join(tmpdir(), 'sluice-pictures-'))
 mkdirSync(out, { recursive: true })
 /** Those that the docs show. */
-const kept = new Set([
-  'serve-live',
-  'serve-dark',
-  'serve-long',
-  'serve-find',
-  'serve-phone',
-  'audit-link',
-  'serve-narrow',
-])
+const kept = new Set(['serve-live', 'serve-long', 'serve-find', 'serve-phone', 'audit-link'])
 
 const root = join(mkdtempSync(join(tmpdir(), 'sluice-pictures-')), 'runs')
 for (const [name, from] of [
