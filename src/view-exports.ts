@@ -1,3 +1,4 @@
-// What other programs show of a run: its facts, and what went wrong in it.
+// What other programs show of a run: its facts, what went wrong in it, and what must not be shown.
 export { type Problem, type ProblemKind, problemOf } from './views/problems.ts'
+export { type Hidden, type RedactOptions, type Redactor, redactor, redactStage } from './views/redact.ts'
 export { type RunSummary, summarizer } from './views/summary.ts'
