@@ -6,6 +6,7 @@ import { listAttempts } from '../run/audit.ts'
 import { noLogs } from '../run/audit-dir.ts'
 import { type Run, type RunOptions, run } from '../run/run.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
+import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn } from './draw-flags.ts'
 import { duration } from './duration.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
@@ -13,7 +14,7 @@ import { exits } from './exits.ts'
 import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
 import { show } from './show.ts'
 
-interface Flags extends ReadingFlags {
+interface Flags extends ReadingFlags, DrawFlags {
   readonly engine?: string
   readonly audit?: string
   readonly attemptOf?: string
@@ -26,8 +27,6 @@ interface Flags extends ReadingFlags {
   readonly runId?: string
   readonly fsync: NonNullable<RunOptions['fsync']>
   readonly fsDiff: boolean
-  readonly json?: boolean
-  readonly draw?: boolean
 }
 
 const examples = `
@@ -48,7 +47,7 @@ Examples:
 
 /** `sluice run`: an agent, recorded and shown. */
 export function runCommand(exit: (code: number) => void): Command {
-  return addReading(new Command('run'))
+  const command = addReading(new Command('run'))
     .description(
       'Runs a command, records what it writes into an audit directory, and shows the conversation live.',
     )
@@ -78,12 +77,13 @@ export function runCommand(exit: (code: number) => void): Command {
     )
     .option('--no-fs-diff', 'do not compare the working directory before and after')
     .option('--json', 'print the events as NDJSON even on a terminal')
-    .option('--draw', 'draw the conversation even in a pipe')
+  return addDrawing(command)
     .addHelpText('after', examples)
     .action(async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)))
 }
 
 async function runAndShow(words: readonly string[], flags: Flags): Promise<number> {
+  checkDrawing(flags)
   const [command = '', ...args] = words
   if (flags.pipes && !flags.pty)
     throw new Fault('BAD_OPTION', '--pipes goes with --pty; without both it runs on pipes alone')
@@ -111,13 +111,15 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     const events = watchEnd(agent)
     // Told before the loop is left, which would only say that the reader is gone.
     const failed = (error: Error) => void agent.destroy(error)
-    if (!(await show(events, { ...flags, failed }))) {
+    const about = aboutAudit(agent.audit)
+    if (!(await show(events, { ...flags, live: true, timed: true, about, failed }))) {
       console.error(`sluice: the reader of stdout left; ${await abandoned(agent)}`)
       return exits.output
     }
     const end = await agent.end
     if (end.reason) console.error(`sluice: ${reasons[end.reason]}`)
-    console.error(`sluice: ${placeOf(agent)}`)
+    // What is drawn says it at its end.
+    if (flags.quiet || !isDrawn(flags)) console.error(`sluice: ${placeOf(agent)}`)
     return events.exit()
   } catch (error) {
     if (!Fault.is(error) || error.code !== 'OUTPUT_FAILED') throw error
