@@ -17,6 +17,8 @@ export interface RedactOptions {
    * them. @default true
    */
   readonly learn?: boolean | undefined
+  /** What is known from the start: the `known()` of a redactor that has read all of the run before. @default none */
+  readonly known?: readonly string[] | undefined
 }
 
 /** How many secrets were hidden, in all and of each kind: `{ total: 3, kinds: { github: 1, password: 2 } }`. */
@@ -36,6 +38,8 @@ export interface Redactor {
   /** The event with its `data` redacted. Ids, `raw_ref` and all else stay. Pieces of one message are for `redactStage`. */
   event(event: Event): Event
   hidden(): Hidden
+  /** The passwords and tokens that names told. Keep them as you keep the secrets themselves. */
+  known(): readonly string[]
 }
 
 /** Known values, the longest text of one, and what is too short to be looked for. */
@@ -63,7 +67,7 @@ export function redactor(options: RedactOptions = {}): Redactor {
   checkOptions('redactor', options, EXAMPLE)
   const { patterns = [], entropy = true, learn = true } = options
   const own = patterns.map(checkPattern)
-  const known = new Set<string>()
+  const known = new Set<string>(options.known)
   const counts = new Map<string, number>()
 
   const find = (text: string, opaque: boolean): Secret[] => {
@@ -161,6 +165,7 @@ export function redactor(options: RedactOptions = {}): Redactor {
       total: [...counts.values()].reduce((sum, one) => sum + one, 0),
       kinds: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))),
     }),
+    known: () => [...known],
   }
 }
 
