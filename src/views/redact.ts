@@ -31,8 +31,11 @@ export interface Hidden {
 export interface Redactor {
   /** The text with `[redacted:kind]` in the place of each secret. They are not counted if the text is shown again. */
   text(text: string, options?: { readonly count?: boolean }): string
-  /** The text with as many characters as before: for logs, so that places in them stay the same. */
-  sameLength(text: string): string
+  /**
+   * The text with as many characters as before: for logs, so that places in them stay the same. Secrets are counted that begin in
+   * the range.
+   */
+  sameLength(text: string, range?: { readonly from: number; readonly to: number }): string
   /** A JSON value with all of its strings redacted, keys too. What has no secret in it is the same object. */
   value(value: unknown): unknown
   /** The event with its `data` redacted. Ids, `raw_ref` and all else stay. Pieces of one message are for `redactStage`. */
@@ -87,7 +90,12 @@ export function redactor(options: RedactOptions = {}): Redactor {
     const escaped = JSON.stringify(text).slice(1, -1)
     if (escaped !== text) known.add(escaped)
   }
-  const hide = (text: string, mark: (secret: Secret) => string, opaque = false, counted = true): string => {
+  const hide = (
+    text: string,
+    mark: (secret: Secret) => string,
+    opaque = false,
+    counted: (at: number) => boolean = always,
+  ): string => {
     let result = text
     for (let pass = 0; pass < MAX_PASSES; pass++) {
       const found = find(result, opaque)
@@ -95,7 +103,7 @@ export function redactor(options: RedactOptions = {}): Redactor {
       const pieces: string[] = []
       let copied = 0
       for (const secret of found) {
-        if (counted) count(secret.kind)
+        if (counted(secret.from)) count(secret.kind)
         if (secret.told) remember(result.slice(secret.from, secret.to))
         pieces.push(result.slice(copied, secret.from), mark(secret))
         copied = secret.to
@@ -104,7 +112,8 @@ export function redactor(options: RedactOptions = {}): Redactor {
     }
     return result
   }
-  const text = (given: string, { count: counted = true } = {}) => hide(given, markOf, false, counted)
+  const text = (given: string, { count: counted = true } = {}) =>
+    hide(given, markOf, false, counted ? always : never)
 
   /** The string as the value of that name. */
   const named = (given: string, name: string): string => {
@@ -154,7 +163,8 @@ export function redactor(options: RedactOptions = {}): Redactor {
 
   return {
     text,
-    sameLength: (given) => hide(given, sameLengthMark),
+    sameLength: (given, { from, to } = ALL) =>
+      hide(given, sameLengthMark, false, (at) => at >= from && at < to),
     value: (given) => value(given),
     event: (event) => {
       const data = dataOf(event, value)
@@ -170,6 +180,9 @@ export function redactor(options: RedactOptions = {}): Redactor {
 }
 
 const MAX_JUDGED = 256
+const ALL = { from: 0, to: Number.POSITIVE_INFINITY }
+const always = () => true
+const never = () => false
 const EXAMPLE = 'redactor({ patterns: [/ACME-[0-9]{8}/g] })'
 
 /** Fields of `data` that say what an event is, or belong to others: no agent wrote them. */
