@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
-import type { Event } from '../events/event.ts'
+import type { Event, RawRef } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { type Attempt, channels, openLog } from '../run/audit.ts'
@@ -8,7 +8,7 @@ import { readMeta } from '../run/meta.ts'
 import { readBlock } from '../run/read-attempt.ts'
 import { markdownStage } from '../views/markdown.ts'
 import { type Hidden, type Redactor, redactor, redactStage } from '../views/redact.ts'
-import { hiddenLog, type ReadBytes } from './hidden-log.ts'
+import { hiddenLog, type Range, type ReadBytes } from './hidden-log.ts'
 import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream } from './page/embedded.ts'
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
 import type { RunInfo } from './run-info.ts'
@@ -61,37 +61,64 @@ const RAW_PIECE = 1 << 20
  */
 export function exportRun(source: ExportSource, options: ExportOptions): Exported {
   const { to, redact, hide: own = [], maxRaw = MAX_RAW } = options
-  let hide: Redactor | undefined
-  let hideLogs: Redactor | undefined
+  let hiding: Hiding | undefined
   async function* text(): AsyncGenerator<string> {
-    if (redact) {
-      const known = await learn(source, own, to === 'html')
-      hide = redactor({ patterns: own, known, learn: false })
-      hideLogs = redactor({ patterns: own.map(asBytes), known: known.map(asBytes), learn: false })
-    }
-    const events = shown(source.events(), hide)
+    if (redact) hiding = await learn(source, own, to === 'html')
+    const events = shown(source.events(), hiding)
     if (to === 'md') yield* markdownOf(events)
-    else if (to === 'html') yield* pageOf(source, events, hide, hideLogs, maxRaw)
-    else yield* dataOf({ ...source, logs: [] }, events, hide, hideLogs, 0)
+    else if (to === 'html') yield* pageOf(source, events, hiding, maxRaw)
+    else yield* dataOf({ ...source, logs: [] }, events, hiding, 0)
   }
   return {
     text: text(),
-    hidden: () => hide && hideLogs && { events: hide.hidden(), logs: hideLogs.hidden() },
+    hidden: () => hiding && { events: hiding.events.hidden(), logs: hiding.logs.hidden() },
   }
 }
 
-/** What names tell anywhere in the run. */
-async function learn(
-  source: ExportSource,
-  own: readonly string[],
-  logs: boolean,
-): Promise<readonly string[]> {
+/** What hides the secrets of a run that has been read once. */
+interface Hiding {
+  readonly events: Redactor
+  /** For the bytes of logs, one character each. */
+  readonly logs: Redactor
+  /** By log, the records of the pieces of messages that have a secret in them: no search finds one that is cut in two. */
+  readonly covered: ReadonlyMap<string, readonly Range[]>
+}
+
+async function learn(source: ExportSource, own: readonly string[], logs: boolean): Promise<Hiding> {
   const scout = redactor({ patterns: own })
-  for await (const event of source.events()) scout.event(event)
+  const pieces = new Map<string, RawRef[]>()
+  const covered = new Map<string, Range[]>()
+  for await (const event of source.events()) {
+    const hidden = scout.event(event)
+    if (event.type === 'agent.message.delta') {
+      const { message_id } = event.data
+      const refs = pieces.get(message_id) ?? []
+      if (event.raw_ref) refs.push(event.raw_ref)
+      pieces.set(message_id, refs)
+    } else if (event.type === 'agent.message.final') {
+      const refs = hidden === event ? [] : (pieces.get(event.data.message_id) ?? [])
+      pieces.delete(event.data.message_id)
+      for (const { attempt_number, stream, byte_from, byte_to } of refs) {
+        const key = keyOf(attempt_number, stream)
+        const ranges = covered.get(key) ?? []
+        ranges.push({ from: byte_from, to: byte_to })
+        covered.set(key, ranges)
+      }
+    }
+  }
   const inLogs = redactor({ patterns: own.map(asBytes) })
   for (const { read, total } of logs ? source.logs : []) for (const _ of hiddenLog(read, 0, total, inLogs));
   const told = inLogs.known().map((value) => Buffer.from(value, 'latin1').toString())
-  return [...new Set([...scout.known(), ...told])]
+  const known = [...new Set([...scout.known(), ...told])]
+  return {
+    events: redactor({ patterns: own, known, learn: false }),
+    logs: redactor({ patterns: own.map(asBytes), known: known.map(asBytes), learn: false }),
+    covered,
+  }
+}
+
+function keyOf(attempt: number, stream: string): string {
+  return `${attempt} ${stream}`
 }
 
 /** A text as its bytes, one character each, as logs are searched. */
@@ -99,9 +126,9 @@ function asBytes(text: string): string {
   return Buffer.from(text).toString('latin1')
 }
 
-async function* shown(events: AsyncIterable<Event>, hide: Redactor | undefined): AsyncGenerator<Event> {
+async function* shown(events: AsyncIterable<Event>, hiding: Hiding | undefined): AsyncGenerator<Event> {
   let made: Event[] = []
-  const sink = hide && redactStage(hide)({ write: (event) => void made.push(event), end() {} })
+  const sink = hiding && redactStage(hiding.events)({ write: (event) => void made.push(event), end() {} })
   for await (const event of events) {
     if (!sink) yield event
     else {
@@ -124,8 +151,7 @@ async function* markdownOf(events: AsyncIterable<Event>): AsyncGenerator<string>
 async function* pageOf(
   source: ExportSource,
   events: AsyncIterable<Event>,
-  hide: Redactor | undefined,
-  hideLogs: Redactor | undefined,
+  hiding: Hiding | undefined,
   maxRaw: number,
 ): AsyncGenerator<string> {
   const policy = [
@@ -150,8 +176,7 @@ async function* pageOf(
 </head>
 <body>
 ${pageBody}<script type="application/json" id="${EMBEDDED_ID}">`
-  for await (const piece of dataOf(source, events, hide, hideLogs, maxRaw))
-    yield piece.replaceAll('<', '\\u003c')
+  for await (const piece of dataOf(source, events, hiding, maxRaw)) yield piece.replaceAll('<', '\\u003c')
   yield `</script>
 <script>${pageScript}</script>
 </body>
@@ -171,8 +196,7 @@ function htmlText(text: string): string {
 async function* dataOf(
   source: ExportSource,
   events: AsyncIterable<Event>,
-  hide: Redactor | undefined,
-  hideLogs: Redactor | undefined,
+  hiding: Hiding | undefined,
   maxRaw: number,
 ): AsyncGenerator<string> {
   const version: EmbeddedData['version'] = 1
@@ -182,7 +206,7 @@ async function* dataOf(
     yield `${facts.count() === 0 ? '' : ','}${JSON.stringify(event)}`
     facts.add(event)
   }
-  const info = facts.info(source, hide)
+  const info = facts.info(source, hiding?.events)
   yield `],"info":${JSON.stringify(info satisfies EmbeddedRun['info'])},"streams":[`
   const logs = source.logs.filter(({ total }) => total > 0)
   const room = Math.floor(maxRaw / Math.max(1, logs.length))
@@ -193,7 +217,7 @@ async function* dataOf(
     let first = true
     for (const [from, to] of stretches(total, room)) {
       let at = from
-      for (const bytes of bytesOf(log, from, to, hideLogs)) {
+      for (const bytes of bytesOf(log, from, to, hiding)) {
         yield `${first ? '' : ','}${JSON.stringify({ from: at, base64: bytes.toString('base64') })}`
         at += bytes.length
         first = false
@@ -201,7 +225,7 @@ async function* dataOf(
     }
     yield ']}'
   }
-  const redacted = hide && hideLogs ? hide.hidden().total + hideLogs.hidden().total : undefined
+  const redacted = hiding && hiding.events.hidden().total + hiding.logs.hidden().total
   yield `]}]${redacted === undefined ? '' : `,"redacted":${redacted}`}}`
 }
 
@@ -217,8 +241,13 @@ function stretches(total: number, room: number): [number, number][] {
       ]
 }
 
-function* bytesOf({ read }: ExportLog, from: number, to: number, hide: Redactor | undefined) {
-  if (hide) yield* hiddenLog(read, from, to, hide)
+function* bytesOf(
+  { attempt, stream, read }: ExportLog,
+  from: number,
+  to: number,
+  hiding: Hiding | undefined,
+) {
+  if (hiding) yield* hiddenLog(read, from, to, hiding.logs, hiding.covered.get(keyOf(attempt, stream)))
   else for (let at = from; at < to; at += RAW_PIECE) yield read(at, Math.min(to - at, RAW_PIECE))
 }
 
