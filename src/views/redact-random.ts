@@ -8,6 +8,8 @@ const MAX_RANDOM = 200
 const MIN_BITS = 4
 /** Neighbours of different kinds (small, capital, digit): 62 % of random characters, 30 % of a long name or a path. */
 const MIN_CHANGES = 0.36
+/** Small letters in a row: more of them are a word. */
+const MAX_ROW = 12
 
 /** Parts of a word by kind of character; others are 0. */
 function kindOf(unit: number): 0 | 1 | 2 | 3 {
@@ -41,30 +43,33 @@ function isKnownId(text: string, from: number): boolean {
 
 function isRandom(text: string, from: number, to: number): boolean {
   const length = to - from
-  if (length < MIN_RANDOM || length > MAX_RANDOM || isKnownId(text, from)) return false
-  const counts = new Map<number, number>()
-  const kinds = [0, 0, 0, 0]
-  let changes = 0
+  if (length < MIN_RANDOM || length > MAX_RANDOM) return false
+  let [small, capital, digits, changes] = [0, 0, 0, 0]
   /** Letters of one case in a row: a path has words in it. */
   let row = 0
-  let longest = 0
   let last = -1
   for (let i = from; i < to; i++) {
-    const unit = text.charCodeAt(i)
-    const kind = kindOf(unit)
-    counts.set(unit, (counts.get(unit) ?? 0) + 1)
-    kinds[kind]!++
+    const kind = kindOf(text.charCodeAt(i))
     row = kind === last ? row + 1 : 1
-    if (kind === 1 && row > longest) longest = row
+    if (kind === 1 && row > MAX_ROW) return false
     // What joins words is no change: a date would be full of them.
     if (kind === 0) continue
+    if (kind === 1) small++
+    else if (kind === 2) capital++
+    else digits++
     if (last >= 0 && kind !== last) changes++
     last = kind
   }
-  const [, small = 0, capital = 0, digits = 0] = kinds
-  if (small < 3 || capital < 3 || digits < 1 || longest > 12) return false
+  if (small < 3 || capital < 3 || digits < 1) return false
   if (changes / (small + capital + digits) < MIN_CHANGES) return false
+  return bitsOf(text, from, to) >= MIN_BITS && !isKnownId(text, from)
+}
+
+/** Entropy by Shannon, in bits for each character. Only words that passed all else come here. */
+function bitsOf(text: string, from: number, to: number): number {
+  const counts = new Map<string, number>()
+  for (let i = from; i < to; i++) counts.set(text[i]!, (counts.get(text[i]!) ?? 0) + 1)
   let bits = 0
-  for (const count of counts.values()) bits -= (count / length) * Math.log2(count / length)
-  return bits >= MIN_BITS
+  for (const count of counts.values()) bits -= (count / (to - from)) * Math.log2(count / (to - from))
+  return bits
 }

@@ -178,7 +178,7 @@ describe('a page of a run of 5 MB with a secret of each kind in it', () => {
   let page = ''
 
   test('is written, with a count of what was hidden, and the logs are untouched', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     expect(secrets.length).toBeGreaterThanOrEqual(60)
     expect(bytes).toBeGreaterThan(5_000_000)
@@ -224,7 +224,7 @@ describe('a page of a run of 5 MB with a secret of each kind in it', () => {
 
   test.skipIf(!chromiumPath)(
     `opens from the disk without a network or an error${needsBrowser}`,
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async () => {
       const browser = await launch()
       try {
