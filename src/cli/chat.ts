@@ -7,17 +7,14 @@ import { replay } from '../run/replay.ts'
 import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn } from './draw-flags.ts'
 import { namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
-import { type LastRun, lastRun } from './last.ts'
+import { addLast, type LastFlags, namedOrLast } from './last-option.ts'
 import { printer } from './print.ts'
 import { readingOptions } from './reading.ts'
 import { addRunInput, isDirectory, type RunFlags, readerLeft, readsStdin, runEvents } from './run-input.ts'
-import { safeLine } from './safe.ts'
 import { type ShowOptions, show } from './show.ts'
 
-interface ChatFlags extends RunFlags, DrawFlags {
-  readonly last?: boolean
+interface ChatFlags extends RunFlags, DrawFlags, LastFlags {
   readonly follow?: boolean
-  readonly home?: string
 }
 
 const examples = `
@@ -35,11 +32,9 @@ Examples:
 
 /** `sluice chat`: the output of a run as a conversation. */
 export function chatCommand(exit: (code: number) => void): Command {
-  const command = addRunInput(new Command('chat'))
+  const command = addLast(addRunInput(new Command('chat')))
     .description('Reads the output of an agent and shows the conversation.')
-    .option('--last', 'read the newest of: the run at .audit/latest, the session files of this directory')
     .option('--follow', 'keep reading while the file grows, until Ctrl-C')
-    .option('--home <dir>', 'with --last: the home directory to look for session files in')
     .option('--json', 'print FCMP records even on a terminal')
   return addDrawing(command)
     .addHelpText('after', examples)
@@ -47,12 +42,8 @@ export function chatCommand(exit: (code: number) => void): Command {
 }
 
 async function showChat(given: string | undefined, asked: ChatFlags): Promise<number> {
-  if (asked.home !== undefined && !asked.last)
-    throw new Fault('BAD_OPTION', '--home is for --last; add that, or leave it out')
   checkDrawing(asked)
-  const last = asked.last ? newest(given, asked) : undefined
-  const file = last?.path ?? given
-  const flags: ChatFlags = last ? { ...sessionFlags(last), ...asked } : asked
+  const { file, flags } = namedOrLast(given, asked)
   const events = watchEnd(flags.follow ? await followed(file, flags) : await runEvents(file, flags))
   const shown =
     isDrawn(flags) || flags.quiet
@@ -67,18 +58,6 @@ function timesOf(file: string | undefined, flags: ChatFlags): Pick<ShowOptions, 
   const recorded = file !== undefined && isDirectory(file)
   const started = live ? new Date().toISOString() : undefined
   return { live, timed: live || recorded, about: recorded ? aboutAudit(file) : () => ({ started }) }
-}
-
-function newest(given: string | undefined, flags: ChatFlags): LastRun {
-  if (given !== undefined || flags.stdout !== undefined)
-    throw new Fault('BAD_OPTION', '--last finds the file itself; leave out FILE and --stdout')
-  const found = lastRun(process.cwd(), flags.home)
-  console.error(`sluice: ${safeLine([found.path, found.session].filter(Boolean).join(' '))}`)
-  return found
-}
-
-function sessionFlags({ session, engine }: LastRun): Pick<ChatFlags, 'session' | 'engine'> {
-  return { ...(session !== undefined && { session }), ...(engine !== undefined && { engine }) }
 }
 
 /** A file or an audit directory that is still being written. */

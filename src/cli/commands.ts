@@ -58,6 +58,10 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'the sessions that agents kept',
     load: async () => (await import('./sessions.ts')).sessionsCommand,
   },
+  why: {
+    summary: 'what went wrong in a run, in at most ten lines',
+    load: async () => (await import('./why.ts')).whyCommand,
+  },
   drift: {
     summary: 'what the engines do not know in recorded runs',
     load: async () => (await import('./drift.ts')).driftCommand,

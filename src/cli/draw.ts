@@ -5,6 +5,7 @@ import { callSubject, callText } from '../views/tool-text.ts'
 import { countWords, durationWords, grouped } from '../views/words.ts'
 import { drawMarkdown } from './draw-markdown.ts'
 import { type MarkdownPieces, markdownPieces } from './markdown-pieces.ts'
+import { quoted } from './quoted.ts'
 import { safe } from './safe.ts'
 import { painter, type Style, styles } from './style.ts'
 import { cutTo, fitTo, widthOf } from './width.ts'
@@ -501,20 +502,4 @@ function isFileLine(line: string): boolean {
 
 function oneLine(text: string): string {
   return safe(text.slice(0, 4000)).replaceAll('\n', ' ').trimEnd()
-}
-
-/** A word of a command as one would type it. */
-function quoted(word: string): string {
-  for (const char of word) if (!isPlain(char)) return `'${word.slice(0, 4000).replaceAll("'", "'\\''")}'`
-  return word === '' ? "''" : word
-}
-
-function isPlain(char: string): boolean {
-  return (
-    (char >= 'a' && char <= 'z') ||
-    (char >= 'A' && char <= 'Z') ||
-    (char >= '0' && char <= '9') ||
-    '-_=+/.,:@%'.includes(char) ||
-    char > '~'
-  )
 }
