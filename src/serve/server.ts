@@ -7,6 +7,7 @@ import { isObject, misfit } from '../base/check-options.ts'
 import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { channels } from '../run/audit.ts'
+import { accessBy, checkHost } from './access.ts'
 import { feeds } from './feeds.ts'
 import { logsTold } from './logs-told.ts'
 import { memo } from './memo.ts'
@@ -32,6 +33,13 @@ export interface ServeOptions {
   readonly maxClients?: number | undefined
   /** Shows the session files of agents in the home directory, next to the runs. @default false */
   readonly sessions?: boolean | SessionsServed | undefined
+  /**
+   * What a client must send (`Authorization: Bearer …`), or type into the page, to read anything: at least 16 characters.
+   * @default none; then `host` must be of this machine alone, or `insecure` be set
+   */
+  readonly token?: string | undefined
+  /** Lets every machine that reaches `host` read all runs, without a token. @default false */
+  readonly insecure?: boolean | undefined
 }
 
 /** A server that runs. */
@@ -53,6 +61,8 @@ const security = {
   'cross-origin-opener-policy': 'same-origin',
   'cache-control': 'no-store',
 }
+/** What the page that asks for the token needs, and what tells nothing of the runs. */
+const openPaths: ReadonlySet<string> = new Set(['/page.css', '/icon.svg', '/healthz'])
 const MAX_ID = 1024
 /** A walk over the directory is good for so long: many clients ask at once. */
 const LIST_MS = 500
@@ -73,6 +83,9 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const { heartbeat = 15_000, maxStall = 30_000, maxClients = 2000 } = options
   if (!Number.isInteger(port) || typeof host !== 'string')
     throw new Fault('BAD_OPTION', 'port must be a whole number and host a name or an address')
+  const { token, insecure = false } = options
+  const access = accessBy(token)
+  checkHost(host, token, insecure)
   const root = realDir(options.dir)
   const shut = new AbortController()
   // Every client listens to it.
@@ -99,6 +112,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isOurName(request.headersDistinct['host'], host))
       return refuse(response, 403, 'this server does not go by that name')
+    const login = access && request.method === 'POST' && request.url === '/login'
+    if (login) return await access.login(request, response)
     if (request.method !== 'GET') {
       response.setHeader('allow', 'GET')
       return refuse(response, 405, 'only GET is answered here')
@@ -108,6 +123,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     if (!target.startsWith('/') || target.startsWith('//'))
       return refuse(response, 404, 'there is no such page or run')
     const { pathname, searchParams } = new URL(`http://sluice${target}`)
+    if (access && !openPaths.has(pathname) && !access.allows(request)) return access.askFor(request, response)
     const file = pageFiles.get(pathname)
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
     if (pathname === '/healthz') return sendJson(response, { ok: true, clients })
@@ -125,10 +141,12 @@ export async function serve(options: ServeOptions): Promise<Served> {
       const found = await informed(() => findRun(id!))
       return found ? sendJson(response, found.info) : refuse(response, 404, 'there is no such page or run')
     }
-    if (what === 'events' && name === undefined) return await sendEvents(request, response, run, searchParams)
+    const chat = what === 'chat'
+    if ((chat || what === 'events') && name === undefined)
+      return await sendEvents(request, response, run, searchParams, chat)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
     if (channel) return sendRaw(response, run.place, channel, searchParams)
-    return refuse(response, 404, 'a run has /events and /raw/stdout, /raw/stderr, /raw/pty')
+    return refuse(response, 404, 'a run has /events, /chat and /raw/stdout, /raw/stderr, /raw/pty')
   }
 
   /** What is found when logs without a journal have been read, if that does not take long. */
@@ -158,6 +176,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     response: ServerResponse,
     run: FoundRun,
     query: URLSearchParams,
+    chat: boolean,
   ) {
     const header = request.headers['last-event-id']
     // The header is what the client saw last; the query is where it began.
@@ -174,7 +193,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     const mine = shared.share(run.place)
     clients++
     try {
-      await stream(request, response, { ...mine, after, heartbeat, maxStall, signal: shut.signal })
+      await stream(request, response, { ...mine, after, heartbeat, maxStall, signal: shut.signal, chat })
     } finally {
       clients--
       mine.release()

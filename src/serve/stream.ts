@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Fault } from '../base/fault.ts'
 import type { Place } from '../sinks/journal-line.ts'
 import { HEARTBEAT, sseMessage } from '../sinks/sse.ts'
+import { chatBlocks } from './chat-blocks.ts'
 import type { Shared } from './feeds.ts'
 import type { Feed } from './journal-blocks.ts'
 
@@ -14,6 +15,8 @@ export interface StreamOptions extends Omit<Shared, 'release'> {
   /** Milliseconds in which a client must take what it was sent, or it is dropped. */
   readonly maxStall: number
   readonly signal: AbortSignal
+  /** Chat records instead of events. @default false */
+  readonly chat?: boolean | undefined
 }
 
 /**
@@ -27,8 +30,8 @@ export async function stream(
   response: ServerResponse,
   options: StreamOptions,
 ): Promise<void> {
-  const { feed, over, fault, heartbeat, maxStall, signal } = options
-  const start = await ready(options, response)
+  const { feed, over, fault, heartbeat, maxStall, signal, chat = false } = options
+  const start = chat ? chatStart(options) : await ready(options, response)
   if (start.resumes && start.reset === undefined) {
     const last = over()
     const more = await hasMore(feed, start)
@@ -66,6 +69,7 @@ export async function stream(
     await send('retry: 1000\n\n')
     let { at, last } = start
     let { generation } = feed
+    let spell = chat ? chatBlocks(start.skip ?? 0) : undefined
     // The client has an id to come back with.
     let named = start.resumes && start.reset === undefined
     const sendFault = (found: Fault) => send(faultMessage(found, !named))
@@ -79,13 +83,15 @@ export async function stream(
         at = 0
         last = undefined
         named = false
+        if (spell) spell = chatBlocks(0)
         if (!(await send(resetMessage('gone')))) return
       } else if (block?.fault) {
         await sendFault(block.fault)
         break
       } else if (block) {
-        if (block.bytes.length === 0) await setImmediate()
-        else if (!(await send(block.bytes))) return
+        const bytes = spell ? spell(block.bytes) : block.bytes
+        if (bytes.length === 0) await setImmediate()
+        else if (!(await send(bytes))) return
         at = block.next
         last = block.last
         named ||= last !== undefined
@@ -110,6 +116,8 @@ interface Start {
   readonly reset?: Reset
   /** It has some of the run already. */
   readonly resumes: boolean
+  /** Chat records that it has. */
+  readonly skip?: number
 }
 
 /** Events that are being derived and do not grow for so long have come to the end of logs that somebody still writes. */
@@ -132,12 +140,23 @@ async function ready(options: StreamOptions, response: ServerResponse): Promise<
   }
 }
 
+/** Where a client of chat records begins: its id counts them, so they are all made again, and those it has are left out. */
+function chatStart({ feed, after }: StreamOptions): Start {
+  if (after === undefined || after === '') return { at: 0, resumes: false }
+  const colon = after.lastIndexOf(':')
+  const seq = /^\d{1,15}$/.test(after.slice(colon + 1)) ? Number(after.slice(colon + 1)) : undefined
+  if (seq === undefined || (colon >= 0 && after.slice(0, colon) !== feed.run_id))
+    return { at: 0, reset: 'foreign', resumes: true }
+  return { at: 0, resumes: true, skip: seq }
+}
+
 /** Whether something for a client is behind this place; lines that are left out are nothing. */
 async function hasMore(feed: Feed, start: Start): Promise<boolean | 'damaged'> {
   let { last } = start
+  const spell = start.skip === undefined ? undefined : chatBlocks(start.skip)
   for (let block = feed.read(start.at, last); block; block = feed.read(block.next, last)) {
     if (block.fault) return 'damaged'
-    if (block.bytes.length > 0) return true
+    if ((spell ? spell(block.bytes) : block.bytes).length > 0) return true
     last = block.last
     await setImmediate()
   }

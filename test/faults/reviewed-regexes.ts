@@ -138,6 +138,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'a line of a .gitignore of at most 64 KiB, anchored',
     max: 65_536,
   },
+  'serve/access.ts /^[\\x21-\\x7e]{16,1024}$/': { why: 'an option, anchored and bounded' },
   'serve/page/address.ts /^(\\d{1,9})\\.(\\d{1,15})$/': { why: 'anchored and bounded' },
   'serve/page/head.ts /^[\\w@%+=:,./-]{1,500}$/': { why: 'anchored and bounded' },
   'serve/page/words.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f]/g': {
@@ -150,6 +151,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'serve/stream.ts /^(?:(\\d{1,9})\\.)?(\\d{1,15})$/': {
     why: 'an id of at most 1024 characters, anchored and bounded',
   },
+  'serve/stream.ts /^\\d{1,15}$/': { why: 'anchored and bounded' },
   'sinks/lock.ts /^[\\w-]{1,64}$/': { why: 'anchored and bounded' },
   'sinks/sse.ts /[\\r\\n\\0]/': { why: 'one class, every character is read once' },
   'sinks/sse.ts /\\r\\n|\\r|\\n/': { why: 'one class, every character is read once' },

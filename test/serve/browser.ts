@@ -18,6 +18,7 @@ export async function launch(): Promise<Browser> {
   const { chromium } = await import('playwright-core')
   return chromium.launch({
     executablePath: chromiumPath!,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    // Without LCD text, pictures of the page have few colours and are half as large.
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-lcd-text'],
   })
 }

@@ -21,29 +21,17 @@ import { sse } from '../../src/sinks/sse.ts'
 import { agent, codexLines, workspace } from '../run/agent.ts'
 import { makeEvent } from '../sinks/make-event.ts'
 import { chromiumPath, launch, needsBrowser } from './browser.ts'
+import { over, pagesOf } from './opened-page.ts'
 import { putRun, root, serving, shutAll } from './serving.ts'
 
 const fixtures = new URL('../../fixtures', import.meta.url).pathname
 let browser: Browser
-const problems: string[] = []
-
-async function open(url: string, id = ''): Promise<Page> {
-  const page = await browser.newPage({ viewport: { width: 1300, height: 800 } })
-  page.on('pageerror', (error) => problems.push(error.message))
-  page.on('console', (message) => {
-    if (message.type() === 'error' && !message.text().includes('net::ERR')) problems.push(message.text())
-  })
-  page.on('request', (request) => {
-    if (new URL(request.url()).hostname !== '127.0.0.1') problems.push(`asked for ${request.url()}`)
-  })
-  await page.goto(id ? `${url}#${encodeURIComponent(id)}` : url)
-  return page
-}
+let pages: ReturnType<typeof pagesOf>
+const open = (url: string, id = '') => pages.open(url, id && `#${encodeURIComponent(id)}`)
 
 const lit = "[...document.querySelectorAll('#bytes mark')].map((mark) => mark.textContent).join('')"
 const counted = (page: Page, count: number) =>
   page.waitForSelector(`#facts[data-events="${count}"]`, { state: 'attached', timeout: 60_000 })
-const over = (page: Page) => page.waitForSelector('#conversation[data-over=true]')
 /** Every item of the conversation: only what is in sight is in the document, so it is scrolled from top to bottom. */
 const ids = (page: Page): Promise<string[]> =>
   page.evaluate(`(async () => {
@@ -63,12 +51,12 @@ const ids = (page: Page): Promise<string[]> =>
 describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
   beforeAll(async () => {
     browser = await launch()
+    pages = pagesOf(browser)
   }, 60_000)
   afterAll(() => browser?.close())
   afterEach(async () => {
-    for (const context of browser.contexts()) await context.close()
+    await pages.close()
     await shutAll()
-    expect(problems.splice(0)).toEqual([])
   })
 
   test('shows every fixture, each to its end', { timeout: 300_000 }, async () => {
@@ -264,7 +252,7 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     await over(page)
     const words = 'failed: it ended with an error or was cut off'
     expect(await page.locator('#state').textContent()).toBe(words)
-    expect(await page.locator('article[data-kind=end] h2').textContent()).toBe(words)
+    expect(await page.locator('article[data-kind=end] .title').textContent()).toBe(words)
     expect(await page.locator('#runs .about').textContent()).toContain('codex · failed')
   })
 
@@ -352,7 +340,8 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     rmSync(file)
     await expect.poll(() => page.locator('#state').innerText(), { timeout: 60_000 }).toBe('no longer there')
     // The page asks once more for what is no longer there.
-    for (const [at, problem] of problems.entries()) if (problem.includes('404')) problems.splice(at, 1)
+    for (const [at, problem] of pages.problems.entries())
+      if (problem.includes('404')) pages.problems.splice(at, 1)
   })
 
   test('a line of a codex run is a line of the conversation', async () => {

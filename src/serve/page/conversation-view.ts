@@ -108,7 +108,14 @@ export function conversationView({ onChoose, onDraw }: ConversationOptions): Con
     shown = model.items.filter(visible)
     looked = model.items.length
     list.show(shown)
+    name()
     if (chosen) list.reveal(placeOf(chosen), 'center')
+  }
+
+  /** A feed without an article is none. */
+  function name(): void {
+    const role = shown.length > 0 ? 'feed' : 'region'
+    if (box.getAttribute('role') !== role) box.setAttribute('role', role)
   }
 
   function draw(): void {
@@ -120,6 +127,7 @@ export function conversationView({ onChoose, onDraw }: ConversationOptions): Con
     }
     if (follow) list.toEnd()
     else list.refresh()
+    name()
     onDraw()
   }
 
@@ -192,6 +200,7 @@ export function conversationView({ onChoose, onDraw }: ConversationOptions): Con
       shown = []
       looked = 0
       list.show(shown)
+      name()
     },
     take(events) {
       for (const event of events) model.take(event)

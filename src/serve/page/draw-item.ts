@@ -100,7 +100,7 @@ function bodyOf(item: Item): Node {
       return make(
         'div',
         { class: 'end' },
-        make('h2', {}, make('span', { class: `dot ${outcome}` }), outcomeLine(outcome)),
+        make('p', { class: 'title' }, make('span', { class: `dot ${outcome}` }), outcomeLine(outcome)),
         make('p', {}, whyEnded(item.end)),
         tokenWords(item.end.tokens) && make('p', {}, tokenWords(item.end.tokens)),
       )
@@ -182,7 +182,8 @@ function lastLines(text: string): string {
 }
 
 function inputAndOutput(item: ToolItem): HTMLElement {
-  const half = (name: string, nodes: readonly Node[]) => make('section', {}, make('h3', {}, name), ...nodes)
+  const half = (name: string, nodes: readonly Node[]) =>
+    make('section', {}, make('p', { class: 'label' }, name), ...nodes)
   const halves: HTMLElement[] = []
   if (item.input !== undefined) halves.push(half('Input', inputNodes(item.input)))
   const right: Node[] = []
@@ -200,11 +201,15 @@ function inputNodes(input: unknown): Node[] {
     const { old_string, new_string, ...rest } = input as Readonly<Record<string, unknown>>
     if (typeof old_string === 'string' && typeof new_string === 'string')
       return [...longText(pretty(rest)), replacedNodes(old_string, new_string)]
+    // A command alone is shown as it was typed, not as JSON.
+    const [only, second] = Object.values(input)
+    if (typeof only === 'string' && second === undefined) return longText(visible(only))
   }
   return longText(visible(pretty(input)))
 }
 
-function outputNodes(output: unknown): Node[] {
+function outputNodes(given: unknown): Node[] {
+  const output = textBlocks(given) ?? given
   if (typeof output === 'string' && isDiff(output)) return [diffNodes(output)]
   const images = typeof output === 'string' && !output.startsWith('data:image/') ? [] : imagesIn(output)
   if (images.length === 0) return longText(visible(pretty(output)))
@@ -216,6 +221,13 @@ function outputNodes(output: unknown): Node[] {
     2,
   )
   return [...images.map(imageNode), ...longText(text)]
+}
+
+/** The text of an output in the form of blocks of text, as several engines give it. */
+function textBlocks(output: unknown): string | undefined {
+  if (!Array.isArray(output) || output.length === 0) return undefined
+  const texts = output.map((block) => (block?.type === 'text' ? block.text : undefined))
+  return texts.every((text) => typeof text === 'string') ? texts.join('\n') : undefined
 }
 
 /** A text in a frame of its own; what is very long only in part, until it is asked for. */

@@ -21,7 +21,7 @@ export interface Head {
 /** Milliseconds between two drawings of the head, while events come. */
 const DRAW_MS = 300
 /** Chips of files that are shown; the rest is counted. */
-const MAX_FILES = 12
+const MAX_FILES = 4
 
 /** What is above the conversation: the run, its facts, its problems, its filters. */
 export function runHead(view: ConversationView): Head {

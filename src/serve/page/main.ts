@@ -91,6 +91,7 @@ function openRun(id: string): void {
   byId('welcome').hidden = true
   byId('head').hidden = false
   byId('raw').hidden = false
+  box.hidden = false
   document.title = `${id} · sluice`
   raw.open(id)
   view.clear()

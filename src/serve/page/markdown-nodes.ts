@@ -15,8 +15,8 @@ export function markdownNodes(text: string): Node[] {
 function blockNode(block: MarkdownBlock): Node {
   switch (block.type) {
     case 'heading':
-      // The page has its own h1 and h2.
-      return make(headings[Math.min(block.level, 4) - 1] ?? 'h6', {}, ...inlineNodes(block.children))
+      // Not a heading of the page: what an agent takes for one has no place among those.
+      return make('p', { class: `heading level-${block.level}` }, ...inlineNodes(block.children))
     case 'paragraph':
       return make('p', {}, ...inlineNodes(block.children))
     case 'code':
@@ -50,8 +50,6 @@ function blockNode(block: MarkdownBlock): Node {
       return make('hr')
   }
 }
-
-const headings = ['h3', 'h4', 'h5', 'h6'] as const
 
 /** The one paragraph of an item needs no element of its own. */
 function tight(blocks: readonly MarkdownBlock[]): Node[] {

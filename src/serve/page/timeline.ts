@@ -4,9 +4,13 @@ import type { Item } from './item.ts'
 
 const BINS = 240
 const SVG = 'http://www.w3.org/2000/svg'
-/** What a stretch of time shows if several things happened in it, the most telling first. */
-const ranks = ['failed', 'file', 'tool', 'message', 'other'] as const
-type Rank = (typeof ranks)[number]
+type Rank = 'failed' | 'file' | 'tool' | 'message' | 'other'
+
+/** What happened in a stretch of time, and what a click on it leads to. */
+interface Bin {
+  readonly counts: Map<Rank, number>
+  first: Item
+}
 
 /**
  * When things happened: the time of the run from left to right, with what was going on in each stretch. A click goes there.
@@ -28,34 +32,37 @@ export function drawTimeline(box: HTMLElement, view: ConversationView): void {
   )
     return
   box.dataset['count'] = String(items.length)
-  const bins: ({ rank: number; item: Item } | undefined)[] = []
+  const bins: Bin[] = []
   for (const item of items) {
     const from = Math.max(0, Math.floor(((Date.parse(item.ts) - begin) / span) * (BINS - 1)))
     // A tool fills the time it took.
     const took = item.kind === 'tool' ? (item.milliseconds ?? 0) : 0
     const to = Math.min(BINS - 1, from + Math.floor((took / span) * (BINS - 1)))
-    const rank = ranks.indexOf(rankOf(item))
-    for (let bin = from; bin <= to; bin++)
-      if (rank < (bins[bin]?.rank ?? ranks.length)) bins[bin] = { rank, item }
+    const rank = rankOf(item)
+    for (let at = from; at <= to; at++) {
+      const bin = bins[at] ?? { counts: new Map(), first: item }
+      bins[at] = bin
+      bin.counts.set(rank, (bin.counts.get(rank) ?? 0) + 1)
+      if (rank === 'failed' && bin.first.problem === undefined) bin.first = item
+    }
   }
   const svg = document.createElementNS(SVG, 'svg')
   svg.setAttribute('viewBox', `0 0 ${BINS} 8`)
   svg.setAttribute('preserveAspectRatio', 'none')
   svg.setAttribute('aria-hidden', 'true')
   bins.forEach((bin, at) => {
-    if (!bin) return
     const bar = document.createElementNS(SVG, 'rect')
     bar.setAttribute('x', String(at))
     bar.setAttribute('width', '1')
     bar.setAttribute('height', '8')
-    bar.setAttribute('class', ranks[bin.rank]!)
+    bar.setAttribute('class', mostOf(bin.counts))
     svg.append(bar)
   })
   svg.addEventListener('click', ({ clientX }) => {
     const { left, width } = svg.getBoundingClientRect()
     const wanted = Math.floor(((clientX - left) / width) * BINS)
     let near: Item | undefined
-    for (let off = 0; off < BINS && !near; off++) near = (bins[wanted - off] ?? bins[wanted + off])?.item
+    for (let off = 0; off < BINS && !near; off++) near = (bins[wanted - off] ?? bins[wanted + off])?.first
     if (near) view.go(near)
   })
   box.replaceChildren(svg)
@@ -66,4 +73,10 @@ function rankOf(item: Item): Rank {
   if (item.kind === 'artifact') return 'file'
   if (item.kind === 'tool') return 'tool'
   return item.kind === 'message' || item.kind === 'prompt' || item.kind === 'reasoning' ? 'message' : 'other'
+}
+
+/** A failure always shows; else what there was most of. */
+function mostOf(counts: ReadonlyMap<Rank, number>): Rank {
+  if (counts.has('failed')) return 'failed'
+  return [...counts].reduce((most, next) => (next[1] > most[1] ? next : most))[0]
 }
