@@ -34,6 +34,10 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'read a recorded run again',
     load: async () => (await import('./replay.ts')).replayCommand,
   },
+  export: {
+    summary: 'a run as one file for others: Markdown, a page or JSON',
+    load: async () => (await import('./export.ts')).exportCommand,
+  },
   serve: {
     summary: 'show recorded and live runs as a web page',
     load: async () => (await import('./serve.ts')).serveCommand,

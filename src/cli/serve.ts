@@ -12,6 +12,7 @@ interface Flags {
   readonly home?: string
   readonly token?: string
   readonly insecure?: boolean
+  readonly redact?: boolean
 }
 
 const examples = `
@@ -42,6 +43,7 @@ export function serveCommand(exit: (code: number) => void): Command {
     .option('--home <dir>', 'with --sessions: the home directory to look in (default: yours)')
     .addOption(new Option('--token <text>', 'what a reader must know to see the runs').env('SLUICE_TOKEN'))
     .option('--insecure', 'with --host: let everyone who can reach it read, without a token')
+    .option('--redact', 'hide keys, tokens and passwords in all that is served')
     .addHelpText('after', examples)
     .action(async (dir: string, { sessions, home, ...flags }: Flags) => {
       if (home !== undefined && !sessions)

@@ -157,6 +157,14 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'sinks/sse.ts /\\r\\n|\\r|\\n/': { why: 'one class, every character is read once' },
   'values/schema/json-schema.ts /#$/': { why: 'the $schema of a schema, which is trusted' },
   'values/schema/json-schema.ts /^https?:\\/\\//': { why: 'the $schema of a schema, which is trusted' },
+  'views/markdown-safe.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]/g': {
+    why: 'one class, every character is read once',
+  },
+  'views/markdown-safe.ts /\\n{1,9}$/': { why: 'at most nine looked at from each character' },
+  'views/redact-names.ts /^\\$(?:[A-Za-z_]\\w{0,80}$|[{(])/': {
+    why: 'anchored and bounded, the first 100 characters of a value',
+    max: 100,
+  },
   'work/comment.ts /&/g': { why: 'one class, every character is read once' },
   'work/comment.ts /</g': { why: 'one class, every character is read once' },
   'work/comment.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]/g': {
