@@ -7,6 +7,7 @@ import { isObject, misfit } from '../base/check-options.ts'
 import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { channels } from '../run/audit.ts'
+import { type SseView, sseViews } from '../sinks/view-sse.ts'
 import { feeds } from './feeds.ts'
 import { logsTold } from './logs-told.ts'
 import { memo } from './memo.ts'
@@ -16,6 +17,7 @@ import { refuse } from './refuse.ts'
 import { type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
 import { type SessionsServed, sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
+import { streamView } from './view-stream.ts'
 
 export interface ServeOptions {
   /** The directory with the runs. */
@@ -126,9 +128,11 @@ export async function serve(options: ServeOptions): Promise<Served> {
       return found ? sendJson(response, found.info) : refuse(response, 404, 'there is no such page or run')
     }
     if (what === 'events' && name === undefined) return await sendEvents(request, response, run, searchParams)
+    if ((what === 'ag-ui' || what === 'ai-sdk') && name === undefined)
+      return await sendEvents(request, response, run, searchParams, sseViews[what])
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
     if (channel) return sendRaw(response, run.place, channel, searchParams)
-    return refuse(response, 404, 'a run has /events and /raw/stdout, /raw/stderr, /raw/pty')
+    return refuse(response, 404, 'a run has /events, /ag-ui, /ai-sdk and /raw/stdout, /raw/stderr, /raw/pty')
   }
 
   /** What is found when logs without a journal have been read, if that does not take long. */
@@ -158,6 +162,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     response: ServerResponse,
     run: FoundRun,
     query: URLSearchParams,
+    view?: SseView,
   ) {
     const header = request.headers['last-event-id']
     // The header is what the client saw last; the query is where it began.
@@ -174,7 +179,9 @@ export async function serve(options: ServeOptions): Promise<Served> {
     const mine = shared.share(run.place)
     clients++
     try {
-      await stream(request, response, { ...mine, after, heartbeat, maxStall, signal: shut.signal })
+      const options = { ...mine, after, heartbeat, maxStall, signal: shut.signal }
+      if (view) await streamView(request, response, { ...options, view })
+      else await stream(request, response, options)
     } finally {
       clients--
       mine.release()
