@@ -39,15 +39,20 @@ async function keptTable(runs: readonly Recorded[]): Promise<string> {
     '',
     `| Record | ${names.join(' | ')} |`,
     `| --- | ${names.map(() => '---').join(' | ')} |`,
-    ...[...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([type, byView]) => {
-      const cells = names.map((view) => cellOf(byView.get(view) ?? new Map()))
-      return `| \`${type}\` | ${cells.join(' | ')} |`
-    }),
+    ...[...counts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([type, byView]) => {
+        const cells = names.map((view) => cellOf(byView.get(view) ?? new Map()))
+        return `| \`${type}\` | ${cells.join(' | ')} |`
+      }),
   ].join('\n')
 }
 
 function cellOf(byKept: ReadonlyMap<Kept, number>): string {
-  return [...byKept].map(([kept, count]) => `${words[kept]} ${count}`).sort().join(', ')
+  return [...byKept]
+    .map(([kept, count]) => `${words[kept]} ${count}`)
+    .sort()
+    .join(', ')
 }
 
 if (argv[1] === fileURLToPath(import.meta.url))

@@ -114,7 +114,7 @@ interface Subagent {
  * `RAW` for lines that were not understood.
  *
  * @example
- * const shown = drive(agUiStage(), events) // [{ type: 'RUN_STARTED', … }, …]
+ * const shown = drive(agUiStage(), [event]) // [{ type: 'RUN_STARTED', … }, …]
  */
 export function agUiStage(options: AgUiOptions = {}): Stage<Event, AgUiEvent> {
   checkOptions('agUiStage', options, 'agUiStage({ raw: false })')

@@ -88,7 +88,7 @@ const MAX_OPEN = 4096
  * end, because another attempt may follow before.
  *
  * @example
- * const chunks = drive(aiSdkStage(), events) // [{ type: 'start', … }, { type: 'start-step' }, …]
+ * const chunks = drive(aiSdkStage(), [event]) // [{ type: 'start', … }, { type: 'start-step' }, …]
  */
 export function aiSdkStage(): Stage<Event, AiSdkChunk> {
   return (next) => {

@@ -76,7 +76,7 @@ export function otelStage(tracer: Tracer, options: OtelOptions = {}): Stage<Even
         ...(provider !== undefined && { 'gen_ai.provider.name': provider }),
       }
       const root = parent ?? emptyContext
-      const span = tracer.startSpan(`invoke_agent ${engine}`, { startTime: now, attributes }, root)
+      const span = tracer.startSpan(`invoke_agent ${engine}`, { startTime: timeOf(now), attributes }, root)
       return {
         span,
         since: now,
@@ -101,7 +101,7 @@ export function otelStage(tracer: Tracer, options: OtelOptions = {}): Stage<Even
       // The calls of a subagent are below the call that started it.
       const above = parent_call_id === undefined ? undefined : calls.get(parent_call_id)
       const within = above ? withSpan(context, above.span) : context
-      const span = tracer.startSpan(`execute_tool ${name}`, { startTime: now, attributes }, within)
+      const span = tracer.startSpan(`execute_tool ${name}`, { startTime: timeOf(now), attributes }, within)
       const call = { span, since: now }
       // A call that is told twice has ended in between, unseen.
       endCall(run, call_id, { 'sluice.unfinished': true })
@@ -113,7 +113,7 @@ export function otelStage(tracer: Tracer, options: OtelOptions = {}): Stage<Even
       if (!call) return
       calls.delete(id)
       call.span.setAttributes(attributes)
-      call.span.end(Math.max(now, call.since))
+      call.span.end(timeOf(Math.max(now, call.since)))
     }
     const finishCall = (run: OpenRun, event: EventOf<'tool.call.completed' | 'tool.call.failed'>) => {
       const { data } = event
@@ -141,7 +141,7 @@ export function otelStage(tracer: Tracer, options: OtelOptions = {}): Stage<Even
         ...(messages.output.length > 0 && { 'gen_ai.output.messages': `[${messages.output.join()}]` }),
       })
       if (outcome === 'failed') span.setStatus({ code: ERROR })
-      span.end(Math.max(now, since))
+      span.end(timeOf(Math.max(now, since)))
       run = undefined
     }
 
@@ -178,7 +178,7 @@ export function otelStage(tracer: Tracer, options: OtelOptions = {}): Stage<Even
         case 'artifact.created':
         case 'artifact.modified':
         case 'artifact.deleted':
-          return void span.addEvent(event.type, { 'file.path': event.data.path }, now)
+          return void span.addEvent(event.type, { 'file.path': event.data.path }, timeOf(now))
         case 'diagnostic.parser.warning':
         case 'diagnostic.engine.error': {
           const { code, severity, message, count } = event.data
@@ -187,7 +187,7 @@ export function otelStage(tracer: Tracer, options: OtelOptions = {}): Stage<Even
             ...(count !== undefined && { 'sluice.count': count }),
             ...(content && { message: cut(message) }),
           }
-          return void span.addEvent(event.type, { ...facts, ...more }, now)
+          return void span.addEvent(event.type, { ...facts, ...more }, timeOf(now))
         }
       }
     }
@@ -203,6 +203,12 @@ export function otelStage(tracer: Tracer, options: OtelOptions = {}): Stage<Even
       },
     }
   }
+}
+
+/** Seconds and nanoseconds: the SDK takes a small number of milliseconds for one since the process began. */
+function timeOf(ms: number): [number, number] {
+  const seconds = Math.floor(ms / 1000)
+  return [seconds, (ms - seconds * 1000) * 1_000_000]
 }
 
 function usageOf(tokens: Tokens | undefined): Attributes {

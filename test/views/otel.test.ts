@@ -102,6 +102,14 @@ test('an attempt without an end is not a failure, and does not hold the next', (
   expect(spans[0]!.status.code).toBe(SpanStatusCode.UNSET)
 })
 
+test('the times are those of the events, also of logs that tell none and are read as of 1970', () => {
+  const [span] = spansOf(makeRun([ends.well]).map((event) => ({ ...event, ts: '1970-01-01T00:00:01.250Z' })))
+  expect([span!.startTime, span!.endTime]).toEqual([
+    [1, 250_000_000],
+    [1, 250_000_000],
+  ])
+})
+
 test('events whose time cannot be read still make spans', () => {
   const [span] = spansOf(makeRun([ends.well]).map((event) => ({ ...event, ts: 'yesterday' })))
   expect(span!.startTime[0]).toBeGreaterThan(1_700_000_000)
