@@ -14,7 +14,7 @@ export interface ViewPlace {
 }
 
 /** A message of a view, as it goes over the line, and its place; without one it has no id. */
-export interface ViewMessage {
+interface ViewMessage {
   readonly text: string
   readonly place?: ViewPlace
 }

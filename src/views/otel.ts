@@ -123,7 +123,7 @@ export function otelStage(tracer: Tracer, options: OtelOptions = {}): Stage<Even
       if (failed) span.setStatus({ code: ERROR, ...(content && data.error && { message: cut(data.error) }) })
       endCall(run, data.call_id, {
         ...(failed && { 'error.type': exit_code === undefined ? 'tool_error' : `exit_${exit_code}` }),
-        ...(exit_code !== undefined && { 'process.exit.code': exit_code }),
+        ...(exit_code !== undefined && { 'sluice.exit_code': exit_code }),
         ...(content && { 'gen_ai.tool.call.result': cut(outputText(data)) }),
       })
     }
