@@ -7,6 +7,7 @@ import { isObject, misfit } from '../base/check-options.ts'
 import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { channels } from '../run/audit.ts'
+import { sseViews } from '../sinks/view-sse.ts'
 import type { RedactOptions } from '../views/redact.ts'
 import { accessBy, checkHost } from './access.ts'
 import { feeds } from './feeds.ts'
@@ -20,6 +21,7 @@ import type { RunInfo } from './run-info.ts'
 import { type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
 import { type SessionsServed, sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
+import { streamView } from './view-stream.ts'
 
 export interface ServeOptions {
   /** The directory with the runs. */
@@ -153,12 +155,15 @@ export async function serve(options: ServeOptions): Promise<Served> {
         ? sendJson(response, shown(found.info))
         : refuse(response, 404, 'there is no such page or run')
     }
-    const chat = what === 'chat'
-    if ((chat || what === 'events') && name === undefined)
-      return await sendEvents(request, response, run, searchParams, chat)
+    if (what !== undefined && name === undefined && isSpelling(what))
+      return await sendEvents(request, response, run, searchParams, what)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
     if (channel) return sendRaw(response, run.place, channel, searchParams, hiding)
-    return refuse(response, 404, 'a run has /events, /chat and /raw/stdout, /raw/stderr, /raw/pty')
+    return refuse(
+      response,
+      404,
+      'a run has /events, /chat, /ag-ui, /ai-sdk and /raw/stdout, /raw/stderr, /raw/pty',
+    )
   }
 
   /** What is found when logs without a journal have been read, if that does not take long. */
@@ -188,7 +193,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     response: ServerResponse,
     run: FoundRun,
     query: URLSearchParams,
-    chat: boolean,
+    spelling: Spelling,
   ) {
     const header = request.headers['last-event-id']
     // The header is what the client saw last; the query is where it began.
@@ -205,7 +210,10 @@ export async function serve(options: ServeOptions): Promise<Served> {
     const mine = shared.share(run.place)
     clients++
     try {
-      await stream(request, response, { ...mine, after, heartbeat, maxStall, signal: shut.signal, chat })
+      const options = { ...mine, after, heartbeat, maxStall, signal: shut.signal }
+      if (spelling === 'ag-ui' || spelling === 'ai-sdk')
+        await streamView(request, response, { ...options, view: sseViews[spelling] })
+      else await stream(request, response, { ...options, chat: spelling === 'chat' })
     } finally {
       clients--
       mine.release()
@@ -271,4 +279,11 @@ function sendJson(response: ServerResponse, value: unknown): void {
   response
     .writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
     .end(`${JSON.stringify(value)}\n`)
+}
+
+/** What the events of a run are spelled as. */
+type Spelling = 'events' | 'chat' | 'ag-ui' | 'ai-sdk'
+
+function isSpelling(what: string): what is Spelling {
+  return ['events', 'chat', 'ag-ui', 'ai-sdk'].includes(what)
 }
