@@ -18,6 +18,7 @@ const floors = [
   'run',
   'work',
   'serve',
+  'nats',
   'cli',
 ]
 

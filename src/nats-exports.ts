@@ -1,0 +1,5 @@
+// Runs over NATS: what the root has of it, which is types.
+export type { MirrorOptions, MirrorProgress } from './nats/mirror.ts'
+export type { NatsOptions, NatsTls } from './nats/nats-options.ts'
+export type { ShipOptions, ShipProgress } from './nats/ship.ts'
+export type { SubscribeOptions } from './nats/subscribe.ts'
