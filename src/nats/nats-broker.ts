@@ -3,7 +3,7 @@ import type { StreamInfo } from '@nats-io/jetstream'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import { Fault, quote } from '../base/fault.ts'
 import { type BlockEnd, type Broker, Rewound, type RunName, type StoredBlock } from './broker.ts'
-import { ANSWER_MS, brokerFault, connectNats, type NatsClient } from './nats-client.ts'
+import { ANSWER_MS, brokerFault, connectNats, isNamed, type NatsClient } from './nats-client.ts'
 import { DEFAULT_STREAM, type NatsOptions } from './nats-options.ts'
 
 /** Larger blocks are no faster, and a stream is kept in blocks of a few MB. */
@@ -34,11 +34,10 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
     async append(name, end, bytes, after) {
       const headers = writeEnd(transport.headers(), end)
       try {
-        const { seq } = await js.publish(subject(name), bytes, {
-          headers,
-          timeout: ANSWER_MS,
-          expect: { streamName: stream, lastSubjectSequence: after },
-        })
+        const expect = { streamName: stream, lastSubjectSequence: after }
+        const { seq } = await client.answer(() =>
+          js.publish(subject(name), bytes, { headers, timeout: ANSWER_MS, expect }),
+        )
         return seq
       } catch (error) {
         if (isConflict(error)) return undefined
@@ -48,19 +47,19 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
     async last(name) {
       const query = { last_by_subj: subject(name) }
       try {
-        const message = await manager.direct
-          .getMessage(stream, query)
+        const direct = client.answer(() => manager.direct.getMessage(stream, query))
+        const message = await direct.catch((error) => {
+          if (isFinal(error)) throw error
           // A stream that somebody else made may not allow it.
-          .catch((error) =>
-            isFinal(error) ? Promise.reject(error) : manager.streams.getMessage(stream, query),
-          )
+          return client.answer(() => manager.streams.getMessage(stream, query))
+        })
         return message ? { at: message.seq, end: readEnd(message.header) } : undefined
       } catch (error) {
         throw isFinal(error) ? brokerFault(error, client.shown) : error
       }
     },
     async state() {
-      const { created, state } = await manager.streams.info(stream)
+      const { created, state } = await client.answer(() => manager.streams.info(stream))
       return { id: created, last: state.last_seq }
     },
     async *read(from, { tenant = '*', run = '*' }, signal) {
@@ -88,19 +87,17 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
 
 /** Blocks from one consumer, until it, the connection or the server fails. */
 async function* consumed(
-  { js, manager, connection }: NatsClient,
+  { js, manager, connection, answer }: NatsClient,
   stream: string,
   filter: string,
   from: number,
   signal: AbortSignal,
 ): AsyncGenerator<StoredBlock, void> {
-  const { state } = await manager.streams.info(stream)
+  const { state } = await answer(() => manager.streams.info(stream))
   if (state.last_seq < from - 1) throw new Rewound(`the stream ends at ${state.last_seq}, before ${from - 1}`)
   // A text: a list needs a server of 2.10.
-  const consumer = await js.consumers.get(stream, {
-    filter_subjects: filter,
-    opt_start_seq: Math.max(1, from),
-  })
+  const start = { filter_subjects: filter, opt_start_seq: Math.max(1, from) }
+  const consumer = await answer(() => js.consumers.get(stream, start))
   const messages = await consumer.consume({
     max_messages: AHEAD,
     expires: 4 * HEARTBEAT_MS,
@@ -244,13 +241,6 @@ function isFinal(error: unknown): boolean {
   return ['PermissionViolationError', 'AuthorizationError', 'InvalidArgumentError'].some((name) =>
     isNamed(error, name),
   )
-}
-
-/** By name, also of the cause: a class is another one in another copy of the package. */
-function isNamed(error: unknown, name: string): boolean {
-  for (let each = error, depth = 0; each instanceof Error && depth < 4; each = each.cause, depth++)
-    if (each.name === name) return true
-  return false
 }
 
 function foreign(stream: string, at: number, why: string): Fault {

@@ -19,6 +19,11 @@ export interface NatsClient extends NatsPackages {
   readonly manager: JetStreamManager
   /** The addresses, without passwords. */
   readonly shown: string
+  /**
+   * Asks and waits for the answer, if there is a connection and as long as there is: the client itself would hold the question, and
+   * wait until the time is over.
+   */
+  answer<T>(ask: () => Promise<T>): Promise<T>
   /** Waits while the connection is lost; throws if it was closed for good. */
   connected(signal: AbortSignal): Promise<void>
   close(): Promise<void>
@@ -53,11 +58,16 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   const wake = () => {
     for (const each of [...waiting]) each()
   }
+  const unanswered = new Set<(error: Error) => void>()
+  const cut = () => {
+    for (const reject of [...unanswered]) reject(new Error('the connection was lost'))
+  }
   const tell = (connected: boolean) => {
     if (lost !== connected) return
     lost = !connected
     options.onConnection?.(connected)
     if (connected) wake()
+    else cut()
   }
   void (async () => {
     for await (const { type } of connection.status()) {
@@ -68,6 +78,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   void connection.closed().then((error) => {
     failed = error ? brokerFault(error, shown) : new Fault('BROKER_FAILED', 'the connection was closed')
     wake()
+    cut()
   })
   return {
     ...packages,
@@ -76,6 +87,22 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
     js: jetstream.jetstream(connection, { timeout: ANSWER_MS }),
     // Without a look at the account, which restricted users may not take.
     manager: await jetstream.jetstreamManager(connection, { timeout: ANSWER_MS, checkAPI: false }),
+    async answer(ask) {
+      if (lost) throw new Error('there is no connection')
+      const asked = ask()
+      let fail: ((error: Error) => void) | undefined
+      const lostNow = new Promise<never>((_, reject) => {
+        fail = reject
+        unanswered.add(reject)
+      })
+      try {
+        return await Promise.race([asked, lostNow])
+      } finally {
+        unanswered.delete(fail!)
+        // It may still be answered, or fail, when no one waits for it.
+        asked.catch(() => {})
+      }
+    },
     async connected(signal) {
       while (lost && !failed && !signal.aborted) {
         await new Promise<void>((resolve) => {
@@ -145,9 +172,8 @@ function isAway(error: unknown): boolean {
 /** What went wrong at the broker, as a Fault with what to do about it. */
 export function brokerFault(error: unknown, shown: string): Fault {
   if (Fault.is(error)) return error
-  const { name, message } = error instanceof Error ? error : new Error(String(error))
-  const what = quote(message, 160)
-  if (name === 'AuthorizationError' || name === 'UserAuthenticationExpiredError')
+  const what = quote(deepest(error), 160)
+  if (isNamed(error, 'AuthorizationError') || isNamed(error, 'UserAuthenticationExpiredError'))
     return new Fault(
       'BROKER_FAILED',
       `${shown} refuses this user (${what}); check user, password, token or creds`,
@@ -155,7 +181,7 @@ export function brokerFault(error: unknown, shown: string): Fault {
         cause: error,
       },
     )
-  if (name === 'PermissionViolationError')
+  if (isNamed(error, 'PermissionViolationError'))
     return new Fault(
       'BROKER_FAILED',
       `${shown} does not allow this (${what}); docs/hosts.md lists the permissions`,
@@ -170,6 +196,21 @@ export function brokerFault(error: unknown, shown: string): Fault {
       cause: error,
     },
   )
+}
+
+/** By name, also of the cause: a class is another one in another copy of the package. */
+export function isNamed(error: unknown, name: string): boolean {
+  for (let each = error, depth = 0; each instanceof Error && depth < 4; each = each.cause, depth++)
+    if (each.name === name) return true
+  return false
+}
+
+/** The message of the first cause: the client wraps it in words like "request error". */
+function deepest(error: unknown): string {
+  let each = error
+  for (let depth = 0; each instanceof Error && each.cause instanceof Error && depth < 4; depth++)
+    each = each.cause
+  return each instanceof Error ? each.message : String(each)
 }
 
 type Auth = Pick<NatsOptions, 'user' | 'password' | 'token' | 'creds'>
