@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Command } from 'commander'
 import { duration } from './duration.ts'
 import { exits } from './exits.ts'
@@ -71,5 +74,64 @@ async function mirrorRuns(dir: string, { from, tenant, untilIdle, ...flags }: Fl
     throw error
   } finally {
     stopped.end()
+  }
+}
+
+/** A mirror that goes on while its directory is served. */
+export interface BackgroundMirror {
+  readonly dir: string
+  /** Rejects when it cannot go on. */
+  readonly failed: Promise<never>
+  /** Stops it, and removes its directory if that is a temporary one. */
+  close(): Promise<void>
+}
+
+export async function mirrorInBackground(
+  from: string,
+  named: string | undefined,
+  tenant: string | undefined,
+  flags: NatsFlags,
+): Promise<BackgroundMirror> {
+  const [{ openMirror }, { natsBroker }] = await Promise.all([
+    import('../nats/mirror.ts'),
+    import('../nats/nats-broker.ts'),
+  ])
+  const stop = new AbortController()
+  const options = {
+    ...natsOptions(from, flags),
+    tenant,
+    signal: stop.signal,
+    onRefused: (path: string, fault: Error) =>
+      console.error(`sluice: ${safe(path)} is not mirrored: ${fault.message}`),
+  }
+  const dir = named ?? (await mkdtemp(join(tmpdir(), 'sluice-mirror-')))
+  // The journals of runs that go on are open when this is back, so that the server does not take them for ended.
+  const mirrored = openMirror(dir, options)
+  const broker = await natsBroker(options).catch((error) => {
+    mirrored.close()
+    throw error
+  })
+  let stopped = false
+  const following = mirrored.follow(broker).then(
+    () => {},
+    // Runs that were refused were told.
+    (error) => {
+      if (!stopped) throw error
+    },
+  )
+  const failed = following.then(() => new Promise<never>(() => {}))
+  // It may fail before the server is up and listens to it.
+  failed.catch(() => {})
+  return {
+    dir,
+    failed,
+    async close() {
+      stopped = true
+      stop.abort()
+      await following.catch(() => {})
+      await broker.close()
+      mirrored.close()
+      if (named === undefined) await rm(dir, { recursive: true, force: true })
+    },
   }
 }
