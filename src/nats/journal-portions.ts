@@ -110,13 +110,25 @@ export function hashOf(bytes: Uint8Array): string {
 
 /** Lines from this place on that end within `size` bytes, or the one that begins there, if it has an end. */
 function wholeLines(fd: number, path: string, at: number, size: number): Buffer | undefined {
-  for (let room = size; ; room = Math.min(room * 4, MAX_LINE)) {
-    const bytes = Buffer.allocUnsafe(room)
-    const length = fs.readSync(fd, bytes, 0, room, at)
-    const end = room === size ? bytes.lastIndexOf(LF, length - 1) : bytes.indexOf(LF)
-    if (length > 0 && end >= 0 && end < length) return bytes.subarray(0, end + 1)
-    if (length < room) return undefined
-    if (room === MAX_LINE)
+  // No larger than what is there: most reads of a run that goes on find one line.
+  const left = fs.fstatSync(fd).size - at
+  if (left <= 0) return undefined
+  const bytes = Buffer.allocUnsafe(Math.min(size, left))
+  const length = fs.readSync(fd, bytes, 0, bytes.length, at)
+  const end = length > 0 ? bytes.lastIndexOf(LF, length - 1) : -1
+  if (end >= 0) return bytes.subarray(0, end + 1)
+  return left > size ? longLine(fd, path, at, size) : undefined
+}
+
+/** The line that begins at this place and is longer than `size`; undefined while it has no end. */
+function longLine(fd: number, path: string, at: number, size: number): Buffer | undefined {
+  for (let room = size * 4; ; room *= 4) {
+    const bytes = Buffer.allocUnsafe(Math.min(room, MAX_LINE))
+    const length = fs.readSync(fd, bytes, 0, bytes.length, at)
+    const end = bytes.indexOf(LF)
+    if (end >= 0 && end < length) return bytes.subarray(0, end + 1)
+    if (length < bytes.length) return undefined
+    if (room >= MAX_LINE)
       throw new Fault(
         'RUN_REFUSED',
         `${quote(path, 200)} has an event of more than ${MAX_LINE >> 20} MiB at byte ${at}, which is not shipped`,

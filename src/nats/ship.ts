@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -107,6 +108,8 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
   /** Wakes the loop below. */
   let wake = () => {}
   const stop = new AbortController()
+  // Every run listens to it while the broker is away.
+  setMaxListeners(0, stop.signal)
   const alone = oneByOne()
 
   /** Runs by state: with thousands of them nothing may count them each time. */
