@@ -10,7 +10,6 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '120' },
     servers: { type: 'string', default: '3' },
     kills: { type: 'string', default: '100' },
-    sync: { type: 'boolean', default: false },
   },
 })
 const result = await chaos({
@@ -20,7 +19,6 @@ const result = await chaos({
   hosts: 3,
   runs: 4,
   pause: 800,
-  config: values.sync ? 'jetstream { sync_interval: always }' : undefined,
   say: console.error,
 })
 console.log(JSON.stringify(result, undefined, 2))

@@ -21,8 +21,6 @@ export interface ChaosOptions {
   readonly runs: number
   /** Milliseconds between two kills, at most. */
   readonly pause: number
-  /** Added to the configuration of the servers. */
-  readonly config?: string | undefined
   readonly say?: ((words: string) => void) | undefined
 }
 
