@@ -9,6 +9,7 @@ const alone = {
   events: 'src/events.ts',
   'json-schema': 'src/json-schema.ts',
   values: 'src/values.ts',
+  views: 'src/views.ts',
 }
 /** Those that share `node.cjs` there. */
 const together = {

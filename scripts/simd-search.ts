@@ -1,15 +1,11 @@
 // Assembles the search of src/base/simd-search.ts: npx tsx scripts/simd-search.ts prints it in base64. A test compares the two.
 
-const I32 = 0x7f
-const V128 = 0x7b
+import { constant, get, I32, moduleOf, set, tee, V128 } from './wasm.ts'
+
 // Parameters of `next`, then its locals.
 const [FROM, END, BYTE1, AT2, BYTE2, AT3, BYTE3, ESCAPE_AT, ESCAPE_BYTE] = [0, 1, 2, 3, 4, 5, 6, 7, 8]
 const [FIRST, SECOND, THIRD, BACKSLASH, ESCAPE, ESC, HERE, HITS] = [9, 10, 11, 12, 13, 14, 15, 16]
 
-const get = (local: number) => [0x20, local]
-const set = (local: number) => [0x21, local]
-const tee = (local: number) => [0x22, local]
-const constant = (value: number) => [0x41, ...signed(value)]
 const ADD = [0x6a]
 const AND = [0xfd, 0x4e]
 const OR = [0xfd, 0x50]
@@ -46,38 +42,15 @@ const next = [
   ...[...get(FROM), ...constant(16), ...ADD, ...set(FROM), 0x0c, 0],
   ...[0x0b, 0x0b],
   ...constant(-1),
-  0x0b,
 ]
 
-/** The module: one function and one memory, which holds the bytes to search. */
+/** The module. Three pages: 128 KiB to search, and what is read behind them. */
 export function simdModule(): Uint8Array {
-  const locals = [2, 7, V128, 1, I32]
-  const body = [...locals, ...next]
-  return Uint8Array.from([
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, [1, 0x60, 9, ...Array(9).fill(I32), 1, I32]),
-    ...section(3, [1, 0]),
-    // Three pages: 128 KiB to search, and what is read behind them.
-    ...section(5, [1, 0, 3]),
-    ...section(7, [2, ...name('memory'), 2, 0, ...name('next'), 0, 0]),
-    ...section(10, [1, ...unsigned(body.length), ...body]),
-  ])
-}
-
-function section(id: number, content: readonly number[]): number[] {
-  return [id, ...unsigned(content.length), ...content]
-}
-
-function name(text: string): number[] {
-  return [text.length, ...Buffer.from(text)]
-}
-
-function unsigned(value: number): number[] {
-  return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)]
-}
-
-function signed(value: number): number[] {
-  return value >= -64 && value < 64 ? [value & 127] : [(value & 127) | 128, ...signed(value >> 7)]
+  const locals = [
+    [7, V128],
+    [1, I32],
+  ] as const
+  return moduleOf({ name: 'next', takes: Array(9).fill(I32), answers: [I32], locals, code: next }, 3)
 }
 
 if (import.meta.url === `file://${process.argv[1]}`) console.log(Buffer.from(simdModule()).toString('base64'))

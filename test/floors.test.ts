@@ -12,6 +12,7 @@ const floors = [
   'events',
   'engines',
   'chat',
+  'views',
   'streams',
   'sinks',
   'ask',

@@ -52,7 +52,18 @@ function incremental(deltas: readonly string[]): Candidate[] {
       },
     },
     {
+      // As @streamparser/json below, by its own call: it needs no iteration. jsonriver takes nothing but an async iterable.
       name: OURS,
+      role: 'ours',
+      run(visit) {
+        const seen = product.snapshots()
+        let last: unknown
+        for (const delta of deltas) last = seen.push(delta)?.value ?? last
+        visit(last)
+      },
+    },
+    {
+      name: 'snapshots(), for await',
       role: 'ours',
       async run(visit) {
         const seen = product.snapshots()

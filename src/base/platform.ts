@@ -1,7 +1,8 @@
 import * as buffers from 'node:buffer'
 import { Buffer } from 'node:buffer'
-import { getHashes, hash } from 'node:crypto'
+import { getHashes, hash, randomBytes } from 'node:crypto'
 import type { BytesMaker, Bytes as Shape } from './bytes.ts'
+import { type KeyedHash, keyedHash } from './keyed-hash.ts'
 
 /**
  * All that the core takes from Node. The build for the Web puts `platform-web.ts` in the place of this file.
@@ -13,13 +14,21 @@ export { simdSearch } from './simd-search.ts'
 export type Bytes = Shape
 export const Bytes: BytesMaker = Buffer
 /**
- * 128 bits of a cryptographic hash, to compare records by. SHA-256 is the fastest where the processor has instructions
- * for it, BLAKE2b where it has not; which one it is does not show, because no digest leaves the process.
+ * 128 bits to compare records by: a hash with a key of this process, else a cryptographic one. Which one it is does not show,
+ * because no digest leaves the process; they have different lengths, so one is never taken for the other.
  *
  * @example
- * digest('{"type":"turn.completed"}').length // 16
+ * digest('{"type":"turn.completed"}') === digest('{"type":"turn.started"}') // false
  */
 export function digest(text: string | Uint8Array): string {
+  if (keyed === undefined) keyed = keyedHash(randomBytes(16)) ?? null
+  return keyed?.(text) ?? cryptographic(text)
+}
+
+let keyed: KeyedHash | null | undefined
+
+/** SHA-256 is the fastest where the processor has instructions for it, BLAKE2b where it has not. */
+function cryptographic(text: string | Uint8Array): string {
   fastest ??= choose()
   return hash(fastest, text, 'binary').slice(0, 16)
 }

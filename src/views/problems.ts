@@ -1,0 +1,74 @@
+import type { Event, RawRef } from '../events/event.ts'
+import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
+
+/** What kind of thing went wrong: a tool, the engine, a turn, the agent's output, its result, the run's end. */
+export type ProblemKind = 'tool' | 'engine' | 'turn' | 'output' | 'result' | 'end'
+
+/** Something that went wrong in a run, in one line, and where. */
+export interface Problem {
+  readonly kind: ProblemKind
+  readonly title: string
+  readonly attempt: number
+  readonly seq: number
+  readonly raw_ref: RawRef | null
+}
+
+/** Characters of a title. */
+const MAX_TITLE = 300
+
+/**
+ * What went wrong by this event; undefined if nothing did. An error that the engine itself tries again after is a warning and
+ * no problem.
+ *
+ * @example
+ * for await (const event of replay('.audit/latest')) {
+ *   const problem = problemOf(event)
+ *   if (problem) console.log(problem.kind, problem.title)
+ * }
+ */
+export function problemOf(event: Event): Problem | undefined {
+  const told = titleOf(event)
+  if (!told) return undefined
+  const [kind, title] = told
+  return {
+    kind,
+    title: title.trim().slice(0, MAX_TITLE),
+    attempt: event.attempt_number,
+    seq: event.seq,
+    raw_ref: event.raw_ref,
+  }
+}
+
+function titleOf(event: Event): [ProblemKind, string] | undefined {
+  switch (event.type) {
+    case 'tool.call.failed': {
+      const { name, exit_code, error } = event.data
+      const code = exit_code === undefined ? '' : ` exit ${exit_code}`
+      return ['tool', `${name}${code} failed${error === undefined ? '' : `: ${error}`}`]
+    }
+    case 'diagnostic.engine.error': {
+      const { severity, retryable, message } = event.data
+      const bad = severity === 'fatal' || (severity === 'error' && retryable !== true)
+      return bad ? ['engine', message] : undefined
+    }
+    case 'diagnostic.parser.warning': {
+      const { severity, code, message } = event.data
+      const bad = severity === 'fatal' || severity === 'error' || code === 'TRUNCATED'
+      return bad ? ['output', message] : undefined
+    }
+    case 'lifecycle.run.status':
+      return event.data.status === 'turn_failed'
+        ? ['turn', `the turn failed${event.data.reason === undefined ? '' : `: ${event.data.reason}`}`]
+        : undefined
+    case 'lifecycle.run.result':
+      return event.data.status === 'failed'
+        ? ['result', event.data.errors?.[0]?.message ?? 'no valid result']
+        : undefined
+    case 'lifecycle.completion.state': {
+      const outcome = outcomeOf(event.data)
+      return outcome === 'succeeded' || outcome === 'needs_input' ? undefined : ['end', outcomeWords[outcome]]
+    }
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,135 @@
+import type { Event } from '../events/event.ts'
+import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import { type Tokens, tokenCounter } from '../events/tokens.ts'
+
+/** Files that a summary names; more are only counted. */
+const MAX_FILES = 1000
+/** Characters of the prompt that a summary keeps. */
+const MAX_PROMPT = 64 * 1024
+
+/** What is known of a run so far. What the engine did not tell is missing, not empty and not 0. */
+export interface RunSummary {
+  readonly engine?: string
+  readonly engine_version?: string
+  readonly model?: string
+  readonly cwd?: string
+  readonly session_id?: string
+  /** What the user asked first, at most 64 K characters of it. */
+  readonly prompt?: string
+  /** The times of the first and the last event: those of reading, if the log has none. */
+  readonly first_ts?: string
+  readonly last_ts?: string
+  readonly events: number
+  readonly attempts: number
+  readonly turns: number
+  readonly messages: number
+  readonly tools: { readonly called: number; readonly failed: number }
+  /** Paths in the order in which they were first changed, the first 1,000, and how many there are. */
+  readonly files: readonly string[]
+  readonly fileCount: number
+  /** Diagnostics of severity `warning` and worse. */
+  readonly warnings: number
+  readonly tokens?: Tokens
+  /** Missing while the run goes on. */
+  readonly outcome?: RunOutcome
+  /** The agent's last message that is complete. */
+  readonly answer?: string
+}
+
+type Growing = { -readonly [K in keyof RunSummary]: RunSummary[K] }
+
+/**
+ * Adds up the events of a run: what its head and its end show. Memory does not grow with the run, but for the paths of files.
+ *
+ * @example
+ * const facts = summarizer()
+ * for await (const event of run('codex', ['exec', '--json', 'fix the test'])) facts.write(event)
+ * console.log(facts.summary().tools.failed)
+ */
+export function summarizer(): { write(event: Event): void; summary(): RunSummary } {
+  const facts: Partial<Growing> = {}
+  const files = new Set<string>()
+  const attempts = new Set<number>()
+  const calls = new Set<string>()
+  let [events, turns, messages, called, failed, fileCount, warnings] = [0, 0, 0, 0, 0, 0, 0]
+  /** The sum that the end of an attempt tells; before it, what the turns told. */
+  let told: Tokens | undefined
+  let spent = tokenCounter()
+
+  const change = (path: string) => {
+    if (files.has(path)) return
+    fileCount++
+    if (files.size < MAX_FILES) files.add(path)
+  }
+
+  const write = (event: Event) => {
+    events++
+    attempts.add(event.attempt_number)
+    facts.first_ts ??= event.ts
+    facts.last_ts = event.ts
+    facts.engine = event.source.engine
+    if (event.correlation.session_id !== undefined) facts.session_id = event.correlation.session_id
+    switch (event.type) {
+      case 'lifecycle.run.status': {
+        const { status, model, cwd, engine_version, tokens } = event.data
+        // A new attempt begins: the run is not over any more.
+        if (status === 'started') delete facts.outcome
+        if (status === 'turn_started') turns++
+        if (model !== undefined) facts.model = model
+        if (cwd !== undefined) facts.cwd = cwd
+        if (engine_version !== undefined) facts.engine_version = engine_version
+        if (tokens !== undefined) spent.add(tokens)
+        return
+      }
+      case 'lifecycle.completion.state':
+        facts.outcome = outcomeOf(event.data)
+        told = event.data.tokens ?? told
+        spent = tokenCounter()
+        calls.clear()
+        return
+      case 'user.message':
+        facts.prompt ??= event.data.text.slice(0, MAX_PROMPT)
+        return
+      case 'agent.message.final':
+        messages++
+        if (!event.data.incomplete && event.data.parent_call_id === undefined) facts.answer = event.data.text
+        return
+      case 'tool.call.started':
+        called++
+        calls.add(event.data.call_id)
+        return
+      case 'tool.call.completed':
+      case 'tool.call.failed':
+        // Some engines tell only the end of a call.
+        if (!calls.delete(event.data.call_id)) called++
+        if (event.type === 'tool.call.failed') failed++
+        return
+      case 'artifact.created':
+      case 'artifact.modified':
+      case 'artifact.deleted':
+        change(event.data.path)
+        return
+      case 'diagnostic.parser.warning':
+      case 'diagnostic.engine.error':
+        if (event.data.severity !== 'info') warnings++
+        return
+    }
+  }
+
+  const summary = (): RunSummary => {
+    const tokens = spent.sum() ?? told
+    return {
+      ...facts,
+      events,
+      attempts: attempts.size,
+      turns,
+      messages,
+      tools: { called, failed },
+      files: [...files],
+      fileCount,
+      warnings,
+      ...(tokens && { tokens }),
+    }
+  }
+  return { write, summary }
+}

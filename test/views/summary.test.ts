@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import type { Event } from '../../src/events/event.ts'
+import { problemOf } from '../../src/views/problems.ts'
+import { summarizer } from '../../src/views/summary.ts'
+
+function eventsOf(folder: string): Event[] {
+  const text = readFileSync(new URL(`../../fixtures/${folder}/events.jsonl`, import.meta.url), 'utf8')
+  return text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+
+function summaryOf(folder: string) {
+  const facts = summarizer()
+  for (const event of eventsOf(folder)) facts.write(event)
+  return facts.summary()
+}
+
+describe('the summary of a run', () => {
+  test('counts tools and failures, names the files, adds up the tokens, and keeps the answer', () => {
+    const failed = summaryOf('codex/03b-tool-fail.pipe')
+    expect(failed.tools.failed).toBeGreaterThan(0)
+    expect(failed.tools.called).toBeGreaterThanOrEqual(failed.tools.failed)
+    const written = summaryOf('codex/07a-file-write.tee80')
+    expect(written.files).toHaveLength(written.fileCount)
+    expect(written.fileCount).toBeGreaterThan(0)
+    const ends = eventsOf('codex/07a-file-write.tee80').filter(
+      (event) => event.type === 'lifecycle.completion.state',
+    )
+    expect(written.tokens).toEqual(ends.at(-1)?.data.tokens)
+    expect(written).toMatchObject({ engine: 'codex', outcome: 'needs_input', attempts: 1 })
+    expect(written.answer).toBeTypeOf('string')
+  })
+
+  test('of nothing is empty', () => {
+    expect(summarizer().summary()).toEqual({
+      events: 0,
+      attempts: 0,
+      turns: 0,
+      messages: 0,
+      tools: { called: 0, failed: 0 },
+      files: [],
+      fileCount: 0,
+      warnings: 0,
+    })
+  })
+
+  test('counts a call once, whether its start is told or not', () => {
+    const [event] = eventsOf('codex/03b-tool-fail.pipe').filter(({ type }) => type === 'tool.call.failed')
+    const facts = summarizer()
+    facts.write(event!)
+    expect(facts.summary().tools).toEqual({ called: 1, failed: 1 })
+  })
+})
+
+describe('the problems of a run', () => {
+  const kindsOf = (folder: string) => eventsOf(folder).flatMap((event) => problemOf(event)?.kind ?? [])
+
+  test('are its failed tools, errors of the engine and a bad end', () => {
+    expect(kindsOf('codex/03b-tool-fail.pipe')[0]).toBe('tool')
+    expect(kindsOf('codex/08a-http-429.pipe').at(-1)).toBe('end')
+    expect(kindsOf('codex/11a-sigint.pipe').at(-1)).toBe('end')
+  })
+
+  test('are none in a good run', () => {
+    expect(kindsOf('codex/01-plain.tee80')).toEqual([])
+  })
+
+  test('say where they are, in one bounded line', () => {
+    const [event] = eventsOf('codex/03b-tool-fail.pipe').filter(({ type }) => type === 'tool.call.failed')
+    const problem = problemOf({ ...event, data: { ...event!.data, error: 'x'.repeat(9999) } } as Event)
+    expect(problem).toMatchObject({ seq: event!.seq, raw_ref: event!.raw_ref })
+    expect(problem?.title).toHaveLength(300)
+  })
+})
