@@ -18,6 +18,7 @@ import { sendRaw } from './raw.ts'
 import { refuse } from './refuse.ts'
 import type { RunInfo } from './run-info.ts'
 import { type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
+import { exportFormat, sendExport } from './send-export.ts'
 import { type SessionsServed, sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
 
@@ -158,7 +159,13 @@ export async function serve(options: ServeOptions): Promise<Served> {
       return await sendEvents(request, response, run, searchParams, chat)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
     if (channel) return sendRaw(response, run.place, channel, searchParams, hiding)
-    return refuse(response, 404, 'a run has /events, /chat and /raw/stdout, /raw/stderr, /raw/pty')
+    const format = name === undefined ? exportFormat(what) : undefined
+    if (format) return await sendExport(response, run, format)
+    return refuse(
+      response,
+      404,
+      'a run has /events, /chat, /raw/stdout, /raw/stderr, /raw/pty, /export.html and /export.md',
+    )
   }
 
   /** What is found when logs without a journal have been read, if that does not take long. */
