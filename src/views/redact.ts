@@ -216,17 +216,19 @@ function dataOf(event: Event, value: (given: unknown, name?: string) => unknown)
   return changed ? data : event.data
 }
 
-/** Without the word at its end, if that has letters and digits: the half of a key may be one. */
+/** Without the word at its end, if that has letters and digits, or letters of both cases: the half of a key may be one. */
 function withoutCutWord(line: string): string {
   let from = line.length
-  let [digits, letters] = [false, false]
+  let [digits, small, capital] = [false, false, false]
   for (; from > 0 && line.length - from < MAX_KNOWN_LENGTH; from--) {
     const unit = line.charCodeAt(from - 1)
     if (unit >= 48 && unit <= 57) digits = true
-    else if ((unit | 32) >= 97 && (unit | 32) <= 122) letters = true
+    else if (unit >= 97 && unit <= 122) small = true
+    else if (unit >= 65 && unit <= 90) capital = true
     else if (!'+/_-=.~'.includes(line[from - 1]!)) break
   }
-  return digits && letters && line.length - from >= MIN_KNOWN ? `${line.slice(0, from)}[redacted:cut]` : line
+  const mixed = Number(digits) + Number(small) + Number(capital) > 1
+  return mixed && line.length - from >= MIN_KNOWN ? `${line.slice(0, from)}[redacted:cut]` : line
 }
 
 function markOf({ kind, quote = '' }: Secret): string {
