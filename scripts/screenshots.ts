@@ -12,6 +12,7 @@ import { run } from '../src/run/run.ts'
 import { serve } from '../src/serve/server.ts'
 import { launch } from '../test/serve/browser.ts'
 import { putLargeRun } from '../test/serve/large-run.ts'
+import { smallPng } from './small-png.ts'
 
 const fixtures = fileURLToPath(new URL('../fixtures', import.meta.url))
 const images = fileURLToPath(new URL('../docs/images', import.meta.url))
@@ -19,15 +20,7 @@ mkdirSync(images, { recursive: true })
 const out = argv[2] ?? mkdtempSync(join(tmpdir(), 'sluice-pictures-'))
 mkdirSync(out, { recursive: true })
 /** Those that the docs show. */
-const kept = new Set([
-  'serve-live',
-  'serve-dark',
-  'serve-long',
-  'serve-find',
-  'serve-phone',
-  'audit-link',
-  'serve-narrow',
-])
+const kept = new Set(['serve-live', 'serve-long', 'serve-find', 'serve-phone', 'audit-link'])
 
 const root = join(mkdtempSync(join(tmpdir(), 'sluice-pictures-')), 'runs')
 for (const [name, from] of [
@@ -117,7 +110,7 @@ for (const [name, shot] of Object.entries(shots)) {
     await page.waitForTimeout(300)
   }
   await page.waitForTimeout(500)
-  await page.screenshot({ path: join(kept.has(name) ? images : out, `${name}.png`) })
+  writeFileSync(join(kept.has(name) ? images : out, `${name}.png`), smallPng(await page.screenshot()))
   await page.close()
 }
 await browser.close()

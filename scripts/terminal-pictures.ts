@@ -103,7 +103,7 @@ const colors: Record<number, string> = {
 }
 
 /** Text with SGR sequences as an SVG: each run of characters stands at its column, however wide the font draws it. */
-function svg(text: string): string {
+function svg(title: string, text: string): string {
   const [across, down, margin] = [8.4, 19, 16]
   const lines = text.trimEnd().split('\n')
   const rows = lines.map((line, row) => {
@@ -132,7 +132,7 @@ function svg(text: string): string {
   })
   const width = Math.ceil(margin * 2 + COLUMNS * across)
   const height = margin * 2 + lines.length * down
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" xml:space="preserve"><rect width="100%" height="100%" rx="8" fill="#0d1117"/>${rows.join('\n')}</svg>\n`
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" xml:space="preserve"><title>${escaped(title)}</title><rect width="100%" height="100%" rx="8" fill="#0d1117"/>${rows.join('\n')}</svg>\n`
 }
 
 /** The parts of a line between wide gaps, and their columns: blanks at the start of a text are not drawn. */
@@ -149,7 +149,10 @@ function picture(name: string, ...words: string[]): void {
   const shown = sluice(words)
   if (shown === '') throw new Error(`sluice ${words.join(' ')} wrote nothing`)
   const typed = words.filter((word) => word !== '--draw').join(' ')
-  writeFileSync(join(images, `${name}.svg`), svg(`\u001b[32m$\u001b[0m sluice ${typed}\n${shown}`))
+  writeFileSync(
+    join(images, `${name}.svg`),
+    svg(`sluice ${typed}`, `\u001b[32m$\u001b[0m sluice ${typed}\n${shown}`),
+  )
 }
 
 mkdirSync(images, { recursive: true })

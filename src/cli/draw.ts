@@ -69,6 +69,8 @@ type Kind = 'head' | 'user' | 'message' | 'step' | 'end'
 interface Call {
   readonly data: ToolData
   readonly ts: string
+  /** When it was drawn: a replay at its own pace has other times in its events. */
+  readonly seen: number
 }
 
 /**
@@ -423,7 +425,8 @@ export function drawing(options: DrawOptions): Drawing {
       case 'agent.reasoning.summary':
         return reasoning(event.data.text)
       case 'tool.call.started':
-        if (calls.size < MAX_CALLS) calls.set(event.data.call_id, { data: event.data, ts: event.ts })
+        if (calls.size < MAX_CALLS)
+          calls.set(event.data.call_id, { data: event.data, ts: event.ts, seen: Date.now() })
         return ''
       case 'tool.call.completed':
       case 'tool.call.failed':
@@ -459,7 +462,7 @@ export function drawing(options: DrawOptions): Drawing {
     now(time) {
       const running = [...calls.values()].at(-1)
       if (running) {
-        const took = time - Date.parse(running.ts)
+        const took = time - running.seen
         const more = calls.size > 1 ? [`${calls.size - 1} more`] : []
         return toolRow(running.data, '▸', styles.cyan, [
           ...(took > 1000 ? [durationWords(took)] : []),

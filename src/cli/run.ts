@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { listAttempts } from '../run/audit.ts'
 import { noLogs } from '../run/audit-dir.ts'
 import { type Run, type RunOptions, run } from '../run/run.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
-import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn } from './draw-flags.ts'
+import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn, shortPath } from './draw-flags.ts'
 import { duration } from './duration.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
@@ -146,7 +146,7 @@ async function abandoned(agent: Run): Promise<string> {
 }
 
 function placeOf({ attempt, audit }: Run): string {
-  return `attempt ${attempt} is recorded in ${relative('', audit) || '.'}`
+  return `attempt ${attempt} is recorded in ${shortPath(audit)}`
 }
 
 const reasons = {

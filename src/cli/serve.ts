@@ -18,8 +18,8 @@ interface Flags {
 const examples = `
 Shows every run under DIR, the live ones first: the conversation as it arrives
 and, beside it, the raw bytes each part came from. It writes no files and sends
-nothing to other machines. --host opens it to others, who then need the token
-of --token or SLUICE_TOKEN (ps shows what is typed, not what is in SLUICE_TOKEN).
+nothing to other machines. --host opens it to others, who then need a token:
+set SLUICE_TOKEN, for ps shows what is typed after --token.
 
 --sessions adds the 200 newest session files that agents keep in the home
 directory (see sluice sessions), also while they grow. They are only read, and
@@ -29,7 +29,8 @@ Examples:
   $ npx agent-sluice serve .
   $ npx agent-sluice serve runs --port 8080
   $ npx agent-sluice serve --sessions
-  $ SLUICE_TOKEN=$(openssl rand -hex 16) npx agent-sluice serve --host 0.0.0.0`
+  $ export SLUICE_TOKEN=$(openssl rand -hex 16); echo $SLUICE_TOKEN
+  $ npx agent-sluice serve --host 0.0.0.0`
 
 /** `sluice serve`: the runs under a directory as a web page. */
 export function serveCommand(exit: (code: number) => void): Command {

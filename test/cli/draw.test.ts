@@ -355,7 +355,7 @@ describe('a drawn event', () => {
         source: {},
         correlation: {},
       } as unknown as Event)
-    const time = Date.parse('2026-01-01T00:00:12.000Z')
+    const time = Date.now() + 12_000
     expect(draw_.now(time)).toBe('')
     write('tool.call.started', { call_id: 'a', name: 't', input: { command: 'npm test' } })
     expect(draw_.now(time)).toBe('▸ t npm test · 12.0 s')

@@ -18,7 +18,6 @@ export async function launch(): Promise<Browser> {
   const { chromium } = await import('playwright-core')
   return chromium.launch({
     executablePath: chromiumPath!,
-    // Without LCD text, pictures of the page have few colours and are half as large.
-    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-lcd-text'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   })
 }

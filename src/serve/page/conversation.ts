@@ -58,9 +58,11 @@ export function conversation(): Conversation {
   }
 
   function put(event: Event): Item {
+    if (typeof event.data !== 'object' || event.data === null) return rawLine(event)
     switch (event.type) {
       case 'agent.message.delta': {
-        const { message_id, text, parent_call_id } = event.data
+        const { message_id, parent_call_id } = event.data
+        const text = plain(event.data.text)
         const known = messages.get(message_id)
         if (known) {
           known.text += text
@@ -72,13 +74,14 @@ export function conversation(): Conversation {
         return made
       }
       case 'agent.message.final': {
-        const { message_id, text, incomplete = false, parent_call_id } = event.data
+        const { message_id, incomplete = false, parent_call_id } = event.data
+        const text = plain(event.data.text)
         const known = messages.get(message_id)
         messages.delete(message_id)
         if (!known)
           return add(event, {
             kind: 'message',
-            text: text ?? '',
+            text,
             growing: false,
             incomplete,
             nested: parent_call_id !== undefined,
@@ -87,9 +90,9 @@ export function conversation(): Conversation {
         return known
       }
       case 'agent.reasoning.summary':
-        return add(event, { kind: 'reasoning', text: event.data.text ?? '' })
+        return add(event, { kind: 'reasoning', text: plain(event.data.text) })
       case 'user.message':
-        return add(event, { kind: 'prompt', text: event.data.text ?? '' })
+        return add(event, { kind: 'prompt', text: plain(event.data.text) })
       case 'tool.call.started':
         return start(event)
       case 'tool.call.completed':
@@ -99,7 +102,12 @@ export function conversation(): Conversation {
       case 'artifact.modified':
       case 'artifact.deleted': {
         const { path, diff } = event.data
-        return add(event, { kind: 'artifact', change: changes[event.type], path, diff })
+        return add(event, {
+          kind: 'artifact',
+          change: changes[event.type],
+          path: plain(path),
+          diff: diff && plain(diff),
+        })
       }
       case 'diagnostic.parser.warning':
       case 'diagnostic.engine.error': {
@@ -148,7 +156,7 @@ export function conversation(): Conversation {
     calls.delete(call_id)
     if (call.input === undefined) call.input = input
     call.output = output
-    call.error = error
+    call.error = error === undefined ? undefined : plain(error)
     call.exitCode = exit_code
     call.state = event.type === 'tool.call.failed' ? 'failed' : 'completed'
     call.milliseconds = duration_ms ?? (known ? between(known.ts, event.ts) : undefined)
@@ -156,8 +164,8 @@ export function conversation(): Conversation {
   }
 
   function rawLine(event: Event): Item {
-    const { line } = event.data as { line?: unknown }
-    const text = typeof line === 'string' ? line : JSON.stringify(event.data)
+    const line = (event.data as { line?: unknown } | null)?.line
+    const text = typeof line === 'string' ? line : (JSON.stringify(event.data) ?? '')
     const stream = event.type.slice('raw.'.length)
     if (lines && lines.stream === stream && lines.lines.length < MAX_LINES) {
       lines.lines.push(text)
@@ -216,6 +224,11 @@ export function conversation(): Conversation {
       )
     },
   }
+}
+
+/** Text stays as it is; in a journal of another program it may be anything. */
+function plain(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
 const changes = {

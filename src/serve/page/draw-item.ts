@@ -26,7 +26,7 @@ export function drawItem(item: Item): HTMLElement {
     },
     item.heading === undefined ? undefined : make('p', { class: 'attempt' }, item.heading),
     make('span', { class: 'seq', 'aria-hidden': 'true' }, String(item.seq)),
-    make('div', { class: 'body' }, bodyOf(item)),
+    make('div', { class: 'body' }, safeBody(item)),
   )
   return element
 }
@@ -53,6 +53,15 @@ function titleOf(item: Item): string {
   const sure = item.confidence < 0.7 ? ` · confidence ${item.confidence}` : ''
   const time = Date.parse(item.ts) > 0 ? ` · ${item.ts.slice(11, 23)}` : ''
   return `${item.type}${time}${sure}`
+}
+
+/** An item that cannot be drawn as what it is must not keep the others from being drawn. */
+function safeBody(item: Item): Node {
+  try {
+    return bodyOf(item)
+  } catch (error) {
+    return make('div', { class: 'note' }, `this ${item.kind} does not have the shape of its type: ${error}`)
+  }
 }
 
 function bodyOf(item: Item): Node {

@@ -14,6 +14,7 @@ import { rawPane } from './raw-pane.ts'
 import { runList } from './run-list.ts'
 import type { OpenRun } from './source.ts'
 import { restoreTheme, turnTheme } from './theme.ts'
+import { countWords } from './words.ts'
 
 /** Milliseconds between two looks at the list of runs. */
 const LIST_MS = 2000
@@ -118,7 +119,8 @@ function openRun(id: string): void {
       const running = infoOf(id)?.state === 'running'
       // A run that is over has nothing to be connected to; what it ended with stays.
       if (state === 'over') {
-        if (running || !byId('link').textContent?.includes(':')) head.connection('')
+        if (source.redacted !== undefined) head.connection(`${countWords(source.redacted, 'secret')} hidden`)
+        else if (running || !byId('link').textContent?.includes(':')) head.connection('')
         requestAnimationFrame(() => settle(id))
       } else if (state === 'away') head.connection(running ? 'reconnecting' : 'the server is away')
       else if (running) head.connection(state === 'live' ? 'live' : 'connecting')
@@ -154,7 +156,9 @@ function follow(): void {
 
 /** In a narrow window one part is seen at a time. */
 function showPane(pane: 'runs' | 'run' | 'bytes'): void {
+  const before = document.body.dataset['pane']
   document.body.dataset['pane'] = pane
+  if (pane === 'bytes' && before !== 'bytes') raw.reveal()
 }
 
 let fading = 0
@@ -266,7 +270,6 @@ addEventListener('hashchange', follow)
 addEventListener('popstate', follow)
 
 showPane(readAddress(location.hash) ? 'run' : 'runs')
-if (source.redacted !== undefined) say(`${source.redacted} secrets are hidden`)
 loadRuns().then(() => {
   const [only, second] = runs
   if (!readAddress(location.hash) && only && !second) history.replaceState(null, '', addressOf(only.id))

@@ -16,6 +16,8 @@ export interface RawPane {
   tail(): void
   /** Shows the next stream. */
   next(): void
+  /** Brings what is marked into sight, if the pane could not be seen before. */
+  reveal(): void
 }
 
 export interface RawPaneOptions {
@@ -227,6 +229,10 @@ export function rawPane({ source, onLine }: RawPaneOptions): RawPane {
     range.textContent = `${words} · ${sizeWords(size)}`
     if (begin >= from && end <= to && bytes.length > 0) draw()
     else if (!(await show(begin - WINDOW, end + WINDOW))) return
+    reveal()
+  }
+
+  function reveal(): void {
     const lit = box.querySelector('.lit')
     if (!lit) return
     const top = lit.getBoundingClientRect().top - box.getBoundingClientRect().top + box.scrollTop
@@ -276,5 +282,6 @@ export function rawPane({ source, onLine }: RawPaneOptions): RawPane {
       )
     },
     next,
+    reveal,
   }
 }
