@@ -4,7 +4,7 @@ import { journalLine, outOfOrder, type Place } from '../sinks/journal-line.ts'
 import type { StoredBlock } from './broker.ts'
 
 /** An event and its line, without LF. */
-export interface ReadEvent {
+interface ReadEvent {
   readonly event: Event
   readonly line: string
 }

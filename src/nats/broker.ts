@@ -29,7 +29,7 @@ export interface StoredBlock {
 }
 
 /** Which runs are read. @default all */
-export interface BlockFilter {
+interface BlockFilter {
   readonly tenant?: string | undefined
   readonly run?: string | undefined
 }

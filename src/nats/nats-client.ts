@@ -7,7 +7,7 @@ import { Fault, quote } from '../base/fault.ts'
 import { DEFAULT_SERVER, type NatsOptions } from './nats-options.ts'
 
 /** The optional packages, once they are loaded. */
-export interface NatsPackages {
+interface NatsPackages {
   readonly transport: typeof import('@nats-io/transport-node')
   readonly jetstream: typeof import('@nats-io/jetstream')
 }

@@ -59,7 +59,7 @@ export function subscribe(options: SubscribeOptions = {}): Flow<Event> {
 }
 
 /** The blocks of one run up to its end, or those of all. */
-export async function* blocks(
+async function* blocks(
   open: () => Promise<Broker>,
   { tenant, run, after }: Pick<SubscribeOptions, 'tenant' | 'run' | 'after'>,
   signal: AbortSignal,

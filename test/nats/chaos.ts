@@ -50,8 +50,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
   const dir = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'sluice-chaos-')))
   const program = await bundled('../../src/cli/main.ts', join(dir, 'sluice.mjs'))
   const readerProgram = await bundled('./chaos-reader.ts', join(dir, 'reader.mjs'))
-  const servers =
-    options.servers === 1 ? [await natsServer(options.config)] : await natsCluster(options.config)
+  const servers = options.servers === 1 ? [await natsServer()] : await natsCluster()
   const urls = servers.map(({ url }) => url).join(',')
   const kills = { server: 0, ship: 0, mirror: 0, reader: 0 }
   const trouble: string[] = []
