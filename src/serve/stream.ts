@@ -30,7 +30,7 @@ export async function stream(
   response: ServerResponse,
   options: StreamOptions,
 ): Promise<void> {
-  const { feed, over, fault, heartbeat, maxStall, signal, chat = false } = options
+  const { feed, over, fault, signal, chat = false } = options
   const start = chat ? chatStart(options) : await ready(options, response)
   if (start.resumes && start.reset === undefined) {
     const last = over()
@@ -41,30 +41,8 @@ export async function stream(
     }
   }
   if (response.destroyed || signal.aborted) return
-  request.socket.setKeepAlive(true, 30_000)
-  request.socket.setNoDelay(true)
-  response.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'x-accel-buffering': 'no',
-  })
-  const leave = new AbortController()
-  const gone = () => leave.abort()
-  response.once('close', gone)
-  signal.addEventListener('abort', gone)
-  let quiet = true
-  const beat = setInterval(() => {
-    if (quiet && !response.writableNeedDrain) response.write(HEARTBEAT)
-    quiet = true
-  }, heartbeat)
-
-  /** False when the client is gone, or was dropped because it does not take what it gets. */
-  const send = async (bytes: Buffer | string): Promise<boolean> => {
-    quiet = false
-    if (response.destroyed) return false
-    if (response.write(bytes)) return true
-    return await drained(response, maxStall, leave.signal)
-  }
-
+  const line = openLine(request, response, headers, options)
+  const { send } = line
   try {
     await send('retry: 1000\n\n')
     let { at, last } = start
@@ -74,7 +52,7 @@ export async function stream(
     let named = start.resumes && start.reset === undefined
     const sendFault = (found: Fault) => send(faultMessage(found, !named))
     if (start.reset !== undefined) await send(resetMessage(start.reset))
-    while (!leave.signal.aborted) {
+    while (!line.signal.aborted) {
       // Asked before the read: what was added in between is then seen by the next round.
       const ended = over()
       const block = feed.read(at, last)
@@ -99,17 +77,61 @@ export async function stream(
         const why = fault()
         if (why) await sendFault(why)
         break
-      } else await feed.more(leave.signal)
+      } else await feed.more(line.signal)
     }
     response.end()
   } finally {
-    clearInterval(beat)
-    signal.removeEventListener('abort', gone)
+    line.close()
+  }
+}
+
+const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+
+/** An event stream to one client. */
+export interface Line {
+  /** False when the client is gone, or was dropped because it does not take what it gets. */
+  send(bytes: Buffer | string): Promise<boolean>
+  /** Aborted when the client is gone, or the server shuts down. */
+  readonly signal: AbortSignal
+  close(): void
+}
+
+/** Begins the answer. While nothing is sent, the client gets signs of life. */
+export function openLine(
+  request: IncomingMessage,
+  response: ServerResponse,
+  headers: Readonly<Record<string, string>>,
+  { heartbeat, maxStall, signal }: Pick<StreamOptions, 'heartbeat' | 'maxStall' | 'signal'>,
+): Line {
+  request.socket.setKeepAlive(true, 30_000)
+  request.socket.setNoDelay(true)
+  response.writeHead(200, headers)
+  const leave = new AbortController()
+  const gone = () => leave.abort()
+  response.once('close', gone)
+  signal.addEventListener('abort', gone)
+  let quiet = true
+  const beat = setInterval(() => {
+    if (quiet && !response.writableNeedDrain) response.write(HEARTBEAT)
+    quiet = true
+  }, heartbeat)
+  return {
+    signal: leave.signal,
+    async send(bytes) {
+      quiet = false
+      if (response.destroyed) return false
+      if (response.write(bytes)) return true
+      return await drained(response, maxStall, leave.signal)
+    },
+    close() {
+      clearInterval(beat)
+      signal.removeEventListener('abort', gone)
+    },
   }
 }
 
 /** Where a client begins. */
-interface Start {
+export interface Start {
   readonly at: number
   /** The event before that place, if it is known. */
   readonly last?: Place
@@ -124,7 +146,7 @@ interface Start {
 const QUIET_MS = 1000
 
 /** Finds where a client begins. Events that are only being derived are waited for, until the one it saw last is there again. */
-async function ready(options: StreamOptions, response: ServerResponse): Promise<Start> {
+export async function ready(options: StreamOptions, response: ServerResponse): Promise<Start> {
   const { feed, over, derived, signal } = options
   let size = -1
   let since = 0

@@ -37,6 +37,8 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'cli/duration.ts /^(\\d{1,9}(?:\\.\\d{1,3})?)(ms|s|m|h)?$/': { why: 'an option on the command line' },
   'cli/replay.ts /^[1-9]\\d{0,8}$/': { why: 'an option on the command line' },
   'cli/serve.ts /^\\d{1,5}$/': { why: 'an option on the command line' },
+  'nats/nats-options.ts /^[\\w-]{1,64}$/': { why: 'an option, anchored and bounded' },
+  'nats/nats-ledger.ts /^[\\w-]{1,64}$/': { why: 'an option, anchored and bounded' },
   'cli/width.ts /\\ufe0f/u': { why: 'one grapheme' },
   'cli/width.ts /^[\\p{Mn}\\p{Me}\\p{Cf}]/u': { why: 'one grapheme' },
   'cli/width.ts /^\\p{Emoji_Presentation}/u': { why: 'one grapheme' },
@@ -157,6 +159,14 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'sinks/sse.ts /\\r\\n|\\r|\\n/': { why: 'one class, every character is read once' },
   'values/schema/json-schema.ts /#$/': { why: 'the $schema of a schema, which is trusted' },
   'values/schema/json-schema.ts /^https?:\\/\\//': { why: 'the $schema of a schema, which is trusted' },
+  'views/markdown-safe.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]/g': {
+    why: 'one class, every character is read once',
+  },
+  'views/markdown-safe.ts /\\n{1,9}$/': { why: 'at most nine looked at from each character' },
+  'views/redact-names.ts /^\\$(?:[A-Za-z_]\\w{0,80}$|[{(])/': {
+    why: 'anchored and bounded, the first 100 characters of a value',
+    max: 100,
+  },
   'work/comment.ts /&/g': { why: 'one class, every character is read once' },
   'work/comment.ts /</g': { why: 'one class, every character is read once' },
   'work/comment.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]/g': {

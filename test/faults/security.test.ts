@@ -201,8 +201,8 @@ describe('control characters', () => {
       { type: evil, [evil]: evil },
     )
     const events = run(codex, { stdout, stderr: `${evil}\n`, exit: 1 }, { fsDiff: { created: [evil] } })
-    const draw = drawing({ color: false, width: () => 4000 })
-    const drawn = chat(events).map(draw).join('')
+    const draw = drawing({ color: false, width: () => 4000, full: true, verbose: true })
+    const drawn = events.map(draw.write).join('') + draw.end()
     expect(drawn.length).toBeGreaterThan(200)
     expect(drawn).not.toMatch(steering)
     // What is printed as JSON on a terminal.
