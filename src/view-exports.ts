@@ -10,6 +10,13 @@ export {
   type AiSdkMetadata,
   aiSdkStage,
 } from './views/ai-sdk.ts'
-export { type OtelOptions, otelStage } from './views/otel.ts'
+export {
+  type OtelAttributes,
+  type OtelContext,
+  type OtelOptions,
+  type OtelSpan,
+  type OtelTracer,
+  otelStage,
+} from './views/otel.ts'
 export { type Problem, type ProblemKind, problemOf } from './views/problems.ts'
 export { type RunSummary, summarizer } from './views/summary.ts'
