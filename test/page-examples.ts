@@ -1,0 +1,76 @@
+import type { PageExample } from './page-programs.ts'
+
+/** The programs on the pages in docs, by page and name. What they print is checked by pages.test.ts, that they compile by api-examples.test.ts. */
+export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageExample>>>> = {
+  'docs/recipes.md': {
+    express: {
+      before: `process.env['PORT'] = '0'`,
+      after: `
+        await new Promise((resolve) => server.once('listening', resolve))
+        const { port } = server.address() as { port: number }
+        console.log(await (await fetch('http://127.0.0.1:' + port + '/agent?task=x')).text())
+        server.close()`,
+      prints: [/^event: conversation\.started$/m, /^event: assistant\.message\.final$/m],
+    },
+    fetch: {
+      before: `
+        import { createServer as ollama } from 'node:http'
+        const lines = ['Because of ', 'Rayleigh ', 'scattering.'].map((content) => ({ message: { content }, done: false }))
+        const api = ollama((_, answer) => answer.end([...lines, { message: { content: '' }, done: true }].map((line) => JSON.stringify(line)).join('\\n')))
+        await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve))
+        process.env['OLLAMA_URL'] = 'http://127.0.0.1:' + (api.address() as { port: number }).port`,
+      after: 'api.close()',
+      prints: [/^Because of Rayleigh scattering\.$/],
+    },
+    pino: {
+      after: `
+        const line = (level: number) => (fields: object, msg: string) => console.log(JSON.stringify({ level, ...fields, msg }))
+        await logged({ info: line(30), error: line(50) }, 'x')`,
+      prints: [
+        /^\{"level":30,"run_id":"[^"]+","seq":\d+,"raw_ref":\{.*"msg":"tool\.call\.started"\}$/m,
+        /"outcome":"needs_input","exit_code":0,"usage":\{"input":\d+.*"msg":"the agent has ended"\}$/m,
+      ],
+    },
+    'ai-sdk': {
+      after: `
+        import { simulateReadableStream } from 'ai'
+        import { MockLanguageModelV3 } from 'ai/test'
+        const answers = ['Yes, it is.', '{"safe": true, "reason": "no input is used",}']
+        const model = new MockLanguageModelV3({
+          doStream: async () => ({
+            stream: simulateReadableStream({
+              chunks: [
+                { type: 'text-start', id: '1' },
+                { type: 'text-delta', id: '1', delta: answers.shift() ?? '' },
+                { type: 'text-end', id: '1' },
+              ],
+            }),
+          }),
+        })
+        console.log(await judge(model, 'let a = 1'))
+        const broken = new MockLanguageModelV3({ doStream: async () => { throw new Error('no such model') } })
+        console.error = () => {} // the AI SDK prints the error, too
+        console.log(await judge(broken, 'let a = 1').catch((error) => 'rejected: ' + error.message))`,
+      prints: [/^\{ safe: true, reason: 'no input is used' \}$/m, /^rejected: no such model$/m],
+    },
+    disconnect: {
+      before: `
+        import { watch, writeFileSync } from 'node:fs'
+        process.env['PORT'] = '0'
+        writeFileSync('codex', '#!/bin/sh\\n: > started\\nexec sleep 60\\n', { mode: 0o755 })`,
+      after: `
+        await new Promise((resolve) => server.once('listening', resolve))
+        const { port } = server.address() as { port: number }
+        const client = new AbortController()
+        const watcher = watch('.', (_, name) => { if (name === 'started') client.abort() })
+        await fetch('http://127.0.0.1:' + port, { signal: client.signal }).catch(({ name }) => console.log(name))
+        watcher.close()
+        server.close()`,
+      prints: [/^AbortError$/m, /^the agent has ended: cancelled$/m],
+    },
+    lambda: {
+      after: `console.log(JSON.stringify(await handler({ task: 'x' }, { getRemainingTimeInMillis: () => 60_000 })))`,
+      prints: [/^\{"outcome":"needs_input","usage":\{.*\},"answer":"Wrote artifacts\/info\.json\."\}$/m],
+    },
+  },
+}
