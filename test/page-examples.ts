@@ -1,4 +1,14 @@
-import type { PageExample } from './page-programs.ts'
+import { type PageExample, root } from './page-programs.ts'
+
+/** Writes a log with three blocks, one of them broken. */
+const runLog = `
+  import { writeFileSync } from 'node:fs'
+  writeFileSync('run.log', [
+    'I look at it.',
+    '<json>{"issues":[{"file":"a.ts","diff":"+1"}]}</json>',
+    '<json>{"issues": undefined }</json>',
+    'No, this: <json>{"issues":[{"file":"b.ts","diff":"+2"}]}</json>',
+  ].join('\\n'))`
 
 /** The programs on the pages in docs, by page and name. What they print is checked by pages.test.ts, that they compile by api-examples.test.ts. */
 export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageExample>>>> = {
@@ -72,5 +82,25 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       after: `console.log(JSON.stringify(await handler({ task: 'x' }, { getRemainingTimeInMillis: () => 60_000 })))`,
       prints: [/^\{"outcome":"needs_input","usage":\{.*\},"answer":"Wrote artifacts\/info\.json\."\}$/m],
     },
+  },
+  'docs/stream-json-and-ndjson.md': {
+    stringify: {
+      before: runLog,
+      prints: [
+        /^\{"ok":true,"value":\{"issues":\[/m,
+        /^\{"ok":false,"fault":\{"name":"Fault","code":"INVALID_JSON","broken":\{"line":1,.*\}$/m,
+      ],
+    },
+    'only-values': {
+      before: `${runLog}; console.error = console.log`,
+      prints: [/^\{"issues":\[\{"file":"a\.ts","diff":"\+1"\}\]\}$/m, /^INVALID_JSON at byte \d+$/m],
+    },
+    streamers: {
+      before: `
+        import { copyFileSync } from 'node:fs'
+        copyFileSync('${root}fixtures/codex/07a-file-write.tee80/stdout.log', 'run.jsonl')`,
+      prints: [/^\{\n? *input_tokens: \d+/],
+    },
+    block: { before: runLog, prints: [/^0 \{ file: 'b\.ts' \}\n$/] },
   },
 }
