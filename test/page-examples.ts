@@ -10,6 +10,47 @@ const runLog = `
     'No, this: <json>{"issues":[{"file":"b.ts","diff":"+2"}]}</json>',
   ].join('\\n'))`
 
+/** A `codex` of the program's own that runs these lines of shell. */
+const codexOf = (lines: string) => `
+  import { writeFileSync } from 'node:fs'
+  writeFileSync('codex', ${JSON.stringify(`#!/bin/sh\n${lines}\n`)}, { mode: 0o755 })`
+
+/** It prints a log line, a message with a line separator in it, and half a record. */
+const mixedCodex = codexOf(`cat <<'X'
+WARN: the cache is cold
+{"type":"item.completed","item":{"text":"one\u2028message"}}
+X
+printf '%s' '{"type":"item.completed","item":{"te'`)
+
+/** It says that its turn failed, and leaves with 0. */
+const failingCodex = codexOf(`cat <<'X'
+{"type":"thread.started","thread_id":"t"}
+{"type":"turn.started"}
+{"type":"turn.failed","error":{"message":"You have run out of quota."}}
+X`)
+
+/** It starts a process of its own; `signal` is aborted when that one runs. */
+const codexWithChild = `${codexOf('sleep 60 & echo $! > pid.new; mv pid.new pid; wait')}
+  import { execFileSync } from 'node:child_process'
+  import { readFileSync, watch } from 'node:fs'
+  const stop = new AbortController()
+  const { signal } = stop
+  const watcher = watch('.', (_, name) => { if (name === 'pid') stop.abort() })
+  const pid = () => Number(readFileSync('pid', 'utf8'))
+  // A process that has ended is listed as a zombie until its parent has waited for it.
+  const state = () => execFileSync('sh', ['-c', 'ps -o stat= -p ' + pid() + ' || true'], { encoding: 'utf8' }).trim()
+  const isThere = () => state() !== '' && !state().startsWith('Z')`
+
+const fencedAnswer = `
+  const Report = { type: 'object', required: ['issues'] }
+  const answer = 'I ran it:\\n\`\`\`bash\\nnpm test\\n\`\`\`\\n\`\`\`json\\n{"summary": "use \`\`\` fences", "issues": [],}\\n\`\`\`\\n'`
+
+const fencingModel = `
+  let asked = 0
+  let prompt = 'List the issues as JSON.'
+  const Report = { type: 'object', required: ['issues'] }
+  const model = async (_: string) => { asked++; return '\`\`\`json\\n{"issues": []}\\n\`\`\`' }`
+
 /** The programs on the pages in docs, by page and name. What they print is checked by pages.test.ts, that they compile by api-examples.test.ts. */
 export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageExample>>>> = {
   'docs/recipes.md': {
@@ -102,5 +143,40 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       prints: [/^\{\n? *input_tokens: \d+/],
     },
     block: { before: runLog, prints: [/^0 \{ file: 'b\.ts' \}\n$/] },
+  },
+  'docs/migrating.md': {
+    'lines-before': { before: mixedCodex, prints: [/^$/], fails: /SyntaxError: Unexpected token/ },
+    'lines-after': {
+      before: `${mixedCodex}; console.warn = console.log`,
+      prints: [/^one\u2028message\nTRUNCATED\n$/],
+    },
+    'fence-before': { before: fencedAnswer, prints: [], fails: /SyntaxError: Unexpected end of JSON input/ },
+    'fence-after': {
+      before: fencedAnswer,
+      after: 'console.log(JSON.stringify(report))',
+      prints: [/^\{"summary":"use ``` fences","issues":\[\]\}$/m],
+    },
+    'exit-before': { before: failingCodex, prints: [/^it worked$/m] },
+    'exit-after': { before: failingCodex, prints: [/^failed [A-Z_]+$/m] },
+    'kill-before': {
+      before: codexWithChild,
+      after: `watcher.close(); console.log(isThere() ? 'still running' : 'gone'); process.kill(pid())`,
+      prints: [/^still running$/m],
+    },
+    'kill-after': {
+      before: codexWithChild,
+      after: `watcher.close(); console.log(outcome, isThere() ? 'still running' : 'gone')`,
+      prints: [/^cancelled gone$/m],
+    },
+    'retry-before': {
+      before: fencingModel,
+      after: 'console.log(asked, report)',
+      prints: [/^2 undefined$/m],
+    },
+    'retry-after': {
+      before: fencingModel,
+      after: 'console.log(asked, report)',
+      prints: [/^1 \{ issues: \[\] \}$/m],
+    },
   },
 }

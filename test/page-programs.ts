@@ -53,6 +53,8 @@ export function buildPrograms(dir: string, programs: Readonly<Record<string, str
     ...{ outdir: dir, outbase: dir, outExtension: { '.js': '.mjs' } },
     ...{ bundle: true, splitting: true, format: 'esm', platform: 'node', target: 'node20.19' },
     ...{ alias, packages: 'external', logLevel: 'error' },
+    // The list of side effects in package.json is that of the built files.
+    ignoreAnnotations: true,
   })
 }
 
