@@ -10,7 +10,7 @@ import { codeOf, pageAt, programOf } from './page-programs.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** What is public, in as few entries as have all of it. */
-const entries = ['node', 'events', 'values'].map((name) => join(root, `src/${name}.ts`))
+const entries = ['views', 'node', 'events', 'values'].map((name) => join(root, `src/${name}.ts`))
 
 /** What the examples take for granted: names that a reader has in his own program. */
 const given = `
@@ -50,6 +50,7 @@ declare const command: string
 declare const args: string[]
 declare const cache: api.Cache
 declare const runs: api.Ledger
+declare const trace: { getTracer(name: string): import('@opentelemetry/api').Tracer }
 declare const saveForLater: (post: api.Post) => Promise<void>
 `
 

@@ -34,6 +34,10 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'read a recorded run again',
     load: async () => (await import('./replay.ts')).replayCommand,
   },
+  export: {
+    summary: 'a run as one file for others: Markdown, a page or JSON',
+    load: async () => (await import('./export.ts')).exportCommand,
+  },
   serve: {
     summary: 'show recorded and live runs as a web page',
     load: async () => (await import('./serve.ts')).serveCommand,
@@ -53,6 +57,10 @@ export const commands: Readonly<Record<string, Entry>> = {
   sessions: {
     summary: 'the sessions that agents kept',
     load: async () => (await import('./sessions.ts')).sessionsCommand,
+  },
+  why: {
+    summary: 'what went wrong in a run, in at most ten lines',
+    load: async () => (await import('./why.ts')).whyCommand,
   },
   drift: {
     summary: 'what the engines do not know in recorded runs',

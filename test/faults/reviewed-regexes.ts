@@ -133,21 +133,16 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     max: 64,
   },
   'frames/frames.ts /^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/': { why: 'an option' },
-  'page.js /(.)\\/\\.audit$/': { why: 'the id of a run, every character is read once' },
-  'page.js /(`[^`\\n]{1,200}`)/': {
-    why: 'text below 20,000 characters, at most 200 looked at from each',
-    max: 20_000,
-  },
-  'page.js /[\\u0000-\\u0008\\u000b-\\u001f\\u007f]/g': { why: 'one class, every character is read once' },
-  'page.js /\\n{1,9}$/': { why: 'at most nine looked at from each character' },
-  'page.js /^ {0,3}```/': { why: 'anchored and bounded' },
-  'page.js /^[*#\\s]+|[*\\s]+$/g': { why: 'the first 400 characters of a line', max: 400 },
-  'page.js /^[\\w@%+=:,./-]+$/': { why: 'anchored, every character is read once' },
-  'page.js /^\\n{1,9}/': { why: 'anchored and bounded' },
   'run/audit.ts /^([a-z-]+)(?:\\.(\\d{1,9}))?\\.(log|jsonl?)$/': { why: 'the name of a file', max: 255 },
   'run/fs-diff.ts /^\\/?[\\w.-]+\\/?$/': {
     why: 'a line of a .gitignore of at most 64 KiB, anchored',
     max: 65_536,
+  },
+  'serve/access.ts /^[\\x21-\\x7e]{16,1024}$/': { why: 'an option, anchored and bounded' },
+  'serve/page/address.ts /^(\\d{1,9})\\.(\\d{1,15})$/': { why: 'anchored and bounded' },
+  'serve/page/head.ts /^[\\w@%+=:,./-]{1,500}$/': { why: 'anchored and bounded' },
+  'serve/page/words.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f]/g': {
+    why: 'one class, every character is read once',
   },
   'serve/raw.ts /^\\d{1,15}$/': { why: 'anchored and bounded' },
   'serve/server.ts /:\\d{1,5}$/': { why: 'a Host header, which Node bounds at 16 KiB', max: 16_384 },
@@ -156,11 +151,20 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'serve/stream.ts /^(?:(\\d{1,9})\\.)?(\\d{1,15})$/': {
     why: 'an id of at most 1024 characters, anchored and bounded',
   },
+  'serve/stream.ts /^\\d{1,15}$/': { why: 'anchored and bounded' },
   'sinks/lock.ts /^[\\w-]{1,64}$/': { why: 'anchored and bounded' },
   'sinks/sse.ts /[\\r\\n\\0]/': { why: 'one class, every character is read once' },
   'sinks/sse.ts /\\r\\n|\\r|\\n/': { why: 'one class, every character is read once' },
   'values/schema/json-schema.ts /#$/': { why: 'the $schema of a schema, which is trusted' },
   'values/schema/json-schema.ts /^https?:\\/\\//': { why: 'the $schema of a schema, which is trusted' },
+  'views/markdown-safe.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]/g': {
+    why: 'one class, every character is read once',
+  },
+  'views/markdown-safe.ts /\\n{1,9}$/': { why: 'at most nine looked at from each character' },
+  'views/redact-names.ts /^\\$(?:[A-Za-z_]\\w{0,80}$|[{(])/': {
+    why: 'anchored and bounded, the first 100 characters of a value',
+    max: 100,
+  },
   'work/comment.ts /&/g': { why: 'one class, every character is read once' },
   'work/comment.ts /</g': { why: 'one class, every character is read once' },
   'work/comment.ts /[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u202a-\\u202e\\u2066-\\u2069]/g': {
