@@ -12,6 +12,8 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],
+      // It runs in a browser, where test/serve/page tests it.
+      exclude: ['src/serve/page/**'],
       reporter: ['text-summary', 'json-summary'],
       thresholds: { lines: 95, branches: 95 },
     },

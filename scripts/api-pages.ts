@@ -7,7 +7,7 @@ import ts from 'typescript'
 import { declared, entries, exportsOf, publicProgram, root } from './public-api.ts'
 
 /** A name that several entries export is described on the page of the first of these; the other pages link there. */
-const order = ['json-schema', 'engines', 'values', 'events', 'ask', 'run', 'work', 'serve', 'views']
+const order = ['json-schema', 'engines', 'values', 'events', 'ask', 'run', 'work', 'serve', 'views', 'nats']
 /** The lists of names that nearly every entry exports. They are described on the page of the root. */
 const shared = ['core-exports', 'stream-exports']
 

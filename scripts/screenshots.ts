@@ -1,18 +1,26 @@
-// Makes the pictures in docs/images: npx tsx scripts/screenshots.ts (needs a Chromium; set CHROMIUM if it is elsewhere).
+// Makes the pictures in docs/images: npx tsx scripts/screenshots.ts [DIR] (needs a Chromium; set CHROMIUM if it is elsewhere). Those
+// that are only for looking at go to DIR, or to a temporary folder.
 // The live run is a toy agent that speaks Codex's records; the others are fixtures, recorded from the real CLIs.
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { codex } from '../src/engines/codex.ts'
 import { run } from '../src/run/run.ts'
 import { serve } from '../src/serve/server.ts'
 import { launch } from '../test/serve/browser.ts'
+import { putLargeRun } from '../test/serve/large-run.ts'
+import { smallPng } from './small-png.ts'
 
 const fixtures = fileURLToPath(new URL('../fixtures', import.meta.url))
 const images = fileURLToPath(new URL('../docs/images', import.meta.url))
 mkdirSync(images, { recursive: true })
+const out = argv[2] ?? mkdtempSync(join(tmpdir(), 'sluice-pictures-'))
+mkdirSync(out, { recursive: true })
+/** Those that the docs show. */
+const kept = new Set(['serve-live', 'serve-long', 'serve-find', 'serve-phone', 'audit-link'])
 
 const root = join(mkdtempSync(join(tmpdir(), 'sluice-pictures-')), 'runs')
 for (const [name, from] of [
@@ -44,9 +52,9 @@ writeFileSync(
   item('completed', 3, { type: 'agent_message', text: 'A day was added as 24 hours. Adding it to the calendar date is right:\\n\\n\`\`\`js\\nconst next = new Date(date)\\nnext.setDate(next.getDate() + 1)\\n\`\`\`\\n\\nThe hour in \`next\` then follows the wall clock.' })
   item('completed', 4, { type: 'file_change', changes: [{ path: 'src/clock.js', kind: 'update' }], status: 'completed' })
   item('started', 5, { ...call, aggregated_output: '', exit_code: null, status: 'in_progress' })
-  setTimeout(() => {}, 60_000)`,
+  setTimeout(() => {}, 600_000)`,
 )
-const live = run({
+const agent = run({
   command: process.execPath,
   args: ['agent.mjs'],
   engine: codex,
@@ -54,49 +62,59 @@ const live = run({
   audit: join(cwd, '.audit'),
   fsDiff: false,
 })
-await once(live, 'data')
-live.resume()
+await once(agent, 'data')
+agent.resume()
 
+putLargeRun(root, 'long', 10_000)
 const server = await serve({ dir: root, port: 0 })
 const browser = await launch()
-async function shot(
-  name: string,
-  scheme: 'light' | 'dark',
-  id: string,
-  choose: string,
-  open = '',
-  width = 1280,
-  height = 800,
-) {
-  const page = await browser.newPage({
-    viewport: { width, height },
-    colorScheme: scheme,
-    reducedMotion: 'reduce',
-  })
-  await page.goto(`${server.url}#${encodeURIComponent(id)}`)
-  await page.waitForSelector(choose)
-  await page.waitForTimeout(600)
-  if (open) await page.locator(open).first().click()
-  else
-    await page
-      .locator(choose)
-      .first()
-      .click({ position: { x: 200, y: 14 } })
-  await page.waitForTimeout(400)
-  await page.screenshot({ path: join(images, `${name}.png`) })
+
+interface Shot {
+  readonly scheme?: 'light' | 'dark'
+  /** The run, and perhaps the event. */
+  readonly hash?: string
+  /** What must be there before the keys are pressed. @default the end of the run is there */
+  readonly wait?: string
+  /** Keys, one after the other; a text that begins with `=` is typed. */
+  readonly keys?: readonly string[]
+  readonly width?: number
+  readonly height?: number
+}
+
+const desktop = { width: 1280, height: 800 }
+const phone = { width: 390, height: 780 }
+const over = '#conversation[data-over=true]'
+const live = { hash: '#run/fix-the-clock%2F.audit', wait: 'article[data-outcome=failed]' }
+const shots: Readonly<Record<string, Shot>> = {
+  'serve-live': { ...live },
+  'serve-dark': { ...live, scheme: 'dark', keys: ['p', 'Enter'] },
+  'serve-failed': { hash: '#run/flaky-test', keys: ['p', 'Enter'] },
+  'serve-long': { hash: '#run/long', keys: ['p', 'Enter'] },
+  'serve-find': { hash: '#run/long', scheme: 'dark', keys: ['/', '=change of the clocks', 'Enter'] },
+  'audit-link': { hash: '#run/release-notes', keys: ['4', 'j', '4'], height: 640 },
+  'serve-narrow': { hash: '#run/flaky-test', keys: ['p'], width: 900, height: 760 },
+  'serve-phone': { hash: '#run/long', keys: ['p'], ...phone },
+  'serve-phone-dark': { hash: '#run/long', scheme: 'dark', keys: ['p', 'b'], ...phone },
+  'serve-phone-runs': { wait: '#runs a', ...phone },
+  'serve-light': { hash: '#run/review', keys: ['f'] },
+}
+for (const [name, shot] of Object.entries(shots)) {
+  const { scheme = 'light', hash = '', wait = over, keys = [] } = shot
+  const viewport = { width: shot.width ?? desktop.width, height: shot.height ?? desktop.height }
+  const page = await browser.newPage({ viewport, colorScheme: scheme, reducedMotion: 'reduce' })
+  await page.goto(server.url + hash)
+  await page.waitForSelector(wait)
+  for (const key of keys) {
+    if (key.startsWith('=')) await page.keyboard.type(key.slice(1))
+    else await page.keyboard.press(key)
+    await page.waitForTimeout(300)
+  }
+  await page.waitForTimeout(500)
+  writeFileSync(join(kept.has(name) ? images : out, `${name}.png`), smallPng(await page.screenshot()))
   await page.close()
 }
-await shot('serve-live', 'light', 'fix-the-clock/.audit', 'article[data-kind=message] >> nth=1')
-await shot(
-  'serve-dark',
-  'dark',
-  'fix-the-clock/.audit',
-  'article[data-outcome=failed]',
-  'article[data-outcome=failed] summary',
-)
-await shot('audit-link', 'light', 'release-notes', 'article[data-kind=artifact]', '', 1280, 640)
-await shot('serve-narrow', 'light', 'flaky-test', 'article[data-kind=message]', '', 900, 760)
 await browser.close()
-live.kill('SIGTERM')
-await live.end.catch(() => {})
+agent.kill('SIGTERM')
+await agent.end.catch(() => {})
 await server.close()
+console.log(`${kept.size} in docs/images, the rest in ${out}`)

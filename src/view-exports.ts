@@ -1,3 +1,17 @@
-// What other programs show of a run: its facts, and what went wrong in it.
+// What other programs show of a run: its facts, what went wrong in it, and what must not be shown.
+export { agUiSse, aiSdkHeaders, aiSdkSse } from './sinks/view-sse.ts'
+export { agUi, aiSdk, otel } from './streams/views.ts'
+export { type AgUiBase, type AgUiEvent, type AgUiOptions, type AgUiUsage, agUiStage } from './views/ag-ui.ts'
+export {
+  type AiSdkChunk,
+  type AiSdkData,
+  type AiSdkMessageMetadata,
+  type AiSdkMetadata,
+  aiSdkStage,
+} from './views/ai-sdk.ts'
+export { type MarkdownOptions, markdownStage } from './views/markdown.ts'
+export { type OtelOptions, otelStage } from './views/otel.ts'
 export { type Problem, type ProblemKind, problemOf } from './views/problems.ts'
+export { type Hidden, type RedactOptions, type Redactor, redactor, redactStage } from './views/redact.ts'
 export { type RunSummary, summarizer } from './views/summary.ts'
+export { type FailedCall, type Why, whyOf } from './views/why.ts'

@@ -1,3 +1,6 @@
 // agent-sluice/views: the events of a run as others want to see them.
 export * from './core-exports.ts'
+export * from './stream-exports.ts'
+export { markdown } from './streams/markdown.ts'
+export { redact } from './streams/redact.ts'
 export * from './view-exports.ts'

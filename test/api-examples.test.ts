@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** What is public, in as few entries as have all of it. */
-const entries = ['node', 'events', 'values'].map((name) => join(root, `src/${name}.ts`))
+const entries = ['views', 'node', 'events', 'values'].map((name) => join(root, `src/${name}.ts`))
 
 /** What the examples take for granted: names that a reader has in his own program. */
 const given = `
@@ -48,6 +48,7 @@ declare const command: string
 declare const args: string[]
 declare const cache: api.Cache
 declare const runs: api.Ledger
+declare const trace: { getTracer(name: string): import('@opentelemetry/api').Tracer }
 declare const saveForLater: (post: api.Post) => Promise<void>
 `
 

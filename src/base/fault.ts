@@ -78,6 +78,12 @@ export const codes = /* @__PURE__ */ spoken({
   NOT_AN_AUDIT: 'the directory holds no logs of a run',
   OUTPUT_FAILED: 'the output of the command cannot be written',
 
+  // What shipping runs can fail with.
+  BROKER_MISSING: 'the optional packages for NATS are not installed',
+  BROKER_FAILED: 'the broker cannot be used, or does not allow what was asked',
+  BROKER_GAP: 'events of a run are missing at the broker',
+  RUN_REFUSED: 'the run cannot be shipped: the broker has other events of it, or it cannot be sent whole',
+
   // What an answer can fail with, and what is worth telling about it.
   COMMAND_FAILED: 'the command that was asked failed, or gave no answer in time',
   RESULT_CACHED: 'the result was taken from the cache, and nothing was run',

@@ -4,68 +4,60 @@ import { type Chat, chatStage } from '../chat/chat.ts'
 import type { Event } from '../events/event.ts'
 import { isDatabase } from '../run/opencode-db.ts'
 import { replay } from '../run/replay.ts'
+import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn } from './draw-flags.ts'
 import { namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
-import { type LastRun, lastRun } from './last.ts'
+import { addLast, type LastFlags, namedOrLast } from './last-option.ts'
 import { printer } from './print.ts'
 import { readingOptions } from './reading.ts'
-import { addRunInput, type RunFlags, readerLeft, runEvents } from './run-input.ts'
-import { safeLine } from './safe.ts'
-import { show } from './show.ts'
+import { addRunInput, isDirectory, type RunFlags, readerLeft, readsStdin, runEvents } from './run-input.ts'
+import { type ShowOptions, show } from './show.ts'
 
-interface ChatFlags extends RunFlags {
-  readonly json?: boolean
-  readonly last?: boolean
+interface ChatFlags extends RunFlags, DrawFlags, LastFlags {
   readonly follow?: boolean
-  readonly home?: string
 }
 
 const examples = `
-On a terminal it draws the conversation. In a pipe, or with --json, it prints
-FCMP records as NDJSON.
+On a terminal, or with --draw, it draws the conversation. In a pipe, or with
+--json, it prints FCMP records as NDJSON.
 
 ${runExits}
 
 Examples:
   $ codex exec --json "fix the test" | npx agent-sluice chat
   $ npx agent-sluice chat --stdout out.log --stderr err.log --exit 0 --json
-  $ npx agent-sluice chat .audit/latest
+  $ npx agent-sluice chat .audit/latest --full --color | less -R
+  $ npx agent-sluice chat .audit/latest --quiet > answer.md
   $ npx agent-sluice chat --last --follow   # watch the agent in this directory`
 
 /** `sluice chat`: the output of a run as a conversation. */
 export function chatCommand(exit: (code: number) => void): Command {
-  return addRunInput(new Command('chat'))
+  const command = addLast(addRunInput(new Command('chat')))
     .description('Reads the output of an agent and shows the conversation.')
-    .option('--last', 'read the newest of: the run at .audit/latest, the session files of this directory')
     .option('--follow', 'keep reading while the file grows, until Ctrl-C')
-    .option('--home <dir>', 'with --last: the home directory to look for session files in')
     .option('--json', 'print FCMP records even on a terminal')
+  return addDrawing(command)
     .addHelpText('after', examples)
     .action(async (file: string | undefined, flags: ChatFlags) => exit(await showChat(file, flags)))
 }
 
 async function showChat(given: string | undefined, asked: ChatFlags): Promise<number> {
-  if (asked.home !== undefined && !asked.last)
-    throw new Fault('BAD_OPTION', '--home is for --last; add that, or leave it out')
-  const last = asked.last ? newest(given, asked) : undefined
-  const file = last?.path ?? given
-  const flags: ChatFlags = last ? { ...sessionFlags(last), ...asked } : asked
-  const draw = process.stdout.isTTY && !flags.json
+  checkDrawing(asked)
+  const { file, flags } = namedOrLast(given, asked)
   const events = watchEnd(flags.follow ? await followed(file, flags) : await runEvents(file, flags))
-  const shown = draw ? await show(events, { draw }) : await printChat(events)
+  const shown =
+    isDrawn(flags) || flags.quiet
+      ? await show(events, { ...flags, ...timesOf(file, flags) })
+      : await printChat(events)
   return shown ? events.exit() : readerLeft(file, flags)
 }
 
-function newest(given: string | undefined, flags: ChatFlags): LastRun {
-  if (given !== undefined || flags.stdout !== undefined)
-    throw new Fault('BAD_OPTION', '--last finds the file itself; leave out FILE and --stdout')
-  const found = lastRun(process.cwd(), flags.home)
-  console.error(`sluice: ${safeLine([found.path, found.session].filter(Boolean).join(' '))}`)
-  return found
-}
-
-function sessionFlags({ session, engine }: LastRun): Pick<ChatFlags, 'session' | 'engine'> {
-  return { ...(session !== undefined && { session }), ...(engine !== undefined && { engine }) }
+/** Whether the times of the events are those of the run, and what else is known of it. */
+function timesOf(file: string | undefined, flags: ChatFlags): Pick<ShowOptions, 'timed' | 'live' | 'about'> {
+  const live = flags.follow === true || readsStdin(file, flags)
+  const recorded = file !== undefined && isDirectory(file)
+  const started = live ? new Date().toISOString() : undefined
+  return { live, timed: live || recorded, about: recorded ? aboutAudit(file) : () => ({ started }) }
 }
 
 /** A file or an audit directory that is still being written. */

@@ -34,9 +34,21 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'read a recorded run again',
     load: async () => (await import('./replay.ts')).replayCommand,
   },
+  export: {
+    summary: 'a run as one file for others: Markdown, a page or JSON',
+    load: async () => (await import('./export.ts')).exportCommand,
+  },
   serve: {
     summary: 'show recorded and live runs as a web page',
     load: async () => (await import('./serve.ts')).serveCommand,
+  },
+  ship: {
+    summary: 'send runs to NATS JetStream',
+    load: async () => (await import('./ship.ts')).shipCommand,
+  },
+  mirror: {
+    summary: 'keep the runs that were sent to NATS as directories',
+    load: async () => (await import('./mirror.ts')).mirrorCommand,
   },
   work: {
     summary: 'run a worker on an order and write its result back once',
@@ -53,6 +65,10 @@ export const commands: Readonly<Record<string, Entry>> = {
   sessions: {
     summary: 'the sessions that agents kept',
     load: async () => (await import('./sessions.ts')).sessionsCommand,
+  },
+  why: {
+    summary: 'what went wrong in a run, in at most ten lines',
+    load: async () => (await import('./why.ts')).whyCommand,
   },
   drift: {
     summary: 'what the engines do not know in recorded runs',

@@ -1,159 +1,508 @@
-import type { Chat, ChatEnd, ChatOf } from '../chat/chat.ts'
+import type { ArtifactData, CompletionData, Event, EventOf, ResultData, ToolData } from '../events/event.ts'
 import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
+import { type RunSummary, summarizer } from '../views/summary.ts'
+import { callSubject, callText } from '../views/tool-text.ts'
+import { countWords, durationWords, grouped } from '../views/words.ts'
+import { drawMarkdown } from './draw-markdown.ts'
+import { type MarkdownPieces, markdownPieces } from './markdown-pieces.ts'
+import { quoted } from './quoted.ts'
 import { safe } from './safe.ts'
-import { fitTo } from './width.ts'
+import { painter, type Style, styles } from './style.ts'
+import { cutTo, fitTo, widthOf } from './width.ts'
+import { wrap } from './wrap.ts'
+
+/** What is known about an attempt beside its events. */
+export interface About {
+  /** The command that was run. */
+  readonly argv?: readonly string[] | undefined
+  /** When it started, ISO 8601. */
+  readonly started?: string | undefined
+  /** Where the run is recorded. */
+  readonly audit?: string | undefined
+}
 
 export interface DrawOptions {
   readonly color: boolean
   /** Columns of the terminal; asked each time, for it can be resized. */
   readonly width: () => number
+  /** Fold and cut nothing. @default false */
+  readonly full?: boolean | undefined
+  /** Show every warning with its code, and the lines that were not understood. @default false */
+  readonly verbose?: boolean | undefined
+  /** The times of the events are those of the run, not those of reading it. @default false */
+  readonly timed?: boolean | undefined
+  readonly about?: ((attempt: number) => About) | undefined
 }
 
-/** Codes that matter to a parser's author, not to who reads a conversation. */
-const quiet = new Set([
-  'RAW_LINE',
-  'LOW_CONFIDENCE_PARSE',
-  'UNKNOWN_TYPE',
-  'UNKNOWN_FIELD',
-  'DRIFT_REPORT',
-  'ENGINE_PICKED',
-])
-
-/** Draws the records of a conversation, and how an attempt ended. */
+/** Draws the events of a run, one after the other. */
 export interface Drawing {
-  (record: Chat): string
-  /** The end, its outcome and why: from the completion of the run, which knows the exit, not from the chat records. */
-  end(data: ChatEnd): string
+  /** The lines that an event adds. */
+  write(event: Event): string
+  /** What goes on right now, in one line: a running tool, a turn that waits. Empty if there is nothing to say. */
+  now(time: number): string
+  /** What is left of a message that did not end. */
+  end(): string
 }
+
+/** Lines of each that are shown unless all is asked for. */
+const LINES = { output: 12, diff: 8, prompt: 3, reasoning: 6, command: 3 }
+/** Columns that are drawn at least, on whatever terminal. */
+const MIN_WIDTH = 20
+/** Calls whose start is remembered. */
+const MAX_CALLS = 10_000
 
 /** Green, yellow, red. */
-const outcomeColors = { succeeded: 32, needs_input: 33, failed: 31, cancelled: 33, unknown: 33 }
+export const outcomeStyles = {
+  succeeded: styles.green,
+  needs_input: styles.yellow,
+  failed: styles.red,
+  cancelled: styles.yellow,
+  unknown: styles.yellow,
+} as const
+
+/** Warnings about raw lines, which are counted themselves. */
+const ofRawLines: ReadonlySet<string> = new Set(['RAW_LINE', 'LOW_CONFIDENCE_PARSE'])
+
+/** What was drawn last: between some kinds there is an empty line. */
+type Kind = 'head' | 'user' | 'message' | 'step' | 'end'
+
+interface Call {
+  readonly data: ToolData
+  readonly ts: string
+  /** When it was drawn: a replay at its own pace has other times in its events. */
+  readonly seen: number
+}
 
 /**
- * Draws a conversation for people, record by record: messages, thoughts dimmed, tools with their outcome,
- * artifacts; `end` draws the end and why. Nothing an agent wrote can steer the terminal.
+ * Draws a run for people, event by event: a head, messages as Markdown, each tool on one line with its outcome, the end of the
+ * output of one that failed, the files, and a summary. Nothing an agent wrote can steer the terminal. What is drawn is only ever
+ * added to, so it is the same on a terminal and in a pipe.
  *
  * @example
  * const draw = drawing({ color: true, width: () => process.stdout.columns })
- * process.stdout.write(draw(record))
+ * process.stdout.write(draw.write(event))
  */
-export function drawing({ color, width }: DrawOptions): Drawing {
-  const paint = (code: number, text: string) => (color ? `\u001b[${code}m${text}\u001b[0m` : text)
-  const dim = (text: string) => paint(2, text)
-  const line = (mark: string, text: string, style = (s: string) => s) =>
-    `${mark} ${style(fitTo(oneLine(text), Math.max(10, width() - 2)))}\n`
-  /** The message whose pieces were shown, and what of it. */
-  let streaming: { id: string; text: string } | undefined
-  let hidden = 0
+export function drawing(options: DrawOptions): Drawing {
+  const { color, full = false, verbose = false, timed = false } = options
+  const paint = painter(color)
+  const columns = () => Math.max(MIN_WIDTH, options.width())
+  let last: Kind | undefined
+  let attempt: number | undefined
+  let facts = summarizer()
+  let headed = false
+  let headModel: string | undefined
+  /** The message whose pieces are being shown. */
+  let streaming: { id: string; text: string; indent: number; pieces: MarkdownPieces } | undefined
+  let calls = new Map<string, Call>()
+  let retries: { count: number; message: string } | undefined
+  /** A turn ended and nothing came after it yet. */
+  let waiting = false
+  let folded = { warnings: 0, retries: 0, raw: 0 }
+  let result: ResultData | undefined
+  let lastError: string | undefined
 
-  /** Ends a message that was shown piece by piece, before anything else is shown. */
-  const closed = () => {
-    const open = streaming
-    streaming = undefined
-    return open && !open.text.endsWith('\n') ? '\n' : ''
+  /** Puts lines below what was drawn before. */
+  const add = (kind: Kind, lines: readonly string[]): string => {
+    if (lines.length === 0) return ''
+    const apart = last !== undefined && (kind !== last || kind === 'message' || kind === 'user')
+    last = kind
+    return `${apart ? '\n' : ''}${lines.join('\n')}\n`
+  }
+  /** One line with a mark, cut to the width; what must be seen is kept whole behind it. */
+  const row = (
+    mark: string,
+    style: Style,
+    text: string,
+    { tail = '', indent = 0, look = styles.plain as Style } = {},
+  ) => {
+    const left = columns() - indent - 2 - widthOf(tail)
+    const body = fitTo(oneLine(text), Math.max(8, left))
+    return `${' '.repeat(indent)}${paint(style, mark)} ${paint(look, body)}${paint(styles.dim, tail)}`
+  }
+  const behind = (text: string, indent = 2, look: Style = styles.plain) =>
+    wrap([{ text, style: look }], columns() - indent, paint).map((line) => ' '.repeat(indent) + line)
+
+  const folds = (lines: number) => paint(styles.dim, `  … ${countWords(lines, 'more line')} (--full)`)
+
+  /** The first or the last lines of a text in a margin, and how many more there are. */
+  const inMargin = (
+    text: string,
+    {
+      most,
+      from,
+      indent,
+      look,
+    }: { most: number; from: 'start' | 'end'; indent: number; look?: (line: string) => Style },
+  ): string[] => {
+    const all = safe(text).split('\n')
+    const count = full ? all.length : Math.min(most, all.length)
+    const shown = from === 'start' ? all.slice(0, count) : all.slice(all.length - count)
+    const margin = `${' '.repeat(indent)}${paint(styles.dim, '│')} `
+    const width = Math.max(8, columns() - indent - 2)
+    const lines = shown.flatMap((line) =>
+      (full ? cutTo(line, width) : [fitTo(line, width)]).map((part) =>
+        (margin + paint(look?.(line) ?? styles.plain, part)).trimEnd(),
+      ),
+    )
+    const left = all.length - count
+    const more = left > 0 ? [margin + paint(styles.dim, `… ${countWords(left, 'more line')} (--full)`)] : []
+    return from === 'start' ? [...lines, ...more] : [...more, ...lines]
   }
 
-  const delta = ({ message_id, text }: ChatOf<'assistant.message.delta'>['data']) => {
-    const before = streaming?.id === message_id ? '' : closed()
-    streaming = { id: message_id, text: (before === '' ? (streaming?.text ?? '') : '') + text }
-    return before + safe(text)
+  const head = (): string => {
+    if (headed) return ''
+    headed = true
+    headModel = facts.summary().model
+    const { engine, engine_version, model, cwd, session_id } = facts.summary()
+    const { argv, started } = options.about?.(attempt ?? 1) ?? {}
+    const name = [engine, engine_version].filter(Boolean).join(' ')
+    const where = [
+      cwd === undefined ? '' : `in ${cwd}`,
+      started === undefined ? '' : `started ${started.slice(0, 19).replace('T', ' ')} UTC`,
+      session_id === undefined ? '' : `session ${session_id}`,
+    ]
+    const title = oneLine(
+      [name, model, (attempt ?? 1) > 1 ? `attempt ${attempt}` : ''].filter(Boolean).join(' · '),
+    )
+    const command =
+      argv && argv.length > 0 ? behind(oneLine(`$ ${argv.map(quoted).join(' ')}`), 2, styles.dim) : []
+    const more = command.length - LINES.command
+    const shown = full || more <= 0 ? command : [...command.slice(0, LINES.command), folds(more)]
+    return add('head', [
+      row('●', styles.cyan, title, { look: styles.bold }),
+      ...factLines(where, columns()).map((line) => paint(styles.dim, line)),
+      ...shown,
+    ])
   }
 
-  const message = ({ message_id, text, incomplete }: ChatOf<'assistant.message.final'>['data']) => {
-    const shown = streaming?.id === message_id && streaming.text === text
-    const end = incomplete ? dim('  (cut off)\n') : ''
-    return shown ? closed() + end : `${closed()}${safe(text)}${text.endsWith('\n') ? '' : '\n'}${end}`
+  /** Ends a message that is shown in pieces, and shows what was folded, before anything else is shown. */
+  const settled = (keepsWaiting = false): string => {
+    let text = head()
+    if (streaming) {
+      const { pieces, indent } = streaming
+      streaming = undefined
+      text += piecesOf(pieces.end(), indent)
+    }
+    if (waiting && !keepsWaiting) {
+      waiting = false
+      text += add('step', [row('?', styles.yellow, outcomeWords.needs_input, { look: styles.dim })])
+    }
+    if (retries) {
+      const { count, message } = retries
+      retries = undefined
+      const words = count === 1 ? message : `${count} retries, the last: ${message}`
+      text += add('step', [row('↻', styles.yellow, words, { look: styles.dim })])
+    }
+    return text
   }
 
-  const tool = (data: ChatOf<'assistant.tool_call'>['data']) => {
-    const what = `${data.name} ${summary(data.input)}`.trim()
-    if (data.phase === 'started') return line(paint(36, '▸'), what, dim)
-    const code = data.exit_code === undefined ? '' : ` exit ${data.exit_code}`
-    if (data.phase === 'completed')
-      return line(paint(32, '✓'), `${data.name}${code} ${firstLine(data.output)}`, dim)
-    return line(paint(31, '✗'), `${data.name}${code} ${data.error ?? firstLine(data.output)}`)
-  }
-
-  const end = (data: ChatEnd) => {
-    const { evidence } = data
-    const outcome = outcomeOf(data)
-    const mark = paint(outcomeColors[outcome], '■')
-    const why =
-      evidence.failure ??
-      evidence.signal ??
-      evidence.end_signal ??
-      (evidence.truncated ? 'output was cut' : '')
-    const exit = evidence.exit_code === null ? '' : `, exit ${evidence.exit_code}`
-    const result = data.result ? `, result ${data.result.status}` : ''
-    const lines = hidden > 0 ? `, ${hidden} raw ${hidden === 1 ? 'line' : 'lines'} not shown` : ''
-    // Never cut to the width: how it ended is what one looks for.
-    return `${closed()}${mark} ${outcome}: ${outcomeWords[outcome]} (${oneLine(`${data.reason_code}${why === '' ? '' : `: ${why}`}${exit}${result}${lines}`)})\n`
-  }
-
-  const draw = (record: Chat): string => {
-    switch (record.type) {
-      case 'conversation.started':
-        return closed() + line(paint(36, '●'), `${record.engine} ${record.data.session_id}`, dim)
-      case 'user.message':
-        return closed() + line(paint(35, '>'), record.data.text, dim)
-      case 'assistant.message.delta':
-        return delta(record.data)
-      case 'assistant.message.final':
-        return message(record.data)
-      case 'assistant.reasoning':
-        return `${closed() + dim(safe(record.data.text).trimEnd())}\n`
-      case 'assistant.tool_call':
-        return closed() + tool(record.data)
-      case 'artifact.created':
-        return closed() + line(paint(32, '+'), record.data.path)
-      case 'artifact.modified':
-        return closed() + line(paint(33, '~'), record.data.path)
-      case 'artifact.deleted':
-        return closed() + line(paint(31, '-'), record.data.path)
-      case 'user.input.required':
-        return closed() + line(paint(33, '?'), outcomeWords.needs_input, dim)
-      case 'conversation.completed':
-      case 'conversation.failed':
-        return closed()
-      case 'diagnostic.warning': {
-        const { data } = record
-        if (data.state !== undefined) return closed()
-        if (quiet.has(data.code) || data.severity === 'info') return ''
-        const bad = data.severity === 'error' || data.severity === 'fatal'
-        return (
-          closed() + line(paint(bad ? 31 : 33, '!'), `${data.code}: ${data.message}`, bad ? undefined : dim)
+  const piecesOf = (pieces: readonly string[], indent: number): string =>
+    pieces
+      .map((piece) => {
+        const lines = drawMarkdown(safe(piece), columns() - indent, paint)
+        return add(
+          'message',
+          lines.map((line) => (line === '' ? '' : ' '.repeat(indent) + line)),
         )
+      })
+      .join('')
+
+  const delta = ({ message_id, text, parent_call_id }: EventOf<'agent.message.delta'>['data']): string => {
+    let before = ''
+    if (streaming?.id !== message_id) {
+      before = settled()
+      streaming = {
+        id: message_id,
+        text: '',
+        indent: parent_call_id === undefined ? 0 : 2,
+        pieces: markdownPieces(),
       }
+    }
+    streaming.text += text
+    return before + piecesOf(streaming.pieces.write(text), streaming.indent)
+  }
+
+  const message = ({
+    message_id,
+    text,
+    incomplete,
+    parent_call_id,
+  }: EventOf<'agent.message.final'>['data']): string => {
+    const shown = streaming?.id === message_id && streaming.text === text
+    let drawn = settled()
+    if (!shown) {
+      const pieces = markdownPieces()
+      drawn += piecesOf([...pieces.write(text), ...pieces.end()], parent_call_id === undefined ? 0 : 2)
+    }
+    return incomplete ? drawn + add('step', [paint(styles.dim, '  (cut off)')]) : drawn
+  }
+
+  const toolRow = (data: ToolData, mark: string, style: Style, tail: readonly string[]): string =>
+    row(mark, style, `${data.name} ${callSubject(data.input)}`.trim(), {
+      tail: tail.map((part) => ` · ${part}`).join(''),
+      indent: data.parent_call_id === undefined ? 0 : 2,
+    })
+
+  const finished = (event: EventOf<'tool.call.completed' | 'tool.call.failed'>): string => {
+    const started = calls.get(event.data.call_id)
+    calls.delete(event.data.call_id)
+    const data = { ...event.data, input: event.data.input ?? started?.data.input }
+    const failed = event.type === 'tool.call.failed'
+    const took = data.duration_ms ?? (timed && started ? Date.parse(event.ts) - Date.parse(started.ts) : 0)
+    const tail = [
+      data.exit_code === undefined ? (failed ? 'failed' : '') : `exit ${data.exit_code}`,
+      took > 0 ? durationWords(took) : '',
+    ].filter(Boolean)
+    const mark = failed ? toolRow(data, '✗', styles.red, tail) : toolRow(data, '✓', styles.green, tail)
+    const text = failed || full ? callText(data) : ''
+    const indent = data.parent_call_id === undefined ? 2 : 4
+    const output = text === '' ? [] : inMargin(text, { most: LINES.output, from: 'end', indent })
+    return settled() + add('step', [mark, ...output])
+  }
+
+  const file = (mark: string, style: Style, { path, diff }: ArtifactData): string => {
+    const lines = diff === undefined ? [] : diff.trimEnd().split('\n')
+    const changed = (sign: string) => lines.filter((line) => line[0] === sign && !isFileLine(line)).length
+    const tail = diff === undefined ? '' : ` (+${changed('+')} −${changed('-')})`
+    const body = lines.filter((line) => !isFileLine(line)).join('\n')
+    const look = (line: string) =>
+      line[0] === '+' ? styles.green : line[0] === '-' ? styles.red : styles.dim
+    const shown = body === '' ? [] : inMargin(body, { most: LINES.diff, from: 'start', indent: 2, look })
+    // The files are compared after the last turn.
+    return settled(true) + add('step', [row(mark, style, path, { tail }), ...shown])
+  }
+
+  const diagnostic = ({
+    type,
+    data,
+  }: EventOf<'diagnostic.parser.warning' | 'diagnostic.engine.error'>): string => {
+    const { severity, code, message, retryable } = data
+    const bad = severity === 'fatal' || (severity === 'error' && retryable !== true)
+    if (bad || (verbose && severity !== 'info')) {
+      // Some engines tell an error and then, with the same words, that the turn failed.
+      if (message === lastError && !verbose) return ''
+      if (bad) lastError = message
+      const words = verbose ? `${code}: ${message}` : message
+      const [mark, style] = bad ? (['!', styles.red] as const) : (['!', styles.yellow] as const)
+      // Never cut to the width: an error is what one looks for.
+      const [first = '', ...rest] = behind(oneLine(words))
+      return settled() + add('step', [`${paint(style, mark)} ${first.slice(2)}`, ...rest])
+    }
+    if (severity === 'info') return ''
+    if (type === 'diagnostic.engine.error') {
+      folded.retries++
+      retries = { count: (retries?.count ?? 0) + 1, message }
+    } else if (!ofRawLines.has(code)) folded.warnings++
+    return ''
+  }
+
+  const raw = (line: string): string => {
+    if (verbose) return settled() + add('step', [row('·', styles.dim, line, { look: styles.dim })])
+    folded.raw++
+    return ''
+  }
+
+  const user = (text: string): string => {
+    const all = safe(text).trim().split('\n')
+    const count = full ? all.length : Math.min(LINES.prompt, all.length)
+    const lines = all.slice(0, count).map((line) => (full ? line : fitTo(line, columns() - 2)))
+    const more = all.length - count
+    return (
+      settled() +
+      add('user', [
+        ...lines.flatMap((line, at) => {
+          const [first = '', ...rest] = behind(line)
+          return at === 0 ? [`${paint(styles.magenta, '>')} ${first.slice(2)}`, ...rest] : [first, ...rest]
+        }),
+        ...(more > 0 ? [folds(more)] : []),
+      ])
+    )
+  }
+
+  const reasoning = (text: string): string => {
+    const lines = drawMarkdown(safe(text).trim(), columns() - 2, painter(false))
+    const shown = full ? lines : lines.slice(0, LINES.reasoning)
+    const more = lines.length - shown.length
+    const thoughts = shown.map((line) => (line === '' ? '' : `  ${paint([2, 3], line)}`))
+    return settled() + add('message', more > 0 ? [...thoughts, folds(more)] : thoughts)
+  }
+
+  const finish = (data: CompletionData): string => {
+    let text = settled()
+    for (const { data } of calls.values())
+      text += add('step', [toolRow(data, '…', styles.yellow, ['did not finish'])])
+    const { audit } = options.about?.(attempt ?? 1) ?? {}
+    text += add('end', [...endLines(data, result), ...summaryLines(facts.summary(), audit)])
+    begin(undefined)
+    return text
+  }
+
+  const endLines = (data: CompletionData, result: ResultData | undefined): string[] => {
+    const outcome = outcomeOf(data)
+    const { reason_code } = data
+    // A journal that others wrote may lack the evidence.
+    const { failure, signal, end_signal, truncated, exit_code } = data.evidence ?? {}
+    const why = [
+      verbose ? reason_code : '',
+      reason_code === 'DONE_MARKER' ? 'done marker' : '',
+      failure ?? signal ?? end_signal ?? (truncated ? 'output was cut' : ''),
+      reason_code === 'NO_END_SIGNAL' ? 'no end signal' : '',
+      typeof exit_code === 'number' ? `exit ${exit_code}` : '',
+      result ? `result ${result.status}` : '',
+    ].filter(Boolean)
+    const words = `${outcome}: ${outcomeWords[outcome]}${why.length > 0 ? ` (${why.join(', ')})` : ''}`
+    // Never cut to the width: how it ended is what one looks for.
+    const [first = '', ...rest] = wrap([{ text: oneLine(words), style: styles.bold }], columns() - 2, paint)
+    return [`${paint(outcomeStyles[outcome], '■')} ${first}`, ...rest.map((line) => `  ${line}`)]
+  }
+
+  const summaryLines = (summary: RunSummary, audit: string | undefined): string[] => {
+    const { turns, tools, fileCount, tokens, first_ts, last_ts, model } = summary
+    const took = timed && first_ts !== undefined ? Date.parse(last_ts ?? first_ts) - Date.parse(first_ts) : 0
+    const count = (name: string, tokens: number | undefined) =>
+      tokens === undefined ? '' : `${grouped(tokens)} ${name}`
+    const spent = [count('in', tokens?.input), count('out', tokens?.output), count('cached', tokens?.cached)]
+    const told = spent.filter(Boolean).join(' / ')
+    const hidden = [
+      folded.warnings > 0 ? countWords(folded.warnings, 'warning') : '',
+      folded.raw > 0 ? countWords(folded.raw, 'raw line') : '',
+    ].filter(Boolean)
+    const lines = [
+      ...factLines(
+        [
+          // Some engines tell it late.
+          model === headModel ? '' : (model ?? ''),
+          turns > 0 ? countWords(turns, 'turn') : '',
+          tools.called > 0
+            ? countWords(tools.called, 'tool') + (tools.failed > 0 ? ` (${tools.failed} failed)` : '')
+            : '',
+          folded.retries > 0 ? countWords(folded.retries, 'retry', 'retries') : '',
+          fileCount > 0 ? countWords(fileCount, 'file') : '',
+          told === '' ? '' : `tokens ${told}`,
+          took > 0 ? durationWords(took) : '',
+        ],
+        columns(),
+      ),
+      ...(hidden.length > 0 ? factLines([`not shown: ${hidden.join(', ')} (--verbose)`], columns()) : []),
+      // Whole, to be copied.
+      ...(audit === undefined ? [] : [`  audit: ${oneLine(audit)}`]),
+    ]
+    return lines.map((line) => paint(styles.dim, line))
+  }
+
+  /** Forgets the attempt before. */
+  const begin = (number: number | undefined) => {
+    attempt = number
+    facts = summarizer()
+    headed = false
+    streaming = undefined
+    calls = new Map()
+    retries = undefined
+    waiting = false
+    folded = { warnings: 0, retries: 0, raw: 0 }
+    result = undefined
+    lastError = undefined
+  }
+
+  const drawn = (event: Event): string => {
+    switch (event.type) {
+      case 'lifecycle.run.status':
+        if (event.data.status === 'awaiting_user_input') waiting = true
+        return ''
+      case 'lifecycle.run.result':
+        result = event.data
+        return ''
+      case 'lifecycle.completion.state':
+        // The end says it.
+        waiting = false
+        return finish(event.data)
+      case 'user.message':
+        return user(event.data.text)
+      case 'agent.message.delta':
+        return delta(event.data)
+      case 'agent.message.final':
+        return message(event.data)
+      case 'agent.reasoning.summary':
+        return reasoning(event.data.text)
+      case 'tool.call.started':
+        if (calls.size < MAX_CALLS)
+          calls.set(event.data.call_id, { data: event.data, ts: event.ts, seen: Date.now() })
+        return ''
+      case 'tool.call.completed':
+      case 'tool.call.failed':
+        return finished(event)
+      case 'artifact.created':
+        return file('+', styles.green, event.data)
+      case 'artifact.modified':
+        return file('~', styles.yellow, event.data)
+      case 'artifact.deleted':
+        return file('-', styles.red, event.data)
+      case 'diagnostic.parser.warning':
+      case 'diagnostic.engine.error':
+        return diagnostic(event)
       case 'raw.stdout':
       case 'raw.stderr':
       case 'raw.pty':
-        hidden++
-        return ''
+        return raw(event.data.line)
     }
   }
-  return Object.assign(draw, { end })
+
+  return {
+    write(event) {
+      let before = ''
+      if (event.attempt_number !== attempt) {
+        if (attempt !== undefined) before = settled()
+        begin(event.attempt_number)
+      }
+      facts.write(event)
+      // A conversation that has begun shows its head at once, though its first message may take long.
+      if (event.correlation.session_id !== undefined) before += head()
+      return before + drawn(event)
+    },
+    now(time) {
+      const running = [...calls.values()].at(-1)
+      if (running) {
+        const took = time - running.seen
+        const more = calls.size > 1 ? [`${calls.size - 1} more`] : []
+        return toolRow(running.data, '▸', styles.cyan, [
+          ...(took > 1000 ? [durationWords(took)] : []),
+          ...more,
+        ])
+      }
+      if (retries) return row('↻', styles.yellow, retries.message, { look: styles.dim })
+      return waiting ? row('?', styles.yellow, outcomeWords.needs_input, { look: styles.dim }) : ''
+    },
+    end: () => (attempt === undefined ? '' : settled()),
+  }
+}
+
+/** Facts on as few lines as they need, indented; a fact is not broken unless it is longer than a line. */
+function factLines(facts: readonly string[], columns: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const fact of facts.filter(Boolean).map(oneLine)) {
+    const longer = line === '' ? `  ${fact}` : `${line} · ${fact}`
+    if (line !== '' && widthOf(longer) > columns) {
+      lines.push(line)
+      line = `  ${fact}`
+    } else line = longer
+  }
+  if (line !== '') lines.push(line)
+  return lines.flatMap((long) =>
+    widthOf(long) <= columns ? [long] : cutTo(long.trim(), columns - 2).map((part) => `  ${part}`),
+  )
+}
+
+/** The lines of a diff that only name its files. */
+function isFileLine(line: string): boolean {
+  return (
+    line.startsWith('+++ ') ||
+    line.startsWith('--- ') ||
+    line.startsWith('diff ') ||
+    line.startsWith('index ')
+  )
 }
 
 function oneLine(text: string): string {
-  return safe(text.slice(0, 2000)).replaceAll('\n', ' ').trimEnd()
-}
-
-function firstLine(output: unknown): string {
-  const text = typeof output === 'string' ? output : output === undefined ? '' : JSON.stringify(output)
-  const head = text.slice(0, 500).trimStart()
-  const end = head.indexOf('\n')
-  return end < 0 ? head : head.slice(0, end)
-}
-
-/** The command, the path or the query of a call; else its arguments as JSON. */
-function summary(input: unknown): string {
-  if (input === undefined || input === null) return ''
-  if (typeof input !== 'object') return String(input)
-  for (const key of ['command', 'file_path', 'filePath', 'path', 'query', 'pattern', 'url']) {
-    const value = (input as Record<string, unknown>)[key]
-    if (typeof value === 'string') return value
-  }
-  const { changes } = input as { changes?: unknown }
-  const paths = Array.isArray(changes) ? changes.map((change) => String(change?.path)) : []
-  return paths.length > 0 ? paths.join(' ') : JSON.stringify(input).slice(0, 500)
+  return safe(text.slice(0, 4000)).replaceAll('\n', ' ').trimEnd()
 }

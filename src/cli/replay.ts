@@ -3,21 +3,21 @@ import { listAttempts } from '../run/audit.ts'
 import { fixedDir } from '../run/audit-dir.ts'
 import { replay } from '../run/replay.ts'
 import { resume } from '../run/resume.ts'
+import { aboutAudit, addDrawing, checkDrawing, type DrawFlags } from './draw-flags.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
 import { exits } from './exits.ts'
 import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
+import { isDirectory } from './run-input.ts'
 import { show } from './show.ts'
 
-interface Flags extends ReadingFlags {
+interface Flags extends ReadingFlags, DrawFlags {
   readonly engine?: string
   readonly attempt?: number
   readonly speed: 'full' | 'real'
   readonly follow?: boolean
   readonly resume?: boolean
   readonly runId?: string
-  readonly json?: boolean
-  readonly draw?: boolean
 }
 
 const examples = `
@@ -38,7 +38,7 @@ Examples:
 
 /** `sluice replay`: a recorded run again. */
 export function replayCommand(exit: (code: number) => void): Command {
-  return addReading(new Command('replay'))
+  const command = addReading(new Command('replay'))
     .description(
       'Reads an audit directory or a log again: the same events, byte for byte, as the live run wrote.',
     )
@@ -54,7 +54,7 @@ export function replayCommand(exit: (code: number) => void): Command {
     .option('--resume', 'complete events.jsonl after a crash, then replay')
     .option('--run-id <id>', 'the id in every record')
     .option('--json', 'print the events as NDJSON even on a terminal')
-    .option('--draw', 'draw the conversation even in a pipe')
+  return addDrawing(command)
     .addHelpText('after', examples)
     .action(async (dir: string, flags: Flags) => exit(await replayAndShow(dir, flags)))
 }
@@ -65,6 +65,7 @@ function attemptNumber(text: string): number {
 }
 
 async function replayAndShow(path: string, flags: Flags): Promise<number> {
+  checkDrawing(flags)
   const dir = fixedDir(path)
   const reading = await readingOptions(flags)
   const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
@@ -84,5 +85,7 @@ async function replayAndShow(path: string, flags: Flags): Promise<number> {
     runId: flags.runId,
   })
   const events = watchEnd(played)
-  return (await show(events, flags)) ? events.exit() : exits.good
+  const live = flags.follow === true || flags.speed === 'real'
+  const about = isDirectory(dir) ? aboutAudit(dir) : undefined
+  return (await show(events, { ...flags, live, timed: true, about })) ? events.exit() : exits.good
 }

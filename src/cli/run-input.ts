@@ -82,7 +82,8 @@ export async function runEvents(file: string | undefined, flags: RunFlags): Prom
   return chunks.pipe(flow)
 }
 
-function isDirectory(path: string): boolean {
+/** True for a directory; not for `-`. */
+export function isDirectory(path: string): boolean {
   return path !== '-' && fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
 }
 
@@ -100,8 +101,13 @@ function refuseBeside(flags: RunFlags): void {
  * agent that writes there, and an abandoned run is not a good one.
  */
 export function readerLeft(file: string | undefined, flags: RunFlags): number {
+  return readsStdin(file, flags) ? exits.output : exits.good
+}
+
+/** True if the output comes from stdin, while the agent writes it. */
+export function readsStdin(file: string | undefined, flags: RunFlags): boolean {
   const named = [file ?? flags.stdout, flags.stderr, flags.pty].filter((path) => path !== undefined)
-  return named.length === 0 || named.includes('-') ? exits.output : exits.good
+  return named.length === 0 || named.includes('-')
 }
 
 async function readDiff(file: string): Promise<FsDiff> {

@@ -1,19 +1,22 @@
 import { existsSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { Command, Option } from 'commander'
-import { Fault } from '../base/fault.ts'
+import { Fault, quote } from '../base/fault.ts'
 import { listAttempts } from '../run/audit.ts'
 import { noLogs } from '../run/audit-dir.ts'
 import { type Run, type RunOptions, run } from '../run/run.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
+import { otel } from '../streams/views.ts'
+import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn, shortPath } from './draw-flags.ts'
 import { duration } from './duration.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
 import { exits } from './exits.ts'
+import { openOtel } from './otel-export.ts'
 import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
 import { show } from './show.ts'
 
-interface Flags extends ReadingFlags {
+interface Flags extends ReadingFlags, DrawFlags {
   readonly engine?: string
   readonly audit?: string
   readonly attemptOf?: string
@@ -26,8 +29,8 @@ interface Flags extends ReadingFlags {
   readonly runId?: string
   readonly fsync: NonNullable<RunOptions['fsync']>
   readonly fsDiff: boolean
-  readonly json?: boolean
-  readonly draw?: boolean
+  readonly otel?: boolean
+  readonly otelContent?: boolean
 }
 
 const examples = `
@@ -48,7 +51,7 @@ Examples:
 
 /** `sluice run`: an agent, recorded and shown. */
 export function runCommand(exit: (code: number) => void): Command {
-  return addReading(new Command('run'))
+  const command = addReading(new Command('run'))
     .description(
       'Runs a command, records what it writes into an audit directory, and shows the conversation live.',
     )
@@ -78,16 +81,22 @@ export function runCommand(exit: (code: number) => void): Command {
     )
     .option('--no-fs-diff', 'do not compare the working directory before and after')
     .option('--json', 'print the events as NDJSON even on a terminal')
-    .option('--draw', 'draw the conversation even in a pipe')
+    .option('--otel', 'export a trace by OTLP over HTTP, as OTEL_EXPORTER_OTLP_ENDPOINT and the like say')
+    .option('--otel-content', 'with --otel: prompts, messages, arguments and results, too')
+  return addDrawing(command)
     .addHelpText('after', examples)
     .action(async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)))
 }
 
 async function runAndShow(words: readonly string[], flags: Flags): Promise<number> {
+  checkDrawing(flags)
   const [command = '', ...args] = words
   if (flags.pipes && !flags.pty)
     throw new Fault('BAD_OPTION', '--pipes goes with --pty; without both it runs on pipes alone')
+  if (flags.otelContent && !flags.otel) throw new Fault('BAD_OPTION', '--otel-content goes with --otel')
   const reading = await readingOptions(flags)
+  // Before anything is started: a package may be missing.
+  const exported = flags.otel ? openOtel() : undefined
   const agent = run({
     ...reading,
     command,
@@ -108,23 +117,33 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   const release = forwardSignals(agent)
   if (flags.pty) typeInto(agent)
   try {
-    const events = watchEnd(agent)
+    const events = watchEnd(exported ? agent.pipe(otel(exported.tracer, contentOf(flags))) : agent)
     // Told before the loop is left, which would only say that the reader is gone.
     const failed = (error: Error) => void agent.destroy(error)
-    if (!(await show(events, { ...flags, failed }))) {
+    const about = aboutAudit(agent.audit)
+    if (!(await show(events, { ...flags, live: true, timed: true, about, failed }))) {
       console.error(`sluice: the reader of stdout left; ${await abandoned(agent)}`)
       return exits.output
     }
     const end = await agent.end
     if (end.reason) console.error(`sluice: ${reasons[end.reason]}`)
-    console.error(`sluice: ${placeOf(agent)}`)
+    // What is drawn says it at its end.
+    if (flags.quiet || !isDrawn(flags)) console.error(`sluice: ${placeOf(agent)}`)
     return events.exit()
   } catch (error) {
     if (!Fault.is(error) || error.code !== 'OUTPUT_FAILED') throw error
     throw new Fault('OUTPUT_FAILED', `${error.message}; ${await abandoned(agent)}`, { cause: error })
   } finally {
     release()
+    const unsent = await exported?.close()
+    if (unsent !== undefined) console.error(`sluice: the trace could not be sent: ${quote(unsent, 200)}`)
   }
+}
+
+/** The variable is the one that other instrumentations of generative AI obey. */
+function contentOf({ otelContent }: Flags): { content: boolean } {
+  const asked = process.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.toLowerCase()
+  return { content: otelContent === true || asked === 'true' }
 }
 
 function auditOf({ audit, attemptOf }: Flags): string | undefined {
@@ -144,7 +163,7 @@ async function abandoned(agent: Run): Promise<string> {
 }
 
 function placeOf({ attempt, audit }: Run): string {
-  return `attempt ${attempt} is recorded in ${relative('', audit) || '.'}`
+  return `attempt ${attempt} is recorded in ${shortPath(audit)}`
 }
 
 const reasons = {

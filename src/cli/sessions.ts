@@ -4,16 +4,20 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { canReadOpenCode } from '../run/opencode-db.ts'
 import { openCodeDatabase, type SessionEngine, sessionEngines, sessionFiles } from '../run/session-files.ts'
 import { isSessionOf, type SessionSummary, summarise } from '../run/session-summary.ts'
+import { outcomeStyles } from './draw.ts'
+import { addColor, type ColorFlags, isDrawn, wantsColor } from './draw-flags.ts'
 import { output, printer } from './print.ts'
 import { safeLine } from './safe.ts'
+import { type Paint, painter, styles } from './style.ts'
 import { fitTo, widthOf } from './width.ts'
 
-interface Flags {
+interface Flags extends ColorFlags {
   readonly engine?: SessionEngine
   readonly home?: string
   readonly here?: boolean
   readonly limit: number
   readonly json?: boolean
+  readonly draw?: boolean
 }
 
 const examples = `
@@ -28,7 +32,7 @@ Examples:
 
 /** `sluice sessions`: the session files of agents, newest first. */
 export function sessionsCommand(exit: (code: number) => void): Command {
-  return new Command('sessions')
+  const command = new Command('sessions')
     .description(
       'Lists the session files of agents, newest first: start, engine, turns, outcome, directory, file.',
     )
@@ -37,6 +41,8 @@ export function sessionsCommand(exit: (code: number) => void): Command {
     .option('--limit <n>', 'how many to list', limit, 20)
     .option('--home <dir>', 'the home directory to look in (default: yours, and CODEX_HOME and the like)')
     .option('--json', 'print NDJSON even on a terminal')
+    .option('--draw', 'draw the table even in a pipe')
+  return addColor(command)
     .addHelpText('after', examples)
     .action(async (flags: Flags) => {
       await list(flags)
@@ -51,13 +57,14 @@ function limit(words: string): number {
 }
 
 async function list(flags: Flags): Promise<void> {
-  const draw = process.stdout.isTTY && !flags.json
+  const draw = isDrawn(flags)
+  const paint = painter(wantsColor(flags))
   const write = output()
   const print = printer()
   let listed = 0
   for (const summary of summaries(flags)) {
-    if (draw && listed === 0 && !(await write(heading()))) return
-    if (!(await (draw ? write(row(summary)) : print(summary)))) return
+    if (draw && listed === 0 && !(await write(paint(styles.bold, heading())))) return
+    if (!(await (draw ? write(row(summary, paint)) : print(summary)))) return
     listed++
   }
   if (flags.engine === undefined || flags.engine === 'opencode') tellOpenCode(flags.home)
@@ -88,7 +95,7 @@ function heading(): string {
   return line('started (UTC)', 'engine', 'turns', 'outcome', 'directory', 'file')
 }
 
-function row({ started_at, engine, turns, outcome, directory, path }: SessionSummary): string {
+function row({ started_at, engine, turns, outcome, directory, path }: SessionSummary, paint: Paint): string {
   const started =
     started_at === null ? '?' : new Date(started_at).toISOString().slice(0, 16).replace('T', ' ')
   return line(
@@ -98,6 +105,7 @@ function row({ started_at, engine, turns, outcome, directory, path }: SessionSum
     outcome,
     short(directory ?? '?'),
     short(path),
+    (cell) => paint(outcomeStyles[outcome], cell),
   )
 }
 
@@ -108,12 +116,13 @@ function line(
   outcome: string,
   directory: string,
   file: string,
+  look = (cell: string) => cell,
 ) {
   const cells = [
     cell(started, columns.started),
     cell(engine, columns.engine),
     turns.padStart(columns.turns),
-    cell(outcome, columns.outcome),
+    look(cell(outcome, columns.outcome)),
     cell(directory, columns.directory),
     // Whole, to be copied.
     safeLine(file),

@@ -1,64 +1,79 @@
-import { chatStage } from '../chat/chat.ts'
-import type { Event, ResultData } from '../events/event.ts'
+import type { Event } from '../events/event.ts'
 import { jsonLine } from '../sinks/jsonl.ts'
-import { drawing } from './draw.ts'
+import { summarizer } from '../views/summary.ts'
+import { type DrawOptions, drawing } from './draw.ts'
+import { columnsOf, type DrawFlags, isDrawn, wantsColor } from './draw-flags.ts'
+import { drawMarkdown } from './draw-markdown.ts'
+import { liveLine } from './live-line.ts'
 import { harmless, output } from './print.ts'
+import { safe } from './safe.ts'
+import { painter } from './style.ts'
+
+export interface ShowOptions extends DrawFlags, Pick<DrawOptions, 'timed' | 'about'> {
+  /** The run goes on while it is shown: a terminal says what it does right now. @default false */
+  readonly live?: boolean | undefined
+  /** Is told why stdout cannot be written, before the events are left. */
+  readonly failed?: ((error: Error) => void) | undefined
+}
 
 /**
  * Shows events: the drawn conversation on a terminal, NDJSON in a pipe or with `--json`. In a pipe the bytes are
- * those of `events.jsonl`; on a terminal what could steer it is escaped. False when nobody looks any more (`| head`).
- * `failed` is told why stdout cannot be written, before the events are left.
+ * those of `events.jsonl`; on a terminal what could steer it is escaped. False when the reader has left (`| head`).
  */
-export async function show(
-  events: AsyncIterable<Event>,
-  options: {
-    readonly json?: boolean | undefined
-    readonly draw?: boolean | undefined
-    readonly failed?: ((error: Error) => void) | undefined
-  },
-): Promise<boolean> {
-  const { isTTY } = process.stdout
-  const write = output()
-  const text =
-    options.draw || (isTTY && !options.json) ? drawn() : (event: Event) => plain(jsonLine(event), isTTY)
+export async function show(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
+  if (options.quiet) return showAnswer(events, options)
+  if (isDrawn(options)) return showDrawn(events, options)
+  const isTTY = process.stdout.isTTY === true
+  const write = guarded(options)
   for await (const event of events) {
-    try {
-      if (!(await write(text(event)))) return false
-    } catch (error) {
-      options.failed?.(error as Error)
-      throw error
-    }
+    const line = jsonLine(event)
+    if (!(await write(isTTY ? harmless(line) : line))) return false
   }
   return true
 }
 
-function plain(line: string, isTTY: boolean): string {
-  return isTTY ? harmless(line) : line
+async function showDrawn(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
+  const { full, verbose, timed, about } = options
+  const write = guarded(options)
+  const draw = drawing({ color: wantsColor(options), width: columnsOf, full, verbose, timed, about })
+  const onScreen = options.live && process.stdout.isTTY && process.env['TERM'] !== 'dumb'
+  // What cannot be written is told by the next event.
+  const line = liveLine((text) => void process.stdout.write(text), onScreen ? draw.now : undefined)
+  try {
+    for await (const event of events) {
+      const text = line.over(draw.write(event))
+      if (text !== '' && !(await write(text))) return false
+    }
+  } finally {
+    line.stop()
+  }
+  return write(draw.end())
 }
 
-/** An event as the lines it adds to the conversation. */
-function drawn(): (event: Event) => string {
-  const { stdout, env } = process
-  const draw = drawing({
-    color: stdout.isTTY === true && stdout.hasColors() && !env['NO_COLOR'],
-    width: () => stdout.columns || 80,
-  })
-  let lines = ''
-  const sink = chatStage()({
-    write(record) {
-      lines += draw(record)
-    },
-    end() {},
-  })
-  let result: ResultData | undefined
-  return (event) => {
-    lines = ''
-    sink.write(event)
-    if (event.type === 'lifecycle.run.result') result = event.data
-    if (event.type === 'lifecycle.completion.state') {
-      lines += draw.end(result ? { ...event.data, result } : event.data)
-      result = undefined
+/** The last message alone: drawn on a terminal, as the agent wrote it in a pipe. */
+async function showAnswer(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
+  const facts = summarizer()
+  for await (const event of events) facts.write(event)
+  const { answer } = facts.summary()
+  if (answer === undefined) {
+    console.error('sluice: the agent gave no answer; sluice why says what happened')
+    return true
+  }
+  const drawn = isDrawn(options)
+  const lines = drawn ? drawMarkdown(safe(answer), columnsOf(), painter(wantsColor(options))) : [answer]
+  const text = lines.join('\n')
+  return guarded(options)(text.endsWith('\n') ? text : `${text}\n`)
+}
+
+/** Writes, and tells a failure before it is thrown. */
+function guarded({ failed }: ShowOptions): (text: string) => Promise<boolean> {
+  const write = output()
+  return async (text) => {
+    try {
+      return await write(text)
+    } catch (error) {
+      failed?.(error as Error)
+      throw error
     }
-    return lines
   }
 }

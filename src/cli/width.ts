@@ -22,6 +22,7 @@ const wide: readonly (readonly [number, number])[] = [
 
 /** Columns that a text takes on a terminal. A family emoji is one picture, a combining accent takes none. */
 export function widthOf(text: string): number {
+  if (isAscii(text)) return text.length
   let width = 0
   for (const { segment } of segments.segment(text)) width += widthOfGrapheme(segment)
   return width
@@ -49,4 +50,71 @@ function widthOfGrapheme(grapheme: string): number {
   if (/^\p{RI}\p{RI}/u.test(grapheme) || /\ufe0f/u.test(grapheme)) return 2
   if (/^\p{Emoji_Presentation}/u.test(grapheme)) return 2
   return wide.some(([from, to]) => code >= from && code <= to) ? 2 : 1
+}
+
+/** A piece of text and its columns: a word, or blanks, between which a line may be broken. */
+export interface Word {
+  readonly text: string
+  readonly width: number
+  readonly blank: boolean
+}
+
+/** Cuts a line into words and blanks. Between wide characters a line may be broken, so each is a word. */
+export function* wordsOf(line: string): Generator<Word> {
+  let word = ''
+  let width = 0
+  let blank = false
+  const flush = () => {
+    const done = { text: word, width, blank }
+    word = ''
+    width = 0
+    return done
+  }
+  const graphemes = isAscii(line) ? line : segmentsOf(line)
+  for (const grapheme of graphemes) {
+    const columns = isAscii(grapheme) ? 1 : widthOfGrapheme(grapheme)
+    const space = grapheme === ' '
+    if (word !== '' && (space !== blank || (columns > 1 && !space))) yield flush()
+    word += grapheme
+    width += columns
+    blank = space
+    if (columns > 1) yield flush()
+  }
+  if (word !== '') yield flush()
+}
+
+/** Cuts a text into pieces that fit, without a look at its words: for code. An empty text is one empty piece. */
+export function cutTo(text: string, columns: number): string[] {
+  const pieces: string[] = []
+  if (isAscii(text)) {
+    for (let at = 0; at < text.length; at += columns) pieces.push(text.slice(at, at + columns))
+    return pieces.length === 0 ? [''] : pieces
+  }
+  let piece = ''
+  let width = 0
+  for (const grapheme of segmentsOf(text)) {
+    const more = widthOfGrapheme(grapheme)
+    if (width + more > columns && piece !== '') {
+      pieces.push(piece)
+      piece = ''
+      width = 0
+    }
+    piece += grapheme
+    width += more
+  }
+  pieces.push(piece)
+  return pieces
+}
+
+function* segmentsOf(text: string): Generator<string> {
+  for (const { segment } of segments.segment(text)) yield segment
+}
+
+/** Printable ASCII is as wide as it is long, and is most of what is written. */
+function isAscii(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < 0x20 || unit > 0x7e) return false
+  }
+  return true
 }

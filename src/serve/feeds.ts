@@ -1,6 +1,7 @@
 import type { Fault } from '../base/fault.ts'
 import type { Place } from '../sinks/journal-line.ts'
 import { type Derived, derive } from './derive.ts'
+import type { Hiding } from './hiding.ts'
 import { Feed } from './journal-blocks.ts'
 import type { LogsTold } from './logs-told.ts'
 import { memo } from './memo.ts'
@@ -42,7 +43,7 @@ interface Entry extends Omit<Shared, 'release'> {
 }
 
 /** All clients of a run share its feed. It is closed with the last of them, or, if it was derived, a while later. */
-export function feeds(logs: LogsTold): Feeds {
+export function feeds(logs: LogsTold, hiding?: Hiding): Feeds {
   const entries = new Map<string, Entry>()
   /** Derived ones without a client, the oldest first. */
   const idle = new Set<Entry>()
@@ -68,12 +69,20 @@ export function feeds(logs: LogsTold): Feeds {
     const journal = place.journal()
     if (journal !== undefined) {
       const over = memo(OVER_MS, () => !place.isRunning())
-      return { key, feed: new Feed(journal, within), over, fault: () => undefined, users: 0 }
+      return { key, feed: new Feed(journal, within, hiding?.event), over, fault: () => undefined, users: 0 }
     }
     const derived = derive(place, (print, told) => logs.learn(place, print, told))
     const { over, fault } = derived
     const retracted = before?.derived?.last()
-    return { key, feed: new Feed(derived.path), derived, over, fault, retracted, users: 0 }
+    return {
+      key,
+      feed: new Feed(derived.path, undefined, hiding?.event),
+      derived,
+      over,
+      fault,
+      retracted,
+      users: 0,
+    }
   }
 
   return {

@@ -51,6 +51,7 @@ const MARK_SIZE = 4096
 export class Feed {
   readonly #path: string
   readonly #within: string | undefined
+  readonly #shown: ((event: Event) => Event) | undefined
   #fd: number | undefined
   readonly #blocks = new Map<number, Block>()
   #cached = 0
@@ -70,10 +71,11 @@ export class Feed {
   #watcher: fs.FSWatcher | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** `within` is the real path of the directory that the journal must really lie in. */
-  constructor(path: string, within?: string) {
+  /** `within` is the real path of the directory that the journal must really lie in, `shown` makes of an event what is sent. */
+  constructor(path: string, within?: string, shown?: (event: Event) => Event) {
     this.#path = path
     this.#within = within
+    this.#shown = shown
   }
 
   /**
@@ -188,7 +190,7 @@ export class Feed {
     let before = last
     for (let from = 0; from < lines.length; ) {
       const to = lines.indexOf(LF, from) + 1
-      const event = eventOf(lines.subarray(from, to))
+      const event = eventOf(lines.subarray(from, to), this.#shown)
       const why = event ? before && outOfOrder(before, event) : NO_EVENT
       if (event && why === undefined) {
         text += event.spelled
@@ -298,14 +300,17 @@ function order(attempt: number, seq: number, otherAttempt: number, otherSeq: num
  * The first line as an event, and how it is spelled; undefined if it is none. One whose id could forge a message is none: the
  * journal is not ours alone.
  */
-function eventOf(lines: Buffer): (Place & { spelled: string }) | undefined {
+function eventOf(
+  lines: Buffer,
+  shown: (event: Event) => Event = (event) => event,
+): (Place & { spelled: string }) | undefined {
   const end = lines.indexOf(LF)
   if (end < 0) return undefined
   try {
     const event: unknown = JSON.parse(lines.toString('utf8', 0, end))
     const place = journalLine(event)
     // The cast is the door: it has what every event has, and the rest goes on as it is.
-    return place && { ...place, spelled: sseRecord(event as Event) }
+    return place && { ...place, spelled: sseRecord(shown(event as Event)) }
   } catch {
     return undefined
   }

@@ -1,21 +1,25 @@
 import fs from 'node:fs'
 import type { ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream'
+import { pipeline, Readable } from 'node:stream'
 import type { Channel } from '../frames/chunk.ts'
+import { readBlock } from '../run/read-attempt.ts'
 import { openPlain } from '../sinks/plain-file.ts'
+import { hiddenLog } from './hidden-log.ts'
+import type { Hiding } from './hiding.ts'
 import { refuse } from './refuse.ts'
 import type { RunPlace } from './run-place.ts'
 
 /**
  * Answers with the bytes `[from, to)` of a raw log, as they are: never as something a browser would show or run. `attempt`
  * chooses the attempt (the last one without it); `x-total-bytes` says how many there are. A log that does not really lie
- * where the run is kept is none.
+ * where the run is kept is none. With `hiding`, secrets are overwritten.
  */
 export function sendRaw(
   response: ServerResponse,
   place: RunPlace,
   channel: Channel,
   query: URLSearchParams,
+  hiding?: Hiding,
 ): void {
   const wanted = numberIn(query, 'attempt')
   const attempts = place.attempts().filter((attempt) => attempt.logs[channel] !== undefined)
@@ -52,6 +56,12 @@ export function sendRaw(
   if (to === from) {
     fs.closeSync(fd)
     response.end()
+    return
+  }
+  if (hiding) {
+    const read = (at: number, length: number) => readBlock(fd, at, Math.max(0, Math.min(length, total - at)))
+    const hidden = Readable.from(hiddenLog(read, from, to, hiding.log))
+    pipeline(hidden, response, () => fs.closeSync(fd))
     return
   }
   pipeline(fs.createReadStream('', { fd, start: from, end: to - 1 }), response, () => {})

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import type { EndState } from '../events/event.ts'
-import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import { outcomeOf } from '../events/run-outcome.ts'
 import { type Attempt, channels } from '../run/audit.ts'
 import { folders } from '../run/folders.ts'
 import { type Meta, readMeta } from '../run/meta.ts'
@@ -10,32 +10,9 @@ import { EVENTS_FILE } from '../sinks/journal.ts'
 import { isInside, openPlain } from '../sinks/plain-file.ts'
 import { fileMark } from './fingerprint.ts'
 import type { LogsTold } from './logs-told.ts'
+import type { RunInfo } from './run-info.ts'
 import { auditPlace, type RunPlace } from './run-place.ts'
 import type { Told } from './told.ts'
-
-/** A run as `GET /runs` tells it. */
-export interface RunInfo {
-  /** Its path under the served directory; of a session file `session://<engine>/<its path below the engine's directory>`. */
-  readonly id: string
-  /** The id in its records, once there are any. */
-  readonly run_id: string | null
-  readonly engine: string | null
-  readonly attempts: number
-  readonly state: 'running' | EndState
-  /** How it ended in one word; null while it runs. */
-  readonly outcome: RunOutcome | null
-  /** What decided the end: DONE_MARKER, END_SIGNAL, EXIT_CODE, … */
-  readonly reason_code: string | null
-  readonly exit_code: number | null
-  readonly signal: string | null
-  readonly started_at: string | null
-  readonly ended_at: string | null
-  readonly argv: readonly string[]
-  /** The streams of each attempt and their sizes in bytes. */
-  readonly streams: readonly { attempt: number; stream: string; bytes: number }[]
-  /** Only of a session file: the directory the agent worked in, and when the file was written last. */
-  readonly session?: { readonly directory: string | null; readonly updated_at: string }
-}
 
 /** A run and where it is kept. */
 export interface FoundRun {

@@ -7,15 +7,22 @@ import { isObject, misfit } from '../base/check-options.ts'
 import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { channels } from '../run/audit.ts'
+import { sseViews } from '../sinks/view-sse.ts'
+import type { RedactOptions } from '../views/redact.ts'
+import { accessBy, checkHost } from './access.ts'
 import { feeds } from './feeds.ts'
+import { hidingOf } from './hiding.ts'
 import { logsTold } from './logs-told.ts'
 import { memo } from './memo.ts'
 import { pageFiles } from './page.ts'
 import { sendRaw } from './raw.ts'
 import { refuse } from './refuse.ts'
+import type { RunInfo } from './run-info.ts'
 import { type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
+import { exportFormat, sendExport } from './send-export.ts'
 import { type SessionsServed, sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
+import { streamView } from './view-stream.ts'
 
 export interface ServeOptions {
   /** The directory with the runs. */
@@ -32,6 +39,18 @@ export interface ServeOptions {
   readonly maxClients?: number | undefined
   /** Shows the session files of agents in the home directory, next to the runs. @default false */
   readonly sessions?: boolean | SessionsServed | undefined
+  /**
+   * What a client must send (`Authorization: Bearer …`), or type into the page, to read anything: at least 16 characters.
+   * @default none; then `host` must be of this machine alone, or `insecure` be set
+   */
+  readonly token?: string | undefined
+  /** Lets every machine that reaches `host` read all runs, without a token. @default false */
+  readonly insecure?: boolean | undefined
+  /**
+   * Hides keys, tokens and passwords in all that is sent, never in the files. Messages then come when they are complete, not piece
+   * by piece. @default false
+   */
+  readonly redact?: boolean | RedactOptions | undefined
 }
 
 /** A server that runs. */
@@ -53,6 +72,8 @@ const security = {
   'cross-origin-opener-policy': 'same-origin',
   'cache-control': 'no-store',
 }
+/** What the page that asks for the token needs, and what tells nothing of the runs. */
+const openPaths: ReadonlySet<string> = new Set(['/page.css', '/icon.svg', '/healthz'])
 const MAX_ID = 1024
 /** A walk over the directory is good for so long: many clients ask at once. */
 const LIST_MS = 500
@@ -73,12 +94,16 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const { heartbeat = 15_000, maxStall = 30_000, maxClients = 2000 } = options
   if (!Number.isInteger(port) || typeof host !== 'string')
     throw new Fault('BAD_OPTION', 'port must be a whole number and host a name or an address')
+  const { token, insecure = false } = options
+  const access = accessBy(token)
+  checkHost(host, token, insecure)
   const root = realDir(options.dir)
   const shut = new AbortController()
   // Every client listens to it.
   setMaxListeners(0, shut.signal)
   const logs = logsTold(shut.signal)
-  const shared = feeds(logs)
+  const hiding = hidingOf(options.redact ?? false)
+  const shared = feeds(logs, hiding)
   const tails: Tails = new Map()
   const { sessions: asked = false } = options
   const sessions = asked === false ? undefined : sessionRuns(logs, asked === true ? {} : asked)
@@ -86,6 +111,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     const found = findRuns(root, { logs, tails })
     return sessions ? inOrder([...found, ...sessions.find()]) : found
   })
+  const shown = (info: RunInfo) => (hiding ? hiding.info(info) : info)
   let clients = 0
 
   const server = createServer({ keepAliveTimeout: 5000 }, (request, response) => {
@@ -99,6 +125,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isOurName(request.headersDistinct['host'], host))
       return refuse(response, 403, 'this server does not go by that name')
+    const login = access && request.method === 'POST' && request.url === '/login'
+    if (login) return await access.login(request, response)
     if (request.method !== 'GET') {
       response.setHeader('allow', 'GET')
       return refuse(response, 405, 'only GET is answered here')
@@ -108,6 +136,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     if (!target.startsWith('/') || target.startsWith('//'))
       return refuse(response, 404, 'there is no such page or run')
     const { pathname, searchParams } = new URL(`http://sluice${target}`)
+    if (access && !openPaths.has(pathname) && !access.allows(request)) return access.askFor(request, response)
     const file = pageFiles.get(pathname)
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
     if (pathname === '/healthz') return sendJson(response, { ok: true, clients })
@@ -115,7 +144,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
       const found = await informed(runs)
       return sendJson(
         response,
-        found.map((run) => run.info),
+        found.map((run) => shown(run.info)),
       )
     }
     const [, place, id, what, name] = pathname.split('/')
@@ -123,12 +152,21 @@ export async function serve(options: ServeOptions): Promise<Served> {
     if (!run) return refuse(response, 404, 'there is no such page or run')
     if (what === undefined) {
       const found = await informed(() => findRun(id!))
-      return found ? sendJson(response, found.info) : refuse(response, 404, 'there is no such page or run')
+      return found
+        ? sendJson(response, shown(found.info))
+        : refuse(response, 404, 'there is no such page or run')
     }
-    if (what === 'events' && name === undefined) return await sendEvents(request, response, run, searchParams)
+    if (what !== undefined && name === undefined && isSpelling(what))
+      return await sendEvents(request, response, run, searchParams, what)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
-    if (channel) return sendRaw(response, run.place, channel, searchParams)
-    return refuse(response, 404, 'a run has /events and /raw/stdout, /raw/stderr, /raw/pty')
+    if (channel) return sendRaw(response, run.place, channel, searchParams, hiding)
+    const format = name === undefined ? exportFormat(what) : undefined
+    if (format) return await sendExport(response, run, format)
+    return refuse(
+      response,
+      404,
+      'a run has /events, /chat, /ag-ui, /ai-sdk, /raw/stdout, /raw/stderr, /raw/pty, /export.html and /export.md',
+    )
   }
 
   /** What is found when logs without a journal have been read, if that does not take long. */
@@ -158,6 +196,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     response: ServerResponse,
     run: FoundRun,
     query: URLSearchParams,
+    spelling: Spelling,
   ) {
     const header = request.headers['last-event-id']
     // The header is what the client saw last; the query is where it began.
@@ -174,7 +213,10 @@ export async function serve(options: ServeOptions): Promise<Served> {
     const mine = shared.share(run.place)
     clients++
     try {
-      await stream(request, response, { ...mine, after, heartbeat, maxStall, signal: shut.signal })
+      const options = { ...mine, after, heartbeat, maxStall, signal: shut.signal }
+      if (spelling === 'ag-ui' || spelling === 'ai-sdk')
+        await streamView(request, response, { ...options, view: sseViews[spelling] })
+      else await stream(request, response, { ...options, chat: spelling === 'chat' })
     } finally {
       clients--
       mine.release()
@@ -240,4 +282,11 @@ function sendJson(response: ServerResponse, value: unknown): void {
   response
     .writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
     .end(`${JSON.stringify(value)}\n`)
+}
+
+/** What the events of a run are spelled as. */
+type Spelling = 'events' | 'chat' | 'ag-ui' | 'ai-sdk'
+
+function isSpelling(what: string): what is Spelling {
+  return ['events', 'chat', 'ag-ui', 'ai-sdk'].includes(what)
 }

@@ -7,8 +7,9 @@ import { type SessionEngine, type SessionFile, sessionFiles } from '../run/sessi
 import { isoTime, outcomeBeside, readHead, type SessionHead } from '../run/session-summary.ts'
 import type { LogsTold } from './logs-told.ts'
 import { type OpenCodeCopies, openCodeCopies } from './opencode-copies.ts'
+import type { RunInfo } from './run-info.ts'
 import { grewWithin, liesWithin, type RunPlace } from './run-place.ts'
-import { type FoundRun, type RunInfo, streamsOf } from './runs.ts'
+import { type FoundRun, streamsOf } from './runs.ts'
 
 /** Which session files are shown. */
 export interface SessionsServed {

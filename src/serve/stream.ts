@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Fault } from '../base/fault.ts'
 import type { Place } from '../sinks/journal-line.ts'
 import { HEARTBEAT, sseMessage } from '../sinks/sse.ts'
+import { chatBlocks } from './chat-blocks.ts'
 import type { Shared } from './feeds.ts'
 import type { Feed } from './journal-blocks.ts'
 
@@ -14,6 +15,8 @@ export interface StreamOptions extends Omit<Shared, 'release'> {
   /** Milliseconds in which a client must take what it was sent, or it is dropped. */
   readonly maxStall: number
   readonly signal: AbortSignal
+  /** Chat records instead of events. @default false */
+  readonly chat?: boolean | undefined
 }
 
 /**
@@ -27,8 +30,8 @@ export async function stream(
   response: ServerResponse,
   options: StreamOptions,
 ): Promise<void> {
-  const { feed, over, fault, heartbeat, maxStall, signal } = options
-  const start = await ready(options, response)
+  const { feed, over, fault, signal, chat = false } = options
+  const start = chat ? chatStart(options) : await ready(options, response)
   if (start.resumes && start.reset === undefined) {
     const last = over()
     const more = await hasMore(feed, start)
@@ -38,12 +41,71 @@ export async function stream(
     }
   }
   if (response.destroyed || signal.aborted) return
+  const line = openLine(request, response, headers, options)
+  const { send } = line
+  try {
+    await send('retry: 1000\n\n')
+    let { at, last } = start
+    let { generation } = feed
+    let spell = chat ? chatBlocks(start.skip ?? 0) : undefined
+    // The client has an id to come back with.
+    let named = start.resumes && start.reset === undefined
+    const sendFault = (found: Fault) => send(faultMessage(found, !named))
+    if (start.reset !== undefined) await send(resetMessage(start.reset))
+    while (!line.signal.aborted) {
+      // Asked before the read: what was added in between is then seen by the next round.
+      const ended = over()
+      const block = feed.read(at, last)
+      if (feed.generation !== generation) {
+        generation = feed.generation
+        at = 0
+        last = undefined
+        named = false
+        if (spell) spell = chatBlocks(0)
+        if (!(await send(resetMessage('gone')))) return
+      } else if (block?.fault) {
+        await sendFault(block.fault)
+        break
+      } else if (block) {
+        const bytes = spell ? spell(block.bytes) : block.bytes
+        if (bytes.length === 0) await setImmediate()
+        else if (!(await send(bytes))) return
+        at = block.next
+        last = block.last
+        named ||= last !== undefined
+      } else if (ended) {
+        const why = fault()
+        if (why) await sendFault(why)
+        break
+      } else await feed.more(line.signal)
+    }
+    response.end()
+  } finally {
+    line.close()
+  }
+}
+
+const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' }
+
+/** An event stream to one client. */
+export interface Line {
+  /** False when the client is gone, or was dropped because it does not take what it gets. */
+  send(bytes: Buffer | string): Promise<boolean>
+  /** Aborted when the client is gone, or the server shuts down. */
+  readonly signal: AbortSignal
+  close(): void
+}
+
+/** Begins the answer. While nothing is sent, the client gets signs of life. */
+export function openLine(
+  request: IncomingMessage,
+  response: ServerResponse,
+  headers: Readonly<Record<string, string>>,
+  { heartbeat, maxStall, signal }: Pick<StreamOptions, 'heartbeat' | 'maxStall' | 'signal'>,
+): Line {
   request.socket.setKeepAlive(true, 30_000)
   request.socket.setNoDelay(true)
-  response.writeHead(200, {
-    'content-type': 'text/event-stream; charset=utf-8',
-    'x-accel-buffering': 'no',
-  })
+  response.writeHead(200, headers)
   const leave = new AbortController()
   const gone = () => leave.abort()
   response.once('close', gone)
@@ -53,70 +115,38 @@ export async function stream(
     if (quiet && !response.writableNeedDrain) response.write(HEARTBEAT)
     quiet = true
   }, heartbeat)
-
-  /** False when the client is gone, or was dropped because it does not take what it gets. */
-  const send = async (bytes: Buffer | string): Promise<boolean> => {
-    quiet = false
-    if (response.destroyed) return false
-    if (response.write(bytes)) return true
-    return await drained(response, maxStall, leave.signal)
-  }
-
-  try {
-    await send('retry: 1000\n\n')
-    let { at, last } = start
-    let { generation } = feed
-    // The client has an id to come back with.
-    let named = start.resumes && start.reset === undefined
-    const sendFault = (found: Fault) => send(faultMessage(found, !named))
-    if (start.reset !== undefined) await send(resetMessage(start.reset))
-    while (!leave.signal.aborted) {
-      // Asked before the read: what was added in between is then seen by the next round.
-      const ended = over()
-      const block = feed.read(at, last)
-      if (feed.generation !== generation) {
-        generation = feed.generation
-        at = 0
-        last = undefined
-        named = false
-        if (!(await send(resetMessage('gone')))) return
-      } else if (block?.fault) {
-        await sendFault(block.fault)
-        break
-      } else if (block) {
-        if (block.bytes.length === 0) await setImmediate()
-        else if (!(await send(block.bytes))) return
-        at = block.next
-        last = block.last
-        named ||= last !== undefined
-      } else if (ended) {
-        const why = fault()
-        if (why) await sendFault(why)
-        break
-      } else await feed.more(leave.signal)
-    }
-    response.end()
-  } finally {
-    clearInterval(beat)
-    signal.removeEventListener('abort', gone)
+  return {
+    signal: leave.signal,
+    async send(bytes) {
+      quiet = false
+      if (response.destroyed) return false
+      if (response.write(bytes)) return true
+      return await drained(response, maxStall, leave.signal)
+    },
+    close() {
+      clearInterval(beat)
+      signal.removeEventListener('abort', gone)
+    },
   }
 }
 
 /** Where a client begins. */
-interface Start {
+export interface Start {
   readonly at: number
   /** The event before that place, if it is known. */
   readonly last?: Place
   readonly reset?: Reset
   /** It has some of the run already. */
   readonly resumes: boolean
+  /** Chat records that it has. */
+  readonly skip?: number
 }
 
 /** Events that are being derived and do not grow for so long have come to the end of logs that somebody still writes. */
 const QUIET_MS = 1000
 
 /** Finds where a client begins. Events that are only being derived are waited for, until the one it saw last is there again. */
-async function ready(options: StreamOptions, response: ServerResponse): Promise<Start> {
+export async function ready(options: StreamOptions, response: ServerResponse): Promise<Start> {
   const { feed, over, derived, signal } = options
   let size = -1
   let since = 0
@@ -132,12 +162,23 @@ async function ready(options: StreamOptions, response: ServerResponse): Promise<
   }
 }
 
+/** Where a client of chat records begins: its id counts them, so they are all made again, and those it has are left out. */
+function chatStart({ feed, after }: StreamOptions): Start {
+  if (after === undefined || after === '') return { at: 0, resumes: false }
+  const colon = after.lastIndexOf(':')
+  const seq = /^\d{1,15}$/.test(after.slice(colon + 1)) ? Number(after.slice(colon + 1)) : undefined
+  if (seq === undefined || (colon >= 0 && after.slice(0, colon) !== feed.run_id))
+    return { at: 0, reset: 'foreign', resumes: true }
+  return { at: 0, resumes: true, skip: seq }
+}
+
 /** Whether something for a client is behind this place; lines that are left out are nothing. */
 async function hasMore(feed: Feed, start: Start): Promise<boolean | 'damaged'> {
   let { last } = start
+  const spell = start.skip === undefined ? undefined : chatBlocks(start.skip)
   for (let block = feed.read(start.at, last); block; block = feed.read(block.next, last)) {
     if (block.fault) return 'damaged'
-    if (block.bytes.length > 0) return true
+    if ((spell ? spell(block.bytes) : block.bytes).length > 0) return true
     last = block.last
     await setImmediate()
   }

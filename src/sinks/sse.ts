@@ -23,11 +23,16 @@ export interface SseOptions {
  */
 export function sse(options: SseOptions = {}): Flow<string> {
   checkOptions('sse', options, 'sse({ heartbeat: 5000 })')
+  return sseFlow(sseStage, options)
+}
+
+/** A flow of SSE messages that gives a sign of life when it has been silent. */
+export function sseFlow<In>(stage: Stage<In, string>, options: SseOptions): Flow<string> {
   const { heartbeat = 15_000 } = options
   let quiet = true
-  const made = flow<Event | Chat, string>(
+  const made = flow<In, string>(
     (next) => {
-      const sink = sseStage(next)
+      const sink = stage(next)
       return {
         write(record) {
           quiet = false

@@ -1,5 +1,6 @@
 import type { Event, RawRef } from '../events/event.ts'
 import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
+import { callText } from './tool-text.ts'
 
 /** What kind of thing went wrong: a tool, the engine, a turn, the agent's output, its result, the run's end. */
 export type ProblemKind = 'tool' | 'engine' | 'turn' | 'output' | 'result' | 'end'
@@ -14,7 +15,7 @@ export interface Problem {
 }
 
 /** Characters of a title. */
-const MAX_TITLE = 300
+export const MAX_TITLE = 300
 
 /**
  * What went wrong by this event; undefined if nothing did. An error that the engine itself tries again after is a warning and
@@ -29,14 +30,16 @@ const MAX_TITLE = 300
 export function problemOf(event: Event): Problem | undefined {
   const told = titleOf(event)
   if (!told) return undefined
-  const [kind, title] = told
-  return {
-    kind,
-    title: title.trim().slice(0, MAX_TITLE),
-    attempt: event.attempt_number,
-    seq: event.seq,
-    raw_ref: event.raw_ref,
-  }
+  return problemAt(event, ...told)
+}
+
+/** A problem that an event tells, whatever its type. */
+export function problemAt(
+  { attempt_number, seq, raw_ref }: Event,
+  kind: ProblemKind,
+  title: string,
+): Problem {
+  return { kind, title: title.trim().slice(0, MAX_TITLE), attempt: attempt_number, seq, raw_ref }
 }
 
 function titleOf(event: Event): [ProblemKind, string] | undefined {
@@ -44,7 +47,9 @@ function titleOf(event: Event): [ProblemKind, string] | undefined {
     case 'tool.call.failed': {
       const { name, exit_code, error } = event.data
       const code = exit_code === undefined ? '' : ` exit ${exit_code}`
-      return ['tool', `${name}${code} failed${error === undefined ? '' : `: ${error}`}`]
+      // Without an error of its own, the last words of the tool say most.
+      const told = error ?? lastLine(callText(event.data))
+      return ['tool', `${name}${code} failed${told === '' ? '' : `: ${told}`}`]
     }
     case 'diagnostic.engine.error': {
       const { severity, retryable, message } = event.data
@@ -71,4 +76,8 @@ function titleOf(event: Event): [ProblemKind, string] | undefined {
     default:
       return undefined
   }
+}
+
+function lastLine(text: string): string {
+  return text.slice(text.lastIndexOf('\n') + 1)
 }

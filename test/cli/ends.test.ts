@@ -133,7 +133,7 @@ test('Ctrl-C on sluice run cancels it, and a replay says so, too', async () => {
     out += piece
   })
   const [code] = await once(child, 'close')
-  const line = '■ cancelled: stopped on request (SIGNAL: SIGINT'
+  const line = '■ cancelled: stopped on request (SIGINT'
   expect([code, out]).toEqual([1, expect.stringContaining(line)])
   expect(metaOf(audit)).toMatchObject({ reason: 'interrupted', outcome: 'cancelled' })
   const again = await inside(['replay', audit, '--draw'])

@@ -14,6 +14,7 @@ afterEach(() => {
 describe('on a terminal', () => {
   test('chat draws, with colours where the terminal has them', async () => {
     vi.stubEnv('NO_COLOR', '')
+    vi.stubEnv('FORCE_COLOR', '')
     const drawn = await inside(['chat', log, '--exit', '0'], { stdout: standIn({ tty: true, colors: true }) })
     expect(drawn.out).toContain('\u001b[36m●\u001b[0m')
     expect(drawn.out).not.toContain('protocol_version')
@@ -35,11 +36,13 @@ describe('on a terminal', () => {
     expect(types(out)).toEqual(types(piped.out))
   })
 
-  test('a line is cut at the width of the terminal, and at 80 columns where it has none', async () => {
+  test('a line is broken at the width of the terminal, and at 80 columns where it has none', async () => {
     const wide = await inside(['replay', log], { stdout: standIn({ tty: true, columns: 0 }) })
     const narrow = await inside(['replay', log], { stdout: standIn({ tty: true, columns: 20 }) })
-    const cut = (text: string) => text.split('\n').filter((line) => line.endsWith('…')).length
-    expect(cut(narrow.out)).toBeGreaterThan(cut(wide.out))
+    const longest = (text: string) => Math.max(...text.split('\n').map((line) => line.length))
+    expect(longest(wide.out)).toBeGreaterThan(40)
+    expect(longest(wide.out)).toBeLessThanOrEqual(80)
+    expect(longest(narrow.out)).toBeLessThanOrEqual(20)
   })
 
   test('events that are printed there cannot steer it', async () => {
@@ -61,7 +64,7 @@ describe('on a terminal', () => {
     const done = join('fixtures', 'opencode/06a-skill-done.pipe', 'stdout.log')
     const { code, out } = await inside(['chat', done], { stdout })
     expect(code).toBe(0)
-    expect(out).toMatch(/■ succeeded: the agent said that its work is done \(DONE_MARKER/)
+    expect(out).toMatch(/■ succeeded: the agent said that its work is done \(done marker/)
   })
 
   test('replay draws with colours, but for those who do not want any', async () => {
@@ -73,11 +76,93 @@ describe('on a terminal', () => {
     expect(await draw()).not.toContain('\u001b')
   })
 
+  test('shows a tool while it runs, in one line that its end is written over', async () => {
+    vi.stubEnv('TERM', 'xterm')
+    const stdin = new PassThrough()
+    const stdout = standIn({ tty: true })
+    const say = (record: object) => stdin.write(`${JSON.stringify(record)}\n`)
+    const item = { id: 'a', type: 'command_execution', command: 'npm test' }
+    const end = inside(['chat', '--engine', 'codex', '--no-color'], { stdin, stdout })
+    say({ type: 'thread.started', thread_id: 't' })
+    say({ type: 'item.started', item })
+    let shown = ''
+    for await (const piece of stdout.iterator({ destroyOnReturn: false })) {
+      shown += piece
+      if (shown.includes('▸')) break
+    }
+    say({
+      type: 'item.completed',
+      item: { ...item, exit_code: 0, aggregated_output: '', status: 'completed' },
+    })
+    stdin.end(`${JSON.stringify({ type: 'turn.completed', usage: {} })}\n`)
+    const { out } = await end
+    expect(out).toContain('▸ command_execution npm test')
+    expect(out).toMatch(/\r\u001b\[K\n✓ command_execution npm test · exit 0/)
+  })
+
   test('says that it reads what is typed', async () => {
     const stdin = Object.assign(new PassThrough().end('{"a":1}'), { isTTY: true })
     const { code, err, out } = await inside(['values', '-'], { stdin })
     expect([code, JSON.parse(out).value]).toEqual([0, { a: 1 }])
     expect(err).toBe('sluice: reading from the terminal; end with Ctrl-D\n')
+  })
+})
+
+describe('the drawing flags', () => {
+  const run = join('fixtures', 'codex/03b-tool-fail.pipe')
+  const onTerminal = { tty: true, colors: true }
+
+  test.each(['chat', 'replay'])('%s --draw is the same text in a pipe as on a terminal', async (command) => {
+    const piped = await inside([command, run, '--draw'])
+    const shown = await inside([command, run, '--no-color'], { stdout: standIn(onTerminal) })
+    expect(piped.out).toBe(shown.out)
+    expect(piped.out).toContain('✗ command_execution echo partial')
+  })
+
+  test('--color and --no-color decide, then FORCE_COLOR, then NO_COLOR, then the terminal', async () => {
+    const colored = async (flags: string[], stdout = standIn()) =>
+      (await inside(['chat', run, '--draw', ...flags], { stdout })).out.includes('\u001b[')
+    vi.stubEnv('FORCE_COLOR', '')
+    vi.stubEnv('NO_COLOR', '')
+    expect([await colored([]), await colored(['--color'])]).toEqual([false, true])
+    expect(await colored([], standIn(onTerminal))).toBe(true)
+    vi.stubEnv('NO_COLOR', '1')
+    expect([await colored([], standIn(onTerminal)), await colored(['--color'])]).toEqual([false, true])
+    vi.stubEnv('FORCE_COLOR', '1')
+    expect([await colored([]), await colored(['--no-color'])]).toEqual([true, false])
+    vi.stubEnv('FORCE_COLOR', '0')
+    expect(await colored([], standIn(onTerminal))).toBe(false)
+  })
+
+  test('--quiet gives the answer alone: as it was written in a pipe, drawn on a terminal', async () => {
+    const answer = 'The command failed with exit code 3.\n'
+    for (const command of ['chat', 'replay']) {
+      expect((await inside([command, run, '--quiet'])).out).toBe(answer)
+      expect((await inside([command, run, '--quiet'], { stdout: standIn(onTerminal) })).out).toBe(answer)
+    }
+    const none = await inside(['chat', join('fixtures', 'codex/08a-http-429.pipe'), '--quiet'])
+    expect([none.code, none.out]).toEqual([1, ''])
+    expect(none.err).toContain('the agent gave no answer')
+  })
+
+  test('--full and --verbose draw in a pipe, too', async () => {
+    expect((await inside(['chat', run, '--full'])).out).toMatch(/^● codex\n/)
+    expect((await inside(['replay', run, '--verbose'])).out).toMatch(/RAW_LINE/)
+  })
+
+  test.each([
+    ['--json', '--draw'],
+    ['--json', '--quiet'],
+    ['--quiet', '--full'],
+  ])('%s and %s contradict each other', async (one, other) => {
+    for (const command of [
+      ['chat', run],
+      ['replay', run],
+      ['run', '--', 'true'],
+    ]) {
+      const [name = '', ...rest] = command
+      expect((await inside([name, one, other, ...rest])).code).toBe(2)
+    }
   })
 })
 
@@ -92,7 +177,7 @@ describe('sluice run', () => {
       stdout,
     })
     stdin.write('hello\r')
-    expect((await end).err).toContain('attempt 1 is recorded in ')
+    expect((await end).out).toMatch(/\n {2}audit: .*\.audit\n$/)
     const shown = readFileSync(join(audit, 'pty-output.1.log'), 'utf8')
     expect(shown).toContain('24 61')
     expect(shown).toContain('got hello')

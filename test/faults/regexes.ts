@@ -2,18 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
-import { pageFiles } from '../../src/serve/page.ts'
 
 const src = fileURLToPath(new URL('../../src', import.meta.url))
 
-/** Every regular expression in src/ and in the script of the page, as `file /literal/flags`, sorted, each once. */
+/** Every regular expression in src/, the page included, as `file /literal/flags`, sorted, each once. */
 export function regexes(): string[] {
   const found = new Set<string>()
   for (const file of readdirSync(src, { recursive: true, encoding: 'utf8' })) {
     if (file.endsWith('.ts'))
       for (const text of inSource(readFileSync(join(src, file), 'utf8'))) found.add(`${file} ${text}`)
   }
-  for (const text of inSource(pageFiles.get('/page.js')!.text)) found.add(`page.js ${text}`)
   return [...found].sort()
 }
 

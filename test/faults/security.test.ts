@@ -201,8 +201,8 @@ describe('control characters', () => {
       { type: evil, [evil]: evil },
     )
     const events = run(codex, { stdout, stderr: `${evil}\n`, exit: 1 }, { fsDiff: { created: [evil] } })
-    const draw = drawing({ color: false, width: () => 4000 })
-    const drawn = chat(events).map(draw).join('')
+    const draw = drawing({ color: false, width: () => 4000, full: true, verbose: true })
+    const drawn = events.map(draw.write).join('') + draw.end()
     expect(drawn.length).toBeGreaterThan(200)
     expect(drawn).not.toMatch(steering)
     // What is printed as JSON on a terminal.
@@ -417,12 +417,10 @@ describe('regular expressions', () => {
     expect(inSource(source)).toEqual(['/y+/g', '/z/', 'new RegExp(u)', 'RegExp("v")'])
   })
 
-  test('a million slashes in a recorded directory, or stars in a title, take no time', () => {
+  test('a million slashes in a recorded directory take no time', () => {
     const began = performance.now()
     for (let i = 0; i < 5; i++) judgePath('a', `${'/'.repeat(300_000)}x`)
     expect(performance.now() - began).toBeLessThan(1000)
-    const script = pageFiles.get('/page.js')!.text
-    expect(script).toMatch(/firstLine = .*\.slice\(0, 400\)\.replace\(/)
   })
 })
 

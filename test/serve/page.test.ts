@@ -21,48 +21,45 @@ import { sse } from '../../src/sinks/sse.ts'
 import { agent, codexLines, workspace } from '../run/agent.ts'
 import { makeEvent } from '../sinks/make-event.ts'
 import { chromiumPath, launch, needsBrowser } from './browser.ts'
+import { over, pagesOf } from './opened-page.ts'
 import { putRun, root, serving, shutAll } from './serving.ts'
 
 const fixtures = new URL('../../fixtures', import.meta.url).pathname
 let browser: Browser
-const problems: string[] = []
-
-async function open(url: string, id = ''): Promise<Page> {
-  const page = await browser.newPage({ viewport: { width: 1300, height: 800 } })
-  page.on('pageerror', (error) => problems.push(error.message))
-  page.on('console', (message) => {
-    if (message.type() === 'error' && !message.text().includes('net::ERR')) problems.push(message.text())
-  })
-  page.on('request', (request) => {
-    if (new URL(request.url()).hostname !== '127.0.0.1') problems.push(`asked for ${request.url()}`)
-  })
-  await page.goto(id ? `${url}#${encodeURIComponent(id)}` : url)
-  return page
-}
+let pages: ReturnType<typeof pagesOf>
+const open = (url: string, id = '') => pages.open(url, id && `#${encodeURIComponent(id)}`)
 
 const lit = "[...document.querySelectorAll('#bytes mark')].map((mark) => mark.textContent).join('')"
 const counted = (page: Page, count: number) =>
-  expect
-    .poll(() => page.locator('#facts').getAttribute('data-events'), { timeout: 60_000 })
-    .toBe(String(count))
-const over = (page: Page) => page.waitForSelector('#conversation[data-over=true]')
+  page.waitForSelector(`#facts[data-events="${count}"]`, { state: 'attached', timeout: 60_000 })
+/** Every item of the conversation: only what is in sight is in the document, so it is scrolled from top to bottom. */
 const ids = (page: Page): Promise<string[]> =>
-  page.evaluate(
-    "[...document.querySelectorAll('article')].map((item) => item.dataset.id + ' ' + item.textContent)",
-  )
+  page.evaluate(`(async () => {
+    const box = document.getElementById('conversation')
+    const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+    const seen = new Map()
+    box.scrollTop = 0
+    for (;;) {
+      await frame()
+      for (const item of box.querySelectorAll('article')) seen.set(item.dataset.id, item.dataset.id + ' ' + item.textContent)
+      const before = box.scrollTop
+      box.scrollTop += box.clientHeight
+      if (box.scrollTop === before) return [...seen.values()]
+    }
+  })()`)
 
 describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
   beforeAll(async () => {
     browser = await launch()
+    pages = pagesOf(browser)
   }, 60_000)
   afterAll(() => browser?.close())
   afterEach(async () => {
-    for (const context of browser.contexts()) await context.close()
+    await pages.close()
     await shutAll()
-    expect(problems.splice(0)).toEqual([])
   })
 
-  test('shows every fixture, each to its end', { timeout: 300_000 }, async () => {
+  test('shows every fixture, each to its end', { timeout: 600_000 }, async () => {
     const { url } = await serving(fixtures)
     const page = await open(url)
     await page.waitForSelector('#runs a')
@@ -81,7 +78,9 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
       const count = readFileSync(join(fixtures, id, 'events.jsonl'), 'utf8').split('\n').length - 1
       await page.evaluate(`location.hash = encodeURIComponent(${JSON.stringify(id)})`)
       await counted(page, count)
-      expect(await page.$$eval('article[data-kind=end]', (found) => found.length), id).toBe(1)
+      await page.keyboard.press('G')
+      expect(await page.locator('article.chosen').getAttribute('data-kind'), id).toBe('end')
+      await page.keyboard.press('Escape')
     }
   })
 
@@ -133,6 +132,10 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     const { url } = await serving(dir)
     const page = await open(url, 'r')
     await over(page)
+    // Notes of the parser are out of the way until they are asked for.
+    expect(await page.locator('article').count()).toBe(1)
+    await page.keyboard.press('1')
+    await page.keyboard.press('5')
     expect(
       await page.$$eval('article img, article script, #bytes img, article b', (found) =>
         found.map((element) => element.outerHTML),
@@ -249,7 +252,7 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     await over(page)
     const words = 'failed: it ended with an error or was cut off'
     expect(await page.locator('#state').textContent()).toBe(words)
-    expect(await page.locator('article[data-kind=end] h2').textContent()).toBe(words)
+    expect(await page.locator('article[data-kind=end] .title').textContent()).toBe(words)
     expect(await page.locator('#runs .about').textContent()).toContain('codex · failed')
   })
 
@@ -262,18 +265,12 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     const page = await browser.newPage()
     const asked: (number | string)[] = []
     page.on('response', (response) => {
-      if (response.url().endsWith('/events')) asked.push(response.status())
+      if (response.url().includes('/events')) asked.push(response.status())
     })
     let lists = 0
     page.on('response', (response) => {
       if (response.url().endsWith('/runs')) lists++
     })
-    // Counts what is thrown away: a page that begins again clears its conversation.
-    await page.addInitScript(`addEventListener('DOMContentLoaded', () => {
-      window.removed = 0
-      new MutationObserver((changes) => { for (const change of changes) window.removed += change.removedNodes.length })
-        .observe(document.getElementById('conversation'), { childList: true })
-    })`)
     await page.goto(`${url}#logs`)
     await over(page)
     const shown = await ids(page)
@@ -282,7 +279,6 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     const before = lists
     await expect.poll(() => lists - before, { timeout: 30_000 }).toBeGreaterThanOrEqual(3)
     expect(asked).toEqual([200, 204])
-    expect(await page.evaluate('window.removed')).toBe(0)
     expect(await ids(page)).toEqual(shown)
     expect(await page.locator('#state').getAttribute('data-state')).toBe('awaiting_user_input')
     expect(await page.locator('#engine').innerText()).toContain('codex')
@@ -344,7 +340,8 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     rmSync(file)
     await expect.poll(() => page.locator('#state').innerText(), { timeout: 60_000 }).toBe('no longer there')
     // The page asks once more for what is no longer there.
-    for (const [at, problem] of problems.entries()) if (problem.includes('404')) problems.splice(at, 1)
+    for (const [at, problem] of pages.problems.entries())
+      if (problem.includes('404')) pages.problems.splice(at, 1)
   })
 
   test('a line of a codex run is a line of the conversation', async () => {

@@ -434,7 +434,7 @@ test('says what is wrong with a directory or a port', async () => {
   await expect(serving(join(root(), 'nowhere'))).rejects.toMatchObject({ code: 'BAD_OPTION' })
   const { port } = await serving(root())
   await expect(serving(root(), { port })).rejects.toThrow('is taken')
-  await expect(serving(root(), { host: '192.0.2.1' })).rejects.toThrow('EADDRNOTAVAIL')
+  await expect(serving(root(), { host: '192.0.2.1', insecure: true })).rejects.toThrow('EADDRNOTAVAIL')
   const file = join(root(), 'file')
   writeFileSync(file, '')
   await expect(serving(file)).rejects.toThrow('is not a directory')

@@ -1,0 +1,131 @@
+// Measures the page of `sluice serve` on a long run: npx tsx scripts/page-speed.ts [events] (100,000 if none are named).
+// Chromium's own tracing says which frames were drawn and which were late. Prints a table for docs/serve.md.
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { cpus, loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { argv } from 'node:process'
+import type { CDPSession, Page } from 'playwright-core'
+import { serve } from '../src/serve/server.ts'
+import { launch } from '../test/serve/browser.ts'
+import { putLargeRun } from '../test/serve/large-run.ts'
+
+const count = Number(argv[2] ?? 100_000)
+const SCROLL_MS = 6000
+const load = loadavg()[0]!
+const dir = mkdtempSync(join(tmpdir(), 'sluice-speed-'))
+putLargeRun(dir, 'long', count)
+const server = await serve({ dir, port: 0 })
+const browser = await launch()
+const page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+await page.addInitScript(`
+  new MutationObserver((_, watch) => {
+    if (!document.querySelector('article')) return
+    watch.disconnect()
+    requestAnimationFrame(() => requestAnimationFrame(() => { window.firstContent = performance.now() }))
+  }).observe(document, { childList: true, subtree: true })`)
+await page.goto(`${server.url}#run/long`)
+await page.waitForFunction('window.firstContent', undefined, { timeout: 120_000 })
+await page.waitForSelector('#conversation[data-over=true]', { timeout: 120_000 })
+const all = await now(page)
+const first = (await page.evaluate('window.firstContent')) as number
+const shown = Number(await page.locator('#facts').getAttribute('data-events'))
+if (shown !== count) throw new Error(`the page has ${shown} events of ${count}`)
+
+const session = await page.context().newCDPSession(page)
+const before = await heap(session)
+const scroll = await traced(async () => {
+  await page.mouse.move(560, 600)
+  const end = Date.now() + SCROLL_MS
+  while (Date.now() < end) {
+    await page.mouse.wheel(0, 120)
+    await page.waitForTimeout(8)
+  }
+})
+const elements = await page.evaluate("document.querySelectorAll('#conversation *').length")
+// From one end to the other, a hundred times: what was drawn is let go again.
+for (let i = 0; i < 100; i++) {
+  await page.evaluate(
+    `document.getElementById('conversation').scrollTop = ${i % 2 ? 0 : 1e9} * ${Math.random()}`,
+  )
+  await page.evaluate('new Promise((done) => requestAnimationFrame(done))')
+}
+const after = await heap(session)
+
+await page.keyboard.press('p')
+const began = await now(page)
+await page.keyboard.press('/')
+await page.keyboard.type('across a change')
+await page.waitForSelector('#hits-count[data-done=true]:has-text("1 hit")', { state: 'attached' })
+const found = (await now(page)) - began
+
+console.log(`| ${count.toLocaleString('en')} events, ${mb(statSync(join(dir, 'long/events.jsonl')).size)} of journal | |
+| --- | --- |
+| first content | ${(first / 1000).toFixed(2)} s |
+| all events read | ${(all / 1000).toFixed(2)} s |
+| frames while scrolling | ${scroll.rate.toFixed(1)} a second, ${scroll.late} of ${scroll.frames} later than 25 ms |
+| time on the processor for a frame | ${scroll.work.toFixed(1)} ms, ${scroll.longest.toFixed(0)} ms at most in one task |
+| elements in the conversation | ${elements} |
+| memory of the script | ${mb(before)} before, ${mb(after)} after 100 jumps |
+| text found in all of it | ${(found / 1000).toFixed(2)} s from the key |`)
+console.log(
+  `\nload ${load.toFixed(1)} on ${cpus().length} cores of ${cpus()[0]?.model}, Chromium ${browser.version()}`,
+)
+await browser.close()
+await server.close()
+rmSync(dir, { recursive: true })
+
+function now(page: Page): Promise<number> {
+  return page.evaluate('performance.now()')
+}
+
+async function heap(session: CDPSession): Promise<number> {
+  await session.send('HeapProfiler.collectGarbage')
+  return (await session.send('Runtime.getHeapUsage')).usedSize
+}
+
+interface TraceEvent {
+  readonly name: string
+  readonly ph: string
+  readonly ts: number
+  readonly dur?: number
+  /** Microseconds on the processor, without what other programs took. */
+  readonly tdur?: number
+  readonly args?: { readonly name?: string }
+  readonly pid: number
+  readonly tid: number
+}
+
+/** The frames that reached the screen while something was done, and the longest task on the way. */
+async function traced(act: () => Promise<void>) {
+  const trace = join(dir, 'trace.json')
+  await browser.startTracing(page, {
+    path: trace,
+    categories: ['devtools.timeline', 'disabled-by-default-devtools.timeline.frame', 'cc', 'toplevel'],
+  })
+  await act()
+  await browser.stopTracing()
+  // The door: Chromium's own format.
+  const { traceEvents } = JSON.parse(readFileSync(trace, 'utf8')) as { traceEvents: TraceEvent[] }
+  const drawn = traceEvents.filter(({ name }) => name === 'DrawFrame').map(({ ts }) => ts / 1000)
+  drawn.sort((a, b) => a - b)
+  const gaps = drawn.slice(1).map((at, i) => at - drawn[i]!)
+  const threads = traceEvents.filter(
+    ({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain',
+  )
+  const main = new Set(threads.map(({ pid, tid }) => `${pid} ${tid}`))
+  const tasks = traceEvents
+    .filter(({ name, pid, tid }) => name.endsWith('RunTask') && main.has(`${pid} ${tid}`))
+    .map(({ tdur = 0 }) => tdur / 1000)
+  const span = (drawn.at(-1) ?? 0) - (drawn[0] ?? 0)
+  return {
+    frames: drawn.length,
+    rate: span > 0 ? ((drawn.length - 1) / span) * 1000 : 0,
+    late: gaps.filter((gap) => gap > 25).length,
+    work: tasks.reduce((sum, task) => sum + task, 0) / Math.max(1, drawn.length),
+    longest: tasks.reduce((most, task) => Math.max(most, task), 0),
+  }
+}
+
+function mb(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}

@@ -1,0 +1,47 @@
+// Bundles the page of `sluice serve` into src/serve/page-text.ts: `npm run page`. The file is in the repository, so that the
+// server runs from its sources without a build; test/serve/page-text.test.ts checks that it is current.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { argv } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const page = resolve(root, 'src/serve/page')
+export const pageTextFile = resolve(root, 'src/serve/page-text.ts')
+
+/** The text of src/serve/page-text.ts, made of what is in src/serve/page. */
+export async function pageText(): Promise<string> {
+  const body = readFileSync(resolve(page, 'page.html'), 'utf8')
+  const [script, style] = await Promise.all([bundle('main.ts', 'js'), bundle('page.css', 'css')])
+  return `// Made from src/serve/page by \`npm run page\`; do not edit.
+
+/** What is inside <body>. */
+export const pageBody = ${JSON.stringify(body)}
+
+/** The style sheet. */
+export const pageStyle = ${JSON.stringify(style)}
+
+/** The script. It finds its data in the document, or asks the server it came from. */
+export const pageScript = ${JSON.stringify(script)}
+`
+}
+
+async function bundle(entry: string, type: 'js' | 'css'): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [resolve(page, entry)],
+    absWorkingDir: root,
+    bundle: true,
+    minify: true,
+    write: false,
+    format: type === 'js' ? 'iife' : 'esm',
+    platform: 'browser',
+    target: ['chrome111', 'firefox113', 'safari16.4'],
+    legalComments: 'none',
+    // The script must be whole ASCII: an export puts it into files of any encoding.
+    charset: 'ascii',
+  })
+  return outputFiles[0]!.text
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) writeFileSync(pageTextFile, await pageText())

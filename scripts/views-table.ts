@@ -1,0 +1,59 @@
+// Sends every recorded run to the real clients of the views, and writes what they kept into docs/views.md. Its test fails when
+// the page says something else.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { argv } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { type Recorded, recordedRuns } from '../test/views/fixtures.ts'
+import { type Kept, keptByAgUi, keptByAiSdk, keptByOtel } from '../test/views/kept.ts'
+
+const page = 'docs/views.md'
+const [start, end] = ['<!-- kept -->', '<!-- /kept -->']
+const views = { 'AG-UI': keptByAgUi, 'AI SDK': keptByAiSdk, OpenTelemetry: keptByOtel } as const
+const words: Record<Kept, string> = { shown: 'shown', 'handed on': 'handed on', lost: '**left out**' }
+
+/** The page with the table as the clients have it now. */
+export async function withKeptTable(text: string): Promise<string> {
+  const [before, rest] = text.split(start)
+  const after = rest?.split(end)[1]
+  if (before === undefined || after === undefined) throw new Error(`${page} has no place for the table`)
+  return `${before}${start}\n${await keptTable(recordedRuns())}\n${end}${after}`
+}
+
+async function keptTable(runs: readonly Recorded[]): Promise<string> {
+  /** By type of record, then by view: how many were kept how. */
+  const counts = new Map<string, Map<string, Map<Kept, number>>>()
+  for (const { events } of runs) {
+    for (const [view, keptBy] of Object.entries(views)) {
+      const kept = await keptBy(events)
+      for (const [index, { type }] of events.entries()) {
+        const byView = counts.get(type) ?? new Map()
+        const byKept = byView.get(view) ?? new Map()
+        counts.set(type, byView.set(view, byKept.set(kept[index]!, (byKept.get(kept[index]!) ?? 0) + 1)))
+      }
+    }
+  }
+  const total = runs.reduce((sum, { events }) => sum + events.length, 0)
+  const names = Object.keys(views)
+  return [
+    `${runs.length} recorded runs with ${total.toLocaleString('en')} records: every one was accepted by all three clients.`,
+    '',
+    `| Record | ${names.join(' | ')} |`,
+    `| --- | ${names.map(() => '---').join(' | ')} |`,
+    ...[...counts]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([type, byView]) => {
+        const cells = names.map((view) => cellOf(byView.get(view) ?? new Map()))
+        return `| \`${type}\` | ${cells.join(' | ')} |`
+      }),
+  ].join('\n')
+}
+
+function cellOf(byKept: ReadonlyMap<Kept, number>): string {
+  return [...byKept]
+    .map(([kept, count]) => `${words[kept]} ${count}`)
+    .sort()
+    .join(', ')
+}
+
+if (argv[1] === fileURLToPath(import.meta.url))
+  writeFileSync(page, await withKeptTable(readFileSync(page, 'utf8')))

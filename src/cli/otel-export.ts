@@ -1,0 +1,150 @@
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Tracer } from '@opentelemetry/api'
+import { Fault, quote } from '../base/fault.ts'
+import { version } from './version.ts'
+
+/** A tracer whose spans go out by OTLP. */
+export interface OtelExport {
+  readonly tracer: Tracer
+  /** Sends what is left. Says why if not everything could be sent. */
+  close(): Promise<string | undefined>
+}
+
+/**
+ * Sets up the export of spans over HTTP, as the environment says: `OTEL_EXPORTER_OTLP_ENDPOINT`, `_HEADERS` and so on,
+ * `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`. The packages are the user's: looked for from the current directory, then beside this
+ * program. Undefined if the environment turns it off.
+ */
+export function openOtel(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()): OtelExport | undefined {
+  if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined
+  const wanted = env['OTEL_TRACES_EXPORTER'] || 'otlp'
+  if (wanted === 'none') return undefined
+  if (wanted !== 'otlp')
+    throw new Fault(
+      'BAD_OPTION',
+      `--otel cannot export to ${quote(wanted)} (OTEL_TRACES_EXPORTER); set it to otlp or none, or leave it out`,
+    )
+  const sdk = load<TraceSdk>(['@opentelemetry/sdk-trace-base', '@opentelemetry/sdk-trace'], cwd)
+  const { OTLPTraceExporter } = load<ExporterModule>(exporterNames(env), cwd).module
+  // It is a dependency of the SDK, which with some installers only the SDK can see.
+  const resources = createRequire(sdk.path)('@opentelemetry/resources') as ResourcesModule
+  const { envDetector, defaultResource, detectResources, resourceFromAttributes } = resources
+  const resource = defaultResource()
+    .merge(resourceFromAttributes({ 'service.name': 'agent-sluice' }))
+    .merge(detectResources({ detectors: [envDetector] }))
+
+  let failure: string | undefined
+  const exporter = watched(new OTLPTraceExporter(), (why) => {
+    failure = why
+  })
+  const { BasicTracerProvider, TracerProvider, BatchSpanProcessor } = sdk.module
+  // The newer package takes the exporter by name, the older one by place.
+  const processor = new BatchSpanProcessor(BasicTracerProvider ? exporter : { exporter })
+  const Provider = BasicTracerProvider ?? TracerProvider
+  const provider = new Provider({ resource, spanProcessors: [processor] })
+  return {
+    tracer: provider.getTracer('agent-sluice', version()),
+    async close() {
+      // What went wrong is known from the exporter.
+      await provider.shutdown().catch(() => {})
+      return failure
+    },
+  }
+}
+
+/** The packages that speak the protocol which the environment asks for. */
+function exporterNames(env: NodeJS.ProcessEnv): string[] {
+  const { OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: own, OTEL_EXPORTER_OTLP_PROTOCOL: all } = env
+  const protocol = own || all
+  const json = '@opentelemetry/exporter-trace-otlp-http'
+  const protobuf = '@opentelemetry/exporter-trace-otlp-proto'
+  if (!protocol) return [json, protobuf]
+  if (protocol === 'http/json') return [json]
+  if (protocol === 'http/protobuf') return [protobuf]
+  throw new Fault(
+    'BAD_OPTION',
+    `--otel exports over HTTP and does not speak ${quote(protocol)} (OTEL_EXPORTER_OTLP_PROTOCOL); set it to http/json or http/protobuf`,
+  )
+}
+
+/** The first of these packages that is installed. */
+function load<T>(names: readonly string[], cwd: string): { readonly module: T; readonly path: string } {
+  let cause: unknown
+  for (const from of [join(cwd, 'package.json'), import.meta.url]) {
+    const require = createRequire(from)
+    for (const name of names) {
+      try {
+        // The cast is the door: what the package exports is its own affair.
+        return { path: require.resolve(name), module: require(name) as T }
+      } catch (error) {
+        cause ??= error
+      }
+    }
+  }
+  throw new Fault(
+    'BAD_OPTION',
+    `--otel needs ${names[0]}, which is not installed: ${installLine(names[0]!)}`,
+    {
+      cause,
+    },
+  )
+}
+
+/** SDK 3 needs Node 22.15; SDK 2 does not go with the newest API. */
+function installLine(name: string): string {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const exporter = name.includes('exporter') ? name : '@opentelemetry/exporter-trace-otlp-http'
+  return major > 22 || (major === 22 && minor >= 15)
+    ? `npm install @opentelemetry/api @opentelemetry/sdk-trace ${exporter}`
+    : `npm install @opentelemetry/api@1.9 @opentelemetry/sdk-trace-base@2 ${exporter}@0.223`
+}
+
+/** Hears how each export went: the SDK itself only tells its own log. */
+function watched(exporter: Exporter, failed: (why: string) => void): Exporter {
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        if (result.code !== 0) failed(result.error?.message || 'the endpoint did not take the spans')
+        done(result)
+      }),
+    shutdown: () => exporter.shutdown(),
+    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
+  }
+}
+
+// What is used of the packages, in all versions since 2.0: they are not ours, so their types are not at hand.
+
+interface Exporter {
+  export(spans: unknown, done: (result: { code: number; error?: Error }) => void): void
+  shutdown(): Promise<void>
+  forceFlush?(): Promise<void>
+}
+
+interface ExporterModule {
+  readonly OTLPTraceExporter: new () => Exporter
+}
+
+interface Provider {
+  getTracer(name: string, version: string): Tracer
+  shutdown(): Promise<void>
+}
+
+type ProviderClass = new (options: { resource: Resource; spanProcessors: unknown[] }) => Provider
+
+interface TraceSdk {
+  readonly BasicTracerProvider?: ProviderClass
+  readonly TracerProvider: ProviderClass
+  readonly BatchSpanProcessor: new (exporter: Exporter | { exporter: Exporter }) => unknown
+}
+
+interface Resource {
+  merge(other: Resource): Resource
+}
+
+interface ResourcesModule {
+  readonly envDetector: unknown
+  defaultResource(): Resource
+  resourceFromAttributes(attributes: Readonly<Record<string, string>>): Resource
+  detectResources(options: { detectors: unknown[] }): Resource
+}

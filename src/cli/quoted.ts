@@ -1,0 +1,18 @@
+/** Characters of a word that are shown. */
+const MAX_WORD = 4000
+
+/** A word of a command as one would type it in a shell. */
+export function quoted(word: string): string {
+  for (const char of word) if (!isPlain(char)) return `'${word.slice(0, MAX_WORD).replaceAll("'", "'\\''")}'`
+  return word === '' ? "''" : word
+}
+
+function isPlain(char: string): boolean {
+  return (
+    (char >= 'a' && char <= 'z') ||
+    (char >= 'A' && char <= 'Z') ||
+    (char >= '0' && char <= '9') ||
+    '-_=+/.,:@%'.includes(char) ||
+    char > '~'
+  )
+}

@@ -1,0 +1,116 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { BlockList, isIP } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { Fault, quote } from '../base/fault.ts'
+import { gatePage } from './gate-page.ts'
+import { refuse } from './refuse.ts'
+
+/** Who may read: everyone who can reach the server, or those who have the token. */
+export interface Access {
+  /** Whether the request may be answered. */
+  allows(request: IncomingMessage): boolean
+  /** Says that the token is needed: to a browser with a page that asks for it. */
+  askFor(request: IncomingMessage, response: ServerResponse): void
+  /** Answers `POST /login`: a cookie for the right token. */
+  login(request: IncomingMessage, response: ServerResponse): Promise<void>
+}
+
+/** Bytes of a login. */
+const MAX_BODY = 4096
+/** Milliseconds until a wrong token is answered, so that guessing is slow. */
+const WRONG_MS = 500
+
+/** The gate of a server with this token; undefined if it has none. Throws if the token could be guessed or not be sent. */
+export function accessBy(token: string | undefined): Access | undefined {
+  if (token === undefined) return undefined
+  if (typeof token !== 'string' || !/^[\x21-\x7e]{16,1024}$/.test(token))
+    throw new Fault(
+      'BAD_OPTION',
+      `the token must have at least 16 characters, letters, digits and signs of ASCII without blanks; openssl rand -hex 16 makes one`,
+    )
+  const isToken = equals(token)
+  // The cookie is not the token: it ends with this process, and whoever reads it does not learn the token.
+  const session = createHmac('sha256', randomBytes(32)).update('session').digest('hex')
+  const isSession = equals(session)
+  // Cookies do not tell ports of one host apart.
+  const cookieName = (request: IncomingMessage) => `sluice_${request.socket.localPort}`
+
+  return {
+    allows(request) {
+      const { authorization = '' } = request.headers
+      const [scheme, given] = authorization.split(' ')
+      if (scheme?.toLowerCase() === 'bearer' && given !== undefined && isToken(given)) return true
+      const cookie = cookieOf(request, cookieName(request))
+      return cookie !== undefined && isSession(cookie)
+    },
+    askFor(request, response) {
+      response.setHeader('www-authenticate', 'Bearer')
+      if (request.headers.accept?.includes('text/html')) sendGate(response, 401)
+      else refuse(response, 401, 'send the token of this server: Authorization: Bearer <token>')
+    },
+    async login(request, response) {
+      const { origin, host } = request.headers
+      // The page that asks sends no referrer, and then browsers name no origin either.
+      const own = [undefined, 'null', `http://${host}`, `https://${host}`]
+      if (!own.includes(origin)) return refuse(response, 403, 'this form belongs to another site')
+      const body = await bodyOf(request)
+      const given = body === undefined ? undefined : new URLSearchParams(body).get('token')
+      if (given == null || !isToken(given)) {
+        await setTimeout(WRONG_MS)
+        return sendGate(response, 401, 'That is not the token.')
+      }
+      const cookie = `${cookieName(request)}=${session}; HttpOnly; SameSite=Strict; Path=/`
+      response.writeHead(303, { location: '/', 'set-cookie': cookie }).end()
+    },
+  }
+}
+
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+loopback.addAddress('::1', 'ipv6')
+
+/** Refuses to listen where other machines can ask, unless they need a token or the user says that it is fine. */
+export function checkHost(host: string, token: string | undefined, insecure: boolean): void {
+  const version = isIP(host)
+  const here = version === 0 ? host === 'localhost' : loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
+  if (here || token !== undefined || insecure) return
+  throw new Fault(
+    'BAD_OPTION',
+    `${quote(host)} can be reached from other machines, and everyone there could read the runs; set a token (--token, or SLUICE_TOKEN), or say --insecure`,
+  )
+}
+
+/** Compares in a time that does not depend on where the texts differ, nor on their length. */
+function equals(secret: string): (given: string) => boolean {
+  const hash = (text: string) => createHash('sha256').update(text).digest()
+  const wanted = hash(secret)
+  return (given) => timingSafeEqual(hash(given), wanted)
+}
+
+function cookieOf(request: IncomingMessage, name: string): string | undefined {
+  for (const part of (request.headers.cookie ?? '').split(';')) {
+    const [key, value] = part.trim().split('=')
+    if (key === name) return value
+  }
+  return undefined
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of request) {
+    size += part.length
+    if (size > MAX_BODY) return undefined
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString()
+}
+
+function sendGate(response: ServerResponse, status: number, wrong?: string): void {
+  // The form is the one thing here that may be sent, and only to where it came from.
+  const policy =
+    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+  response.setHeader('content-security-policy', policy)
+  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(gatePage(wrong))
+}

@@ -1,0 +1,25 @@
+/** The page that asks for the token. It has no script. */
+export function gatePage(wrong?: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>sluice</title>
+<link rel="icon" href="/icon.svg">
+<link rel="stylesheet" href="/page.css">
+</head>
+<body class="gate">
+<main>
+<form method="post" action="/login">
+<h1>sluice</h1>
+<label for="token">The token of this server</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
+${wrong === undefined ? '' : `<p class="wrong" role="alert">${wrong}</p>\n`}<button>Show the runs</button>
+</form>
+</main>
+</body>
+</html>
+`
+}

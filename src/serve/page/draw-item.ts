@@ -1,0 +1,297 @@
+import { outcomeOf } from '../../events/run-outcome.ts'
+import { diffNodes, isDiff, replacedNodes } from './diff-nodes.ts'
+import { button, make } from './element.ts'
+import { imageNode, imagesIn } from './images.ts'
+import type { FileItem, Item, NoteItem, StatusItem, ToolItem } from './item.ts'
+import { firstLine, pretty, summaryOf } from './item-text.ts'
+import { markdownNodes } from './markdown-nodes.ts'
+import { countWords, outcomeLine, spanWords, tokenWords, visible, whyEnded } from './words.ts'
+
+/** Characters of one text that are drawn at once; a button brings the rest. */
+const MAX_TEXT = 60_000
+
+/** Draws an item. What is folded is drawn when it is unfolded. */
+export function drawItem(item: Item): HTMLElement {
+  const element = make(
+    'article',
+    {
+      tabindex: -1,
+      'data-id': item.id,
+      'data-kind': item.kind,
+      'data-outcome': item.kind === 'tool' && item.state !== 'running' ? item.state : undefined,
+      'data-problem': item.problem ? '' : undefined,
+      class: 'nested' in item && item.nested ? 'nested' : undefined,
+      'aria-label': labelOf(item),
+      title: titleOf(item),
+    },
+    item.heading === undefined ? undefined : make('p', { class: 'attempt' }, item.heading),
+    make('span', { class: 'seq', 'aria-hidden': 'true' }, String(item.seq)),
+    make('div', { class: 'body' }, safeBody(item)),
+  )
+  return element
+}
+
+/** What a screen reader says first. */
+function labelOf(item: Item): string {
+  const name = {
+    message: 'Message',
+    prompt: 'Prompt',
+    reasoning: 'Thoughts',
+    tool: 'Tool',
+    artifact: 'File',
+    diagnostic: 'Note',
+    status: 'Status',
+    result: 'Result',
+    end: 'End',
+    raw: 'Raw output',
+  }[item.kind]
+  const more = item.kind === 'tool' ? ` ${item.name}, ${outcomeWord(item)}` : ''
+  return `${name} ${item.id}${more}`
+}
+
+function titleOf(item: Item): string {
+  const sure = item.confidence < 0.7 ? ` · confidence ${item.confidence}` : ''
+  const time = Date.parse(item.ts) > 0 ? ` · ${item.ts.slice(11, 23)}` : ''
+  return `${item.type}${time}${sure}`
+}
+
+/** An item that cannot be drawn as what it is must not keep the others from being drawn. */
+function safeBody(item: Item): Node {
+  try {
+    return bodyOf(item)
+  } catch (error) {
+    return make('div', { class: 'note' }, `this ${item.kind} does not have the shape of its type: ${error}`)
+  }
+}
+
+function bodyOf(item: Item): Node {
+  switch (item.kind) {
+    case 'message':
+      return make(
+        'div',
+        { class: item.growing ? 'said open' : 'said' },
+        ...(item.growing ? [make('div', { class: 'plain' }, item.text)] : markdownNodes(item.text)),
+        item.incomplete && make('div', { class: 'cut' }, 'cut off'),
+      )
+    case 'prompt':
+      return item.text.length > 1200
+        ? fold(item, 'asked', [make('span', { class: 'text' }, firstLine(item.text))], () =>
+            longText(item.text),
+          )
+        : make('div', { class: 'asked' }, item.text)
+    case 'reasoning':
+      return fold(
+        item,
+        'reason',
+        [make('span', { class: 'text' }, plain(firstLine(item.text)) || 'Thoughts')],
+        () => [make('div', { class: 'said' }, ...markdownNodes(item.text))],
+      )
+    case 'tool':
+      return toolBody(item)
+    case 'artifact':
+      return fileBody(item)
+    case 'diagnostic':
+      return noteBody(item)
+    case 'status':
+      return statusBody(item)
+    case 'result': {
+      const { status, value, errors } = item.result
+      const fine = status === 'success'
+      const head = [
+        make('span', { class: 'name' }, 'Result'),
+        make('span', { class: 'text' }, summaryOf(value)),
+        make('span', { class: fine ? 'how good' : 'how bad' }, status),
+      ]
+      return fold(item, 'tool', head, () => longText(pretty(fine ? value : errors)))
+    }
+    case 'end': {
+      const outcome = outcomeOf(item.end)
+      return make(
+        'div',
+        { class: 'end' },
+        make('p', { class: 'title' }, make('span', { class: `dot ${outcome}` }), outcomeLine(outcome)),
+        make('p', {}, whyEnded(item.end)),
+        tokenWords(item.end.tokens) && make('p', {}, tokenWords(item.end.tokens)),
+      )
+    }
+    case 'raw': {
+      const count = countWords(item.lines.length, 'raw line')
+      const head = [
+        make(
+          'span',
+          { class: 'text' },
+          `${count} · ${item.stream} · ${visible(firstLine(item.lines[0] ?? ''))}`,
+        ),
+      ]
+      return fold(item, 'lines', head, () => longText(visible(item.lines.join('\n'))))
+    }
+  }
+}
+
+/** A line that unfolds. The state is the item's, so that it lasts while the element comes and goes. */
+function fold(
+  item: Item,
+  name: string,
+  head: readonly Node[],
+  body: () => readonly Node[],
+): HTMLDetailsElement {
+  const details: HTMLDetailsElement = make(
+    'details',
+    { class: name },
+    make('summary', { tabindex: -1 }, ...head),
+  )
+  const fill = () => {
+    if (details.childElementCount === 1) details.append(...body())
+  }
+  if (item.open) {
+    details.open = true
+    fill()
+  }
+  details.addEventListener('toggle', () => {
+    item.open = details.open
+    if (details.open) fill()
+  })
+  return details
+}
+
+function toolBody(item: ToolItem): Node {
+  const bad = item.state === 'failed'
+  const took = item.milliseconds === undefined ? '' : ` · ${spanWords(item.milliseconds)}`
+  const head = [
+    make('span', { class: 'name' }, item.name),
+    make('span', { class: 'text' }, summaryOf(item.input)),
+    make(
+      'span',
+      { class: `how ${bad ? 'bad' : item.state === 'completed' ? 'good' : ''}` },
+      outcomeWord(item) + took,
+    ),
+  ]
+  const details = fold(item, 'tool', head, () => [inputAndOutput(item)])
+  // Why a call failed is what a reader is after: its last lines are there without unfolding.
+  const tail = bad && !item.open ? lastLines(item.error ?? pretty(item.output)) : ''
+  if (tail === '') return details
+  const shown = make('pre', { class: 'tail' }, tail)
+  details.addEventListener('toggle', () => {
+    shown.hidden = details.open
+  })
+  return make('div', {}, details, shown)
+}
+
+function outcomeWord(item: ToolItem): string {
+  const word = { running: 'running', completed: 'done', failed: 'failed' }[item.state]
+  return item.exitCode === undefined ? word : `${word} · exit ${item.exitCode}`
+}
+
+const TAIL_LINES = 6
+const TAIL_CHARS = 1200
+
+function lastLines(text: string): string {
+  const lines = text.trimEnd().slice(-TAIL_CHARS).split('\n')
+  return visible(lines.slice(-TAIL_LINES).join('\n'))
+}
+
+function inputAndOutput(item: ToolItem): HTMLElement {
+  const half = (name: string, nodes: readonly Node[]) =>
+    make('section', {}, make('p', { class: 'label' }, name), ...nodes)
+  const halves: HTMLElement[] = []
+  if (item.input !== undefined) halves.push(half('Input', inputNodes(item.input)))
+  const right: Node[] = []
+  // Many engines repeat the output as the error.
+  if (item.error !== undefined && item.error !== item.output) right.push(...longText(visible(item.error)))
+  if (item.output !== undefined) right.push(...outputNodes(item.output))
+  else if (item.error === undefined && item.state !== 'running')
+    right.push(make('p', { class: 'void' }, 'None'))
+  if (right.length > 0) halves.push(half(item.state === 'failed' ? 'Error and output' : 'Output', right))
+  return make('div', { class: halves.length > 1 ? 'io two' : 'io' }, ...halves)
+}
+
+function inputNodes(input: unknown): Node[] {
+  if (typeof input === 'object' && input !== null) {
+    const { old_string, new_string, ...rest } = input as Readonly<Record<string, unknown>>
+    if (typeof old_string === 'string' && typeof new_string === 'string')
+      return [...longText(pretty(rest)), replacedNodes(old_string, new_string)]
+    // A command alone is shown as it was typed, not as JSON.
+    const [only, second] = Object.values(input)
+    if (typeof only === 'string' && second === undefined) return longText(visible(only))
+  }
+  return longText(visible(pretty(input)))
+}
+
+function outputNodes(given: unknown): Node[] {
+  const output = textBlocks(given) ?? given
+  if (typeof output === 'string' && isDiff(output)) return [diffNodes(output)]
+  const images = typeof output === 'string' && !output.startsWith('data:image/') ? [] : imagesIn(output)
+  if (images.length === 0) return longText(visible(pretty(output)))
+  const hidden = new Set(images.map(({ base64 }) => base64))
+  const text = JSON.stringify(
+    output,
+    (_, value) =>
+      typeof value === 'string' && hidden.has(value.slice(value.indexOf(',') + 1)) ? '(image)' : value,
+    2,
+  )
+  return [...images.map(imageNode), ...longText(text)]
+}
+
+/** The text of an output in the form of blocks of text, as several engines give it. */
+function textBlocks(output: unknown): string | undefined {
+  if (!Array.isArray(output) || output.length === 0) return undefined
+  const texts = output.map((block) => (block?.type === 'text' ? block.text : undefined))
+  return texts.every((text) => typeof text === 'string') ? texts.join('\n') : undefined
+}
+
+/** A text in a frame of its own; what is very long only in part, until it is asked for. */
+function longText(text: string): Node[] {
+  const frame = make('pre', { tabindex: 0 }, text.slice(0, MAX_TEXT))
+  if (text.length <= MAX_TEXT) return [frame]
+  const more = button(
+    { class: 'more' },
+    () => {
+      frame.append(text.slice(MAX_TEXT))
+      more.remove()
+    },
+    `Show ${(text.length - MAX_TEXT).toLocaleString()} more characters`,
+  )
+  return [frame, more]
+}
+
+const signs = { created: '+ ', modified: '~ ', deleted: '− ' } as const
+
+function fileBody(item: FileItem): Node {
+  const { change, path, diff } = item
+  const head = [make('b', {}, signs[change]), make('span', { class: 'text' }, path)]
+  if (diff === undefined) return make('div', { class: `file ${change}` }, ...head)
+  return fold(item, `file ${change}`, head, () => [diffNodes(diff)])
+}
+
+function noteBody({ severity, code, count, message }: NoteItem): Node {
+  const many = count > 1 ? ` × ${count}` : ''
+  return make('div', { class: `note ${severity}` }, make('b', {}, code + many), ` ${message}`)
+}
+
+function statusBody({ status, model, reason, tokens }: StatusItem): Node {
+  const parts = [status.replaceAll('_', ' '), model, reason, tokenWords(tokens)]
+  return make('div', { class: 'step' }, parts.filter(Boolean).join(' · '))
+}
+
+/** Marks of Markdown at the ends of a line that is shown as text. */
+function plain(line: string): string {
+  let [from, to] = [0, line.length]
+  while (from < to && '*#_ '.includes(line[from]!)) from++
+  while (to > from && '*_ '.includes(line[to - 1]!)) to--
+  return line.slice(from, to)
+}
+
+/** About how high an item will be before it is drawn. */
+export function estimateHeight(item: Item): number {
+  switch (item.kind) {
+    case 'message':
+    case 'prompt':
+      return 16 + 25 * Math.max(1, Math.min(400, item.text.length / 80))
+    case 'tool':
+      return item.state === 'failed' ? 100 : 36
+    case 'end':
+      return 110
+    default:
+      return 34
+  }
+}

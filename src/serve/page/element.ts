@@ -1,0 +1,36 @@
+/** The element of the page with this id. The page's own markup has it, so it is there. */
+export function byId(id: string): HTMLElement {
+  const found = document.getElementById(id)
+  if (!found) throw new Error(`the page has no element ${id}`)
+  return found
+}
+
+type Prop = string | number | boolean | undefined | null
+type Child = Node | string | undefined | null | false
+
+/** Makes an element. Children are elements or text; text is never read as HTML. */
+export function make<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  props: Readonly<Record<string, Prop>> = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
+  const element = document.createElement(tag)
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue
+    if (name === 'class') element.className = String(value)
+    else element.setAttribute(name, value === true ? '' : String(value))
+  }
+  for (const child of children) if (child || child === '') element.append(child)
+  return element
+}
+
+/** Makes a button that does something. */
+export function button(
+  props: Readonly<Record<string, Prop>>,
+  act: () => void,
+  ...children: readonly Child[]
+): HTMLButtonElement {
+  const made = make('button', { type: 'button', ...props }, ...children)
+  made.addEventListener('click', act)
+  return made
+}

@@ -1,0 +1,30 @@
+import type { Item } from './item.ts'
+
+/** The kinds of things a reader can ask for, in the order of their keys. */
+export const filters = ['messages', 'tools', 'failed', 'files', 'warnings', 'raw'] as const
+
+export type Filter = (typeof filters)[number]
+
+export function belongs(item: Item, filter: Filter): boolean {
+  switch (filter) {
+    case 'messages':
+      return item.kind === 'message' || item.kind === 'prompt' || item.kind === 'reasoning'
+    case 'tools':
+      return item.kind === 'tool'
+    case 'failed':
+      return item.problem !== undefined
+    case 'files':
+      return item.kind === 'artifact'
+    case 'warnings':
+      return item.kind === 'diagnostic'
+    case 'raw':
+      return item.kind === 'raw'
+  }
+}
+
+/** Whether it is shown. Notes of the parser about its own work are out of the way until they are asked for. */
+export function isShown(item: Item, chosen: ReadonlySet<Filter>): boolean {
+  if (chosen.size === 0) return !(item.kind === 'diagnostic' && item.ours && item.problem === undefined)
+  for (const filter of chosen) if (belongs(item, filter)) return true
+  return false
+}

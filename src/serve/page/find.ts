@@ -1,0 +1,223 @@
+import type { Conversation } from './conversation.ts'
+import { byId, make } from './element.ts'
+import type { Item } from './item.ts'
+import { textOf } from './item-text.ts'
+import { pause } from './pause.ts'
+import { virtualList } from './virtual-list.ts'
+import { countWords } from './words.ts'
+
+export interface FindOptions {
+  readonly model: () => Conversation
+  readonly go: (item: Item) => void
+  readonly chosen: () => Item | undefined
+  readonly onNeedle: (needle: string) => void
+  /** The reader is done with the field. */
+  readonly onLeave: () => void
+}
+
+/** Finds text in the run: every item that has it is listed. */
+export interface Find {
+  focus(): void
+  /** Goes to the next hit, or the one before. */
+  step(by: 1 | -1): void
+  /** Looks at what has come since. */
+  refresh(): void
+  clear(): void
+  readonly active: boolean
+}
+
+/** An item that has the text, and how often. */
+interface Hit {
+  readonly item: Item
+  readonly count: number
+  readonly before: string
+  readonly match: string
+  readonly after: string
+}
+
+/** Milliseconds of looking after which the page gets its turn. */
+const SLICE_MS = 8
+/** Milliseconds without a key before a run is searched. */
+const REST_MS = 80
+const ROW = 26
+
+export function findInRun({ model, go, chosen, onNeedle, onLeave }: FindOptions): Find {
+  const field = byId('seek') as HTMLInputElement
+  const count = byId('hits-count')
+  const box = byId('hits')
+  let hits: Hit[] = []
+  /** The place of the hit that was gone to last. */
+  let at = -1
+  let ticket = 0
+  let timer = 0
+  /** Items that were looked at for this text. */
+  let looked = 0
+  let looking = false
+  let needle = ''
+  /** The reader asked for a hit before there was one. */
+  let asked: 0 | 1 | -1 = 0
+
+  const list = virtualList<Hit>({
+    box,
+    estimate: () => ROW,
+    version: (hit) => (hit === hits[at] ? 1 : 0),
+    draw: (hit, index) => {
+      const row = make(
+        'div',
+        {
+          class: 'hit',
+          role: 'option',
+          id: `hit-${index}`,
+          'aria-selected': index === at ? 'true' : 'false',
+          'aria-posinset': index + 1,
+          'aria-setsize': hits.length,
+        },
+        make('span', { class: 'seq' }, hit.item.id),
+        make('span', { class: 'kind' }, hit.item.kind),
+        make('span', { class: 'text' }, hit.before, make('mark', {}, hit.match), hit.after),
+        hit.count > 1 ? make('span', { class: 'times' }, `× ${hit.count}`) : undefined,
+      )
+      row.addEventListener('click', () => {
+        at = index
+        show()
+      })
+      return row
+    },
+  })
+
+  async function look(): Promise<void> {
+    if (looking) return
+    const mine = ticket
+    looking = true
+    let since = performance.now()
+    const { items } = model()
+    while (looked < items.length) {
+      const hit = hitOf(items[looked++]!, needle)
+      if (hit) hits.push(hit)
+      if (performance.now() - since < SLICE_MS) continue
+      tell(false)
+      if (asked === 1 && hits.length > 0) step(1)
+      await pause()
+      if (mine !== ticket) break
+      since = performance.now()
+    }
+    looking = false
+    if (mine !== ticket) {
+      if (needle !== '') look()
+      return
+    }
+    tell(true)
+    if (asked !== 0) step(asked)
+  }
+
+  function tell(done: boolean): void {
+    box.hidden = hits.length === 0
+    const found = hits.length === 0 ? 'nothing found' : countWords(hits.length, 'hit')
+    const where = at >= 0 ? `${at + 1} of ` : ''
+    count.textContent = needle === '' ? '' : done ? where + found : `${where}${found} …`
+    count.dataset['done'] = String(done)
+    list.refresh()
+  }
+
+  function begin(): void {
+    ticket++
+    needle = field.value.toLowerCase()
+    hits = []
+    at = -1
+    asked = 0
+    looked = 0
+    list.show(hits)
+    onNeedle(needle)
+    if (needle === '') {
+      box.hidden = true
+      count.textContent = ''
+    } else if (!looking) look()
+  }
+
+  function show(): void {
+    const hit = hits[at]
+    if (!hit) return
+    tell(!looking)
+    list.reveal(at, 'nearest')
+    field.setAttribute('aria-activedescendant', `hit-${at}`)
+    go(hit.item)
+  }
+
+  /** From what is chosen, if nothing was gone to yet. */
+  function step(by: 1 | -1): void {
+    if (field.value.toLowerCase() !== needle) begin()
+    // The run is still being searched: the first hit is gone to when it is found.
+    asked = hits.length === 0 && looking ? by : 0
+    if (hits.length === 0) return
+    const here = chosen()
+    if (here && hits[at]?.item !== here) {
+      const next = hits.findIndex((hit) => hit.item.at >= here.at)
+      const same = next >= 0 && hits[next]!.item === here
+      const after = next < 0 ? hits.length : next
+      at = by > 0 ? (same ? after + 1 : after) : after - 1
+    } else at += by
+    at = (at + hits.length) % hits.length
+    show()
+  }
+
+  field.addEventListener('input', () => {
+    clearTimeout(timer)
+    timer = setTimeout(begin, REST_MS)
+  })
+  field.addEventListener('keydown', (press) => {
+    if (press.key === 'Enter') {
+      press.preventDefault()
+      clearTimeout(timer)
+      step(press.shiftKey ? -1 : 1)
+    } else if (press.key === 'ArrowDown' || press.key === 'ArrowUp') {
+      press.preventDefault()
+      step(press.key === 'ArrowDown' ? 1 : -1)
+      field.focus()
+    } else if (press.key === 'Escape') {
+      press.stopPropagation()
+      if (field.value !== '') {
+        field.value = ''
+        begin()
+      }
+      onLeave()
+    }
+  })
+
+  return {
+    focus() {
+      field.focus()
+      field.select()
+    },
+    step,
+    refresh() {
+      if (needle !== '' && !looking && looked < model().items.length) look()
+    },
+    clear() {
+      field.value = ''
+      begin()
+    },
+    get active() {
+      return needle !== ''
+    },
+  }
+}
+
+const AROUND = 60
+
+function hitOf(item: Item, needle: string): Hit | undefined {
+  const text = textOf(item)
+  const lower = text.toLowerCase()
+  const first = lower.indexOf(needle)
+  if (first < 0) return undefined
+  let count = 0
+  for (let at = first; at >= 0 && count < 999; at = lower.indexOf(needle, at + needle.length)) count++
+  const end = first + needle.length
+  const line = (part: string) => part.replaceAll('\n', ' ')
+  return {
+    item,
+    count,
+    before: line(text.slice(Math.max(0, first - AROUND / 2), first)),
+    match: line(text.slice(first, end)),
+    after: line(text.slice(end, end + AROUND * 2)),
+  }
+}

@@ -1,0 +1,65 @@
+import type { Item } from './item.ts'
+
+/** Everything that can be found in an item, as text. */
+export function textOf(item: Item): string {
+  switch (item.kind) {
+    case 'message':
+    case 'prompt':
+    case 'reasoning':
+      return item.text
+    case 'tool':
+      return [item.name, pretty(item.input), item.error, pretty(item.output)].filter(Boolean).join('\n')
+    case 'artifact':
+      return [`${item.change} ${item.path}`, item.diff].filter(Boolean).join('\n')
+    case 'diagnostic':
+      return `${item.code} ${item.message}`
+    case 'status':
+      return [item.status.replaceAll('_', ' '), item.model, item.reason].filter(Boolean).join(' ')
+    case 'result':
+      return `${item.result.status}\n${pretty(item.result.value ?? item.result.errors)}`
+    case 'end':
+      return [item.end.state, item.end.reason_code, item.end.evidence?.failure].filter(Boolean).join(' ')
+    case 'raw':
+      return item.lines.join('\n')
+  }
+}
+
+/** A value as a person reads it: text as it is, the rest as indented JSON. */
+export function pretty(value: unknown): string {
+  if (value === undefined) return ''
+  return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
+}
+
+const TELLING = ['command', 'cmd', 'path', 'file_path', 'filePath', 'query', 'pattern', 'url', 'description']
+const MAX_SUMMARY = 300
+
+/** What a call is about, in one line. */
+export function summaryOf(value: unknown): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'string') return firstLine(value)
+  if (typeof value === 'object' && !Array.isArray(value)) {
+    const fields = value as Readonly<Record<string, unknown>>
+    if (Array.isArray(fields['changes'])) {
+      const paths = fields['changes'].slice(0, 20).map((change: { path?: unknown } | null) => change?.path)
+      return paths
+        .filter((path) => typeof path === 'string')
+        .join(', ')
+        .slice(0, MAX_SUMMARY)
+    }
+    for (const name of TELLING) {
+      const told = fields[name]
+      if (typeof told === 'string' && told !== '') return firstLine(told)
+      if (Array.isArray(told)) return firstLine(told.slice(0, 50).join(' '))
+    }
+  }
+  return firstLine(JSON.stringify(value) ?? '')
+}
+
+/** The first line that says something, at most 300 characters of it. */
+export function firstLine(text: string): string {
+  for (const line of text.slice(0, 4 * MAX_SUMMARY).split('\n')) {
+    const trimmed = line.trim()
+    if (trimmed !== '') return trimmed.slice(0, MAX_SUMMARY)
+  }
+  return ''
+}

@@ -1,0 +1,278 @@
+import type { RunInfo } from '../run-info.ts'
+import { addressOf, readAddress } from './address.ts'
+import { copy } from './clipboard.ts'
+import { conversationView } from './conversation-view.ts'
+import { byId } from './element.ts'
+import { filters } from './filters.ts'
+import { findInRun } from './find.ts'
+import { runHead } from './head.ts'
+import type { Item } from './item.ts'
+import { markdownOf } from './item-markdown.ts'
+import { listenToKeys } from './keys.ts'
+import { openSource } from './open-source.ts'
+import { rawPane } from './raw-pane.ts'
+import { runList } from './run-list.ts'
+import type { OpenRun } from './source.ts'
+import { restoreTheme, turnTheme } from './theme.ts'
+import { countWords } from './words.ts'
+
+/** Milliseconds between two looks at the list of runs. */
+const LIST_MS = 2000
+
+restoreTheme()
+const source = openSource()
+let runs: readonly RunInfo[] = []
+let current: string | undefined
+let feed: OpenRun | undefined
+let over = false
+/** The event that the address names, until it has come. */
+let wanted: { readonly attempt: number; readonly seq: number } | undefined
+
+const box = byId('conversation')
+const view = conversationView({
+  onChoose(item, how) {
+    raw.light(item?.refs ?? [])
+    if (current === undefined || how === 'quiet') return
+    // A step replaces the address, so that "back" leads to the last place that was jumped from.
+    const address = addressOf(current, item)
+    if (location.hash === address) return
+    if (how === 'jump') history.pushState(null, '', address)
+    else history.replaceState(null, '', address)
+  },
+  onDraw() {
+    head.draw()
+    find.refresh()
+    raw.tail()
+    if (wanted) goWanted()
+  },
+})
+const head = runHead(view)
+const raw = rawPane({
+  source,
+  onLine(attempt, stream, byte) {
+    const item = view.model.itemAt(attempt, stream, byte)
+    if (item) view.go(item)
+  },
+})
+const find = findInRun({
+  model: () => view.model,
+  chosen: () => view.chosen,
+  go: (item) => view.go(item),
+  onNeedle: (needle) => view.setNeedle(needle),
+  onLeave: () => view.focus(),
+})
+const list = runList(() => showPane('run'))
+
+function infoOf(id: string | undefined): RunInfo | undefined {
+  return runs.find((run) => run.id === id)
+}
+
+async function loadRuns(): Promise<void> {
+  const found = await source.runs()
+  if (!found) return
+  runs = found
+  list.show(runs, current)
+  if (current === undefined) return
+  const info = infoOf(current)
+  if (info) inform(info)
+  else if (feed && source.live) head.inform(undefined)
+}
+
+function inform(info: RunInfo): void {
+  head.inform(info)
+  raw.inform(info)
+  view.setLive(info.state === 'running')
+  if (info.state === 'running' && over) feed?.resume()
+}
+
+function openRun(id: string): void {
+  current = id
+  feed?.close()
+  over = false
+  byId('welcome').hidden = true
+  byId('head').hidden = false
+  byId('raw').hidden = false
+  box.hidden = false
+  document.title = `${id} · sluice`
+  raw.open(id)
+  view.clear()
+  head.clear()
+  find.clear()
+  list.show(runs, current)
+  box.dataset['over'] = 'false'
+  const info = infoOf(id)
+  if (info) inform(info)
+  else view.setLive(false)
+  feed = source.open(id, {
+    take: (events) => view.take(events),
+    reset() {
+      view.clear()
+      head.clear()
+      if (info) head.inform(infoOf(id) ?? info)
+    },
+    fault(code, message) {
+      head.connection(`${code}: ${message}`)
+    },
+    connection(state) {
+      over = state === 'over'
+      box.setAttribute('aria-busy', String(state === 'connecting'))
+      const running = infoOf(id)?.state === 'running'
+      // A run that is over has nothing to be connected to; what it ended with stays.
+      if (state === 'over') {
+        if (source.redacted !== undefined) head.connection(`${countWords(source.redacted, 'secret')} hidden`)
+        else if (running || !byId('link').textContent?.includes(':')) head.connection('')
+        requestAnimationFrame(() => settle(id))
+      } else if (state === 'away') head.connection(running ? 'reconnecting' : 'the server is away')
+      else if (running) head.connection(state === 'live' ? 'live' : 'connecting')
+      else head.connection(state === 'live' ? 'loading' : '')
+    },
+  })
+}
+
+/** The last events were drawn: says so, for those who wait for it. */
+function settle(id: string): void {
+  if (id !== current || !over) return
+  box.dataset['over'] = 'true'
+  head.draw()
+}
+
+function goWanted(): void {
+  const item = wanted && view.model.find(wanted.attempt, wanted.seq)
+  if (!item) return
+  wanted = undefined
+  view.go(item, 'quiet')
+}
+
+/** Opens what the address names. */
+function follow(): void {
+  const address = readAddress(location.hash)
+  if (!address) return
+  wanted = address.event
+  if (address.run !== current) openRun(address.run)
+  else if (!wanted) view.choose(undefined, 'quiet')
+  showPane('run')
+  if (wanted) goWanted()
+}
+
+/** In a narrow window one part is seen at a time. */
+function showPane(pane: 'runs' | 'run' | 'bytes'): void {
+  const before = document.body.dataset['pane']
+  document.body.dataset['pane'] = pane
+  if (pane === 'bytes' && before !== 'bytes') raw.reveal()
+}
+
+let fading = 0
+function say(text: string): void {
+  const toast = byId('toast')
+  toast.textContent = text
+  clearTimeout(fading)
+  fading = setTimeout(() => {
+    toast.textContent = ''
+  }, 2500)
+}
+
+async function copyAndSay(text: string, what: string): Promise<void> {
+  say((await copy(text)) ? `${what} copied` : `The browser did not let ${what.toLowerCase()} be copied`)
+}
+
+function copyAddress(): void {
+  if (current === undefined) return
+  const address = new URL(addressOf(current, view.chosen), location.href)
+  copyAndSay(address.href, view.chosen ? `Address of ${view.chosen.id}` : 'Address')
+}
+
+function copyMarkdown(items: readonly Item[], what: string): void {
+  const text = items.map(markdownOf).filter(Boolean).join('\n\n')
+  copyAndSay(`${text}\n`, what)
+}
+
+function nextNote(): void {
+  const here = view.chosen?.at ?? -1
+  const notes = view.model.items.filter(({ kind }) => kind === 'diagnostic')
+  const next = notes.find(({ at }) => at > here) ?? notes[0]
+  if (next) view.go(next)
+}
+
+listenToKeys([
+  { keys: ['p', 'P'], words: 'next, previous problem', act: (key) => head.problem(key === 'p' ? 1 : -1) },
+  {
+    keys: ['/'],
+    words: 'find in the run',
+    act: () => (current === undefined ? list.focusFind() : find.focus()),
+  },
+  { keys: ['n', 'N'], words: 'next, previous hit', act: (key) => find.step(key === 'n' ? 1 : -1) },
+  {
+    keys: ['1', '2', '3', '4', '5', '6', '0'],
+    words: `only ${filters.join(', ')}; 0 for all`,
+    act: (key) => head.toggleFilter(filters[Number(key) - 1]),
+  },
+  { keys: ['j', 'k'], words: 'next, previous', act: (key) => view.step(key === 'j' ? 1 : -1) },
+  {
+    keys: ['ArrowDown', 'ArrowUp'],
+    words: 'the same',
+    local: true,
+    act: (key) => view.step(key === 'ArrowDown' ? 1 : -1),
+  },
+  { keys: ['g', 'G'], words: 'first, last', act: (key) => view.step(key === 'g' ? -1e9 : 1e9) },
+  {
+    keys: ['Home', 'End'],
+    words: 'the same',
+    local: true,
+    act: (key) => view.step(key === 'Home' ? -1e9 : 1e9),
+  },
+  { keys: ['Enter', ' '], words: 'fold or unfold', local: true, act: () => view.toggle() },
+  { keys: ['f'], words: 'fold or unfold everything', act: () => view.toggleAll() },
+  {
+    keys: ['b'],
+    words: 'to the bytes, and back',
+    act() {
+      const there = byId('bytes').contains(document.activeElement)
+      showPane(there ? 'run' : 'bytes')
+      if (there) view.focus()
+      else byId('bytes').focus()
+    },
+  },
+  { keys: ['s'], words: 'next stream', act: () => raw.next() },
+  { keys: ['d'], words: 'next note of the parser or the engine', act: nextNote },
+  { keys: ['y'], words: 'copy the address', act: copyAddress },
+  {
+    keys: ['c'],
+    words: 'copy what is chosen as Markdown',
+    act: () => view.chosen && copyMarkdown([view.chosen], view.chosen.id),
+  },
+  { keys: ['C'], words: 'copy the run as Markdown', act: () => copyMarkdown(view.shown, 'Run') },
+  {
+    keys: ['r'],
+    words: 'find a run',
+    act() {
+      showPane('runs')
+      list.focusFind()
+    },
+  },
+  { keys: ['t'], words: 'light or dark', act: turnTheme },
+  { keys: ['?'], words: 'all keys', act: () => (byId('help') as HTMLDialogElement).showModal() },
+  {
+    keys: ['Escape'],
+    words: 'choose nothing',
+    act() {
+      view.choose(undefined, 'step')
+      box.focus({ preventScroll: true })
+    },
+  },
+])
+byId('theme').addEventListener('click', turnTheme)
+byId('copy-address').addEventListener('click', copyAddress)
+byId('copy-run').addEventListener('click', () => copyMarkdown(view.shown, 'Run'))
+byId('to-runs').addEventListener('click', () => showPane('runs'))
+byId('to-bytes').addEventListener('click', () => showPane('bytes'))
+byId('to-run').addEventListener('click', () => showPane('run'))
+addEventListener('hashchange', follow)
+addEventListener('popstate', follow)
+
+showPane(readAddress(location.hash) ? 'run' : 'runs')
+loadRuns().then(() => {
+  const [only, second] = runs
+  if (!readAddress(location.hash) && only && !second) history.replaceState(null, '', addressOf(only.id))
+  follow()
+})
+if (source.live) setInterval(loadRuns, LIST_MS)

@@ -1,0 +1,94 @@
+import { type MarkdownBlock, markdownBlocks } from '../../views/markdown-blocks.ts'
+import type { MarkdownInline } from '../../views/markdown-inlines.ts'
+import { diffNodes } from './diff-nodes.ts'
+import { make } from './element.ts'
+
+/** Characters of a message that are read as Markdown; a longer one is shown as it is. */
+const MAX_MARKDOWN = 200_000
+
+/** A message as elements. Only elements of this list are made, and text is only ever text. */
+export function markdownNodes(text: string): Node[] {
+  if (text.length > MAX_MARKDOWN) return [make('pre', { tabindex: 0 }, text)]
+  return markdownBlocks(text).map(blockNode)
+}
+
+function blockNode(block: MarkdownBlock): Node {
+  switch (block.type) {
+    case 'heading':
+      // Not a heading of the page: what an agent takes for one has no place among those.
+      return make('p', { class: `heading level-${block.level}` }, ...inlineNodes(block.children))
+    case 'paragraph':
+      return make('p', {}, ...inlineNodes(block.children))
+    case 'code':
+      return block.language === 'diff'
+        ? diffNodes(block.text)
+        : make('pre', { tabindex: 0, 'data-language': block.language || undefined }, block.text)
+    case 'list': {
+      const items = block.items.map(({ checked, blocks }) =>
+        make(
+          'li',
+          { class: checked === undefined ? undefined : 'task' },
+          checked === undefined ? undefined : checked ? '☑ ' : '☐ ',
+          ...tight(blocks),
+        ),
+      )
+      if (block.start === undefined) return make('ul', {}, ...items)
+      return make('ol', { start: block.start === 1 ? undefined : block.start }, ...items)
+    }
+    case 'quote':
+      return make('blockquote', {}, ...block.blocks.map(blockNode))
+    case 'table': {
+      const side = (column: number) => ({ class: block.align[column] })
+      const head = block.head.map((cell, column) => make('th', side(column), ...inlineNodes(cell)))
+      const rows = block.rows.map((row) =>
+        make('tr', {}, ...row.map((cell, column) => make('td', side(column), ...inlineNodes(cell)))),
+      )
+      const table = make('table', {}, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...rows))
+      return make('div', { class: 'table', tabindex: 0, role: 'region', 'aria-label': 'Table' }, table)
+    }
+    case 'rule':
+      return make('hr')
+  }
+}
+
+/** The one paragraph of an item needs no element of its own. */
+function tight(blocks: readonly MarkdownBlock[]): Node[] {
+  const [first, ...rest] = blocks
+  if (first?.type !== 'paragraph') return blocks.map(blockNode)
+  return [...inlineNodes(first.children), ...rest.map(blockNode)]
+}
+
+function inlineNodes(inlines: readonly MarkdownInline[]): Node[] {
+  return inlines.map(inlineNode)
+}
+
+function inlineNode(inline: MarkdownInline): Node {
+  switch (inline.type) {
+    case 'text':
+      return document.createTextNode(inline.text)
+    case 'code':
+      return make('code', {}, inline.text)
+    case 'break':
+      return make('br')
+    case 'emphasis':
+      return make('em', {}, ...inlineNodes(inline.children))
+    case 'strong':
+      return make('strong', {}, ...inlineNodes(inline.children))
+    case 'strike':
+      return make('s', {}, ...inlineNodes(inline.children))
+    case 'image':
+      // Never fetched: the address of a picture tells its server who reads this.
+      return make('span', { class: 'picture', title: inline.target }, `[${inline.alt || inline.target}]`)
+    case 'link': {
+      const children = inlineNodes(inline.children)
+      if (!inline.web) return make('span', { class: 'picture', title: inline.target }, ...children)
+      const props = {
+        href: inline.target,
+        title: inline.target,
+        target: '_blank',
+        rel: 'noreferrer noopener',
+      }
+      return make('a', props, ...children)
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import type { CompletionData } from '../../events/event.ts'
+import { outcomeWords, type RunOutcome } from '../../events/run-outcome.ts'
+import type { Tokens } from '../../events/tokens.ts'
+
+/** What decided the end of a run, as a person says it. */
+export const reasonWords: Readonly<Record<string, string>> = {
+  DONE_MARKER: 'it said that its work is done',
+  END_SIGNAL: 'its turn is over and it waits for an answer',
+  ENGINE_FAILED: 'the engine reported a failure',
+  EXIT_CODE: 'its exit code is not 0',
+  SIGNAL: 'a signal ended it',
+  TRUNCATED: 'its output stops in the middle of a record',
+  NO_END_SIGNAL: 'it stopped without saying that it was done',
+}
+
+export function outcomeLine(outcome: RunOutcome): string {
+  return `${outcome}: ${outcomeWords[outcome]}`
+}
+
+/** Why a run ended as it did, in one sentence. */
+export function whyEnded({ reason_code, evidence }: CompletionData): string {
+  const seen = evidence ?? {}
+  const parts = [reasonWords[reason_code] ?? reason_code]
+  if (seen.end_signal) parts.push(`end signal ${seen.end_signal}`)
+  if (seen.failure) parts.push(seen.failure)
+  if (seen.signal) parts.push(seen.signal)
+  else if (seen.exit_code !== null && seen.exit_code !== undefined) parts.push(`exit code ${seen.exit_code}`)
+  if (seen.stopped) parts.push(`stopped on request: ${seen.stopped}`)
+  const text = parts.filter(Boolean).join('; ')
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}
+
+const kinds = [
+  ['input', 'in'],
+  ['cached', 'cached'],
+  ['output', 'out'],
+  ['reasoning', 'thought'],
+] as const
+
+/** Token counts in one line; empty if none is known. */
+export function tokenWords(tokens: Tokens | undefined): string {
+  const parts = kinds.flatMap(([kind, word]) => {
+    const count = tokens?.[kind]
+    return typeof count === 'number' ? [`${count.toLocaleString()} ${word}`] : []
+  })
+  return parts.length > 0 ? `tokens: ${parts.join(', ')}` : ''
+}
+
+/** A time span: 12 ms, 3.4 s, 5 min 20 s, 2 h 3 min. */
+export function spanWords(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`
+  const seconds = milliseconds / 1000
+  if (seconds < 60) return `${seconds.toFixed(1)} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes} min ${Math.floor(seconds % 60)} s`
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+export function sizeWords(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`
+  if (bytes < 1e6) return `${(bytes / 1000).toFixed(1)} KB`
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}
+
+/** Today as a time, other days as a date. */
+export function dateWords(text: string): string {
+  const date = new Date(text)
+  const today = new Date().toDateString() === date.toDateString()
+  return date.toLocaleString(
+    [],
+    today ? { hour: '2-digit', minute: '2-digit' } : { month: 'short', day: 'numeric' },
+  )
+}
+
+export function countWords(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString()} ${count === 1 ? one : many}`
+}
+
+/** Characters that cannot be seen, made visible; a terminal would obey them. */
+export function visible(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (character) =>
+    character === '\u007f' ? '\u2421' : String.fromCharCode(0x2400 + character.charCodeAt(0)),
+  )
+}

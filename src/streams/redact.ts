@@ -1,0 +1,17 @@
+import { checkOptions } from '../base/check-options.ts'
+import type { Event } from '../events/event.ts'
+import { type RedactOptions, type Redactor, redactStage } from '../views/redact.ts'
+import { type Flow, flow } from './flow.ts'
+
+/**
+ * Hides keys, tokens and passwords in events; see `redactStage` for how. Give it a `redactor` to learn how many were hidden.
+ *
+ * @example
+ * await pipeline(replay('.audit/latest'), redact(), jsonl(), createWriteStream('shared.jsonl'))
+ */
+export function redact(
+  options: (RedactOptions & { readonly signal?: AbortSignal | undefined }) | Redactor = {},
+): Flow<Event> {
+  checkOptions('redact', options, 'redact({ patterns: [/ACME-[0-9]{8}/g] })')
+  return flow(redactStage(options), { signal: 'signal' in options ? options.signal : undefined })
+}

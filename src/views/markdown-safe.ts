@@ -1,0 +1,120 @@
+/** A fence longer than any row of backticks in the text, and the text in it. */
+export function fenced(text: string, language = ''): string {
+  const marks = '`'.repeat(Math.max(3, longestRow(text) + 1))
+  return `${marks}${language}\n${plain(text).replace(/\n{1,9}$/, '')}\n${marks}`
+}
+
+/** A text as code in a line. */
+export function codeSpan(text: string): string {
+  const line = plain(text).replaceAll('\n', ' ').trim()
+  if (line === '') return ''
+  const row = longestRow(line)
+  const marks = '`'.repeat(row + 1)
+  // A blank keeps a backtick at the edge apart from the mark.
+  return row === 0 ? `${marks}${line}${marks}` : `${marks} ${line} ${marks}`
+}
+
+function longestRow(text: string): number {
+  let longest = 0
+  for (let at = text.indexOf('`'); at >= 0; at = text.indexOf('`', at)) {
+    const start = at
+    while (text[at] === '`') at++
+    longest = Math.max(longest, at - start)
+  }
+  return longest
+}
+
+/** As the text of HTML. */
+export function html(text: string): string {
+  return plain(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/**
+ * Markdown of an agent, to be put between our own: no HTML, no pictures from elsewhere, and a fence that it left open is
+ * closed. Text in code stays as it is where it certainly is code: in a fence that begins its line, and between backticks of one
+ * line. Elsewhere `<` is written `&lt;`, also in code in a list.
+ */
+export function safeMarkdown(text: string): string {
+  const lines: string[] = []
+  let fence = ''
+  /** A row of backticks in this paragraph has no partner in its line: what follows may be code or not. */
+  let open = false
+  for (const line of plain(text).split('\n')) {
+    if (fence !== '') {
+      if (closes(line, fence)) fence = ''
+      lines.push(line)
+      continue
+    }
+    fence = opening(line)
+    if (fence !== '') {
+      open = false
+      lines.push(line)
+      continue
+    }
+    if (line.trim() === '') open = false
+    const [safe, closed] = safeLine(line, open)
+    open ||= !closed
+    lines.push(safe)
+  }
+  if (fence !== '') lines.push(fence)
+  return lines.join('\n')
+}
+
+/** The marks of a fence that begins this line, or nothing. */
+function opening(line: string): string {
+  const mark = line[0]
+  if (mark !== '`' && mark !== '~') return ''
+  let length = 0
+  while (line[length] === mark) length++
+  if (length < 3 || (mark === '`' && line.includes('`', length))) return ''
+  return mark.repeat(length)
+}
+
+function closes(line: string, fence: string): boolean {
+  const marks = line.trim()
+  const indent = line.length - line.trimStart().length
+  if (indent > 3 || marks.length < fence.length) return false
+  for (const c of marks) if (c !== fence[0]) return false
+  return true
+}
+
+/** The line without HTML, and whether all its backticks have a partner. */
+function safeLine(line: string, open: boolean): [string, boolean] {
+  let safe = ''
+  let at = 0
+  while (at < line.length) {
+    const mark = open ? -1 : line.indexOf('`', at)
+    if (mark < 0) return [safe + withoutHtml(line.slice(at)), !open]
+    let behind = mark
+    while (line[behind] === '`') behind++
+    const end = partner(line, behind, behind - mark)
+    if (end < 0) return [safe + withoutHtml(line.slice(at)), false]
+    // A backslash before it makes a backtick plain text, and then all of this is read in another way.
+    if (line[mark - 1] === '\\') return [safe + withoutHtml(line.slice(at)), false]
+    safe += withoutHtml(line.slice(at, mark)) + line.slice(mark, end)
+    at = end
+  }
+  return [safe, true]
+}
+
+/** Where the next row of just so many backticks ends; -1 if there is none. At most 1,000 characters are looked at. */
+function partner(line: string, from: number, length: number): number {
+  const last = Math.min(line.length, from + 1000)
+  for (let at = line.indexOf('`', from); at >= 0 && at < last; at = line.indexOf('`', at)) {
+    const start = at
+    while (line[at] === '`') at++
+    if (at - start === length) return at
+  }
+  return -1
+}
+
+function withoutHtml(text: string): string {
+  return text.replaceAll('<', '&lt;').replaceAll('![', '!\\[')
+}
+
+/** Without control characters, and with the line ends of Unix. */
+function plain(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '')
+}

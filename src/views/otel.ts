@@ -1,0 +1,245 @@
+import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
+import { checkOptions, misfit } from '../base/check-options.ts'
+import type { Stage } from '../base/stage.ts'
+import type { CompletionData, Event, EventOf, ToolData } from '../events/event.ts'
+import { outcomeOf } from '../events/run-outcome.ts'
+import type { Tokens } from '../events/tokens.ts'
+import { outputText } from './tool-text.ts'
+
+export interface OtelOptions {
+  /**
+   * Whether prompts, messages, arguments, results and what diagnostics say go into the spans. They may hold secrets, so they stay out
+   * unless they are asked for. @default false
+   */
+  readonly content?: boolean | undefined
+  /** Characters of one piece of content; the rest is left out. @default 16384 */
+  readonly maxContent?: number | undefined
+  /** The context whose span is the parent of the run, `context.active()` say. @default none */
+  readonly parent?: Context | undefined
+}
+
+/** Calls that can be open at once; one more ends the oldest. */
+const MAX_OPEN = 4096
+/** Messages of which the text goes along, with `content`: the first ones and the last. */
+const MAX_MESSAGES = 32
+/** SpanStatusCode.ERROR: the package is only asked for its types. */
+const ERROR = 2
+
+/** Engines of one provider only, as the conventions name it. The others can use many. */
+const providers: Readonly<Record<string, string>> = {
+  codex: 'openai',
+  claude: 'anthropic',
+  gemini: 'gcp.gemini',
+}
+
+interface OpenCall {
+  readonly span: Span
+  readonly since: number
+}
+
+interface OpenRun {
+  readonly span: Span
+  readonly since: number
+  readonly context: Context
+  readonly calls: Map<string, OpenCall>
+  readonly messages: { input: string[]; output: string[] }
+  readonly attempt: number
+}
+
+/**
+ * The floor of `otel()`: lets events pass and makes spans of them, named as the conventions for generative AI have them. Each
+ * attempt is a span `invoke_agent`, each call of a tool a child `execute_tool`; diagnostics and artifacts are events of the span.
+ * Times are those of the events.
+ *
+ * @example
+ * const stage = otelStage(trace.getTracer('my-app'))
+ */
+export function otelStage(tracer: Tracer, options: OtelOptions = {}): Stage<Event, Event> {
+  if (typeof tracer?.startSpan !== 'function')
+    throw misfit('otel', 'a tracer', tracer, "otel(trace.getTracer('my-app'))")
+  checkOptions('otel', options, 'otel(tracer, { content: true })')
+  const { content = false, maxContent = 16_384, parent } = options
+  return (next) => {
+    let run: OpenRun | undefined
+    let now = 0
+
+    const cut = (text: string) => text.slice(0, maxContent)
+
+    const begin = (event: Event): OpenRun => {
+      const { engine } = event.source
+      const provider = providers[engine]
+      const attributes: Attributes = {
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.agent.name': engine,
+        'sluice.run_id': event.run_id,
+        'sluice.attempt': event.attempt_number,
+        ...(provider !== undefined && { 'gen_ai.provider.name': provider }),
+      }
+      const root = parent ?? emptyContext
+      const span = tracer.startSpan(`invoke_agent ${engine}`, { startTime: timeOf(now), attributes }, root)
+      return {
+        span,
+        since: now,
+        context: withSpan(root, span),
+        calls: new Map(),
+        messages: { input: [], output: [] },
+        attempt: event.attempt_number,
+      }
+    }
+
+    const startCall = (run: OpenRun, data: ToolData): OpenCall => {
+      const { calls, context } = run
+      const [oldest] = calls.size >= MAX_OPEN ? calls.keys() : []
+      if (oldest !== undefined) endCall(run, oldest, { 'sluice.unfinished': true })
+      const { call_id, name, input, parent_call_id } = data
+      const attributes: Attributes = {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': name,
+        'gen_ai.tool.call.id': call_id,
+        ...(content && input !== undefined && { 'gen_ai.tool.call.arguments': cut(JSON.stringify(input)) }),
+      }
+      // The calls of a subagent are below the call that started it.
+      const above = parent_call_id === undefined ? undefined : calls.get(parent_call_id)
+      const within = above ? withSpan(context, above.span) : context
+      const span = tracer.startSpan(`execute_tool ${name}`, { startTime: timeOf(now), attributes }, within)
+      const call = { span, since: now }
+      // A call that is told twice has ended in between, unseen.
+      endCall(run, call_id, { 'sluice.unfinished': true })
+      calls.set(call_id, call)
+      return call
+    }
+    const endCall = ({ calls }: OpenRun, id: string, attributes: Attributes) => {
+      const call = calls.get(id)
+      if (!call) return
+      calls.delete(id)
+      call.span.setAttributes(attributes)
+      call.span.end(timeOf(Math.max(now, call.since)))
+    }
+    const finishCall = (run: OpenRun, event: EventOf<'tool.call.completed' | 'tool.call.failed'>) => {
+      const { data } = event
+      const { span } = run.calls.get(data.call_id) ?? startCall(run, data)
+      const { exit_code } = data
+      const failed = event.type === 'tool.call.failed'
+      if (failed) span.setStatus({ code: ERROR, ...(content && data.error && { message: cut(data.error) }) })
+      endCall(run, data.call_id, {
+        ...(failed && { 'error.type': exit_code === undefined ? 'tool_error' : `exit_${exit_code}` }),
+        ...(exit_code !== undefined && { 'sluice.exit_code': exit_code }),
+        ...(content && { 'gen_ai.tool.call.result': cut(outputText(data)) }),
+      })
+    }
+
+    const finish = (open: OpenRun, data: CompletionData | undefined) => {
+      const { span, since, calls, messages } = open
+      for (const id of [...calls.keys()]) endCall(open, id, { 'sluice.unfinished': true })
+      const outcome = data ? outcomeOf(data) : 'unknown'
+      span.setAttributes({
+        'sluice.outcome': outcome,
+        ...(data && { 'sluice.state': data.state, 'sluice.reason_code': data.reason_code }),
+        ...usageOf(data?.tokens),
+        ...(outcome === 'failed' && { 'error.type': data?.reason_code ?? '_OTHER' }),
+        ...(messages.input.length > 0 && { 'gen_ai.input.messages': `[${messages.input.join()}]` }),
+        ...(messages.output.length > 0 && { 'gen_ai.output.messages': `[${messages.output.join()}]` }),
+      })
+      if (outcome === 'failed') span.setStatus({ code: ERROR })
+      span.end(timeOf(Math.max(now, since)))
+      run = undefined
+    }
+
+    const keepText = (list: string[], role: 'user' | 'assistant', text: string) => {
+      if (!content) return
+      if (list.length >= MAX_MESSAGES) list.pop()
+      list.push(JSON.stringify({ role, parts: [{ type: 'text', content: cut(text) }] }))
+    }
+
+    const tell = (event: Event) => {
+      const ms = Date.parse(event.ts)
+      // A time that cannot be read is taken for that of the event before.
+      now = Number.isNaN(ms) ? now || Date.now() : ms
+      if (run && run.attempt !== event.attempt_number) finish(run, undefined)
+      run ??= begin(event)
+      const { span } = run
+      if (event.correlation.session_id !== undefined)
+        span.setAttribute('gen_ai.conversation.id', event.correlation.session_id)
+      switch (event.type) {
+        case 'lifecycle.run.status':
+          if (event.data.model !== undefined) span.setAttribute('gen_ai.request.model', event.data.model)
+          return
+        case 'lifecycle.completion.state':
+          return finish(run, event.data)
+        case 'user.message':
+          return keepText(run.messages.input, 'user', event.data.text)
+        case 'agent.message.final':
+          return keepText(run.messages.output, 'assistant', event.data.text)
+        case 'tool.call.started':
+          return void startCall(run, event.data)
+        case 'tool.call.completed':
+        case 'tool.call.failed':
+          return finishCall(run, event)
+        case 'artifact.created':
+        case 'artifact.modified':
+        case 'artifact.deleted':
+          return void span.addEvent(event.type, { 'file.path': event.data.path }, timeOf(now))
+        case 'diagnostic.parser.warning':
+        case 'diagnostic.engine.error': {
+          const { code, severity, message, count } = event.data
+          const facts = { 'sluice.code': code, 'sluice.severity': severity }
+          const more = {
+            ...(count !== undefined && { 'sluice.count': count }),
+            ...(content && { message: cut(message) }),
+          }
+          return void span.addEvent(event.type, { ...facts, ...more }, timeOf(now))
+        }
+      }
+    }
+
+    return {
+      write(event) {
+        tell(event)
+        next.write(event)
+      },
+      end() {
+        if (run) finish(run, undefined)
+        next.end()
+      },
+    }
+  }
+}
+
+/** Seconds and nanoseconds: the SDK takes a small number of milliseconds for one since the process began. */
+function timeOf(ms: number): [number, number] {
+  const seconds = Math.floor(ms / 1000)
+  return [seconds, (ms - seconds * 1000) * 1_000_000]
+}
+
+function usageOf(tokens: Tokens | undefined): Attributes {
+  const { input, output, cached, reasoning } = tokens ?? {}
+  return {
+    ...(input !== undefined && { 'gen_ai.usage.input_tokens': input }),
+    ...(output !== undefined && { 'gen_ai.usage.output_tokens': output }),
+    ...(cached !== undefined && { 'gen_ai.usage.cache_read.input_tokens': cached }),
+    ...(reasoning !== undefined && { 'gen_ai.usage.reasoning.output_tokens': reasoning }),
+  }
+}
+
+/** The key under which every version of the package since 1.0 keeps the span of a context; `trace.setSpan` would need it at run time. */
+const SPAN_KEY = Symbol.for('OpenTelemetry Context Key SPAN')
+
+/** A context in which this span is the current one. */
+function withSpan(parent: Context, span: Span): Context {
+  return layered(parent, SPAN_KEY, span)
+}
+
+function layered(parent: Context, key: symbol, value: unknown): Context {
+  const context: Context = {
+    getValue: (asked) => (asked === key ? value : parent.getValue(asked)),
+    setValue: (next, given) => layered(context, next, given),
+    deleteValue: (next) => layered(context, next, undefined),
+  }
+  return context
+}
+
+const emptyContext: Context = {
+  getValue: () => undefined,
+  setValue: (key, value) => layered(emptyContext, key, value),
+  deleteValue: () => emptyContext,
+}

@@ -1,0 +1,75 @@
+import { knownIds } from './redact-shapes.ts'
+
+/** Shorter words are names, versions and ids more often than secrets. */
+const MIN_RANDOM = 28
+/** Longer ones are data: an image, a signature, a ciphertext. */
+const MAX_RANDOM = 200
+/** Bits for each character: of 32 random ones of base64 there are 4.5 on average, of a name in camel case 3.7. */
+const MIN_BITS = 4
+/** Neighbours of different kinds (small, capital, digit): 62 % of random characters, 30 % of a long name or a path. */
+const MIN_CHANGES = 0.36
+/** Small letters in a row: more of them are a word. */
+const MAX_ROW = 12
+
+/** Parts of a word by kind of character; others are 0. */
+function kindOf(unit: number): 0 | 1 | 2 | 3 {
+  if (unit >= 97 && unit <= 122) return 1
+  if (unit >= 65 && unit <= 90) return 2
+  return unit >= 48 && unit <= 57 ? 3 : 0
+}
+
+/**
+ * The stretches of a word that are as random as keys are: small and capital letters and digits in no order. A hash in hex and
+ * a UUID are not, because they have one case. The word is of letters, digits, `+`, `/`, `_` and `-`.
+ */
+export function randomIn(text: string, from: number, to: number): [number, number][] {
+  if (to - from < MIN_RANDOM) return []
+  if (isRandom(text, from, to)) return [[from, to]]
+  const found: [number, number][] = []
+  for (let start = from; start < to; ) {
+    const slash = text.indexOf('/', start)
+    const end = slash < 0 || slash > to ? to : slash
+    if (isRandom(text, start, end)) found.push([start, end])
+    start = end + 1
+  }
+  return found
+}
+
+function isKnownId(text: string, from: number): boolean {
+  // A fingerprint of a key, a checksum of a Go module.
+  if (text.endsWith('SHA256:', from) || text.endsWith('h1:', from)) return true
+  return knownIds.some((prefix) => text.startsWith(prefix, from))
+}
+
+function isRandom(text: string, from: number, to: number): boolean {
+  const length = to - from
+  if (length < MIN_RANDOM || length > MAX_RANDOM) return false
+  let [small, capital, digits, changes] = [0, 0, 0, 0]
+  /** Letters of one case in a row: a path has words in it. */
+  let row = 0
+  let last = -1
+  for (let i = from; i < to; i++) {
+    const kind = kindOf(text.charCodeAt(i))
+    row = kind === last ? row + 1 : 1
+    if (kind === 1 && row > MAX_ROW) return false
+    // What joins words is no change: a date would be full of them.
+    if (kind === 0) continue
+    if (kind === 1) small++
+    else if (kind === 2) capital++
+    else digits++
+    if (last >= 0 && kind !== last) changes++
+    last = kind
+  }
+  if (small < 3 || capital < 3 || digits < 1) return false
+  if (changes / (small + capital + digits) < MIN_CHANGES) return false
+  return bitsOf(text, from, to) >= MIN_BITS && !isKnownId(text, from)
+}
+
+/** Entropy by Shannon, in bits for each character. Only words that passed all else come here. */
+function bitsOf(text: string, from: number, to: number): number {
+  const counts = new Map<string, number>()
+  for (let i = from; i < to; i++) counts.set(text[i]!, (counts.get(text[i]!) ?? 0) + 1)
+  let bits = 0
+  for (const count of counts.values()) bits -= (count / (to - from)) * Math.log2(count / (to - from))
+  return bits
+}

@@ -1,0 +1,191 @@
+/** Which characters may follow a prefix: 1 for those that may. A table, because it is asked for every character of a long word. */
+type Alphabet = Uint8Array
+
+function alphabet(characters: string): Alphabet {
+  const table = new Uint8Array(128)
+  for (const c of characters) table[c.charCodeAt(0)] = 1
+  return table
+}
+
+const digits = '0123456789'
+const capitals = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
+const letters = capitals + capitals.toLowerCase()
+const isDigit = alphabet(digits)
+const isHex = alphabet(`${digits}abcdefABCDEF`)
+const isUpperDigit = alphabet(capitals + digits)
+const isAlnum = alphabet(letters + digits)
+const isWord = alphabet(`${letters + digits}-_`)
+const isPath = alphabet(`${letters + digits}-_/`)
+const isBase64 = alphabet(`${letters + digits}-_+/=`)
+/** What a bearer token is made of. */
+const isToken = alphabet(`${letters + digits}-_+/=.~`)
+
+/** How a well-known kind of secret is spelled: a prefix, and what must follow it. */
+export interface Shape {
+  readonly kind: string
+  readonly prefix: string
+  /** Where the secret ends, given the place right after its prefix; -1 if this is none. */
+  readonly end: (text: string, at: number) => number
+  /** Where it begins, if that is before its prefix; -1 if this is none. */
+  readonly start?: (text: string, at: number) => number
+  /** Only at the start of a word: `task-…` holds `sk-`. */
+  readonly alone?: true
+}
+
+/** From here on a length is only a limit: what is longer begins with a secret all the same. */
+const LONG = 200
+
+/** From `min` to `max` characters of an alphabet, and no more of it. */
+function run(table: Alphabet, min: number, max: number) {
+  return (text: string, at: number): number => {
+    let end = at
+    while (end - at <= max && table[text.charCodeAt(end)] === 1) end++
+    if (end - at > max) return max < LONG ? -1 : at + max
+    return end - at < min ? -1 : end
+  }
+}
+
+/** The same, if it is not only words: `Bearer authentication-is-required` is no secret. */
+function mixed(table: Alphabet, min: number, max: number) {
+  const whole = run(table, min, max)
+  return (text: string, at: number): number => {
+    const end = whole(text, at)
+    for (let i = at; i < end; i++) if (isDigit[text.charCodeAt(i)] === 1) return end
+    return -1
+  }
+}
+
+/** Parts with dots between them. */
+function dotted(...parts: readonly (readonly [Alphabet, number, number])[]) {
+  const runs = parts.map((part) => run(...part))
+  return (text: string, at: number): number => {
+    let end = at
+    for (const [i, part] of runs.entries()) {
+      if (i > 0 && text[end++] !== '.') return -1
+      end = part(text, end)
+      if (end < 0) return -1
+    }
+    return end
+  }
+}
+
+/** Exactly or at least so many characters before the prefix. */
+function before(table: Alphabet, min: number, max: number) {
+  return (text: string, at: number): number => {
+    let start = at
+    while (start > 0 && at - start < max && table[text.charCodeAt(start - 1)] === 1) start--
+    return at - start < min ? -1 : start
+  }
+}
+
+const shape = (kind: string, end: Shape['end'], ...prefixes: readonly string[]): Shape[] =>
+  prefixes.map((prefix) => ({ kind, prefix, end }))
+const alone = (kind: string, end: Shape['end'], ...prefixes: readonly string[]): Shape[] =>
+  prefixes.map((prefix) => ({ kind, prefix, end, alone: true }))
+
+/** The tail of a JSON Web Token: two more parts, or four of an encrypted one. The last ones may be empty. */
+function jwt(text: string, at: number): number {
+  const part = run(isWord, 0, 16_384)
+  let end = part(text, at)
+  if (end - at < 8) return -1
+  let dots = 0
+  for (; dots < 4 && text[end] === '.'; dots++) {
+    const next = part(text, end + 1)
+    if (next < 0 || (dots === 0 && next - end < 9)) return -1
+    end = next
+  }
+  return dots < 2 ? -1 : end
+}
+
+/**
+ * Secrets that can be told by their spelling alone, wherever they are. The first one that fits wins, so that a longer prefix is
+ * before a shorter one. Those that look at more than 400 characters are only looked for at the start of a word: else a word
+ * of prefixes would be read again from each of them.
+ */
+export const shapes: readonly Shape[] = [
+  ...shape('anthropic', run(isWord, 16, 400), 'sk-ant-'),
+  ...shape('openai', run(isWord, 16, 400), 'sk-proj-', 'sk-svcacct-', 'sk-admin-', 'sk-None-'),
+  ...shape('openrouter', run(isWord, 16, 200), 'sk-or-'),
+  ...shape('langfuse', run(isWord, 16, 100), 'sk-lf-'),
+  ...alone('openai', mixed(isWord, 20, 200), 'sk-'),
+  ...shape('google', run(isWord, 35, 35), 'AIza'),
+  ...alone('google', run(isWord, 20, 2048), 'ya29.'),
+  ...shape('google', run(isWord, 20, 60), 'GOCSPX-'),
+  ...alone('google', run(isWord, 30, 200), '1//0'),
+  ...alone('aws', run(isUpperDigit, 16, 16), 'AKIA', 'ASIA', 'ABIA', 'ACCA'),
+  ...alone('aws', run(isBase64, 80, 400), 'ABSK'),
+  ...shape('github', run(isAlnum, 30, 255), 'ghp_', 'gho_', 'ghu_', 'ghs_', 'ghr_'),
+  ...shape('github', run(isWord, 22, 255), 'github_pat_'),
+  ...shape('gitlab', run(isToken, 20, 300), 'glpat-', 'gldt-', 'glrt-', 'glcbt-', 'glptt-', 'glft-'),
+  ...shape('gitlab', run(isToken, 20, 300), 'glsoat-', 'glimt-', 'glagent-', 'gloas-', 'GR1348941'),
+  ...shape('slack', run(isToken, 10, 300), 'xoxa-', 'xoxb-', 'xoxc-', 'xoxd-', 'xoxe-', 'xoxe.'),
+  ...shape('slack', run(isToken, 10, 300), 'xoxo-', 'xoxp-', 'xoxr-', 'xoxs-', 'xapp-'),
+  ...shape('slack', run(isPath, 20, 200), 'hooks.slack.com/services/', 'hooks.slack.com/workflows/'),
+  ...shape('discord', run(isPath, 40, 200), 'discord.com/api/webhooks/', 'discordapp.com/api/webhooks/'),
+  ...shape('stripe', run(isAlnum, 10, 200), 'sk_live_', 'sk_test_', 'rk_live_', 'rk_test_', 'sk_prod_'),
+  ...shape('webhook', run(isBase64, 20, 100), 'whsec_'),
+  ...shape('npm', run(isAlnum, 36, 64), 'npm_'),
+  ...alone('pypi', run(isWord, 50, 1000), 'pypi-'),
+  ...shape('rubygems', run(isHex, 40, 64), 'rubygems_'),
+  ...alone('crates', run(isAlnum, 32, 32), 'cio'),
+  ...alone('nuget', run(isAlnum, 43, 43), 'oy2'),
+  ...shape('docker', run(isWord, 20, 60), 'dckr_pat_', 'dckr_oat_'),
+  ...alone('jwt', jwt, 'eyJ'),
+  ...shape('sendgrid', dotted([isWord, 16, 32], [isWord, 16, 64]), 'SG.'),
+  ...alone('twilio', run(isHex, 32, 32), 'SK'),
+  ...alone('mailgun', run(isHex, 32, 32), 'key-'),
+  ...shape('brevo', run(isWord, 40, 100), 'xkeysib-', 'xsmtpsib-'),
+  ...alone('huggingface', run(isAlnum, 30, 60), 'hf_', 'api_org_'),
+  ...alone('replicate', run(isAlnum, 30, 60), 'r8_'),
+  ...alone('groq', run(isAlnum, 40, 80), 'gsk_'),
+  ...alone('xai', run(isAlnum, 40, 120), 'xai-'),
+  ...shape('perplexity', run(isAlnum, 32, 80), 'pplx-'),
+  ...shape('nvidia', run(isWord, 40, 120), 'nvapi-'),
+  ...alone('databricks', run(isHex, 32, 40), 'dapi'),
+  ...shape('digitalocean', run(isHex, 32, 80), 'dop_v1_', 'doo_v1_', 'dor_v1_'),
+  ...shape('linear', run(isAlnum, 32, 64), 'lin_api_', 'lin_oauth_'),
+  ...alone('notion', run(isAlnum, 40, 60), 'secret_', 'ntn_'),
+  ...shape('postman', run(isWord, 40, 80), 'PMAK-'),
+  ...shape('shopify', run(isHex, 32, 40), 'shpat_', 'shpca_', 'shppa_', 'shpss_'),
+  ...shape('square', run(isWord, 20, 64), 'sq0atp-', 'sq0csp-'),
+  ...alone('sentry', run(isBase64, 40, 600), 'sntrys_', 'sntryu_'),
+  ...shape('doppler', run(isAlnum, 40, 64), 'dp.pt.', 'dp.st.', 'dp.ct.', 'dp.sa.'),
+  ...alone('vault', run(isWord, 20, 200), 'hvs.', 'hvb.', 'hvr.'),
+  ...shape('planetscale', run(isToken, 20, 64), 'pscale_tkn_', 'pscale_pw_', 'pscale_oauth_'),
+  ...shape('supabase', run(isWord, 20, 80), 'sbp_', 'sb_secret_'),
+  ...shape('newrelic', run(isAlnum, 20, 64), 'NRAK-', 'NRII-'),
+  ...alone('grafana', run(isBase64, 32, 600), 'glsa_', 'glc_'),
+  ...alone('pulumi', run(isHex, 40, 40), 'pul-'),
+  ...shape('figma', run(isWord, 32, 80), 'figd_', 'figo_'),
+  ...shape('atlassian', run(isBase64, 40, 400), 'ATATT3', 'ATCTT3'),
+  ...alone('atlassian', run(isAlnum, 20, 40), 'ATBB'),
+  ...alone('fly', run(isBase64, 40, 2000), 'fm2_', 'fm1r_', 'fo1_'),
+  ...shape('heroku', run(isWord, 36, 80), 'HRKU-'),
+  ...shape('vercel', run(isAlnum, 24, 80), 'vcp_', 'vck_', 'vca_'),
+  ...shape('netlify', run(isAlnum, 32, 64), 'nfp_'),
+  ...alone('render', run(isAlnum, 28, 40), 'rnd_'),
+  ...shape('langsmith', run(isWord, 32, 100), 'lsv2_pt_', 'lsv2_sk_'),
+  ...shape('tavily', run(isWord, 28, 64), 'tvly-'),
+  ...alone('firecrawl', run(isHex, 32, 32), 'fc-'),
+  ...alone('jina', run(isAlnum, 40, 80), 'jina_'),
+  ...alone('elevenlabs', run(isHex, 40, 64), 'sk_'),
+  ...shape('age', run(isUpperDigit, 50, 64), 'AGE-SECRET-KEY-1', 'AGE-PLUGIN-'),
+  ...alone('onepassword', run(isBase64, 100, 2000), 'ops_eyJ'),
+  ...alone('alibaba', run(isAlnum, 16, 24), 'LTAI'),
+  ...alone('tencent', run(isAlnum, 32, 32), 'AKID'),
+  ...alone('cursor', run(isHex, 64, 64), 'key_'),
+  // `Q~` is the fourth and fifth character of a client secret of Azure.
+  { kind: 'azure', prefix: 'Q~', end: run(isToken, 31, 36), start: before(isToken, 3, 4) },
+  { kind: 'telegram', prefix: ':AA', end: run(isWord, 30, 36), start: before(isDigit, 8, 10) },
+  { kind: 'terraform', prefix: '.atlasv1.', end: run(isWord, 60, 80), start: before(isAlnum, 14, 14) },
+  { kind: 'mailchimp', prefix: '-us', end: run(isDigit, 1, 2), start: before(isHex, 32, 32) },
+  ...alone('bearer', mixed(isToken, 16, 8192), 'Bearer ', 'bearer ', 'BEARER '),
+  ...alone('basic', mixed(isBase64, 12, 2048), 'Basic ', 'basic '),
+]
+
+/** Ids, hashes and public keys that look as random as a secret and are none. */
+export const knownIds: readonly string[] = [
+  ...['toolu_', 'srvtoolu_', 'call_', 'msg_', 'resp_', 'rs_', 'fc_', 'ctc_', 'ws_', 'req_', 'item_'],
+  ...['chatcmpl-', 'gen-', 'ses_', 'prt_', 'run_', 'thread_', 'asst_', 'file-', 'batch_', 'tool_', 'evt_'],
+  ...['sha1-', 'sha256-', 'sha384-', 'sha512-', 'AAAAB3Nza', 'AAAAC3Nza', 'AAAAE2Vj'],
+]

@@ -1,0 +1,397 @@
+import { checkOptions, misfit } from '../base/check-options.ts'
+import type { Stage } from '../base/stage.ts'
+import type { Event } from '../events/event.ts'
+import { findSecrets, openKeyBlock, type Secret } from './redact-find.ts'
+import { familyOf, isOpaqueName, isSecretValue } from './redact-names.ts'
+
+export interface RedactOptions {
+  /**
+   * More to hide: a string is hidden wherever it occurs (four characters or more), a RegExp (with the flag `g`) wherever it matches within a line; it
+   * is `[redacted:own]`. A RegExp is run on pieces of at most 16 K characters. @default none
+   */
+  readonly patterns?: readonly (string | RegExp)[] | undefined
+  /** Hide words that look random (`random`). @default true */
+  readonly entropy?: boolean | undefined
+  /**
+   * Hide a password or token that a name told (`password=…`) also where it occurs later without that name; the first 256 of
+   * them. @default true
+   */
+  readonly learn?: boolean | undefined
+  /** What is known from the start: the `known()` of a redactor that has read all of the run before. @default none */
+  readonly known?: readonly string[] | undefined
+}
+
+/** How many secrets were hidden, in all and of each kind: `{ total: 3, kinds: { github: 1, password: 2 } }`. */
+export interface Hidden {
+  readonly total: number
+  readonly kinds: Readonly<Record<string, number>>
+}
+
+/** Hides secrets and counts them. */
+export interface Redactor {
+  /** The text with `[redacted:kind]` in the place of each secret. They are not counted if the text is shown again. */
+  text(text: string, options?: { readonly count?: boolean }): string
+  /**
+   * The text with as many characters as before: for logs, so that places in them stay the same. Secrets are counted that begin in
+   * the range.
+   */
+  sameLength(text: string, range?: { readonly from: number; readonly to: number }): string
+  /** A JSON value with all of its strings redacted, keys too. What has no secret in it is the same object. */
+  value(value: unknown): unknown
+  /** The event with its `data` redacted. Ids, `raw_ref` and all else stay. Pieces of one message are for `redactStage`. */
+  event(event: Event): Event
+  hidden(): Hidden
+  /** The passwords and tokens that names told. Keep them as you keep the secrets themselves. */
+  known(): readonly string[]
+}
+
+/** Known values, the longest text of one, and what is too short to be looked for. */
+const MAX_KNOWN = 256
+const MAX_KNOWN_LENGTH = 1024
+const MIN_KNOWN = 8
+/** A pattern of the user's sees so much at once, and so much of it twice. */
+const PIECE = 16 * 1024
+const OVERLAP = 1024
+/** The values of an agent are not nested deeper; what is, is left out. */
+const MAX_DEPTH = 500
+/** A text in which something was hidden is looked at again, so often. */
+const MAX_PASSES = 4
+
+/**
+ * Hides keys, tokens and passwords: by their shape (those of about seventy services, private keys, JSON Web Tokens), by what names them
+ * (`password=…`, `Authorization: …`, cookies, the password of an address), and by their randomness. What is hidden twice is
+ * the same as what is hidden once. Takes time in proportion to the text.
+ *
+ * @example
+ * const hide = redactor()
+ * console.log(hide.text('export GITHUB_TOKEN=…'), hide.hidden().total)
+ */
+export function redactor(options: RedactOptions = {}): Redactor {
+  checkOptions('redactor', options, EXAMPLE)
+  const { patterns = [], entropy = true, learn = true } = options
+  const own = patterns.map(checkPattern)
+  const known = new Set<string>(options.known)
+  const counts = new Map<string, number>()
+
+  const find = (text: string, opaque: boolean): Secret[] => {
+    const found = findSecrets(text, { opaque: opaque || !entropy })
+    for (const value of known) addAll(text, value, 'known', found)
+    for (const pattern of own) {
+      if (typeof pattern === 'string') addAll(text, pattern, 'own', found)
+      else addMatches(text, pattern, found)
+    }
+    return found.length < 2 ? found : apart(found)
+  }
+  const count = (kind: string) => counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  const remember = (text: string) => {
+    if (!learn || known.size >= MAX_KNOWN || !isTelling(text)) return
+    known.add(text)
+    // As JSON text has it.
+    const escaped = JSON.stringify(text).slice(1, -1)
+    if (escaped !== text) known.add(escaped)
+  }
+  const hide = (
+    text: string,
+    mark: (secret: Secret) => string,
+    opaque = false,
+    counted: (at: number) => boolean = always,
+  ): string => {
+    let result = text
+    for (let pass = 0; pass < MAX_PASSES; pass++) {
+      const found = find(result, opaque)
+      if (found.length === 0) break
+      const pieces: string[] = []
+      let copied = 0
+      for (const secret of found) {
+        if (counted(secret.from)) count(secret.kind)
+        if (secret.told) remember(result.slice(secret.from, secret.to))
+        pieces.push(result.slice(copied, secret.from), mark(secret))
+        copied = secret.to
+      }
+      result = pieces.join('') + result.slice(copied)
+    }
+    return result
+  }
+  const text = (given: string, { count: counted = true } = {}) =>
+    hide(given, markOf, false, counted ? always : never)
+
+  /** The string as the value of that name. */
+  const named = (given: string, name: string): string => {
+    const family = name === '' ? undefined : familyOf(name)
+    if (family && isSecretValue(given.slice(0, MAX_JUDGED), { family, quoted: true, plain: false })) {
+      if (family !== 'cookie' || given.includes('=')) {
+        const kind =
+          find(given, true).find(({ from, to }) => from === 0 && to === given.length)?.kind ?? family
+        count(kind)
+        remember(given)
+        return `[redacted:${kind}]`
+      }
+    }
+    return hide(given, markOf, name !== '' && isOpaqueName(name))
+  }
+  const value = (given: unknown, name = '', depth = 0): unknown => {
+    if (typeof given === 'string') return named(given, name)
+    if (typeof given === 'number' && familyOf(name) === 'password') {
+      count('password')
+      return '[redacted:password]'
+    }
+    if (typeof given !== 'object' || given === null) return given
+    if (depth >= MAX_DEPTH) return '[redacted:nested]'
+    if (Array.isArray(given)) {
+      let changed = false
+      const items = given.map((item: unknown, i) => {
+        // `['--password', 'letmein']`; the others have the name of the list.
+        const flag = typeof item === 'string' && i > 0 ? flagName(given[i - 1]) : ''
+        const made = value(item, flag || name, depth + 1)
+        changed ||= made !== item
+        return made
+      })
+      return changed ? items : given
+    }
+    let changed = false
+    const entries = new Map<string, unknown>()
+    for (const [key, item] of Object.entries(given)) {
+      const made = value(item, key, depth + 1)
+      let shown = text(key)
+      changed ||= made !== item || shown !== key
+      // Two hidden keys are two keys.
+      for (let i = 2; entries.has(shown); i++) shown = `${text(key)}#${i}`
+      entries.set(shown, made)
+    }
+    return changed ? Object.fromEntries(entries) : given
+  }
+
+  return {
+    text,
+    sameLength: (given, { from, to } = ALL) =>
+      hide(given, sameLengthMark, false, (at) => at >= from && at < to),
+    value: (given) => value(given),
+    event: (event) => {
+      const data = dataOf(event, value)
+      // The cast is the door: a record keeps its shape, only its texts change.
+      return data === event.data ? event : ({ ...event, data } as Event)
+    },
+    hidden: () => ({
+      total: [...counts.values()].reduce((sum, one) => sum + one, 0),
+      kinds: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))),
+    }),
+    known: () => [...known],
+  }
+}
+
+const MAX_JUDGED = 256
+const ALL = { from: 0, to: Number.POSITIVE_INFINITY }
+const always = () => true
+const never = () => false
+const EXAMPLE = 'redactor({ patterns: [/ACME-[0-9]{8}/g] })'
+
+/** Fields of `data` that say what an event is, or belong to others: no agent wrote them. */
+const fixed: ReadonlySet<string> = new Set([
+  ...['message_id', 'call_id', 'parent_call_id', 'code', 'severity', 'state', 'reason_code', 'status'],
+  ...['repair_level', 'warnings', 'tokens'],
+])
+/** What the schema allows for a line. */
+const MAX_LINE = 4096
+
+function dataOf(event: Event, value: (given: unknown, name?: string) => unknown): object {
+  let changed = false
+  const data: Record<string, unknown> = {}
+  for (const [key, given] of Object.entries(event.data)) {
+    const made = fixed.has(key) ? given : value(given, '')
+    changed ||= made !== given
+    data[key] = made
+  }
+  // A secret that was cut with the line is none that can be told any more.
+  if (event.type.startsWith('raw.') && data['truncated'] === true && typeof data['line'] === 'string') {
+    const line = withoutCutWord(data['line'])
+    changed ||= line !== data['line']
+    data['line'] = line
+  }
+  // A mark may be longer than what it is put in the place of.
+  if (typeof data['line'] === 'string' && data['line'].length > MAX_LINE) {
+    changed = true
+    data['line'] = data['line'].slice(0, MAX_LINE)
+    data['truncated'] = true
+  }
+  return changed ? data : event.data
+}
+
+/** Without the word at its end, if that has letters and digits, or letters of both cases: the half of a key may be one. */
+function withoutCutWord(line: string): string {
+  let from = line.length
+  let [digits, small, capital] = [false, false, false]
+  for (; from > 0 && line.length - from < MAX_KNOWN_LENGTH; from--) {
+    const unit = line.charCodeAt(from - 1)
+    if (unit >= 48 && unit <= 57) digits = true
+    else if (unit >= 97 && unit <= 122) small = true
+    else if (unit >= 65 && unit <= 90) capital = true
+    else if (!'+/_-=.~'.includes(line[from - 1]!)) break
+  }
+  const mixed = Number(digits) + Number(small) + Number(capital) > 1
+  return mixed && line.length - from >= MIN_KNOWN ? `${line.slice(0, from)}[redacted:cut]` : line
+}
+
+function markOf({ kind, quote = '' }: Secret): string {
+  return `${quote}[redacted:${kind}]${quote}`
+}
+
+function sameLengthMark({ kind, from, to, quote = '' }: Secret): string {
+  const length = to - from - 2 * quote.length
+  // A number that is shorter than its quotes.
+  if (length < 0) return '1'.repeat(to - from)
+  const mark = `[redacted:${kind}]`
+  return quote + (mark.length > length ? '*'.repeat(length) : mark.padEnd(length, '*')) + quote
+}
+
+function flagName(item: unknown): string {
+  return typeof item === 'string' && item.startsWith('--') && item.length < 70 ? item.slice(2) : ''
+}
+
+/** Whether a value is so much its own that it can be found elsewhere without being found by accident. */
+function isTelling(text: string): boolean {
+  if (text.length < MIN_KNOWN || text.length > MAX_KNOWN_LENGTH || text.includes('\n')) return false
+  let digits = false
+  let others = false
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit >= 48 && unit <= 57) digits = true
+    else others = true
+  }
+  return digits && others
+}
+
+function addAll(text: string, value: string, kind: string, found: Secret[]): void {
+  for (let from = text.indexOf(value); from >= 0; from = text.indexOf(value, from + value.length))
+    if (!insideMark(text, from)) found.push({ kind, from, to: from + value.length })
+}
+
+/** The user's own: line by line, and a long line in pieces. */
+function addMatches(text: string, pattern: RegExp, found: Secret[]): void {
+  for (let start = 0; start < text.length; ) {
+    const lf = text.indexOf('\n', start)
+    const line = lf < 0 ? text.length : lf
+    const end = Math.min(line, start + PIECE)
+    for (const match of text.slice(start, end).matchAll(pattern)) {
+      const from = start + match.index
+      if (match[0] !== '' && !insideMark(text, from))
+        found.push({ kind: 'own', from, to: from + match[0].length })
+    }
+    start = end === line ? end + 1 : end - OVERLAP
+  }
+}
+
+/** Whether this place is in a mark: `[redacted:password]` holds the word. */
+function insideMark(text: string, at: number): boolean {
+  const before = text.slice(Math.max(0, at - 40), at + 10)
+  const mark = before.lastIndexOf('[redacted:')
+  return mark >= 0 && !before.slice(mark, before.length - 10).includes(']')
+}
+
+/** In order, without overlaps; two that overlap are one. */
+function apart(found: Secret[]): Secret[] {
+  found.sort((a, b) => a.from - b.from || b.to - a.to)
+  const result: Secret[] = []
+  for (const secret of found) {
+    const last = result.at(-1)
+    if (!last || secret.from >= last.to) result.push(secret)
+    else if (secret.to > last.to) result[result.length - 1] = { ...last, to: secret.to }
+  }
+  return result
+}
+
+function checkPattern(pattern: unknown): string | RegExp {
+  if (pattern instanceof RegExp && pattern.global) return pattern
+  if (typeof pattern === 'string' && pattern.length >= 4) return pattern
+  const wanted = 'a RegExp with the flag g, or a string of four characters or more,'
+  throw misfit('redactor', wanted, pattern, EXAMPLE)
+}
+
+/** Characters of a message that may wait for the end of their line, and messages that have some. */
+const MAX_HELD = 64 * 1024
+const MAX_MESSAGES = 256
+
+/**
+ * Hides secrets in events: `[redacted:kind]` in every string of `data`, keys too. Ids and `raw_ref` stay as they are.
+ *
+ * The pieces of a message are shown line by line, so that no secret is cut in two: a piece has the lines that are complete with it,
+ * the rest comes with the next piece, and the last line with the final message, which is always whole. A line of more than 64 K characters
+ * comes with the final message only, and so does what follows it. A private key that goes over many raw lines is hidden as a whole.
+ * No event is held, left out or moved.
+ *
+ * @example
+ * const hide = redactor()
+ * const safe = drive(redactStage(hide), events)
+ * console.log(hide.hidden())
+ */
+export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event, Event> {
+  checkOptions('redactStage', options, 'redactStage({ patterns: [/ACME-[0-9]{8}/g] })')
+  return (next) => {
+    const hide = 'sameLength' in options ? options : redactor(options)
+    /** Text of open messages that waits for its line end; `undefined` is one that waits for its final message. */
+    const held = new Map<string, string | undefined>()
+    /** Streams in which a private key is open, and for how many more lines. */
+    const keys = new Map<string, number>()
+
+    const piece = (id: string, text: string): string => {
+      const before = held.get(id)
+      if (held.has(id) && before === undefined) return ''
+      const all = (before ?? '') + text
+      const line = all.lastIndexOf('\n') + 1
+      // Of what is complete: the line that ends a key is part of it.
+      const open = openKeyBlock(all.slice(0, line))
+      const sure = open < 0 ? line : Math.min(line, open)
+      const rest = all.slice(sure)
+      if (held.size >= MAX_MESSAGES && !held.has(id)) {
+        // The oldest goes on without its held text; its final message has it.
+        for (const oldest of held.keys()) {
+          held.set(oldest, undefined)
+          break
+        }
+      }
+      held.set(id, rest.length > MAX_HELD ? undefined : rest)
+      // The final message counts them.
+      return sure === 0 ? '' : hide.text(all.slice(0, sure), { count: false })
+    }
+    const rawLine = (stream: string, line: string): string => {
+      const left = keys.get(stream) ?? 0
+      if (left > 0) {
+        keys.set(stream, line.includes('-----END ') ? 0 : left - 1)
+        return '[redacted:private-key]'
+      }
+      if (openKeyBlock(line) >= 0) keys.set(stream, MAX_KEY_LINES)
+      return hide.text(line)
+    }
+
+    return {
+      write(event) {
+        switch (event.type) {
+          case 'agent.message.delta': {
+            const text = piece(event.data.message_id, event.data.text)
+            next.write({ ...event, data: { ...event.data, text } })
+            return
+          }
+          case 'agent.message.final':
+            held.delete(event.data.message_id)
+            next.write(hide.event(event))
+            return
+          case 'raw.stdout':
+          case 'raw.stderr':
+          case 'raw.pty': {
+            const line = rawLine(event.type, event.data.line)
+            const same = line === event.data.line
+            next.write(hide.event(same ? event : { ...event, data: { ...event.data, line } }))
+            return
+          }
+          default:
+            next.write(hide.event(event))
+        }
+      },
+      end() {
+        next.end()
+      },
+    }
+  }
+}
+
+/** Lines of a private key, at most. */
+const MAX_KEY_LINES = 300

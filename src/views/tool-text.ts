@@ -1,0 +1,154 @@
+import type { ToolData } from '../events/event.ts'
+
+/** Characters of a subject. */
+const MAX_SUBJECT = 2000
+/** Characters of an output that are looked into as JSON. */
+const MAX_JSON = 1 << 20
+
+const names = ['command', 'cmd', 'commands', 'file_path', 'filePath', 'path', 'query', 'pattern', 'url']
+
+/**
+ * What a call is about, in one line: its command, path, query or address, the files of its changes; else its arguments as JSON.
+ * A shell that only wraps the command is left out.
+ *
+ * @example
+ * callSubject({ command: "/bin/bash -lc 'npm test'" }) // 'npm test'
+ */
+export function callSubject(input: unknown): string {
+  if (input === undefined || input === null) return ''
+  if (typeof input === 'string') return bounded(patchedFiles(input) ?? input)
+  if (typeof input !== 'object') return String(input)
+  const fields = input as Record<string, unknown>
+  for (const name of names) {
+    const told = words(fields[name])
+    if (told !== undefined) return bounded(withoutShell(told))
+  }
+  return bounded(changedFiles(fields['changes']) ?? JSON.stringify(input))
+}
+
+/** A text, or a list of texts as one: the words of a command, or several commands. */
+function words(value: unknown): string | undefined {
+  if (typeof value === 'string' && value !== '') return value
+  if (!Array.isArray(value) || value.length === 0 || !value.every((word) => typeof word === 'string'))
+    return undefined
+  const [shell = '', flag = '', script = ''] = value
+  return value.length === 3 && isShell(shell) && isFlag(flag) ? script : value.join(' ')
+}
+
+function isShell(word: string): boolean {
+  return ['sh', 'bash', 'zsh'].includes(word.slice(word.lastIndexOf('/') + 1))
+}
+
+function isFlag(word: string): boolean {
+  return word === '-c' || word === '-lc'
+}
+
+/** The script in `bash -lc '…'`; the command as it is, if it is anything else. */
+function withoutShell(command: string): string {
+  const [shell = '', flag = ''] = command.slice(0, 40).split(' ', 2)
+  if (!isShell(shell) || !isFlag(flag)) return command
+  const script = command.slice(shell.length + flag.length + 2)
+  const quote = script[0]
+  if (quote !== "'" && quote !== '"') return script.includes(' ') ? command : script
+  const inside = script.slice(1, -1)
+  if (script.length < 2 || !script.endsWith(quote) || (quote === "'" && inside.includes(quote)))
+    return command
+  return quote === "'" ? inside : unescaped(inside)
+}
+
+/** In double quotes a backslash makes only these four plain. */
+function unescaped(text: string): string {
+  let plain = ''
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '\\' && '"\\$`'.includes(text[at + 1] ?? ' ')) at++
+    plain += text[at] ?? ''
+  }
+  return plain
+}
+
+function changedFiles(changes: unknown): string | undefined {
+  if (typeof changes !== 'object' || changes === null) return undefined
+  const paths = Array.isArray(changes)
+    ? changes.flatMap((change) => (typeof change?.path === 'string' ? [change.path] : []))
+    : Object.keys(changes)
+  return paths.length === 0 ? undefined : paths.join(' ')
+}
+
+/** The files that a patch names, as some engines write it. */
+function patchedFiles(text: string): string | undefined {
+  if (!text.startsWith('*** Begin Patch')) return undefined
+  const files = text
+    .slice(0, MAX_JSON)
+    .split('\n')
+    .filter((line) => line.startsWith('*** ') && line.includes(' File: '))
+    .map((line) => line.slice(line.indexOf(' File: ') + 7).trim())
+  return files.length === 0 ? undefined : files.join(' ')
+}
+
+function bounded(text: string): string {
+  return text.slice(0, MAX_SUBJECT)
+}
+
+/**
+ * What a call gave, as text: its output with stderr last, and its error unless the output holds that already. Empty if it gave
+ * nothing.
+ *
+ * @example
+ * callText({ output: { stdout: '1 failed\n', stderr: 'boom\n' } }) // '1 failed\nboom'
+ */
+export function callText({ output, error }: Pick<ToolData, 'output' | 'error'>): string {
+  const text = textOf(unpacked(output), 0).trim()
+  const told = error?.trim() ?? ''
+  if (told === '' || text.includes(told)) return text
+  return text === '' ? told : `${text}\n${told}`
+}
+
+/** Some engines put an object with the output into a text. */
+function unpacked(output: unknown): unknown {
+  if (typeof output !== 'string' || !output.startsWith('{"') || output.length > MAX_JSON) return output
+  try {
+    const value = JSON.parse(output)
+    return pieces.some((name) => typeof value[name] === 'string') ? value : output
+  } catch {
+    return output
+  }
+}
+
+/** Where an object holds its text. The first that is there counts, and then what went wrong follows. */
+const pieces = ['stdout', 'aggregated_output', 'output', 'result', 'text', 'content', 'message']
+const errors = ['stderr', 'error', 'errorMessage']
+
+function textOf(value: unknown, depth: number): string {
+  if (value === undefined || value === null) return ''
+  if (typeof value === 'string') return value
+  if (typeof value !== 'object') return String(value)
+  if (depth > 4) return JSON.stringify(value)
+  if (Array.isArray(value)) return lines(value.map((part) => textOf(part, depth + 1)))
+  const fields = value as Record<string, unknown>
+  const found = pieces.find((name) => name in fields && fields[name] !== '')
+  const bad = errors.filter((name) => typeof fields[name] === 'string')
+  if (found === undefined && bad.length === 0) return JSON.stringify(value)
+  return lines([
+    found === undefined ? '' : textOf(fields[found], depth + 1),
+    ...bad.map((name) => String(fields[name])),
+  ])
+}
+
+function lines(parts: readonly string[]): string {
+  return parts
+    .map((part) => part.trimEnd())
+    .filter((part) => part !== '')
+    .join('\n')
+}
+
+/** What a call gave back, as text: its output, else its error. Output that is no text is written as JSON. */
+export function outputText({ output, error }: ToolData): string {
+  if (output === undefined) return error ?? ''
+  return typeof output === 'string' ? output : JSON.stringify(output)
+}
+
+/** Why a call failed, in a few words or all of its output; never empty. */
+export function failureText(data: ToolData): string {
+  const { error, exit_code } = data
+  return error || outputText(data) || (exit_code === undefined ? 'failed' : `exit ${exit_code}`)
+}

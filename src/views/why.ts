@@ -1,0 +1,280 @@
+import type { CompletionData, Event, EventOf, RawRef, ToolData } from '../events/event.ts'
+import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import { errorLine } from './error-line.ts'
+import { MAX_TITLE, type Problem, problemAt, problemOf } from './problems.ts'
+import { callSubject, callText } from './tool-text.ts'
+
+/** A call that failed, or that did not finish. */
+export interface FailedCall {
+  readonly name: string
+  /** Its command, path or query. */
+  readonly subject: string
+  readonly finished: boolean
+  readonly exit_code?: number
+  /** The end of its output. */
+  readonly lines: readonly string[]
+  readonly seq: number
+  readonly raw_ref: RawRef | null
+}
+
+/** Why a run ended as it did: the facts that one looks for first. */
+export interface Why {
+  /** Missing while the run goes on. */
+  readonly outcome?: RunOutcome
+  readonly completion?: CompletionData
+  /** The first thing that went wrong and was not overcome. Missing if nothing went wrong. */
+  readonly first?: Problem
+  /** The last error, if it is another one. */
+  readonly last?: Problem
+  /** The file that was changed last. */
+  readonly file?: { readonly path: string; readonly change: 'created' | 'modified' | 'deleted' }
+  /** The call that failed last, or the one that did not finish. */
+  readonly call?: FailedCall
+}
+
+/** Lines of a failed call that are kept. */
+const MAX_LINES = 12
+/** Calls that may be open. */
+const MAX_CALLS = 10_000
+
+/**
+ * Finds out why a run ended as it did, from the events of its last attempt. A failed tool that the agent went on after is not
+ * what ended the run; an error of the engine is, unless it went on after that. Where no engine tells an error, a call that did
+ * not finish is the first thing, then a line on stderr that reads like an error, then the end itself.
+ *
+ * @example
+ * const reason = whyOf()
+ * for await (const event of replay('.audit/latest')) reason.write(event)
+ * console.log(reason.why().first?.title)
+ */
+export function whyOf(): { write(event: Event): void; why(): Why } {
+  let attempt: number | undefined
+  let facts: Facts = { calls: new Map() }
+
+  const write = (event: Event) => {
+    if (event.attempt_number !== attempt) {
+      attempt = event.attempt_number
+      facts = { calls: new Map() }
+    }
+    note(facts, event)
+  }
+  return { write, why: () => conclude(facts) }
+}
+
+/** What is remembered of an attempt: of each kind the first, and where it matters the last. */
+interface Facts {
+  /** The first error of the engine that was not overcome; a fatal one never is. */
+  engine?: Problem | undefined
+  fatal?: Problem
+  /** The first error of the engine at all. */
+  engineEver?: Problem
+  /** The first failed call that the agent did not go on after. */
+  tool?: Problem | undefined
+  /** The first thing that went wrong at all. */
+  earliest?: Problem
+  /** The last thing that went wrong, but for the end. */
+  latest?: Problem
+  /** Output that stops in the middle. */
+  cut?: Problem
+  result?: Problem
+  /** Lines that no engine understands but that read like an error, and the last of any. */
+  hints?: { first: Problem; last: Problem }
+  lastLine?: Problem
+  /** The conversation began: what comes before is about the start of the program. */
+  begun?: boolean
+  completion?: CompletionData
+  end?: Problem
+  failed?: FailedCall
+  file?: Why['file']
+  inTurn?: boolean
+  inMessage?: boolean
+  /** Where the last bytes were understood. */
+  lastRef?: RawRef
+  readonly calls: Map<string, EventOf<'tool.call.started'>>
+}
+
+function note(facts: Facts, event: Event): void {
+  if (event.raw_ref) facts.lastRef = event.raw_ref
+  if (event.correlation.session_id !== undefined) facts.begun = true
+  const problem = problemOf(event)
+  if (problem) keep(facts, event, problem)
+  switch (event.type) {
+    case 'lifecycle.completion.state':
+      facts.completion = event.data
+      return
+    case 'lifecycle.run.status':
+      if (event.data.status === 'turn_started') {
+        facts.inTurn = true
+        delete facts.fatal
+      }
+      if (event.data.status === 'turn_completed' || event.data.status === 'awaiting_user_input') {
+        facts.inTurn = false
+        overcome(facts)
+      }
+      return
+    case 'user.message':
+      // Asked again: what failed before can be overcome now.
+      delete facts.fatal
+      return
+    case 'agent.message.delta':
+      facts.inMessage = true
+      return
+    case 'agent.message.final':
+      facts.begun = true
+      facts.inMessage = event.data.incomplete === true
+      if (!event.data.incomplete) overcome(facts)
+      return
+    case 'tool.call.started':
+      if (facts.calls.size < MAX_CALLS) facts.calls.set(event.data.call_id, event)
+      return
+    case 'tool.call.completed':
+      facts.calls.delete(event.data.call_id)
+      overcome(facts)
+      return
+    case 'tool.call.failed': {
+      const input = event.data.input ?? facts.calls.get(event.data.call_id)?.data.input
+      facts.calls.delete(event.data.call_id)
+      facts.failed = callOf({ ...event.data, input }, event, true)
+      return
+    }
+    case 'artifact.created':
+    case 'artifact.modified':
+    case 'artifact.deleted': {
+      const change = event.type.slice('artifact.'.length) as 'created' | 'modified' | 'deleted'
+      facts.file = { path: event.data.path, change }
+      return
+    }
+    case 'raw.stderr':
+    case 'raw.stdout':
+    case 'raw.pty': {
+      if (event.data.line.trim() !== '') facts.lastLine = problemAt(event, 'output', event.data.line)
+      const title = errorLine(event.data.line)
+      if (title === undefined) return
+      const last = problemAt(event, 'output', title)
+      facts.hints = { first: facts.hints?.first ?? last, last }
+      return
+    }
+  }
+}
+
+function keep(facts: Facts, event: Event, problem: Problem): void {
+  switch (problem.kind) {
+    case 'end':
+      facts.end = problem
+      return
+    case 'output':
+      facts.cut ??= problem
+      return
+    case 'result':
+      facts.result = problem
+      return
+    case 'tool':
+      facts.tool ??= problem
+      break
+    default:
+      // The failure of a turn is often told with its reason in the same record; then that says more.
+      if (facts.engine?.kind === 'turn' && isSamePlace(facts.engine.raw_ref, problem.raw_ref))
+        facts.engine = problem
+      facts.engine ??= problem
+      facts.engineEver ??= facts.engine
+      if (event.type === 'diagnostic.engine.error' && event.data.severity === 'fatal') facts.fatal ??= problem
+  }
+  facts.earliest ??= problem
+  facts.latest = problem
+}
+
+function isSamePlace(one: RawRef | null, other: RawRef | null): boolean {
+  return one !== null && one.stream === other?.stream && one.byte_from === other.byte_from
+}
+
+/** The agent went on: what went wrong before did not end the run. */
+function overcome(facts: Facts): void {
+  facts.engine = facts.fatal
+  facts.tool = undefined
+}
+
+function conclude(facts: Facts): Why {
+  const { completion, file } = facts
+  const outcome = completion && outcomeOf(completion)
+  const good = outcome === 'succeeded' || outcome === 'needs_input'
+  const running = outcome === undefined ? undefined : [...facts.calls.values()].at(-1)
+  const unfinished = running && callOf(running.data, running, false)
+  const call = good ? facts.failed : (unfinished ?? facts.failed)
+  const first =
+    good || outcome === undefined ? (facts.result ?? facts.earliest ?? facts.cut) : causeOf(facts, unfinished)
+  const last = facts.latest ?? (good ? undefined : facts.hints?.last)
+  return {
+    ...(outcome && { outcome }),
+    ...(completion && { completion }),
+    ...(first && { first }),
+    ...(last && last.title !== first?.title && { last }),
+    ...(file && { file }),
+    ...(call && { call }),
+  }
+}
+
+/** The first thing that went wrong in a run that did not end well. */
+function causeOf(facts: Facts, unfinished: FailedCall | undefined): Problem | undefined {
+  const { completion, end, cut, hints } = facts
+  const told = facts.engine ?? facts.tool
+  if (told || !end || !completion) return told ?? end
+  const { signal, exit_code } = completion.evidence ?? {}
+  if (unfinished) {
+    const { name, subject, seq, raw_ref } = unfinished
+    const title = `${endWords(completion)} while ${name} ran${subject === '' ? '' : `: ${subject}`}`
+    return { ...end, title: title.slice(0, MAX_TITLE), seq, raw_ref }
+  }
+  const byItself = outcomeOf(completion) === 'failed' && typeof signal !== 'string' && exit_code !== 0
+  if (byItself && facts.engineEver) return facts.engineEver
+  // In a run that did not fail, a line that reads like an error may be about anything.
+  if (byItself && hints) return hints.first
+  // A program that refuses to start says why in its last words, whatever they are.
+  if (byItself && !facts.begun && !facts.inTurn && facts.lastLine) return facts.lastLine
+  if (cut && (completion.reason_code === 'TRUNCATED' || !byItself)) return cut
+  const where = facts.inMessage
+    ? ' in the middle of a message'
+    : facts.inTurn && outcomeOf(completion) !== 'unknown'
+      ? ' in the middle of a turn'
+      : ''
+  const title = endWords(completion) + where
+  return {
+    ...end,
+    title: title.endsWith(',') ? title.slice(0, -1) : title,
+    raw_ref: end.raw_ref ?? facts.lastRef ?? null,
+  }
+}
+
+/** Exit codes by which a shell, and many programs, tell a signal. */
+const signals: ReadonlyMap<number, string> = new Map([
+  [129, 'SIGHUP'],
+  [130, 'SIGINT'],
+  [131, 'SIGQUIT'],
+  [134, 'SIGABRT'],
+  [137, 'SIGKILL'],
+  [139, 'SIGSEGV'],
+  [143, 'SIGTERM'],
+])
+
+/** How the process ended, as the start of a sentence. */
+function endWords({ evidence }: CompletionData): string {
+  const { signal, exit_code, stopped } = evidence ?? {}
+  const by = stopped === undefined ? '' : ' on request'
+  if (typeof signal === 'string') return `${signal} ended it${by}`
+  if (typeof exit_code !== 'number') return `the log stops${by}, without telling an end,`
+  if (exit_code === 0) return `it left with exit code 0${by}, without telling an end,`
+  const likely = signals.get(exit_code)
+  return `it left with exit code ${exit_code}${likely ? ` (as after ${likely})` : ''}${by}`
+}
+
+function callOf(data: ToolData, { seq, raw_ref }: Event, finished: boolean): FailedCall {
+  const text = callText(data)
+  return {
+    name: data.name,
+    subject: callSubject(data.input),
+    finished,
+    ...(data.exit_code !== undefined && { exit_code: data.exit_code }),
+    lines: text === '' ? [] : text.split('\n').slice(-MAX_LINES),
+    seq,
+    raw_ref,
+  }
+}

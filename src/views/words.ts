@@ -1,0 +1,36 @@
+/**
+ * A length of time as people say it: `340 ms`, `1.4 s`, `3 min 5 s`, `2 h 10 min`.
+ *
+ * @example
+ * durationWords(1400) // '1.4 s'
+ */
+export function durationWords(milliseconds: number): string {
+  const ms = Math.max(0, Math.round(milliseconds))
+  if (ms < 1000) return `${ms} ms`
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+  const minutes = Math.round(seconds / 60)
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`
+}
+
+/**
+ * A count with its thing: `1 tool`, `12,345 lines`.
+ *
+ * @example
+ * countWords(2, 'file') // '2 files'
+ */
+export function countWords(count: number, thing: string, things = `${thing}s`): string {
+  return `${grouped(count)} ${count === 1 ? thing : things}`
+}
+
+/** A number with its thousands apart, the same in every locale. */
+export function grouped(count: number): string {
+  const digits = String(count)
+  let text = ''
+  for (let at = 0; at < digits.length; at++) {
+    if (at > 0 && (digits.length - at) % 3 === 0) text += ','
+    text += digits[at]
+  }
+  return text
+}

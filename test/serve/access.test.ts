@@ -1,0 +1,147 @@
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { afterEach, describe, expect, test } from 'vitest'
+import { chromiumPath, launch, needsBrowser } from './browser.ts'
+import { over } from './opened-page.ts'
+import { ask, parseSse, putRun, root, serving, shutAll } from './serving.ts'
+
+afterEach(shutAll)
+
+const token = 'correct-horse-battery'
+
+/** Sends the form of the login. */
+async function login(url: string, given: string, headers: Record<string, string> = {}) {
+  const sent = request(`${url}login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+  })
+  sent.end(new URLSearchParams({ token: given }).toString())
+  const [response] = await once(sent, 'response')
+  response.resume()
+  return {
+    status: response.statusCode as number,
+    headers: response.headers as Record<string, string | string[]>,
+  }
+}
+
+describe('a server with a token', () => {
+  test('answers nothing about the runs without it, and everything with it', async () => {
+    const dir = root()
+    putRun(dir, 'r', 2)
+    const { url } = await serving(dir, { token })
+    const paths = [
+      '',
+      'runs',
+      'runs/r',
+      'runs/r/events',
+      'runs/r/chat',
+      'runs/r/raw/stdout',
+      'page.js',
+      'nowhere',
+    ]
+    const wrong = [
+      {},
+      { authorization: 'Bearer wrong' },
+      { authorization: `Basic ${token}` },
+      { authorization: `Bearer ${token}x` },
+      { cookie: `sluice=${token}` },
+      { cookie: `sluice_1=${token}` },
+    ]
+    for (const path of paths)
+      for (const headers of wrong) {
+        const answer = await ask(url + path, headers)
+        expect([path, answer.status]).toEqual([path, 401])
+        expect(answer.text).not.toContain(token)
+      }
+    // Not in an address either: those are written into logs.
+    expect((await ask(`${url}runs?token=${token}`)).status).toBe(401)
+    for (const path of paths.slice(0, -1))
+      expect((await ask(url + path, { authorization: `Bearer ${token}` })).status).toBe(200)
+    expect((await ask(`${url}healthz`)).status).toBe(200)
+  })
+
+  test('gives a cookie for the right token, which is not the token', async () => {
+    const dir = root()
+    putRun(dir, 'r', 1)
+    const { url, port } = await serving(dir, { token })
+    const wrong = await login(url, 'wrong')
+    expect([wrong.status, wrong.headers['set-cookie']]).toEqual([401, undefined])
+    const right = await login(url, token)
+    expect([right.status, right.headers['location']]).toEqual([303, '/'])
+    const [cookie = ''] = right.headers['set-cookie'] ?? []
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict; Path=\/$/)
+    expect(cookie).not.toContain(token)
+    const [pair = ''] = cookie.split(';')
+    expect(pair.startsWith(`sluice_${port}=`)).toBe(true)
+    expect((await ask(`${url}runs`, { cookie: `other=1; ${pair}` })).status).toBe(200)
+    expect((await ask(`${url}runs`, { cookie: `${pair}0` })).status).toBe(401)
+    // A form of another site, and a body without end.
+    expect((await login(url, token, { origin: 'http://evil.example' })).status).toBe(403)
+    expect((await login(url, 'x'.repeat(10_000))).status).toBe(401)
+  })
+
+  test('a token that could be guessed, or not be sent, is refused', async () => {
+    for (const bad of ['', 'short', 'with blanks in the middle', 'ünïcödé-ünïcödé-ünïcödé'])
+      await expect(serving(root(), { token: bad })).rejects.toThrow('at least 16 characters')
+  })
+
+  test('the message of a refusal never has the token in it', async () => {
+    const failure = await serving(root(), { token: 'a secret with blanks' }).catch((error: Error) => error)
+    expect(String(failure)).not.toContain('a secret')
+  })
+})
+
+test('an address that others can reach needs a token, or the word that it is fine', async () => {
+  for (const host of ['0.0.0.0', '::', '192.168.1.5', 'example.org'])
+    await expect(serving(root(), { host })).rejects.toThrow('--insecure')
+  const open = await serving(root(), { host: '0.0.0.0', insecure: true })
+  expect((await fetch(`http://127.0.0.1:${open.port}/runs`)).status).toBe(200)
+  const guarded = await serving(root(), { host: '0.0.0.0', token })
+  expect((await fetch(`http://127.0.0.1:${guarded.port}/runs`)).status).toBe(401)
+  await serving(root(), { host: '127.0.0.2' })
+  await serving(root(), { host: 'localhost' })
+})
+
+describe('/runs/:id/chat', () => {
+  test('streams chat records, resumes after an id and says when there are no more', async () => {
+    const dir = root()
+    putRun(dir, 'r', 5, { attempts: 2 })
+    const { url } = await serving(dir)
+    const { text, headers } = await ask(`${url}runs/r/chat`)
+    expect(headers['content-type']).toContain('text/event-stream')
+    const messages = parseSse(text)
+    const records = messages.map(({ data }) => JSON.parse(data))
+    expect(records.length).toBeGreaterThanOrEqual(10)
+    expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1))
+    expect(new Set(records.map(({ protocol_version }) => protocol_version))).toEqual(new Set(['fcmp/1.0']))
+    expect(messages[3]?.id).toBe('r:4')
+    const rest = parseSse((await ask(`${url}runs/r/chat`, { 'last-event-id': 'r:4' })).text)
+    expect(rest.map(({ data }) => data)).toEqual(messages.slice(4).map(({ data }) => data))
+    const last = messages.at(-1)!.id!
+    expect((await ask(`${url}runs/r/chat?after=${last}`)).status).toBe(204)
+    const foreign = parseSse((await ask(`${url}runs/r/chat?after=other:3`)).text)
+    expect(foreign[0]?.event).toBe('sluice.reset')
+    expect(foreign).toHaveLength(messages.length + 1)
+  })
+})
+
+test.skipIf(!chromiumPath)(`a browser is asked for the token once${needsBrowser}`, async () => {
+  const dir = root()
+  putRun(dir, 'r', 3)
+  const { url } = await serving(dir, { token })
+  const browser = await launch()
+  try {
+    const page = await browser.newPage()
+    await page.goto(url)
+    await page.locator('#token').fill('wrong-wrong-wrong-wrong')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.locator('.wrong').innerText()).toBe('That is not the token.')
+    await page.locator('#token').fill(token)
+    await page.keyboard.press('Enter')
+    await over(page)
+    expect(await page.locator('article').count()).toBe(3)
+    expect(page.url()).not.toContain(token)
+  } finally {
+    await browser.close()
+  }
+})

@@ -1,0 +1,76 @@
+import { join } from 'node:path'
+import axe from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { chromiumPath, launch, needsBrowser } from './browser.ts'
+import { putLargeRun } from './large-run.ts'
+import { over, pagesOf } from './opened-page.ts'
+import { root, serving, shutAll } from './serving.ts'
+
+const fixtures = new URL('../../fixtures', import.meta.url).pathname
+
+/** What axe finds, in one line each. */
+async function violations(page: Page): Promise<string[]> {
+  // Through the debugger, which the page's content security policy does not bind.
+  await page.evaluate(axe.source)
+  return page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+    violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ': ' + node.html.slice(0, 160) + ' ' + node.failureSummary.slice(0, 300))))`)
+}
+
+describe.skipIf(!chromiumPath)(`accessible${needsBrowser}`, () => {
+  let browser: Browser
+  let pages: ReturnType<typeof pagesOf>
+  beforeAll(async () => {
+    browser = await launch()
+    pages = pagesOf(browser)
+  }, 60_000)
+  afterAll(() => browser?.close())
+  afterEach(async () => {
+    await pages.close()
+    await shutAll()
+  })
+
+  const sizes = { desktop: { width: 1300, height: 800 }, phone: { width: 390, height: 800 } }
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [name, viewport] of Object.entries(sizes)) {
+      test(`axe finds nothing in the ${colorScheme}, on a ${name}`, async () => {
+        const dir = root()
+        putLargeRun(dir, 'long', 400)
+        const { url } = await serving(dir)
+        const page = await pages.open(url, '', { viewport, colorScheme, reducedMotion: 'reduce' })
+        await over(page)
+        expect(await violations(page)).toEqual([])
+        // Chosen, unfolded, searched, filtered.
+        await page.keyboard.press('p')
+        await page.keyboard.press('Enter')
+        await page.keyboard.press('/')
+        await page.keyboard.type('part')
+        await page.waitForSelector('#hits-count[data-done=true]')
+        expect(await violations(page)).toEqual([])
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('?')
+        expect(await violations(page)).toEqual([])
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('r')
+        expect(await violations(page)).toEqual([])
+        await page.keyboard.press('Escape')
+        await page.keyboard.press('b')
+        expect(await violations(page)).toEqual([])
+      })
+    }
+  }
+
+  test('axe finds nothing in a run with everything in it, in the list, and where there is nothing', async () => {
+    const { url } = await serving(join(fixtures, 'claude'))
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const page = await pages.open(url, '#run/stream-json.tools', { colorScheme, reducedMotion: 'reduce' })
+      await over(page)
+      await page.keyboard.press('f')
+      await page.keyboard.press('j')
+      expect(await violations(page)).toEqual([])
+    }
+    const empty = await pages.open((await serving(root())).url)
+    await empty.waitForSelector('#none pre')
+    expect(await violations(empty)).toEqual([])
+  })
+})

@@ -1,0 +1,184 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { makeEvent } from '../sinks/make-event.ts'
+import { chromiumPath, launch, needsBrowser } from './browser.ts'
+import { NEEDLE, putLargeRun } from './large-run.ts'
+import { over, pagesOf } from './opened-page.ts'
+import { putRun, root, serving, shutAll } from './serving.ts'
+
+const chosen = (page: Page) => page.locator('article.chosen').getAttribute('data-id')
+const lit = (page: Page): Promise<string> =>
+  page.evaluate("[...document.querySelectorAll('#bytes mark')].map((mark) => mark.textContent).join('')")
+
+describe.skipIf(!chromiumPath)(`finding things in a browser${needsBrowser}`, () => {
+  let browser: Browser
+  let pages: ReturnType<typeof pagesOf>
+  beforeAll(async () => {
+    browser = await launch()
+    pages = pagesOf(browser)
+  }, 60_000)
+  afterAll(() => browser?.close())
+  afterEach(async () => {
+    await pages.close()
+    await shutAll()
+  })
+
+  test('the one failed command among 10,000 events: found, its bytes opened, its address copied and followed, by keys alone', async () => {
+    const dir = root()
+    const { failed } = putLargeRun(dir, 'long', 10_000)
+    const { url } = await serving(dir)
+    const page = await pages.open(url)
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await over(page)
+    expect(await page.locator('#problems').innerText()).toContain('1 problem')
+    // Two keys: to the problem, and open.
+    await page.keyboard.press('p')
+    await page.keyboard.press('Enter')
+    const item = page.locator('article.chosen')
+    await expect.poll(() => item.locator('.io').innerText()).toContain(NEEDLE)
+    expect(await item.getAttribute('data-outcome')).toBe('failed')
+    const id = await chosen(page)
+    // Its bytes are those of the start and the end of the call.
+    const log = readFileSync(join(dir, 'long', 'stdout.1.log'), 'utf8').split('\n')
+    await expect.poll(() => lit(page)).toBe(`${log[failed - 2]}\n${log[failed - 1]}\n`)
+    await page.keyboard.press('b')
+    expect(await page.evaluate('document.activeElement.id')).toBe('bytes')
+    await page.keyboard.press('b')
+    await page.keyboard.press('y')
+    await expect.poll(() => page.locator('#toast').innerText()).toContain('copied')
+    const address = (await page.evaluate('navigator.clipboard.readText()')) as string
+    expect(address).toBe(`${url}#run/long/${id}`)
+    const other = await pages.open(address)
+    await expect.poll(() => chosen(other)).toBe(id)
+    await expect.poll(() => other.locator('article.chosen').isVisible()).toBe(true)
+    await expect.poll(() => lit(other)).toContain(NEEDLE)
+    // The address of the event that told the failure leads to the same call.
+    const told = await pages.open(`${url}#run/long/1.${failed}`)
+    await expect.poll(() => chosen(told)).toBe(id)
+    expect(await other.locator('article').count()).toBeLessThan(200)
+  })
+
+  test('text is found wherever it is, all hits are listed, and n and N walk them', async () => {
+    const dir = root()
+    putLargeRun(dir, 'long', 2000)
+    const { url } = await serving(dir)
+    const page = await pages.open(url)
+    await over(page)
+    await page.keyboard.press('/')
+    await page.keyboard.type('PART-12')
+    const count = page.locator('#hits-count')
+    await expect.poll(() => count.getAttribute('data-done')).toBe('true')
+    // In the input of tools, in messages and in paths of files; the case does not matter.
+    await expect.poll(() => count.innerText()).toMatch(/^\d+ hits$/)
+    const total = Number((await count.innerText()).split(' ')[0])
+    expect(total).toBeGreaterThan(10)
+    await page.keyboard.press('Enter')
+    const first = await chosen(page)
+    expect(await count.innerText()).toBe(`1 of ${total} hits`)
+    await page.keyboard.press('n')
+    expect(await count.innerText()).toBe(`2 of ${total} hits`)
+    expect(await chosen(page)).not.toBe(first)
+    await page.keyboard.press('N')
+    expect(await chosen(page)).toBe(first)
+    await page.keyboard.press('N')
+    expect(await count.innerText()).toBe(`${total} of ${total} hits`)
+    expect(await page.locator('.hit[aria-selected=true]').count()).toBe(1)
+  })
+
+  test('filters show only what is asked for, and notes of the parser only then', async () => {
+    const dir = root()
+    putLargeRun(dir, 'long', 300)
+    const { url } = await serving(dir)
+    const page = await pages.open(url)
+    await over(page)
+    const kinds = async () =>
+      new Set(
+        (await page.evaluate(
+          "[...document.querySelectorAll('article')].map((one) => one.dataset.kind)",
+        )) as string[],
+      )
+    await page.keyboard.press('2')
+    expect(await kinds()).toEqual(new Set(['tool']))
+    await page.keyboard.press('4')
+    expect(await kinds()).toEqual(new Set(['tool', 'artifact']))
+    await page.keyboard.press('0')
+    await page.keyboard.press('3')
+    expect(await page.locator('article').count()).toBe(1)
+    expect(await page.locator('[data-filter=failed]').getAttribute('aria-pressed')).toBe('true')
+    expect(await page.locator('article .tail').innerText()).toContain(NEEDLE)
+  })
+
+  test('back and forward go where the reader was', async () => {
+    const dir = root()
+    putLargeRun(dir, 'long', 500)
+    putRun(dir, 'short', 5)
+    const { url } = await serving(dir)
+    const page = await pages.open(url, '#run/long/1.2')
+    await expect.poll(() => chosen(page)).toBe('1.2')
+    await page.keyboard.press('p')
+    const problem = await chosen(page)
+    expect(problem).not.toBe('1.2')
+    await page.goBack()
+    await expect.poll(() => chosen(page)).toBe('1.2')
+    await page.goForward()
+    await expect.poll(() => chosen(page)).toBe(problem)
+    await page.locator('#runs a[data-id=short]').click()
+    await expect.poll(() => page.locator('#facts').getAttribute('data-events')).toBe('5')
+    await page.goBack()
+    await expect.poll(() => chosen(page)).toBe(problem)
+  })
+
+  test('the list of runs finds outcomes by their words, filters by them and groups by directory', async () => {
+    const dir = root()
+    for (const [name, outcome] of [
+      ['a/one', 'failed'],
+      ['a/two', 'succeeded'],
+      ['b/three', 'failed'],
+    ] as const) {
+      const path = putRun(dir, name, 1, { run: name.replace('/', '-') })
+      const end = makeEvent(2, { run: name.replace('/', '-') })
+      const evidence = { exit_code: outcome === 'failed' ? 1 : 0 }
+      const record = {
+        ...end,
+        type: 'lifecycle.completion.state',
+        event: { category: 'lifecycle', type: 'lifecycle.completion.state' },
+        data: { state: 'completed', reason_code: 'DONE_MARKER', evidence },
+      }
+      writeFileSync(join(path, 'events.jsonl'), `${JSON.stringify(record)}\n`, { flag: 'a' })
+    }
+    const { url } = await serving(dir)
+    const page = await pages.open(url)
+    const names = () => page.locator('#runs .name').allInnerTexts()
+    await expect.poll(names).toHaveLength(3)
+    expect(await page.locator('#runs .folder').allInnerTexts()).toEqual(['a', 'b'])
+    await page.keyboard.press('r')
+    await page.keyboard.type('failed')
+    expect((await names()).sort()).toEqual(['one', 'three'])
+    await page.locator('#find').fill('')
+    await page.locator('#outcomes [data-state=succeeded]').click()
+    expect(await names()).toEqual(['two'])
+  })
+
+  test('an empty directory says what to do, and a finished run never says that it reconnects', async () => {
+    const empty = await serving(root())
+    const page = await pages.open(empty.url)
+    await expect.poll(() => page.locator('#none').innerText()).toContain('npx agent-sluice run')
+    const dir = root()
+    putRun(dir, 'r', 3)
+    const { url } = await serving(dir)
+    const finished = await browser.newPage()
+    await finished.addInitScript(`
+      window.said = new Set()
+      addEventListener('DOMContentLoaded', () => {
+        const link = document.getElementById('link')
+        new MutationObserver(() => window.said.add(link.textContent)).observe(link, { childList: true })
+      })`)
+    await finished.goto(url)
+    await over(finished)
+    const said = (await finished.evaluate('[...window.said]')) as string[]
+    expect(said.join(' ')).not.toMatch(/reconnect|live/)
+    expect(await finished.locator('#link').innerText()).toBe('')
+  })
+})

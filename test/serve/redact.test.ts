@@ -1,0 +1,124 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { hiddenLog } from '../../src/serve/hidden-log.ts'
+import { redactor } from '../../src/views/redact.ts'
+import { makeEvent } from '../sinks/make-event.ts'
+import { plantedSecrets } from '../views/secrets.ts'
+import { ask, root, serving, shutAll } from './serving.ts'
+
+afterEach(shutAll)
+
+const secrets = plantedSecrets(3)
+const leaked = (text: string) =>
+  secrets.filter(({ secret }) => text.includes(secret) || text.includes(JSON.stringify(secret).slice(1, -1)))
+
+/** A run with a journal and a log that both have every secret. */
+function putSecrets(dir: string): string {
+  const path = join(dir, 'a')
+  mkdirSync(path)
+  const events = secrets.flatMap(({ line }, i) => {
+    const of = (type: string, data: object, seq: number) => ({
+      ...makeEvent(seq, { run: 'a' }),
+      type,
+      event: { category: type.split('.')[0], type },
+      data,
+    })
+    const half = Math.ceil(line.length / 2)
+    return [
+      of('agent.message.delta', { message_id: `m${i}`, text: line.slice(0, half) }, 4 * i + 1),
+      of('agent.message.delta', { message_id: `m${i}`, text: line.slice(half) }, 4 * i + 2),
+      of('agent.message.final', { message_id: `m${i}`, text: line }, 4 * i + 3),
+      of('tool.call.completed', { call_id: 'c', name: 'Bash', output: { stdout: [line] } }, 4 * i + 4),
+    ]
+  })
+  writeFileSync(join(path, 'events.jsonl'), events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+  writeFileSync(join(path, 'stdout.1.log'), secrets.map(({ line }) => `${line}\n`).join(''))
+  const argv = ['codex', 'exec', `use ${secrets[0]!.secret}`, '--password', 'letmein99']
+  writeFileSync(
+    join(path, 'meta.1.json'),
+    JSON.stringify({
+      run_id: 'a',
+      attempt_number: 1,
+      argv,
+      started_at: '2026-01-01T00:00:00.000Z',
+      ended_at: '2026-01-01T00:00:01.000Z',
+    }),
+  )
+  return path
+}
+
+test('with redact, no secret leaves: neither in events, nor in chat records, nor in bytes, nor in the list', async () => {
+  const dir = root()
+  const path = putSecrets(dir)
+  const { url } = await serving(dir, { redact: true })
+  const [list, events, chat, raw] = await Promise.all(
+    ['runs', 'runs/a/events', 'runs/a/chat', 'runs/a/raw/stdout'].map((part) => ask(`${url}${part}`)),
+  )
+  for (const { status, text } of [list!, events!, chat!, raw!]) {
+    expect([status, leaked(text)]).toEqual([200, []])
+    expect(text).toContain('[redacted:')
+  }
+  expect(list!.text).not.toContain('letmein99')
+  expect(raw!.text).toHaveLength(readFileSync(join(path, 'stdout.1.log')).length)
+  // The pieces of messages have no text.
+  const texts = [...events!.text.matchAll(/"type":"agent.message.delta".*?"text":"(.*?)"/g)].map(
+    (match) => match[1],
+  )
+  expect(new Set(texts)).toEqual(new Set(['']))
+  // A client that comes back gets the same.
+  const again = await ask(`${url}runs/a/events`, { 'last-event-id': 'a:8' })
+  expect(events!.text.endsWith(again.text.slice(-500))).toBe(true)
+})
+
+test('any range of a log is that of the whole, redacted', async () => {
+  const dir = root()
+  putSecrets(dir)
+  const { url } = await serving(dir, { redact: true })
+  const whole = (await ask(`${url}runs/a/raw/stdout`)).text
+  for (const [from, to] of [
+    [0, 10],
+    [5, 6],
+    [100, 400],
+    [whole.length - 30, whole.length],
+  ] as const)
+    expect((await ask(`${url}runs/a/raw/stdout?from=${from}&to=${to}`)).text).toBe(whole.slice(from, to))
+})
+
+test('gives a run as one file, always without its secrets', async () => {
+  const dir = root()
+  putSecrets(dir)
+  const { url } = await serving(dir)
+  for (const name of ['export.html', 'export.md']) {
+    const { status, text, headers } = await ask(`${url}runs/a/${name}`)
+    expect([status, leaked(text)]).toEqual([200, []])
+    expect(headers['content-disposition']).toBe(`attachment; filename="run.${name.slice(7)}"`)
+    expect(text).toMatch(name.endsWith('html') ? /<\/html>\n$/ : /^## /)
+  }
+  mkdirSync(join(dir, 'b'))
+  writeFileSync(join(dir, 'b', 'events.jsonl'), `${JSON.stringify(makeEvent(1, { run: 'b' }))}\n`)
+  expect((await ask(`${url}runs/b/export.html`)).status).toBe(404)
+})
+
+test('without redact everything is as it is', async () => {
+  const dir = root()
+  putSecrets(dir)
+  const { url } = await serving(dir)
+  expect(leaked((await ask(`${url}runs/a/events`)).text).length).toBe(secrets.length)
+})
+
+test('a secret at the edge of two pieces of a long log is hidden in both', () => {
+  const { secret } = secrets.find(({ kind }) => kind === 'github')!
+  const line = `${'some words of a log\n'.repeat(53_000)}`.slice(0, (1 << 20) - 20)
+  const log = Buffer.from(`${line}${secret} and é more\n${'x y\n'.repeat(300_000)}${secret}`)
+  const read = (from: number, length: number) => log.subarray(from, from + length)
+  const hide = redactor()
+  const whole = Buffer.concat([...hiddenLog(read, 0, log.length, hide)])
+  expect(whole).toHaveLength(log.length)
+  expect(whole.includes(secret)).toBe(false)
+  expect(whole.toString()).toContain('and é more')
+  expect(hide.hidden()).toEqual({ total: 2, kinds: { github: 2 } })
+  const middle = (1 << 20) - 10
+  const part = Buffer.concat([...hiddenLog(read, middle, middle + 100, redactor())])
+  expect(part.equals(whole.subarray(middle, middle + 100))).toBe(true)
+})

@@ -1,0 +1,247 @@
+import spec from 'commonmark-spec'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type MarkdownBlock, markdownBlocks } from '../../src/views/markdown-blocks.ts'
+import { type MarkdownInline, markdownInlines, markdownText } from '../../src/views/markdown-inlines.ts'
+
+/** Blocks in a short form that is easy to read in a test. */
+function short(blocks: readonly MarkdownBlock[]): unknown[] {
+  return blocks.map(shortOne)
+}
+
+function shortOne(block: MarkdownBlock): unknown {
+  switch (block.type) {
+    case 'heading':
+      return `h${block.level} ${marked(block.children)}`
+    case 'paragraph':
+      return marked(block.children)
+    case 'code':
+      return { [['code', block.language, block.open ? 'open' : ''].filter(Boolean).join(' ')]: block.text }
+    case 'list': {
+      const items = block.items.map(({ checked, blocks }) =>
+        checked === undefined ? short(blocks) : [checked, ...short(blocks)],
+      )
+      return { [block.start === undefined ? 'ul' : `ol ${block.start}`]: items }
+    }
+    case 'quote':
+      return { quote: short(block.blocks) }
+    case 'table':
+      return { table: [block.head.map(marked), ...block.rows.map((row) => row.map(marked))] }
+    case 'rule':
+      return '---'
+  }
+}
+
+function marked(inlines: readonly MarkdownInline[]): string {
+  const inside = (children: readonly MarkdownInline[]) => marked(children)
+  return inlines
+    .map((inline) => {
+      switch (inline.type) {
+        case 'text':
+          return inline.text
+        case 'code':
+          return `<code>${inline.text}</code>`
+        case 'break':
+          return '<br>'
+        case 'link':
+          return `<a ${inline.web ? 'href' : 'file'}=${inline.target}>${inside(inline.children)}</a>`
+        case 'image':
+          return `<img ${inline.target} ${inline.alt}>`
+        default: {
+          const tag = { emphasis: 'em', strong: 'b', strike: 's' }[inline.type]
+          return `<${tag}>${inside(inline.children)}</${tag}>`
+        }
+      }
+    })
+    .join('')
+}
+
+const read = (text: string) => short(markdownBlocks(text))
+
+describe('the blocks of a message', () => {
+  test.each<[string, string, unknown[]]>([
+    ['a heading and a paragraph', '# Done\n\nAll tests pass.', ['h1 Done', 'All tests pass.']],
+    ['headings with a closing mark or a line below', '## a ##\nb\n===\nc\n---', ['h2 a', 'h1 b', 'h2 c']],
+    ['a rule below a paragraph of two lines', 'a\nb\n---\nc', ['a<br>b', '---', 'c']],
+    ['a number sign without a blank is text', '#1 is done', ['#1 is done']],
+    ['code with its language', '```ts\nlet a = 1\n\n```\nafter', [{ 'code ts': 'let a = 1\n' }, 'after']],
+    ['code that is still being written', 'so:\n~~~\na\n```\n', ['so:', { 'code open': 'a\n```\n' }]],
+    ['indented code', 'a\n\n    b\n\n      c\n\nd', ['a', { code: 'b\n\n  c' }, 'd']],
+    ['a list right below a sentence', 'Files:\n- a\n- b\n\nend', ['Files:', { ul: [['a'], ['b']] }, 'end']],
+    ['a numbered list', '3. a\n4. b', [{ 'ol 3': [['a'], ['b']] }]],
+    ['a year at the start of a line', 'It was in\n2024. Or later.', ['It was in<br>2024. Or later.']],
+    [
+      'a list in a list, indented by two',
+      '1. a\n  - b\n  - c\n2. d',
+      [{ 'ol 1': [['a', { ul: [['b'], ['c']] }], ['d']] }],
+    ],
+    [
+      'an item of many blocks',
+      '- a\n\n  b\n  ```sh\n  ls\n  ```',
+      [{ ul: [['a', 'b', { 'code sh': 'ls' }]] }],
+    ],
+    ['an item that goes on without an indent', '- a\nb', [{ ul: [['a<br>b']] }]],
+    [
+      'tasks',
+      '- [x] a\n- [ ] b',
+      [
+        {
+          ul: [
+            [true, 'a'],
+            [false, 'b'],
+          ],
+        },
+      ],
+    ],
+    ['another marker is another list', '- a\n+ b', [{ ul: [['a']] }, { ul: [['b']] }]],
+    ['a quote', '> # a\n> b\n\nc', [{ quote: ['h1 a', 'b'] }, 'c']],
+    [
+      'a table below a sentence',
+      'So:\n| a | b |\n|---|:-:|\n| 1 \\| 2 | `x` |\n| 3 |\n',
+      [
+        'So:',
+        {
+          table: [
+            ['a', 'b'],
+            ['1 | 2', '<code>x</code>'],
+            ['3', ''],
+          ],
+        },
+      ],
+    ],
+    ['a pipe is no table', 'a | b\nc | d', ['a | b<br>c | d']],
+    ['CRLF', '# a\r\n- b\r\n', ['h1 a', { ul: [['b']] }]],
+    ['HTML is text', '<b onclick="x">a</b>', ['<b onclick="x">a</b>']],
+  ])('%s', (_name, text, expected) => expect(read(text)).toEqual(expected))
+
+  test('gives tables their alignment', () => {
+    expect(markdownBlocks('|a|b|c|d|\n|:-|-:|:-:|-|')).toMatchObject([
+      { type: 'table', align: ['left', 'right', 'center', undefined], rows: [] },
+    ])
+  })
+})
+
+describe('running text', () => {
+  test.each([
+    ['**bold** and *soft* and ~~gone~~', '<b>bold</b> and <em>soft</em> and <s>gone</s>'],
+    ['***both*** and **a *b* c**', '<em><b>both</b></em> and <b>a <em>b</em> c</b>'],
+    ['snake_case_name and _soft_', 'snake_case_name and <em>soft</em>'],
+    ['2 * 3 * 4 and **open', '2 * 3 * 4 and **open'],
+    ['`a*b*` ``x ` y`` `open', '<code>a*b*</code> <code>x ` y</code> `open'],
+    ['\\*no\\* C:\\dir', '*no* C:\\dir'],
+    ['[a](https://b.c/d) [e](src/f.ts:3)', '<a href=https://b.c/d>a</a> <a file=src/f.ts:3>e</a>'],
+    ['[x](javascript:alert`1`)', '<a file=javascript:alert`1`>x</a>'],
+    ['[w](https://e.org/a_(b)) ok', '<a href=https://e.org/a_(b)>w</a> ok'],
+    ['[t](u "v") ![i](data:x)', '<a file=u>t</a> <img data:x i>'],
+    ['[not a link] (x) [nor] this', '[not a link] (x) [nor] this'],
+    [
+      'see https://a.b/c. <https://d.e>',
+      'see <a href=https://a.b/c>https://a.b/c</a>. <a href=https://d.e>https://d.e</a>',
+    ],
+    ['(https://a.b/c)', '(<a href=https://a.b/c>https://a.b/c</a>)'],
+    ['a  \nb\\\nc\nd', 'a<br>b<br>c<br>d'],
+  ])('%j', (text, expected) => expect(marked(markdownInlines(text))).toBe(expected))
+
+  test('without its marks', () => {
+    expect(markdownText(markdownInlines('**a** `b` [c](d)\n![e](f)'))).toBe('a b c\ne')
+  })
+})
+
+/** Letters and digits of what would be shown; an address or a language may be left out. */
+function shown(blocks: readonly MarkdownBlock[]): string {
+  return JSON.stringify(short(blocks))
+}
+
+describe('any text', () => {
+  test('of the CommonMark specification is read, and its words are kept', () => {
+    for (const { markdown } of spec.tests) {
+      const all = shown(markdownBlocks(markdown))
+      for (const word of markdown.match(/[A-Za-z]{4,}/g) ?? []) {
+        if (!all.includes(word) && !/title|ruby|startline|foo bar/.test(word + markdown))
+          expect(all).toContain(word)
+      }
+    }
+  })
+
+  test('is read without a fault', () => {
+    const piece = fc.constantFrom(
+      '*',
+      '**',
+      '_',
+      '`',
+      '```',
+      '\n',
+      '- ',
+      '1. ',
+      '> ',
+      '|',
+      '-|-',
+      '[',
+      '](',
+      ')',
+      '# ',
+      '    ',
+      'a',
+      ' ',
+      '\\',
+      '~~',
+      'https://',
+      '<',
+      '>',
+      '![',
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
+        expect(markdownBlocks(pieces.join(''))).toBeInstanceOf(Array)
+      }),
+    )
+  })
+
+  const hostile = [
+    '*',
+    '**a',
+    '_a ',
+    '`',
+    '[',
+    '](',
+    '](a ',
+    '![](',
+    '> ',
+    '- ',
+    '>- ',
+    '1. ',
+    '|',
+    '|-',
+    '\n',
+    '~~a',
+    'https://(',
+    '<http://',
+    '\\',
+    '*a_b',
+    '# ',
+    '    x\n',
+    '- a\n',
+    '> a\n\n',
+    'a\n',
+    '|a|\n|-|\n',
+    '```\n',
+    '```x',
+    '[a](b',
+    '((',
+    ' ',
+  ]
+  test.each(hostile)('of %j thirty thousand times takes no longer than it should', (piece) => {
+    const begin = performance.now()
+    markdownBlocks(piece.repeat(30_000))
+    markdownBlocks(`x${piece.repeat(30_000)}`)
+    expect(performance.now() - begin).toBeLessThan(5000)
+  })
+
+  test('with runs of backticks of every length is linear', () => {
+    let text = ''
+    for (let i = 1; i < 1500; i++) text += `${'`'.repeat(i)} `
+    const begin = performance.now()
+    markdownInlines(text)
+    expect(performance.now() - begin).toBeLessThan(3000)
+  })
+})

@@ -1,0 +1,315 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import type { Event } from '../../src/events/event.ts'
+import { errorLine } from '../../src/views/error-line.ts'
+import { callSubject, callText } from '../../src/views/tool-text.ts'
+import { whyOf } from '../../src/views/why.ts'
+import { countWords, durationWords } from '../../src/views/words.ts'
+
+/** What the first failure of each run that did not end well is, by reading its logs. The start of the words is enough. */
+const table: readonly (readonly [run: string, first: string])[] = [
+  ['acp/copilot-http_500.pipe', 'Error: Failed to get response from the AI model; retried 5 times'],
+  ['acp/gemini-cancel.pipe', 'the turn was cancelled'],
+  [
+    'acp/gemini-http_500.pipe',
+    '{"error":{"code":500,"message":"The server had an error while processing your request.","status":"INTERNAL"}}',
+  ],
+  ['amp/cut.pipe', 'the input ended inside a record'],
+  ['amp/error.pipe', 'Unauthorized: log in again'],
+  ['amp/sigterm.pipe', 'SIGTERM ended it while Bash ran: ls'],
+  ['claude/stream-json.killed', 'the input ended inside a record'],
+  ['claude/stream-json.max-turns', 'Reached maximum number of turns (1)'],
+  ['claude/stream-json.success-is-error', 'API Error: 529 overloaded'],
+  ['claude/stream-json.synthetic-error', 'API Error: 529 overloaded'],
+  ['claude-session/interrupted', 'interrupted by the user'],
+  ['claude-session/rate-limit', "You've hit your limit"],
+  ['cline/http_429.pipe', 'Rate limit reached for mock-model. Please try again later.'],
+  ['cline/http_500.pipe', 'The server had an error while processing your request.'],
+  ['cline/sigint.pipe', 'it left with exit code 0, without telling an end, in the middle of a message'],
+  ['cline/sigint.tee80', 'it left with exit code 0, without telling an end, in the middle of a message'],
+  [
+    'cline/sigint_tool.pipe',
+    'it left with exit code 0, without telling an end, while run_commands ran: echo begun; sleep 600',
+  ],
+  ['cline/sigkill_tool.pipe', 'SIGKILL ended it while run_commands ran: echo begun; sleep 600'],
+  [
+    'cline/silent-resume-turn2.pipe',
+    'JSON output mode requires a prompt argument or piped stdin (interactive mode is unsupported)',
+  ],
+  ['cline-session/3.0.65-http_500', 'The server had an error while processing your request.'],
+  ['cline-session/3.0.65-sigint_tool', 'run_commands failed: Command failed: Command was aborted'],
+  [
+    'cline-session/3.0.65-sigkill_tool',
+    'the log stops, without telling an end, while run_commands ran: echo begun; sleep 600',
+  ],
+  [
+    'codex/0.142-max_tokens.pipe',
+    'stream disconnected before completion: Incomplete response returned, reason: max_output_tokens',
+  ],
+  ['codex/08a-http-429.pipe', 'exceeded retry limit, last status: 429 Too Many Requests'],
+  [
+    'codex/08d-http-401.pipe',
+    'unexpected status 401 Unauthorized: Incorrect API key provided: dummy., url: http://127.0.0.1:8099/s/08d-http-',
+  ],
+  ['codex/11a-sigint.pipe', 'it left with exit code 1 in the middle of a turn'],
+  [
+    'codex/app-server-http_500.pipe',
+    'We’re currently experiencing high demand, which may cause temporary errors.',
+  ],
+  ['codex/app-server-interrupt.pipe', 'the turn was interrupted'],
+  ['codex/sigint_tool.pipe', 'it left with exit code 1 while command_execution ran: echo begun; sleep 600'],
+  ['codex-session/0.166.0-sigint_tool', 'the turn was interrupted'],
+  ['continue/cut.json-pipe', 'the input ended inside a record'],
+  ['continue/http_429.json-pipe', '429 Rate limit reached for mock-model. Please try again later.'],
+  ['continue/http_429.json-tee80', '429 Rate limit reached for mock-model. Please try again later.'],
+  ['continue/sigint.json-pipe', 'it left with exit code 130 (as after SIGINT)'],
+  ['copilot/http_401.pipe', 'Authentication failed with provider at http://127.0.0.1:8787/v1 (HTTP 401).'],
+  ['copilot/http_429.pipe', 'Failed to get response from the AI model; retried 5 times'],
+  ['copilot/sigterm.tee80', 'SIGTERM ended it in the middle of a message'],
+  ['copilot-session/1.0.102-http_500', 'Failed to get response from the AI model; retried 5 times'],
+  ['cursor/cut.pipe', 'the input ended inside a record'],
+  ['cursor/error.pipe', 'The model is not available'],
+  ['cursor/sigint.pipe', 'SIGINT ended it in the middle of a message'],
+  ['cursor/stderr-error.pipe', 'ConnectError: [unavailable] the server is away'],
+  ['droid/cut.pipe', 'the input ended inside a record'],
+  ['droid/error.pipe', 'The model is not available'],
+  ['droid/sigterm.pipe', 'SIGTERM ended it while Execute ran: ls'],
+  ['gemini/0.20.2-sigint.stream-json-pipe', 'SIGINT ended it in the middle of a message'],
+  ['gemini/big_200k.json-pipe', 'the input ended inside a record'],
+  ['gemini/cut_mid.stream-json-pipe', '[API Error: terminated]'],
+  ['gemini/fail_400.json-pipe', 'Error when talking to Gemini API'],
+  ['gemini/fail_400.text-pty80', 'Error when talking to Gemini API'],
+  [
+    'gemini/fail_500.stream-json-pipe',
+    '[API Error: {"error":{"code":500,"message":"An internal error has occurred. Please retry.","status":"INTERNAL"',
+  ],
+  [
+    'gemini/sigkill_tool.stream-json-pipe',
+    'SIGKILL ended it while run_shell_command ran: echo begun; sleep 600',
+  ],
+  ['grok/cut.pipe', 'the input ended inside a record'],
+  ['grok/http_500.pipe', 'Grok API error: 500 The server had an error while processing your request.'],
+  ['grok/sigterm.pipe', 'SIGTERM ended it'],
+  ['iflow/killed.pipe', 'SIGTERM ended it'],
+  ['iflow/thrown-error.pipe', 'Error: 401 Incorrect API key provided'],
+  ['kilo/http_401.pipe', 'APIError: Incorrect API key provided: dummy.'],
+  ['kilo/http_401.tee80', 'APIError: Incorrect API key provided: dummy.'],
+  ['nanocoder/cut.json-pipe', 'the input ended inside a record'],
+  ['nanocoder/error.json-pipe', 'error'],
+  ['opencode/08a-http-429.pipe', 'APIError: Rate limit reached for mock-model. Please try again in 1s.'],
+  ['opencode/08d-http-401.tee80', 'APIError: Incorrect API key provided: dummy.'],
+  [
+    'opencode/08g-stream-failed.pipe',
+    'UnknownError: {"message":"Mock upstream exploded.","type":"server_error","code":"server_error"}',
+  ],
+  ['opencode/1.18.34-cut_mid.pipe', 'APIError: Connection reset by server'],
+  ['opencode/11a-sigint.pipe', 'SIGINT ended it'],
+  ['opencode-session/1.18.34-cut_mid', 'APIError: Connection reset by server'],
+  [
+    'opencode-session/1.18.34-sigkill_tool',
+    'the log stops, without telling an end, while bash ran: echo begun; sleep 600',
+  ],
+  ['pi/0.73-sigint.pipe', 'SIGINT ended it in the middle of a message'],
+  ['pi/cut_mid.pipe', 'terminated'],
+  [
+    'pi/http_401.pipe',
+    '401: {"message":"Incorrect API key provided: dummy.","type":"invalid_api_key","code":"invalid_api_key","param"',
+  ],
+  ['pi/sigterm.tee80', 'it left with exit code 143 (as after SIGTERM) in the middle of a message'],
+  ['pi-session/0.87.1-cut_mid', 'terminated'],
+  [
+    'pi-session/0.87.1-sigint_tool',
+    'the log stops, without telling an end, while bash ran: echo begun; sleep 600',
+  ],
+  ['qwen/0.15.10-sigint.stream-json-pipe', 'Operation cancelled.'],
+  [
+    'qwen/0.15.10-sigint_tool.stream-json-pipe',
+    'run_shell_command failed: [Operation Cancelled] Reason: User cancelled tool execution.',
+  ],
+  ['qwen/big_200k.json-pipe', 'the input ended inside a record'],
+  ['qwen/cut_mid.stream-json-pipe', '[API Error: terminated (cause: UND_ERR_SOCKET: other side closed)]'],
+  ['qwen/empty.stream-json-pipe', '[API Error: Model stream ended with empty response text.]'],
+  ['qwen/empty.text-pipe', '[API Error: Model stream ended with empty response text.]'],
+  ['qwen/fail_400.json-pipe', '[API Error: 400 Request contains an invalid argument.]'],
+  ['qwen-session/0.15.10-sigint_tool', 'Request was aborted.'],
+  ['qwen-session/0.24.4-http_500', '500 The server had an error while processing your request.'],
+  [
+    'text/codex-16-human-http-500.pipe',
+    'ERROR: We’re currently experiencing high demand, which may cause temporary errors.',
+  ],
+  ['text/gemini-cut_mid.text-pipe', 'Error when talking to Gemini API'],
+  ['text/opencode-16-human-http-401.pipe', 'Error: Incorrect API key provided: dummy.'],
+]
+
+/** All that is known of these is that their logs tell no end: text modes, and sessions that went on or were left. */
+const noEnd = ['it left with exit code 0, without telling an end', 'the log stops, without telling an end']
+
+function whyOfRun(run: string) {
+  const reason = whyOf()
+  const text = readFileSync(join('fixtures', run, 'events.jsonl'), 'utf8')
+  for (const line of text.split('\n').filter(Boolean)) reason.write(JSON.parse(line) as Event)
+  return reason.why()
+}
+
+const runs = readdirSync('fixtures').flatMap((engine) =>
+  readdirSync(join('fixtures', engine))
+    .map((name) => `${engine}/${name}`)
+    .filter((run) => existsSync(join('fixtures', run, 'events.jsonl'))),
+)
+
+describe('why', () => {
+  test.each(table)('%s: %s', (run, first) => {
+    const { outcome, first: found } = whyOfRun(run)
+    expect(['failed', 'unknown', 'cancelled']).toContain(outcome)
+    expect(found?.title.slice(0, first.length)).toBe(first)
+  })
+
+  test('names the end alone for every other run that did not end well, and nothing of that for a good one', () => {
+    const known = new Set(table.map(([run]) => run))
+    for (const run of runs.filter((run) => !known.has(run))) {
+      const { outcome, first } = whyOfRun(run)
+      if (outcome === 'succeeded' || outcome === 'needs_input') expect(first?.kind).not.toBe('end')
+      else expect([run, noEnd.includes(first?.title ?? '')]).toEqual([run, true])
+    }
+  })
+
+  const events = (...list: [type: string, data: object, attempt?: number][]) =>
+    list.map(
+      ([type, data, attempt_number = 1], index) =>
+        // The cast is the door: the test names only what is looked at.
+        ({ type, data, attempt_number, seq: index + 1, raw_ref: null, correlation: {} }) as unknown as Event,
+    )
+  const whyOfEvents = (...list: Parameters<typeof events>) => {
+    const reason = whyOf()
+    for (const event of events(...list)) reason.write(event)
+    return reason.why()
+  }
+  const evidence = { exit_code: 1, signal: null }
+  const failed: [string, object] = [
+    'lifecycle.completion.state',
+    { state: 'interrupted', reason_code: 'EXIT_CODE', evidence },
+  ]
+  const tool: [string, object] = [
+    'tool.call.failed',
+    { call_id: 'c', name: 'sh', input: { command: 'npm test' }, output: 'a\nb', exit_code: 2 },
+  ]
+  const error = (message: string, severity = 'error'): [string, object] => [
+    'diagnostic.engine.error',
+    { code: 'ENGINE_ERROR', message, severity },
+  ]
+  const message: [string, object] = ['agent.message.final', { message_id: 'm', text: 'So?' }]
+
+  test('is not a tool that the agent went on after', () => {
+    expect(whyOfEvents(tool, message, error('gone'), failed)).toMatchObject({
+      first: { title: 'gone', seq: 3 },
+      call: { name: 'sh', subject: 'npm test', exit_code: 2, lines: ['a', 'b'], finished: true },
+    })
+  })
+
+  test('is a tool if nothing came after it, and any failed tool in a run that ended well', () => {
+    expect(whyOfEvents(tool, failed).first?.kind).toBe('tool')
+    const good: [string, object] = ['lifecycle.completion.state', { state: 'completed', evidence: {} }]
+    expect(whyOfEvents(tool, message, good).first?.kind).toBe('tool')
+    expect(whyOfEvents(message, good).first).toBe(undefined)
+  })
+
+  test('is the first of the errors that were not overcome; the last one is told, too', () => {
+    const { first, last } = whyOfEvents(error('old'), message, error('one'), error('two'), failed)
+    expect([first?.title, last?.title]).toEqual(['one', 'two'])
+    expect(whyOfEvents(error('old', 'fatal'), message, failed).first?.title).toBe('old')
+  })
+
+  test('is the last words of a program that refused to start, and of no other', () => {
+    const said: [string, object] = ['raw.pty', { line: 'No prompt provided.' }]
+    expect(whyOfEvents(said, failed).first?.title).toBe('No prompt provided.')
+    expect(whyOfEvents(message, said, failed).first?.title).toBe('it left with exit code 1')
+  })
+
+  test('counts the last attempt only', () => {
+    const again: [string, object, number] = [failed[0], failed[1], 2]
+    expect(whyOfEvents(error('one'), failed, again).first?.title).toBe('it left with exit code 1')
+  })
+
+  test('of a run that goes on has no outcome', () => {
+    expect(whyOfEvents(tool).outcome).toBe(undefined)
+    expect(whyOf().why()).toEqual({})
+  })
+
+  test('names the file that was changed last', () => {
+    const { file } = whyOfEvents(
+      ['artifact.created', { path: 'a' }],
+      ['artifact.deleted', { path: 'b' }],
+      failed,
+    )
+    expect(file).toEqual({ path: 'b', change: 'deleted' })
+  })
+})
+
+test.each([
+  ['Error: no key', 'Error: no key'],
+  ['  2026-01-01T00:00:00Z ERROR core: broken', '2026-01-01T00:00:00Z ERROR core: broken'],
+  ['{"level":"error","msg":"x"}', 'x'],
+  ['{"type":"error"}', undefined],
+  ['{"type":"info","message":"x"}', undefined],
+  ['{not json', undefined],
+  ['Warning: failed to find a font', undefined],
+  ['    at failed (file.js:1:2)', undefined],
+  ['ERROR: Reconnecting... 1/5', undefined],
+  ['all is well', undefined],
+])('the error in the line %j is %j', (line, error) => expect(errorLine(line)).toBe(error))
+
+test.each<[unknown, string]>([
+  [undefined, ''],
+  [7, '7'],
+  ['text', 'text'],
+  [{ command: "/bin/bash -lc 'npm test'" }, 'npm test'],
+  [{ command: '/bin/bash -lc "echo \\"a\\" \\$b"' }, 'echo "a" $b'],
+  [{ command: 'bash -lc ls' }, 'ls'],
+  [{ command: "bash -c 'a' 'b'" }, "bash -c 'a' 'b'"],
+  [{ command: ['/bin/sh', '-c', 'a b'] }, 'a b'],
+  [{ command: ['git', 'log'] }, 'git log'],
+  [{ cmd: 'ls' }, 'ls'],
+  [{ commands: ['a', 'b'] }, 'a b'],
+  [{ file_path: 'a.ts', content: 'x' }, 'a.ts'],
+  [{ changes: [{ path: 'a' }, null, { path: 'b' }] }, 'a b'],
+  [{ changes: { 'x.ts': {} } }, 'x.ts'],
+  ['*** Begin Patch\n*** Update File: src/a.ts\n@@\n*** End Patch', 'src/a.ts'],
+  [{ other: 1 }, '{"other":1}'],
+])('a call with %j is about %j', (input, subject) => expect(callSubject(input)).toBe(subject))
+
+test.each<[object, string]>([
+  [{}, ''],
+  [{ output: 'a\n' }, 'a'],
+  [{ output: 'a', error: 'b' }, 'a\nb'],
+  [{ output: 'a b', error: 'b' }, 'a b'],
+  [{ error: 'b' }, 'b'],
+  [{ output: { stdout: 'o\n', stderr: 'e\n' } }, 'o\ne'],
+  [{ output: { stdout: '', stderr: 'e' } }, 'e'],
+  [{ output: '{"output":"1 failed\\n","exitCode":3}' }, '1 failed'],
+  [{ output: '{"a":1}' }, '{"a":1}'],
+  [{ output: '{"a"' }, '{"a"'],
+  [{ output: [{ type: 'text', text: 'a' }, 'b'] }, 'a\nb'],
+  [{ output: [{ query: 'q', result: 'r', error: 'e' }] }, 'r\ne'],
+  [{ output: { content: [{ text: 'boom' }] } }, 'boom'],
+  [{ output: { ok: true } }, '{"ok":true}'],
+  [{ output: 3 }, '3'],
+])('a call that gave %j says %j', (data, text) => expect(callText(data)).toBe(text))
+
+test.each([
+  [0, '0 ms'],
+  [999, '999 ms'],
+  [1400, '1.4 s'],
+  [59_960, '1 min 0 s'],
+  [65_000, '1 min 5 s'],
+  [3_600_000, '1 h 0 min'],
+  [7_800_000, '2 h 10 min'],
+])('%i milliseconds are %s', (ms, words) => expect(durationWords(ms)).toBe(words))
+
+test('counts have their thing', () => {
+  expect([countWords(1, 'file'), countWords(1234567, 'file'), countWords(2, 'retry', 'retries')]).toEqual([
+    '1 file',
+    '1,234,567 files',
+    '2 retries',
+  ])
+})
