@@ -36,7 +36,7 @@ export const codes = /* @__PURE__ */ spoken({
   REPAIR_SKIPPED: 'the payload is larger than the repair limit, so repair was not tried',
   AMBIGUOUS: 'more than one candidate passes, and one had to be chosen',
   TAG_UNCLOSED: 'the value is complete, but its closing tag is missing',
-  THINK_UNCLOSED: 'the payload stands in a think block that was never closed',
+  THINK_UNCLOSED: 'the payload is in a think block that was never closed',
   FRAME_TOO_LONG: 'a frame outgrew maxFrame and was let go as text',
   INVALID_UTF8: 'bytes that are not UTF-8 were replaced by U+FFFD',
   NUL_BYTES: 'NUL bytes at the start of a line were passed over',
