@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { hidingOf } from '../serve/hiding.ts'
 import { exits } from './exits.ts'
 import { addNatsOptions, type NatsFlags, natsOptions } from './nats-options.ts'
 import { safe } from './safe.ts'
@@ -9,6 +10,7 @@ interface Flags extends NatsFlags {
   readonly to: string
   readonly tenant?: string
   readonly follow?: boolean
+  readonly redact?: boolean
 }
 
 const examples = `
@@ -34,20 +36,13 @@ export function shipCommand(exit: (code: number) => void): Command {
     .requiredOption('--to <addresses>', 'nats://host:4222, or several with commas')
     .option('--tenant <name>', 'whose runs these are (default: default)')
     .option('--follow', 'go on watching for new runs')
+    .option('--redact', 'hide keys, tokens and passwords before anything leaves this host')
   return addNatsOptions(command)
     .addHelpText('after', examples)
-    .action(async (dir: string, { to, tenant, follow, ...flags }: Flags) =>
-      exit(await shipRuns(dir, to, tenant, follow, flags)),
-    )
+    .action(async (dir: string, flags: Flags) => exit(await shipRuns(dir, flags)))
 }
 
-async function shipRuns(
-  dir: string,
-  to: string,
-  tenant: string | undefined,
-  follow: boolean | undefined,
-  flags: NatsFlags,
-): Promise<number> {
+async function shipRuns(dir: string, { to, tenant, follow, redact, ...flags }: Flags): Promise<number> {
   const { ship } = await import('../nats/ship.ts')
   const status = statusLine()
   const stopped = untilStopped()
@@ -57,6 +52,8 @@ async function shipRuns(
       ...natsOptions(to, flags),
       tenant,
       follow,
+      // Each event by itself: a run is sent on by another process, which has not seen those before.
+      redact: hidingOf(redact ?? false)?.event,
       signal: stopped.signal,
       onProgress: ({ runs, over, events, bytes }) =>
         status.show(() => `${over} of ${runs} runs, ${events} events, ${Math.round(bytes / 1e6)} MB sent`),

@@ -25,6 +25,7 @@ export function httpSource(): Source {
       }
     },
     open: openRun,
+    fileOf: (id) => `${pathOf(id)}/export.html`,
     async bytes(id, { attempt, stream, from, to }) {
       const query = `attempt=${attempt}&from=${from}&to=${to}`
       try {

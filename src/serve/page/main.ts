@@ -94,6 +94,9 @@ function openRun(id: string): void {
   byId('raw').hidden = false
   box.hidden = false
   document.title = `${id} · sluice`
+  const file = source.fileOf?.(id)
+  byId('download').hidden = file === undefined
+  if (file !== undefined) byId('download').setAttribute('href', file)
   raw.open(id)
   view.clear()
   head.clear()

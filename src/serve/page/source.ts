@@ -11,6 +11,8 @@ export interface Source {
   runs(): Promise<readonly RunInfo[] | undefined>
   /** Reads the events of a run, from the first to the last and on while it grows. */
   open(id: string, reader: EventReader): OpenRun
+  /** Where the run is as one file, if that can be had. */
+  fileOf?(id: string): string
   /** The bytes `[from, to)` of a stream, or undefined if they cannot be had now. */
   bytes(id: string, range: ByteRange): Promise<Bytes | undefined>
 }
