@@ -24,7 +24,6 @@ await page.addInitScript(`
     requestAnimationFrame(() => requestAnimationFrame(() => { window.firstContent = performance.now() }))
   }).observe(document, { childList: true, subtree: true })`)
 await page.goto(`${server.url}#run/long`)
-await page.waitForFunction('window.firstContent', undefined, { timeout: 120_000 })
 await page.waitForSelector('#conversation[data-over=true]', { timeout: 120_000 })
 const all = await now(page)
 const first = (await page.evaluate('window.firstContent')) as number

@@ -3,6 +3,8 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { expect, test } from 'vitest'
+import { pageExamples } from './page-examples.ts'
+import { codeOf, pageAt, programOf } from './page-programs.ts'
 
 // Every @example of a public name is code that a reader may copy: it compiles, in one program for speed.
 
@@ -96,7 +98,9 @@ function examplesOf(program: ts.Program): { name: string; code: string }[] {
   return [...found].map(([code, name]) => ({ name, code }))
 }
 
-test('every @example of the public API and every file in examples/ compiles', { timeout: 300_000 }, () => {
+test('every @example of the public API, every file in examples/ and every program on a page compiles', {
+  timeout: 300_000,
+}, () => {
   const host = ts.createCompilerHost(options)
   const first = ts.createProgram(entries, options, host)
   const examples = examplesOf(first)
@@ -107,7 +111,7 @@ test('every @example of the public API and every file in examples/ compiles', { 
     const names = exported.filter(([, found]) => found.entry === entry).map(([name]) => name)
     return `import { ${names.join(', ')} } from './src/${basename(entry)}'`
   })
-  const files = new Map(
+  const files = new Map<string, string>(
     examples.map(({ name, code }, n) => {
       const source = `import * as api from './src/index.ts'
 ${imports.join('\n')}
@@ -123,6 +127,12 @@ void example`
       return [join(root, `example-${n}-${name}.ts`), source] as const
     }),
   )
+  for (const [page, programs] of Object.entries(pageExamples))
+    for (const [name, example] of Object.entries(programs))
+      files.set(
+        join(root, `${basename(page, '.md')}-${name}.mts`),
+        programOf(codeOf(pageAt(page), name), example),
+      )
   const readFile = host.readFile.bind(host)
   const getSourceFile = host.getSourceFile.bind(host)
   const fileExists = host.fileExists.bind(host)
@@ -137,7 +147,12 @@ void example`
   const programs = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.ts'))
   expect(programs).toContain('ask.ts')
   const paths = [...files.keys(), ...programs.map((name) => join(root, 'examples', name))]
-  const program = ts.createProgram(paths, { ...options, verbatimModuleSyntax: false }, host, first)
+  const program = ts.createProgram(
+    [...paths, join(root, 'test/ndjson.d.ts')],
+    { ...options, verbatimModuleSyntax: false },
+    host,
+    first,
+  )
   const wrong = paths.flatMap((path) => {
     const file = program.getSourceFile(path)!
     return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)].map(

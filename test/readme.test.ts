@@ -1,13 +1,21 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withCodes } from '../scripts/codes.ts'
+import {
+  buildPrograms,
+  codeOf,
+  type PageExample,
+  pageAt,
+  programOf,
+  root,
+  runProgram,
+  standIns,
+} from './page-programs.ts'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
+const readme = pageAt('README.md')
 
 describe('README', () => {
   test('names only pages that are there', () => {
@@ -26,7 +34,7 @@ describe('docs/codes.md', () => {
 })
 
 /** What each example takes for granted, and what it must print. */
-const examples: Record<string, { before: string; prints: RegExp[] }> = {
+const examples: Record<string, PageExample> = {
   a: {
     before: `
       import { jsonSchema } from 'agent-sluice'
@@ -83,39 +91,22 @@ describe('the examples of the README', () => {
   let dir = ''
   beforeAll(() => {
     dir = mkdtempSync(join(tmpdir(), 'sluice-readme-'))
-    const answer = '<json>{"issues":[]}</json> no: <json>{"issues":[{"file":"b.ts","line":2}]}</json>'
-    writeFileSync(join(dir, 'claude'), `#!/bin/sh\nprintf '%s' '${answer}'\n`, { mode: 0o755 })
-    for (const [name, run] of [
-      ['codex', '07a-file-write.tee80'],
-      ['opencode', '01-plain.tee80'],
-    ] as const)
-      writeFileSync(join(dir, name), `#!/bin/sh\ncat '${root}fixtures/${name}/${run}/stdout.log'\n`, {
-        mode: 0o755,
-      })
+    standIns(dir)
+    const programs = Object.entries(examples).map(([name, example]) => [
+      name,
+      programOf(codeOf(readme, name), example),
+    ])
+    buildPrograms(dir, Object.fromEntries(programs))
   })
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-  test.for(Object.entries(examples))(
-    '%s does what it says, in 12 lines or fewer',
-    ([name, { before, prints }]) => {
-      const [, code = ''] =
-        new RegExp(`<!-- example: ${name} -->\\n\`\`\`ts\\n([\\s\\S]*?)\`\`\``).exec(readme) ?? []
-      expect(code.trim().split('\n').length).toBeLessThanOrEqual(12)
-      const file = join(dir, `${name}.mts`)
-      const program = `${polyfill}\n${before}\n${code}`.replaceAll(
-        /'agent-sluice(?:\/(\w+))?'/g,
-        (_, entry = 'index') => JSON.stringify(join(root, `src/${entry}.ts`)),
-      )
-      writeFileSync(file, program)
-      const { stdout, stderr, status } = spawnSync(process.execPath, ['--import', tsx, file], {
-        cwd: dir,
-        env: { ...process.env, PATH: `${dir}${delimiter}${process.env['PATH']}` },
-        encoding: 'utf8',
-      })
-      expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-      for (const line of prints) expect(stdout).toMatch(line)
-    },
-  )
+  test.for(Object.entries(examples))('%s does what it says, in 12 lines or fewer', ([name, example]) => {
+    const code = codeOf(readme, name)
+    expect(code.trim().split('\n').length).toBeLessThanOrEqual(12)
+    const { stdout, stderr, status } = runProgram(dir, name, programOf(code, example))
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    for (const line of example.prints) expect(stdout).toMatch(line)
+  })
 
   test('f runs on the command line', () => {
     const cli = (args: string[], input: string) =>
@@ -133,8 +124,4 @@ describe('the examples of the README', () => {
   })
 })
 
-/** Promise.withResolvers came with Node 22. */
-const polyfill = `
-  declare global { interface PromiseConstructor { withResolvers<T>(): { promise: Promise<T>; resolve: (value: T) => void } } }
-  Promise.withResolvers ??= (() => { let resolve; const promise = new Promise((r) => { resolve = r }); return { promise, resolve } }) as never`
 const tsx = import.meta.resolve('tsx')

@@ -1,0 +1,182 @@
+import { type PageExample, root } from './page-programs.ts'
+
+/** Writes a log with three blocks, one of them broken. */
+const runLog = `
+  import { writeFileSync } from 'node:fs'
+  writeFileSync('run.log', [
+    'I look at it.',
+    '<json>{"issues":[{"file":"a.ts","diff":"+1"}]}</json>',
+    '<json>{"issues": undefined }</json>',
+    'No, this: <json>{"issues":[{"file":"b.ts","diff":"+2"}]}</json>',
+  ].join('\\n'))`
+
+/** A `codex` of the program's own that runs these lines of shell. */
+const codexOf = (lines: string) => `
+  import { writeFileSync } from 'node:fs'
+  writeFileSync('codex', ${JSON.stringify(`#!/bin/sh\n${lines}\n`)}, { mode: 0o755 })`
+
+/** It prints a log line, a message with a line separator in it, and half a record. */
+const mixedCodex = codexOf(`cat <<'X'
+WARN: the cache is cold
+{"type":"item.completed","item":{"text":"one\u2028message"}}
+X
+printf '%s' '{"type":"item.completed","item":{"te'`)
+
+/** It says that its turn failed, and leaves with 0. */
+const failingCodex = codexOf(`cat <<'X'
+{"type":"thread.started","thread_id":"t"}
+{"type":"turn.started"}
+{"type":"turn.failed","error":{"message":"You have run out of quota."}}
+X`)
+
+/** It starts a process of its own; `signal` is aborted when that one runs. */
+const codexWithChild = `${codexOf('sleep 60 & echo $! > pid.new; mv pid.new pid; wait')}
+  import { execFileSync } from 'node:child_process'
+  import { readFileSync, watch } from 'node:fs'
+  const stop = new AbortController()
+  const { signal } = stop
+  const watcher = watch('.', (_, name) => { if (name === 'pid') stop.abort() })
+  const pid = () => Number(readFileSync('pid', 'utf8'))
+  // A process that has ended is listed as a zombie until its parent has waited for it.
+  const state = () => execFileSync('sh', ['-c', 'ps -o stat= -p ' + pid() + ' || true'], { encoding: 'utf8' }).trim()
+  const isThere = () => state() !== '' && !state().startsWith('Z')`
+
+const fencedAnswer = `
+  const Report = { type: 'object', required: ['issues'] }
+  const answer = 'I ran it:\\n\`\`\`bash\\nnpm test\\n\`\`\`\\n\`\`\`json\\n{"summary": "use \`\`\` fences", "issues": [],}\\n\`\`\`\\n'`
+
+const fencingModel = `
+  let asked = 0
+  let prompt = 'List the issues as JSON.'
+  const Report = { type: 'object', required: ['issues'] }
+  const model = async (_: string) => { asked++; return '\`\`\`json\\n{"issues": []}\\n\`\`\`' }`
+
+/** The programs on the pages in docs, by page and name. What they print is checked by pages.test.ts, that they compile by api-examples.test.ts. */
+export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageExample>>>> = {
+  'docs/recipes.md': {
+    express: {
+      before: `process.env['PORT'] = '0'`,
+      after: `
+        await new Promise((resolve) => server.once('listening', resolve))
+        const { port } = server.address() as { port: number }
+        console.log(await (await fetch('http://127.0.0.1:' + port + '/agent?task=x')).text())
+        server.close()`,
+      prints: [/^event: conversation\.started$/m, /^event: assistant\.message\.final$/m],
+    },
+    fetch: {
+      before: `
+        import { createServer as ollama } from 'node:http'
+        const lines = ['Because of ', 'Rayleigh ', 'scattering.'].map((content) => ({ message: { content }, done: false }))
+        const api = ollama((_, answer) => answer.end([...lines, { message: { content: '' }, done: true }].map((line) => JSON.stringify(line)).join('\\n')))
+        await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve))
+        process.env['OLLAMA_URL'] = 'http://127.0.0.1:' + (api.address() as { port: number }).port`,
+      after: 'api.close()',
+      prints: [/^Because of Rayleigh scattering\.$/],
+    },
+    pino: {
+      after: `
+        const line = (level: number) => (fields: object, msg: string) => console.log(JSON.stringify({ level, ...fields, msg }))
+        await logged({ info: line(30), error: line(50) }, 'x')`,
+      prints: [
+        /^\{"level":30,"run_id":"[^"]+","seq":\d+,"raw_ref":\{.*"msg":"tool\.call\.started"\}$/m,
+        /"outcome":"needs_input","exit_code":0,"usage":\{"input":\d+.*"msg":"the agent has ended"\}$/m,
+      ],
+    },
+    'ai-sdk': {
+      after: `
+        import { simulateReadableStream } from 'ai'
+        import { MockLanguageModelV3 } from 'ai/test'
+        const answers = ['Yes, it is.', '{"safe": true, "reason": "no input is used",}']
+        const model = new MockLanguageModelV3({
+          doStream: async () => ({
+            stream: simulateReadableStream({
+              chunks: [
+                { type: 'text-start', id: '1' },
+                { type: 'text-delta', id: '1', delta: answers.shift() ?? '' },
+                { type: 'text-end', id: '1' },
+              ],
+            }),
+          }),
+        })
+        console.log(await judge(model, 'let a = 1'))
+        const broken = new MockLanguageModelV3({ doStream: async () => { throw new Error('no such model') } })
+        console.error = () => {} // the AI SDK prints the error, too
+        console.log(await judge(broken, 'let a = 1').catch((error) => 'rejected: ' + error.message))`,
+      prints: [/^\{ safe: true, reason: 'no input is used' \}$/m, /^rejected: no such model$/m],
+    },
+    disconnect: {
+      before: `
+        import { watch, writeFileSync } from 'node:fs'
+        process.env['PORT'] = '0'
+        writeFileSync('codex', '#!/bin/sh\\n: > started\\nexec sleep 60\\n', { mode: 0o755 })`,
+      after: `
+        await new Promise((resolve) => server.once('listening', resolve))
+        const { port } = server.address() as { port: number }
+        const client = new AbortController()
+        const watcher = watch('.', (_, name) => { if (name === 'started') client.abort() })
+        await fetch('http://127.0.0.1:' + port, { signal: client.signal }).catch(({ name }) => console.log(name))
+        watcher.close()
+        server.close()`,
+      prints: [/^AbortError$/m, /^the agent has ended: cancelled$/m],
+    },
+    lambda: {
+      after: `console.log(JSON.stringify(await handler({ task: 'x' }, { getRemainingTimeInMillis: () => 60_000 })))`,
+      prints: [/^\{"outcome":"needs_input","usage":\{.*\},"answer":"Wrote artifacts\/info\.json\."\}$/m],
+    },
+  },
+  'docs/stream-json-and-ndjson.md': {
+    stringify: {
+      before: runLog,
+      prints: [
+        /^\{"ok":true,"value":\{"issues":\[/m,
+        /^\{"ok":false,"fault":\{"name":"Fault","code":"INVALID_JSON","broken":\{"line":1,.*\}$/m,
+      ],
+    },
+    'only-values': {
+      before: `${runLog}; console.error = console.log`,
+      prints: [/^\{"issues":\[\{"file":"a\.ts","diff":"\+1"\}\]\}$/m, /^INVALID_JSON at byte \d+$/m],
+    },
+    streamers: {
+      before: `
+        import { copyFileSync } from 'node:fs'
+        copyFileSync('${root}fixtures/codex/07a-file-write.tee80/stdout.log', 'run.jsonl')`,
+      prints: [/^\{\n? *input_tokens: \d+/],
+    },
+    block: { before: runLog, prints: [/^0 \{ file: 'b\.ts' \}\n$/] },
+  },
+  'docs/migrating.md': {
+    'lines-before': { before: mixedCodex, prints: [/^$/], fails: /SyntaxError: Unexpected token/ },
+    'lines-after': {
+      before: `${mixedCodex}; console.warn = console.log`,
+      prints: [/^one\u2028message\nTRUNCATED\n$/],
+    },
+    'fence-before': { before: fencedAnswer, prints: [], fails: /SyntaxError: Unexpected end of JSON input/ },
+    'fence-after': {
+      before: fencedAnswer,
+      after: 'console.log(JSON.stringify(report))',
+      prints: [/^\{"summary":"use ``` fences","issues":\[\]\}$/m],
+    },
+    'exit-before': { before: failingCodex, prints: [/^it worked$/m] },
+    'exit-after': { before: failingCodex, prints: [/^failed [A-Z_]+$/m] },
+    'kill-before': {
+      before: codexWithChild,
+      after: `watcher.close(); console.log(isThere() ? 'still running' : 'gone'); process.kill(pid())`,
+      prints: [/^still running$/m],
+    },
+    'kill-after': {
+      before: codexWithChild,
+      after: `watcher.close(); console.log(outcome, isThere() ? 'still running' : 'gone')`,
+      prints: [/^cancelled gone$/m],
+    },
+    'retry-before': {
+      before: fencingModel,
+      after: 'console.log(asked, report)',
+      prints: [/^2 undefined$/m],
+    },
+    'retry-after': {
+      before: fencingModel,
+      after: 'console.log(asked, report)',
+      prints: [/^1 \{ issues: \[\] \}$/m],
+    },
+  },
+}
