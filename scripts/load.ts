@@ -60,7 +60,7 @@ let allSpeak = () => {}
 const all = new Promise<void>((resolve) => (allSpeak = resolve))
 const agents = Array.from({ length: atOnce }, () => {
   const audit = join(folder, String(next++))
-  const args = ['-c', `printf '${log}\\n'; exec sleep 600`]
+  const args = ['-c', `printf '${log}\\n'; exec sleep 120`]
   return run({ command: 'sh', args, engine: codex, audit, fsDiff: false, fsync: 'end' })
 })
 const ends = agents.map(async (agent) => {
