@@ -15,6 +15,7 @@ const alone = {
 const together = {
   index: 'src/index.ts',
   ask: 'src/ask.ts',
+  nats: 'src/nats.ts',
   run: 'src/run.ts',
   serve: 'src/serve.ts',
   work: 'src/work.ts',

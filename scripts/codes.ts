@@ -1,11 +1,25 @@
-// Writes the table of codes into README.md. The test of the README fails when they differ.
+// Writes the table of codes into docs/codes.md. A test fails when they differ.
 import { readFileSync, writeFileSync } from 'node:fs'
-import { codes } from '../src/index.ts'
+import { argv } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { codes } from '../src/base/fault.ts'
+import { nextSteps } from '../src/base/next-step.ts'
 
-const rows = Object.entries(codes).map(([code, text]) => `| \`${code}\` | ${text} |`)
-const table = ['| Code | Means |', '| --- | --- |', ...rows].join('\n')
-const readme = readFileSync('README.md', 'utf8')
-const [before, rest] = readme.split('<!-- codes -->')
-const after = rest?.split('<!-- /codes -->')[1]
-if (before === undefined || after === undefined) throw new Error('README.md has no place for the codes')
-writeFileSync('README.md', `${before}<!-- codes -->\n${table}\n<!-- /codes -->${after}`)
+const page = 'docs/codes.md'
+const [start, end] = ['<!-- codes -->', '<!-- /codes -->']
+
+/** The page with the table as the sources have it now. */
+export function withCodes(text: string): string {
+  const [before, rest] = text.split(start)
+  const after = rest?.split(end)[1]
+  if (before === undefined || after === undefined) throw new Error(`${page} has no place for the codes`)
+  const rows = Object.entries(codes).map(
+    ([code, meaning]) => `| \`${code}\` | ${meaning} | ${nextSteps[code] ?? ''} |`,
+  )
+  const table = ['| Code | Means | What to do |', '| --- | --- | --- |', ...rows].join('\n')
+  return `${before}${start}\n${table}\n${end}${after}`
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(page, withCodes(readFileSync(page, 'utf8')))
+}

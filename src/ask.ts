@@ -1,4 +1,4 @@
-// agent-sluice/ask: a model is asked until its answer parses.
+// agent-sluice/ask: asks a model until its answer parses.
 export { retryInChinese, retryInEnglish } from './ask/retry-prompt.ts'
 export * from './ask-exports.ts'
 export * from './cache-exports.ts'

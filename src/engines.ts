@@ -1,4 +1,5 @@
-/** What the file of an engine needs (docs/new-engine.md). The root has an engine that is called `text`, so this is a door of its own. */
+// agent-sluice/engines: what the file of an engine needs (docs/new-engine.md).
+// It is an entry of its own because the root already has an engine named `text`.
 export {
   type Call,
   type Cut,

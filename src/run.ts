@@ -1,4 +1,4 @@
-// agent-sluice/run: agents are run, recorded and read again.
+// agent-sluice/run: runs agents, records them and replays what was recorded.
 export * from './cache-exports.ts'
 export * from './core-exports.ts'
 export * from './event-exports.ts'

@@ -10,7 +10,14 @@ export {
   aiSdkStage,
 } from './views/ai-sdk.ts'
 export { type MarkdownOptions, markdownStage } from './views/markdown.ts'
-export { type OtelOptions, otelStage } from './views/otel.ts'
+export {
+  type OtelAttributes,
+  type OtelContext,
+  type OtelOptions,
+  type OtelSpan,
+  type OtelTracer,
+  otelStage,
+} from './views/otel.ts'
 export { type Problem, type ProblemKind, problemOf } from './views/problems.ts'
 export { type Hidden, type RedactOptions, type Redactor, redactor, redactStage } from './views/redact.ts'
 export { type RunSummary, summarizer } from './views/summary.ts'

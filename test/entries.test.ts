@@ -1,44 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
+import { apiPages } from '../scripts/api-pages.ts'
+import { entries, exportsOf, publicProgram, root } from '../scripts/public-api.ts'
 
 // The names that a program can import, and those of the options.
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const { exports: doors } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-const entries = Object.keys(doors)
-  .filter((door) => !door.endsWith('.json'))
-  .map((door) => (door === '.' ? 'index' : door.slice('./'.length)))
-
-const program = ts.createProgram(
-  entries.map((entry) => join(root, `src/${entry}.ts`)),
-  {
-    target: ts.ScriptTarget.ES2023,
-    lib: ['lib.es2023.d.ts'],
-    module: ts.ModuleKind.NodeNext,
-    moduleResolution: ts.ModuleResolutionKind.NodeNext,
-    allowImportingTsExtensions: true,
-    resolveJsonModule: true,
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noEmit: true,
-  },
-)
+const program = publicProgram()
 const checker = program.getTypeChecker()
-
-/** What an entry exports, by name. */
-function exportsOf(entry: string): Map<string, ts.Symbol> {
-  const file = program.getSourceFile(join(root, `src/${entry}.ts`))!
-  const symbols = checker.getExportsOfModule(checker.getSymbolAtLocation(file)!)
-  return new Map(
-    symbols.map((symbol) => [
-      symbol.name,
-      symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol,
-    ]),
-  )
-}
+const namesOf = (entry: string) => exportsOf(program, entry)
 
 describe('the root entry', () => {
   test('has the values that most programs need, and no others', async () => {
@@ -53,10 +24,10 @@ describe('the root entry', () => {
   })
 
   test('has every type of the other entries, but for those of Web Streams', () => {
-    const own = exportsOf('index')
+    const own = namesOf('index')
     const isType = (symbol: ts.Symbol) => !(symbol.flags & ts.SymbolFlags.Value)
     const missing = entries.flatMap((entry) =>
-      [...exportsOf(entry)].filter(([name, symbol]) => isType(symbol) && own.get(name) !== symbol),
+      [...namesOf(entry)].filter(([name, symbol]) => isType(symbol) && own.get(name) !== symbol),
     )
     expect(missing.map(([name]) => name)).toEqual(['WebFlow'])
   })
@@ -86,7 +57,7 @@ describe('the pages and the examples', () => {
     )
     expect(imports.length).toBeGreaterThan(15)
     const wrong = imports.flatMap(({ file, entry, names }) =>
-      names.filter((name) => !exportsOf(entry).has(name)).map((name) => `${file}: ${name} of ${entry}`),
+      names.filter((name) => !namesOf(entry).has(name)).map((name) => `${file}: ${name} of ${entry}`),
     )
     expect(wrong).toEqual([])
   })
@@ -100,11 +71,41 @@ describe('the pages and the examples', () => {
   })
 })
 
+describe('the API reference', () => {
+  const pages = apiPages(program)
+
+  test('is what the sources say now (if not: npm run api)', () => {
+    expect(readdirSync(join(root, 'docs/api')).sort()).toEqual([...pages.keys()].sort())
+    for (const [name, text] of pages)
+      expect(readFileSync(join(root, 'docs/api', name), 'utf8'), name).toBe(text)
+  })
+
+  test('describes every public name once, and its links lead to a heading', () => {
+    const anchors = new Map([...pages].map(([name, text]) => [name, anchorsIn(text)]))
+    const links = [...pages].flatMap(([page, text]) =>
+      [...text.matchAll(/\]\(([\w-]+\.md)?(?:#([\w-]+))?\)/g)].map(([, name = page, anchor]) => [
+        name,
+        anchor,
+      ]),
+    )
+    expect(links.length).toBeGreaterThan(500)
+    const wrong = links.filter(
+      ([name, anchor]) => !anchors.has(name!) || (anchor && !anchors.get(name!)!.has(anchor)),
+    )
+    expect(wrong).toEqual([])
+    for (const entry of entries)
+      for (const name of namesOf(entry).keys())
+        expect(pages.get(`${entry}.md`)!, `${entry}: ${name}`).toMatch(
+          new RegExp(`^### ${name}$|\\[\`${name}\`\\]\\([\\w-]+\\.md#`, 'm'),
+        )
+  })
+})
+
 describe('options', () => {
   test('are spelled in camelCase, whatever the records are', () => {
     const found = new Map<string, string[]>()
     for (const entry of entries) {
-      for (const [name, symbol] of exportsOf(entry)) {
+      for (const [name, symbol] of namesOf(entry)) {
         const types = name.endsWith('Options')
           ? [checker.getDeclaredTypeOfSymbol(symbol)]
           : symbol.flags & ts.SymbolFlags.Value
@@ -124,6 +125,18 @@ describe('options', () => {
     expect(wrong.filter(([, names]) => names!.length > 0)).toEqual([])
   })
 })
+
+/** The anchors of the headings of a page, as Markdown renderers make them. */
+function anchorsIn(text: string): Set<string> {
+  const found = new Set<string>()
+  for (const [, title] of text.matchAll(/^#+ (.+)$/gm)) {
+    const slug = title!.toLowerCase().replaceAll(' ', '-')
+    let anchor = slug
+    for (let n = 1; found.has(anchor); n++) anchor = `${slug}-${n}`
+    found.add(anchor)
+  }
+  return found
+}
 
 function within(folder: string, ending: string): string[] {
   return readdirSync(join(root, folder))

@@ -58,7 +58,9 @@ describe('the entries', () => {
 describe('the tarball', () => {
   test('has the pages, and every file that they lead to', () => {
     const here = join(home, 'node_modules/agent-sluice')
-    const docs = readdirSync(join(here, 'docs')).map((name) => join('docs', name))
+    const docs = readdirSync(join(here, 'docs'), { recursive: true, encoding: 'utf8' }).map((name) =>
+      join('docs', name),
+    )
     const pages = ['README.md', 'CHANGELOG.md', 'SECURITY.md', ...docs].filter((path) => path.endsWith('.md'))
     const links = pages.flatMap((page) =>
       [...readFileSync(join(here, page), 'utf8').matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, path]) =>

@@ -36,7 +36,7 @@ export const codes = /* @__PURE__ */ spoken({
   REPAIR_SKIPPED: 'the payload is larger than the repair limit, so repair was not tried',
   AMBIGUOUS: 'more than one candidate passes, and one had to be chosen',
   TAG_UNCLOSED: 'the value is complete, but its closing tag is missing',
-  THINK_UNCLOSED: 'the payload stands in a think block that was never closed',
+  THINK_UNCLOSED: 'the payload is in a think block that was never closed',
   FRAME_TOO_LONG: 'a frame outgrew maxFrame and was let go as text',
   INVALID_UTF8: 'bytes that are not UTF-8 were replaced by U+FFFD',
   NUL_BYTES: 'NUL bytes at the start of a line were passed over',
@@ -77,6 +77,12 @@ export const codes = /* @__PURE__ */ spoken({
   RECORD_FAILED: 'the raw output of the process cannot be recorded',
   NOT_AN_AUDIT: 'the directory holds no logs of a run',
   OUTPUT_FAILED: 'the output of the command cannot be written',
+
+  // What shipping runs can fail with.
+  BROKER_MISSING: 'the optional packages for NATS are not installed',
+  BROKER_FAILED: 'the broker cannot be used, or does not allow what was asked',
+  BROKER_GAP: 'events of a run are missing at the broker',
+  RUN_REFUSED: 'the run cannot be shipped: the broker has other events of it, or it cannot be sent whole',
 
   // What an answer can fail with, and what is worth telling about it.
   COMMAND_FAILED: 'the command that was asked failed, or gave no answer in time',

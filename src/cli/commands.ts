@@ -42,6 +42,14 @@ export const commands: Readonly<Record<string, Entry>> = {
     summary: 'show recorded and live runs as a web page',
     load: async () => (await import('./serve.ts')).serveCommand,
   },
+  ship: {
+    summary: 'send runs to NATS JetStream',
+    load: async () => (await import('./ship.ts')).shipCommand,
+  },
+  mirror: {
+    summary: 'keep the runs that were sent to NATS as directories',
+    load: async () => (await import('./mirror.ts')).mirrorCommand,
+  },
   work: {
     summary: 'run a worker on an order and write its result back once',
     load: async () => (await import('./work.ts')).workCommand,

@@ -3,9 +3,13 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { serve } from '../serve/server.ts'
 import { exits } from './exits.ts'
+import { addNatsOptions, type NatsFlags } from './nats-options.ts'
 import { tellOpenCode } from './sessions.ts'
 
-interface Flags {
+interface Flags extends NatsFlags {
+  readonly from?: string
+  readonly dir?: string
+  readonly tenant?: string
   readonly port: number
   readonly host: string
   readonly sessions?: boolean
@@ -25,18 +29,22 @@ set SLUICE_TOKEN, for ps shows what is typed after --token.
 directory (see sluice sessions), also while they grow. They are only read, and
 no other file of the home directory is.
 
+--from shows the runs that were sent to NATS (see sluice ship), from any number
+of hosts. They are mirrored into --dir, or else into a temporary directory.
+
 Examples:
   $ npx agent-sluice serve .
   $ npx agent-sluice serve runs --port 8080
   $ npx agent-sluice serve --sessions
   $ export SLUICE_TOKEN=$(openssl rand -hex 16); echo $SLUICE_TOKEN
-  $ npx agent-sluice serve --host 0.0.0.0`
+  $ npx agent-sluice serve --host 0.0.0.0
+  $ npx agent-sluice serve --from nats://hub:4222 --dir mirror`
 
 /** `sluice serve`: the runs under a directory as a web page. */
 export function serveCommand(exit: (code: number) => void): Command {
-  return new Command('serve')
+  const command = new Command('serve')
     .description('Serves a web page with the runs under a directory, recorded or going on.')
-    .argument('[dir]', 'the directory with the runs', '.')
+    .argument('[dir]', 'the directory with the runs (default: .)')
     .option('--port <n>', 'the port; 0 for any free one', portNumber, 4180)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--sessions', 'also show the session files of agents')
@@ -44,18 +52,68 @@ export function serveCommand(exit: (code: number) => void): Command {
     .addOption(new Option('--token <text>', 'what a reader must know to see the runs').env('SLUICE_TOKEN'))
     .option('--insecure', 'with --host: let everyone who can reach it read, without a token')
     .option('--redact', 'hide keys, tokens and passwords in all that is served')
+    .option('--from <addresses>', 'show the runs that were sent to NATS: nats://host:4222')
+    .option('--dir <dir>', 'with --from: where they are mirrored (default: a temporary directory)')
+    .option('--tenant <name>', 'with --from: only the runs of this tenant (default: all)')
+  return addNatsOptions(command)
     .addHelpText('after', examples)
-    .action(async (dir: string, { sessions, home, ...flags }: Flags) => {
+    .action(async (named: string | undefined, flags: Flags) => {
+      const {
+        from,
+        dir: mirrored,
+        tenant,
+        port,
+        host,
+        token,
+        insecure,
+        redact,
+        sessions,
+        home,
+        ...nats
+      } = flags
       if (home !== undefined && !sessions)
         throw new Fault('BAD_OPTION', '--home is for --sessions; add that, or leave it out')
-      const { url, close } = await serve({ dir, ...flags, sessions: sessions && { home } })
-      const what = sessions ? `${dir} and the sessions of agents` : dir
-      console.error(`sluice: serving ${what} at ${url} (Ctrl-C ends it)`)
-      if (sessions) tellOpenCode(home)
-      await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
-      await close()
+      if (from === undefined && mirrored !== undefined)
+        throw new Fault('BAD_OPTION', '--dir is for --from; name the directory without it')
+      if (from !== undefined && named !== undefined)
+        throw new Fault('BAD_OPTION', '--from shows no directory of yours; --dir names that of its mirror')
+      const source = from === undefined ? undefined : await startMirror(from, mirrored, tenant, nats)
+      const dir = source?.dir ?? named ?? '.'
+      try {
+        const { url, close } = await serve({
+          dir,
+          port,
+          host,
+          token,
+          insecure,
+          redact,
+          sessions: sessions && { home },
+        })
+        const what = [source ? 'the runs from NATS' : dir, ...(sessions ? ['the sessions of agents'] : [])]
+        console.error(`sluice: serving ${what.join(' and ')} at ${url} (Ctrl-C ends it)`)
+        if (sessions) tellOpenCode(home)
+        await Promise.race([
+          once(process, 'SIGINT'),
+          once(process, 'SIGTERM'),
+          ...(source ? [source.failed] : []),
+        ])
+        await close()
+      } finally {
+        await source?.close()
+      }
       exit(exits.good)
     })
+}
+
+/** Loaded only for --from. */
+async function startMirror(
+  from: string,
+  dir: string | undefined,
+  tenant: string | undefined,
+  flags: NatsFlags,
+) {
+  const { mirrorInBackground } = await import('./mirror.ts')
+  return mirrorInBackground(from, dir, tenant, flags)
 }
 
 function portNumber(text: string): number {

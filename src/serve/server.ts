@@ -19,6 +19,7 @@ import { sendRaw } from './raw.ts'
 import { refuse } from './refuse.ts'
 import type { RunInfo } from './run-info.ts'
 import { type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
+import { exportFormat, sendExport } from './send-export.ts'
 import { type SessionsServed, sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
 import { streamView } from './view-stream.ts'
@@ -159,10 +160,12 @@ export async function serve(options: ServeOptions): Promise<Served> {
       return await sendEvents(request, response, run, searchParams, what)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
     if (channel) return sendRaw(response, run.place, channel, searchParams, hiding)
+    const format = name === undefined ? exportFormat(what) : undefined
+    if (format) return await sendExport(response, run, format)
     return refuse(
       response,
       404,
-      'a run has /events, /chat, /ag-ui, /ai-sdk and /raw/stdout, /raw/stderr, /raw/pty',
+      'a run has /events, /chat, /ag-ui, /ai-sdk, /raw/stdout, /raw/stderr, /raw/pty, /export.html and /export.md',
     )
   }
 

@@ -94,8 +94,8 @@ export interface Journal {
   readonly last: Place | undefined
   /** The attempts whose end stood there when it was opened. */
   readonly ended: ReadonlySet<number>
-  /** Keeps an event. True when it was written, false when it already stood there. */
-  append(event: Event): boolean
+  /** Keeps an event. True when it was written, false when it already stood there. `line`, with its LF, is how it is spelled. */
+  append(event: Event, line?: string): boolean
   sync(): void
   /** Waits for what the disk is asked in the background, and asks nothing meanwhile; `sync` then tells the answers. */
   settled(): Promise<void>
@@ -149,7 +149,7 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
       return last
     },
     ended,
-    append(event) {
+    append(event, line = jsonLine(event)) {
       if (last && event.run_id !== last.run_id) throw foreign(dir, last, event)
       if (last && order(event, last) <= 0) {
         kept ??= events.lines()
@@ -159,7 +159,6 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
       kept = undefined
       const next = last && event.attempt_number === last.attempt_number ? last.seq + 1 : 1
       if (event.seq !== next) throw gap(dir, last, next, event)
-      const line = jsonLine(event)
       events.append(line)
       if (event.event.category === 'diagnostic') diagnostics.append(line)
       if (fsync === 'each') for (const file of files) file.sync()

@@ -1,10 +1,9 @@
-import type { Tracer } from '@opentelemetry/api'
 import { checkOptions } from '../base/check-options.ts'
 import type { Sink } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
-import { type OtelOptions, otelStage } from '../views/otel.ts'
+import { type OtelOptions, type OtelTracer, otelStage } from '../views/otel.ts'
 import { type Flow, flow } from './flow.ts'
 
 interface Abortable {
@@ -41,7 +40,7 @@ export function aiSdk(options: Abortable = {}): Flow<AiSdkChunk> {
  * @example
  * for await (const event of run('codex', ['exec', '--json', 'fix the test']).pipe(otel(trace.getTracer('my-app')))) console.log(event.type)
  */
-export function otel(tracer: Tracer, options: OtelOptions & Abortable = {}): Flow<Event> {
+export function otel(tracer: OtelTracer, options: OtelOptions & Abortable = {}): Flow<Event> {
   const stage = otelStage(tracer, options)
   let spans: Sink<Event> | undefined
   const made = flow<Event, Event>(

@@ -1,10 +1,44 @@
-import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
 import { checkOptions, misfit } from '../base/check-options.ts'
 import type { Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, ToolData } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { outputText } from './tool-text.ts'
+
+// What is used of `@opentelemetry/api`, in all versions since 1.0. Its own types would have to be installed by everyone who compiles with ours.
+
+/** The attributes of a span. */
+export type OtelAttributes = Record<string, string | number | boolean>
+
+/** A `Context` of `@opentelemetry/api`. */
+export interface OtelContext {
+  getValue(key: symbol): unknown
+  setValue(key: symbol, value: unknown): OtelContext
+  deleteValue(key: symbol): OtelContext
+}
+
+/** A `Span` of `@opentelemetry/api`. */
+export interface OtelSpan {
+  setAttribute(key: string, value: string | number | boolean): unknown
+  setAttributes(attributes: OtelAttributes): unknown
+  addEvent(name: string, attributes: OtelAttributes, time: [number, number]): unknown
+  setStatus(status: { code: number; message?: string }): unknown
+  end(time: [number, number]): void
+}
+
+/**
+ * A `Tracer` of `@opentelemetry/api`.
+ *
+ * @example
+ * const tracer: OtelTracer = trace.getTracer('my-app')
+ */
+export interface OtelTracer {
+  startSpan(
+    name: string,
+    options: { startTime: [number, number]; attributes: OtelAttributes },
+    context: OtelContext,
+  ): OtelSpan
+}
 
 export interface OtelOptions {
   /**
@@ -15,7 +49,7 @@ export interface OtelOptions {
   /** Characters of one piece of content; the rest is left out. @default 16384 */
   readonly maxContent?: number | undefined
   /** The context whose span is the parent of the run, `context.active()` say. @default none */
-  readonly parent?: Context | undefined
+  readonly parent?: OtelContext | undefined
 }
 
 /** Calls that can be open at once; one more ends the oldest. */
@@ -33,14 +67,14 @@ const providers: Readonly<Record<string, string>> = {
 }
 
 interface OpenCall {
-  readonly span: Span
+  readonly span: OtelSpan
   readonly since: number
 }
 
 interface OpenRun {
-  readonly span: Span
+  readonly span: OtelSpan
   readonly since: number
-  readonly context: Context
+  readonly context: OtelContext
   readonly calls: Map<string, OpenCall>
   readonly messages: { input: string[]; output: string[] }
   readonly attempt: number
@@ -54,7 +88,7 @@ interface OpenRun {
  * @example
  * const stage = otelStage(trace.getTracer('my-app'))
  */
-export function otelStage(tracer: Tracer, options: OtelOptions = {}): Stage<Event, Event> {
+export function otelStage(tracer: OtelTracer, options: OtelOptions = {}): Stage<Event, Event> {
   if (typeof tracer?.startSpan !== 'function')
     throw misfit('otel', 'a tracer', tracer, "otel(trace.getTracer('my-app'))")
   checkOptions('otel', options, 'otel(tracer, { content: true })')
@@ -68,7 +102,7 @@ export function otelStage(tracer: Tracer, options: OtelOptions = {}): Stage<Even
     const begin = (event: Event): OpenRun => {
       const { engine } = event.source
       const provider = providers[engine]
-      const attributes: Attributes = {
+      const attributes: OtelAttributes = {
         'gen_ai.operation.name': 'invoke_agent',
         'gen_ai.agent.name': engine,
         'sluice.run_id': event.run_id,
@@ -92,7 +126,7 @@ export function otelStage(tracer: Tracer, options: OtelOptions = {}): Stage<Even
       const [oldest] = calls.size >= MAX_OPEN ? calls.keys() : []
       if (oldest !== undefined) endCall(run, oldest, { 'sluice.unfinished': true })
       const { call_id, name, input, parent_call_id } = data
-      const attributes: Attributes = {
+      const attributes: OtelAttributes = {
         'gen_ai.operation.name': 'execute_tool',
         'gen_ai.tool.name': name,
         'gen_ai.tool.call.id': call_id,
@@ -108,7 +142,7 @@ export function otelStage(tracer: Tracer, options: OtelOptions = {}): Stage<Even
       calls.set(call_id, call)
       return call
     }
-    const endCall = ({ calls }: OpenRun, id: string, attributes: Attributes) => {
+    const endCall = ({ calls }: OpenRun, id: string, attributes: OtelAttributes) => {
       const call = calls.get(id)
       if (!call) return
       calls.delete(id)
@@ -211,7 +245,7 @@ function timeOf(ms: number): [number, number] {
   return [seconds, (ms - seconds * 1000) * 1_000_000]
 }
 
-function usageOf(tokens: Tokens | undefined): Attributes {
+function usageOf(tokens: Tokens | undefined): OtelAttributes {
   const { input, output, cached, reasoning } = tokens ?? {}
   return {
     ...(input !== undefined && { 'gen_ai.usage.input_tokens': input }),
@@ -225,12 +259,12 @@ function usageOf(tokens: Tokens | undefined): Attributes {
 const SPAN_KEY = Symbol.for('OpenTelemetry Context Key SPAN')
 
 /** A context in which this span is the current one. */
-function withSpan(parent: Context, span: Span): Context {
+function withSpan(parent: OtelContext, span: OtelSpan): OtelContext {
   return layered(parent, SPAN_KEY, span)
 }
 
-function layered(parent: Context, key: symbol, value: unknown): Context {
-  const context: Context = {
+function layered(parent: OtelContext, key: symbol, value: unknown): OtelContext {
+  const context: OtelContext = {
     getValue: (asked) => (asked === key ? value : parent.getValue(asked)),
     setValue: (next, given) => layered(context, next, given),
     deleteValue: (next) => layered(context, next, undefined),
@@ -238,7 +272,7 @@ function layered(parent: Context, key: symbol, value: unknown): Context {
   return context
 }
 
-const emptyContext: Context = {
+const emptyContext: OtelContext = {
   getValue: () => undefined,
   setValue: (key, value) => layered(emptyContext, key, value),
   deleteValue: () => emptyContext,

@@ -20,7 +20,7 @@ const MAX_AUTHORITY = 400
 /** Characters of a value that are judged: the rest of a long one is as its start is. */
 const MAX_JUDGED = 256
 /** Characters of a private key; those of RSA with 16,384 bits have 13,000. */
-export const MAX_KEY_BLOCK = 24 * 1024
+const MAX_KEY_BLOCK = 24 * 1024
 
 const [TAB, LF, CR, SPACE, QUOTE, AND, APOSTROPHE, DASH] = [9, 10, 13, 32, 34, 38, 39, 45]
 const [SLASH, COLON, EQUALS, AT, BACKSLASH, BACKTICK] = [47, 58, 61, 64, 92, 96]

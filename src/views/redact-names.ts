@@ -151,8 +151,7 @@ function isPlaceholder(value: string): boolean {
   const first = value[0]
   if (first === undefined) return true
   if (isTemplate(value, first)) return true
-  if (value.includes('[redacted:') || value.includes('process.env') || value.includes('os.environ'))
-    return true
+  if (value.includes('[redacted:') || value.includes('.env') || value.includes('os.environ')) return true
   if (noValues.has(value.slice(0, 20).toLowerCase())) return true
   const lower = value.slice(0, 8).toLowerCase()
   if (lower.startsWith('your-') || lower.startsWith('your_') || lower.startsWith('...')) return true

@@ -201,6 +201,12 @@ function dataOf(event: Event, value: (given: unknown, name?: string) => unknown)
     changed ||= made !== given
     data[key] = made
   }
+  // A secret that was cut with the line is none that can be told any more.
+  if (event.type.startsWith('raw.') && data['truncated'] === true && typeof data['line'] === 'string') {
+    const line = withoutCutWord(data['line'])
+    changed ||= line !== data['line']
+    data['line'] = line
+  }
   // A mark may be longer than what it is put in the place of.
   if (typeof data['line'] === 'string' && data['line'].length > MAX_LINE) {
     changed = true
@@ -208,6 +214,21 @@ function dataOf(event: Event, value: (given: unknown, name?: string) => unknown)
     data['truncated'] = true
   }
   return changed ? data : event.data
+}
+
+/** Without the word at its end, if that has letters and digits, or letters of both cases: the half of a key may be one. */
+function withoutCutWord(line: string): string {
+  let from = line.length
+  let [digits, small, capital] = [false, false, false]
+  for (; from > 0 && line.length - from < MAX_KNOWN_LENGTH; from--) {
+    const unit = line.charCodeAt(from - 1)
+    if (unit >= 48 && unit <= 57) digits = true
+    else if (unit >= 97 && unit <= 122) small = true
+    else if (unit >= 65 && unit <= 90) capital = true
+    else if (!'+/_-=.~'.includes(line[from - 1]!)) break
+  }
+  const mixed = Number(digits) + Number(small) + Number(capital) > 1
+  return mixed && line.length - from >= MIN_KNOWN ? `${line.slice(0, from)}[redacted:cut]` : line
 }
 
 function markOf({ kind, quote = '' }: Secret): string {
@@ -357,8 +378,8 @@ export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event
           case 'raw.stderr':
           case 'raw.pty': {
             const line = rawLine(event.type, event.data.line)
-            if (line === event.data.line) next.write(event)
-            else next.write(hide.event({ ...event, data: { ...event.data, line } }))
+            const same = line === event.data.line
+            next.write(hide.event(same ? event : { ...event, data: { ...event.data, line } }))
             return
           }
           default:

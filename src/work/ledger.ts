@@ -201,7 +201,8 @@ const states: readonly unknown[] = [
   'needs-human',
 ] satisfies LedgerEntry['state'][]
 
-function parseEntry(text: string, issueRef: string, version: number): LedgerEntry {
+/** Reads an entry; throws if it is none, or that of another issue or version. */
+export function parseEntry(text: string, issueRef: string, version: number): LedgerEntry {
   const entry: LedgerEntry | null = JSON.parse(text)
   if (typeof entry !== 'object' || entry === null)
     throw new Error(`it holds ${quote(text)}, which is no entry`)

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { chromiumPath, launch, needsBrowser } from './browser.ts'
@@ -9,12 +8,11 @@ import { over, pagesOf } from './opened-page.ts'
 import { root, serving, shutAll } from './serving.ts'
 
 const fixtures = new URL('../../fixtures', import.meta.url).pathname
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** What axe finds, in one line each. */
 async function violations(page: Page): Promise<string[]> {
   // Through the debugger, which the page's content security policy does not bind.
-  await page.evaluate(axe)
+  await page.evaluate(axe.source)
   return page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
     violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ': ' + node.html.slice(0, 160) + ' ' + node.failureSummary.slice(0, 300))))`)
 }

@@ -59,7 +59,7 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     await shutAll()
   })
 
-  test('shows every fixture, each to its end', { timeout: 300_000 }, async () => {
+  test('shows every fixture, each to its end', { timeout: 600_000 }, async () => {
     const { url } = await serving(fixtures)
     const page = await open(url)
     await page.waitForSelector('#runs a')

@@ -85,6 +85,21 @@ test('any range of a log is that of the whole, redacted', async () => {
     expect((await ask(`${url}runs/a/raw/stdout?from=${from}&to=${to}`)).text).toBe(whole.slice(from, to))
 })
 
+test('gives a run as one file, always without its secrets', async () => {
+  const dir = root()
+  putSecrets(dir)
+  const { url } = await serving(dir)
+  for (const name of ['export.html', 'export.md']) {
+    const { status, text, headers } = await ask(`${url}runs/a/${name}`)
+    expect([status, leaked(text)]).toEqual([200, []])
+    expect(headers['content-disposition']).toBe(`attachment; filename="run.${name.slice(7)}"`)
+    expect(text).toMatch(name.endsWith('html') ? /<\/html>\n$/ : /^## /)
+  }
+  mkdirSync(join(dir, 'b'))
+  writeFileSync(join(dir, 'b', 'events.jsonl'), `${JSON.stringify(makeEvent(1, { run: 'b' }))}\n`)
+  expect((await ask(`${url}runs/b/export.html`)).status).toBe(404)
+})
+
 test('without redact everything is as it is', async () => {
   const dir = root()
   putSecrets(dir)

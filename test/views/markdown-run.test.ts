@@ -32,7 +32,7 @@ session \`01a1dca5-c0d6-7f61-ac78-e00e8de59bc0\`
 
 **Turn finished, waiting for input** · 1 turn · 1 tool call (1 failed) · 2,400 tokens in (2,000 cached) · 68 out
 
-First problem: \`command_execution exit 3 failed\`
+First problem: \`command_execution exit 3 failed: ls: cannot access './does-not-exist': No such file or directory\`
 
 ✗ **command_execution** \`echo partial; ls ./does-not-exist; exit 3\` (failed, exit 3)
 

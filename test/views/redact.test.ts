@@ -349,6 +349,14 @@ describe('the stage', () => {
     expect(shown).toEqual(['one\n', 'two\n', '', ''])
   })
 
+  test('leaves out the half of a key that a line was cut in', () => {
+    const line = `see ${plantedSecrets()[1]!.secret.slice(0, 15)}`
+    const shown = (truncated: boolean) =>
+      drive(redactStage(), [event('raw.stdout', truncated ? { line, truncated } : { line })])[0]!.data
+    expect(shown(true)).toEqual({ line: 'see [redacted:cut]', truncated: true })
+    expect(shown(false)).toEqual({ line })
+  })
+
   test('gives back what has no secret in it as the same object', () => {
     const given = event('tool.call.completed', { call_id: 'c', name: 'Bash', output: { a: ['b', 1, null] } })
     expect(drive(redactStage(), [given])[0]).toBe(given)

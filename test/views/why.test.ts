@@ -54,10 +54,6 @@ const table: readonly (readonly [run: string, first: string])[] = [
   ],
   ['codex/11a-sigint.pipe', 'it left with exit code 1 in the middle of a turn'],
   [
-    'codex/17-stdin-prompt.pty80',
-    'No prompt provided. Either specify one as an argument or pipe the prompt into stdin.',
-  ],
-  [
     'codex/app-server-http_500.pipe',
     'We’re currently experiencing high demand, which may cause temporary errors.',
   ],
@@ -109,7 +105,6 @@ const table: readonly (readonly [run: string, first: string])[] = [
   ],
   ['opencode/1.18.34-cut_mid.pipe', 'APIError: Connection reset by server'],
   ['opencode/11a-sigint.pipe', 'SIGINT ended it'],
-  ['opencode/17-stdin-prompt.pty80', 'Error: You must provide a message or a command'],
   ['opencode-session/1.18.34-cut_mid', 'APIError: Connection reset by server'],
   [
     'opencode-session/1.18.34-sigkill_tool',
@@ -223,6 +218,12 @@ describe('why', () => {
     const { first, last } = whyOfEvents(error('old'), message, error('one'), error('two'), failed)
     expect([first?.title, last?.title]).toEqual(['one', 'two'])
     expect(whyOfEvents(error('old', 'fatal'), message, failed).first?.title).toBe('old')
+  })
+
+  test('is the last words of a program that refused to start, and of no other', () => {
+    const said: [string, object] = ['raw.pty', { line: 'No prompt provided.' }]
+    expect(whyOfEvents(said, failed).first?.title).toBe('No prompt provided.')
+    expect(whyOfEvents(message, said, failed).first?.title).toBe('it left with exit code 1')
   })
 
   test('counts the last attempt only', () => {

@@ -1,0 +1,258 @@
+// Writes docs/api: one page per entry, from the declarations and their doc comments. A test fails when they differ.
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { argv } from 'node:process'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+import { declared, entries, exportsOf, publicProgram, root } from './public-api.ts'
+
+/** A name that several entries export is described on the page of the first of these; the other pages link there. */
+const order = ['json-schema', 'engines', 'values', 'events', 'ask', 'run', 'work', 'serve', 'views', 'nats']
+/** The lists of names that nearly every entry exports. They are described on the page of the root. */
+const shared = ['core-exports', 'stream-exports']
+
+interface Item {
+  readonly name: string
+  readonly symbol: ts.Symbol
+  /** The entry whose page describes it. */
+  readonly home: string
+  /** Whether a program can import it; other types are described because a public declaration names them. */
+  readonly exported: boolean
+}
+
+interface Section extends Item {
+  /** The page and the heading, for links. */
+  readonly page: string
+  readonly anchor: string
+}
+
+/** The pages by file name, as the sources have them now. */
+export function apiPages(program: ts.Program): Map<string, string> {
+  const checker = program.getTypeChecker()
+  const exported = new Map(entries.map((entry) => [entry, exportsOf(program, entry)]))
+  const everywhere = new Set(shared.flatMap((list) => [...exportsOf(program, list).values()]))
+  const items = new Map<ts.Symbol, Item>()
+  for (const entry of [...order, ...entries])
+    for (const [name, symbol] of exported.get(entry) ?? [])
+      if (!items.has(symbol))
+        items.set(symbol, { name, symbol, home: everywhere.has(symbol) ? 'index' : entry, exported: true })
+  // A Map is walked in the order of insertion, so this also reaches the types that it adds.
+  for (const { symbol, home } of items.values())
+    for (const type of typesNamedBy(checker, symbol))
+      if (!items.has(type)) items.set(type, { name: type.name, symbol: type, home, exported: false })
+
+  const pages = new Map(entries.map((entry) => [entry, sectionsOf(entry, [...items.values()])]))
+  const places = new Map([...pages.values()].flat(2).map((section) => [section.symbol, section]))
+  return new Map(
+    entries.map((entry) => {
+      const elsewhere = [...exported.get(entry)!.values()]
+        .map((symbol) => places.get(symbol)!)
+        .filter(({ home }) => home !== entry)
+      return [`${entry}.md`, page(checker, entry, pages.get(entry)!, elsewhere, places)]
+    }),
+  )
+}
+
+/** What the page of an entry describes: values, types, and types that cannot be imported; each group by name. */
+function sectionsOf(entry: string, items: readonly Item[]): Section[][] {
+  const own = items
+    .filter(({ home }) => home === entry)
+    .sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))
+  const isValue = ({ symbol }: Item) => (symbol.flags & ts.SymbolFlags.Value) !== 0
+  // Headings that differ only in case share an anchor, and Markdown numbers the later ones.
+  const seen = new Map<string, number>()
+  return [
+    own.filter((item) => item.exported && isValue(item)),
+    own.filter((item) => item.exported && !isValue(item)),
+    own.filter((item) => !item.exported),
+  ].map((group) =>
+    group.map((item) => {
+      const slug = item.name.toLowerCase()
+      const count = seen.get(slug) ?? 0
+      seen.set(slug, count + 1)
+      return { ...item, page: `${entry}.md`, anchor: count === 0 ? slug : `${slug}-${count}` }
+    }),
+  )
+}
+
+const titles = ['Functions and values', 'Types', 'Types that cannot be imported']
+
+function page(
+  checker: ts.TypeChecker,
+  entry: string,
+  groups: readonly Section[][],
+  elsewhere: readonly Section[],
+  places: ReadonlyMap<ts.Symbol, Section>,
+): string {
+  const parts = [
+    `# ${specifier(entry)}`,
+    '<!-- scripts/api-pages.ts writes this page from the doc comments in src. Edit those, then run it again. -->',
+    introduction(entry),
+  ]
+  groups.forEach((group, n) => {
+    if (group.length === 0) return
+    parts.push(`## ${titles[n]}`)
+    if (n === 2) parts.push('The declarations above name them.')
+    for (const section of group) {
+      parts.push(`### ${section.name}`, ...describe(checker, section))
+      const named = [...typesNamedBy(checker, section.symbol)]
+        .filter((symbol) => symbol !== section.symbol)
+        .map((symbol) => link(places.get(symbol)!, `${entry}.md`))
+      if (named.length > 0) parts.push(`See ${named.join(', ')}.`)
+    }
+  })
+  if (elsewhere.length > 0) parts.push('## Also exported', elsewhereList(elsewhere))
+  return `${parts.join('\n\n')}\n`
+}
+
+/** Links to what the entry exports and another page describes, a line for each of those pages. */
+function elsewhereList(sections: readonly Section[]): string {
+  return entries
+    .filter((entry) => sections.some(({ home }) => home === entry))
+    .map((entry) => {
+      const links = sections.filter(({ home }) => home === entry).map((section) => link(section, ''))
+      return `- [${specifier(entry)}](${entry}.md): ${links.sort().join(', ')}`
+    })
+    .join('\n')
+}
+
+function specifier(entry: string): string {
+  return entry === 'index' ? 'agent-sluice' : `agent-sluice/${entry}`
+}
+
+/** The comment at the top of the entry: `// agent-sluice/values: payloads out of text`. */
+function introduction(entry: string): string {
+  const [first = ''] = readFileSync(join(root, `src/${entry}.ts`), 'utf8').split('\n')
+  const [start, text] = [`// ${specifier(entry)}: `, first.slice(`// ${specifier(entry)}: `.length)]
+  if (!first.startsWith(start)) throw new Error(`src/${entry}.ts does not begin with "${start}"`)
+  return `${text[0]!.toUpperCase()}${text.slice(1)}`
+}
+
+function link({ name, page, anchor }: Section, from: string): string {
+  return `[\`${name}\`](${page === from ? '' : page}#${anchor})`
+}
+
+/** The doc comment, the declaration and the examples; for overloads, those of each. */
+function describe(checker: ts.TypeChecker, { name, symbol }: Item): string[] {
+  return declarationsOf(checker, symbol).flatMap((node) => {
+    const { text, examples } = docOf(node)
+    // An export may have another name than its declaration: `AskCall` is `Call` in its own file.
+    const code = codeOf(checker, node).replace(new RegExp(`^(\\w+) ${symbol.name}\\b`), `$1 ${name}`)
+    return [...text, fenced(code), ...examples.flatMap((example) => ['Example:', fenced(example)])]
+  })
+}
+
+function fenced(code: string): string {
+  return code.startsWith('```') ? code : `\`\`\`ts\n${code}\n\`\`\``
+}
+
+function docOf(node: ts.Declaration): { text: string[]; examples: string[] } {
+  const text: string[] = []
+  const examples: string[] = []
+  for (const doc of ts.getJSDocCommentsAndTags(node)) {
+    const comment = ts.getTextOfJSDocComment(doc.comment)?.trim()
+    if (!ts.isJSDoc(doc) || comment === undefined) continue
+    text.push(comment)
+  }
+  for (const tag of ts.getJSDocTags(node)) {
+    const comment = ts.getTextOfJSDocComment(tag.comment)?.trim() ?? ''
+    if (tag.tagName.text === 'example') examples.push(comment)
+    else text.push(`**${tag.tagName.text}**: ${comment}`)
+  }
+  return { text, examples }
+}
+
+/** What a reader sees of a symbol. The body of an overloaded function is not among it; the functions that `typeof` names are. */
+function declarationsOf(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Declaration[] {
+  const all = symbol.declarations ?? []
+  const overloads = all.filter((node) => ts.isFunctionDeclaration(node) && node.body === undefined)
+  const shown = overloads.length > 0 ? overloads : all
+  const functions = shown.flatMap((node) =>
+    ts.isVariableDeclaration(node) && node.type ? functionsNamedBy(checker, node.type) : [],
+  )
+  return [...functions, ...shown]
+}
+
+function functionsNamedBy(checker: ts.TypeChecker, type: ts.TypeNode): ts.Declaration[] {
+  const found: ts.Declaration[] = []
+  walk(type, (node) => {
+    if (!ts.isTypeQueryNode(node)) return
+    const named = checker.getSymbolAtLocation(node.exprName)
+    found.push(
+      ...(named ? (declared(checker, named).declarations ?? []) : []).filter(ts.isFunctionDeclaration),
+    )
+  })
+  return found
+}
+
+/** The interfaces and type aliases of ours that a declaration names. */
+function typesNamedBy(checker: ts.TypeChecker, symbol: ts.Symbol): Set<ts.Symbol> {
+  const found = new Set<ts.Symbol>()
+  for (const declaration of declarationsOf(checker, symbol))
+    for (const part of signatureOf(declaration))
+      walk(part, (node) => {
+        if (!ts.isTypeReferenceNode(node) && !ts.isExpressionWithTypeArguments(node)) return
+        const name = ts.isTypeReferenceNode(node) ? node.typeName : node.expression
+        const used = checker.getSymbolAtLocation(name)
+        const type = used && declared(checker, used)
+        const isOurs = type?.declarations?.some(
+          (each) =>
+            (ts.isInterfaceDeclaration(each) ||
+              ts.isTypeAliasDeclaration(each) ||
+              ts.isClassDeclaration(each)) &&
+            each.getSourceFile().fileName.startsWith(join(root, 'src')),
+        )
+        if (type && isOurs) found.add(type)
+      })
+  return found
+}
+
+/** The parts of a declaration that a caller sees: all but bodies and initial values. */
+function signatureOf(node: ts.Declaration): readonly ts.Node[] {
+  if (ts.isClassDeclaration(node)) return node.members.filter(isVisible).flatMap(signatureOf)
+  if (ts.isVariableDeclaration(node) || ts.isPropertyDeclaration(node)) return node.type ? [node.type] : []
+  if (ts.isFunctionLike(node))
+    return [...(node.typeParameters ?? []), ...node.parameters, ...(node.type ? [node.type] : [])]
+  return [node]
+}
+
+function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
+  visit(node)
+  ts.forEachChild(node, (child) => walk(child, visit))
+}
+
+/** Members with a name in brackets are for machines. */
+function isVisible(member: ts.ClassElement): boolean {
+  return !(member.name && (ts.isComputedPropertyName(member.name) || ts.isPrivateIdentifier(member.name)))
+}
+
+/** The declaration as source, without what only the implementation needs. */
+function codeOf(checker: ts.TypeChecker, node: ts.Declaration): string {
+  if (ts.isVariableDeclaration(node)) {
+    const type = node.type?.getText() ?? checker.typeToString(checker.getTypeAtLocation(node))
+    return `const ${node.name.getText()}: ${type}`
+  }
+  if (ts.isClassDeclaration(node)) {
+    const heritage = node.heritageClauses?.map((clause) => ` ${clause.getText()}`).join('') ?? ''
+    const members = node.members.filter(isVisible).map((member) => `  ${codeOf(checker, member)}`)
+    return `class ${node.name?.text}${heritage} {\n${members.join('\n')}\n}`
+  }
+  return signatureText(checker, node).replace(/^(?:export |declare |async )+/, '')
+}
+
+function signatureText(checker: ts.TypeChecker, node: ts.Declaration): string {
+  const isCallable = ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node)
+  if (!isCallable && !ts.isConstructorDeclaration(node)) return node.getText()
+  const { text } = node.getSourceFile()
+  const head = text.slice(node.getStart(), node.body?.getStart() ?? node.end).trim()
+  if (!isCallable || node.type) return head
+  const signature = checker.getSignatureFromDeclaration(node)
+  return signature ? `${head}: ${checker.typeToString(signature.getReturnType())}` : head
+}
+
+if (argv[1] === fileURLToPath(import.meta.url)) {
+  const folder = join(root, 'docs/api')
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder)
+  for (const [name, text] of apiPages(publicProgram())) writeFileSync(join(folder, name), text)
+}

@@ -1,0 +1,137 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { duration } from './duration.ts'
+import { exits } from './exits.ts'
+import { addNatsOptions, type NatsFlags, natsOptions } from './nats-options.ts'
+import { safe } from './safe.ts'
+import { statusLine } from './status-line.ts'
+import { untilStopped } from './until-stopped.ts'
+
+interface Flags extends NatsFlags {
+  readonly from: string
+  readonly tenant?: string
+  readonly untilIdle?: number
+}
+
+const examples = `
+Writes DIR/<tenant>/<run>/events.jsonl for every run that was shipped, and
+follows those that go on, until it is stopped. sluice serve DIR shows them. Can
+be killed and started again at any time: nothing is missing and nothing is there
+twice.
+
+Exit codes: 0 all is there, 1 a run is not (the others are), 2 bad usage, or the
+broker cannot be used, 7 a file cannot be written.
+
+Examples:
+  $ npx agent-sluice mirror runs --from nats://hub:4222
+  $ npx agent-sluice mirror runs --from nats://hub:4222 --until-idle 2s`
+
+/** `sluice mirror`: the runs that were shipped to NATS, as directories. */
+export function mirrorCommand(exit: (code: number) => void): Command {
+  const command = new Command('mirror')
+    .description('Keeps the runs that were shipped to NATS JetStream as directories.')
+    .argument('<dir>', 'the directory for the runs')
+    .requiredOption('--from <addresses>', 'nats://host:4222, or several with commas')
+    .option('--tenant <name>', 'only the runs of this tenant (default: all)')
+    .option(
+      '--until-idle <time>',
+      'end when nothing came for so long: 2s, 1m (default: when it is stopped)',
+      duration,
+    )
+  return addNatsOptions(command)
+    .addHelpText('after', examples)
+    .action(async (dir: string, flags: Flags) => exit(await mirrorRuns(dir, flags)))
+}
+
+async function mirrorRuns(dir: string, { from, tenant, untilIdle, ...flags }: Flags): Promise<number> {
+  const { mirror } = await import('../nats/mirror.ts')
+  const status = statusLine()
+  const stopped = untilStopped()
+  let refused = 0
+  try {
+    const { runs, events } = await mirror(dir, {
+      ...natsOptions(from, flags),
+      tenant,
+      untilIdle,
+      signal: stopped.signal,
+      onProgress: ({ runs, over, events }) =>
+        status.show(() => `${runs} runs, ${over} of them over, ${events} events written`),
+      onRefused: (path, fault) => {
+        refused++
+        status.end()
+        console.error(`sluice: ${safe(path)} is not mirrored: ${fault.message}`)
+      },
+    })
+    status.end()
+    console.error(`sluice: wrote ${events} events of ${runs} runs`)
+    return exits.good
+  } catch (error) {
+    status.end()
+    // Each was told when it happened.
+    if (refused > 0) return exits.failed
+    throw error
+  } finally {
+    stopped.end()
+  }
+}
+
+/** A mirror that goes on while its directory is served. */
+export interface BackgroundMirror {
+  readonly dir: string
+  /** Rejects when it cannot go on. */
+  readonly failed: Promise<never>
+  /** Stops it, and removes its directory if that is a temporary one. */
+  close(): Promise<void>
+}
+
+export async function mirrorInBackground(
+  from: string,
+  named: string | undefined,
+  tenant: string | undefined,
+  flags: NatsFlags,
+): Promise<BackgroundMirror> {
+  const [{ openMirror }, { natsBroker }] = await Promise.all([
+    import('../nats/mirror.ts'),
+    import('../nats/nats-broker.ts'),
+  ])
+  const stop = new AbortController()
+  const options = {
+    ...natsOptions(from, flags),
+    tenant,
+    signal: stop.signal,
+    onRefused: (path: string, fault: Error) =>
+      console.error(`sluice: ${safe(path)} is not mirrored: ${fault.message}`),
+  }
+  const dir = named ?? (await mkdtemp(join(tmpdir(), 'sluice-mirror-')))
+  // The journals of runs that go on are open when this is back, so that the server does not take them for ended.
+  const mirrored = openMirror(dir, options)
+  const broker = await natsBroker(options).catch((error) => {
+    mirrored.close()
+    throw error
+  })
+  let stopped = false
+  const following = mirrored.follow(broker).then(
+    () => {},
+    // Runs that were refused were told.
+    (error) => {
+      if (!stopped) throw error
+    },
+  )
+  const failed = following.then(() => new Promise<never>(() => {}))
+  // It may fail before the server is up and listens to it.
+  failed.catch(() => {})
+  return {
+    dir,
+    failed,
+    async close() {
+      stopped = true
+      stop.abort()
+      await following.catch(() => {})
+      await broker.close()
+      mirrored.close()
+      if (named === undefined) await rm(dir, { recursive: true, force: true })
+    },
+  }
+}

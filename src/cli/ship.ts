@@ -1,0 +1,81 @@
+import { Command } from 'commander'
+import { exits } from './exits.ts'
+import { addNatsOptions, type NatsFlags, natsOptions } from './nats-options.ts'
+import { safe } from './safe.ts'
+import { statusLine } from './status-line.ts'
+import { untilStopped } from './until-stopped.ts'
+
+interface Flags extends NatsFlags {
+  readonly to: string
+  readonly tenant?: string
+  readonly follow?: boolean
+}
+
+const examples = `
+Sends every run under DIR that has an events.jsonl. Waits for runs that are
+being written, and ends when all are over and the broker has them. Can be
+killed and started again at any time: the broker is asked where to go on.
+
+Needs the packages @nats-io/transport-node and @nats-io/jetstream, and a
+nats-server with JetStream (2.9.10 or newer).
+
+Exit codes: 0 all was sent, 1 a run was refused (the others were sent), 2 bad
+usage, or the broker cannot be used, 4 it was stopped before all was sent.
+
+Examples:
+  $ npx agent-sluice ship .audit --to nats://hub:4222
+  $ npx agent-sluice ship .audit --to tls://hub:4222 --tenant host-a --follow`
+
+/** `sluice ship`: the runs under a directory to NATS. */
+export function shipCommand(exit: (code: number) => void): Command {
+  const command = new Command('ship')
+    .description('Sends the runs under a directory to NATS JetStream, each event once and in order.')
+    .argument('[dir]', 'the directory with the runs', '.')
+    .requiredOption('--to <addresses>', 'nats://host:4222, or several with commas')
+    .option('--tenant <name>', 'whose runs these are (default: default)')
+    .option('--follow', 'go on watching for new runs')
+  return addNatsOptions(command)
+    .addHelpText('after', examples)
+    .action(async (dir: string, { to, tenant, follow, ...flags }: Flags) =>
+      exit(await shipRuns(dir, to, tenant, follow, flags)),
+    )
+}
+
+async function shipRuns(
+  dir: string,
+  to: string,
+  tenant: string | undefined,
+  follow: boolean | undefined,
+  flags: NatsFlags,
+): Promise<number> {
+  const { ship } = await import('../nats/ship.ts')
+  const status = statusLine()
+  const stopped = untilStopped()
+  let refused = 0
+  try {
+    const { runs, events } = await ship(dir, {
+      ...natsOptions(to, flags),
+      tenant,
+      follow,
+      signal: stopped.signal,
+      onProgress: ({ runs, over, events, bytes }) =>
+        status.show(() => `${over} of ${runs} runs, ${events} events, ${Math.round(bytes / 1e6)} MB sent`),
+      onRefused: (path, fault) => {
+        refused++
+        status.end()
+        console.error(`sluice: ${safe(path)} is not shipped: ${fault.message}`)
+      },
+    })
+    status.end()
+    console.error(`sluice: sent ${events} events of ${runs} runs`)
+    return exits.good
+  } catch (error) {
+    status.end()
+    // Each was told when it happened.
+    if (refused > 0) return exits.failed
+    if (stopped.signal.aborted) return stopped.exit()
+    throw error
+  } finally {
+    stopped.end()
+  }
+}

@@ -1,0 +1,110 @@
+import { Fault, quote } from '../base/fault.ts'
+import type { Event } from '../events/event.ts'
+import { journalLine, outOfOrder, type Place } from '../sinks/journal-line.ts'
+import type { StoredBlock } from './broker.ts'
+
+/** An event and its line, without LF. */
+interface ReadEvent {
+  readonly event: Event
+  readonly line: string
+}
+
+/** Makes the events of one run out of its blocks. */
+export interface Assembler {
+  /** The events in a block that are new. Throws BROKER_GAP if some before them are missing, BROKER_FAILED if it holds something else. */
+  feed(block: StoredBlock): ReadEvent[]
+  /** The place of the block in which the line begins that is not whole yet. */
+  readonly open: number | undefined
+  /** The last event. */
+  readonly last: Omit<Place, 'run_id'> | undefined
+}
+
+const LF = 10
+/** The parts of a longer line are not gathered: shippers send none. */
+const MAX_LINE = 65 << 20
+
+/** `last` is the event that is there already: it and those before it are left out. */
+export function assembler(last?: Omit<Place, 'run_id'>): Assembler {
+  let parts: Uint8Array[] = []
+  let gathered = 0
+  let open: number | undefined
+  let run: string | undefined
+
+  function drop(): void {
+    parts = []
+    gathered = 0
+    open = undefined
+  }
+
+  return {
+    feed(block) {
+      const { at, bytes, end } = block
+      // A shipper that begins a line again has no use for what was there of it.
+      if (!end.from) drop()
+      else if (gathered !== end.from)
+        throw gap(block, `the line that it goes on has ${gathered} of ${end.from} bytes`)
+      if (end.part) {
+        open ??= at
+        parts.push(bytes)
+        gathered += bytes.length
+        if (gathered > MAX_LINE) throw foreign(block, 'a line of it has no end')
+        if (gathered !== end.part.bytes)
+          throw gap(block, `it leads to byte ${end.part.bytes} of a line, not ${gathered}`)
+        return []
+      }
+      const whole =
+        parts.length > 0
+          ? Buffer.concat([...parts, bytes])
+          : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+      drop()
+      const found: ReadEvent[] = []
+      for (let from = 0; from < whole.length; ) {
+        const to = whole.indexOf(LF, from)
+        if (to < 0) throw foreign(block, 'its last line has no end')
+        const line = whole.toString('utf8', from, to)
+        from = to + 1
+        const { event, place } = readEvent(block, line)
+        if (run !== undefined && place.run_id !== run) throw foreign(block, 'it has events of two runs')
+        run = place.run_id
+        if (last && order(place, last) <= 0) continue
+        const why = outOfOrder(last && { run_id: run, ...last }, place)
+        if (why !== undefined) throw gap(block, why)
+        last = { attempt_number: place.attempt_number, seq: place.seq }
+        found.push({ event, line })
+      }
+      return found
+    },
+    get open() {
+      return open
+    },
+    get last() {
+      return last
+    },
+  }
+}
+
+function readEvent(block: StoredBlock, line: string): { event: Event; place: Place } {
+  try {
+    const event: unknown = JSON.parse(line)
+    const place = journalLine(event)
+    // The cast is the door: it has what every event has, and the rest goes on as it is.
+    if (place) return { event: event as Event, place }
+  } catch {}
+  throw foreign(block, 'a line of it is no event')
+}
+
+function order(a: Omit<Place, 'run_id'>, b: Omit<Place, 'run_id'>): number {
+  return a.attempt_number - b.attempt_number || a.seq - b.seq
+}
+
+function gap({ at, name }: StoredBlock, why: string): Fault {
+  return new Fault('BROKER_GAP', `block ${at} of the run ${shown(name)} does not follow: ${why}`)
+}
+
+function foreign({ at, name }: StoredBlock, why: string): Fault {
+  return new Fault('BROKER_FAILED', `block ${at} of the run ${shown(name)} is none of agent-sluice: ${why}`)
+}
+
+function shown({ tenant, run }: StoredBlock['name']): string {
+  return quote(`${tenant}/${run}`, 100)
+}

@@ -1,0 +1,316 @@
+import fs from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { checkPath, misfit } from '../base/check-options.ts'
+import { Fault } from '../base/fault.ts'
+import { folders } from '../run/folders.ts'
+import { writeWhole } from '../sinks/durable.ts'
+import { type Journal, LOCK_FILE, makeDir, openJournal } from '../sinks/journal.ts'
+import { takeLock } from '../sinks/lock.ts'
+import { readPlain } from '../sinks/plain-file.ts'
+import { type Assembler, assembler } from './assemble.ts'
+import { type Broker, Rewound, type RunName, type StoredBlock } from './broker.ts'
+import { natsBroker } from './nats-broker.ts'
+import { checkNatsOptions, DEFAULT_STREAM, type NatsOptions } from './nats-options.ts'
+import { tokenOf } from './token.ts'
+
+export interface MirrorOptions extends NatsOptions {
+  /** Only the runs of this tenant. @default all */
+  readonly tenant?: string | undefined
+  /** Ends when nothing came for so many milliseconds while the broker was there. @default it goes on until `signal` */
+  readonly untilIdle?: number | undefined
+  /** Is told how far it is, often. */
+  readonly onProgress?: ((progress: MirrorProgress) => void) | undefined
+  /** Is told at once of a run that cannot be mirrored; the others go on. */
+  readonly onRefused?: ((dir: string, fault: Fault) => void) | undefined
+}
+
+/** How far `mirror` is. */
+export interface MirrorProgress {
+  /** Runs of which something came, and how many of them are over. */
+  readonly runs: number
+  readonly over: number
+  /** What was written since the start. */
+  readonly events: number
+}
+
+/**
+ * Keeps the runs that were shipped to NATS JetStream as directories: `<dir>/<tenant>/<run>/events.jsonl`, equal to the host's own byte for byte
+ * (or to what was left after redaction), with the lock of a journal while the run goes on, so that `serve` shows them like runs of this
+ * machine. Follows until the signal is aborted. After a crash it goes on where it was; one process can mirror into a directory at a time.
+ *
+ * A run of which events are missing at the broker, or of which the directory has other events, is left as it is; the others go on, and when
+ * the mirror ends, that Fault is thrown.
+ *
+ * @example
+ * await mirror('mirror', { servers: 'nats://hub:4222', untilIdle: 2000 })
+ */
+export async function mirror(dir: string, options: MirrorOptions = {}): Promise<MirrorProgress> {
+  const mirrored = openMirror(dir, options)
+  try {
+    const broker = await natsBroker(options)
+    try {
+      return await mirrored.follow(broker)
+    } finally {
+      await broker.close()
+    }
+  } catch (error) {
+    if (options.signal?.aborted) return mirrored.progress()
+    throw error
+  } finally {
+    mirrored.close()
+  }
+}
+
+/** A directory that is a mirror. */
+export interface Mirror {
+  /** Writes what the broker has and what comes, until the signal or until it is idle. */
+  follow(broker: Broker): Promise<MirrorProgress>
+  progress(): MirrorProgress
+  close(): void
+}
+
+/** Where the mirror is in the stream, in its directory. */
+const CURSOR_FILE = 'mirror.json'
+const MIRROR_LOCK = 'mirror.lock'
+const MAX_CURSOR = 4 << 20
+const SAVE_MS = 1000
+/** Waiting longer than this for the broker means that it was away. */
+const AWAY_MS = 50
+/** Journals that are open at once, two files each. A run that is left out is opened again when something comes for it. */
+const MAX_OPEN = 1000
+
+interface Cursor {
+  readonly stream: string
+  /** Whose runs were read; none for all. */
+  readonly tenant?: string | undefined
+  /** Which storage the place is of. */
+  readonly id: string
+  readonly at: number
+  /** The runs that were not over, each as `tenant/run`. */
+  readonly open: readonly string[]
+}
+
+interface MirroredRun {
+  readonly dir: string
+  blocks: Assembler
+  book?: Journal | undefined
+  over: boolean
+  refused: boolean
+}
+
+/**
+ * Takes the directory and opens the journals of the runs that were going on when the mirror before this one ended: until their next event
+ * comes, only the lock says that they are not over.
+ */
+export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
+  const example = 'mirror("mirror", { servers: "nats://127.0.0.1:4222" })'
+  checkPath('mirror', dir, example)
+  checkNatsOptions('mirror', options, example)
+  const { tenant, untilIdle, signal, stream = DEFAULT_STREAM } = options
+  if (tenant !== undefined && (typeof tenant !== 'string' || tenant === ''))
+    throw misfit('mirror', 'a name as tenant', tenant, example)
+  if (untilIdle !== undefined && !(typeof untilIdle === 'number' && untilIdle > 0))
+    throw misfit('mirror', 'milliseconds as untilIdle', untilIdle, 'mirror("mirror", { untilIdle: 2000 })')
+  makeDir(dir)
+  const lock = takeLock(join(dir, MIRROR_LOCK))
+  const runs = new Map<string, MirroredRun>()
+  /** Those whose journal is open, the one that was used last at the end. */
+  const opened = new Set<MirroredRun>()
+  let over = 0
+  let events = 0
+  let refusal: Fault | undefined
+  const progress = () => ({ runs: runs.size, over, events })
+
+  const saved = readCursor(join(dir, CURSOR_FILE))
+  const close = () => {
+    for (const run of [...opened]) shut(run)
+    lock.release()
+  }
+  try {
+    for (const key of new Set([...(saved?.open ?? []), ...leftOpen(dir)])) {
+      const [of = '', run = ''] = key.split('/')
+      if (fs.existsSync(join(dir, of, run))) bookOf(runOf({ tenant: of, run }))
+    }
+  } catch (error) {
+    close()
+    throw error
+  }
+
+  function runOf(name: RunName): MirroredRun {
+    const key = `${name.tenant}/${name.run}`
+    let run = runs.get(key)
+    if (!run) {
+      run = { dir: join(dir, name.tenant, name.run), blocks: assembler(), over: false, refused: false }
+      runs.set(key, run)
+    }
+    return run
+  }
+
+  /** The journal of a run, opened if it is not. */
+  function bookOf(run: MirroredRun): Journal {
+    opened.delete(run)
+    opened.add(run)
+    if (run.book) return run.book
+    for (const oldest of opened) {
+      if (opened.size <= MAX_OPEN) break
+      shut(oldest)
+    }
+    // Nothing is lost by a power cut that the broker does not have.
+    run.book = openJournal(run.dir, { fsync: 'end' })
+    if (!run.blocks.last && run.book.last) run.blocks = assembler(run.book.last)
+    return run.book
+  }
+
+  function shut(run: MirroredRun): void {
+    opened.delete(run)
+    run.book?.close()
+    run.book = undefined
+  }
+
+  function take(block: StoredBlock): void {
+    const run = runOf(block.name)
+    if (run.refused) return
+    // A run that is over and has all of this needs no open journal: after a lost cursor there are thousands of them.
+    if (!run.book && !(run.over && isBehind(block, run.blocks))) bookOf(run)
+    const found = run.blocks.feed(block)
+    for (const { event, line } of found) bookOf(run).append(event, `${line}\n`)
+    events += found.length
+    if (run.over !== (block.end.over === true)) over += run.over ? -1 : 1
+    run.over = block.end.over === true
+    if (run.over) shut(run)
+  }
+
+  function refuse(run: MirroredRun, fault: Fault): void {
+    run.refused = true
+    shut(run)
+    refusal ??= fault
+    options.onRefused?.(run.dir, fault)
+  }
+
+  /** Up to where nothing has to be read again. A line that is half there is not on the disk. */
+  function settled(at: number): number {
+    let first = at
+    for (const run of opened) if (run.blocks.open !== undefined) first = Math.min(first, run.blocks.open - 1)
+    return first
+  }
+
+  async function save(id: string, at: number): Promise<void> {
+    const open = [...runs].filter(([, run]) => !run.over && !run.refused).map(([key]) => key)
+    const cursor: Cursor = { stream, tenant, id, at: settled(at), open }
+    await writeWhole(join(dir, CURSOR_FILE), JSON.stringify(cursor))
+  }
+
+  async function follow(broker: Broker): Promise<MirrorProgress> {
+    const stop = new AbortController()
+    const onAbort = () => stop.abort()
+    if (signal?.aborted) onAbort()
+    else signal?.addEventListener('abort', onAbort, { once: true })
+    let idle: NodeJS.Timeout | undefined
+    const stir = () => {
+      if (untilIdle === undefined) return
+      clearTimeout(idle)
+      idle = setTimeout(async () => {
+        const asked = performance.now()
+        // While the broker is away, nothing can come.
+        await broker.reachable(stop.signal).catch(() => {})
+        if (performance.now() - asked > AWAY_MS) stir()
+        else stop.abort()
+      }, untilIdle)
+    }
+    let at = 0
+    let id = ''
+    let timer: NodeJS.Timeout | undefined
+    /** One at a time, and what is asked for meanwhile comes with the next. */
+    let saving: Promise<void> = Promise.resolve()
+    const saveNow = () => {
+      saving = saving.then(() => save(id, at)).catch(() => {})
+      return saving
+    }
+    try {
+      const now = await stateOf(broker, stop.signal)
+      id = now.id
+      const isGood =
+        saved?.stream === stream && saved.tenant === tenant && saved.id === id && saved.at <= now.last
+      at = isGood ? saved.at : 0
+      stir()
+      timer = setInterval(() => void saveNow(), SAVE_MS)
+      for (let whole = at === 0; !stop.signal.aborted; ) {
+        const again = await pass(whole)
+        if (!again) break
+        at = 0
+        whole = true
+      }
+    } finally {
+      clearTimeout(idle)
+      clearInterval(timer)
+      signal?.removeEventListener('abort', onAbort)
+      if (id !== '') await saveNow()
+    }
+    if (refusal) throw refusal
+    return progress()
+
+    /** Reads on from `at`. True if all must be read again: what the cursor said was not so. */
+    async function pass(whole: boolean): Promise<boolean> {
+      const filter = { tenant: tenant === undefined ? undefined : tokenOf(tenant) }
+      try {
+        for await (const block of broker.read(at + 1, filter, stop.signal)) {
+          try {
+            take(block)
+          } catch (error) {
+            if (!Fault.is(error)) throw error
+            if (error.code === 'BROKER_GAP' && !whole) return true
+            refuse(runOf(block.name), error)
+          }
+          at = block.at
+          stir()
+          options.onProgress?.(progress())
+        }
+        return false
+      } catch (error) {
+        if (!(error instanceof Rewound)) throw error
+        return true
+      }
+    }
+  }
+
+  return { follow, progress, close }
+}
+
+/** Whether all events of a block are there already. */
+function isBehind({ end }: StoredBlock, { last }: Assembler): boolean {
+  return last !== undefined && (end.attempt - last.attempt_number || end.seq - last.seq) <= 0 && !end.part
+}
+
+async function stateOf(broker: Broker, signal: AbortSignal): Promise<{ id: string; last: number }> {
+  for (;;) {
+    try {
+      return await broker.state()
+    } catch (error) {
+      if (Fault.is(error)) throw error
+    }
+    await broker.reachable(signal)
+  }
+}
+
+/** The runs whose journals a killed mirror left locked. */
+function leftOpen(dir: string): string[] {
+  const keys: string[] = []
+  for (const { path, entries } of folders(dir, { maxDepth: 2 })) {
+    if (entries.some(({ name }) => name === LOCK_FILE)) keys.push(relative(dir, path).replaceAll(sep, '/'))
+  }
+  return keys
+}
+
+function readCursor(path: string): Cursor | undefined {
+  try {
+    const { stream, tenant, id, at, open } = JSON.parse(readPlain(path, MAX_CURSOR)) as Partial<Cursor>
+    if (typeof stream !== 'string' || typeof id !== 'string' || !Number.isSafeInteger(at)) return undefined
+    const keys = Array.isArray(open)
+      ? open.filter((key) => typeof key === 'string' && !key.includes('..'))
+      : []
+    return { stream, tenant, id, at: Math.max(0, at as number), open: keys }
+  } catch {
+    // None, or one that is no use: all is read again, and what is there is not written twice.
+    return undefined
+  }
+}

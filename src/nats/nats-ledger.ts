@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { misfit } from '../base/check-options.ts'
+import { Fault, quote } from '../base/fault.ts'
+import { type Ledger, type LedgerEntry, parseEntry } from '../work/ledger.ts'
+import { digestOf } from '../work/outbox.ts'
+import { ANSWER_MS, brokerFault, connectNats, isNamed, type NatsClient } from './nats-client.ts'
+import { checkNatsOptions, type NatsOptions } from './nats-options.ts'
+
+export interface NatsLedgerOptions extends Omit<NatsOptions, 'stream'> {
+  /** The bucket of the key-value store; it is made if it is missing. @default 'sluice-ledger' */
+  readonly bucket?: string | undefined
+}
+
+/** A ledger with a connection. */
+export interface NatsLedger extends Ledger {
+  close(): Promise<void>
+}
+
+/** Names the process that wrote an entry: after a lost answer it tells whether that was us. */
+const WRITER = 'Sluice-Writer'
+/** So many versions of an entry stay. */
+const KEPT = 20
+const MAX_TURNS = 8
+const RETRY_MS = 100
+
+/**
+ * The active runs in a bucket of NATS KV, for workers on many hosts: `swap` is the store's own compare-and-set. Each entry is under the hash
+ * of its issue. Connects when it is first asked.
+ *
+ * If an answer is lost, the versions that are kept tell who wrote which; if others have changed the entry more than 20 times since, it
+ * cannot be known whether ours was written, and that is LEDGER_FAILED.
+ *
+ * @example
+ * const runs = natsLedger({ servers: 'nats://hub:4222' })
+ * await activate(runs, 'shop#12', 'run-8')
+ */
+export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
+  const example = 'natsLedger({ servers: "nats://127.0.0.1:4222" })'
+  checkNatsOptions('natsLedger', options, example)
+  const { bucket = 'sluice-ledger' } = options
+  if (typeof bucket !== 'string' || !/^[\w-]{1,64}$/.test(bucket))
+    throw misfit('natsLedger', 'letters, digits, - and _ as the name of the bucket', bucket, example)
+  const stream = `KV_${bucket}`
+  let opening: Promise<NatsClient> | undefined
+  const open = () => {
+    opening ??= connectNats(options)
+      .then(async (client) => {
+        await openBucket(client, bucket, options.replicas ?? 1)
+        return client
+      })
+      .catch((error) => {
+        opening = undefined
+        throw error
+      })
+    return opening
+  }
+
+  /** The last version of an entry, or the first one after a revision; as the leader of the store knows it. */
+  async function find({ manager, answer }: NatsClient, issueRef: string, after?: number): Promise<Found> {
+    const key = `$KV.${bucket}.${keyOf(issueRef)}`
+    const query = after === undefined ? { last_by_subj: key } : { seq: after + 1, next_by_subj: key }
+    const message = await answer(() => manager.streams.getMessage(stream, query))
+    const [revision, writer] = [message?.seq ?? 0, message?.header.get(WRITER) ?? '']
+    // A person deleted it with a tool: there is no entry, and the next one comes after that.
+    if (!message || message.header.has('KV-Operation')) return { revision, writer, entry: undefined }
+    try {
+      const { version } = message.json<LedgerEntry>()
+      return { revision, writer, entry: parseEntry(message.string(), issueRef, version) }
+    } catch (error) {
+      throw new Fault(
+        'LEDGER_FAILED',
+        `the bucket ${quote(bucket)} has something else under ${keyOf(issueRef)} (${quote((error as Error).message, 100)})`,
+        { cause: error },
+      )
+    }
+  }
+
+  return {
+    async read(issueRef) {
+      const client = await open().catch(unusable)
+      return (await patiently(() => find(client, issueRef)).catch(unusable)).entry
+    },
+    async swap(issueRef, version, next) {
+      const client = await open().catch(unusable)
+      const entry: LedgerEntry = { issue_ref: issueRef, ...next, version: version + 1 }
+      const mine = randomUUID()
+      const before = await patiently(() => find(client, issueRef)).catch(unusable)
+      if ((before.entry?.version ?? 0) !== version) return undefined
+      for (let turn = 1; ; turn++) {
+        try {
+          const headers = client.transport.headers()
+          headers.set(WRITER, mine)
+          const expect = { streamName: stream, lastSubjectSequence: before.revision }
+          await client.answer(() =>
+            client.js.publish(`$KV.${bucket}.${keyOf(issueRef)}`, JSON.stringify(entry), {
+              headers,
+              expect,
+              timeout: ANSWER_MS,
+            }),
+          )
+          return entry
+        } catch (error) {
+          // The answer may have been lost: what follows the version that was read tells who wrote it.
+          const next = await patiently(() => find(client, issueRef, before.revision)).catch(unusable)
+          if (next.writer === mine) return entry
+          if (next.revision > 0 && (next.entry?.version ?? entry.version) <= entry.version) return undefined
+          if (next.revision > 0 || turn === MAX_TURNS) unusable(error)
+        }
+        await delay(RETRY_MS * turn)
+      }
+    },
+    async close() {
+      await (await opening?.catch(() => undefined))?.close()
+      opening = undefined
+    },
+  }
+}
+
+interface Found {
+  readonly entry: LedgerEntry | undefined
+  readonly revision: number
+  readonly writer: string
+}
+
+function keyOf(issueRef: string): string {
+  return digestOf(issueRef).slice(0, 32)
+}
+
+/** Asks again while a server is away or has no leader. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (let turn = 1; ; turn++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (Fault.is(error) || isNamed(error, 'PermissionViolationError') || turn === MAX_TURNS) throw error
+    }
+    await delay(RETRY_MS * turn)
+  }
+}
+
+/** Makes the bucket as the tools of NATS do, so that they can show it. */
+async function openBucket(
+  { manager, jetstream, shown, close }: NatsClient,
+  bucket: string,
+  replicas: number,
+): Promise<void> {
+  const name = `KV_${bucket}`
+  try {
+    await patiently(async () => {
+      const there = await manager.streams.info(name).catch((error) => {
+        if (!isNamed(error, 'StreamNotFoundError')) throw error
+      })
+      if (there) return
+      await manager.streams.add({
+        name,
+        subjects: [`$KV.${bucket}.>`],
+        num_replicas: replicas,
+        max_msgs_per_subject: KEPT,
+        discard: jetstream.DiscardPolicy.New,
+        deny_delete: true,
+        allow_rollup_hdrs: true,
+        allow_direct: true,
+      })
+    })
+  } catch (error) {
+    await close()
+    throw brokerFault(error, shown)
+  }
+}
+
+function unusable(error: unknown): never {
+  if (Fault.is(error)) throw error
+  throw new Fault('LEDGER_FAILED', 'the ledger of active runs at NATS cannot be read or written', {
+    cause: error,
+  })
+}

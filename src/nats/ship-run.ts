@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto'
+import fs from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { codeOf } from '../base/error-code.ts'
+import { Fault, quote } from '../base/fault.ts'
+import type { Event } from '../events/event.ts'
+import { auditPlace } from '../serve/run-place.ts'
+import { diskFault } from '../sinks/disk-fault.ts'
+import { EVENTS_FILE } from '../sinks/journal.ts'
+import type { Place } from '../sinks/journal-line.ts'
+import { openPlain } from '../sinks/plain-file.ts'
+import type { BlockEnd, Broker, RunName } from './broker.ts'
+import { hashOf, type JournalSource, type Portion, placeAfter, readPortion } from './journal-portions.ts'
+import { tokenOf } from './token.ts'
+
+/** A run that is being shipped. */
+export interface ShippedRun {
+  readonly dir: string
+  /** Sends what the journal has and the broker has not, one block after the other. */
+  pump(): Promise<'waiting' | 'over' | 'gone'>
+  /** Called after any error: where the broker is must be asked again. */
+  forget(): void
+  /** Bytes of the journal when it was last looked at. */
+  readonly size: number
+}
+
+export interface ShipRunOptions {
+  readonly tenant: string
+  readonly redact?: ((event: Event) => Event) | undefined
+  /** Is told what the broker has acknowledged. */
+  readonly sent: (events: number, bytes: number) => void
+  /** Holds one line that is too long for a block at a time: each is in memory as a whole. */
+  readonly alone: <T>(act: () => Promise<T>) => Promise<T>
+}
+
+/** A place in the journal, and the end of the block that leads there. */
+interface Known {
+  readonly at: number
+  readonly last: Place | undefined
+  readonly end: BlockEnd
+}
+
+const CONFLICT_MS = 10
+const NOTHING = Buffer.alloc(0)
+const NO_EVENT_YET: BlockEnd = { attempt: 0, seq: 0, hash: '' }
+const START: Known = { at: 0, last: undefined, end: NO_EVENT_YET }
+
+/**
+ * Ships the journal in one directory. The journal is the queue: nothing of it is held but the block in flight, and where to go on is
+ * what the broker says. `root` is the real path of the directory that the journal must lie in.
+ */
+export function shipRun(broker: Broker, dir: string, root: string, options: ShipRunOptions): ShippedRun {
+  const path = join(dir, EVENTS_FILE)
+  const place = auditPlace(dir, root)
+  let name: RunName | undefined
+  /** Where the broker is; undefined if that must be asked. */
+  let here: (Known & { readonly after: number }) | undefined
+  /** Where it may be: what was sent last, and what was acknowledged last. Looking for it in the journal takes long. */
+  let sent: Known | undefined
+  let acked: Known | undefined
+  let size = 0
+  let inode: number | undefined
+
+  async function pump(): Promise<'waiting' | 'over' | 'gone'> {
+    const source = open()
+    if (!source) return 'gone'
+    try {
+      for (;;) {
+        const { fd } = source
+        const stats = fs.fstatSync(fd)
+        size = stats.size
+        if (stats.ino !== inode || size < (here?.at ?? 0)) {
+          // Somebody cut the journal or began another one.
+          name = here = sent = acked = undefined
+          inode = stats.ino
+        }
+        name ??= nameIn(source)
+        // Not one event so far.
+        if (!name) return place.isRunning() ? 'waiting' : 'over'
+        here ??= await ask(source, name)
+        const portion = readPortion(source, here.at, here.last, broker.maxBlock)
+        if (!portion) {
+          // First the process, then the size: what it wrote last must not be missed.
+          const over = !place.isRunning()
+          if (fs.fstatSync(fd).size !== size) continue
+          if (!over) return 'waiting'
+          const { attempt, seq, hash } = here.end
+          if (here.end.over || (await append({ ...here, end: { attempt, seq, hash, over } }, NOTHING)))
+            return 'over'
+        } else if (portion.bytes.length > broker.maxBlock) {
+          const start = here
+          await options.alone(() => sendParts(start, portion))
+        } else {
+          const over = portion.next === size && !place.isRunning() && fs.fstatSync(fd).size === size
+          if (await append(knownAfter(portion, over), portion.bytes))
+            options.sent(portion.events, portion.bytes.length)
+        }
+      }
+    } finally {
+      fs.closeSync(source.fd)
+    }
+  }
+
+  function open(): JournalSource | undefined {
+    try {
+      const fd = openPlain(path, fs.constants.O_RDONLY, undefined, root)
+      return { fd, path, redact: options.redact }
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') return undefined
+      throw diskFault('read', path, error)
+    }
+  }
+
+  function nameIn(source: JournalSource): RunName | undefined {
+    const first = readPortion({ ...source, redact: undefined }, 0, undefined, broker.maxBlock)
+    return first && { tenant: tokenOf(options.tenant), run: tokenOf(first.last.run_id) }
+  }
+
+  async function ask(source: JournalSource, run: RunName): Promise<NonNullable<typeof here>> {
+    const there = await broker.last(run)
+    if (!there) return { ...START, after: 0 }
+    const { at: after, end } = there
+    for (const known of [sent, acked]) if (known && isSame(known.end, end)) return { ...known, end, after }
+    if (end.seq === 0) return { ...START, end, after }
+    const found = placeAfter(source.fd, path, end)
+    if (!found) throw refused(dir, run, end)
+    return { ...found, end, after }
+  }
+
+  /** True if it was taken. If not, the broker must be asked. */
+  async function append(next: Known, bytes: Uint8Array): Promise<boolean> {
+    const { after } = here!
+    here = undefined
+    sent = next
+    const at = await broker.append(name!, next.end, bytes, after)
+    if (at === undefined) {
+      // A server that is behind may still say what it said before.
+      await delay(CONFLICT_MS)
+      return false
+    }
+    acked = next
+    here = { ...next, after: at }
+    return true
+  }
+
+  /** Sends a line that is too long for a block. A part of it may be there, of us or of the process before us. */
+  async function sendParts(start: Known, { bytes, ...portion }: Portion): Promise<void> {
+    const { part } = start.end
+    const goesOn = part && part.bytes < bytes.length && hashOf(bytes.subarray(0, part.bytes)) === part.hash
+    let from = goesOn ? part.bytes : 0
+    const hash = createHash('sha256').update(bytes.subarray(0, from))
+    for (; bytes.length - from > broker.maxBlock; from += broker.maxBlock) {
+      const piece = bytes.subarray(from, from + broker.maxBlock)
+      hash.update(piece)
+      const there = { bytes: from + piece.length, hash: hash.copy().digest('hex').slice(0, 32) }
+      const { attempt, seq, hash: before } = start.end
+      const end = { attempt, seq, hash: before, part: there, ...(from > 0 ? { from } : {}) }
+      if (!(await append({ ...start, end }, piece))) return
+    }
+    const { end, ...known } = knownAfter(portion, false)
+    if (await append({ ...known, end: from > 0 ? { ...end, from } : end }, bytes.subarray(from)))
+      options.sent(portion.events, bytes.length)
+  }
+
+  return {
+    dir,
+    pump,
+    forget() {
+      here = undefined
+    },
+    get size() {
+      return size
+    },
+  }
+}
+
+function knownAfter({ next, last, hash }: Omit<Portion, 'bytes'>, over: boolean): Known {
+  const { attempt_number: attempt, seq } = last
+  return { at: next, last, end: { attempt, seq, hash, ...(over ? { over } : {}) } }
+}
+
+/** Whether the broker has just this block last. A part or an end may have come after the same event. */
+function isSame(a: BlockEnd, b: BlockEnd): boolean {
+  return a.attempt === b.attempt && a.seq === b.seq && a.hash === b.hash
+}
+
+function refused(dir: string, { tenant, run }: RunName, { attempt, seq }: BlockEnd): Fault {
+  return new Fault(
+    'RUN_REFUSED',
+    `the broker has the run ${quote(`${tenant}/${run}`, 100)} up to event ${attempt}.${seq} (attempt.seq), and that event is not in ` +
+      `${quote(dir, 160)}: another host or a later attempt wrote it. Ship this one under another tenant, or under another run id`,
+  )
+}

@@ -1,0 +1,127 @@
+import { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import { misfit } from '../base/check-options.ts'
+import { Fault } from '../base/fault.ts'
+import type { Stage } from '../base/stage.ts'
+import type { Event } from '../events/event.ts'
+import { type Flow, flow } from '../streams/flow.ts'
+import { type Assembler, assembler } from './assemble.ts'
+import { type Broker, Rewound, type StoredBlock } from './broker.ts'
+import { natsBroker } from './nats-broker.ts'
+import { checkNatsOptions, type NatsOptions } from './nats-options.ts'
+import { tokenOf } from './token.ts'
+
+export interface SubscribeOptions extends NatsOptions {
+  /** Only the runs of this tenant. @default all */
+  readonly tenant?: string | undefined
+  /** Only this run, by its id; the flow ends when it is over. @default all, without end */
+  readonly run?: string | undefined
+  /** With `run`: what comes after this event. @default from its first event on */
+  readonly after?: { readonly attempt: number; readonly seq: number } | undefined
+}
+
+/**
+ * The events that were shipped to NATS JetStream, from the first one on and then as they come: those of each run once and in order. Those of
+ * several runs are mixed as they arrived; `run_id` tells them apart. Waits while the broker is away. If events of a run are missing, for
+ * example because the stream's limits dropped them, the flow fails with BROKER_GAP.
+ *
+ * @example
+ * for await (const event of subscribe({ servers: 'nats://hub:4222', run: 'run-7' })) console.log(event.type)
+ */
+export function subscribe(options: SubscribeOptions = {}): Flow<Event> {
+  const example = 'subscribe({ servers: "nats://127.0.0.1:4222", run: "run-7" })'
+  checkNatsOptions('subscribe', options, example)
+  const { tenant, run, after } = options
+  for (const name of [tenant, run])
+    if (name !== undefined && (typeof name !== 'string' || name === ''))
+      throw misfit('subscribe', 'names of a tenant and a run', name, example)
+  if (
+    after !== undefined &&
+    (run === undefined || !Number.isInteger(after?.attempt) || !Number.isInteger(after?.seq))
+  )
+    throw misfit(
+      'subscribe',
+      'an attempt and a seq of one run as after',
+      after,
+      '{ run, after: { attempt: 1, seq: 57 } }',
+    )
+  const stop = new AbortController()
+  const source = Readable.from(
+    blocks(() => natsBroker({ ...options, signal: stop.signal }), options, stop.signal),
+    {
+      // Each block can have 256 KiB.
+      highWaterMark: 2,
+    },
+  )
+  const made = source.pipe(flow(eventsOf(after), { signal: options.signal }))
+  made.once('close', () => stop.abort())
+  return made
+}
+
+/** The blocks of one run up to its end, or those of all. */
+async function* blocks(
+  open: () => Promise<Broker>,
+  { tenant, run, after }: Pick<SubscribeOptions, 'tenant' | 'run' | 'after'>,
+  signal: AbortSignal,
+): AsyncGenerator<StoredBlock, void> {
+  const filter = {
+    tenant: tenant === undefined ? undefined : tokenOf(tenant),
+    run: run === undefined ? undefined : tokenOf(run),
+  }
+  let broker: Broker | undefined
+  try {
+    broker = await open()
+    for (;;) {
+      try {
+        for await (const block of broker.read(1, filter, signal)) {
+          yield block
+          const { attempt, seq, over } = block.end
+          // An end that lies before what the reader has is not the one it waits for.
+          const passed = after && (attempt - after.attempt || seq - after.seq) < 0
+          if (run !== undefined && over && !passed && (await isLast(broker, block, signal))) return
+        }
+        return
+      } catch (error) {
+        // What the reader has is dropped by the stage below.
+        if (!(error instanceof Rewound)) throw error
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    await broker?.close()
+  }
+}
+
+/** Whether a run ended here: it may have gone on with another attempt. */
+async function isLast(broker: Broker, { name, at }: StoredBlock, signal: AbortSignal): Promise<boolean> {
+  for (;;) {
+    try {
+      return (await broker.last(name))?.at === at
+    } catch (error) {
+      if (Fault.is(error)) throw error
+    }
+    await delay(RETRY_MS, undefined, { signal })
+    await broker.reachable(signal)
+  }
+}
+
+const RETRY_MS = 200
+
+function eventsOf(after: SubscribeOptions['after']): Stage<StoredBlock, Event> {
+  return (next) => {
+    const runs = new Map<string, Assembler>()
+    return {
+      write(block) {
+        const key = `${block.name.tenant}.${block.name.run}`
+        let run = runs.get(key)
+        if (!run) {
+          run = assembler(after && { attempt_number: after.attempt, seq: after.seq })
+          runs.set(key, run)
+        }
+        for (const { event } of run.feed(block)) next.write(event)
+      },
+      end: () => next.end(),
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { exportRun, logsOf } from './export.ts'
+import { readLogs } from './read-logs.ts'
+import { refuse } from './refuse.ts'
+import type { FoundRun } from './runs.ts'
+
+/** Each of them reads a whole run twice. */
+const MAX_AT_ONCE = 4
+const types = { html: 'text/html; charset=utf-8', md: 'text/markdown; charset=utf-8' } as const
+let sending = 0
+
+/** The format of `/runs/:id/export.html` and `/runs/:id/export.md`. */
+export function exportFormat(name: string): keyof typeof types | undefined {
+  return name === 'export.html' ? 'html' : name === 'export.md' ? 'md' : undefined
+}
+
+/** Sends a run as one file to keep, with its secrets hidden: as far as it is now, if it goes on. */
+export async function sendExport(
+  response: ServerResponse,
+  { info, place }: FoundRun,
+  to: keyof typeof types,
+): Promise<void> {
+  const attempts = place.attempts()
+  if (attempts.length === 0) return refuse(response, 404, 'this run has no logs that could be exported')
+  if (sending >= MAX_AT_ONCE) {
+    response.setHeader('retry-after', '5')
+    return refuse(response, 503, 'too many exports at once')
+  }
+  const leave = new AbortController()
+  response.once('close', () => leave.abort())
+  const events = () => readLogs(place, { signal: leave.signal })
+  const source = { name: info.id, events, attempts, logs: logsOf(attempts) }
+  response.writeHead(200, {
+    'content-type': types[to],
+    'content-disposition': `attachment; filename="run.${to}"`,
+  })
+  sending++
+  try {
+    await pipeline(Readable.from(exportRun(source, { to, redact: true }).text), response)
+  } catch {
+    // The client has left, or the logs cannot be read any more: then the file is cut off, which the client sees.
+    response.destroy()
+  } finally {
+    sending--
+  }
+}
