@@ -1,6 +1,6 @@
 /**
  * Runs in numbers: `npm run load [-- RUNS [AT_ONCE]]`. Each starts a real process, records it and reads its events;
- * printed is the heap before and after, and what is left open.
+ * printed is the heap before and after, and what is left open. At last AT_ONCE agents that do not leave: what they take while all of them run.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -52,4 +52,23 @@ console.log(JSON.stringify({ one_after_the_other: runs, seconds: seconds(), befo
 started = performance.now()
 await Promise.all(Array.from({ length: atOnce }, one))
 console.log(JSON.stringify({ at_once: atOnce, seconds: seconds(), after: await rested() }))
+
+// Agents that stay: each is ended when all of them have said something.
+const idle = await rested()
+let speaking = 0
+let allSpeak = () => {}
+const all = new Promise<void>((resolve) => (allSpeak = resolve))
+const agents = Array.from({ length: atOnce }, () => {
+  const audit = join(folder, String(next++))
+  const args = ['-c', `printf '${log}\\n'; exec sleep 120`]
+  return run({ command: 'sh', args, engine: codex, audit, fsDiff: false, fsync: 'end' })
+})
+const ends = agents.map(async (agent) => {
+  agent.once('data', () => ++speaking === atOnce && allSpeak())
+  await agent.end
+})
+await all
+console.log(JSON.stringify({ running: atOnce, before: idle, during: await rested() }))
+for (const agent of agents) agent.kill('SIGTERM')
+await Promise.all(ends)
 rmSync(folder, { recursive: true })

@@ -179,4 +179,7 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       prints: [/^1 \{ issues: \[\] \}$/m],
     },
   },
+  'docs/limits.md': {
+    pool: { prints: [/^needs_input fix the test \S*\.audit\S+$/m, /^needs_input remove dead code /m] },
+  },
 }

@@ -26,7 +26,8 @@ export function codeOf(page: string, name: string): string {
 
 /** The whole program of an example, which imports the package by its name. */
 export function programOf(code: string, { before = '', after = '' }: Partial<PageExample>): string {
-  return `${polyfill}\n${before}\n${code}\n${after}`
+  // A program without imports would be a script, which cannot await.
+  return `export {}\n${polyfill}\n${before}\n${code}\n${after}`
 }
 
 /**

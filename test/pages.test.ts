@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { codes } from '../src/base/fault.ts'
 import { pageExamples } from './page-examples.ts'
-import { buildPrograms, codeOf, pageAt, programOf, runProgram, standIns } from './page-programs.ts'
+import { buildPrograms, codeOf, pageAt, programOf, root, runProgram, standIns } from './page-programs.ts'
 
 describe.each(Object.entries(pageExamples))('the programs on %s', (path, examples) => {
   const page = pageAt(path)
@@ -32,3 +33,50 @@ describe.each(Object.entries(pageExamples))('the programs on %s', (path, example
     for (const line of prints) expect(stdout).toMatch(line)
   })
 })
+
+test('docs/dependencies.md has a row for every dependency and peer, and for no package that is gone', () => {
+  const page = pageAt('docs/dependencies.md')
+  const { dependencies, peerDependencies, devDependencies } = JSON.parse(pageAt('package.json'))
+  const sections = page.split('\n## ')
+  const rowsOf = (title: string) => {
+    const section = sections.find((each) => each.startsWith(title)) ?? ''
+    const cells = [...section.matchAll(/^\| (`[^|]+) \|/gm)].map(([, cell]) => cell!)
+    return cells.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name!)).sort()
+  }
+  expect(rowsOf('What `npm install')).toEqual(Object.keys(dependencies).sort())
+  expect(rowsOf('Optional peers')).toEqual(Object.keys(peerDependencies).sort())
+  expect(rowsOf('Development only').filter((name) => !(name in devDependencies))).toEqual([])
+})
+
+test.each(['recipes.md', 'migrating.md', 'stream-json-and-ndjson.md', 'dependencies.md', 'limits.md'])(
+  'docs/%s links only to pages and sections that are there',
+  (name) => {
+    const links = [...pageAt(`docs/${name}`).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)]
+    for (const [, path, section] of links) {
+      const linked = pageAt(join('docs', path || name))
+      const titles = [...linked.matchAll(/^#+ (.*)$/gm)].map(([, title]) => anchorOf(title!))
+      if (section) expect(titles, `${path}#${section}`).toContain(section)
+    }
+  },
+)
+
+test('docs/limits.md names options that are there, and every code in it is one of ours', () => {
+  const page = pageAt('docs/limits.md')
+  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => pageAt(join('src', name)))
+    .join('')
+  const options = [...page.matchAll(/`(max[A-Z]\w+|window)`/g)].map(([, name]) => name!)
+  expect(options.length).toBeGreaterThan(12)
+  expect(options.filter((name) => !sources.includes(`readonly ${name}?:`))).toEqual([])
+  const named = [...page.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map(([, code]) => code!)
+  expect(named.filter((code) => !(code in codes))).toEqual([])
+})
+
+/** What GitHub makes of a title. */
+function anchorOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
+}

@@ -101,8 +101,7 @@ describe('the examples of the README', () => {
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
   test.for(Object.entries(examples))('%s does what it says, in 12 lines or fewer', ([name, example]) => {
-    const code = codeOf(readme, name)
-    expect(code.trim().split('\n').length).toBeLessThanOrEqual(12)
+    expect(codeOf(readme, name).trim().split('\n').length).toBeLessThanOrEqual(12)
     const { stdout, stderr, status } = runProgram(dir, name)
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     for (const line of example.prints) expect(stdout).toMatch(line)

@@ -10,4 +10,5 @@ import { sessions } from './sessions/sessions.ts'
  * events(engines.codex)
  */
 // Not spread: an unused call that is pure can be left out of a bundle, with every engine that it names.
-export const engines = /* @__PURE__ */ Object.assign({}, sessions, index) satisfies Record<string, Profile>
+export const engines: Readonly<Record<keyof typeof sessions | keyof typeof index, Profile>> =
+  /* @__PURE__ */ Object.assign({}, sessions, index)
