@@ -6,7 +6,7 @@ import { type Flow, flow } from './flow.ts'
  * A run as Markdown that reads well in an issue, as one text at its end; see `markdownStage`.
  *
  * @example
- * await pipeline(replay('.audit/latest'), redact(), markdown(), createWriteStream('run.md'))
+ * await pipeline(replay('.audit/latest'), redact(), markdown(), stream)
  */
 export function markdown(
   options: MarkdownOptions & { readonly signal?: AbortSignal | undefined } = {},

@@ -7,7 +7,7 @@ import { type Flow, flow } from './flow.ts'
  * Hides keys, tokens and passwords in events; see `redactStage` for how. Give it a `redactor` to learn how many were hidden.
  *
  * @example
- * await pipeline(replay('.audit/latest'), redact(), jsonl(), createWriteStream('shared.jsonl'))
+ * await pipeline(replay('.audit/latest'), redact(), jsonl(), stream)
  */
 export function redact(
   options: (RedactOptions & { readonly signal?: AbortSignal | undefined }) | Redactor = {},

@@ -31,7 +31,7 @@ const MIN_LENGTH = 2000
  * the events end. HTML of the agent is shown as text; the length is bounded.
  *
  * @example
- * const [text] = drive(markdownStage(), events)
+ * const [text] = drive(markdownStage(), [event])
  */
 export function markdownStage(options: MarkdownOptions = {}): Stage<Event, string> {
   checkOptions('markdownStage', options, 'markdownStage({ maxLength: 60_000 })')

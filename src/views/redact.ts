@@ -320,7 +320,7 @@ const MAX_MESSAGES = 256
  *
  * @example
  * const hide = redactor()
- * const safe = drive(redactStage(hide), events)
+ * const safe = drive(redactStage(hide), [event])
  * console.log(hide.hidden())
  */
 export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event, Event> {
