@@ -22,7 +22,6 @@ export interface OutcomeEvidence {
  * | 0, or not known | unknown | `unknown`; `cancelled` if it was stopped on request |
  *
  * The terminal, the page, `run().end`, `meta.N.json`, `/runs` and the exit codes of the command all ask this function.
- * The page gets it as text, so it must not use anything outside itself.
  *
  * @example
  * if (event.type === 'lifecycle.completion.state') console.log(outcomeOf(event.data)) // 'needs_input'

@@ -4,7 +4,6 @@ import { codex } from '../../src/engines/codex.ts'
 import { judge } from '../../src/events/end.ts'
 import type { EndState, Evidence } from '../../src/events/event.ts'
 import { outcomeOf, outcomeWords, readOutcome } from '../../src/events/run-outcome.ts'
-import { pageFiles } from '../../src/serve/page.ts'
 import { events } from '../../src/streams/events.ts'
 import { tap } from '../../src/streams/tap.ts'
 import { validEvents } from '../engines/valid.ts'
@@ -22,7 +21,7 @@ test('evidence that another journal lacks counts as not known', () => {
   expect(of('unknown', { stopped: null })).toBe('unknown')
 })
 
-test('whoever starts the process says with the exit that it was stopped on request', async () => {
+test('the program that starts the process says with the exit that it was stopped on request', async () => {
   const exit = { code: null, signal: 'SIGTERM', stopped: 'aborted' }
   const sources = { stdout: Readable.from([Buffer.from('{"type":"turn.started"}\n')]), exit }
   const last = validEvents(await tap(sources).pipe(events(codex)).toArray()).at(-1)
@@ -35,15 +34,6 @@ test('only a known word is read as an outcome', () => {
   expect(['done', 'toString', '__proto__', 5, null, undefined].map(readOutcome)).toEqual(
     new Array(6).fill(undefined),
   )
-})
-
-test('the page says of an end what the package says', () => {
-  const script = pageFiles.get('/page.js')!.text
-  const from = script.indexOf('const outcomeOf =')
-  const source = script.slice(from, script.indexOf('const reasonNames', from))
-  const page = new Function(`${source}; return { outcomeOf, outcomeWords }`)()
-  expect(page.outcomeWords).toEqual(outcomeWords)
-  for (const { evidence, outcome } of rows) expect(page.outcomeOf(judge(evidence).data)).toBe(outcome)
 })
 
 test('a turn that ended well without a done marker reads as finished, waiting for input', () => {
