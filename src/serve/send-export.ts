@@ -11,11 +11,6 @@ const MAX_AT_ONCE = 4
 const types = { html: 'text/html; charset=utf-8', md: 'text/markdown; charset=utf-8' } as const
 let sending = 0
 
-/** The format of `/runs/:id/export.html` and `/runs/:id/export.md`. */
-export function exportFormat(name: string): keyof typeof types | undefined {
-  return name === 'export.html' ? 'html' : name === 'export.md' ? 'md' : undefined
-}
-
 /** Sends a run as one file to keep, with its secrets hidden: as far as it is now, if it goes on. */
 export async function sendExport(
   response: ServerResponse,

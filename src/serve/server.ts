@@ -7,22 +7,17 @@ import { isObject, misfit } from '../base/check-options.ts'
 import { codeOf } from '../base/error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { channels } from '../run/audit.ts'
-import { sseViews } from '../sinks/view-sse.ts'
 import type { RedactOptions } from '../views/redact.ts'
 import { accessBy, checkHost } from './access.ts'
 import { feeds } from './feeds.ts'
-import { hidingOf } from './hiding.ts'
 import { logsTold } from './logs-told.ts'
 import { memo } from './memo.ts'
-import { pageFiles } from './page.ts'
 import { sendRaw } from './raw.ts'
 import { refuse } from './refuse.ts'
 import type { RunInfo } from './run-info.ts'
 import { type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
-import { exportFormat, sendExport } from './send-export.ts'
 import { type SessionsServed, sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
-import { streamView } from './view-stream.ts'
 
 export interface ServeOptions {
   /** The directory with the runs. */
@@ -102,6 +97,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
   // Every client listens to it.
   setMaxListeners(0, shut.signal)
   const logs = logsTold(shut.signal)
+  // Loaded here: the root of the package has `serve`, and most programs that import it serve nothing.
+  const [{ pageFiles }, { hidingOf }] = await Promise.all([import('./page.ts'), import('./hiding.ts')])
   const hiding = hidingOf(options.redact ?? false)
   const shared = feeds(logs, hiding)
   const tails: Tails = new Map()
@@ -160,8 +157,10 @@ export async function serve(options: ServeOptions): Promise<Served> {
       return await sendEvents(request, response, run, searchParams, what)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
     if (channel) return sendRaw(response, run.place, channel, searchParams, hiding)
-    const format = name === undefined ? exportFormat(what) : undefined
-    if (format) return await sendExport(response, run, format)
+    if ((what === 'export.html' || what === 'export.md') && name === undefined) {
+      const { sendExport } = await import('./send-export.ts')
+      return await sendExport(response, run, what === 'export.html' ? 'html' : 'md')
+    }
     return refuse(
       response,
       404,
@@ -214,9 +213,11 @@ export async function serve(options: ServeOptions): Promise<Served> {
     clients++
     try {
       const options = { ...mine, after, heartbeat, maxStall, signal: shut.signal }
-      if (spelling === 'ag-ui' || spelling === 'ai-sdk')
+      if (spelling === 'ag-ui' || spelling === 'ai-sdk') {
+        const { sseViews } = await import('../sinks/view-sse.ts')
+        const { streamView } = await import('./view-stream.ts')
         await streamView(request, response, { ...options, view: sseViews[spelling] })
-      else await stream(request, response, { ...options, chat: spelling === 'chat' })
+      } else await stream(request, response, { ...options, chat: spelling === 'chat' })
     } finally {
       clients--
       mine.release()
