@@ -24,7 +24,7 @@ const wide: readonly (readonly [number, number])[] = [
 export function widthOf(text: string): number {
   if (isAscii(text)) return text.length
   let width = 0
-  for (const { segment } of segments.segment(text)) width += widthOfGrapheme(segment)
+  for (const grapheme of graphemesOf(text)) width += widthOfGrapheme(grapheme)
   return width
 }
 
@@ -70,7 +70,7 @@ export function* wordsOf(line: string): Generator<Word> {
     width = 0
     return done
   }
-  const graphemes = isAscii(line) ? line : segmentsOf(line)
+  const graphemes = isAscii(line) ? line : graphemesOf(line)
   for (const grapheme of graphemes) {
     const columns = isAscii(grapheme) ? 1 : widthOfGrapheme(grapheme)
     const space = grapheme === ' '
@@ -92,7 +92,7 @@ export function cutTo(text: string, columns: number): string[] {
   }
   let piece = ''
   let width = 0
-  for (const grapheme of segmentsOf(text)) {
+  for (const grapheme of graphemesOf(text)) {
     const more = widthOfGrapheme(grapheme)
     if (width + more > columns && piece !== '') {
       pieces.push(piece)
@@ -106,15 +106,33 @@ export function cutTo(text: string, columns: number): string[] {
   return pieces
 }
 
-function* segmentsOf(text: string): Generator<string> {
-  for (const { segment } of segments.segment(text)) yield segment
+/** Characters that are segmented at once: the time that `Intl.Segmenter` takes grows with the square of the length. */
+const PIECE = 1024
+
+function* graphemesOf(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    const to = pieceEnd(text, from)
+    for (const { segment } of segments.segment(text.slice(from, to))) yield segment
+    from = to
+  }
+}
+
+/** Between two ASCII characters, where no grapheme goes on; in a long text without any, between two code points. */
+function pieceEnd(text: string, from: number): number {
+  if (text.length - from <= PIECE) return text.length
+  const last = from + PIECE
+  for (let at = last; at > from + 1; at--) if (isPlain(text, at - 1) && isPlain(text, at)) return at
+  const unit = text.charCodeAt(last)
+  return unit >= 0xdc00 && unit < 0xe000 ? last - 1 : last
+}
+
+function isPlain(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at)
+  return unit >= 0x20 && unit <= 0x7e
 }
 
 /** Printable ASCII is as wide as it is long, and is most of what is written. */
 function isAscii(text: string): boolean {
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit < 0x20 || unit > 0x7e) return false
-  }
+  for (let at = 0; at < text.length; at++) if (!isPlain(text, at)) return false
   return true
 }

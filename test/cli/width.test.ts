@@ -1,0 +1,30 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { cutTo, widthOf, wordsOf } from '../../src/cli/width.ts'
+
+const mixed = 'The fox, 数据行 0 {"k":0} é 👨‍👩‍👧 '
+
+test('a long line takes time in proportion to its length', { timeout: 20_000 }, () => {
+  // With the whole line in one segmenter, this takes minutes.
+  const line = mixed.repeat(8000)
+  expect([...wordsOf(line)].map(({ text }) => text).join('')).toBe(line)
+  expect(cutTo(line, 40).join('')).toBe(line)
+  expect(widthOf(line)).toBe(8000 * widthOf(mixed))
+})
+
+test('graphemes stay whole wherever a long text is taken apart', () => {
+  const units = fc.constantFrom('a', ' ', '数', 'e\u0301', '👨‍👩‍👧', '🇩🇪', '\ud83d')
+  fc.assert(
+    fc.property(fc.array(units, { maxLength: 40 }), fc.nat(1100), (parts, before) => {
+      const end = `${parts.join('')}xx`
+      // Behind two ASCII characters nothing depends on what was before.
+      expect(widthOf(`é${'x'.repeat(before)}${end}`)).toBe(1 + before + widthOf(end))
+    }),
+  )
+})
+
+test('a long text without ASCII is taken apart between code points', () => {
+  const line = '👍'.repeat(3000)
+  expect(widthOf(line)).toBe(6000)
+  expect(cutTo(line, 10).every((piece) => widthOf(piece) === 10)).toBe(true)
+})
