@@ -102,7 +102,7 @@ const colors: Record<number, string> = {
   36: '#79c0ff',
 }
 
-/** Text with SGR sequences as an SVG: each run of characters stands at its column, however wide the font draws it. */
+/** Text with SGR sequences as an SVG: each run of characters is at its column, however wide the font draws it. */
 function svg(title: string, text: string): string {
   const [across, down, margin] = [8.4, 19, 16]
   const lines = text.trimEnd().split('\n')

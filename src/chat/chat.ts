@@ -17,7 +17,7 @@ import type {
 } from '../events/event.ts'
 import { tokenCounter } from '../events/tokens.ts'
 
-/** How the conversation stands at the end of an attempt; `result` if a schema was given. */
+/** How the conversation is at the end of an attempt; `result` if a schema was given. */
 export type ChatEnd = CompletionData & { readonly result?: ResultData }
 
 /** Every chat type and what its `data` holds. */
@@ -41,7 +41,7 @@ export interface ChatData {
   /** The end of an attempt whose last turn waits for the user. */
   'conversation.completed': ChatEnd
   'conversation.failed': ChatEnd
-  /** Also the end that nobody knows: then `state` is there. */
+  /** Also an end that is not known: then `state` is there. */
   'diagnostic.warning': DiagnosticData & Partial<ChatEnd>
   'raw.stdout': RawData
   'raw.stderr': RawData

@@ -9,7 +9,7 @@ type Line = Record<string, unknown>
 /** What the document begins with, also behind other text on its line. */
 export const documentKeys = ['session_id', 'response', 'stats']
 
-/** Gemini CLI (`gemini -o stream-json | json | text`). The json document can stand on stdout or stderr. */
+/** Gemini CLI (`gemini -o stream-json | json | text`). The json document can be on stdout or stderr. */
 export const gemini: Profile = {
   name: 'gemini',
   parser: 'gemini_json',

@@ -1,7 +1,7 @@
 import type { Profile } from '../events/profile.ts'
 import { prose } from './answer-text.ts'
 
-/** Anything else: what stands on stdout is the answer, as far as anyone can tell. */
+/** Anything else: what is on stdout is the answer, as far as anyone can tell. */
 export const text: Profile = {
   name: 'text',
   parser: 'text',

@@ -32,9 +32,9 @@ export interface Cut {
 export interface EngineFrame extends Frame {
   /** The parsed JSON of a `line`, `object` or `tag` frame; `undefined` for text. Parsed once, here. */
   readonly value?: unknown
-  /** Blank lines that stand before the frame and belong to its range. */
+  /** Blank lines that are before the frame and belong to its range. */
   readonly blanks?: string
-  /** It stands on the same line as the frame before it, behind these blanks. */
+  /** It is on the same line as the frame before it, behind these blanks. */
   readonly glue?: string
   /** The record was put together from torn lines. */
   readonly mended?: true

@@ -50,7 +50,7 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
         const direct = client.answer(() => manager.direct.getMessage(stream, query))
         const message = await direct.catch((error) => {
           if (isFinal(error)) throw error
-          // A stream that somebody else made may not allow it.
+          // A stream that was made by others may not allow it.
           return client.answer(() => manager.streams.getMessage(stream, query))
         })
         return message ? { at: message.seq, end: readEnd(message.header) } : undefined

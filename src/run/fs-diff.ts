@@ -15,7 +15,7 @@ export interface FsDiff {
 }
 
 export interface SnapshotOptions {
-  /** Names of folders that are left out wherever they stand. @default .audit, .git and the usual caches */
+  /** Names of folders that are left out wherever they are. @default .audit, .git and the usual caches */
   readonly ignore?: readonly string[] | undefined
   /** A path that is left out: the audit directory, whatever it is called. */
   readonly except?: string | undefined

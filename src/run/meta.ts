@@ -56,13 +56,13 @@ export interface Meta {
   readonly reason: StopReason | null
   /** How it ended, in one word; null until its events tell, or its exit alone decides. */
   readonly outcome: RunOutcome | null
-  /** What was noticed around the process; the same notes stand in the events. */
+  /** What was noticed around the process; the same notes are in the events. */
   readonly notes: readonly Note[]
   /** Bytes per stream. */
   readonly bytes: Readonly<Record<string, number>>
   /** How its output was read, where that was not as usual: a replay reads it the same way. */
   readonly reading?: { readonly done_marker?: string; readonly max_frame?: number; readonly window?: number }
-  /** True when every event of this attempt stands in `events.jsonl`. */
+  /** True when every event of this attempt is in `events.jsonl`. */
   readonly complete: boolean
 }
 

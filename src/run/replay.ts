@@ -20,7 +20,7 @@ export interface ReplayOptions extends RecordedOptions {
   readonly speed?: 'full' | 'real' | undefined
   /**
    * Go on while the directory is being written, until the run is over. A function is asked when there is nothing new whether
-   * somebody still writes; its no ends the replay too. @default false
+   * a process still writes; its no ends the replay too. @default false
    */
   readonly follow?: boolean | (() => boolean) | undefined
   /** The real path of a directory: a file that does not really lie in it is not read. @default any file is read */

@@ -30,7 +30,7 @@ export function accessBy(token: string | undefined): Access | undefined {
       `the token must have at least 16 characters, letters, digits and signs of ASCII without blanks; openssl rand -hex 16 makes one`,
     )
   const isToken = equals(token)
-  // The cookie is not the token: it ends with this process, and whoever reads it does not learn the token.
+  // The cookie is not the token: it ends with this process, and who reads it does not learn the token.
   const session = createHmac('sha256', randomBytes(32)).update('session').digest('hex')
   const isSession = equals(session)
   // Cookies do not tell ports of one host apart.

@@ -38,7 +38,7 @@ export interface JournalOptions {
  * dead process is taken over). A tail that a crash tore is repaired. When a run is fed again after a crash, events
  * that are already there pass without being written twice, and the first new one continues `seq`; events that
  * are not the ones of this journal are refused with JOURNAL_MISMATCH, and so is a journal that is damaged inside: a line that is
- * no event, a gap, events that stand there twice. It is read once for that, when it is opened. A disk that fails ends the flow with
+ * no event, a gap, events that are there twice. It is read once for that, when it is opened. A disk that fails ends the flow with
  * JOURNAL_FAILED and leaves whole lines.
  *
  * @example

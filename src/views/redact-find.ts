@@ -9,7 +9,7 @@ export interface Secret {
   readonly to: number
   /** It was a bare number in JSON: a mark in its place needs these quotes around it. */
   readonly quote?: string
-  /** What it was assigned to or where it stands tells that it is one; the same text elsewhere is the same secret. */
+  /** What it was assigned to or where it is tells that it is one; the same text elsewhere is the same secret. */
   readonly told?: true
 }
 

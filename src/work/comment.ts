@@ -6,7 +6,7 @@ import type { Settled, WorkExit } from './settle.ts'
 
 /**
  * The packaged template of a comment. Its head has the same keys as `work_result.txt`, so that a program
- * can read a comment back. `{{name}}` is a value, `{{#name}}…{{/name}}` stands only if there is one.
+ * can read a comment back. `{{name}}` is a value, `{{#name}}…{{/name}}` is kept only if there is one.
  */
 export const commentTemplate = `IssueRef: {{issue_ref}}
 RunId: {{run_id}}

@@ -15,7 +15,7 @@ export interface LedgerEntry {
   readonly run_id: string
   readonly state: 'active' | Status | 'needs-human'
   /**
-   * False if nobody has made a run of this issue the active one: the entry only tells how the last run
+   * False if no run of this issue was made the active one: the entry only tells how the last run
    * ended, and the next may be any.
    */
   readonly activated?: false
@@ -33,7 +33,7 @@ export interface LedgerEntry {
  */
 export interface Ledger {
   read(issueRef: string): Promise<LedgerEntry | undefined>
-  /** The new entry, with all that `next` has, or undefined if somebody was faster. */
+  /** The new entry, with all that `next` has, or undefined if another process was faster. */
   swap(
     issueRef: string,
     version: number,

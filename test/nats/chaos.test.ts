@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { chaos } from './chaos.ts'
-import { hasNats } from './nats-server.ts'
+import { hasNats, needsNats } from './nats-server.ts'
 
 // A short one; scripts/chaos.ts takes minutes and gives the figures of docs/hosts.md.
 
-describe.skipIf(!hasNats)('kill -9 of servers, shippers, mirror and reader at random', () => {
+describe.skipIf(!hasNats)(`kill -9 of servers, shippers, mirror and reader at random${needsNats}`, () => {
   test.each([
     { servers: 1, minKills: 50 },
     { servers: 3, minKills: 50 },

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { ship } from '../../src/nats/ship.ts'
 import { openJournal } from '../../src/sinks/journal.ts'
 import { inside } from '../cli/inside.ts'
-import { hasNats, type NatsServer, natsServer, until } from './nats-server.ts'
+import { hasNats, type NatsServer, natsServer, needsNats, until } from './nats-server.ts'
 import { eventAt, journalsIn, writeRun } from './runs.ts'
 
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
@@ -27,7 +27,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
-describe.skipIf(!hasNats)('the commands, with a real nats-server', () => {
+describe.skipIf(!hasNats)(`the commands, with a real nats-server${needsNats}`, () => {
   let server: NatsServer
   beforeAll(async () => {
     server = await natsServer()

@@ -4,9 +4,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type NatsLedger, natsLedger } from '../../src/nats/nats-ledger.ts'
 import { activate } from '../../src/work/ledger.ts'
 import { ledgerContract } from '../work/ledger-contract.ts'
-import { hasNats, type NatsServer, natsServer } from './nats-server.ts'
+import { hasNats, type NatsServer, natsServer, needsNats } from './nats-server.ts'
 
-describe.skipIf(!hasNats)('the ledger at NATS', () => {
+describe.skipIf(!hasNats)(`the ledger at NATS${needsNats}`, () => {
   let server: NatsServer
   let bucket = ''
   let opened: NatsLedger[] = []

@@ -165,7 +165,7 @@ test.each([
   ['lines that are no events', 'hello\n'],
   ['a line without an end', lineAt('x', 1, 1).trimEnd()],
   ['events of two runs', lineAt('x', 1, 1) + lineAt('y', 1, 2)],
-])('%s of somebody else are not written', async (_, text) => {
+])('%s of others are not written', async (_, text) => {
   await broker.append({ tenant: 't', run: 'x' }, { attempt: 1, seq: 1, hash: '' }, Buffer.from(text), 0)
   await expect(mirrored()).rejects.toMatchObject({ code: 'BROKER_FAILED' })
   expect(journalsIn(copy())['t/x/events.jsonl']).toBe('')

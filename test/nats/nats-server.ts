@@ -9,6 +9,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 /** False where there is no nats-server: the tests that need one are skipped by name. */
 export const hasNats: boolean = spawnSync('nats-server', ['--version']).status === 0
 
+/** Goes into the name of a test that needs a server, so that a skipped one says why. */
+export const needsNats = hasNats ? '' : ' (skipped: no nats-server; apt-get install nats-server)'
+
 /** A real server that can be killed and started again on the same storage. */
 export interface NatsServer {
   readonly url: string

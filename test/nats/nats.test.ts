@@ -8,7 +8,7 @@ import { mirror } from '../../src/nats/mirror.ts'
 import { ship } from '../../src/nats/ship.ts'
 import { subscribe } from '../../src/nats/subscribe.ts'
 import { openJournal } from '../../src/sinks/journal.ts'
-import { hasNats, type NatsServer, natsServer, until } from './nats-server.ts'
+import { hasNats, type NatsServer, natsServer, needsNats, until } from './nats-server.ts'
 import { eventAt, journalsIn, writeRun } from './runs.ts'
 
 let dir = ''
@@ -17,7 +17,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(dir, { recursive: true, force: true }))
 
-describe.skipIf(!hasNats)('with a real nats-server', () => {
+describe.skipIf(!hasNats)(`with a real nats-server${needsNats}`, () => {
   let server: NatsServer
   beforeEach(async () => {
     server = await natsServer()
@@ -87,7 +87,7 @@ describe.skipIf(!hasNats)('with a real nats-server', () => {
   })
 })
 
-describe.skipIf(!hasNats)('with users, permissions and TLS', () => {
+describe.skipIf(!hasNats)(`with users, permissions and TLS${needsNats}`, () => {
   let server: NatsServer
   let certs = ''
   beforeAll(async () => {
@@ -198,7 +198,7 @@ describe.skipIf(!hasNats)('with users, permissions and TLS', () => {
     expect(fault.message).not.toContain('secret')
   })
 
-  test('a certificate that nobody vouches for is refused, and so is a server without TLS', async () => {
+  test('a certificate of no known authority is refused, and so is a server without TLS', async () => {
     await expect(
       mirror(join(dir, 'm'), { servers: server.url, user: 'page', password: 'pw' }),
     ).rejects.toMatchObject({

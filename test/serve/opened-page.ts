@@ -1,11 +1,28 @@
 import type { Browser, Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { launch } from './browser.ts'
+import { shutAll } from './serving.ts'
 
-/** Pages of one browser, and what went wrong in any of them: errors, and requests to other machines. */
-export function pagesOf(browser: Browser) {
+/**
+ * A browser for the tests of a `describe`, its pages, and what went wrong in any of them: errors, and requests to other
+ * machines. After each test all pages and servers are closed, and it fails if something went wrong.
+ */
+export function pagesOfBrowser() {
+  let browser: Browser
   const problems: string[] = []
+  beforeAll(async () => {
+    browser = await launch()
+  }, 60_000)
+  afterAll(() => browser?.close())
+  afterEach(async () => {
+    for (const context of browser.contexts()) await context.close()
+    expect(problems.splice(0)).toEqual([])
+    await shutAll()
+  })
   return {
     problems,
+    /** A page that may go wrong. */
+    bare: (): Promise<Page> => browser.newPage(),
     async open(url: string, hash = '', options: Parameters<Browser['newPage']>[0] = {}): Promise<Page> {
       const page = await browser.newPage({ viewport: { width: 1300, height: 800 }, ...options })
       page.on('pageerror', (error) => problems.push(error.message))
@@ -17,11 +34,6 @@ export function pagesOf(browser: Browser) {
       })
       await page.goto(url + hash)
       return page
-    },
-    /** Closes all pages, and fails if something went wrong in one. */
-    async close(): Promise<void> {
-      for (const context of browser.contexts()) await context.close()
-      expect(problems.splice(0)).toEqual([])
     },
   }
 }

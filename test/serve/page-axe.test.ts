@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import axe from 'axe-core'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { chromiumPath, launch, needsBrowser } from './browser.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { chromiumPath, needsBrowser } from './browser.ts'
 import { putLargeRun } from './large-run.ts'
-import { over, pagesOf } from './opened-page.ts'
-import { root, serving, shutAll } from './serving.ts'
+import { over, pagesOfBrowser } from './opened-page.ts'
+import { root, serving } from './serving.ts'
 
 const fixtures = new URL('../../fixtures', import.meta.url).pathname
 
@@ -18,17 +18,7 @@ async function violations(page: Page): Promise<string[]> {
 }
 
 describe.skipIf(!chromiumPath)(`accessible${needsBrowser}`, () => {
-  let browser: Browser
-  let pages: ReturnType<typeof pagesOf>
-  beforeAll(async () => {
-    browser = await launch()
-    pages = pagesOf(browser)
-  }, 60_000)
-  afterAll(() => browser?.close())
-  afterEach(async () => {
-    await pages.close()
-    await shutAll()
-  })
+  const pages = pagesOfBrowser()
 
   const sizes = { desktop: { width: 1300, height: 800 }, phone: { width: 390, height: 800 } }
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -1,29 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
 import { makeEvent } from '../sinks/make-event.ts'
-import { chromiumPath, launch, needsBrowser } from './browser.ts'
+import { chromiumPath, needsBrowser } from './browser.ts'
 import { NEEDLE, putLargeRun } from './large-run.ts'
-import { over, pagesOf } from './opened-page.ts'
-import { putRun, root, serving, shutAll } from './serving.ts'
+import { over, pagesOfBrowser } from './opened-page.ts'
+import { putRun, root, serving } from './serving.ts'
 
 const chosen = (page: Page) => page.locator('article.chosen').getAttribute('data-id')
 const lit = (page: Page): Promise<string> =>
   page.evaluate("[...document.querySelectorAll('#bytes mark')].map((mark) => mark.textContent).join('')")
 
 describe.skipIf(!chromiumPath)(`finding things in a browser${needsBrowser}`, () => {
-  let browser: Browser
-  let pages: ReturnType<typeof pagesOf>
-  beforeAll(async () => {
-    browser = await launch()
-    pages = pagesOf(browser)
-  }, 60_000)
-  afterAll(() => browser?.close())
-  afterEach(async () => {
-    await pages.close()
-    await shutAll()
-  })
+  const pages = pagesOfBrowser()
 
   test('the one failed command among 10,000 events: found, its bytes opened, its address copied and followed, by keys alone', async () => {
     const dir = root()
@@ -168,7 +158,7 @@ describe.skipIf(!chromiumPath)(`finding things in a browser${needsBrowser}`, () 
     const dir = root()
     putRun(dir, 'r', 3)
     const { url } = await serving(dir)
-    const finished = await browser.newPage()
+    const finished = await pages.bare()
     await finished.addInitScript(`
       window.said = new Set()
       addEventListener('DOMContentLoaded', () => {

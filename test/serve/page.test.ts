@@ -13,21 +13,18 @@ import { type AddressInfo, connect, createServer as createProxy, type Socket } f
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
 import { run } from '../../src/run/run.ts'
 import { sse } from '../../src/sinks/sse.ts'
 import { agent, codexLines, workspace } from '../run/agent.ts'
 import { makeEvent } from '../sinks/make-event.ts'
-import { chromiumPath, launch, needsBrowser } from './browser.ts'
-import { over, pagesOf } from './opened-page.ts'
-import { putRun, root, serving, shutAll } from './serving.ts'
+import { chromiumPath, needsBrowser } from './browser.ts'
+import { over, pagesOfBrowser } from './opened-page.ts'
+import { putRun, root, serving } from './serving.ts'
 
 const fixtures = new URL('../../fixtures', import.meta.url).pathname
-let browser: Browser
-let pages: ReturnType<typeof pagesOf>
-const open = (url: string, id = '') => pages.open(url, id && `#${encodeURIComponent(id)}`)
 
 const lit = "[...document.querySelectorAll('#bytes mark')].map((mark) => mark.textContent).join('')"
 const counted = (page: Page, count: number) =>
@@ -49,15 +46,8 @@ const ids = (page: Page): Promise<string[]> =>
   })()`)
 
 describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
-  beforeAll(async () => {
-    browser = await launch()
-    pages = pagesOf(browser)
-  }, 60_000)
-  afterAll(() => browser?.close())
-  afterEach(async () => {
-    await pages.close()
-    await shutAll()
-  })
+  const pages = pagesOfBrowser()
+  const open = (url: string, id = '') => pages.open(url, id && `#${encodeURIComponent(id)}`)
 
   test('shows every fixture, each to its end', { timeout: 600_000 }, async () => {
     const { url } = await serving(fixtures)
@@ -262,7 +252,7 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     writeFileSync(join(dir, 'logs', 'stdout.log'), `${codexLines.join('\n')}\n`)
     utimesSync(join(dir, 'logs', 'stdout.log'), 1000, 1000)
     const { url } = await serving(dir)
-    const page = await browser.newPage()
+    const page = await pages.bare()
     const asked: (number | string)[] = []
     page.on('response', (response) => {
       if (response.url().includes('/events')) asked.push(response.status())

@@ -40,7 +40,7 @@ export function ledgerContract(open: () => Ledger): void {
     expect(await runs.read('shop#12')).toMatchObject({ run_id: 'run-2', state: 'blocked' })
   })
 
-  test('notes the end of any run while nobody was made the active one, and of no other after', async () => {
+  test('notes the end of any run while none was made the active one, and of no other after', async () => {
     const runs = open()
     await conclude(runs, 'shop#12', 'run-1', 'ok')
     await conclude(runs, 'shop#12', 'run-2', 'fail')
