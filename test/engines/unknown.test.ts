@@ -16,6 +16,7 @@ import { eventStage } from '../../src/events/event-stage.ts'
 import type { Profile } from '../../src/events/profile.ts'
 import { outcomeOf } from '../../src/events/run-outcome.ts'
 import { inside } from '../cli/inside.ts'
+import { runs, some } from '../pace.ts'
 import { eventsOf, fixtures } from './fixture.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 import { strangerLogs } from './stranger-logs.ts'
@@ -59,7 +60,7 @@ describe('the records of one engine, read with the eyes of another dialect', () 
     .filter(([of, reader]) => dialectOf(of) !== dialectOf(reader))
 
   test.each(pairs)('%s records are raw for %s', (of, _, profile) => {
-    const own = recorded.filter(({ engine }) => engine === of)
+    const own = some(recorded.filter(({ engine }) => engine === of))
     // A session file is a file: its reader does not look at a terminal.
     for (const fixture of own)
       for (const log of fixture.logs.filter(({ channel }) => profile.cut[channel])) {
@@ -186,7 +187,7 @@ test('random records never end well', () => {
           if (isEvent(event, 'lifecycle.run.result')) expect(event.data.status).toBe('failed')
       }
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
 })
 
@@ -210,7 +211,7 @@ describe.each(Object.entries(strangerLogs))('the log of another program: %s', (_
           expect(texts(events)).toEqual([])
         },
       ),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 })

@@ -9,6 +9,7 @@ import { eventStage } from '../../src/events/event-stage.ts'
 import type { Profile } from '../../src/events/profile.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
 import { endOf, lines, only } from '../engines/run.ts'
+import { runs } from '../pace.ts'
 
 const schema = { type: 'object', required: ['n'] }
 const answer = (n: number) => JSON.stringify({ n })
@@ -53,7 +54,7 @@ function sameInEveryWeaving(profile: Profile, logs: Logs) {
     fc.property(fc.infiniteStream(fc.boolean()), (order) => {
       expect(read(profile, logs, order)).toEqual(fromLogs)
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
   return fromLogs
 }
@@ -127,7 +128,7 @@ test('Codex: stdout lost any records of turns that end alike', () => {
         expect(run.messages).toHaveLength(n)
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 

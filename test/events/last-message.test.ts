@@ -10,6 +10,7 @@ import { eventStage } from '../../src/events/event-stage.ts'
 import type { Profile } from '../../src/events/profile.ts'
 import type { Channel, Chunk } from '../../src/frames/chunk.ts'
 import { endOf, lines, only } from '../engines/run.ts'
+import { runs } from '../pace.ts'
 
 const schema = { type: 'object', required: ['a'] }
 const message = (a: number | string) => ({
@@ -171,7 +172,7 @@ describe('the result of a run is its last message, whatever channel is read firs
           expect(told).toHaveLength(1)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })

@@ -11,6 +11,7 @@ import { fixtures } from '../engines/fixture.ts'
 import { codesOf, run } from '../engines/run.ts'
 import { uncovered } from '../engines/uncovered.ts'
 import { validEvents } from '../engines/valid.ts'
+import { runs } from '../pace.ts'
 
 /** Lines of all engines, and what can happen to them. */
 const pool = fixtures().flatMap(({ logs }) =>
@@ -87,7 +88,7 @@ describe.each([...Object.values(engines), auto].map((profile) => [profile.name, 
             )
           },
         ),
-        { numRuns: 40 },
+        { numRuns: runs(40) },
       )
     })
 
@@ -102,7 +103,7 @@ describe.each([...Object.values(engines), auto].map((profile) => [profile.name, 
             expect(uncovered(events, stream, bytes.length)).toBe(-1)
           }
         }),
-        { numRuns: 40 },
+        { numRuns: runs(40) },
       )
     })
   },

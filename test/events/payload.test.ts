@@ -6,6 +6,7 @@ import { AT_END } from '../../src/events/position.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { valueParts, valueStage } from '../../src/values/values.ts'
+import { runs } from '../pace.ts'
 
 const pieces = [
   '{',
@@ -53,7 +54,7 @@ test('a message is passed over only if no payload is in it', () => {
       const code = last.ok || ['NO_MATCH', 'EMPTY'].includes(last.fault.code) ? undefined : last.fault.code
       expect(fault).toBe(text.includes('{') ? code : undefined)
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   )
 })
 
@@ -74,6 +75,6 @@ test('so it is with a schema, which opens braces before bare keys too', () => {
       else if (result.status === 'success')
         expect(good.map(({ value }) => value)).toContainEqual(result.value)
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })

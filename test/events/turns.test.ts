@@ -11,6 +11,7 @@ import type { Profile } from '../../src/events/profile.ts'
 import type { Channel, Chunk } from '../../src/frames/chunk.ts'
 import { chat, lines, run } from '../engines/run.ts'
 import { validChat } from '../engines/valid.ts'
+import { runs } from '../pace.ts'
 
 const begun = { type: 'turn.started' }
 const says = (text: string) => ({
@@ -201,6 +202,6 @@ test('whatever the turns and the weaving of stdout and PTY, each turn that waits
         expect(ends.filter(({ type }) => type !== 'user.input.required')).toEqual(closing)
       },
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })

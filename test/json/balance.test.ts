@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { balancedEnd } from '../../src/json/balanced.ts'
 import { ByteBalance } from '../../src/json/byte-balance.ts'
 import { TextBalance } from '../../src/json/text-balance.ts'
+import { runs } from '../pace.ts'
 
 const pieces = fc.array(
   fc.constantFrom(
@@ -34,7 +35,7 @@ test('a text and its bytes are closed at the same place', () => {
       const text = `{${parts.join('')}`
       expect(bytesEnd(Buffer.from(text), size)).toBe(balancedEnd(text, 0))
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   )
 })
 
@@ -73,7 +74,7 @@ test('strict reading does not depend on where the text is cut', () => {
       const second = halves.copy().readStrictly(text.slice(cut))
       expect(typeof second === 'number' ? second + Math.min(cut, text.length) : second).toBe(answer)
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   )
 })
 

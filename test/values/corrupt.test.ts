@@ -4,12 +4,13 @@ import type { Chunk } from '../../src/frames/chunk.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import { valueStage } from '../../src/values/values.ts'
+import { runs } from '../pace.ts'
 import { type Case, type Count, casesOf, judge, KINDS, type Parser, pairsOf } from './corrupt.ts'
 import { peers } from './peers.ts'
 import { below, randomFrom } from './random-document.ts'
 
-const SEEDS = 60
-const PAIRS = 3000
+const SEEDS = runs(60)
+const PAIRS = runs(3000)
 const schema = { type: 'object' }
 
 const ours: Parser = (text) => valueIn(tryParse(text))
@@ -45,7 +46,10 @@ test(`${PAIRS} documents with two corruptions: never another value`, () => {
 })
 
 test('the same comes out of values(), whatever the chunks', () => {
-  const cases = [...KINDS.flatMap((kind) => casesOf(kind, { seeds: 3, layout: 'pretty' })), ...pairsOf(300)]
+  const cases = [
+    ...KINDS.flatMap((kind) => casesOf(kind, { seeds: 3, layout: 'pretty' })),
+    ...pairsOf(runs(300)),
+  ]
   for (const { text, kind, seed } of cases) {
     for (const options of [{}, { schema }]) {
       const whole = briefly(tryParse(text, options))

@@ -10,6 +10,7 @@ import { drive } from '../../src/base/stage.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
+import { runs } from '../pace.ts'
 import { brief, outcomesOf, plain } from './chunked.ts'
 
 const any = { items: 'issues.*', root: 'any', protoKeys: 'keep', maxDepth: 100_000 } as const
@@ -69,7 +70,7 @@ describe('oracles', () => {
           }
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -82,7 +83,7 @@ describe('oracles', () => {
         for await (const { value } of tokens.pipe(streamArray.asStream())) theirs.push(value)
         expect(valuesOf(outcomesOf(json, any, pieces))).toEqual(theirs)
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     )
   })
 
@@ -103,7 +104,7 @@ describe('oracles', () => {
           expect(found).toEqual(JSON.parse(JSON.stringify(expected)))
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -119,7 +120,7 @@ describe('oracles', () => {
         )
         expect(valuesOf(all)).toEqual(JSON.parse(json).issues.slice(0, all.length))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })
@@ -232,7 +233,7 @@ describe('laws', () => {
         )
         expect(drive(valueStage(chosen), chunks).map(plain)).toEqual(whole)
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     )
   })
 
@@ -273,7 +274,7 @@ describe('laws', () => {
         const bare = pairs(`${document}\n`, { ...chosen, tag: undefined }, pieces)
         expect(pairs(fence, { ...chosen, tag: undefined }, pieces)).toEqual(bare)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -291,7 +292,7 @@ describe('laws', () => {
           if (outcome.ok) expect(outcome.value).toMatchObject({ a: expect.any(Number) })
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 

@@ -5,6 +5,7 @@ import type { Chunk } from '../../src/frames/chunk.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import { checkOf } from '../../src/values/schema/schema.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
+import { runs } from '../pace.ts'
 import { outcomesOf, plain } from './chunked.ts'
 
 const schema = { type: 'object', required: ['a'], properties: { a: { type: 'number' } } }
@@ -97,7 +98,7 @@ describe('laws', () => {
         expect(outcomesOf(text, chosen, 1).map(plain)).toEqual(whole)
         expect(drive(valueStage(chosen), pieces(text, cuts)).map(plain)).toEqual(whole)
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -107,7 +108,7 @@ describe('laws', () => {
         const streamed = outcomesOf(text, { ...chosen, pick: 'first' }, size)
         expect([plain(tryParse(text, chosen))]).toEqual(streamed.map(plain))
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -124,7 +125,7 @@ describe('laws', () => {
           if (!outcome.ok) expect(outcome.repair_level).toBe('none')
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -151,7 +152,7 @@ describe('laws', () => {
           last = frame.to
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { controlsEscaped } from '../../src/values/ladder/control.ts'
 import { mend } from '../../src/values/ladder/repair-search.ts'
+import { runs } from '../pace.ts'
 
 /** The value that a text was mended to, or what became of it instead. */
 const mended = (text: string): unknown => {
@@ -274,7 +275,7 @@ describe('mend', () => {
         const made = mend(pieces.join(''))
         if (made.kind === 'mended') JSON.parse(made.text)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 

@@ -4,6 +4,7 @@ import { parse } from 'ndjson'
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { valueStage } from '../../src/values/values.ts'
+import { runs } from '../pace.ts'
 import { outcomesOf, plain } from './chunked.ts'
 
 const any = { root: 'any', protoKeys: 'keep' } as const
@@ -36,7 +37,7 @@ test('clean NDJSON is what the ndjson package says', async () => {
       const ours = outcomesOf(text, { ...any, lines: true }, 5)
       expect(ours.map((outcome) => outcome.ok && outcome.value)).toEqual(theirs)
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   )
 })
 

@@ -2,10 +2,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { isDeeper } from '../../src/json/depth.ts'
-import { inspect } from '../../src/values/ladder/silent-losses.ts'
 import { isOrdinary } from '../../src/values/ladder/plain-value.ts'
 import { removeProtoKeys } from '../../src/values/ladder/proto.ts'
+import { inspect } from '../../src/values/ladder/silent-losses.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
+import { runs } from '../pace.ts'
 
 const name = fc.constantFrom(
   '"a"',
@@ -56,7 +57,7 @@ test('what looks ordinary has nothing that the thorough ways would find', () => 
       expect(isDeeper(text, depth)).toBe(false)
       expect(removeProtoKeys(value)).toBe(0)
     }),
-    { numRuns: 5000 },
+    { numRuns: runs(5000) },
   )
   expect(ordinary).toBeGreaterThan(500)
 })
@@ -146,6 +147,6 @@ test('an ordinary value is known as one, in every spelling, so that the thorough
       const text = JSON.stringify(value, null, indent)
       expect(isOrdinary(JSON.parse(text), text, 6)).toBe(true)
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   )
 })

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { simdModule } from '../../scripts/simd-search.ts'
 import { simdSearch } from '../../src/base/simd-search.ts'
 import { ClueSearch, clueOf } from '../../src/values/where/clue.ts'
+import { runs } from '../pace.ts'
 
 const simd = simdSearch()
 
@@ -54,7 +55,7 @@ test('the search with SIMD finds what the native one finds', () => {
         )
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   )
 })
 

@@ -8,6 +8,7 @@ import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 import type { Scalar, Where } from '../../src/values/where/conditions.ts'
 import type { Dropped } from '../../src/values/where/where.ts'
 import { everySplit, inSizes, manyWays } from '../frames/splits.ts'
+import { runs } from '../pace.ts'
 import { plain } from './chunked.ts'
 
 type Options = ValuesOptions<Schema | undefined>
@@ -410,7 +411,7 @@ test('is parse-then-filter: what is JSON is judged by its value, and no repaired
       expect(dropped!.unread + dropped!.parsed + some.length).toBeLessThanOrEqual(count)
       expect(judged).toBeGreaterThanOrEqual(some.length)
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
 })
 
@@ -434,7 +435,7 @@ test('is the same for every split', () => {
         expect(inTurns.dropped).toEqual(whole.dropped)
       },
     ),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   )
 })
 

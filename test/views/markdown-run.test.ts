@@ -8,6 +8,7 @@ import type { Event } from '../../src/events/event.ts'
 import { markdown } from '../../src/streams/markdown.ts'
 import { markdownStage } from '../../src/views/markdown.ts'
 import { codeSpan, fenced, safeMarkdown } from '../../src/views/markdown-safe.ts'
+import { runs } from '../pace.ts'
 
 function eventsOf(folder: string): Event[] {
   const text = readFileSync(join('fixtures', folder, 'events.jsonl'), 'utf8')
@@ -170,7 +171,7 @@ describe('text of an agent', () => {
         expect(openFence(safeMarkdown(text))).toBe('')
         expect(htmlIn(safeMarkdown(text))).toEqual([])
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 })

@@ -8,6 +8,7 @@ import type { Event } from '../../src/events/event.ts'
 import { redact } from '../../src/streams/redact.ts'
 import { redactor, redactStage } from '../../src/views/redact.ts'
 import { validEvents } from '../engines/valid.ts'
+import { runs } from '../pace.ts'
 import { chance, plantedSecrets } from './secrets.ts'
 
 /** An event of that type; the first of a run, unless it says something else. */
@@ -231,7 +232,7 @@ describe('the laws of redaction', () => {
         expect(redactor().sameLength(same)).toBe(same)
         expect(same).toHaveLength(text.length)
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -267,7 +268,7 @@ describe('the laws of redaction', () => {
         JSON.parse(redactor().sameLength(text))
         JSON.parse(JSON.parse(redactor().text(JSON.stringify(text))))
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -296,7 +297,7 @@ describe('the laws of redaction', () => {
           expect(whole.startsWith(deltas.join(''))).toBe(true)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -321,7 +322,7 @@ describe('the laws of redaction', () => {
         const again = drive(redactStage({ learn: false }), shown)
         expect(drive(redactStage({ learn: false }), again)).toEqual(again)
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 })

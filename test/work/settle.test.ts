@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Evidence, settle } from '../../src/work/settle.ts'
+import { runs } from '../pace.ts'
 
 const order = { issue_ref: 'shop#12', run_id: 'run-7', repo_dir: '/repo' }
 const good = {
@@ -303,7 +304,7 @@ describe('no input whatsoever advances', () => {
         const { verdict } = settle(evidence, { ...order, run_id: active }, active)
         if (!asText || trimmed !== active) expect(verdict).not.toBe('advance')
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
@@ -322,7 +323,7 @@ describe('no input whatsoever advances', () => {
         const evidence = asText ? { text: file(headers(record)) } : { json: json(record) }
         expect(settle(evidence, order, 'run-7').verdict).not.toBe('advance')
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -351,7 +352,7 @@ describe('no input whatsoever advances', () => {
         expect(settled.result?.changes.pr ?? settled.result?.changes.commit).toMatch(/\S/)
         expect(settled.result?.tests).toMatch(/\S/)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 })

@@ -1,0 +1,20 @@
+/** Whether this is `npm run test:slow`, where every file that imports this one runs again, at full length. */
+export const slow = process.env['SLUICE_SLOW'] === '1'
+
+/**
+ * How many random inputs a property is tried on: a twentieth in `npm test`, all of them in `npm run test:slow`, and as
+ * many times that as `SLUICE_TIMES` says: `SLUICE_SLOW=1 SLUICE_TIMES=50 npx vitest run test/laws.test.ts`.
+ *
+ * @example
+ * fc.assert(property, { numRuns: runs(2000) })
+ */
+export function runs(all: number): number {
+  return Math.ceil(
+    slow ? all * Number(process.env['SLUICE_TIMES'] ?? 1) : Math.max(Math.min(all, 10), all / 20),
+  )
+}
+
+/** Some of many cases, from the first to the last: every fifth in `npm test`, all of them in `npm run test:slow`. */
+export function some<T>(all: readonly T[]): readonly T[] {
+  return slow ? all : all.filter((_, index) => index % 5 === 0)
+}
