@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { engines } from '../src/engines/engines.ts'
+import { engines } from '../src/engines/engines-by-name.ts'
 import type { Event } from '../src/events/event.ts'
 import { isEvent } from '../src/events/event.ts'
 

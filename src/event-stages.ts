@@ -12,7 +12,7 @@ export {
   nanocoder,
   pi,
   text,
-} from './engines/index.ts'
+} from './engines/all-engines.ts'
 export { isEvent } from './events/event.ts'
 export { eventStage } from './events/event-stage.ts'
 export { outcomeOf, outcomeWords } from './events/run-outcome.ts'

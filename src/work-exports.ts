@@ -1,7 +1,7 @@
 // Workers and their results: what the root has of them.
 export type { Adapter } from './work/adapter.ts'
 export type { Delivery, WorkAudit } from './work/audit.ts'
-export type { Found } from './work/file.ts'
+export type { Found } from './work/result-file.ts'
 export type { Work } from './work/finish.ts'
 export type { Ledger, LedgerEntry } from './work/ledger.ts'
 export type { WorkOrder } from './work/order.ts'

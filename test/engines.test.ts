@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { auto } from '../src/engines/auto.ts'
-import { engines } from '../src/engines/engines.ts'
+import { engines } from '../src/engines/engines-by-name.ts'
 import type { Event } from '../src/events/event.ts'
 import {
   arrival,

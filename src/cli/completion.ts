@@ -1,6 +1,6 @@
 import { script } from '@bomb.sh/tab'
 import { Argument, Command } from 'commander'
-import { exits } from './exits.ts'
+import { exits } from './exit-code-table.ts'
 import { output } from './print.ts'
 
 const examples = `

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { auto } from '../engines/auto.ts'
-import { engines } from '../engines/engines.ts'
+import { engines } from '../engines/engines-by-name.ts'
 import { checkedProfile } from '../events/check-engine.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { isModulePath, useModule } from './module-file.ts'

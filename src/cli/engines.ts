@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { auto } from '../engines/auto.ts'
-import { engines } from '../engines/engines.ts'
+import { engines } from '../engines/engines-by-name.ts'
 import { output } from './print.ts'
 
 const examples = `

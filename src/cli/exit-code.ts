@@ -1,6 +1,6 @@
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
-import { exits } from './exits.ts'
+import { exits } from './exit-code-table.ts'
 
 /** What `--help` says about the exit codes of `events`, `chat`, `run` and `replay`: they all have the same. */
 export const runExits = `Exit codes, the first that fits:

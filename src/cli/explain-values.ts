@@ -5,7 +5,7 @@ import { flow } from '../streams/flow.ts'
 import { type Explained, explainStage } from '../values/explain.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import type { ValuesOptions } from '../values/values.ts'
-import { exits } from './exits.ts'
+import { exits } from './exit-code-table.ts'
 import { openInput, unreadable } from './input.ts'
 import { output } from './print.ts'
 

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { commands } from './commands.ts'
-import { exits } from './exits.ts'
+import { exits } from './exit-code-table.ts'
 import { output } from './print.ts'
 import { safe } from './safe.ts'
 import { version } from './version.ts'
@@ -58,6 +58,6 @@ async function programFor(words: readonly string[], exit: (code: number) => void
 
 /** Prints what can follow the words that were typed in a shell. */
 async function complete(program: Command, typed: readonly string[]): Promise<void> {
-  const { completionLines } = await import('./complete.ts')
+  const { completionLines } = await import('./completion-candidates.ts')
   await output()(completionLines(program, typed))
 }

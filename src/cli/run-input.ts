@@ -10,7 +10,7 @@ import { events } from '../streams/events.ts'
 import type { Flow } from '../streams/flow.ts'
 import { tap } from '../streams/tap.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
-import { exits } from './exits.ts'
+import { exits } from './exit-code-table.ts'
 import { openInput, readObject, unreadable } from './input.ts'
 import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
 

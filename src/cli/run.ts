@@ -11,7 +11,7 @@ import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn, shortPat
 import { duration } from './duration.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
 import { runExits, watchEnd } from './exit-code.ts'
-import { exits } from './exits.ts'
+import { exits } from './exit-code-table.ts'
 import { openOtel } from './otel-export.ts'
 import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
 import { show } from './show.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../base/fault.ts'
 import { serve } from '../serve/server.ts'
-import { exits } from './exits.ts'
+import { exits } from './exit-code-table.ts'
 import { addNatsOptions, type NatsFlags } from './nats-options.ts'
 import { tellOpenCode } from './sessions.ts'
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { hidingOf } from '../serve/hiding.ts'
-import { exits } from './exits.ts'
+import { exits } from './exit-code-table.ts'
 import { addNatsOptions, type NatsFlags, natsOptions } from './nats-options.ts'
 import { safe } from './safe.ts'
 import { statusLine } from './status-line.ts'

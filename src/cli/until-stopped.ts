@@ -1,4 +1,4 @@
-import { exits } from './exits.ts'
+import { exits } from './exit-code-table.ts'
 
 /** A signal that is aborted by the first SIGINT or SIGTERM; the second ends the process the usual way. */
 export interface Stopped {

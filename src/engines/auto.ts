@@ -1,5 +1,5 @@
 import type { EngineFrame, Picker, Profile } from '../events/profile.ts'
-import { engines } from './engines.ts'
+import { engines } from './engines-by-name.ts'
 import { documentKeys } from './gemini.ts'
 import { text } from './text.ts'
 

@@ -6,7 +6,7 @@ import type { Channel, Chunk, ExitChunk } from '../frames/chunk.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { artifacts, type FsDiff } from './artifacts.ts'
 import { cutter } from './cut.ts'
-import { judge } from './end.ts'
+import { completionOf } from './completion-state.ts'
 import { speech } from './engine-events.ts'
 import type { Event } from './event.ts'
 import { lines } from './lines.ts'
@@ -186,7 +186,7 @@ export function eventStage(
         files.end()
         if (exit?.held)
           floor.warn('PIPE_HELD_OPEN', `the process ended, but something still holds ${exit.held.join(', ')}`)
-        const { data, conflict } = judge({
+        const { data, conflict } = completionOf({
           ...floor.evidence(),
           exit_code: exit?.code ?? null,
           signal: exit?.signal ?? null,

@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { basename, join } from 'node:path'
-import { codeOf } from '../base/error-code.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { openPlain } from '../sinks/plain-file.ts'

@@ -1,7 +1,7 @@
 import { type Code, codes, Fault, type Note } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
 import { auto } from '../engines/auto.ts'
-import { engines } from '../engines/engines.ts'
+import { engines } from '../engines/engines-by-name.ts'
 import type { CompletionData, Event, ResultData } from '../events/event.ts'
 import type { EventOptions } from '../events/event-stage.ts'
 import type { Picker, Profile } from '../events/profile.ts'

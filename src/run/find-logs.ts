@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { codeOf } from '../base/error-code.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { quote } from '../base/fault.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
 import { type Attempt, listAttempts, singleLog } from './audit.ts'

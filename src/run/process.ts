@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Channel } from '../frames/chunk.ts'
-import { killGroup } from '../streams/end-process.ts'
+import { killGroup } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
 import { type Recorder, record } from './log-writer.ts'
 import { withoutTerminals } from './open-terminals.ts'

@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { openPlain } from '../sinks/plain-file.ts'
-import { Mark } from './mark.ts'
+import { Mark } from './rewrite-mark.ts'
 
 const BLOCK = 64 * 1024
 /** So many bytes before the reading position are remembered, to notice a file that was rewritten. */

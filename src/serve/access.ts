@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { Fault, quote } from '../base/fault.ts'
-import { gatePage } from './gate-page.ts'
+import { loginPage } from './login-page.ts'
 import { refuse } from './refuse.ts'
 
 /** Who may read: everyone who can reach the server, or those who have the token. */
@@ -71,7 +71,7 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
 /** Refuses to listen where other machines can ask, unless they need a token or the user says that it is fine. */
-export function checkHost(host: string, token: string | undefined, insecure: boolean): void {
+export function checkBindAddress(host: string, token: string | undefined, insecure: boolean): void {
   const version = isIP(host)
   const here = version === 0 ? host === 'localhost' : loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
   if (here || token !== undefined || insecure) return
@@ -112,5 +112,5 @@ function sendGate(response: ServerResponse, status: number, wrong?: string): voi
   const policy =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
   response.setHeader('content-security-policy', policy)
-  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(gatePage(wrong))
+  response.writeHead(status, { 'content-type': 'text/html; charset=utf-8' }).end(loginPage(wrong))
 }

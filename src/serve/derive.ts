@@ -11,7 +11,7 @@ import { type LineFile, openLines } from '../sinks/line-file.ts'
 import { fingerprint } from './fingerprint.ts'
 import { readLogs } from './read-logs.ts'
 import type { RunPlace } from './run-place.ts'
-import { type Told, toldBy } from './told.ts'
+import { type RunOverview, overviewOf } from './run-overview.ts'
 
 /** Events that are made here because there is no journal of them. */
 export interface Derived {
@@ -35,7 +35,7 @@ export interface Derived {
  * ever written where the run is kept. A run that is still going on is followed. `onOver` is told what the logs with this
  * fingerprint say.
  */
-export function derive(place: RunPlace, onOver: (print: string, told: Told) => void = () => {}): Derived {
+export function derive(place: RunPlace, onOver: (print: string, told: RunOverview) => void = () => {}): Derived {
   const folder = fs.mkdtempSync(join(tmpdir(), 'sluice-serve-'))
   const path = join(folder, EVENTS_FILE)
   const print = () => fingerprint(place.attempts())
@@ -66,7 +66,7 @@ export function derive(place: RunPlace, onOver: (print: string, told: Told) => v
     }
     // Before the end they grew with us; a reading that was not a following was of the files as they were at its start.
     if (follow) read = print()
-    if (last) onOver(read, toldBy(last))
+    if (last) onOver(read, overviewOf(last))
   }
   const done = fill()
     .catch((error: unknown) => {

@@ -3,7 +3,7 @@ import type { Place } from '../sinks/journal-line.ts'
 import { type Derived, derive } from './derive.ts'
 import type { Hiding } from './hiding.ts'
 import { Feed } from './journal-blocks.ts'
-import type { LogsTold } from './logs-told.ts'
+import type { LogOverviews } from './log-overviews.ts'
 import { memo } from './memo.ts'
 import type { RunPlace } from './run-place.ts'
 
@@ -43,7 +43,7 @@ interface Entry extends Omit<Shared, 'release'> {
 }
 
 /** All clients of a run share its feed. It is closed with the last of them, or, if it was derived, a while later. */
-export function feeds(logs: LogsTold, hiding?: Hiding): Feeds {
+export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
   const entries = new Map<string, Entry>()
   /** Derived ones without a client, the oldest first. */
   const idle = new Set<Entry>()

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import type { Fault } from '../base/fault.ts'
 import type { Event } from '../events/event.ts'
-import { Mark } from '../run/mark.ts'
+import { Mark } from '../run/rewrite-mark.ts'
 import { damagedJournal, journalLine, NO_EVENT, outOfOrder, type Place } from '../sinks/journal-line.ts'
 import { openPlain } from '../sinks/plain-file.ts'
 import { sseRecord } from '../sinks/sse.ts'

@@ -9,10 +9,10 @@ import { readBlock } from '../run/read-attempt.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
 import { isInside, openPlain } from '../sinks/plain-file.ts'
 import { fileMark } from './fingerprint.ts'
-import type { LogsTold } from './logs-told.ts'
+import type { LogOverviews } from './log-overviews.ts'
 import type { RunInfo } from './run-info.ts'
 import { auditPlace, type RunPlace } from './run-place.ts'
-import type { Told } from './told.ts'
+import type { RunOverview } from './run-overview.ts'
 
 /** A run and where it is kept. */
 export interface FoundRun {
@@ -28,13 +28,13 @@ export interface FindOptions {
   /** How many folders are looked into. @default 50000 */
   readonly maxFolders?: number | undefined
   /** Who is asked about runs that have logs but no journal. @default none, so their end is unknown */
-  readonly logs?: LogsTold | undefined
+  readonly logs?: LogOverviews | undefined
   /** What the journals said the last time. @default they are all read */
   readonly tails?: Tails | undefined
 }
 
 /** What the ends of journals say, by path, as long as they do not change. */
-export type Tails = Map<string, { readonly mark: string; readonly told: Told | undefined }>
+export type Tails = Map<string, { readonly mark: string; readonly told: RunOverview | undefined }>
 
 /**
  * Finds the runs under a directory, itself included: every folder that holds logs or events. Links are not followed, so a
@@ -139,7 +139,7 @@ function endOf(meta: Partial<Meta> | undefined): string | null {
 const TAIL = 64 * 1024
 
 /** What the end of a journal says, read again only if it changed. */
-function tailOf(path: string, root: string, tails: Tails | undefined): Told | undefined {
+function tailOf(path: string, root: string, tails: Tails | undefined): RunOverview | undefined {
   const mark = fileMark(path)
   const known = tails?.get(path)
   if (known?.mark === mark) return known.told
@@ -149,7 +149,7 @@ function tailOf(path: string, root: string, tails: Tails | undefined): Told | un
 }
 
 /** Another program may have written it: only text is taken for text. */
-function lastEvents(path: string, root: string): Told | undefined {
+function lastEvents(path: string, root: string): RunOverview | undefined {
   let text: string
   try {
     const fd = openPlain(path, fs.constants.O_RDONLY, undefined, root)
@@ -161,7 +161,7 @@ function lastEvents(path: string, root: string): Told | undefined {
   } catch {
     return undefined
   }
-  let told: Told | undefined
+  let told: RunOverview | undefined
   const lines = text.split('\n')
   // From the end: the last whole line tells who, the last completion of its attempt tells how.
   for (let i = lines.length - 2; i >= 0; i--) {

@@ -1,16 +1,17 @@
 import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { type AddressInfo, isIP } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { isObject, misfit } from '../base/check-options.ts'
-import { codeOf } from '../base/error-code.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { channels } from '../run/audit.ts'
 import type { RedactOptions } from '../views/redact.ts'
-import { accessBy, checkHost } from './access.ts'
+import { accessBy, checkBindAddress } from './access.ts'
 import { feeds } from './feeds.ts'
-import { logsTold } from './logs-told.ts'
+import { isOwnHost } from './host-header.ts'
+import { logOverviews } from './log-overviews.ts'
 import { memo } from './memo.ts'
 import { sendRaw } from './raw.ts'
 import { refuse } from './refuse.ts'
@@ -91,12 +92,12 @@ export async function serve(options: ServeOptions): Promise<Served> {
     throw new Fault('BAD_OPTION', 'port must be a whole number and host a name or an address')
   const { token, insecure = false } = options
   const access = accessBy(token)
-  checkHost(host, token, insecure)
+  checkBindAddress(host, token, insecure)
   const root = realDir(options.dir)
   const shut = new AbortController()
   // Every client listens to it.
   setMaxListeners(0, shut.signal)
-  const logs = logsTold(shut.signal)
+  const logs = logOverviews(shut.signal)
   // Loaded here: the root of the package has `serve`, and most programs that import it serve nothing.
   const [{ pageFiles }, { hidingOf }] = await Promise.all([import('./page.ts'), import('./hiding.ts')])
   const hiding = hidingOf(options.redact ?? false)
@@ -120,7 +121,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   })
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isOurName(request.headersDistinct['host'], host))
+    if (!isOwnHost(request.headersDistinct['host'], host))
       return refuse(response, 403, 'this server does not go by that name')
     const login = access && request.method === 'POST' && request.url === '/login'
     if (login) return await access.login(request, response)
@@ -128,7 +129,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
       response.setHeader('allow', 'GET')
       return refuse(response, 405, 'only GET is answered here')
     }
-    // Only a path is asked for here: `//host/x` and `http://host/x` name somebody else's.
+    // Accept a plain path only: `//host/x` and `http://host/x` name another server.
     const target = request.url!
     if (!target.startsWith('/') || target.startsWith('//'))
       return refuse(response, 404, 'there is no such page or run')
@@ -250,19 +251,6 @@ function realDir(dir: string): string {
     throw new Fault('BAD_OPTION', `${quote(dir, 200)} cannot be served: ${why}`, { cause: error })
   }
   throw new Fault('BAD_OPTION', `${quote(dir, 200)} is not a directory; give the one that holds the runs`)
-}
-
-/**
- * A page elsewhere can make its own name lead here (DNS rebinding) and would then be let in by the browser. So only names
- * that nobody else can own are answered: addresses, localhost, and the one it was started with.
- */
-function isOurName(headers: readonly string[] | undefined, host: string): boolean {
-  const [header, second] = headers ?? []
-  // Two names are none: a proxy before us may have looked at the other one.
-  if (header === undefined || second !== undefined) return false
-  const name = header.replace(/:\d{1,5}$/, '').toLowerCase()
-  if (name === 'localhost' || name === host.toLowerCase()) return true
-  return isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
 }
 
 async function listen(server: Server, port: number, host: string): Promise<void> {

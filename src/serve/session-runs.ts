@@ -5,7 +5,7 @@ import { outcomeOf } from '../events/run-outcome.ts'
 import { replayLogs } from '../run/replay.ts'
 import { type SessionEngine, type SessionFile, sessionFiles } from '../run/session-files.ts'
 import { isoTime, outcomeBeside, readHead, type SessionHead } from '../run/session-summary.ts'
-import type { LogsTold } from './logs-told.ts'
+import type { LogOverviews } from './log-overviews.ts'
 import { type OpenCodeCopies, openCodeCopies } from './opencode-copies.ts'
 import type { RunInfo } from './run-info.ts'
 import { grewWithin, liesWithin, type RunPlace } from './run-place.ts'
@@ -34,7 +34,7 @@ const FRESH_MS = 30_000
 const MAX_LISTED = 16 << 20
 
 /** Finds session files for the list. Only these can be opened, and they are only read. */
-export function sessionRuns(logs: LogsTold, options: SessionsServed = {}): SessionRuns {
+export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}): SessionRuns {
   const { home, engine, max = 200 } = options
   let heads = new Map<string, { readonly modified: number; readonly head: SessionHead }>()
   const copies = openCodeCopies()
@@ -124,7 +124,7 @@ function infoOf(
   file: SessionFile,
   place: RunPlace,
   head: SessionHead,
-  logs: LogsTold,
+  logs: LogOverviews,
   copies: OpenCodeCopies,
 ): RunInfo {
   const running = place.isRunning()

@@ -1,4 +1,4 @@
-import { codeOf } from '../base/error-code.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 
 /** What a person can do about the errors that disks really give. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { hostname } from 'node:os'
-import { codeOf } from '../base/error-code.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { processStat } from '../streams/process-tree.ts'
 import { diskFault } from './disk-fault.ts'

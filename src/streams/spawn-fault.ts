@@ -1,5 +1,5 @@
 import fs from 'node:fs'
-import { codeOf } from '../base/error-code.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 
 /** The Fault for a command that cannot be started. Node says ENOENT both for a missing command and for a missing `cwd`. */

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
-import { readResult } from './file.ts'
+import { readResult } from './result-file.ts'
 import type { Evidence } from './settle.ts'
 
 /** The worker in comments and audits when a person gave the result. */

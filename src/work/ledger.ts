@@ -1,7 +1,7 @@
 import { lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkPath, misfit } from '../base/check-options.ts'
-import { codeOf } from '../base/error-code.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { writeWhole } from '../sinks/durable.ts'
 import { readPlain } from '../sinks/plain-file.ts'

@@ -1,7 +1,7 @@
 import { isObject, misfit } from '../base/check-options.ts'
 import { clip, type Note, quote } from '../base/fault.ts'
-import { doubledKey } from './doubled.ts'
-import type { Found } from './file.ts'
+import { duplicateKey } from './duplicate-key.ts'
+import type { Found } from './result-file.ts'
 import { findAnchors, readHeaders } from './headers.ts'
 import { jsonAnchors } from './json-anchors.ts'
 import type { WorkOrder } from './order.ts'
@@ -153,7 +153,7 @@ function fromJson(text: string, name: string): Read {
     return { claim: {}, reasons: [{ code: 'WORK_RESULT_BROKEN', message }], repaired: repairOf(text) }
   }
   const { fields, reasons } = fieldsOf(value)
-  const doubled = doubledKey(text)
+  const doubled = duplicateKey(text)
   if (doubled !== undefined) {
     reasons.push({ code: 'WORK_FIELD_TWICE', message: `the key ${quote(doubled)} stands twice` })
   }

@@ -7,7 +7,7 @@ import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapte
 import { auditPlace } from './audit.ts'
 import { BY_HAND, readByHand } from './by-hand.ts'
 import { checkTemplate, commentTemplate } from './comment.ts'
-import { before, readResult } from './file.ts'
+import { before, readResult } from './result-file.ts'
 import { finish, type Gathered, type Work } from './finish.ts'
 import { lastLines } from './last-lines.ts'
 import { boundedLedger, type Ledger } from './ledger.ts'

@@ -31,5 +31,5 @@ test('lists its commands without engines, parsers, validators and the server', (
 })
 
 test('completes without the library that generates the scripts', () => {
-  expect([...loaded('src/cli/complete.ts')]).toEqual(['src/cli/complete.ts'])
+  expect([...loaded('src/cli/completion-candidates.ts')]).toEqual(['src/cli/completion-candidates.ts'])
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
-import { engines } from '../../src/engines/engines.ts'
+import { engines } from '../../src/engines/engines-by-name.ts'
 import { eventsOf, fixtures, inPieces } from './fixture.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { engines } from '../../src/engines/engines.ts'
+import { engines } from '../../src/engines/engines-by-name.ts'
 import { fixtures } from './fixture.ts'
 import { endOf, lines, only, run, texts } from './run.ts'
 import { type Summary, summaryOf } from './summary.ts'

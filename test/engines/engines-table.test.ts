@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { withEngineTable } from '../../scripts/engines-table.ts'
-import { engines } from '../../src/engines/engines.ts'
+import { engines } from '../../src/engines/engines-by-name.ts'
 
 const page = readFileSync('docs/engines.md', 'utf8')
 

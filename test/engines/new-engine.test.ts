@@ -54,7 +54,7 @@ beforeAll(() => {
 test('the page adds one file, one line and one fixtures folder', () => {
   expect(files.map(({ path }) => path)).toEqual([
     'src/engines/toy.ts',
-    'src/engines/index.ts',
+    'src/engines/all-engines.ts',
     'fixtures/toy/hello.pipe/stdout.log',
     'fixtures/toy/hello.pipe/meta.json',
     'fixtures/toy/hello.pipe/ORIGIN.md',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
-import { engines } from '../../src/engines/engines.ts'
+import { engines } from '../../src/engines/engines-by-name.ts'
 import { eventsOf, fixtures } from './fixture.ts'
 import { plainFacts } from './plain-facts.ts'
 import { endOf, only } from './run.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
-import { engines } from '../../src/engines/engines.ts'
+import { engines } from '../../src/engines/engines-by-name.ts'
 import { eventsOf, fixtures, recognisable } from './fixture.ts'
 import { readings } from './plain-readings.ts'
 import { fromTerminal } from './plain-records.ts'

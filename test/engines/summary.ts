@@ -1,4 +1,4 @@
-import { engines } from '../../src/engines/engines.ts'
+import { engines } from '../../src/engines/engines-by-name.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventsOf, type Fixture, inPieces } from './fixture.ts'
 import { endOf, only, texts } from './run.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
-import { engines } from '../../src/engines/engines.ts'
+import { engines } from '../../src/engines/engines-by-name.ts'
 import { opencode } from '../../src/engines/opencode.ts'
 import { eventsOf, fixtures, inPieces } from '../engines/fixture.ts'
 import { chat, codesOf, lines, only, run, texts } from '../engines/run.ts'

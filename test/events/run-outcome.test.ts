@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
-import { judge } from '../../src/events/end.ts'
+import { completionOf } from '../../src/events/completion-state.ts'
 import type { EndState, Evidence } from '../../src/events/event.ts'
 import { outcomeOf, outcomeWords, readOutcome } from '../../src/events/run-outcome.ts'
 import { events } from '../../src/streams/events.ts'
@@ -10,7 +10,7 @@ import { validEvents } from '../engines/valid.ts'
 import { rows } from './ends.ts'
 
 test.each(rows)('$name is $outcome', ({ evidence, state, outcome }) => {
-  const { data } = judge(evidence)
+  const { data } = completionOf(evidence)
   expect([data.state, outcomeOf(data)]).toEqual([state, outcome])
 })
 

@@ -147,8 +147,8 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'one class, every character is read once',
   },
   'serve/raw.ts /^\\d{1,15}$/': { why: 'anchored and bounded' },
-  'serve/server.ts /:\\d{1,5}$/': { why: 'a Host header, which Node bounds at 16 KiB', max: 16_384 },
-  'serve/server.ts /^\\[(.*)\\]$/': { why: 'a Host header, which Node bounds at 16 KiB', max: 16_384 },
+  'serve/host-header.ts /:\\d{1,5}$/': { why: 'a Host header, which Node bounds at 16 KiB', max: 16_384 },
+  'serve/host-header.ts /^\\[(.*)\\]$/': { why: 'a Host header, which Node bounds at 16 KiB', max: 16_384 },
   'serve/session-runs.ts /^[\\w./-]{1,240}$/': { why: 'anchored and bounded' },
   'serve/stream.ts /^(?:(\\d{1,9})\\.)?(\\d{1,15})$/': {
     why: 'an id of at most 1024 characters, anchored and bounded',
@@ -200,30 +200,30 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/ladder/candidates.ts /^\\[?[\\s[]*\\{/': {
     why: 'the first 8,300 characters; each is read twice at most',
   },
-  'values/ladder/guesses.ts /"\\s{0,99}\\+\\s{0,99}"/': {
+  'values/ladder/repair-guesses.ts /"\\s{0,99}\\+\\s{0,99}"/': {
     why: 'runs of at most 99 characters; what is read is counted, see `effort`',
   },
-  'values/ladder/guesses.ts /,$/': {
+  'values/ladder/repair-guesses.ts /,$/': {
     why: 'runs of at most 99 characters; what is read is counted, see `effort`',
   },
-  'values/ladder/guesses.ts /,\\s{0,9}\\.\\.\\.$/': {
+  'values/ladder/repair-guesses.ts /,\\s{0,9}\\.\\.\\.$/': {
     why: 'runs of at most 99 characters; what is read is counted, see `effort`',
   },
-  'values/ladder/guesses.ts /[ \\t](?:\\/\\/|\\/\\*|# )/': {
+  'values/ladder/repair-guesses.ts /[ \\t](?:\\/\\/|\\/\\*|# )/': {
     why: 'runs of at most 99 characters; what is read is counted, see `effort`',
   },
-  'values/ladder/guesses.ts /[\'’”`] {0,9}[,:]|\\\\" {0,9}:/': {
+  'values/ladder/repair-guesses.ts /[\'’”`] {0,9}[,:]|\\\\" {0,9}:/': {
     why: 'runs of at most 99 characters; what is read is counted, see `effort`',
   },
-  'values/ladder/guesses.ts /[,{}[\\]]/': {
+  'values/ladder/repair-guesses.ts /[,{}[\\]]/': {
     why: 'runs of at most 99 characters; what is read is counted, see `effort`',
   },
-  'values/ladder/guesses.ts /[\\n:,]/': {
+  'values/ladder/repair-guesses.ts /[\\n:,]/': {
     why: 'runs of at most 99 characters; what is read is counted, see `effort`',
   },
-  "values/ladder/guesses.ts /^(?:https?|ftp|file|mailto|data|irc):\\/\\/[A-Za-z0-9\\-._~:/?#@!$&'()*+;=%]+/":
+  "values/ladder/repair-guesses.ts /^(?:https?|ftp|file|mailto|data|irc):\\/\\/[A-Za-z0-9\\-._~:/?#@!$&'()*+;=%]+/":
     { why: 'runs of at most 99 characters; what is read is counted, see `effort`' },
-  'values/ladder/mend.ts /^\\\\(?:u[0-9a-fA-F]{0,3})?$/': { why: 'six characters' },
+  'values/ladder/repair-search.ts /^\\\\(?:u[0-9a-fA-F]{0,3})?$/': { why: 'six characters' },
   'values/ladder/payload-fence.ts /[ \\t]/': {
     why: 'one class, the first hit ends it; or the first 4,100 characters',
   },
@@ -238,11 +238,11 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/ladder/quotes.ts /^\\\\\\\\\\w/': { why: 'six characters at most' },
   'values/ladder/structure.ts /^[\\s\\ufeff]*(?:[}\\]]|"(?:[^"\\\\]|\\\\.){0,256}"\\s*:|[,:][\\s\\ufeff]*(?:["\'“{[\\d-]|true|false|null|[\\p{L}_$][\\p{L}\\p{N}_$\'-]{0,255}"?\\s*:))/su':
     { why: '4,096 characters' },
-  'values/ladder/tolerant-reader.ts /^(?:true|false|null)(?=true$|false$|null$|-?\\d)/': {
+  'values/ladder/repair-syntax.ts /^(?:true|false|null)(?=true$|false$|null$|-?\\d)/': {
     why: 'one word of at most 256 characters',
   },
-  'values/ladder/tolerant-reader.ts /^[+-]?0\\d/': { why: 'one word of at most 256 characters' },
-  'values/ladder/tolerant-reader.ts /^[A-Za-z0-9]{1,16}[ \\t]*(?=\\r?\\n|$)/': {
+  'values/ladder/repair-syntax.ts /^[+-]?0\\d/': { why: 'one word of at most 256 characters' },
+  'values/ladder/repair-syntax.ts /^[A-Za-z0-9]{1,16}[ \\t]*(?=\\r?\\n|$)/': {
     why: 'one word of at most 256 characters',
   },
   'values/ladder/unescape.ts /^[{[][\\s\\\\nrt]*$/': { why: 'anchored, one class; 64 KiB at most' },
@@ -284,14 +284,14 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/outcomes.ts /^\\[\\s{0,99}[["]/': { why: 'a run of at most 99 characters' },
   'values/outcomes.ts /^\\s*(?:\\/[/*]|#)/': { why: 'anchored, in the first 4,200 characters' },
   'values/make-outcome.ts /[{[]/': { why: 'one class, the first hit ends it' },
-  'values/ladder/guesses.ts /,[ \\t]{0,9}$/': { why: 'in at most 10 characters' },
-  'values/ladder/guesses.ts /[,:;，：=>][ \\t\\n]{0,99}$/': { why: 'in at most 100 characters' },
-  'values/ladder/guesses.ts /[:\\s]/': { why: 'tested on two characters' },
-  'values/ladder/guesses.ts /^["”]\\s{0,9}(?:[,;，.]\\s{0,9}[,;，."]|,[ \\t]{0,9}\\r?\\n)/': {
+  'values/ladder/repair-guesses.ts /,[ \\t]{0,9}$/': { why: 'in at most 10 characters' },
+  'values/ladder/repair-guesses.ts /[,:;，：=>][ \\t\\n]{0,99}$/': { why: 'in at most 100 characters' },
+  'values/ladder/repair-guesses.ts /[:\\s]/': { why: 'tested on two characters' },
+  'values/ladder/repair-guesses.ts /^["”]\\s{0,9}(?:[,;，.]\\s{0,9}[,;，."]|,[ \\t]{0,9}\\r?\\n)/': {
     why: 'anchored, in at most 24 characters',
   },
-  'values/ladder/guesses.ts /^[eE][+-]?\\d+$/': { why: 'one word of at most 256 characters' },
-  'values/ladder/tolerant-reader.ts /\\n[ \\t]{1,99}$/': { why: 'in at most 100 characters' },
+  'values/ladder/repair-guesses.ts /^[eE][+-]?\\d+$/': { why: 'one word of at most 256 characters' },
+  'values/ladder/repair-syntax.ts /\\n[ \\t]{1,99}$/': { why: 'in at most 100 characters' },
   'values/outcomes.ts /^"[^"\\n]{0,256}"\\s{0,9}:/': { why: 'anchored, in at most 300 characters' },
   'values/outcomes.ts /^json[5c]?[ \\t]*(?=[{[])/i': {
     why: 'an info string of at most 1,024 characters; one class between two others',

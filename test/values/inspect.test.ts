@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inspect } from '../../src/values/ladder/inspect.ts'
+import { inspect } from '../../src/values/ladder/silent-losses.ts'
 
 const codes = (text: string) => inspect(text).map(({ code }) => code)
 

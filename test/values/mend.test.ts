@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { controlsEscaped } from '../../src/values/ladder/control.ts'
-import { mend } from '../../src/values/ladder/mend.ts'
+import { mend } from '../../src/values/ladder/repair-search.ts'
 
 /** The value that a text was mended to, or what became of it instead. */
 const mended = (text: string): unknown => {

@@ -3,7 +3,7 @@ import { withoutStack } from '../../base/no-stack.ts'
 import { CLOSE_BRACE, OPEN_BRACE, QUOTE, SPACE } from '../../json/characters.ts'
 import { count, isDeeper } from '../../json/depth.ts'
 import type { Check } from '../schema/schema.ts'
-import { isOrdinary } from './ordinary.ts'
+import { isOrdinary } from './plain-value.ts'
 import { type ProtoKeys, removeProtoKeys } from './proto.ts'
 
 /** By what a candidate is judged. */

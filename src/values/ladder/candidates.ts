@@ -7,7 +7,7 @@ import { BACKTICK, isBracket, TILDE } from '../../json/characters.ts'
 import type { Rules } from './attempt.ts'
 import { type Change, changeOf } from './change.ts'
 import { isPayloadFence } from './payload-fence.ts'
-import { skipBlanks } from './tolerant-reader.ts'
+import { skipBlanks } from './repair-syntax.ts'
 
 /** A part of a text that may be its payload. */
 export interface Candidate {

@@ -4,14 +4,14 @@ import { type Attempt, channels } from '../run/audit.ts'
 import { fingerprint } from './fingerprint.ts'
 import { readLogs } from './read-logs.ts'
 import type { RunPlace } from './run-place.ts'
-import { type Told, toldBy } from './told.ts'
+import { type RunOverview, overviewOf } from './run-overview.ts'
 
 /** What the logs of runs without a journal say, read in the background. */
-export interface LogsTold {
+export interface LogOverviews {
   /** What is known of these logs as they are now; if nothing is, they are read soon. */
-  of(place: RunPlace, attempts: readonly Attempt[]): Told | undefined
+  of(place: RunPlace, attempts: readonly Attempt[]): RunOverview | undefined
   /** The logs with this fingerprint were read elsewhere, and say this. */
-  learn(place: RunPlace, print: string, told: Told | undefined): void
+  learn(place: RunPlace, print: string, told: RunOverview | undefined): void
   /** Waits until all that was asked for is read, or so many milliseconds. True if it is, and more is known than before. */
   settled(ms: number): Promise<boolean>
 }
@@ -25,9 +25,9 @@ const MAX_HEAD = 100
  * Reads the logs of runs that have no `events.jsonl`, one run after the other, and remembers what they say until one of their
  * files changes: a list of runs is asked for every two seconds, and must not read them again each time.
  */
-export function logsTold(signal: AbortSignal): LogsTold {
+export function logOverviews(signal: AbortSignal): LogOverviews {
   /** By place; the ones that were asked for last are at the end. */
-  const known = new Map<string, { readonly print: string; readonly told: Told | undefined }>()
+  const known = new Map<string, { readonly print: string; readonly told: RunOverview | undefined }>()
   const queue = new Map<
     string,
     { readonly place: RunPlace; readonly print: string; readonly large: boolean }
@@ -35,7 +35,7 @@ export function logsTold(signal: AbortSignal): LogsTold {
   let reading: Promise<void> | undefined
   let learned = 0
 
-  const learn = ({ key }: RunPlace, print: string, told: Told | undefined) => {
+  const learn = ({ key }: RunPlace, print: string, told: RunOverview | undefined) => {
     known.set(key, { print, told })
     if (queue.get(key)?.print === print) queue.delete(key)
     learned++
@@ -48,13 +48,13 @@ export function logsTold(signal: AbortSignal): LogsTold {
       await setImmediate()
     }
   }
-  const read = async (place: RunPlace, large: boolean): Promise<Told | undefined> => {
-    let told: Told | undefined
+  const read = async (place: RunPlace, large: boolean): Promise<RunOverview | undefined> => {
+    let told: RunOverview | undefined
     let count = 0
     const leave = new AbortController()
     try {
       for await (const event of readLogs(place, { signal: AbortSignal.any([signal, leave.signal]) })) {
-        told = toldBy(event)
+        told = overviewOf(event)
         if (large && ++count === MAX_HEAD) break
       }
     } catch {

@@ -2,7 +2,7 @@ import { type Event, isEvent } from '../events/event.ts'
 import type { OutcomeEvidence } from '../events/run-outcome.ts'
 
 /** What the events of a run say about it as a whole. */
-export interface Told {
+export interface RunOverview {
   readonly run_id: string | undefined
   readonly engine: string | undefined
   readonly ts: string | undefined
@@ -12,7 +12,7 @@ export interface Told {
 }
 
 /** What is told if this is the last event: the end of an attempt is, when nothing follows it. */
-export function toldBy(event: Event): Told {
+export function overviewOf(event: Event): RunOverview {
   const completion = isEvent(event, 'lifecycle.completion.state') ? event.data : undefined
   const { run_id, ts, attempt_number: attempt } = event
   return { run_id, engine: event.source.engine, ts, attempt, completion }

@@ -4,9 +4,9 @@
  * taken the first.
  *
  * @example
- * doubledKey('{"run_id":"7","run_id":"8"}') // 'run_id'
+ * duplicateKey('{"run_id":"7","run_id":"8"}') // 'run_id'
  */
-export function doubledKey(json: string): string | undefined {
+export function duplicateKey(json: string): string | undefined {
   const open: Set<string>[] = []
   let depth = 0
   for (let at = 0; at < json.length; at++) {

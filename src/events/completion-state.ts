@@ -11,9 +11,9 @@ import type { CompletionData, EndReason, EndState, Evidence } from './event.ts'
  * | 4 | nothing of that | unknown |
  *
  * @example
- * judge({ ...evidence, end_signal: 'turn.completed' }).data.state // 'awaiting_user_input'
+ * completionOf({ ...evidence, end_signal: 'turn.completed' }).data.state // 'awaiting_user_input'
  */
-export function judge(evidence: Evidence): { data: CompletionData; conflict: string | undefined } {
+export function completionOf(evidence: Evidence): { data: CompletionData; conflict: string | undefined } {
   const [state, reason_code] = verdict(evidence)
   return { data: { state, reason_code, evidence }, conflict: disagreement(state, evidence) }
 }

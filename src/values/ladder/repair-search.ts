@@ -1,7 +1,7 @@
 import { applyEdits, type Mended } from './edits.ts'
-import { guessesFor } from './guesses.ts'
+import { guessesFor } from './repair-guesses.ts'
 import { spellString } from './quotes.ts'
-import { Reading, wordEnd } from './tolerant-reader.ts'
+import { Reading, wordEnd } from './repair-syntax.ts'
 import { unescapeOnce } from './unescape.ts'
 
 /**

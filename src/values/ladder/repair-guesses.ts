@@ -27,7 +27,7 @@ import {
   skipBlanks,
   spacingAfter,
   wordEnd,
-} from './tolerant-reader.ts'
+} from './repair-syntax.ts'
 
 /**
  * The ways in which a reading that stopped may go on. Each assumes one thing to be wrong with the text near the place,

@@ -49,7 +49,7 @@ export type GuessKind = 'comma' | 'colon' | 'opening quote' | 'closing quote' | 
 /**
  * One reading of a text that is almost JSON. It changes what has only one meaning: other quotes, trailing and leading
  * commas, comments, unusual blanks, keys without quotes, Python's literals, raw control characters, backslashes that were
- * not escaped, joined strings. Where more than one meaning is possible it stops, and `guesses.ts` says how it may go on.
+ * not escaped, joined strings. Where more than one meaning is possible it stops, and `repair-guesses.ts` says how it may go on.
  *
  * A class, because a reading that stops is copied for each guess.
  */

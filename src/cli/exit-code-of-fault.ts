@@ -1,5 +1,5 @@
 import type { Code, Fault } from '../base/fault.ts'
-import { exits } from './exits.ts'
+import { exits } from './exit-code-table.ts'
 
 /** What says that something of ours cannot be written, whatever the reason. */
 const unwritten: ReadonlySet<Code> = new Set([

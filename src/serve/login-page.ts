@@ -1,5 +1,5 @@
 /** The page that asks for the token. It has no script. */
-export function gatePage(wrong?: string): string {
+export function loginPage(wrong?: string): string {
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { codeOf } from '../base/error-code.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { type Process, processTree } from './process-tree.ts'
 
 /** A process that is killed is gone in a moment; longer than this we do not wait for one that the kernel holds. */

@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, truncateSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Mark } from '../../src/run/mark.ts'
+import { Mark } from '../../src/run/rewrite-mark.ts'
 
 let dir = ''
 let path = ''

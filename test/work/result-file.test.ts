@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { before, readResult } from '../../src/work/file.ts'
+import { before, readResult } from '../../src/work/result-file.ts'
 
 const NAME = 'work_result.json'
 const MAX = 1 << 20
