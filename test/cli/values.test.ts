@@ -80,7 +80,7 @@ describe('sluice values', () => {
     expect(records).toMatchObject([{ fault: { code: 'NO_MATCH' }, comment: { text: 'only words' } }])
   })
 
-  test('prints the items of a document, and where they stand', async () => {
+  test('prints the items of a document, and their place', async () => {
     const log = file('items.log', 'words <json>{"issues":[{"a":1},{"a":}],"files":[{"f":1}]}</json>')
     const { code, records } = await sluice([
       'values',
@@ -204,7 +204,7 @@ describe('sluice values', () => {
     expect(out).toMatch(/Examples:\n.*npx agent-sluice values/)
   })
 
-  test('stops quietly when nobody reads any more', async () => {
+  test('stops quietly when its reader has left', async () => {
     const child = start(['values', '--lines'])
     child.stdin.on('error', () => {})
     const exit = once(child, 'close')
