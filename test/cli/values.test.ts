@@ -180,6 +180,7 @@ describe('sluice values', () => {
     ['a schema that is not JSON', ['values', '--schema', 'LICENSE'], /schema.*LICENSE.*not JSON/],
     ['an unknown option', ['values', '--tga', 'json'], /Did you mean --tag/],
     ['an unknown command', ['vlues'], /Did you mean values/],
+    ['help for an unknown command', ['help', 'nope'], /^error: unknown command 'nope'/],
     ['a bad choice', ['values', '--pick', 'all'], /each, first, last/],
     ['options that exclude each other', ['values', '--lines', '--tag', 'json'], /exclude each other/],
     ['a path that is none', ['values', '--items', 'a..b'], /"a\.\.b" is no path/],
