@@ -162,7 +162,10 @@ test.each<[string, Call]>([
   ['subscribe', () => nats.subscribe(strange)],
 ])('%s refuses an option that it does not have', async (name, call) => {
   const fault = await faultOf(call, [])
-  expect(fault).toMatchObject({ code: 'BAD_OPTION', message: expect.stringContaining(`${name} has no option "strange"`) })
+  expect(fault).toMatchObject({
+    code: 'BAD_OPTION',
+    message: expect.stringContaining(`${name} has no option "strange"`),
+  })
 })
 
 test.each<[string, Call]>([
@@ -171,12 +174,16 @@ test.each<[string, Call]>([
   ['idleTimeout', () => api.run('true', [], { idleTimout: 3 } as never)],
   ['heartbeat', () => api.sse({ heartBeat: 3 } as never)],
 ])('an option that is nearly %s is told by that name', async (name, call) => {
-  expect(await faultOf(call, [])).toMatchObject({ message: expect.stringMatching(`; did you mean ${name}\\?$`) })
+  expect(await faultOf(call, [])).toMatchObject({
+    message: expect.stringMatching(`; did you mean ${name}\\?$`),
+  })
 })
 
 test('an option without a near name lists those that there are', () => {
   expect(() => api.sse({ retry: 3 } as never)).toThrow('sse has no option "retry"; it has heartbeat')
-  expect(() => api.chat({ [`\u001b${'x'.repeat(1e5)}`]: 1 } as never)).toThrow(/^chat has no option "\\u001bx{38}…"/)
+  expect(() => api.chat({ [`\u001b${'x'.repeat(1e5)}`]: 1 } as never)).toThrow(
+    /^chat has no option "\\u001bx{38}…"/,
+  )
 })
 
 test('an unknown option that is undefined is left alone', () => {

@@ -355,24 +355,21 @@ test.each<[string, (log: string) => void, string[]]>([
     },
     ['one', 'two', 'three'],
   ],
-])(
-  'a log %s while it is tailed: detected, read from 0, each event once',
-  async (_how, change, expected) => {
-    const dir = fresh()
-    const log = join(dir, 'stdout.1.log')
-    writeFileSync(log, message('one') + message('two'))
-    const flow = replay(dir, { follow: true, engine: codex })
-    const events: Event[] = []
-    for await (const event of flow) {
-      events.push(event)
-      if (textsOf(events).length === 2 && event.type === 'agent.message.final') change(log)
-      if (textsOf(events).includes('three')) break
-    }
-    expect(textsOf(events)).toEqual(expected)
-    expect(events.map((event) => event.seq)).toEqual(upTo(events.length))
-    expect(codesOf(events)).toContain('LOG_RESTARTED')
-  },
-)
+])('a log %s while it is tailed: detected, read from 0, each event once', async (_how, change, expected) => {
+  const dir = fresh()
+  const log = join(dir, 'stdout.1.log')
+  writeFileSync(log, message('one') + message('two'))
+  const flow = replay(dir, { follow: true, engine: codex })
+  const events: Event[] = []
+  for await (const event of flow) {
+    events.push(event)
+    if (textsOf(events).length === 2 && event.type === 'agent.message.final') change(log)
+    if (textsOf(events).includes('three')) break
+  }
+  expect(textsOf(events)).toEqual(expected)
+  expect(events.map((event) => event.seq)).toEqual(upTo(events.length))
+  expect(codesOf(events)).toContain('LOG_RESTARTED')
+})
 
 test('a checkpoint ahead of its file: what is there is read, once, and nothing is made up', async () => {
   const dir = fresh()

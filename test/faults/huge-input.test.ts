@@ -157,20 +157,17 @@ describe('repair is bounded', () => {
     expect(outcome.ok).toBe(false)
     expect(outcome.notes.map((note) => note.code)).toContain('REPAIR_SKIPPED')
   })
-  test.for(Object.entries(broken))(
-    'below the cap %s hold the event loop for less than 50 ms',
-    ([, make]) => {
-      const text = make(65_000)
-      // The least of many turns: a neighbour on the machine only ever adds.
-      let least = Number.POSITIVE_INFINITY
-      for (let turn = 0; turn < 30 && least >= 50; turn++) {
-        const started = process.cpuUsage()
-        tryParse(text, { schema })
-        least = Math.min(least, cpu(started))
-      }
-      expect(least).toBeLessThan(50)
-    },
-  )
+  test.for(Object.entries(broken))('below the cap %s hold the event loop for less than 50 ms', ([, make]) => {
+    const text = make(65_000)
+    // The least of many turns: a neighbour on the machine only ever adds.
+    let least = Number.POSITIVE_INFINITY
+    for (let turn = 0; turn < 30 && least >= 50; turn++) {
+      const started = process.cpuUsage()
+      tryParse(text, { schema })
+      least = Math.min(least, cpu(started))
+    }
+    expect(least).toBeLessThan(50)
+  })
 })
 
 describe('schemas that are bombs', () => {

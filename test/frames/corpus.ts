@@ -560,11 +560,7 @@ const edges: Row[] = [
     ['x {A: 1} y', 'x {Z:1} y', 'x {a:1} y', 'x {z:1} y', 'x {9:1} y', 'x {_:1} {$:1} y'],
     asSchema,
   ),
-  ...group(
-    'scalar-edge',
-    ['9', '0', '-9.5e9', 'a', 'z', 'true ', ' false', 'nullx', '"a" b', '12 3'],
-    asAny,
-  ),
+  ...group('scalar-edge', ['9', '0', '-9.5e9', 'a', 'z', 'true ', ' false', 'nullx', '"a" b', '12 3'], asAny),
   ...group('bom-edge', [
     `${BOM}x`,
     bytes(0xef, 0xbb, 'x'),

@@ -29,7 +29,7 @@ async function all(path: string, options?: ReplayOptions): Promise<Event[]> {
   return events
 }
 
-test("reads any directory with the names of raw logs, with or without numbers", async () => {
+test('reads any directory with the names of raw logs, with or without numbers', async () => {
   const dir = fresh()
   writeFileSync(join(dir, 'stdout.log'), codexLines.join('\n'))
   writeFileSync(
