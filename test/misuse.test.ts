@@ -159,7 +159,11 @@ test.each<[string, Call]>([
   ['markdown', () => views.markdown(strange)],
   ['redact', () => views.redact(strange)],
   ['redactor', () => views.redactor(strange)],
+  ['work', () => api.work({ issue_ref: 'a#1', run_id: 'r', repo_dir: dir }, strange)],
   ['subscribe', () => nats.subscribe(strange)],
+  ['ship', () => nats.ship(dir, strange)],
+  ['mirror', () => nats.mirror(dir, strange)],
+  ['natsLedger', () => nats.natsLedger(strange)],
 ])('%s refuses an option that it does not have', async (name, call) => {
   const fault = await faultOf(call, [])
   expect(fault).toMatchObject({
