@@ -1,4 +1,4 @@
-// Show an answer while it comes. The model here is a script that streams a few characters at a time.
+// Show an answer while it streams. The model here is a script that streams a few characters at a time.
 import { setImmediate } from 'node:timers/promises'
 import { ask } from 'agent-sluice'
 

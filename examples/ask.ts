@@ -27,7 +27,7 @@ const options = {
 console.log('answer:', await ask(call, options))
 console.log('again, from the cache:', await ask(call, options))
 
-// An error of your own is three lines.
+// To throw an error of your own takes three lines.
 class JudgeError extends Error {}
 const judged = ask(() => 'no comment', { ...options, cache: undefined, retries: 0 }).catch((error) => {
   throw Fault.is(error) ? new JudgeError(error.message, { cause: error }) : error

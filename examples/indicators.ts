@@ -1,4 +1,4 @@
-// The four indicators of success of the worker phase, computed from the work_audit*.json files under a directory.
+// Four indicators of how well workers do, computed from the work_audit*.json files under a directory.
 // Usage: tsx examples/indicators.ts AUDIT_DIR
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,17 +19,17 @@ const hours = [...new Set(audits.map(({ worker }) => worker))].flatMap((worker) 
   return first && own[0] ? [(Date.parse(first.ended_at) - Date.parse(own[0].started_at)) / 3_600_000] : []
 })
 
-// 2. How many runs a person had to mend because of the form of the result.
+// 2. How many results a person had to fix because of their form.
 const form = /^WORK_(NO_RESULT|FILE_REFUSED|RESULT_BROKEN|FIELD_\w+|UNTRUSTED)$/
 const mended = audits.filter(
   ({ verdict, reasons }) => verdict === 'needs-human' && reasons.some(({ code }) => form.test(code)),
 )
 
-// 3. How many of the comments that were written back by themselves have every key field.
+// 3. How many of the comments that were posted automatically have every key field.
 const written = audits.filter(({ verdict, outbox }) => verdict === 'advance' && outbox === 'posted')
 const whole = written.filter(({ fields }) => Object.values(fields).every(Boolean))
 
-// 4. How many runs advanced although they were not the active one. Anything but 0 is a fault of ours.
+// 4. How many runs advanced although they were not the active one. Anything but 0 is a bug in agent-sluice.
 const polluted = audits.filter(
   ({ verdict, run_id, active_run_id }) => verdict === 'advance' && run_id !== active_run_id,
 )

@@ -163,7 +163,7 @@ function upwardImports(file: string, code: string): string[] {
     })
 }
 
-/** Files at the top (the door) are above every floor; so is a folder nobody knows. */
+/** Files directly in src are above every layer; so is an unknown folder. */
 function floorOf(file: string): number {
   const [folder, ...rest] = file.split(sep)
   const index = rest.length > 0 ? floors.indexOf(folder!) : -1

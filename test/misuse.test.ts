@@ -5,8 +5,10 @@ import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { nextSteps } from '../src/base/next-step.ts'
 import * as eventDoor from '../src/events.ts'
+import * as nats from '../src/nats.ts'
 import * as nodeDoors from '../src/node.ts'
 import * as valueDoor from '../src/values.ts'
+import * as views from '../src/views.ts'
 
 // Callers without types, and with types that lie: whatever the argument is, the Fault is about the call.
 
@@ -128,6 +130,68 @@ test.each<[string, (signal: never) => unknown]>([
 ])('%s takes no signal that is none', async (_name, call) => {
   for (const signal of [7, 'abort', {}, new AbortController()])
     expect(await faultOf(() => call(signal as never), [])).toMatchObject({ code: 'BAD_OPTION' })
+})
+
+const strange = { strange: 1 } as never
+test.each<[string, Call]>([
+  ['parse', () => api.parse('{}', strange)],
+  ['tryParse', () => api.tryParse('{}', strange)],
+  ['values', () => api.values(strange)],
+  ['outcomeStage', () => api.outcomeStage(strange)],
+  ['frames', () => api.frames(strange)],
+  ['events', () => api.events(api.codex, strange)],
+  ['chat', () => api.chat(strange)],
+  ['sse', () => api.sse(strange)],
+  ['journal', () => api.journal(inDir('names'), strange)],
+  ['tap', () => api.tap('text', strange)],
+  ['flow', () => api.flow((next) => next, strange)],
+  ['replay', () => api.replay(dir, strange)],
+  ['resume', () => api.resume(dir, strange)],
+  ['run', () => api.run('true', [], strange)],
+  ['ask', () => api.ask(() => '{}', { prompt: 'x', ...(strange as object) })],
+  ['snapshots', () => api.snapshots(strange)],
+  ['fileCache', () => api.fileCache(inDir('names'), strange)],
+  ['serve', () => api.serve({ dir, ...(strange as object) })],
+  ['agUi', () => views.agUi(strange)],
+  ['agUiSse', () => views.agUiSse(strange)],
+  ['aiSdk', () => views.aiSdk(strange)],
+  ['aiSdkSse', () => views.aiSdkSse(strange)],
+  ['markdown', () => views.markdown(strange)],
+  ['redact', () => views.redact(strange)],
+  ['redactor', () => views.redactor(strange)],
+  ['work', () => api.work({ issue_ref: 'a#1', run_id: 'r', repo_dir: dir }, strange)],
+  ['subscribe', () => nats.subscribe(strange)],
+  ['ship', () => nats.ship(dir, strange)],
+  ['mirror', () => nats.mirror(dir, strange)],
+  ['natsLedger', () => nats.natsLedger(strange)],
+])('%s refuses an option that it does not have', async (name, call) => {
+  const fault = await faultOf(call, [])
+  expect(fault).toMatchObject({
+    code: 'BAD_OPTION',
+    message: expect.stringContaining(`${name} has no option "strange"`),
+  })
+})
+
+test.each<[string, Call]>([
+  ['tag', () => api.values({ tga: 'json' } as never)],
+  ['maxDepth', () => api.parse('{}', { maxdepth: 3 } as never)],
+  ['idleTimeout', () => api.run('true', [], { idleTimout: 3 } as never)],
+  ['heartbeat', () => api.sse({ heartBeat: 3 } as never)],
+])('an option that is nearly %s is told by that name', async (name, call) => {
+  expect(await faultOf(call, [])).toMatchObject({
+    message: expect.stringMatching(`; did you mean ${name}\\?$`),
+  })
+})
+
+test('an option without a near name lists those that there are', () => {
+  expect(() => api.sse({ retry: 3 } as never)).toThrow('sse has no option "retry"; it has heartbeat')
+  expect(() => api.chat({ [`\u001b${'x'.repeat(1e5)}`]: 1 } as never)).toThrow(
+    /^chat has no option "\\u001bx{38}…"/,
+  )
+})
+
+test('an unknown option that is undefined is left alone', () => {
+  expect(api.parse('{}', { strange: undefined } as never)).toEqual({})
 })
 
 test('a journal that was refused for its options is free for the next', async () => {

@@ -16,6 +16,12 @@ import {
 } from './page-programs.ts'
 
 const readme = pageAt('README.md')
+const pageOf = ({ page }: FirstExample) => (page ? pageAt(page) : readme)
+
+/** An example of the README, or the first one of another page. */
+interface FirstExample extends PageExample {
+  readonly page?: string
+}
 
 describe('README', () => {
   test('names only pages that are there', () => {
@@ -34,7 +40,7 @@ describe('docs/codes.md', () => {
 })
 
 /** What each example takes for granted, and what it must print. */
-const examples: Record<string, PageExample> = {
+const examples: Record<string, FirstExample> = {
   a: {
     before: `
       import { jsonSchema } from 'agent-sluice'
@@ -60,7 +66,8 @@ const examples: Record<string, PageExample> = {
       const [task, audit] = ['say hi', 'audit-of-c']`,
     prints: [/^event: conversation\.started$/m, /^event: assistant\.message\.final$/m, /^data: \{/m],
   },
-  g: {
+  channels: {
+    page: 'docs/engines.md',
     before: `
       import { spawn } from 'node:child_process'
       import { createReadStream } from 'node:fs'
@@ -69,39 +76,40 @@ const examples: Record<string, PageExample> = {
       const pty = createReadStream(run + '/pty-output.log')`,
     prints: [/^1 lifecycle\.run\.status stdout$/m, /agent\.message\.final stdout$/m, /completion\.state/],
   },
-  d: {
+  ask: {
+    page: 'docs/ask.md',
     before: `
       const answers = ['I think so.', '{"safe": true,}']
-      const model = async (_: string) => answers.shift() ?? ''
+      const model = async (_: string, _signal?: AbortSignal) => answers.shift() ?? ''
       const Verdict = { type: 'object', required: ['safe'], properties: { safe: { type: 'boolean' } } }`,
     prints: [/^true$/m],
   },
-  e: {
+  work: {
+    page: 'docs/work.md',
     before: `
       import { mkdirSync, writeFileSync } from 'node:fs'
-      mkdirSync('repo')
-      const result = { issue_ref: 'shop#1', run_id: 'r1', status: 'ok', changes: { pr: '7' }, tests: '3 passed', summary: 's' }
-      writeFileSync('repo/worker.sh', "#!/bin/sh\\ncat > work_result.json <<'X'\\n" + JSON.stringify(result) + '\\nX\\n', { mode: 0o755 })
-      const order = { issue_ref: 'shop#1', run_id: 'r1', repo_dir: 'repo' }`,
+      mkdirSync('repos/shop', { recursive: true })
+      const result = { issue_ref: 'shop#12', run_id: 'run-7', status: 'ok', changes: { pr: '7' }, tests: '3 passed', summary: 's' }
+      writeFileSync('repos/shop/worker.sh', "#!/bin/sh\\ncat > work_result.json <<'X'\\n" + JSON.stringify(result) + '\\nX\\n', { mode: 0o755 })`,
     prints: [/^advance ok/m],
   },
 }
 
-describe('the examples of the README', () => {
+describe('the examples of the README, and the first ones of other pages', () => {
   let dir = ''
   beforeAll(() => {
     dir = mkdtempSync(join(tmpdir(), 'sluice-readme-'))
     standIns(dir)
     const programs = Object.entries(examples).map(([name, example]) => [
       name,
-      programOf(codeOf(readme, name), example),
+      programOf(codeOf(pageOf(example), name), example),
     ])
     buildPrograms(dir, Object.fromEntries(programs))
   })
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
   test.for(Object.entries(examples))('%s does what it says, in 12 lines or fewer', ([name, example]) => {
-    expect(codeOf(readme, name).trim().split('\n').length).toBeLessThanOrEqual(12)
+    expect(codeOf(pageOf(example), name).trim().split('\n').length).toBeLessThanOrEqual(12)
     const { stdout, stderr, status } = runProgram(dir, name)
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
     for (const line of example.prints) expect(stdout).toMatch(line)

@@ -1,7 +1,7 @@
-// A `fetch` for event streams that survives a cut line: it asks again, with the id of the last whole message it has seen, until the
-// server says with 204 that nothing is left. Both clients take it in place of their own.
+// A `fetch` for event streams that survives a broken connection: it reconnects with the id of the last whole message until the
+// server answers 204 (nothing left). Both clients accept it in place of their own.
 
-/** How often it asks again without having got anything new. */
+/** Reconnects without a new message before it gives up. */
 const MAX_TRIES = 20
 
 export const resumingFetch: typeof fetch = async (input, init) => {

@@ -1,5 +1,5 @@
 // Two React pages that follow a run, and the server for them: npx tsx examples/react/server.ts .audit
-// It bundles the pages and hands /runs on to `serve`, so that everything has one origin.
+// It bundles the pages and forwards /runs to `serve`, so that everything has one origin.
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { serve } from 'agent-sluice'

@@ -14,12 +14,12 @@ const jsonText = fc
   )
   .map(([value, indent, ascii]) => {
     const text = JSON.stringify(value, null, indent)
-    // A raw C1 character is a control sequence to the scanner (DESIGN.md), so it is spelled as an escape.
+    // A raw C1 character is a control sequence to the scanner, so it is spelled as an escape.
     const unsafe = ascii ? /[^ -~\s]/g : /[\u0080-\u009f]/g
     return text.replace(unsafe, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
   })
 
-/** What JSON.parse understands, we understand in the same way, wherever it stands. */
+/** What JSON.parse understands gives the same value here, wherever it is. */
 export const jsonParse = fc.property(
   jsonText,
   chunkSizes,

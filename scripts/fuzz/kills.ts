@@ -31,7 +31,7 @@ let made: ReturnType<typeof writers> | undefined
 process.once('exit', () => made?.remove())
 
 /**
- * A journal whose writer is killed again and again, each feeding the same run from its beginning: whatever stands there
+ * A journal whose writer is killed again and again, each feeding the same run from its beginning: whatever is there
  * is a prefix with all that was acknowledged, and the last one, which is left alone, completes it.
  */
 export const kills = fc.asyncProperty(

@@ -130,7 +130,8 @@ function watcher<S extends Schema | undefined>(
   options: AskOptions<S>,
   attempt: number,
 ): (text: string) => Snapshot<Value<S>> | undefined {
-  const seen = snapshots(options)
+  const { tag, lines, schema, root, maxDepth } = options
+  const seen = snapshots({ tag, lines, schema, root, maxDepth })
   // Normalizers run on the whole value, so its parts cannot be judged before.
   const check = subtreeCheck(options.normalize?.length ? undefined : options.schema)
   return (text) => {

@@ -1,10 +1,11 @@
-import { checkOptions as checkSignal, isObject, misfit } from '../base/check-options.ts'
+import { checkOptions as checkNames, isObject, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Cache } from '../sinks/cache.ts'
 import { checkCacheWait } from '../sinks/cache-access.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { ParseOptions } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
+import { VALUES_OPTIONS } from '../values/values.ts'
 import type { RetryPrompt } from './retry-prompt.ts'
 
 /** What is known about an attempt beside its outcome. */
@@ -50,7 +51,19 @@ export function checkCall(call: unknown): void {
 /** Misuse throws before the first call costs anything. */
 export function checkOptions(options: AskOptions): void {
   if (!isObject(options)) throw misfit('ask', 'an object of options', options, example)
-  checkSignal('ask', options, example)
+  checkNames('ask', options, example, {
+    ...VALUES_OPTIONS,
+    prompt: 1,
+    system: 1,
+    temperature: 1,
+    retries: 1,
+    retryPrompt: 1,
+    cache: 1,
+    maxCacheWait: 1,
+    cacheKey: 1,
+    stopWhenValid: 1,
+    onAttempt: 1,
+  })
   const { onAttempt, schema } = options
   if (onAttempt !== undefined && typeof onAttempt !== 'function')
     throw misfit('ask', 'a function as onAttempt', onAttempt, example)

@@ -137,8 +137,8 @@ function earlyEnd<S extends Schema | undefined>(
   awaited: AwaitedSchema | undefined,
   signal: AbortSignal | undefined,
 ) {
-  const { maxFrame = DEFAULT_MAX_FRAME } = options
-  const seen = snapshots(options)
+  const { tag, lines, schema, root, maxDepth, maxFrame = DEFAULT_MAX_FRAME } = options
+  const seen = snapshots({ tag, lines, schema, root, maxDepth })
   let text = ''
   /** Nothing more is looked at: the document is closed, or too long. */
   let over = false

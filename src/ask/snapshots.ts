@@ -47,7 +47,13 @@ export interface Snapshots {
  * seen.push('ex", "age": 1')?.complete   // ['/name']
  */
 export function snapshots(options: SnapshotOptions = {}): Snapshots {
-  checkOptions('snapshots', options, 'snapshots({ tag: "json" })')
+  checkOptions('snapshots', options, 'snapshots({ tag: "json" })', {
+    tag: 1,
+    lines: 1,
+    schema: 1,
+    root: 1,
+    maxDepth: 1,
+  })
   const { tag, lines = false, schema, root = schema ? 'any' : 'object', maxDepth = 512 } = options
   if (tag !== undefined && typeof tag !== 'string')
     throw misfit('tag', 'a name', tag, 'snapshots({ tag: "json" })')

@@ -244,6 +244,11 @@ export class Fault extends Error {
     return describeFault(this, (value) => inspect(value, { ...options, ...SHORT }))
   }
 
+  /** For logs: an Error leaves its message out of JSON. The cause can be anything, so it is not in it. */
+  toJSON(): object {
+    return { name: this.name, code: this.code, message: this.message, ...this }
+  }
+
   /**
    * True for a Fault of any copy of this package: the ESM and the CommonJS build each have their own
    * class, so `instanceof` is not enough.

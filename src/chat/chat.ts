@@ -1,4 +1,4 @@
-import { checkOptions } from '../base/check-options.ts'
+import { checkOptions, type OptionNames } from '../base/check-options.ts'
 import { codes } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
 import type {
@@ -77,9 +77,11 @@ export interface ChatOptions {
   readonly started?: boolean | undefined
 }
 
+export const CHAT_OPTIONS: OptionNames<ChatOptions> = { after: 1, started: 1 }
+
 /** The floor of `chat()`. */
 export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
-  checkOptions('chatStage', options, 'chatStage({ after: 12 })')
+  checkOptions('chatStage', options, 'chatStage({ after: 12 })', CHAT_OPTIONS)
   return (next) => {
     let seq = options.after ?? 0
     let started = options.started ?? false

@@ -20,13 +20,20 @@ export async function runProgram(words: readonly string[]): Promise<number> {
   try {
     // From the script of `sluice completion`. What follows is not meant for commander: it is half a command line.
     if (words[2] === 'complete' && words[3] === '--') await complete(program, words.slice(4))
-    else await program.parseAsync(words)
+    else await program.parseAsync(withoutUnknownHelp(words))
   } catch (error) {
     // commander throws after it has printed a help or the version, too.
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode !== 0) return exits.usage
   }
   return code
+}
+
+/** `help nope` is read as `nope`, so that commander says that there is no such command; it would show the whole help. */
+function withoutUnknownHelp(words: readonly string[]): readonly string[] {
+  const [node = '', program = '', first, name = ''] = words
+  const unknown = first === 'help' && !['', 'help'].includes(name) && !name.startsWith('-')
+  return unknown && !Object.hasOwn(commands, name) ? [node, program, name] : words
 }
 
 /** The program with every command by name; those that the words name are whole, the others are only listed. */

@@ -1,4 +1,4 @@
-import { checkOptions } from '../base/check-options.ts'
+import { checkOptions, type OptionNames } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import { type Bytes, digest } from '../base/platform.ts'
 import type { Stage } from '../base/stage.ts'
@@ -54,13 +54,29 @@ export interface StageParts {
   readonly inside?: ((path: string) => boolean) | undefined
 }
 
+export const EVENT_OPTIONS: OptionNames<EventOptions> = {
+  runId: 1,
+  attempt: 1,
+  clock: 1,
+  window: 1,
+  doneMarker: 1,
+  maxFrame: 1,
+  dir: 1,
+  schema: 1,
+  fsDiff: 1,
+}
+
 /** The floor of `events()`. */
 export function eventStage(
   profile: Profile | Picker,
   options: EventOptions & StageParts = {},
 ): Stage<Chunk, Event> {
   checkEngine('eventStage', profile)
-  checkOptions('eventStage', options, 'eventStage(codex, { runId })')
+  checkOptions('eventStage', options, 'eventStage(codex, { runId })', {
+    ...EVENT_OPTIONS,
+    hash: 1,
+    inside: 1,
+  })
   const {
     runId = 'run',
     attempt = 1,

@@ -1,4 +1,4 @@
-import { checkOptions, misfit } from '../base/check-options.ts'
+import { checkOptions, misfit, type OptionNames } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Channel, Chunk } from './chunk.ts'
@@ -15,9 +15,27 @@ export type { LineScan } from './scan-driver.ts'
 export const TURN = 256
 export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
 
+export const FRAME_OPTIONS: OptionNames<FrameOptions> = {
+  tags: 1,
+  fences: 1,
+  lines: 1,
+  objects: 1,
+  think: 1,
+  text: 1,
+  maxFrame: 1,
+}
+
 /** The stage behind `frames()`. Each channel has a scanner of its own; exit chunks are passed over. */
 export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chunk, Frame> {
-  checkOptions('frameStage', options, 'frameStage({ lines: true })')
+  checkOptions('frameStage', options, 'frameStage({ lines: true })', {
+    ...FRAME_OPTIONS,
+    needsPayload: 1,
+    loose: 1,
+    document: 1,
+    scalars: 1,
+    everyLine: 1,
+    turn: 1,
+  })
   const complete = withDefaults(options)
   return (next) => {
     const channels = new Map<Channel, Required<Sink<Uint8Array>>>()

@@ -105,7 +105,7 @@ interface MirroredRun {
 export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   const example = 'mirror("mirror", { servers: "nats://127.0.0.1:4222" })'
   checkPath('mirror', dir, example)
-  checkNatsOptions('mirror', options, example)
+  checkNatsOptions('mirror', options, example, { tenant: 1, untilIdle: 1, onProgress: 1, onRefused: 1 })
   const { tenant, untilIdle, signal, stream = DEFAULT_STREAM } = options
   if (tenant !== undefined && (typeof tenant !== 'string' || tenant === ''))
     throw misfit('mirror', 'a name as tenant', tenant, example)

@@ -37,7 +37,7 @@ const RETRY_MS = 100
  */
 export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
   const example = 'natsLedger({ servers: "nats://127.0.0.1:4222" })'
-  checkNatsOptions('natsLedger', options, example)
+  checkNatsOptions('natsLedger', options, example, { bucket: 1 })
   const { bucket = 'sluice-ledger' } = options
   if (typeof bucket !== 'string' || !/^[\w-]{1,64}$/.test(bucket))
     throw misfit('natsLedger', 'letters, digits, - and _ as the name of the bucket', bucket, example)

@@ -1,4 +1,4 @@
-import { checkOptions, misfit } from '../base/check-options.ts'
+import { checkOptions, misfit, type OptionNames } from '../base/check-options.ts'
 
 /** Files of a TLS connection, in PEM. */
 export interface NatsTls {
@@ -35,9 +35,27 @@ export interface NatsOptions {
 export const DEFAULT_SERVER = 'nats://127.0.0.1:4222'
 export const DEFAULT_STREAM = 'sluice'
 
-/** Throws BAD_OPTION for options that cannot work. */
-export function checkNatsOptions(who: string, options: NatsOptions, example: string): void {
-  checkOptions(who, options, example)
+const NATS_OPTIONS: OptionNames<NatsOptions> = {
+  servers: 1,
+  stream: 1,
+  replicas: 1,
+  user: 1,
+  password: 1,
+  token: 1,
+  creds: 1,
+  tls: 1,
+  connectTimeout: 1,
+  onConnection: 1,
+}
+
+/** Throws BAD_OPTION for options that cannot work; `more` are the names that only this function has. */
+export function checkNatsOptions<O extends NatsOptions>(
+  who: string,
+  options: O,
+  example: string,
+  more: OptionNames<Omit<NoInfer<O>, keyof NatsOptions>>,
+): void {
+  checkOptions<object>(who, options, example, { ...NATS_OPTIONS, ...more })
   const { servers, stream, replicas } = options
   const addresses = servers === undefined ? [] : [servers].flat()
   if (!addresses.every((address) => typeof address === 'string' && address !== ''))

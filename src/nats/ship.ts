@@ -53,7 +53,14 @@ export interface ShipProgress {
 export async function ship(dir: string, options: ShipOptions = {}): Promise<ShipProgress> {
   const example = 'ship(".audit", { servers: "nats://127.0.0.1:4222" })'
   checkPath('ship', dir, example)
-  checkNatsOptions('ship', options, example)
+  checkNatsOptions('ship', options, example, {
+    tenant: 1,
+    follow: 1,
+    redact: 1,
+    maxInFlight: 1,
+    onProgress: 1,
+    onRefused: 1,
+  })
   if (options.tenant !== undefined && (typeof options.tenant !== 'string' || options.tenant === ''))
     throw misfit('ship', 'a name as tenant', options.tenant, example)
   for (const name of ['redact', 'onProgress', 'onRefused'] as const)

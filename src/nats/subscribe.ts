@@ -30,7 +30,7 @@ export interface SubscribeOptions extends NatsOptions {
  */
 export function subscribe(options: SubscribeOptions = {}): Flow<Event> {
   const example = 'subscribe({ servers: "nats://127.0.0.1:4222", run: "run-7" })'
-  checkNatsOptions('subscribe', options, example)
+  checkNatsOptions('subscribe', options, example, { tenant: 1, run: 1, after: 1 })
   const { tenant, run, after } = options
   for (const name of [tenant, run])
     if (name !== undefined && (typeof name !== 'string' || name === ''))

@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import type { OptionNames } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
@@ -20,6 +21,16 @@ export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' 
   readonly engine?: Profile | Picker | undefined
   /** An engine of your own that `meta.N.json` may name beside the ones of this package. @default none */
   readonly custom?: Profile | Picker | undefined
+}
+
+export const RECORDED_OPTIONS: OptionNames<RecordedOptions> = {
+  engine: 1,
+  custom: 1,
+  runId: 1,
+  window: 1,
+  doneMarker: 1,
+  maxFrame: 1,
+  schema: 1,
 }
 
 const LF = 10

@@ -9,7 +9,7 @@ import { type Flow, flow } from '../streams/flow.ts'
 import { type Attempt, listAttempts, singleLog } from './audit.ts'
 import { fixedDir, noLogs } from './audit-dir.ts'
 import { follow, onceOver } from './follow.ts'
-import { type RecordedOptions, readAttempt } from './read-attempt.ts'
+import { RECORDED_OPTIONS, type RecordedOptions, readAttempt } from './read-attempt.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { feed } from './write-to-flow.ts'
 
@@ -40,7 +40,13 @@ export interface ReplayOptions extends RecordedOptions {
  */
 export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
   checkPath('replay', path, 'replay(".audit/latest")')
-  checkOptions('replay', options, 'replay(".audit/latest", { speed: "real" })')
+  checkOptions('replay', options, 'replay(".audit/latest", { speed: "real" })', {
+    ...RECORDED_OPTIONS,
+    attempt: 1,
+    speed: 1,
+    follow: 1,
+    within: 1,
+  })
   return replayLogs(path, find(path, options.within), options)
 }
 

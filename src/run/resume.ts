@@ -11,7 +11,7 @@ import { type Attempt, fileNames, listAttempts } from './audit.ts'
 import { fixedDir } from './audit-dir.ts'
 import { chunkLine } from './chunk-log.ts'
 import { type Meta, readJson, writeMeta } from './meta.ts'
-import { endedMeta, type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
+import { endedMeta, RECORDED_OPTIONS, type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
 import { timedEvents } from './timed.ts'
 
 /** What a resume found to do. */
@@ -35,7 +35,7 @@ export async function resume(
   options: RecordedOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Resumed> {
   checkPath('resume', dir, 'resume(".audit/latest")')
-  checkOptions('resume', options, 'resume(".audit/latest", { signal })')
+  checkOptions('resume', options, 'resume(".audit/latest", { signal })', RECORDED_OPTIONS)
   const fixed = fixedDir(dir)
   const book = openJournal(fixed)
   try {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import { finished } from 'node:stream'
-import { checkOptions, isObject, misfit } from '../base/check-options.ts'
+import { checkOptions, isObject, misfit, type OptionNames } from '../base/check-options.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
 import { join as joinStages } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
@@ -91,6 +91,32 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   readonly maxCacheWait?: number | undefined
 }
 
+const RUN_OPTIONS: OptionNames<RunCommand> = {
+  command: 1,
+  args: 1,
+  engine: 1,
+  audit: 1,
+  cwd: 1,
+  env: 1,
+  pty: 1,
+  input: 1,
+  timeout: 1,
+  idleTimeout: 1,
+  endAfter: 1,
+  killGrace: 1,
+  pipeGrace: 1,
+  schema: 1,
+  fsDiff: 1,
+  fsync: 1,
+  cache: 1,
+  cacheKey: 1,
+  maxCacheWait: 1,
+  runId: 1,
+  window: 1,
+  doneMarker: 1,
+  maxFrame: 1,
+}
+
 /** What there is to say of a process that was not started. */
 const NO_PROCESS = { exit_code: null, signal: null, reason: null }
 
@@ -169,7 +195,7 @@ export function run<S extends Schema | undefined = undefined>(
 export function run<S extends Schema | undefined = undefined>(options: RunCommand<S>): Run<Value<S>>
 export function run(called: string | RunCommand, given?: readonly string[], more?: RunOptions): Run {
   const example = 'run("codex", ["exec", "--json", task], { engine: codex })'
-  checkOptions('run', more, example)
+  checkOptions('run', more, example, RUN_OPTIONS)
   if (typeof called !== 'string' && !isObject(called)) throw misfit('run', 'a command', called, example)
   const options = typeof called === 'string' ? { ...more, command: called, args: given } : called
   const { command, args = [], engine = auto, signal, fsync } = options
@@ -178,7 +204,7 @@ export function run(called: string | RunCommand, given?: readonly string[], more
   const { window, doneMarker, maxFrame, schema } = options
   const reading = { window, doneMarker, maxFrame, schema }
   checkCommand(command, args)
-  checkOptions('run', options, example)
+  checkOptions('run', options, example, RUN_OPTIONS)
   for (const [name, path] of Object.entries({ audit: options.audit, cwd }))
     if (path !== undefined && typeof path !== 'string')
       throw misfit('run', `a path as ${name}`, path, example)

@@ -3,7 +3,7 @@ import fs from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
-import { isObject, misfit } from '../base/check-options.ts'
+import { checkOptions, isObject, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { channels } from '../run/audit.ts'
@@ -86,6 +86,18 @@ const LOGS_MS = 1000
 export async function serve(options: ServeOptions): Promise<Served> {
   if (!isObject(options) || typeof options.dir !== 'string')
     throw misfit('serve', 'an object with the directory of the runs', options, 'serve({ dir: ".audit" })')
+  checkOptions('serve', options, 'serve({ dir: ".audit" })', {
+    dir: 1,
+    port: 1,
+    host: 1,
+    heartbeat: 1,
+    maxStall: 1,
+    maxClients: 1,
+    sessions: 1,
+    token: 1,
+    insecure: 1,
+    redact: 1,
+  })
   const { port = 4180, host = '127.0.0.1' } = options
   const { heartbeat = 15_000, maxStall = 30_000, maxClients = 2000 } = options
   if (!Number.isInteger(port) || typeof host !== 'string')

@@ -21,7 +21,10 @@ export interface FileCacheOptions {
  */
 export function fileCache(dir: string, options: FileCacheOptions = {}): Cache {
   checkPath('fileCache', dir, 'fileCache(".cache")')
-  checkOptions('fileCache', options, 'fileCache(".cache", { maxEntries: 100 })')
+  checkOptions('fileCache', options, 'fileCache(".cache", { maxEntries: 100 })', {
+    maxEntries: 1,
+    maxBytes: 1,
+  })
   const { maxEntries = 1000, maxBytes = 1 << 20 } = options
   const place = (key: string) => join(dir, `${createHash('sha256').update(key).digest('hex')}.json`)
   return {

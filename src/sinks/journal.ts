@@ -47,7 +47,7 @@ export interface JournalOptions {
 export function journal(dir: string, options: JournalOptions = {}): Flow<Event> {
   checkPath('journal', dir, 'journal(".audit/run-7")')
   const example = 'journal(".audit/run-7", { fsync: "each" })'
-  checkOptions('journal', options, example)
+  checkOptions('journal', options, example, { fsync: 1, interval: 1 })
   if (!['each', 'interval', 'end', undefined].includes(options.fsync))
     throw misfit('journal', "'each', 'interval' or 'end' as fsync", options.fsync, example)
   const book = openJournal(dir, options)

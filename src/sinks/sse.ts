@@ -22,7 +22,7 @@ export interface SseOptions {
  * await pipeline(tap(child), events(codex), chat(), sse(), response)
  */
 export function sse(options: SseOptions = {}): Flow<string> {
-  checkOptions('sse', options, 'sse({ heartbeat: 5000 })')
+  checkOptions('sse', options, 'sse({ heartbeat: 5000 })', { heartbeat: 1 })
   return sseFlow(sseStage, options)
 }
 

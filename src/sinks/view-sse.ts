@@ -73,8 +73,8 @@ export const sseViews: Readonly<Record<'ag-ui' | 'ai-sdk', SseView>> = {
  * await pipeline(run('codex', ['exec', '--json', 'fix the test']), agUiSse(), response)
  */
 export function agUiSse(options: AgUiOptions & SseOptions = {}): Flow<string> {
-  checkOptions('agUiSse', options, 'agUiSse({ heartbeat: 5000 })')
-  return sseFlow(onlyText(placed(agUiStage(options), agUiJson)), options)
+  checkOptions('agUiSse', options, 'agUiSse({ heartbeat: 5000 })', { heartbeat: 1, raw: 1 })
+  return sseFlow(onlyText(placed(agUiStage({ raw: options.raw }), agUiJson)), options)
 }
 
 /**
@@ -85,7 +85,7 @@ export function agUiSse(options: AgUiOptions & SseOptions = {}): Flow<string> {
  * await pipeline(run('codex', ['exec', '--json', 'fix the test']), aiSdkSse(), response)
  */
 export function aiSdkSse(options: SseOptions = {}): Flow<string> {
-  checkOptions('aiSdkSse', options, 'aiSdkSse({ heartbeat: 5000 })')
+  checkOptions('aiSdkSse', options, 'aiSdkSse({ heartbeat: 5000 })', { heartbeat: 1 })
   return sseFlow(onlyText(placed(aiSdkStage(), JSON.stringify, DONE)), options)
 }
 

@@ -1,5 +1,5 @@
 import { checkOptions } from '../base/check-options.ts'
-import { type Chat, type ChatOptions, chatStage } from '../chat/chat.ts'
+import { CHAT_OPTIONS, type Chat, type ChatOptions, chatStage } from '../chat/chat.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**
@@ -10,6 +10,6 @@ import { type Flow, flow } from './flow.ts'
  * await pipeline(tap(child), events(opencode), chat(), sse(), response)
  */
 export function chat(options: ChatOptions & { readonly signal?: AbortSignal | undefined } = {}): Flow<Chat> {
-  checkOptions('chat', options, 'chat({ signal })')
+  checkOptions('chat', options, 'chat({ signal })', CHAT_OPTIONS)
   return flow(chatStage(options), { signal: options.signal })
 }

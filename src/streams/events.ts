@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { checkOptions } from '../base/check-options.ts'
 import type { Event } from '../events/event.ts'
-import { type EventOptions, eventStage } from '../events/event-stage.ts'
+import { EVENT_OPTIONS, type EventOptions, eventStage } from '../events/event-stage.ts'
 import { guarded } from '../events/guard.ts'
 import { checkEngine, type Picker, type Profile } from '../events/profile.ts'
 import { eventIntake } from './event-intake.ts'
@@ -20,7 +20,7 @@ export function events(
   options: EventOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Event> {
   checkEngine('events', profile)
-  checkOptions('events', options, 'events(codex, { runId })')
+  checkOptions('events', options, 'events(codex, { runId })', EVENT_OPTIONS)
   const inside = options.dir === undefined ? undefined : linkCheck(options.dir)
   return flow(eventStage(guarded(profile), { ...options, inside }), {
     signal: options.signal,

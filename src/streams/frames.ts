@@ -1,7 +1,7 @@
 import { checkOptions } from '../base/check-options.ts'
 import { chunkIntake } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
-import { type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
+import { FRAME_OPTIONS, type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**
@@ -16,6 +16,6 @@ import { type Flow, flow } from './flow.ts'
 export function frames(
   options: FrameOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Frame> {
-  checkOptions('frames', options, 'frames({ lines: true })')
+  checkOptions('frames', options, 'frames({ lines: true })', FRAME_OPTIONS)
   return flow(frameStage({ ...options, turn: TURN }), { signal: options.signal, intake: chunkIntake })
 }

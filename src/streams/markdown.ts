@@ -11,6 +11,6 @@ import { type Flow, flow } from './flow.ts'
 export function markdown(
   options: MarkdownOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<string> {
-  checkOptions('markdown', options, 'markdown({ maxLength: 60_000 })')
+  checkOptions('markdown', options, 'markdown({ maxLength: 60_000 })', { maxLength: 1 })
   return flow(markdownStage(options), { signal: options.signal })
 }

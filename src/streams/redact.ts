@@ -1,6 +1,5 @@
-import { checkOptions } from '../base/check-options.ts'
 import type { Event } from '../events/event.ts'
-import { type RedactOptions, type Redactor, redactStage } from '../views/redact.ts'
+import { checkRedacting, type RedactOptions, type Redactor, redactStage } from '../views/redact.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**
@@ -12,6 +11,6 @@ import { type Flow, flow } from './flow.ts'
 export function redact(
   options: (RedactOptions & { readonly signal?: AbortSignal | undefined }) | Redactor = {},
 ): Flow<Event> {
-  checkOptions('redact', options, 'redact({ patterns: [/ACME-[0-9]{8}/g] })')
+  checkRedacting('redact', options)
   return flow(redactStage(options), { signal: 'signal' in options ? options.signal : undefined })
 }

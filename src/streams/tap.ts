@@ -63,7 +63,7 @@ const STEP = 65_536
  */
 export function tap(from: ChildProcess | TapSources | PlainSource, options: TapOptions = {}): Items<Chunk> {
   const example = 'tap(spawn("codex", ["exec", "--json", task]), { kill: true })'
-  checkOptions('tap', options, example)
+  checkOptions('tap', options, example, { order: 1, grace: 1, kill: 1, killGrace: 1 })
   const plain = plainStream(from)
   // What is no plain stream is a child or a set of streams: the cast says what the check has left.
   const source = plain ? { stdout: plain } : (from as ChildProcess | TapSources)

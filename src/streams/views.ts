@@ -18,7 +18,7 @@ interface Abortable {
  * for await (const event of run('codex', ['exec', '--json', 'fix the test']).pipe(agUi())) console.log(event.type)
  */
 export function agUi(options: AgUiOptions & Abortable = {}): Flow<AgUiEvent> {
-  checkOptions('agUi', options, 'agUi({ raw: false })')
+  checkOptions('agUi', options, 'agUi({ raw: false })', { raw: 1 })
   return flow(agUiStage(options), { signal: options.signal })
 }
 
@@ -29,7 +29,7 @@ export function agUi(options: AgUiOptions & Abortable = {}): Flow<AgUiEvent> {
  * for await (const chunk of run('codex', ['exec', '--json', 'fix the test']).pipe(aiSdk())) console.log(chunk.type)
  */
 export function aiSdk(options: Abortable = {}): Flow<AiSdkChunk> {
-  checkOptions('aiSdk', options, 'aiSdk({ signal })')
+  checkOptions('aiSdk', options, 'aiSdk({ signal })', {})
   return flow(aiSdkStage(), { signal: options.signal })
 }
 

@@ -5,7 +5,7 @@ import { drive } from '../base/stage.ts'
 import type { Chunk } from '../frames/chunk.ts'
 import type { Outcome } from './outcome.ts'
 import type { Schema, Value } from './schema/schema.ts'
-import { pickedStage, type ValuesOptions } from './values.ts'
+import { pickedStage, VALUES_OPTIONS, type ValuesOptions } from './values.ts'
 
 /** The options of `values()` that make sense for a text that is already there. */
 export interface ParseOptions<S extends Schema | undefined = undefined>
@@ -53,7 +53,8 @@ function parsed<S extends Schema | undefined>(
 ): Outcome<Value<S>> {
   const example = `${name}(text, { schema })`
   if (typeof text !== 'string') throw misfit(name, 'a text', text, example)
-  checkOptions(name, options, example)
+  // Those of `values()` that make no sense here are refused below, with their own reason.
+  checkOptions<ValuesOptions<S>>(name, options, example, VALUES_OPTIONS)
   const { pick = 'first' } = options
   if (pick !== 'first' && pick !== 'last') {
     throw new Fault('BAD_OPTION', "pick must be 'first' or 'last' here: one text gives one value")

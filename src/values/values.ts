@@ -1,4 +1,4 @@
-import { checkOptions, misfit } from '../base/check-options.ts'
+import { checkOptions, misfit, type OptionNames } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Channel, Chunk } from '../frames/chunk.ts'
@@ -100,6 +100,26 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
   readonly signal?: AbortSignal | undefined
 }
 
+export const VALUES_OPTIONS: OptionNames<ValuesOptions> = {
+  schema: 1,
+  tag: 1,
+  lines: 1,
+  where: 1,
+  onDropped: 1,
+  items: 1,
+  pick: 1,
+  partial: 1,
+  root: 1,
+  envelope: 1,
+  normalize: 1,
+  label: 1,
+  maxFrame: 1,
+  maxComment: 1,
+  maxRepair: 1,
+  maxDepth: 1,
+  protoKeys: 1,
+}
+
 /** The stage behind `values()`, without streams. */
 export function valueStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
@@ -122,7 +142,7 @@ export function pickedStage<S extends Schema | undefined = undefined>(
   turn?: number,
   more?: ForStreams,
 ): Stage<Chunk, Outcome<Value<S>>> {
-  checkOptions('values', options, 'values({ tag: "json" })')
+  checkOptions('values', options, 'values({ tag: "json" })', VALUES_OPTIONS)
   const { pick = 'each' } = options
   const parts = valueParts(options, turn, more)
   // The cast is the door: a value is what its schema says, and the schema has let it pass.
@@ -218,7 +238,19 @@ export type OutcomeOptions<S extends Schema | undefined = undefined> = Omit<
 export function outcomeStage<S extends Schema | undefined = undefined>(
   options: OutcomeOptions<S> = {},
 ): Stage<Frame, Outcome<Value<S>>> {
-  checkOptions('outcomeStage', options, 'outcomeStage({ schema })')
+  checkOptions('outcomeStage', options, 'outcomeStage({ schema })', {
+    schema: 1,
+    lines: 1,
+    pick: 1,
+    partial: 1,
+    root: 1,
+    envelope: 1,
+    normalize: 1,
+    label: 1,
+    maxRepair: 1,
+    maxDepth: 1,
+    protoKeys: 1,
+  })
   const { label, lines = false, pick = 'each' } = options
   checkLines(lines)
   word('pick', pick, ['each', 'first', 'last'])

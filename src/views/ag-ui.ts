@@ -117,7 +117,7 @@ interface Subagent {
  * const shown = drive(agUiStage(), [event]) // [{ type: 'RUN_STARTED', … }, …]
  */
 export function agUiStage(options: AgUiOptions = {}): Stage<Event, AgUiEvent> {
-  checkOptions('agUiStage', options, 'agUiStage({ raw: false })')
+  checkOptions('agUiStage', options, 'agUiStage({ raw: false })', { raw: 1 })
   const { raw: withRaw = true } = options
   return (next) => {
     const unique = uniqueIds()

@@ -34,7 +34,7 @@ const MIN_LENGTH = 2000
  * const [text] = drive(markdownStage(), [event])
  */
 export function markdownStage(options: MarkdownOptions = {}): Stage<Event, string> {
-  checkOptions('markdownStage', options, 'markdownStage({ maxLength: 60_000 })')
+  checkOptions('markdownStage', options, 'markdownStage({ maxLength: 60_000 })', { maxLength: 1 })
   const maxLength = Math.max(MIN_LENGTH, options.maxLength ?? 60_000)
   return (next) => {
     const facts = summarizer()

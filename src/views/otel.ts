@@ -91,7 +91,11 @@ interface OpenRun {
 export function otelStage(tracer: OtelTracer, options: OtelOptions = {}): Stage<Event, Event> {
   if (typeof tracer?.startSpan !== 'function')
     throw misfit('otel', 'a tracer', tracer, "otel(trace.getTracer('my-app'))")
-  checkOptions('otel', options, 'otel(tracer, { content: true })')
+  checkOptions('otel', options, 'otel(tracer, { content: true })', {
+    content: 1,
+    maxContent: 1,
+    parent: 1,
+  })
   const { content = false, maxContent = 16_384, parent } = options
   return (next) => {
     let run: OpenRun | undefined

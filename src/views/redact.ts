@@ -1,4 +1,4 @@
-import { checkOptions, misfit } from '../base/check-options.ts'
+import { checkOptions, isObject, misfit, type OptionNames } from '../base/check-options.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { findSecrets, openKeyBlock, type Secret } from './redact-find.ts'
@@ -67,7 +67,7 @@ const MAX_PASSES = 4
  * console.log(hide.text('export GITHUB_TOKEN=…'), hide.hidden().total)
  */
 export function redactor(options: RedactOptions = {}): Redactor {
-  checkOptions('redactor', options, EXAMPLE)
+  checkOptions('redactor', options, EXAMPLE, REDACT_OPTIONS)
   const { patterns = [], entropy = true, learn = true } = options
   const own = patterns.map(checkPattern)
   const known = new Set<string>(options.known)
@@ -184,6 +184,14 @@ const ALL = { from: 0, to: Number.POSITIVE_INFINITY }
 const always = () => true
 const never = () => false
 const EXAMPLE = 'redactor({ patterns: [/ACME-[0-9]{8}/g] })'
+
+const REDACT_OPTIONS: OptionNames<RedactOptions> = { patterns: 1, entropy: 1, learn: 1, known: 1 }
+
+/** Throws BAD_OPTION for what are neither options nor a redactor. */
+export function checkRedacting(who: string, options: RedactOptions | Redactor): void {
+  if (isObject(options) && 'sameLength' in options) return
+  checkOptions<RedactOptions>(who, options, `${who}({ patterns: [/ACME-[0-9]{8}/g] })`, REDACT_OPTIONS)
+}
 
 /** Fields of `data` that say what an event is, or belong to others: no agent wrote them. */
 const fixed: ReadonlySet<string> = new Set([
@@ -324,7 +332,7 @@ const MAX_MESSAGES = 256
  * console.log(hide.hidden())
  */
 export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event, Event> {
-  checkOptions('redactStage', options, 'redactStage({ patterns: [/ACME-[0-9]{8}/g] })')
+  checkRedacting('redactStage', options)
   return (next) => {
     const hide = 'sameLength' in options ? options : redactor(options)
     /** Text of open messages that waits for its line end; `undefined` is one that waits for its final message. */

@@ -1,7 +1,7 @@
 import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, normalize, sep } from 'node:path'
-import { isObject, misfit } from '../base/check-options.ts'
+import { checkOptions, isObject, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapter.ts'
 import { auditPlace } from './audit.ts'
@@ -73,6 +73,20 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   const asked = readOrder(order)
   if (!isObject(options))
     throw misfit('work', 'an object of options', options, 'work(order, { worker: "codex", outbox })')
+  checkOptions('work', options, 'work(order, { worker: "codex", outbox })', {
+    worker: 1,
+    result: 1,
+    command: 1,
+    adapters: 1,
+    activeRunId: 1,
+    ledger: 1,
+    outbox: 1,
+    template: 1,
+    audit: 1,
+    timeout: 1,
+    maxResult: 1,
+    maxOutboxWait: 1,
+  })
   const { template = commentTemplate, maxResult = 1 << 20, maxOutboxWait = 60_000, activeRunId } = options
   checkTemplate(template)
   const ledger = options.ledger && boundedLedger(options.ledger, maxOutboxWait)

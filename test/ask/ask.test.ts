@@ -220,7 +220,7 @@ describe('an abort', () => {
     expect(ended).toEqual({ out: 'enough', err: '', code: 0 })
   })
 
-  test('is told to nobody else: neither the cache nor onAttempt is asked', async () => {
+  test('calls neither the cache nor onAttempt', async () => {
     const asked: string[] = []
     const cache = { get: () => void asked.push('get'), set: () => asked.push('set') }
     const signal = AbortSignal.abort(new Error('enough'))

@@ -52,7 +52,9 @@ describe('a Fault', () => {
 
   test('has only the fields it was given', () => {
     expect(Object.keys(new Fault('EMPTY'))).toEqual(['name', 'code'])
-    expect(JSON.stringify(new Fault('EMPTY', 'x', { at: 3 }))).toBe('{"name":"Fault","code":"EMPTY","at":3}')
+    expect(JSON.stringify(new Fault('EMPTY', 'x', { at: 3 }))).toBe(
+      '{"name":"Fault","code":"EMPTY","message":"x","at":3}',
+    )
   })
 
   test('cannot steer the terminal', () => {

@@ -45,8 +45,12 @@ describe('Fault', () => {
     (other) => expect(Fault.is(other)).toBe(false),
   )
 
-  test('says no more than its own fields when it is printed as JSON', () => {
-    expect(JSON.parse(JSON.stringify(new Fault('EMPTY')))).toEqual({ name: 'Fault', code: 'EMPTY' })
+  test('has its message and its own fields in JSON, and no others', () => {
+    const cause = new Error('inner')
+    const fault = new Fault('EMPTY', 'no text', { cause, at: 3, label: 'judge' })
+    expect(JSON.stringify(fault)).toBe(
+      '{"name":"Fault","code":"EMPTY","message":"no text","at":3,"label":"judge"}',
+    )
   })
 })
 

@@ -25,7 +25,7 @@ function agentOf(row: Row, cwd: string) {
       : evidence.signal === null
         ? `process.exitCode = ${evidence.exit_code}`
         : `process.kill(process.pid, '${evidence.signal}'); ${wait}`
-  // What it waits with comes first, so that whoever has read the output may stop it.
+  // What it waits with comes first, so that a test that has read the output may stop it.
   const write = `fs.writeSync(1, ${JSON.stringify(outputOf(row))})`
   return agent(cwd, evidence.stopped === undefined ? `${write}; ${leave}` : `${leave}; ${write}`)
 }

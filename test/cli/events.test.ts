@@ -81,7 +81,7 @@ describe('sluice events', () => {
     ['0 for a run that is done', 'opencode/06a-skill-done.pipe', [], 0],
     ['1 for a run that failed', 'codex/08a-http-429.pipe', ['--exit', '1'], 1],
     ['4 for a run that was cut', 'qwen/big_200k.json-pipe', ['--exit', '0'], 4],
-    ['4 for an end that nobody knows', 'codex/0.42-02-reasoning.pipe', ['--exit', '0'], 4],
+    ['4 for an unknown end', 'codex/0.42-02-reasoning.pipe', ['--exit', '0'], 4],
   ])('leaves with %s', async (_, name, args, code) => {
     expect((await sluice(['events', fixture(name, 'stdout.log'), ...args])).code).toBe(code)
   })
@@ -122,7 +122,7 @@ describe('sluice chat', () => {
     expect(JSON.stringify(records(out.split('\n').filter(Boolean)))).toContain('\u0085')
   })
 
-  test('stops quietly when nobody reads any more', async () => {
+  test('stops quietly when its reader has left', async () => {
     const child = start(['chat', fixture('codex/03h-interleave.tee80', 'stdout.log')])
     child.stdin.end()
     child.stdout.once('data', () => child.stdout.destroy())

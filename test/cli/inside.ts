@@ -11,7 +11,7 @@ export function standIn({ tty = false, columns = 80, colors = false } = {}) {
   )
 }
 
-/** What the command gets: its stdin (without it, nobody types), and whether its outputs are terminals. */
+/** What the command gets: its stdin (empty if there is none), and whether its outputs are terminals. */
 export interface Surroundings {
   readonly stdin?: string | Buffer | Readable
   readonly stdout?: PassThrough

@@ -80,7 +80,7 @@ describe('sluice values', () => {
     expect(records).toMatchObject([{ fault: { code: 'NO_MATCH' }, comment: { text: 'only words' } }])
   })
 
-  test('prints the items of a document, and where they stand', async () => {
+  test('prints the items of a document, and their place', async () => {
     const log = file('items.log', 'words <json>{"issues":[{"a":1},{"a":}],"files":[{"f":1}]}</json>')
     const { code, records } = await sluice([
       'values',
@@ -180,6 +180,7 @@ describe('sluice values', () => {
     ['a schema that is not JSON', ['values', '--schema', 'LICENSE'], /schema.*LICENSE.*not JSON/],
     ['an unknown option', ['values', '--tga', 'json'], /Did you mean --tag/],
     ['an unknown command', ['vlues'], /Did you mean values/],
+    ['help for an unknown command', ['help', 'nope'], /^error: unknown command 'nope'/],
     ['a bad choice', ['values', '--pick', 'all'], /each, first, last/],
     ['options that exclude each other', ['values', '--lines', '--tag', 'json'], /exclude each other/],
     ['a path that is none', ['values', '--items', 'a..b'], /"a\.\.b" is no path/],
@@ -204,7 +205,7 @@ describe('sluice values', () => {
     expect(out).toMatch(/Examples:\n.*npx agent-sluice values/)
   })
 
-  test('stops quietly when nobody reads any more', async () => {
+  test('stops quietly when its reader has left', async () => {
     const child = start(['values', '--lines'])
     child.stdin.on('error', () => {})
     const exit = once(child, 'close')

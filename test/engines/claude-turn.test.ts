@@ -35,7 +35,7 @@ describe('a message', () => {
     expect(only(events, 'raw.stdout')).toHaveLength(1)
   })
 
-  test('passes over hidden thoughts, and tells of blocks nobody knows', () => {
+  test('passes over hidden thoughts, and reports unknown blocks', () => {
     const events = read(
       says([{ type: 'redacted_thinking', data: 'x' }, 7, { type: 'thinking' }, { type: 'hologram' }]),
     )
@@ -43,7 +43,7 @@ describe('a message', () => {
     expect(codesOf(events)).toContain('UNKNOWN_TYPE')
   })
 
-  test('with a block nobody knows is kept as raw, once, beside what is known of it', () => {
+  test('with an unknown block is kept as raw, once, beside what is known of it', () => {
     const search = { type: 'server_tool_use', id: 'x', input: { query: 'q' } }
     const alone = says([search])
     expect(only(read(alone), 'raw.stdout').map(({ data }) => data.line)).toEqual([JSON.stringify(alone)])

@@ -122,8 +122,8 @@ describe('the PTY', () => {
   })
 })
 
-describe('what stands behind a record on its line', () => {
-  test('has its own place, though blank lines or escapes stand before the record', () => {
+describe('text after a record on its line', () => {
+  test('has its own place, also after blank lines or escapes before the record', () => {
     for (const before of ['\r\n\r\n', '\u001b[32m', '\u0000', '\r\n\u001b[32m']) {
       const record = `${before}{"a":"é"}`
       const [first, rest] = cut(`${record} LOG text\r\n`, 'pty')
@@ -267,7 +267,7 @@ describe('documents behind other text', () => {
   })
 })
 
-test('a channel that is not named is text, whatever stands there', () => {
+test('a channel that is not named is text, whatever it holds', () => {
   expect(cut('{"a":1}\n', 'stdout', { pty: 'records' })).toMatchObject([{ kind: 'text', text: '{"a":1}' }])
 })
 

@@ -29,7 +29,7 @@ const says = (...messages: string[]): Input => ({
 const resultOf = (input: Input, profile = codex): ResultData =>
   only(run(profile, input, { schema }), 'lifecycle.run.result')[0]!.data
 
-describe('the orchestrator (seed 000)', () => {
+describe('status and repair level of a run result', () => {
   test('repair succeeded → status success, the warning is there, repair_level is right, cacheable', () => {
     expect(resultOf(says(`任务已完成。\n\`\`\`json\n${good}\n\`\`\`\n`))).toEqual({
       status: 'success',

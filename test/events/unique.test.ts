@@ -32,7 +32,7 @@ function pairing(window = 100, maxHeld = 1 << 20) {
 }
 
 describe('twins on stdout and PTY', () => {
-  test('are one, whoever comes first', () => {
+  test('are one, whichever channel comes first', () => {
     const { floor, put, passed } = pairing()
     put('stdout', 'a')
     put('pty', 'a')
@@ -156,7 +156,7 @@ describe('a record that a terminal shows in lines', () => {
   })
 })
 
-test('stderr and a PTY without stdout give a line once, whoever comes first', () => {
+test('stderr and a PTY without stdout give a line once, whichever comes first', () => {
   for (const order of [['stderr', 'pty'] as const, ['pty', 'stderr'] as const]) {
     const { floor, put, passed } = pairing()
     floor.announce(['stderr', 'pty'])

@@ -73,8 +73,8 @@ export function writers() {
 }
 
 /**
- * What is wrong with a journal that nobody has repaired yet: its whole lines must be the first of the events, with all that
- * were acknowledged, and behind them there may stand no more than the beginning of the next.
+ * What is wrong with a journal before it is repaired: its whole lines must be the first of the events, with all that
+ * were acknowledged, and after them there may be no more than the beginning of the next.
  */
 export function tornFault(
   dir: string,
@@ -85,8 +85,7 @@ export function tornFault(
   // Bytes: a character may be torn, too.
   const bytes = existsSync(path) ? readFileSync(path) : Buffer.alloc(0)
   const whole = Buffer.from(events.map((event) => `${JSON.stringify(event)}\n`).join(''))
-  if (!whole.subarray(0, bytes.length).equals(bytes))
-    return 'what stands there is not the beginning of what was written'
+  if (!whole.subarray(0, bytes.length).equals(bytes)) return 'the journal is not a prefix of what was written'
   const kept = bytes.toString().split('\n').length - 1
   const ids = events.map((event) => event.correlation.event_id)
   if (acknowledged.some((id, i) => id !== ids[i])) return 'it acknowledged in another order'

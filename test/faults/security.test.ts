@@ -209,7 +209,7 @@ describe('control characters', () => {
     for (const event of events) expect(harmless(JSON.stringify(event))).not.toMatch(steeringOrLine)
   })
 
-  test('never stand raw in a fault or in what a schema says of a value', () => {
+  test('are escaped in a fault and in what a schema says of a value', () => {
     expect(quote(evil, 500)).not.toMatch(steeringOrLine)
     expect(new Fault('BAD_OPTION', evil).message).not.toMatch(steeringOrLine)
     const text = JSON.stringify({ [evil]: 1, b: evil })
@@ -241,7 +241,7 @@ describe('control characters', () => {
     }
   })
 
-  test('never stand raw in what the command says about a file that is not there', async () => {
+  test('are escaped in what the command says about a missing file', async () => {
     const main = new URL('../../src/cli/main.ts', import.meta.url).pathname
     const name = evil.replaceAll('\u0000', '')
     const said = await Promise.all(

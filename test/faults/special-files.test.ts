@@ -34,7 +34,7 @@ const put: Record<string, (path: string) => void> = {
 const files = ['events.jsonl', 'journal.lock']
 
 test.each(Object.keys(put).flatMap((what) => files.map((file) => [file, what] as const)))(
-  'H2 %s of a served run is %s: the runs are listed, and its logs are read',
+  '%s of a served run is %s: the runs are listed, and its logs are read',
   async (file, what) => {
     const dir = root()
     putRun(dir, 'good', 2)
@@ -59,7 +59,7 @@ test.each(Object.keys(put).flatMap((what) => files.map((file) => [file, what] as
 )
 
 test(
-  'H2 an agent leaves a FIFO as .gitignore: the run ends and names it',
+  'an agent leaves a FIFO as .gitignore: the run ends and names it',
   async () => {
     const { cwd, audit } = workspace()
     const { code, out } = await sluice(
@@ -80,7 +80,7 @@ test(
 )
 
 test.each(['fs-diff.1.json', 'events.jsonl'])(
-  'H2 a FIFO as %s: a replay reads the logs without it',
+  'a FIFO as %s: a replay reads the logs without it',
   async (file) => {
     const dir = root()
     writeFileSync(join(dir, 'stdout.1.log'), `${codexLines.join('\n')}\n`)
@@ -92,7 +92,7 @@ test.each(['fs-diff.1.json', 'events.jsonl'])(
 )
 
 test.each(Object.keys(put))(
-  'H2 journal.lock is %s: a run is refused in one line that names it',
+  'journal.lock is %s: a run is refused in one line that names it',
   async (what) => {
     const { cwd, audit } = workspace()
     mkdirSync(audit)
@@ -105,7 +105,7 @@ test.each(Object.keys(put))(
 )
 
 test.each(['events.jsonl', 'parser_diagnostics.jsonl'])(
-  'H2 %s is a FIFO: a run is refused in one line that names it',
+  '%s is a FIFO: a run is refused in one line that names it',
   async (file) => {
     const { cwd, audit } = workspace()
     mkdirSync(audit)
@@ -120,7 +120,7 @@ test.each(['events.jsonl', 'parser_diagnostics.jsonl'])(
 test.each([
   ['removes its log', 'fs.rmSync'],
   ['puts a directory in the place of its log', '((log) => (fs.rmSync(log), fs.mkdirSync(log)))'],
-])('H2 an agent %s: the run ends, and says so', async (_what, act) => {
+])('an agent %s: the run ends, and says so', async (_what, act) => {
   const { cwd, audit } = workspace()
   const body = `for (const line of lines) say(line);\n${act}('.audit/stdout.1.log')`
   const { events, end } = await ran({ ...agent(cwd, body), cwd, audit })
@@ -133,7 +133,7 @@ test.each([
   })
 })
 
-test('H2 an agent puts a directory in the place of journal.lock: the run ends well', async () => {
+test('an agent puts a directory in the place of journal.lock: the run ends well', async () => {
   const { cwd, audit } = workspace()
   const body = `for (const line of lines) say(line)
     fs.rmSync('.audit/journal.lock')

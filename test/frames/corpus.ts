@@ -22,7 +22,7 @@ function bytes(...parts: readonly (string | number)[]): Buffer {
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.of(part))))
 }
 
-/** Numbers the inputs of one group: `B5-fence-1`, `B5-fence-2`, … */
+/** Numbers the inputs of one group: `fence-1`, `fence-2`, … */
 function group(id: string, inputs: readonly (string | Buffer)[], options?: CutOptions): Row[] {
   return inputs.map((input, index) => ({ id: `${id}-${index + 1}`, input, ...(options && { options }) }))
 }
@@ -31,8 +31,8 @@ function sameIn(rows: readonly Row[], id: string, options: CutOptions): Row[] {
   return rows.map((row) => ({ ...row, id: `${row.id} ${id}`, options: { ...options, ...row.options } }))
 }
 
-// A. Places where a cut between two chunks hurts.
-const cuts = group('A3-cut', [
+// Places where a cut between two chunks hurts.
+const cuts = group('cut', [
   '{"a":"é€😀"}\n',
   '{"a":"\\ud83d\\ude00"}\n',
   '{"a":"\\\\\\"}\\\\"}\n{"b":2}\n',
@@ -45,9 +45,9 @@ const cuts = group('A3-cut', [
   '</jso</json>n><json</json><json>{}</json',
 ])
 
-// B1 to B4. Tags.
+// Tags.
 const tags: Row[] = [
-  ...group('B1-open', [
+  ...group('tag-open', [
     '<json>{"a":1',
     '<json>{"a":1}',
     '<json>{"a":1}</jso',
@@ -61,12 +61,12 @@ const tags: Row[] = [
     '<json>{"a":"\\',
     '<json>{"b":"par<json>{"b":"fu',
   ]),
-  ...group('B2-several', [
+  ...group('tag-several', [
     '<json>{"a":1}</json><json>{"a":2}</json>',
     '<json>{"a":1}</json>\n\n<json>\n{"a":2}\n</json>\n',
     '<json>{"a":1}</json> then <json>{"a":2',
   ]),
-  ...group('B3-in-string', [
+  ...group('tag-in-string', [
     '<json>{"a":"<json>"}</json>',
     '<json>{"a":"</json>"}</json>',
     '<json>{"a":"</json><json>"}</json>',
@@ -93,7 +93,7 @@ const tags: Row[] = [
     '"<json>{"a":1}</json>"',
     "<json>{'a':'it\"s'}</json> x \"",
   ]),
-  ...group('B4-nested', [
+  ...group('tag-nested', [
     '<json><json>{}</json></json>',
     '<json>{"a":<json>{"b":1}</json>}</json>',
     '<JSON >{"a":1}</JSON >',
@@ -105,14 +105,14 @@ const tags: Row[] = [
     '<json>1</json></json></json>',
     '< json>{"a":1}</ json>',
   ]),
-  ...group('B4-names', ['<a>1</b><b>2</a></b>', '<b>{<a>{}</a>}</b>', '<a>{"x":"<b>{}</b>"}</a>'], {
+  ...group('tag-names', ['<a>1</b><b>2</a></b>', '<b>{<a>{}</a>}</b>', '<a>{"x":"<b>{}</b>"}</a>'], {
     tags: ['a', 'b'],
   }),
-  { id: 'B4-named-think', input: '<think>{"a":1}</think>\n{"b":2}\n', options: { tags: ['think'] } },
+  { id: 'tag-named-think', input: '<think>{"a":1}</think>\n{"b":2}\n', options: { tags: ['think'] } },
 ]
 
 const payloads = group(
-  'B4-payload',
+  'tag-payload',
   [
     'use <json> tags',
     'use `<json>` tags: <json>{"a":1}</json>',
@@ -133,8 +133,8 @@ const payloads = group(
   asValues,
 )
 
-// B5, B6. Fences: CommonMark, quotes, lists, and what only looks like one.
-const fences = group('B5-fence', [
+// Fences: CommonMark, quotes, lists, and what only looks like one.
+const fences = group('fence', [
   `${T}\n<\n >\n${T}`,
   `${W}\n<\n >\n${W}`,
   '``\nfoo\n``\n',
@@ -179,7 +179,7 @@ const fences = group('B5-fence', [
 ])
 
 const fenceOddities: Row[] = [
-  ...group('B5-odd', [
+  ...group('fence-odd', [
     `${T}JSON5\n{a:1}\n${T}`,
     `${T}json\n{"a":1}\n${T}json\n{"b":2}\n${T}\n`,
     `${T}json\r\n{"a":1}\r\n${T} \t\r\n{"b":2}\r\n`,
@@ -206,12 +206,12 @@ const fenceOddities: Row[] = [
     `</json>${T}\n{"a":1}\n`,
     `x\r${T}\n{"a":1}\n`,
   ]),
-  ...group('B5-bytes', [
+  ...group('fence-bytes', [
     bytes(T, 'js', 0xff, 'on\n{}\n', T, '\n'),
     bytes(T, 'json\n{"a":"', 0xc3, '\n"}\n', T, '\n'),
     bytes('> ', T, '\n> ', 0xe2, 0x82, '\n> ', 0xac, '\n'),
   ]),
-  ...group('B6-fence', [
+  ...group('backticks', [
     `{"a":"${T}json\\n{}\\n${T}"}\n`,
     `use ${T}json fences and \`code\`\n{"a":1}\n`,
     `${T}json\n${T}\n{"a":1}\n`,
@@ -226,8 +226,8 @@ const fenceOddities: Row[] = [
   ]),
 ]
 
-// B7, B8. Braces in prose.
-const objects = group('B7-prose', [
+// Braces in prose.
+const objects = group('braces-in-prose', [
   'run {cmd} now',
   'fn() { }',
   '{{mustache}} {{ x }}',
@@ -266,7 +266,7 @@ const objects = group('B7-prose', [
 
 const gates: Row[] = [
   ...group(
-    'B7-loose',
+    'braces-loose',
     [
       "{'a':1} {a:1} {a :1} {$a_1\n:1} {1a:1} {a b:1} {a",
       '{a:{b:1}',
@@ -280,7 +280,7 @@ const gates: Row[] = [
     { ...prose, loose: true },
   ),
   ...group(
-    'B8-document',
+    'document',
     [
       '{}',
       ' {} ',
@@ -317,7 +317,7 @@ const gates: Row[] = [
     asSchema,
   ),
   ...group(
-    'B8-scalar',
+    'scalar',
     [
       '"a"',
       '"a" x',
@@ -347,8 +347,8 @@ const gates: Row[] = [
   ),
 ]
 
-// B9, B10. Line ends, BOM, NUL.
-const lines = group('B9-line', [
+// Line ends, BOM, NUL.
+const lines = group('line', [
   '10%\r20%\r100%\n{"a":1}\n',
   '\r{"a":1}\n',
   '{"a":1}\r',
@@ -382,7 +382,7 @@ const lines = group('B9-line', [
 ])
 
 // Think.
-const think = group('B3-think', [
+const think = group('think', [
   '<think>{"a":1}</think>',
   '<think>{"a":1}</think>{"b":2}',
   '<think>\n{"a":1}\n</think>\n{"b":2}\n',
@@ -410,9 +410,9 @@ const think = group('B3-think', [
   '<think>',
 ])
 
-// B11, B12. Terminals.
+// Terminals.
 const escapes: Row[] = [
-  ...group('B12-escape', [
+  ...group('escape', [
     '\x1b[31m{"a":1}\x1b[0m\n',
     '{"a":\x1b[?25l1}\n',
     '\x1b[38:2::1:2:3m{"a":1}\n',
@@ -453,7 +453,7 @@ const escapes: Row[] = [
     '$ codex exec\r\n{"a":1}\r\n{"b":"wrap\r\nped"}\r\n',
     '\x1b[2K\r\x1b[1A{"a":1}\r\n',
   ]),
-  ...group('B12-bytes', [
+  ...group('escape-bytes', [
     bytes('{"a":"', 0x9b, '31m"}\n'),
     bytes('{"a":"', 0xc2, '"}\n'),
     bytes('{"a":"x', 0xc2),
@@ -472,15 +472,15 @@ const escapes: Row[] = [
     bytes('<json>{"a":"', 0xf0, 0x9f, 0x98),
     bytes('x', 0xff, '\n', 0xff, '{"a":1}\n'),
   ]),
-  { id: 'B12-endless-osc', input: `\x1b]0;${'x'.repeat(5000)}\n{"a":1}\n` },
-  { id: 'B12-endless-csi', input: `\x1b[${'1'.repeat(5000)}\n{"a":1}\n` },
+  { id: 'endless-osc', input: `\x1b]0;${'x'.repeat(5000)}\n{"a":1}\n` },
+  { id: 'endless-csi', input: `\x1b[${'1'.repeat(5000)}\n{"a":1}\n` },
 ]
 
-// D. Limits, with small ones.
+// Limits, with small ones.
 const long = '0123456789'.repeat(4)
 const limits = [16, 24, 33].flatMap((maxFrame) =>
   group(
-    `D1-limit-${maxFrame}`,
+    `limit-${maxFrame}`,
     [
       `{"a":"${long}"}\n{"b":2}\n`,
       `{"a":"${long}\n{"b":2}\n`,
@@ -506,21 +506,21 @@ const limits = [16, 24, 33].flatMap((maxFrame) =>
 
 const repeated = ['{', '[', '"', '<json>', '</json>', '`', '~', '\\', '{"', '[{', '<', '\n{', '> ']
 const hostile: Row[] = [
-  ...repeated.map((piece) => ({ id: `D5-${JSON.stringify(piece)}`, input: piece.repeat(40) })),
-  ...group('D3-depth', ['{"a":'.repeat(30), '['.repeat(30) + ']'.repeat(30), '[{"a":'.repeat(20)]),
+  ...repeated.map((piece) => ({ id: `repeated ${JSON.stringify(piece)}`, input: piece.repeat(40) })),
+  ...group('depth', ['{"a":'.repeat(30), '['.repeat(30) + ']'.repeat(30), '[{"a":'.repeat(20)]),
 ]
 
 const base = [...cuts, ...tags, ...fences, ...fenceOddities, ...objects, ...lines, ...think]
 
 /** A sequence right behind what was too long belongs to the prose that follows, also when it comes alone. */
 const behind: Row[] = [
-  { id: 'D2-limit-behind', input: `> ${T}\n\u009b> ${T}\n`, options: { maxFrame: 4 } },
-  { id: 'D2-limit-behind-line', input: '{"a":"long"\n\u001b[0mx {"b":2}\n', options: { maxFrame: 8 } },
+  { id: 'limit-behind', input: `> ${T}\n\u009b> ${T}\n`, options: { maxFrame: 4 } },
+  { id: 'limit-behind-line', input: '{"a":"long"\n\u001b[0mx {"b":2}\n', options: { maxFrame: 8 } },
 ]
 
 /** Where one byte more or less decides: mutants of the scanner lived here. */
 const edges: Row[] = [
-  ...group('B9-line-cut', [
+  ...group('line-cut', [
     '{"a":[1]',
     '{"a":{"b":1}\0 ',
     '{"a":1}\n{"b":[{"c":2}]',
@@ -535,7 +535,7 @@ const edges: Row[] = [
     '{"a":[1]\n',
     '{"a":<json>{"b":[1]',
   ]),
-  ...group('B5-fence-edge', [
+  ...group('fence-edge', [
     `> > ${T}json\n> > {"a":1}\n> > ${T}\n> x\n`,
     `> > ${T}json\n>> {"a":1}\n> > ${T}\n`,
     `> > ${T}json\n> {"a":1}\n> ${T}\n`,
@@ -548,7 +548,7 @@ const edges: Row[] = [
     `${T}json\n\n${T}`,
     `> ${T}json\n>\n> ${T}  `,
   ]),
-  ...group('B4-tag-edge', [
+  ...group('tag-edge', [
     bytes('<json>', 0xff, '{"a":1}</json>'),
     bytes('<json>{"a":"', 0xc2, '"}</json>'),
     bytes('<json>{"a":"', 0xe0, 0xa0, '"}</json>'),
@@ -556,16 +556,12 @@ const edges: Row[] = [
     bytes('{"a":"', 0xdf, 0xbf, 0x80, '"}\n'),
   ]),
   ...group(
-    'B7-gate-edge',
+    'gate-edge',
     ['x {A: 1} y', 'x {Z:1} y', 'x {a:1} y', 'x {z:1} y', 'x {9:1} y', 'x {_:1} {$:1} y'],
     asSchema,
   ),
-  ...group(
-    'B8-scalar-edge',
-    ['9', '0', '-9.5e9', 'a', 'z', 'true ', ' false', 'nullx', '"a" b', '12 3'],
-    asAny,
-  ),
-  ...group('B10-bom-edge', [
+  ...group('scalar-edge', ['9', '0', '-9.5e9', 'a', 'z', 'true ', ' false', 'nullx', '"a" b', '12 3'], asAny),
+  ...group('bom-edge', [
     `${BOM}x`,
     bytes(0xef, 0xbb, 'x'),
     bytes('x\n', 0xbb, '{"a":1}\n'),

@@ -10,7 +10,7 @@ export interface CutOptions extends FrameOptions {
   readonly needsPayload?: boolean | undefined
   /** An array opens before any JSON value. @default false */
   readonly loose?: boolean | undefined
-  /** What may stand at the very start as one whole document. @default false */
+  /** What may be one whole document at the very start. @default false */
   readonly document?: false | 'object' | 'any' | undefined
   /** A line of one scalar is a line frame. @default false */
   readonly scalars?: boolean | undefined
@@ -229,7 +229,7 @@ class Reference {
     return run >= 3 && at + 3 === limit ? 'yes' : 'unknown'
   }
 
-  /** Too long: over at the next closer, or before the next opener, wherever they stand. */
+  /** Too long: over at the next closer, or before the next opener, wherever they are. */
   #skipTag(from: number, name: string): number {
     const limit = this.#limit(from)
     const opener = `<${name}>`
@@ -274,7 +274,7 @@ class Reference {
     return this.#runLength(at) >= 3 && this.#fencePrefix(at) !== undefined
   }
 
-  /** What stands before the fence on its line: how many `>`, and how far its body may be indented. */
+  /** What comes before the fence on its line: how many `>`, and how far its body may be indented. */
   #fencePrefix(fence: number): { quotes: number; indent: number } | undefined {
     let at = this.#lineStart(fence)
     if (fence - at > MAX_PREFIX) return undefined
@@ -856,7 +856,7 @@ class Reference {
     return start
   }
 
-  /** Where the LF of this line stands, or the end of input. */
+  /** Offset of the LF of this line, or the end of input. */
   #lineEnd(from: number): number {
     let at = from
     while (at < this.#end && this.#bytes[at] !== LF) at++

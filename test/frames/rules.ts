@@ -175,7 +175,7 @@ export const lineRules: readonly Rule[] = [
     expect: [['line open', '{"a":[1]', '{"a":[1]']],
   },
   {
-    says: 'a last line that was cut inside a string is open, though a closer stands there',
+    says: 'a last line that was cut inside a string is open, though a closer follows',
     options: linesOnly,
     expect: [['line open', '{"a":"\\"}', '{"a":"\\"}']],
   },
@@ -582,7 +582,7 @@ export const fenceRules: readonly Rule[] = [
     ],
   },
   {
-    says: 'a BOM may stand before a fence',
+    says: 'a BOM may come before a fence',
     options: fencesOnly,
     expect: [
       ['blank', '\ufeff'],
@@ -634,7 +634,7 @@ export const fenceRules: readonly Rule[] = [
     ],
   },
   {
-    says: 'what stands before a list mark counts as indent, what stands before a quote mark does not',
+    says: 'text before a list mark counts as indent, text before a quote mark does not',
     options: fencesOnly,
     expect: [
       ['text', '  - '],

@@ -50,7 +50,7 @@ export function* manyWays(bytes: Buffer): Generator<Buffer[]> {
 
 /**
  * A frame in one line, for a person to read: `tag(json) 0..20 {"a":1}`, `text 3..9`, `blank 9..10`.
- * Flags stand before the text, notes after an exclamation mark.
+ * Flags come before the text, notes after an exclamation mark.
  */
 export function brief(frame: CutFrame): string {
   const kind = frame.kind === 'text' && frame.blank ? 'blank' : frame.kind

@@ -68,7 +68,7 @@ const agent = `
 
 /**
  * Starts `sluice run`, kills it with SIGKILL at a moment of its life, lets the agent end, resumes (and kills the first resume, too,
- * if `resumeMs` is given), and checks that nothing acknowledged is lost, nothing stands twice, no line is torn and the raw logs
+ * if `resumeMs` is given), and checks that nothing acknowledged is lost, no event is written twice, no line is torn and the raw logs
  * are what the agent wrote. Throws with the reason and the directory if not.
  */
 export async function killOnce(moment: {
@@ -138,7 +138,7 @@ export async function killOnce(moment: {
     if (event.seq !== i + 1) throw fail(`line ${i + 1} has seq ${event.seq}`)
     ids.add(event.correlation.event_id)
   })
-  if (ids.size !== lines.length) throw fail('an event stands twice')
+  if (ids.size !== lines.length) throw fail('an event was written twice')
   const acknowledged = printed.slice(0, printed.lastIndexOf('\n') + 1)
   if (!text.startsWith(acknowledged)) throw fail('an acknowledged event is lost or changed')
   if (started && readdirSync(audit).some((file) => file.endsWith('.log'))) {

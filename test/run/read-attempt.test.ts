@@ -76,7 +76,7 @@ test.each([
   ['pty.txt', 'raw.pty'],
   ['other.txt', 'raw.stdout'],
 ])('a single log is taken for the stream that its name says: %s', async (name, type) => {
-  put(name, 'some words that nobody knows\n')
+  put(name, 'some words of no engine\n')
   const { codex } = await import('../../src/engines/codex.ts')
   expect(types(await all(join(dir, name), { engine: codex }))).toContain(type)
 })

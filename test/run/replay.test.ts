@@ -29,7 +29,7 @@ async function all(path: string, options?: ReplayOptions): Promise<Event[]> {
   return events
 }
 
-test("reads any directory with the seed's names, with or without numbers", async () => {
+test('reads any directory with the names of raw logs, with or without numbers', async () => {
   const dir = fresh()
   writeFileSync(join(dir, 'stdout.log'), codexLines.join('\n'))
   writeFileSync(
@@ -63,7 +63,7 @@ test('a single log is followed as it grows', async () => {
   const dir = fresh()
   const log = join(dir, 'run.log')
   writeFileSync(log, message('one'))
-  // What stands beside it is not its own.
+  // What lies beside it is not its own.
   writeFileSync(join(dir, 'fs-diff.1.json'), '{"created":["x"]}')
   const { flow, until } = following(log)
   await until((events) => texts(events).length === 1)
@@ -215,7 +215,7 @@ test('follows one attempt only, if that is wanted, and waits until it is there',
   expect(events).toEqual(await all(audit, { attempt: 2 }))
 })
 
-test('ends when recorder and process are gone, though nobody said how it ended', async () => {
+test('ends when recorder and process are gone, though no record says how it ended', async () => {
   const dir = fresh()
   writeFileSync(join(dir, 'stdout.1.log'), message('one'))
   writeFileSync(join(dir, 'meta.1.json'), JSON.stringify({ engine: 'codex', pid: 999_999_999 }))

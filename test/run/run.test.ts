@@ -93,7 +93,7 @@ test('attempts count up and share the id of the run', async () => {
   expect(existsSync(join(audit, 'stdout.2.log'))).toBe(true)
 })
 
-test('raw bytes stand in the log before their events come out', async () => {
+test('raw bytes are in the log before their events come out', async () => {
   const { cwd, audit } = workspace()
   const live = run({
     ...agent(cwd, 'for (let i = 0; i < 200; i++) say(lines[2])'),
@@ -279,7 +279,7 @@ test('text given as input reaches it', async () => {
   expect(read(audit, 'stdout.1.log')).toBe('hello\n')
 })
 
-test('60 MB that nobody has read yet are not held in memory', async () => {
+test('60 MB that are not read yet are not held in memory', async () => {
   const { cwd, audit } = workspace()
   const script = `
     import { run } from ${JSON.stringify(new URL('../../src/run/run.ts', import.meta.url).pathname)}

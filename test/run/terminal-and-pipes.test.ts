@@ -122,7 +122,7 @@ test('something that holds its pipes is given up after a grace', async () => {
   process.kill(Number(readFileSync(join(place.cwd, 'child'), 'utf8')), 'SIGKILL')
 })
 
-test('an agent that nobody reads any more is ended', async () => {
+test('an agent whose output has no reader any more is ended', async () => {
   const place = workspace()
   const live = run({
     ...agent(place.cwd, 'for (;;) { say(lines[2]); await sleep(5) }'),

@@ -218,7 +218,7 @@ test('an event that is too long and not whole yet is waited for', async () => {
   expect(feed.run_id).toBe('r')
 })
 
-test('a line that is no event is a torn tail until an event stands behind it', async () => {
+test('a line that is no event is a torn tail until an event follows it', async () => {
   writeFileSync(path, `${line(1)}nonsense\n{"a":1}\n`)
   const first = feed.read(0)!
   expect([parseSse(first.bytes.toString()).length, first.next]).toEqual([1, line(1).length])
@@ -230,9 +230,9 @@ test('a line that is no event is a torn tail until an event stands behind it', a
 })
 
 test.each([
-  ['stands there twice', [line(1), line(2), line(2), line(3)]],
+  ['is there twice', [line(1), line(2), line(2), line(3)]],
   ['was dropped', [line(1), line(2), line(4)]],
-  ['stands in another place', [line(1), line(2), line(4), line(3)]],
+  ['is in another place', [line(1), line(2), line(4), line(3)]],
   ['begins a new attempt, but not with 1', [line(1), line(2), line(2, 2)]],
   ['begins an earlier attempt', [line(1, 2), line(2, 2), line(1, 1)]],
   ['is of another run', [line(1), line(2), `${JSON.stringify(makeEvent(3, { run: 'other' }))}\n`]],

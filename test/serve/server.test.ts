@@ -535,7 +535,7 @@ test.each([
   ['a time that no calendar has', { started_at: '2026-01-01T00:00:00Z', duration_ms: 1e300 }],
   ['an end that no calendar has', { started_at: '+275760-09-13T00:00:00Z', duration_s: 1 }],
   ['arguments that are no text', { argv: ['sh', { toString: 1 }, 7] }],
-  ['a process that is everybody', { pid: 0 }],
+  ['pid 0, which means every process of the group', { pid: 0 }],
 ])('a meta with %s hides no run', async (_what, meta) => {
   const dir = root()
   putRun(dir, 'good', 1)

@@ -24,7 +24,7 @@ const swapper = `
     for (const end = performance.now() + Math.random() * 3; performance.now() < end; );
   }`
 
-const SECRET = 'what nobody may see'
+const SECRET = 'a secret outside the run'
 
 test('a run directory that is swapped for a link while it is read serves nothing from outside', {
   timeout: 120_000,

@@ -286,7 +286,7 @@ test('takes a run that is fed again from its middle, but no event twice', async 
 })
 
 test.each(['null', '7', '"text"', '{}', '{"run_id":"r","seq":1,"attempt_number":1}', '{"seq":1,"event":{}}'])(
-  'a journal that ends with %s is somebody else\u2019s: it is refused and left as it is',
+  'a journal that ends with %s is not ours: it is refused and left as it is',
   (line) => {
     for (const name of ['events.jsonl', 'parser_diagnostics.jsonl']) {
       const dir = fresh()

@@ -93,7 +93,7 @@ test('an empty file has no last line, and none to take away', () => {
   expect([...file.lines()]).toEqual(['{}'])
 })
 
-test('ends where the file ends, if somebody made it shorter', () => {
+test('ends where the file ends, if it was made shorter', () => {
   const file = open('{"a":1}\n{"b":2}\n')
   truncateSync(path, 8)
   expect([...file.lines()]).toEqual(['{"a":1}'])

@@ -91,7 +91,7 @@ test('of many processes that find it stale, exactly one wins', async () => {
   }
 })
 
-test('a number that belongs to somebody else is alive', () => {
+test('the pid of a process of another user is alive', () => {
   vi.spyOn(process, 'kill').mockImplementation(() => {
     throw Object.assign(new Error('EPERM'), { code: 'EPERM' })
   })
@@ -108,7 +108,7 @@ test.each([
   ['a directory', mkdirSync],
   ['a FIFO', (path: string) => execFileSync('mkfifo', [path])],
   ['a link to nowhere', (path: string) => symlinkSync('nowhere', path)],
-])('%s is nobody\u2019s lock, but in the way, and is left there', (_what, put) => {
+])('%s is no lock, but in the way, and is left there', (_what, put) => {
   const path = fresh()
   put(path)
   expect(isLocked(path)).toBe(false)
@@ -130,7 +130,7 @@ test('a lock that was replaced by a directory is let go without an accident', ()
   expect(existsSync(path)).toBe(true)
 })
 
-test('a file that is too large for a lock is somebody else\u2019s', () => {
+test('a file that is too large for a lock is not ours', () => {
   const path = fresh()
   writeFileSync(path, JSON.stringify({ token: 't', pid: 999_999_999, host: hostname(), x: 'x'.repeat(5000) }))
   expect(() => takeLock(path)).toThrow('something unknown')

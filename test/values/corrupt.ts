@@ -315,7 +315,7 @@ const choose =
   (random: Random): string =>
     pickOne(list, random)!
 
-// What stands after a number or a literal without a blank could belong to it.
+// What follows a number or a literal without a blank could belong to it.
 const LINE_COMMENTS = {
   plain: choose('// a note', '// TODO check this', '// 说明', '//x'),
   bracket: choose('// see [1', '// the } is missing', '// ) ] }', '// { or ['),

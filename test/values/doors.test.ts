@@ -24,7 +24,7 @@ interface Door {
   /** How the whole input is read for comparison. */
   readonly options: Options
   /**
-   * Whether what stands there claims to be JSON. What is prose for the whole input (NO_MATCH) is then a broken
+   * Whether the text claims to be JSON. What is prose for the whole input (NO_MATCH) is then a broken
    * payload (INVALID_JSON): a fence that says `json` around a sentence, say.
    */
   readonly labelled?: boolean
@@ -325,7 +325,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** SCANNER: a brace before a key with its colon; a bracket before a brace, or a whole array for the schema. */
+/** What the scanner takes for a candidate: a brace before a key with its colon; a bracket before a brace, or a whole array for the schema. */
 function opensInProse(text: string): boolean {
   const inner = text.trim()
   if (inner.startsWith('[')) return /^\[\s*\{/.test(inner) || isJson(inner)

@@ -238,7 +238,7 @@ describe('each element by itself', () => {
     ])
   })
 
-  test('is too long even if a tag that would end it stands across the limit', () => {
+  test('is too long even if a tag that would end it lies across the limit', () => {
     const text = '<json>{"issues":[{"a":{"a":1,"b":2</json>'
     expect(brief(text, { ...issues, tag: 'json', maxFrame: 20 })).toEqual([
       ['/issues/0', 'FRAME_TOO_LONG'],
@@ -366,7 +366,7 @@ describe('the document', () => {
     ])
   })
 
-  test('stands in a block of the tag, each block by itself', () => {
+  test('is found in a block of the tag, each block by itself', () => {
     const text = 'use {"issues":[{"no":1}]} <json>{"issues":[{"a":1}]}</json>, <json>\n{"issues":[{"a":2},'
     expect(brief(text, { ...issues, tag: 'json' })).toEqual([
       ['/issues/0', { a: 1 }],

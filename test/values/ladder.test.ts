@@ -69,7 +69,7 @@ describe('the rungs', () => {
     expect(made).toMatchObject({ value: { a: 1 }, changes })
   })
 
-  test('keeps think tags and fences that stand in strings', () => {
+  test('keeps think tags and fences inside strings', () => {
     const text = '{"a":1,"md":"\n<think>x</think>\n```json\n{}\n```\n",}'
     expect(value(text)).toMatchObject({ value: { a: 1, md: '\n<think>x</think>\n```json\n{}\n```\n' } })
   })

@@ -413,7 +413,7 @@ describe('as a flow', () => {
     flow.destroy()
   })
 
-  test('does not stand still when its queue was full as the reader asked', async () => {
+  test('does not stall when its queue was full as the reader asked', async () => {
     const chunks = Array.from({ length: 300 }, () => ['words\n', '<json>{"a":1}</json>'])
     let seen = 0
     for await (const outcome of Readable.from(chunks.flat()).pipe(values({ tag: 'json' }))) {

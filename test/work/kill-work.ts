@@ -133,7 +133,7 @@ export async function killedWork() {
     return { code, signal, out, calls: existsSync(count) ? Number(readFileSync(count, 'utf8')) : 0 }
   }
 
-  /** A place of its own, in which a run that needs a human may stand already. */
+  /** A place of its own, which may already hold a run that needs a human. */
   async function place(name: Case): Promise<string> {
     const dir = mkdtempSync(join(home, 'run-'))
     mkdirSync(join(dir, 'repo'))

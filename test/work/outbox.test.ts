@@ -47,7 +47,7 @@ test('keeps a comment as one file and one line of the journal', async () => {
   ])
 })
 
-test('posts a run once, and answers with what stands', async () => {
+test('posts a run once, and returns what is posted', async () => {
   await outbox(dir).post(post('ok'))
   expect(await outbox(dir).post(post('ok'))).toBe(digestOf('ok'))
   expect(await outbox(dir).post(post('fail'))).toBe(digestOf('ok'))
@@ -109,7 +109,7 @@ test('keeps names apart that look the same once they are made safe', () => {
   expect(name('../../etc', 'passwd')).toMatch(/^[A-Za-z0-9-]+$/)
 })
 
-test('a comment that somebody has edited still stands', async () => {
+test('a comment that was edited later is kept', async () => {
   const box = outbox(dir)
   await box.post(post('ok'))
   writeFileSync(join(dir, 'comments', names('comments')[0]!), 'edited by hand\n')

@@ -59,12 +59,12 @@ test.each<[string, () => void]>([
     },
   ],
   ['is not UTF-8', () => writeFileSync(path, Buffer.from([0x7b, 0xff, 0x7d]))],
-])('refuses what %s (H2)', async (message, make) => {
+])('refuses what %s', async (message, make) => {
   make()
   expect(await read()).toEqual({ state: 'refused', message: expect.stringContaining(message) })
 })
 
-test('refuses a device (H2)', async () => {
+test('refuses a device', async () => {
   expect(await readResult('/dev', 'zero', { print: undefined }, MAX)).toMatchObject({ state: 'refused' })
 })
 
@@ -97,7 +97,7 @@ test('counts a file that was written again, in place or by rename, even with the
   expect(await readResult(root, NAME, older, MAX)).toMatchObject({ state: 'read' })
 })
 
-test('never reads a secret through a file that is swapped for a link all the time (H2)', async () => {
+test('never reads a secret through a file that is swapped for a link all the time', async () => {
   const secret = join(root, 'secret')
   writeFileSync(secret, 'SECRET')
   const swap = `
@@ -120,7 +120,7 @@ test('never reads a secret through a file that is swapped for a link all the tim
   expect(states).toContain('refused')
 })
 
-test('does not hang on a file that is swapped for a FIFO all the time (H2)', async () => {
+test('does not hang on a file that is swapped for a FIFO all the time', async () => {
   execFileSync('mkfifo', [join(root, 'fifo')])
   const swap = `
     const fs = require('fs')

@@ -113,7 +113,7 @@ describe('settle', () => {
     expect(settled.reasons[0]?.code).toBe('WORK_RUN_MISMATCH')
   })
 
-  test('archives a late run that claims the id of the active one (H1)', () => {
+  test('archives a late run that claims the id of the active one', () => {
     expect(settle({ json: json({ ...good, run_id: 'run-8' }) }, order, 'run-8').verdict).toBe('archive')
   })
 

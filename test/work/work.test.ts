@@ -31,7 +31,7 @@ const good = `printf '{"issue_ref":"shop#12","run_id":"run-7","status":"ok","com
 const auditDir = () => join(base, 'audit', readdirSync(join(base, 'audit'))[0]!)
 const codes = (done: { reasons: readonly { code: string }[] }) => done.reasons.map(({ code }) => code)
 
-/** A killed process that nobody has waited for yet is still listed, as a zombie. */
+/** A killed process whose parent has not waited for it yet is still listed, as a zombie. */
 function alive(pid: number): boolean {
   const status = `/proc/${pid}/status`
   return existsSync(status) && !/^State:\s+[ZX]/m.test(readFileSync(status, 'utf8'))
@@ -43,7 +43,7 @@ test.each([
   ['a link to a good result', `${good} > real.json; ln -s real.json work_result.json`],
   ['a directory', 'mkdir work_result.json'],
   ['a sparse file of 2 GB', 'truncate -s 2G work_result.json'],
-])('refuses %s as a result, and a good text beside it does not help (H2)', async (_, script) => {
+])('refuses %s as a result, and a good text beside it does not help', async (_, script) => {
   const done = await run(
     `${script}; printf 'IssueRef: shop#12\\nRunId: run-7\\nStatus: ok\\nCommit: c\\nTests: -\\n' > work_result.txt`,
   )
@@ -314,7 +314,7 @@ test.each<[string, Partial<WorkOptions>]>([
   expect(existsSync(join(base, 'box'))).toBe(false)
 })
 
-test('the ledger has the status of a run that nobody made the active one', async () => {
+test('the ledger has the status of a run that was never made the active one', async () => {
   const options = { outbox: outbox(join(base, 'box')), ledger: runs() }
   expect(await run(`${good} > work_result.json`, options)).toMatchObject({ delivery: 'posted' })
   expect(await runs().read('shop#12')).toMatchObject({ run_id: 'run-7', state: 'ok', version: 1 })

@@ -21,7 +21,7 @@ function woven(order: readonly string[], options: EventOptions = {}): readonly E
   return drive(eventStage(codex, { clock: () => 0, ...options }), chunks)
 }
 
-test('G1 the same text twice on purpose: both are kept within one stream, only the cross-stream twin is removed', () => {
+test('the same text twice on purpose: both are kept within one stream, only the cross-stream twin is removed', () => {
   expect(texts(run(codex, { stdout: say('ok', 'ok') }))).toEqual(['ok', 'ok'])
   expect(texts(run(codex, { pty: onPty(say('ok', 'ok')) }))).toEqual(['ok', 'ok'])
   expect(texts(run(codex, { stdout: say('ok', 'ok'), pty: onPty(say('ok', 'ok')) }))).toEqual(['ok', 'ok'])
@@ -33,7 +33,7 @@ test('G1 the same text twice on purpose: both are kept within one stream, only t
   }
 })
 
-test('G2 crafted collisions and delimiter ambiguity: nothing that differs is ever merged', () => {
+test('crafted collisions and delimiter ambiguity: nothing that differs is ever merged', () => {
   // Pairs that collide under CRC-32, FNV-1a, djb2, Java's hashCode and a 31-bit polynomial; and texts that a joined key confuses.
   const pairs = [
     ['plumless', 'buckeroo'],
@@ -57,7 +57,7 @@ test('G2 crafted collisions and delimiter ambiguity: nothing that differs is eve
   expect(texts(run(codex, { stdout: say('ok'), pty: onPty(spelled) }))).toEqual(['ok', 'ok'])
 })
 
-test('G2 the digest has 128 bits: of 200,000 different records none meets another', () => {
+test('the digest has 128 bits: of 200,000 different records none meets another', () => {
   // With 32 bits about four of them would.
   const count = 100_000
   let passed = 0
@@ -80,7 +80,7 @@ test('G2 the digest has 128 bits: of 200,000 different records none meets anothe
   expect(passed).toBe(2 * count)
 }, 60_000)
 
-test('G3 a twin that arrives after the window: emitted again, with LATE_DUPLICATE_POSSIBLE, and what is held stays within the window', () => {
+test('a twin that arrives after the window: emitted again, with LATE_DUPLICATE_POSSIBLE, and what is held stays within the window', () => {
   const words = Array.from({ length: 40 }, (_, i) => `m${i}`)
   const events = woven([...words.map((word) => `>${word}`), '~m0', '~m39'], { window: 8 })
   expect(texts(events)).toEqual([...words, 'm0'])

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { parse, tryParse } from '../src/values/parse.ts'
-import { brief, outcomes } from './values/chunked.ts'
+import { parse, tryParse } from '../../src/values/parse.ts'
+import { brief, outcomes } from './chunked.ts'
 
-describe('seed 000: deterministic repair of skill output', () => {
+describe('a result that an agent wraps in other text', () => {
   const schema = {
     type: 'object',
     required: ['digest_path', 'references_path', 'provenance', 'warnings', 'error'],
@@ -44,28 +44,28 @@ describe('seed 000: deterministic repair of skill output', () => {
     },
   ]
 
-  test('example 1: JSON in a code fence', () => {
+  test('is found in a code fence', () => {
     expect(
       outcomes(`任务已完成。\n\`\`\`json\n${JSON.stringify(payload)}\n\`\`\`\n`, { schema }),
     ).toMatchObject(repaired)
   })
 
-  test('example 2: JSON text in the response field of an envelope', () => {
+  test('is found as JSON text in the response field of an envelope', () => {
     const envelope = JSON.stringify({ session_id: 'xxx', response: JSON.stringify(payload) }, null, 2)
     expect(outcomes(envelope, { schema })).toMatchObject(repaired)
   })
 
-  test('example 2: an envelope whose content does not pass stays failed', () => {
+  test('is a fault if the content of the envelope does not pass', () => {
     const envelope = JSON.stringify({ session_id: 'xxx', response: '{"digest_path":"..."}' })
     expect(brief(envelope, { schema })).toEqual(['SCHEMA_FAILED'])
   })
 
-  test('example 3: the first object in mixed text', () => {
+  test('is found in mixed text', () => {
     const text = `The task is complete.\nResult:\n${JSON.stringify(payload)}\n附加统计信息...\n`
     expect(outcomes(text, { schema })).toMatchObject(repaired)
   })
 
-  test('example 4: JSON that lacks required fields is failed, and nothing is made up', () => {
+  test('is a fault if required fields are missing: nothing is made up', () => {
     const { digest_path, references_path } = payload
     const [outcome] = outcomes(JSON.stringify({ digest_path, references_path }), { schema })
     expect(outcome).toMatchObject({
@@ -84,20 +84,20 @@ describe('seed 000: deterministic repair of skill output', () => {
   })
 })
 
-describe('seed 001: <json> blocks', () => {
+describe('<json> blocks', () => {
   const tag = 'json'
 
-  test('acceptance 1: standard', () => {
+  test('after a thinking block', () => {
     const [outcome] = outcomes('<thinking>...</thinking><json>{"a":1}</json>', { tag })
     expect(outcome).toMatchObject({ ok: true, value: { a: 1 }, repair_level: 'none' })
   })
 
-  test('acceptance 2: dirty input', () => {
+  test('with a trailing comma, between sentences', () => {
     const [outcome] = outcomes('Sure, here is the json: <json> { "a": 1, } </json> Hope this helps!', { tag })
     expect(outcome).toMatchObject({ ok: true, value: { a: 1 }, repair_level: 'deterministic_generic' })
   })
 
-  test('acceptance 3: truncated input is closed if that is allowed, else a fault', () => {
+  test('truncated: closed if that is allowed, else a fault', () => {
     expect(brief('<json>{"a":1', { tag })).toEqual(['TRUNCATED'])
     // The number may have gone on, so it is listed as incomplete.
     expect(outcomes('<json>{"a":1', { tag, partial: true })).toMatchObject([
@@ -108,36 +108,36 @@ describe('seed 001: <json> blocks', () => {
     ])
   })
 
-  test('acceptance 4: no match gives the raw output as a comment', () => {
+  test('none: the raw output is the comment', () => {
     const raw = 'I could not find\nany issue.'
     expect(outcomes(raw, { tag })).toMatchObject([
       { ok: false, fault: { code: 'NO_MATCH' }, comment: { text: raw, truncated: false, from: 0, to: 27 } },
     ])
   })
 
-  test('§3.2: the last of several blocks is taken', () => {
+  test('several: the last one can be picked', () => {
     expect(brief('<json>{"v":1}</json> no: <json>{"v":2}</json>', { tag, pick: 'last' })).toEqual([{ v: 2 }])
   })
 
-  test('§3.2: a last block without its closing tag is read to the end', () => {
+  test('a last block without its closing tag is read to the end', () => {
     expect(brief('<json>{"v":1}</json> no: <json>{"v":2}', { tag, pick: 'last' })).toEqual([{ v: 2 }])
   })
 
-  test('§3.3: trailing commas', () => {
+  test('with trailing commas', () => {
     expect(brief('<json>[1, 2,]</json>', { tag, root: 'any' })).toEqual([[1, 2]])
   })
 
-  test('§3.3: missing quotes', () => {
+  test('with keys that lack quotes', () => {
     expect(brief('<json>{key: "val"}</json>', { tag })).toEqual([{ key: 'val' }])
   })
 
-  test('§3.3: Markdown marks inside the JSON', () => {
+  test('with Markdown marks inside the JSON', () => {
     expect(brief('<json>\n{"key": "val",\n```\n"md": "``` stays"}\n```\n</json>', { tag })).toEqual([
       { key: 'val', md: '``` stays' },
     ])
   })
 
-  describe('§3.4: AnalysisResult', () => {
+  describe('judged by a schema with nested rules', () => {
     const AnalysisResult = {
       type: 'object',
       required: ['issues'],
@@ -213,59 +213,59 @@ describe('seed 001: <json> blocks', () => {
   })
 })
 
-describe('seed 003: one parser for all agents', () => {
+describe('one parser for the answers of all models', () => {
   const schema = { type: 'object', required: ['verdict'], properties: { verdict: { enum: ['buy', 'sell'] } } }
   const good = { ok: true, value: { verdict: 'buy' } }
 
-  test('D3 step 1: empty and blank input fails at once', () => {
+  test('empty and blank input fails at once', () => {
     expect(() => parse('', { label: 'valuation' })).toThrow('valuation: the input is empty or blank')
     expect(() => parse(' \n\t', { schema })).toThrow(expect.objectContaining({ code: 'EMPTY' }))
   })
 
-  test('D3 step 2: <think> is stripped, over lines', () => {
+  test('<think> is stripped, over lines', () => {
     expect(
       tryParse('<think>\nmaybe {"verdict":"sell"}\n</think>\n{"verdict":"buy"}', { schema }),
     ).toMatchObject(good)
   })
 
-  test('D3 step 3: the Markdown fence is stripped, with and without its label', () => {
+  test('the Markdown fence is stripped, with and without its label', () => {
     expect(tryParse('```json\n{"verdict":"buy"}\n```', { schema })).toMatchObject(good)
     expect(tryParse('```\n{"verdict":"buy"}\n```', { schema })).toMatchObject(good)
   })
 
-  test('D3 step 4: raw line breaks, returns and tabs in strings are escaped', () => {
+  test('raw line breaks, returns and tabs in strings are escaped', () => {
     const text = '{"verdict":"buy","why":"a\nb\r\nc\td"}'
     expect(tryParse(text, { schema })).toMatchObject({ value: { verdict: 'buy', why: 'a\nb\r\nc\td' } })
   })
 
-  test('D3 step 5: clean JSON is parsed as it is', () => {
+  test('clean JSON is parsed as it is', () => {
     expect(tryParse('{"verdict":"buy"}', { schema })).toMatchObject({ ...good, repair_level: 'none' })
   })
 
-  test('D3 step 6: else the object is taken out of the text', () => {
+  test('an object in the middle of text is found', () => {
     expect(tryParse('My verdict is {"verdict":"buy"} for now.', { schema })).toMatchObject(good)
   })
 
-  test('D3 step 7: the root must be an object', () => {
+  test('the root must be an object', () => {
     expect(tryParse('[{"verdict":"buy"}]')).toMatchObject({ ok: false, fault: { code: 'ROOT_NOT_OBJECT' } })
     expect(tryParse('"buy"', { root: 'any' })).toMatchObject({ ok: true, value: 'buy' })
   })
 
-  test('D3 step 8: normalizers map fields, in order', () => {
+  test('normalizers map fields, in order', () => {
     const lower = (value: { verdict: string }) => ({ ...value, verdict: value.verdict.toLowerCase() })
     const map = (value: { verdict: string }) =>
       value.verdict === 'long' ? { ...value, verdict: 'buy' } : value
     expect(tryParse('{"verdict":"LONG"}', { schema, normalize: [lower, map] })).toMatchObject(good)
   })
 
-  test('D3 step 9: the schema decides', () => {
+  test('the schema decides', () => {
     expect(tryParse('{"verdict":"hold"}', { schema })).toMatchObject({
       ok: false,
       fault: { code: 'SCHEMA_FAILED', errors: [{ path: '/verdict', rule: 'enum' }] },
     })
   })
 
-  test('D3: all steps at once', () => {
+  test('all of these at once', () => {
     const text = '<think>hm</think>\nSure:\n```json\n{"verdict":"BUY","why":"a\nb",}\n```'
     const lower = (value: { verdict: string }) => ({ ...value, verdict: value.verdict.toLowerCase() })
     expect(tryParse(text, { schema, normalize: [lower] })).toMatchObject({
@@ -273,7 +273,7 @@ describe('seed 003: one parser for all agents', () => {
     })
   })
 
-  test('risks: a hook that throws is not swallowed, and the parsed object is attached', () => {
+  test('a normalizer that throws is not swallowed, and the parsed object is attached', () => {
     const broken = () => {
       throw new TypeError('no such field')
     }

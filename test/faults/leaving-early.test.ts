@@ -21,12 +21,12 @@ const node = (script: string) =>
 /** Writes for ever, as fast as it is read. */
 const endless = `const s = '{"a":"' + 'x'.repeat(1000) + '"}\\n'; const go = () => { while (process.stdout.write(s)); process.stdout.once('drain', go) }; process.stdout.on('error', () => process.exit(9)); go()`
 
-describe('E2 leaving early: the source is destroyed, nothing is left behind, one AbortError', () => {
+describe('leaving early: the source is destroyed, nothing is left behind, one AbortError', () => {
   test.for([
     ['frames', () => frames({ lines: true })],
     ['values', () => values({ lines: true })],
     ['events', () => events(codex)],
-  ] as const)('E2 break out of for await over %s ends the child', async ([, make]) => {
+  ] as const)('break out of for await over %s ends the child', async ([, make]) => {
     const child = node(endless)
     const ended = once(child, 'exit')
     for await (const _ of tap(child).pipe(make())) break
@@ -34,7 +34,7 @@ describe('E2 leaving early: the source is destroyed, nothing is left behind, one
     expect(child.stdout.destroyed).toBe(true)
     expect(child.stdout.listenerCount('data')).toBe(0)
   })
-  test('E2 an AbortSignal in mid-block gives one AbortError, and its listener is gone', async () => {
+  test('an AbortSignal in mid-block gives one AbortError, and its listener is gone', async () => {
     const abort = new AbortController()
     const flow = values({ tag: 'json', signal: abort.signal })
     const source = new PassThrough()
@@ -54,7 +54,7 @@ describe('E2 leaving early: the source is destroyed, nothing is left behind, one
     expect(getEventListeners(abort.signal, 'abort')).toEqual([])
     expect(source.listenerCount('data')).toBe(0)
   })
-  test('E2 destroy in mid-block destroys what is piped in', async () => {
+  test('destroy in mid-block destroys what is piped in', async () => {
     const source = new PassThrough()
     const flow = source.pipe(frames())
     source.write('<json>{"a":')
@@ -65,7 +65,7 @@ describe('E2 leaving early: the source is destroyed, nothing is left behind, one
   })
 })
 
-test('E3 an error in a validator or normaliser is one failed outcome, and the others go on', async () => {
+test('an error in a validator or normaliser is one failed outcome, and the others go on', async () => {
   const wrong = (n: number) => {
     if (n === 2) throw new Error('not 2')
   }
@@ -100,8 +100,8 @@ test('E3 an error in a validator or normaliser is one failed outcome, and the ot
   ])
 })
 
-describe('E4 a producer that dies', () => {
-  test('E4 SIGKILL in mid-line: raw + TRUNCATED, interrupted', async () => {
+describe('a producer that dies', () => {
+  test('SIGKILL in mid-line: raw + TRUNCATED, interrupted', async () => {
     const { cwd, audit } = workspace()
     const body = `say(lines[0]); fs.writeSync(1, lines[2].slice(0, 40)); process.kill(process.pid, 'SIGKILL')`
     const { events: got, end } = await ran({ ...agent(cwd, body), cwd, audit })
@@ -109,7 +109,7 @@ describe('E4 a producer that dies', () => {
     expect(types(got)).toContain('raw.stdout')
     expect(codesOf(got)).toContain('TRUNCATED')
   })
-  test('E4 exit 0 with the output cut at 65,536 bytes is interrupted, never completed', async () => {
+  test('exit 0 with the output cut at 65,536 bytes is interrupted, never completed', async () => {
     const { cwd, audit } = workspace()
     const body = `say(lines[0]); const text = lines[2].replace('done', 'x'.repeat(100000)); fs.writeSync(1, text.slice(0, 65536 - lines[0].length - 1))`
     const { events: got, end } = await ran({ ...agent(cwd, body), cwd, audit })
@@ -119,7 +119,7 @@ describe('E4 a producer that dies', () => {
     })
     expect(codesOf(got)).toContain('TRUNCATED')
   })
-  test('E4 exit 3 after a good result follows the table of DESIGN.md, with COMPLETION_CONFLICT', async () => {
+  test('exit 3 after a good result keeps the result, with COMPLETION_CONFLICT', async () => {
     const { cwd, audit } = workspace()
     const body = 'for (const line of lines) say(line); process.exitCode = 3'
     const { events: got, end } = await ran({ ...agent(cwd, body), cwd, audit })
@@ -128,8 +128,8 @@ describe('E4 a producer that dies', () => {
   })
 })
 
-describe('E5 EPIPE downstream', () => {
-  test('E5 a reader that goes away ends the pipeline and the child', async () => {
+describe('EPIPE downstream', () => {
+  test('a reader that goes away ends the pipeline and the child', async () => {
     const child = node(endless)
     const reader = spawn(process.execPath, ['-e', 'process.stdin.once("data", () => process.exit(0))'], {
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -141,7 +141,7 @@ describe('E5 EPIPE downstream', () => {
     await ended
     expect(child.stdout.destroyed).toBe(true)
   })
-  test('E5 the command line ends without a word when head has seen enough', async () => {
+  test('the command line ends without a word when head has seen enough', async () => {
     const script = `yes '{"type":"turn.started"}' | ${process.execPath} --import tsx src/cli/main.ts events --engine codex | head -n 2`
     const { stdout, stderr } = await promisify(execFile)('sh', ['-c', script], { timeout: 60_000 })
     expect(stdout.trim().split('\n')).toHaveLength(2)
@@ -149,7 +149,7 @@ describe('E5 EPIPE downstream', () => {
   })
 })
 
-describe('E6 stdout and PTY interleaved in any order give the same multiset of events', () => {
+describe('stdout and PTY interleaved in any order give the same multiset of events', () => {
   const record = (text: string) =>
     `{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"${text}"}}`
   function* interleavings(a: readonly Chunk[], b: readonly Chunk[]): Generator<Chunk[]> {
@@ -169,7 +169,7 @@ describe('E6 stdout and PTY interleaved in any order give the same multiset of e
     ['a word only the PTY has', ['a', 'c'], ['a', 'b', 'c'], ['a', 'b', 'c']],
     ['another order', ['a', 'b', 'c'], ['c', 'b', 'a'], ['a', 'b', 'c']],
     ['once more on the PTY', ['ok', 'a'], ['ok', 'ok', 'a'], ['a', 'ok', 'ok']],
-  ] as const)('E6 %s', ([, stdout, pty, wanted]) => {
+  ] as const)('%s', ([, stdout, pty, wanted]) => {
     let ways = 0
     for (const chunks of interleavings(channel('stdout', stdout), channel('pty', pty))) {
       ways++

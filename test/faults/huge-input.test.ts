@@ -23,18 +23,18 @@ const cpu = (started: NodeJS.CpuUsage) => {
   return (user + system) / 1000
 }
 
-describe('D1 a line of 1 GB without LF: memory stays at the limit + 64 MB, FRAME_TOO_LONG, the next line parses', () => {
-  test('D1 frames, 1 GB', async () => {
+describe('a line of 1 GB without LF: memory stays at the limit + 64 MB, FRAME_TOO_LONG, the next line parses', () => {
+  test('frames, 1 GB', async () => {
     const result = await big('line', GB)
     expect(result).toMatchObject({ codes: { FRAME_TOO_LONG: 1 }, last: '{"next":1}', kinds: { line: 1 } })
     expect(result.grown_mb).toBeLessThan(LIMIT_MB + 64)
   })
-  test('D1 values, 1 GB', async () => {
+  test('values, 1 GB', async () => {
     const result = await big('line-values', GB)
     expect(result).toMatchObject({ kinds: { FRAME_TOO_LONG: 1, ok: 1 }, last: { next: 1 } })
     expect(result.grown_mb).toBeLessThan(LIMIT_MB + 64)
   })
-  test('D1 events, 1 GB: kept in pieces, each with its range', async () => {
+  test('events, 1 GB: kept in pieces, each with its range', async () => {
     const result = await big('line-events', GB)
     expect(result.codes['FRAME_TOO_LONG']).toBeGreaterThan(0)
     expect(result.kinds['raw.stdout']).toBe(Math.ceil((GB + 8) / (16 * 1024 * 1024)))
@@ -42,21 +42,21 @@ describe('D1 a line of 1 GB without LF: memory stays at the limit + 64 MB, FRAME
   })
 })
 
-describe('D2 a <json> block or a fence of 1 GB that never closes: the same', () => {
-  test.for(['tag', 'fence'])('D2 %s, 1 GB', async (name) => {
+describe('a <json> block or a fence of 1 GB that never closes: the same', () => {
+  test.for(['tag', 'fence'])('%s, 1 GB', async (name) => {
     const result = await big(name, GB)
     expect(result.codes).toEqual({ FRAME_TOO_LONG: 1 })
     expect(Object.keys(result.kinds)).toEqual(['text'])
     expect(result.grown_mb).toBeLessThan(LIMIT_MB + 64)
   })
-  test('D2 values, 1 GB: they say it once', async () => {
+  test('values, 1 GB: they say it once', async () => {
     const result = await big('tag-values', GB)
     expect(result.kinds).toEqual({ FRAME_TOO_LONG: 1 })
     expect(result.grown_mb).toBeLessThan(LIMIT_MB + 64)
   })
 })
 
-describe('D3 nesting of a million: MAX_DEPTH, no stack overflow, linear', () => {
+describe('nesting of a million: MAX_DEPTH, no stack overflow, linear', () => {
   const n = 1_000_000
   const deep: Record<string, string> = {
     'arrays, only opened': '['.repeat(n),
@@ -71,7 +71,7 @@ describe('D3 nesting of a million: MAX_DEPTH, no stack overflow, linear', () => 
     'a line': [(text) => `${text}\n`, { root: 'any', lines: true }],
   }
   for (const [name, text] of Object.entries(deep))
-    test.for(Object.entries(ways))(`D3 ${name}: %s`, ([, [dress, options]]) => {
+    test.for(Object.entries(ways))(`${name}: %s`, ([, [dress, options]]) => {
       const started = process.cpuUsage()
       const bytes = Buffer.from(dress(text))
       const outcomes = drive(valueStage(options), [{ channel: 'stdout', bytes }])
@@ -81,20 +81,20 @@ describe('D3 nesting of a million: MAX_DEPTH, no stack overflow, linear', () => 
     })
 })
 
-describe('D4 a million keys, and keys without end', () => {
-  test('D4 a million keys below maxFrame are a value', () => {
+describe('a million keys, and keys without end', () => {
+  test('a million keys below maxFrame are a value', () => {
     const text = `{${Array.from({ length: 1_000_000 }, (_, i) => `"k${i}":0`).join(',')}}`
     const outcome = tryParse(text)
     expect(outcome.ok && Object.keys(outcome.value as object).length).toBe(1_000_000)
   })
-  test('D4 a block of keys without end (1 GB, 130 million keys) is let go at maxFrame, before the heap grows (DESIGN.md: bytes are the limit)', async () => {
+  test('a block of keys without end (1 GB, 130 million keys) is let go at maxFrame, before the heap grows', async () => {
     const result = await big('keys', GB)
     expect(result).toMatchObject({ kinds: { FRAME_TOO_LONG: 1, ok: 1 }, last: { next: 1 } })
     expect(result.grown_mb).toBeLessThan(LIMIT_MB + 64)
   })
 })
 
-describe('D5 a million lookalike openers: twice the input takes at most 2.3 times the time', () => {
+describe('a million lookalike openers: twice the input takes at most 2.3 times the time', () => {
   const openers: Record<string, string> = {
     tags: '<json>',
     fences: '```\n',
@@ -107,7 +107,7 @@ describe('D5 a million lookalike openers: twice the input takes at most 2.3 time
       (options, i) => [`${name}${i ? ' as values' : ''}`, piece, options] as const,
     ),
   )
-  test.for(cases)('D5 %s', ([, piece, options]) => {
+  test.for(cases)('%s', ([, piece, options]) => {
     const best = (n: number) => {
       const bytes = Buffer.from(piece.repeat(n))
       const pieces = inSizes(bytes, [65_536])
@@ -139,7 +139,7 @@ describe('D5 a million lookalike openers: twice the input takes at most 2.3 time
   })
 })
 
-describe('D6 repair is bounded', () => {
+describe('repair is bounded', () => {
   const schema = jsonSchema({})
   const broken: Record<string, (size: number) => string> = {
     'unescaped quotes': (size) => `{"a":"${'x" y '.repeat(size / 5)}"}`,
@@ -150,30 +150,27 @@ describe('D6 repair is bounded', () => {
     comments: (size) => `{"a":${'/*'.repeat(size / 2)}1}`,
     'newlines and quotes': (size) => `{"a":"${'\n"'.repeat(size / 2)}"}`,
   }
-  // With raw newlines in its strings a candidate may grow only to the cap in the first place (SCANNER.md).
+  // With raw newlines in its strings a candidate may grow only to the cap in the first place.
   const tooLarge = Object.entries(broken).filter(([name]) => !name.startsWith('newlines'))
-  test.for(tooLarge)('D6 above the cap %s are not repaired, and it says so', ([, make]) => {
+  test.for(tooLarge)('above the cap %s are not repaired, and it says so', ([, make]) => {
     const outcome = tryParse(make(70_000), { schema })
     expect(outcome.ok).toBe(false)
     expect(outcome.notes.map((note) => note.code)).toContain('REPAIR_SKIPPED')
   })
-  test.for(Object.entries(broken))(
-    'D6 below the cap %s hold the event loop for less than 50 ms',
-    ([, make]) => {
-      const text = make(65_000)
-      // The least of many turns: a neighbour on the machine only ever adds.
-      let least = Number.POSITIVE_INFINITY
-      for (let turn = 0; turn < 30 && least >= 50; turn++) {
-        const started = process.cpuUsage()
-        tryParse(text, { schema })
-        least = Math.min(least, cpu(started))
-      }
-      expect(least).toBeLessThan(50)
-    },
-  )
+  test.for(Object.entries(broken))('below the cap %s hold the event loop for less than 50 ms', ([, make]) => {
+    const text = make(65_000)
+    // The least of many turns: a neighbour on the machine only ever adds.
+    let least = Number.POSITIVE_INFINITY
+    for (let turn = 0; turn < 30 && least >= 50; turn++) {
+      const started = process.cpuUsage()
+      tryParse(text, { schema })
+      least = Math.min(least, cpu(started))
+    }
+    expect(least).toBeLessThan(50)
+  })
 })
 
-describe('D7 schemas that are bombs', () => {
+describe('schemas that are bombs', () => {
   const nested = (depth: number) => {
     let schema: Record<string, unknown> = { type: 'object' }
     for (let i = 0; i < depth; i++) schema = { allOf: [schema] }
@@ -188,7 +185,7 @@ describe('D7 schemas that are bombs', () => {
     },
   }
   test.for(Object.entries(loops))(
-    'D7 a $ref %s fails the schema or the value, not the process',
+    'a $ref %s fails the schema or the value, not the process',
     ([, schema]) => {
       let found: string
       try {
@@ -200,18 +197,18 @@ describe('D7 schemas that are bombs', () => {
       expect(['SCHEMA_FAILED', 'BAD_SCHEMA']).toContain(found)
     },
   )
-  test.for([1000, 20_000])('D7 allOf nested %i deep is BAD_SCHEMA, at once', (depth) => {
+  test.for([1000, 20_000])('allOf nested %i deep is BAD_SCHEMA, at once', (depth) => {
     const started = process.cpuUsage()
     expect(() => valueStage({ schema: nested(depth) })).toThrow(
       expect.objectContaining({ code: 'BAD_SCHEMA' }),
     )
     expect(cpu(started)).toBeLessThan(5000)
   })
-  test('D7 allOf nested 100 deep is a schema like any other', () => {
+  test('allOf nested 100 deep is a schema like any other', () => {
     expect(tryParse('{"a":1}', { schema: nested(100) }).ok).toBe(true)
     expect(tryParse('[1]', { root: 'any', schema: nested(100) }).ok).toBe(false)
   })
-  test('D7 a catastrophic pattern is as slow as it is written, and never sees what maxFrame keeps away', () => {
+  test('a catastrophic pattern is as slow as it is written, and never sees what maxFrame keeps away', () => {
     const schema = { properties: { a: { pattern: '^(a+)+$' } } }
     const text = (n: number) => `<json>${JSON.stringify({ a: `${'a'.repeat(n)}!` })}</json>`
     const time = (n: number, maxFrame?: number) => {
@@ -225,7 +222,7 @@ describe('D7 schemas that are bombs', () => {
     // Sixty would take years.
     expect(time(60, 40)).toBeLessThan(200)
   })
-  test('D7 uniqueItems over 100,000 numbers or strings is judged in linear time; maxFrame caps what it may see', () => {
+  test('uniqueItems over 100,000 numbers or strings is judged in linear time; maxFrame caps what it may see', () => {
     for (const type of ['number', 'string']) {
       const schema = { properties: { a: { type: 'array', items: { type }, uniqueItems: true } } }
       const made = Array.from({ length: 100_000 }, (_, i) => (type === 'number' ? i : `${i}`))
@@ -238,7 +235,7 @@ describe('D7 schemas that are bombs', () => {
       expect(tryParse(`x ${text}`, { schema, maxFrame: 1000 })).toMatchObject({ ok: false })
     }
   })
-  test('D7 uniqueItems over 100,000 items of any kind is linear, and equal is equal as JSON', () => {
+  test('uniqueItems over 100,000 items of any kind is linear, and equal is equal as JSON', () => {
     const schema = { properties: { a: { uniqueItems: true } } }
     const kinds = [(i: number) => i, (i: number) => ({ i, b: [i] }), (i: number) => (i % 2 ? i : `${i}`)]
     for (const kind of kinds) {
@@ -268,7 +265,7 @@ describe('D7 schemas that are bombs', () => {
     ]
     for (const a of other) expect(tryParse(`{"a":${a}}`, { schema }).ok, a).toBe(true)
   })
-  test('D7 that schemas are trusted, and what of them is slow, is said where it is looked for', () => {
+  test('SECURITY.md and the doc comment of jsonSchema() say that schemas are trusted, and which rules are slow', () => {
     const security = readFileSync('SECURITY.md', 'utf8')
     for (const word of ['catastrophic `pattern`', '`$ref` loop', '`uniqueItems`', '`maxFrame`'])
       expect(security).toContain(word)

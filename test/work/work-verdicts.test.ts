@@ -15,7 +15,7 @@ let base = ''
 let repo = ''
 let box = ''
 beforeEach(() => {
-  base = mkdtempSync(join(tmpdir(), 'work-seed-'))
+  base = mkdtempSync(join(tmpdir(), 'work-verdicts-'))
   repo = mkdtempSync(join(base, 'repo-'))
   box = join(base, 'outbox')
 })
@@ -63,8 +63,8 @@ const textWorker = [
 ]
 const shell = (script: string) => ['sh', '-c', script]
 
-describe('acceptance criteria of seed 004', () => {
-  test('AC-2.7-01 a JSON worker and a text worker both close the loop', async () => {
+describe('from a worker to the outbox', () => {
+  test('a JSON worker and a text worker both close the loop', async () => {
     await activate(runs(), 'shop#12', 'run-7')
     const json = await start({ worker: 'json-cli', command: jsonWorker })
     expect(json).toMatchObject({ verdict: 'advance', delivery: 'posted', source: 'json' })
@@ -78,7 +78,7 @@ describe('acceptance criteria of seed 004', () => {
     expect(comments()).toHaveLength(2)
   })
 
-  test('AC-2.7-02 a text worker with all fields is normalised and written to the outbox', async () => {
+  test('a text worker with all fields is normalised and written to the outbox', async () => {
     const done = await start({ worker: 'text-cli', command: textWorker })
     expect(done.result).toEqual({
       issue_ref: 'shop#12',
@@ -92,7 +92,7 @@ describe('acceptance criteria of seed 004', () => {
   })
 
   test.each(['IssueRef', 'RunId', 'Status', 'PR', 'Tests'])(
-    'AC-2.7-03 a missing %s never reaches review or done, and needs a human',
+    'a missing %s never reaches review or done, and needs a human',
     async (field) => {
       await activate(runs(), 'shop#12', 'run-7')
       const without = shell(`${textWorker[2]}; sed -i '/^${field}:/d' work_result.txt`)
@@ -105,7 +105,7 @@ describe('acceptance criteria of seed 004', () => {
     },
   )
 
-  test('AC-2.7-04 the late result of an old run does not overwrite the active run', async () => {
+  test('the late result of an old run does not overwrite the active run', async () => {
     await activate(runs(), 'shop#12', 'run-7')
     // While the worker of run-7 is at work, the lead makes run-8 the active one.
     const source = fileURLToPath(new URL('../../src/work/ledger.ts', import.meta.url))
@@ -125,7 +125,7 @@ describe('acceptance criteria of seed 004', () => {
     expect(await runs().read('shop#12')).toMatchObject({ run_id: 'run-8', state: 'active' })
   })
 
-  test('AC-2.7-05 the audit tells how each result was parsed and judged', async () => {
+  test('the audit tells how each result was parsed and judged', async () => {
     await start({ worker: 'script', command: shell('echo hello; echo oops >&2; exit 3') })
     expect(audit()).toMatchObject({
       version: 'work-audit/1',
@@ -153,8 +153,8 @@ describe('acceptance criteria of seed 004', () => {
   })
 })
 
-describe('functional requirements of seed 004', () => {
-  test('FR-2.7-01 the lead only sees the wrapper: every worker ends in the same shape', async () => {
+describe('every worker', () => {
+  test('ends in the same shape', async () => {
     const a = await start({ worker: 'json-cli', command: jsonWorker })
     const b = await start({ worker: 'text-cli', command: textWorker }, 'run-8')
     const c = await start({ worker: 'script', command: shell('true') }, 'run-9')
@@ -164,13 +164,13 @@ describe('functional requirements of seed 004', () => {
     expect(Object.keys(b.result!).sort()).toEqual(Object.keys(a.result!).sort())
   })
 
-  test('FR-2.7-02 JSON and text are both standard answers', async () => {
+  test('JSON and text are both standard answers', async () => {
     expect((await start({ worker: 'script', command: jsonWorker })).source).toBe('json')
     rmSync(join(repo, 'work_result.json'))
     expect((await start({ worker: 'script', command: textWorker }, 'run-8')).source).toBe('text')
   })
 
-  test('FR-2.7-03 text is read by fixed header keys only', async () => {
+  test('text is read by fixed header keys only', async () => {
     const loose = shell(
       `printf 'Issue: shop#12\\nRun: run-7\\nState: ok\\nPR: x\\nTests: n/a\\n' > work_result.txt`,
     )
@@ -183,7 +183,7 @@ describe('functional requirements of seed 004', () => {
     ])
   })
 
-  test('FR-2.7-04 JSON counts when both are there, and the source is recorded', async () => {
+  test('JSON counts when both are there, and the source is recorded', async () => {
     const both = [
       jsonWorker[0]!,
       '-e',
@@ -194,7 +194,7 @@ describe('functional requirements of seed 004', () => {
     expect(audit()).toMatchObject({ encoding: 'json', path: [{}, { source: 'text', outcome: 'not read' }] })
   })
 
-  test('FR-2.7-05 a result of another run than the active one is only archived', async () => {
+  test('a result of another run than the active one is only archived', async () => {
     const done = await start({ worker: 'json-cli', command: jsonWorker, activeRunId: 'run-8' })
     expect(done).toMatchObject({ verdict: 'archive', delivery: 'archived' })
     expect(done.comment).toBeUndefined()
@@ -202,14 +202,14 @@ describe('functional requirements of seed 004', () => {
     expect(files('archive')).toHaveLength(1)
   })
 
-  test('FR-2.7-06 the result goes through the comment template before it is written back', async () => {
+  test('the result goes through the comment template before it is written back', async () => {
     const template = 'Run {{run_id}} on {{issue_ref}}: {{status}}, {{commit}}, {{tests}}'
     const done = await start({ worker: 'json-cli', command: jsonWorker, template })
     expect(done.comment).toBe('Run run-7 on shop#12: ok, abc123, 12 passed\n')
     expect(comments()[0]).toMatch(/-->\nRun run-7 on shop#12: ok, abc123, 12 passed\n$/)
   })
 
-  test('FR-2.7-07 what cannot be parsed, or lacks evidence, goes to a human', async () => {
+  test('what cannot be parsed, or lacks evidence, goes to a human', async () => {
     const broken = await start({ worker: 'json-cli', command: shell('printf "{oops" > work_result.json') })
     expect(broken).toMatchObject({ verdict: 'needs-human', delivery: 'posted' })
     const bare = await start(
@@ -219,7 +219,7 @@ describe('functional requirements of seed 004', () => {
     expect(bare).toMatchObject({ verdict: 'needs-human', source: 'output', claim: { run_id: 'run-8' } })
   })
 
-  test('FR-2.7-08 the audit has worker type, time, exit code, encoding and parse status', async () => {
+  test('the audit has worker type, time, exit code, encoding and parse status', async () => {
     await start({ worker: 'text-cli', command: textWorker })
     expect(audit()).toMatchObject({
       worker: 'text-cli',
@@ -234,7 +234,7 @@ describe('functional requirements of seed 004', () => {
   })
 })
 
-describe('risks of seed 004', () => {
+describe('adapters', () => {
   test('a new worker is one small object', async () => {
     const goCli: Adapter = {
       type: 'go-cli',
@@ -249,7 +249,7 @@ describe('risks of seed 004', () => {
     expect(done).toMatchObject({ verdict: 'advance', worker: 'go-cli', result: { status: 'blocked' } })
   })
 
-  test('the included adapters are the ones promised', () => {
+  test('the included ones are seven, and none trusts the conversation', () => {
     const types = ['json-cli', 'text-cli', 'script', 'codex', 'opencode', 'gemini', 'claude']
     expect(adapters.map(({ type }) => type)).toEqual(types)
     expect(adapters.some(({ trustConversation }) => trustConversation)).toBe(false)

@@ -57,7 +57,7 @@ class Client {
   }
 }
 
-test('I1 CR, LF and CRLF in data become several data lines, U+0085 and U+2028 are ordinary', async () => {
+test('CR, LF and CRLF in data become several data lines, U+0085 and U+2028 are ordinary', async () => {
   for (const data of ['a\nb', 'a\rb', 'a\r\nb']) {
     expect(sseMessage({ data })).toBe('data: a\ndata: b\n\n')
     expect(parseSse(sseMessage({ id: '1', data }))).toMatchObject([{ id: '1', data: 'a\nb' }])
@@ -74,7 +74,7 @@ test('I1 CR, LF and CRLF in data become several data lines, U+0085 and U+2028 ar
   expect(JSON.parse(message!.data)).toMatchObject({ data: { text } })
 })
 
-test('I1 an id or an event name with CR, LF or NUL is refused', async () => {
+test('an id or an event name with CR, LF or NUL is refused', async () => {
   for (const bad of ['a\rb', 'a\nb', 'a\r\nb', 'a\0b', '\n', '\r', '\0']) {
     for (const message of [
       { id: bad, data: '' },
@@ -91,7 +91,7 @@ const LF = '\r\n'
 const request = `GET /runs/r/events HTTP/1.1${LF}Host: localhost${LF}${LF}`
 
 test.runIf(linux)(
-  'I2 slow clients: each has a bounded queue and is then disconnected, the others are unaffected',
+  'slow clients: each has a bounded queue and is then disconnected, the others are unaffected',
   async () => {
     const dir = root()
     const path = putRun(dir, 'r', 1)
@@ -112,7 +112,7 @@ test.runIf(linux)(
         return socket
       })
       await expect.poll(server.clients).toBe(100)
-      // While a hundred stand still, another one gets everything.
+      // While a hundred clients do not read, another one gets everything.
       const good = new Client(`${server.url}runs/r/events`)
       const began = performance.now()
       await good.listen()
@@ -145,7 +145,7 @@ test.runIf(linux)(
   60_000,
 )
 
-test('I3 a reconnect with a Last-Event-ID: exactly what comes after it, or a clear reset, or a refusal', async () => {
+test('a reconnect with a Last-Event-ID: exactly what comes after it, or a clear reset, or a refusal', async () => {
   const dir = root()
   const path = putRun(dir, 'r', 200)
   putRun(dir, 'other', 50)
@@ -190,7 +190,7 @@ test('I3 a reconnect with a Last-Event-ID: exactly what comes after it, or a cle
 })
 
 test.runIf(linux)(
-  'I4 a client that is stopped, one that half-closes, one that vanishes: heartbeats go on, the dead ones are let go, no descriptor is left',
+  'a client that is stopped, one that half-closes, one that vanishes: heartbeats go on, the dead ones are let go, no descriptor is left',
   async () => {
     const dir = root()
     const path = putRun(dir, 'r', 0)
@@ -250,7 +250,7 @@ test.runIf(linux)(
 )
 
 test.runIf(linux)(
-  'I4 1,000 clients at once, then a storm of reconnects: every event once for each, bounded, no descriptor left',
+  '1,000 clients at once, then a storm of reconnects: every event once for each, bounded, no descriptor left',
   async () => {
     const dir = root()
     const path = putRun(dir, 'r', 0)
@@ -287,7 +287,7 @@ test.runIf(linux)(
   120_000,
 )
 
-test('I4 one client more than allowed is told to come back, and may when another has left', async () => {
+test('one client more than allowed is told to come back, and may when another has left', async () => {
   const dir = root()
   const path = putRun(dir, 'r', 3)
   const lock = takeLock(join(path, 'journal.lock'))

@@ -13,8 +13,8 @@ const named = (engine: string, name: string) => {
 }
 const typesOf = (engine: string, name: string) => chat(named(engine, name)).map(({ type }) => type)
 
-describe('seed 002 §9, the P0 checklist', () => {
-  test('能稳定提取 session_id: every run that has one starts its conversation with it, once', () => {
+describe('every conversation', () => {
+  test('starts with the session_id of its run, once, if it has one', () => {
     const runs = [
       ['codex', '02-reasoning.pipe'],
       ['opencode', '13-empty.pipe'],
@@ -32,14 +32,14 @@ describe('seed 002 §9, the P0 checklist', () => {
     }
   })
 
-  test('能输出 assistant.message.final: every engine does', () => {
+  test('has final messages, with every engine', () => {
     for (const engine of Object.keys(engines)) {
       const found = all.some((one) => one.engine === engine && texts(eventsOf(one, inPieces(one))).length > 0)
       expect(found, engine).toBe(true)
     }
   })
 
-  test('能识别 user.input.required', () => {
+  test('says user.input.required once, if the agent waits for input', () => {
     for (const [engine, name] of [
       ['codex', '02-reasoning.pipe'],
       ['opencode', '02-reasoning.pipe'],
@@ -54,7 +54,7 @@ describe('seed 002 §9, the P0 checklist', () => {
     }
   })
 
-  test('能输出 conversation.completed|conversation.failed', () => {
+  test('ends with conversation.completed or conversation.failed', () => {
     for (const [engine, name] of [
       ['codex', '06a-skill-done.pipe'],
       ['opencode', '06a-skill-done.pipe'],
@@ -74,7 +74,7 @@ describe('seed 002 §9, the P0 checklist', () => {
     }
   })
 
-  test('无法解析时保证 raw 事件可回放: the raw events of an unreadable log give its bytes back', () => {
+  test('gives the bytes of an unreadable log back in raw events', () => {
     const stdout = 'not json\r\n{"broken": \n\n\u0000\u0001 \u001b[31mred\u001b[0m\n[1, 2\nlast'
     const bytes = Buffer.from(stdout)
     const raws = only(run(codex, { stdout, exit: 0 }), 'raw.stdout')
@@ -83,13 +83,13 @@ describe('seed 002 §9, the P0 checklist', () => {
   })
 })
 
-describe('seed 002 §8, raw and a warning, never lose', () => {
-  test('任意解析失败行: a line that cannot be parsed is raw.stdout or raw.stderr', () => {
+describe('what is not understood is raw, with a warning', () => {
+  test('a line that cannot be parsed is raw.stdout or raw.stderr', () => {
     const events = run(codex, { stdout: 'oops\n', stderr: 'log\n', exit: 0 })
     expect(only(events, 'raw.stdout', 'raw.stderr').map(({ data }) => data.line)).toEqual(['oops', 'log'])
   })
 
-  test('任意分类不确定: a guess has a warning with its confidence, each time', () => {
+  test('a guess has a warning with its confidence, each time', () => {
     const events = run(engines.text, { stdout: 'Hello.\n', exit: 0 })
     expect(only(events, 'agent.message.final')[0]!.source.confidence).toBe(0.6)
     const [warning] = only(events, 'diagnostic.parser.warning')
@@ -97,7 +97,7 @@ describe('seed 002 §8, raw and a warning, never lose', () => {
     expect(only(events, 'raw.stdout')[0]!.data.line).toBe('Hello.')
   })
 
-  test('任意引擎字段漂移: unknown types and fields are kept as raw, with a warning, and counted', () => {
+  test('unknown types and fields are kept as raw, with a warning, and counted', () => {
     const stdout = lines(
       { type: 'thread.started', thread_id: 't', mood: 'calm' },
       { type: 'brand.new', x: 1 },

@@ -8,14 +8,14 @@ async function slowly(name: string, bytes: number) {
   return JSON.parse(stdout)
 }
 
-describe('E1 consumer 1000 times slower: the producer is paused, memory stays flat within 32 MB', () => {
-  test('E1 large frames, 1 GB', async () => {
+describe('consumer 1000 times slower: the producer is paused, memory stays flat within 32 MB', () => {
+  test('large frames, 1 GB', async () => {
     const result = await slowly('slow', 1 << 30)
     expect(result.kinds).toEqual({ line: 4096 })
     expect(result.grown_mb).toBeLessThan(32)
     expect(result.behind).toBeLessThan(2 << 20)
   })
-  test('E1 small events, 4 ms for each', async () => {
+  test('small events, 4 ms for each', async () => {
     const result = await slowly('slow-events', 2 << 20)
     expect(result.kinds['agent.message.final']).toBeGreaterThan(2000)
     expect(result.grown_mb).toBeLessThan(32)

@@ -43,7 +43,7 @@ function expectSame(row: Row, ways: (bytes: Buffer) => Iterable<Buffer[]>): void
 /** Each input once. The frames of every row, with the options of the row, are tried in laws.test.ts. */
 const rows = [...new Map(corpus.map((row) => [toBytes(row.input).toString('latin1'), row])).values()]
 
-describe('A1 every 2-way split of every corpus row gives the same frames, outcomes, events, offsets and notes', () => {
+describe('every 2-way split of every corpus row gives the same frames, outcomes, events, offsets and notes', () => {
   const short = rows.filter((row) => row.input.length <= 400)
   test(`${short.length} inputs of up to 400 bytes, at every split`, () => {
     for (const row of short) expectSame(row, everySplit)
@@ -61,7 +61,7 @@ describe('A1 every 2-way split of every corpus row gives the same frames, outcom
   })
 })
 
-test('A2 1-byte chunks, random 1..7-byte chunks and empty chunks between give the same', () => {
+test('1-byte chunks, random 1..7-byte chunks and empty chunks between give the same', () => {
   let state = 7
   const random = () => {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
@@ -90,7 +90,7 @@ const cuts: Record<string, readonly [string, string]> = {
   'a CRLF': ['x\r\n{"a":1}\r\n', '\r\n'],
   'a control sequence': ['{"a":\u001b[1;31m1\u001b[0m}', '\u001b[1;31m'],
 }
-test.for(Object.entries(cuts))('A3 split inside %s changes nothing', async ([, [text, place]]) => {
+test.for(Object.entries(cuts))('split inside %s changes nothing', async ([, [text, place]]) => {
   const bytes = Buffer.from(text)
   const from = bytes.indexOf(place)
   const read = async (pieces: Buffer[]) => {
@@ -104,7 +104,7 @@ test.for(Object.entries(cuts))('A3 split inside %s changes nothing', async ([, [
     expect(await read([bytes.subarray(0, at), bytes.subarray(at)])).toEqual(whole)
 })
 
-describe('A4 strings, Buffers and Uint8Arrays are the same; misuse is a typed error', () => {
+describe('strings, Buffers and Uint8Arrays are the same; misuse is a typed error', () => {
   const text = `é <json>{"a":"😀 é"}</json>\n${message('ü 😀')}`
   const kinds: Record<string, readonly unknown[]> = {
     'a string': [text],
@@ -123,7 +123,7 @@ describe('A4 strings, Buffers and Uint8Arrays are the same; misuse is a typed er
     for await (const event of Readable.from(written).pipe(events(codex, { clock: () => 0 }))) out.push(event)
     return out
   }
-  test.for(Object.entries(kinds))('A4 %s', async ([, written]) => {
+  test.for(Object.entries(kinds))('%s', async ([, written]) => {
     expect(await read(written)).toEqual(await read([Buffer.from(text)]))
   })
 
@@ -134,7 +134,7 @@ describe('A4 strings, Buffers and Uint8Arrays are the same; misuse is a typed er
     ['a chunk without bytes', { channel: 'stdout' }],
     ['a chunk of text', { channel: 'stdout', bytes: 'x' }],
     ['an unknown channel', { channel: 'stdin', bytes: Buffer.of() }],
-  ] as const)('A4 %s is BAD_CHUNK, once, on the stream', async ([, written]) => {
+  ] as const)('%s is BAD_CHUNK, once, on the stream', async ([, written]) => {
     for (const flow of [frames(), values(), events(codex)]) {
       const failed = once(flow, 'error')
       flow.resume().write(written)

@@ -49,7 +49,7 @@ afterEach(() => void vi.restoreAllMocks())
 const someEvents = (count: number) =>
   upTo(count).map((seq) => makeEvent(seq, { diagnostic: (seq - 1) % 3 === 1 }))
 
-test('F1 kill -9 at every call of the file system, then a resume: the prefix is intact, nothing acknowledged is lost, nothing stands twice, no line is torn', async () => {
+test('kill -9 at every call of the file system, then a resume: the prefix is intact, nothing acknowledged is lost, no event is written twice, no line is torn', async () => {
   const events = someEvents(4)
   const { calls = 0 } = await write(fresh(), events)
   expect(calls).toBeGreaterThan(20)
@@ -75,7 +75,7 @@ test('F1 kill -9 at every call of the file system, then a resume: the prefix is 
 
 const kills = Number(process.env['SLUICE_KILLS'] ?? 15)
 
-test(`F1 kill -9 at random times (${kills}; SLUICE_KILLS=1000 for more), then a resume`, async () => {
+test(`kill -9 at random times (${kills}; SLUICE_KILLS=1000 for more), then a resume`, async () => {
   const events = someEvents(300)
   let left = kills
   let inside = 0
@@ -95,7 +95,7 @@ test(`F1 kill -9 at random times (${kills}; SLUICE_KILLS=1000 for more), then a 
 }, 600_000)
 
 // The whole product under the same fault: `test/run/kill.test.ts` does twenty moments, `bench/kill.ts 1000` a thousand.
-test('F1 kill -9 of a whole run in mid-output, then a resume', async () => {
+test('kill -9 of a whole run in mid-output, then a resume', async () => {
   const kill = await killOnce({ from: 'output', ms: 60 })
   expect(kill.after).toBeGreaterThanOrEqual(kill.kept)
   expect(kill.kept).toBeGreaterThanOrEqual(kill.acknowledged)
@@ -115,7 +115,7 @@ const withDisk = async (size: string, body: (disk: SmallDisk) => Promise<void>) 
 const reason = mounted ? '' : ` (skipped: ${disk})`
 
 test.runIf(mounted)(
-  `F2 ENOSPC on a real full file system (tmpfs): a typed error, whole lines, and a retry without duplicates${reason}`,
+  `ENOSPC on a real full file system (tmpfs): a typed error, whole lines, and a retry without duplicates${reason}`,
   () =>
     withDisk('64k', async (small) => {
       const dir = join(small.dir, 'audit')
@@ -140,7 +140,7 @@ test.runIf(mounted)(
 )
 
 test.runIf(mounted)(
-  `F2 ENOSPC on a real full file system (tmpfs) under a whole run: one fault, the agent is ended, and the next attempt goes on${reason}`,
+  `ENOSPC on a real full file system (tmpfs) under a whole run: one fault, the agent is ended, and the next attempt goes on${reason}`,
   () =>
     withDisk('256k', async (small) => {
       const cwd = fresh()
@@ -181,7 +181,7 @@ const readAll = async (live: AsyncIterable<Event>): Promise<unknown> => {
 }
 
 test.runIf(mounted)(
-  `F2 after ENOSPC on a real full file system (tmpfs) the agent is gone and the lock is free when the reader hears of it, so the next run can begin at once${reason}`,
+  `after ENOSPC on a real full file system (tmpfs) the agent is gone and the lock is free when the reader hears of it, so the next run can begin at once${reason}`,
   () =>
     withDisk('256k', async (small) => {
       const cwd = fresh()
@@ -194,7 +194,7 @@ test.runIf(mounted)(
     }),
 )
 
-test('F2 after ENOSPC in the journal alone (injected at the fs layer) the lock is free when the reader hears of it', async () => {
+test('after ENOSPC in the journal alone (injected at the fs layer) the lock is free when the reader hears of it', async () => {
   const cwd = fresh()
   const real = fs.writeSync
   const error = await goesOn(cwd, join(cwd, '.audit'), async (live) => {
@@ -211,7 +211,7 @@ test('F2 after ENOSPC in the journal alone (injected at the fs layer) the lock i
   expect(error).toMatchObject({ code: 'JOURNAL_FAILED', message: expect.stringContaining('ENOSPC') })
 })
 
-test('F2 ENOSPC when the end of a run is noted (injected at the fs layer): a typed error', async () => {
+test('ENOSPC when the end of a run is noted (injected at the fs layer): a typed error', async () => {
   const cwd = fresh()
   const real = fs.writeFileSync
   vi.spyOn(fs, 'writeFileSync').mockImplementation(((path: string, text: string, options: object) => {
@@ -229,7 +229,7 @@ test('F2 ENOSPC when the end of a run is noted (injected at the fs layer): a typ
   expect(existsSync(join(cwd, '.audit', 'journal.lock'))).toBe(false)
 })
 
-test('F2 a run that is destroyed by its reader is over, and its lock is free, when it is closed', async () => {
+test('a run that is destroyed by its reader is over, and its lock is free, when it is closed', async () => {
   const cwd = fresh()
   await goesOn(cwd, join(cwd, '.audit'), async (live) => {
     await once(live.resume(), 'data')
@@ -238,7 +238,7 @@ test('F2 a run that is destroyed by its reader is over, and its lock is free, wh
   })
 })
 
-test.runIf(mounted)(`F2 EROFS on a real read-only file system (tmpfs): said at once${reason}`, () =>
+test.runIf(mounted)(`EROFS on a real read-only file system (tmpfs): said at once${reason}`, () =>
   withDisk('64k', async (small) => {
     small.remount('ro')
     expect(() => journal(join(small.dir, 'audit'))).toThrow(
@@ -248,7 +248,7 @@ test.runIf(mounted)(`F2 EROFS on a real read-only file system (tmpfs): said at o
 )
 
 test.each(['EIO', 'ENOSPC', 'EROFS'])(
-  'F2 a short write, then %s (injected at the fs layer): a typed error, never a torn line followed by good ones, a retry does not duplicate',
+  'a short write, then %s (injected at the fs layer): a typed error, never a torn line followed by good ones, a retry does not duplicate',
   async (code) => {
     const dir = fresh()
     const events = upTo(4).map((seq) => makeEvent(seq))
@@ -279,7 +279,7 @@ test.each(['EIO', 'ENOSPC', 'EROFS'])(
 )
 
 test.each(['each', 'end'] as const)(
-  'F2 a failing fsync (%s, injected at the fs layer): a typed error, and nothing is written behind it',
+  'a failing fsync (%s, injected at the fs layer): a typed error, and nothing is written behind it',
   async (fsync) => {
     const dir = fresh()
     vi.spyOn(fs, 'fdatasyncSync').mockImplementation(() => {
@@ -294,7 +294,7 @@ test.each(['each', 'end'] as const)(
   },
 )
 
-test('F3 two writers on one run directory: the second process is refused by the lock, and a stale lock is taken over', async () => {
+test('two writers on one run directory: the second process is refused by the lock, and a stale lock is taken over', async () => {
   const dir = fresh()
   const hold = `
     import { openJournal } from ${JSON.stringify(join(plain, 'src/sinks/journal.js'))}
@@ -355,26 +355,23 @@ test.each<[string, (log: string) => void, string[]]>([
     },
     ['one', 'two', 'three'],
   ],
-])(
-  'F4 a log %s while it is tailed: detected, read from 0, each event once',
-  async (_how, change, expected) => {
-    const dir = fresh()
-    const log = join(dir, 'stdout.1.log')
-    writeFileSync(log, message('one') + message('two'))
-    const flow = replay(dir, { follow: true, engine: codex })
-    const events: Event[] = []
-    for await (const event of flow) {
-      events.push(event)
-      if (textsOf(events).length === 2 && event.type === 'agent.message.final') change(log)
-      if (textsOf(events).includes('three')) break
-    }
-    expect(textsOf(events)).toEqual(expected)
-    expect(events.map((event) => event.seq)).toEqual(upTo(events.length))
-    expect(codesOf(events)).toContain('LOG_RESTARTED')
-  },
-)
+])('a log %s while it is tailed: detected, read from 0, each event once', async (_how, change, expected) => {
+  const dir = fresh()
+  const log = join(dir, 'stdout.1.log')
+  writeFileSync(log, message('one') + message('two'))
+  const flow = replay(dir, { follow: true, engine: codex })
+  const events: Event[] = []
+  for await (const event of flow) {
+    events.push(event)
+    if (textsOf(events).length === 2 && event.type === 'agent.message.final') change(log)
+    if (textsOf(events).includes('three')) break
+  }
+  expect(textsOf(events)).toEqual(expected)
+  expect(events.map((event) => event.seq)).toEqual(upTo(events.length))
+  expect(codesOf(events)).toContain('LOG_RESTARTED')
+})
 
-test('F4 a checkpoint ahead of its file: what is there is read, once, and nothing is made up', async () => {
+test('a checkpoint ahead of its file: what is there is read, once, and nothing is made up', async () => {
   const dir = fresh()
   const log = message('one') + message('two')
   writeFileSync(join(dir, 'stdout.1.log'), log)
@@ -396,7 +393,7 @@ test('F4 a checkpoint ahead of its file: what is there is read, once, and nothin
   })
 })
 
-test('F5 a clock that goes back, skew between streams, a DST jump: order by seq, and a time is never what decides', async () => {
+test('a clock that goes back, skew between streams, a DST jump: order by seq, and a time is never what decides', async () => {
   const hour = 3_600_000
   // Forwards, an hour back, two hours on, then frozen.
   const times = [5 * hour, 4 * hour, 6 * hour, 3 * hour, 3 * hour]

@@ -29,9 +29,9 @@ const paths: Record<string, readonly [(json: string) => string, ValuesOptions<Sc
 }
 
 test.for(Object.entries(paths))(
-  'C1 numbers over 2^53 and 1e400 are flagged PRECISION_LOSS, -0 survives: in %s',
+  'numbers over 2^53 and 1e400 are flagged PRECISION_LOSS, -0 survives: in %s',
   ([, [dress, options]]) => {
-    // There is no option for lossless number text: DESIGN.md has none. What a number was stands in the log.
+    // There is no option for lossless number text: the log still has the digits.
     for (const number of ['12345678901234567890', '9007199254740993', '1e400', '-1e400', '1e-400'])
       expect(codes(dress(`{"a":${number},"z":0}`), options)).toContain('PRECISION_LOSS')
     for (const number of ['9007199254740991', '1e21', '-0', '0.1', '1E5'])
@@ -42,21 +42,21 @@ test.for(Object.entries(paths))(
 )
 
 test.for(Object.entries(paths))(
-  'C2 of duplicate keys the last wins, with DUPLICATE_KEY: in %s',
+  'of duplicate keys the last wins, with DUPLICATE_KEY: in %s',
   ([, [dress, options]]) => {
     const outcome = only(dress('{"a":1,"b":{"c":1,"\\u0063":2},"a":3,"z":0}'), options)
     expect(outcome).toMatchObject({ ok: true, value: { a: 3, b: { c: 2 } } })
     expect(outcome.notes.map((note) => note.code)).toContain('DUPLICATE_KEY')
   },
 )
-test('C2 in lines and in engine records the last wins, too', () => {
+test('in lines and in engine records the last wins, too', () => {
   expect(brief('{"a":1,"a":2}\n', { lines: true })).toEqual([{ a: 2 }])
   const stdout =
     '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"no","text":"yes"}}\n'
   expect(JSON.stringify(run(codex, { stdout }))).toContain('"text":"yes"')
 })
 
-describe('C3 keys that reach for a prototype never change one', () => {
+describe('keys that reach for a prototype never change one', () => {
   const spellings: Record<string, string> = {
     plain: '{"__proto__":{"polluted":1},"a":1}',
     escaped: '{"\\u005f_proto__":{"polluted":1},"a":1}',
@@ -79,14 +79,14 @@ describe('C3 keys that reach for a prototype never change one', () => {
       Object.values(value).some(holds))
 
   for (const [name, json] of Object.entries(spellings)) {
-    test.for(Object.entries(paths))(`C3 ${name}, in %s`, ([place, [dress, options]]) => {
+    test.for(Object.entries(paths))(`${name}, in %s`, ([place, [dress, options]]) => {
       const text = dress(json)
       const removed = only(text, options)
       expect(removed).toMatchObject({ ok: true, value: { a: 1 } })
       expect(removed.ok && holds(removed.value)).toBe(false)
       expect(removed.ok && Object.getPrototypeOf(removed.value)).toBe(Object.prototype)
       expect(removed.notes.map((note) => note.code)).toContain('PROTO_KEY')
-      // Where a rung before it failed for a reason of its own, that reason is told (DESIGN.md); never a value.
+      // Where a rung before it failed for a reason of its own, that reason is told; never a value.
       const refused = only(text, { ...options, protoKeys: 'error' })
       const reason = place === 'an envelope' ? 'SCHEMA_FAILED' : 'PROTO_KEY'
       expect(refused).toMatchObject({ ok: false, fault: { code: reason } })
@@ -96,7 +96,7 @@ describe('C3 keys that reach for a prototype never change one', () => {
       expect(({} as Record<string, unknown>)['polluted']).toBe(undefined)
     })
   }
-  test('C3 in lines and in engine records', () => {
+  test('in lines and in engine records', () => {
     for (const json of Object.values(spellings)) {
       const [outcome] = drive(valueStage({ lines: true }), [
         { channel: 'stdout', bytes: Buffer.from(`${json}\n`) },
@@ -109,7 +109,7 @@ describe('C3 keys that reach for a prototype never change one', () => {
   })
 })
 
-describe('C4 bytes that are not UTF-8', () => {
+describe('bytes that are not UTF-8', () => {
   const wrong: Record<string, readonly number[]> = {
     'a lone byte': [0xff],
     'a lone continuation': [0x80],
@@ -118,7 +118,7 @@ describe('C4 bytes that are not UTF-8', () => {
     'a cut character': [0xe2, 0x82],
     'beyond Unicode': [0xf5, 0x80, 0x80, 0x80],
   }
-  test.for(Object.entries(wrong))('C4 %s becomes U+FFFD with INVALID_UTF8 at its byte', ([, bytes]) => {
+  test.for(Object.entries(wrong))('%s becomes U+FFFD with INVALID_UTF8 at its byte', ([, bytes]) => {
     const text = Buffer.concat([Buffer.from('é {"a":"x'), Buffer.from(bytes), Buffer.from('"} ü')])
     const outcome = only(text)
     expect(outcome.ok && (outcome.value as { a: string }).a).toMatch(/^x\ufffd+$/)
@@ -126,7 +126,7 @@ describe('C4 bytes that are not UTF-8', () => {
     // The range leads to the bytes as they were.
     expect(text.subarray(outcome.frame.from, outcome.frame.to).includes(Buffer.from(bytes))).toBe(true)
   })
-  test('C4 engines say it, too', () => {
+  test('engines say it, too', () => {
     const line = Buffer.from(
       '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"?"}}\n',
     )
@@ -135,14 +135,14 @@ describe('C4 bytes that are not UTF-8', () => {
     expect(codesOf(events)).toContain('INVALID_UTF8')
     expect(texts(events)).toEqual(['\ufffd'])
   })
-  test('C4 mojibake and a lone surrogate spelled as an escape are valid, and stay as JSON.parse has them', () => {
+  test('mojibake and a lone surrogate spelled as an escape are valid, and stay as JSON.parse has them', () => {
     expect(brief('{"a":"Ã©"}')).toEqual([{ a: 'Ã©' }])
     expect(brief('{"a":"\\ud83d"}')).toEqual([{ a: '\ud83d' }])
     expect(JSON.stringify(only('{"a":"\\ud83d"}'))).toContain('\\ud83d')
   })
 })
 
-describe('C5 almost JSON is repaired, the level recorded, and the schema decides', () => {
+describe('almost JSON is repaired, the level recorded, and the schema decides', () => {
   const almost: Record<string, readonly [string, unknown]> = {
     NaN: ['{"a":NaN}', { a: null }],
     Infinity: ['{"a":-Infinity}', { a: null }],
@@ -153,7 +153,7 @@ describe('C5 almost JSON is repaired, the level recorded, and the schema decides
     'unescaped quotes': ['{"a":"say "hi" now"}', { a: 'say "hi" now' }],
     'bare keys': ['{a:1}', { a: 1 }],
   }
-  test.for(Object.entries(almost))('C5 %s', ([, [text, value]]) => {
+  test.for(Object.entries(almost))('%s', ([, [text, value]]) => {
     const outcome = only(text)
     expect(outcome).toMatchObject({ ok: true, value, repair_level: 'deterministic_generic' })
     const note = outcome.notes.find(({ code }) => code === 'OUTPUT_REPAIRED_GENERIC')
@@ -162,7 +162,7 @@ describe('C5 almost JSON is repaired, the level recorded, and the schema decides
   })
 })
 
-describe('C6 what is cut is partial only when allowed, and half a scalar is never final', () => {
+describe('what is cut is partial only when allowed, and half a scalar is never final', () => {
   const cut: Record<string, readonly [string, unknown, string]> = {
     'in a key': ['{"a":1,"bc', { a: 1 }, ''],
     'in a number': ['{"a":12', { a: 12 }, '/a'],
@@ -174,7 +174,7 @@ describe('C6 what is cut is partial only when allowed, and half a scalar is neve
     'in a \\u escape': ['{"a":"x\\u00', { a: 'x' }, '/a'],
     'between halves of a pair': ['{"a":"x\\ud83d', { a: 'x' }, '/a'],
   }
-  test.for(Object.entries(cut))('C6 %s', ([, [text, value, path]]) => {
+  test.for(Object.entries(cut))('%s', ([, [text, value, path]]) => {
     for (const dress of [(json: string) => json, (json: string) => `<json>${json}`]) {
       expect(brief(dress(text))).toEqual(['TRUNCATED'])
       const outcome = only(dress(text), { partial: true })
@@ -186,7 +186,7 @@ describe('C6 what is cut is partial only when allowed, and half a scalar is neve
   })
 })
 
-describe('C7 a repair that would change the structure', () => {
+describe('a repair that would change the structure', () => {
   const swapped: readonly (readonly [text: string, found: string])[] = [
     ['{"a":[1,2}]', 'INVALID_JSON'],
     ['{"a":{"b":[1}]}', 'INVALID_JSON'],
@@ -199,7 +199,7 @@ describe('C7 a repair that would change the structure', () => {
     ['{"a":[1,2]]}', 'INVALID_JSON'],
     ['{"a":{"b":1]', 'INVALID_JSON'],
   ]
-  test.for(swapped)('C7 %s is refused, whatever is allowed', ([text, found]) => {
+  test.for(swapped)('%s is refused, whatever is allowed', ([text, found]) => {
     for (const options of [{}, { partial: true }, { schema: {} }, { root: 'any' }] as const) {
       expect(brief(text, options)).toEqual([found])
       expect(brief(`<json>${text}</json>`, { ...options, tag: 'json' })).toEqual(['INVALID_JSON'])
@@ -208,7 +208,7 @@ describe('C7 a repair that would change the structure', () => {
     expect(brief(`${text}\n{"b":2}\n`, { lines: true }).at(-1)).toEqual({ b: 2 })
     expect(tryParse(text)).toMatchObject({ ok: false, repair_level: 'none' })
   })
-  test('C7 a closer too many is a fault; too few, where partial is allowed, is flagged with what was done', () => {
+  test('a closer too many is a fault; too few, where partial is allowed, is flagged with what was done', () => {
     expect(brief('{"a":1}}')).toEqual(['INVALID_JSON'])
     expect(brief('<json>{"a":1}}</json>', { tag: 'json' })).toEqual(['INVALID_JSON'])
     const outcome = only('{"a":[1,2', { partial: true })

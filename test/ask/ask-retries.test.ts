@@ -12,19 +12,19 @@ const Verdict = z.object({ verdict: z.enum(['buy', 'hold', 'sell']), score: z.nu
 const good = '{"verdict":"hold","score":0.5}'
 const prompt = 'Judge this share. Answer in JSON.'
 
-describe('D2: two plain functions', () => {
-  test('one parses text that is there', () => {
+describe('parse and ask', () => {
+  test('parse reads text that is there', () => {
     expect(parse(`<think>hm</think>${good}`, { schema: Verdict, label: 'judge' }).verdict).toBe('hold')
   })
 
-  test('the other calls, parses and retries, with any async function that gives text', async () => {
+  test('ask calls, parses and retries, with any async function that returns text', async () => {
     const { call, asked } = model(good)
     expect(await ask(call, { prompt, schema: Verdict, system: 'You are a judge.' })).toEqual(JSON.parse(good))
     expect(asked).toEqual([{ prompt, system: 'You are a judge.', temperature: 0.7, attempt: 1 }])
   })
 })
 
-describe('D5: the error is put into the prompt, so that the model can correct itself', () => {
+describe('the error is put into the prompt, so that the model can correct itself', () => {
   test('the second call has the original prompt and a summary of the error', async () => {
     const { call, asked } = model('I would rather not say.', good)
     expect(await ask(call, { prompt, schema: Verdict, temperature: 0 })).toEqual(JSON.parse(good))
@@ -78,7 +78,7 @@ describe('D5: the error is put into the prompt, so that the model can correct it
     expect(asked[1]?.prompt).toContain(`${JSON.stringify(`/${key}`)} (type): "must be number"`)
   })
 
-  test('has the wording of the seed in Chinese', async () => {
+  test('can be asked in Chinese', async () => {
     const { call, asked } = model('不知道', good)
     await ask(call, { prompt, schema: Verdict, retryPrompt: retryInChinese })
     expect(asked[1]?.prompt.slice(prompt.length)).toBe(`
@@ -126,7 +126,7 @@ describe('D5: the error is put into the prompt, so that the model can correct it
   })
 })
 
-describe('D6: one fault, wrapped by whoever needs an error of his own', () => {
+describe('the fault after the last attempt', () => {
   test('carries every attempt, the label and the errors of the last one', async () => {
     const { call } = model('no JSON here', '{"verdict":"maybe","score":0}')
     const fault = await ask(call, { prompt, schema: Verdict, label: 'judge' }).catch((error) => error)
@@ -158,8 +158,8 @@ describe('D6: one fault, wrapped by whoever needs an error of his own', () => {
   })
 })
 
-describe('risks', () => {
-  test('retries cost time and money: 0 disables them', async () => {
+describe('limits of a retry', () => {
+  test('0 retries asks once', async () => {
     const { call, asked } = model('no', good)
     await expect(ask(call, { prompt, schema: Verdict, retries: 0 })).rejects.toMatchObject({
       code: 'NO_MATCH',
@@ -167,7 +167,7 @@ describe('risks', () => {
     expect(asked).toHaveLength(1)
   })
 
-  test('the retry brings no history: only the correction and the original prompt', async () => {
+  test('a retry has no history: only the correction and the original prompt', async () => {
     const { call, asked } = model('first bad', 'second bad', good)
     await ask(call, { prompt, schema: Verdict, retries: 2 })
     expect(asked[2]?.prompt).toBe(asked[1]?.prompt)
@@ -186,7 +186,7 @@ describe('risks', () => {
     expect(fault.cause.cause).toBeInstanceOf(RangeError)
   })
 
-  test('one caller can move at a time: a parser of its own works on the same text', async () => {
+  test('gives the value that a hand-written fence regex gives', async () => {
     const own = (raw: string) => JSON.parse(raw.replace(/^```json|```$/g, ''))
     const raw = `\`\`\`json${good}\`\`\``
     expect(await ask(() => raw, { prompt, schema: Verdict })).toEqual(own(raw))
