@@ -73,7 +73,7 @@ async function matrix(names: readonly RuntimeName[], home: string): Promise<Row[
     const label = got instanceof Error ? `Node ${process.versions.node}` : runtime.label
     const trouble: string[] = []
     const cells: string[] = []
-    // What it reads is compared log by log in test/streams/web-edge.test.ts.
+    // What it reads is compared log by log in test/streams/web-edge.slow.test.ts.
     if (name === 'workerd') cells.push('`/web` only', 'it starts no processes')
     else {
       const checked = await report(binary, [...args, smoke, resolve('fixtures')], home)

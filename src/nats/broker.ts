@@ -36,7 +36,7 @@ interface BlockFilter {
 
 /**
  * What shipping needs of a broker. `ship`, `subscribe` and `mirror` know nothing else of it, so that another one can take the
- * place of NATS; `test/nats/broker.test.ts` says what it must do.
+ * place of NATS; `test/nats/broker.slow.test.ts` says what it must do.
  *
  * A Fault is thrown for what no second try mends; any other error means that it is not known whether something was done, and
  * that the broker must be asked.

@@ -94,7 +94,7 @@ test(`kill -9 at random times (${kills}; SLUICE_KILLS=1000 for more), then a res
   expect(inside).toBeGreaterThan(kills / 4)
 }, 600_000)
 
-// The whole product under the same fault: `test/run/kill.test.ts` does twenty moments, `bench/kill.ts 1000` a thousand.
+// The whole product under the same fault: `test/run/kill.slow.test.ts` does twenty moments, `bench/kill.ts 1000` a thousand.
 test('kill -9 of a whole run in mid-output, then a resume', async () => {
   const kill = await killOnce({ from: 'output', ms: 60 })
   expect(kill.after).toBeGreaterThanOrEqual(kill.kept)
