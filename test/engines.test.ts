@@ -18,6 +18,7 @@ import {
 import { endOf, texts } from './engines/run.ts'
 import { uncovered } from './engines/uncovered.ts'
 import { validChat, validEvents } from './engines/valid.ts'
+import { slow } from './pace.ts'
 
 const all = fixtures()
 
@@ -40,10 +41,12 @@ describe.each(all.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture
       expect(asLines(chatOf(events))).toBe(readFileSync(join(fixture.path, 'chat.jsonl'), 'utf8'))
     })
 
-    test('gives the same byte by byte, and as it was read', () => {
+    test('gives the same in small pieces, and as it was read', () => {
       const expected = asLines(events)
       expect(asLines(eventsOf(fixture, asRead(fixture))) === expected).toBe(true)
-      expect(asLines(eventsOf(fixture, inPieces(fixture, 1))) === expected).toBe(true)
+      const size = Math.max(...fixture.logs.map(({ bytes }) => bytes.length))
+      const piece = slow || size < 50_000 ? 1 : 61
+      expect(asLines(eventsOf(fixture, inPieces(fixture, piece))) === expected).toBe(true)
     })
 
     test('gives the same events in the order of arrival, if in another order', () => {

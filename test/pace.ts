@@ -18,3 +18,8 @@ export function runs(all: number): number {
 export function some<T>(all: readonly T[]): readonly T[] {
   return slow ? all : all.filter((_, index) => index % 5 === 0)
 }
+
+/** How large a hostile input is that must take linear time: a tenth in `npm test`, all of it in `npm run test:slow`. */
+export function sized(all: number): number {
+  return slow ? all : all / 10
+}

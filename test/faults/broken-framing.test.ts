@@ -8,6 +8,7 @@ import { codesOf, endOf, only, run, texts } from '../engines/run.ts'
 import { corpus } from '../frames/corpus.ts'
 import { referenceFrames } from '../frames/reference.ts'
 import { brief as briefFrame, manyWays, scan, shape, tilingFault, toBytes } from '../frames/splits.ts'
+import { slow } from '../pace.ts'
 import { brief, outcomes } from '../values/chunked.ts'
 
 const T = '```'
@@ -191,7 +192,7 @@ describe('a PTY that wraps, ends lines in CRLF and echoes', () => {
     ].map((record) => JSON.stringify(record))
     const stdout = `${records.join('\n')}\n`
     const expected = run(claude, { stdout, exit: 0 })
-    for (let columns = 20; columns < 140; columns++) {
+    for (let columns = 20; columns < 140; columns += slow ? 1 : 11) {
       const rows = records.flatMap((record) => record.match(new RegExp(`.{1,${columns}}`, 'g'))!)
       const pty = rows.map((row) => `${row}\r\n`).join('')
       expect(run(claude, { stdout, pty, exit: 0 }), `${columns} columns`).toEqual(expected)

@@ -12,6 +12,7 @@ import { values } from '../../src/streams/values.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 import { corpus, type Row } from '../frames/corpus.ts'
 import { byteByByte, everySplit, inSizes, scan, shape, toBytes } from '../frames/splits.ts'
+import { some } from '../pace.ts'
 import { plain } from '../values/chunked.ts'
 
 const chunks = (pieces: readonly Uint8Array[]): Chunk[] =>
@@ -46,7 +47,7 @@ const rows = [...new Map(corpus.map((row) => [toBytes(row.input).toString('latin
 describe('every 2-way split of every corpus row gives the same frames, outcomes, events, offsets and notes', () => {
   const short = rows.filter((row) => row.input.length <= 400)
   test(`${short.length} inputs of up to 400 bytes, at every split`, () => {
-    for (const row of short) expectSame(row, everySplit)
+    for (const row of some(short)) expectSame(row, everySplit)
   })
   test('the longer rows, at a hundred splits each', () => {
     const long = rows.filter((row) => row.input.length > 400)
@@ -67,7 +68,7 @@ test('1-byte chunks, random 1..7-byte chunks and empty chunks between give the s
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
     return 1 + (state % 7)
   }
-  for (const row of rows.filter(({ input }) => input.length <= 5000)) {
+  for (const row of some(rows.filter(({ input }) => input.length <= 5000))) {
     expectSame(row, (bytes) => [
       byteByByte(bytes),
       inSizes(bytes, Array.from({ length: 50 }, random)),

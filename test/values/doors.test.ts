@@ -12,6 +12,7 @@ import { tryParse } from '../../src/values/parse.ts'
 import type { Schema } from '../../src/values/schema/schema.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 import { streamingModel } from '../ask/model.ts'
+import { some } from '../pace.ts'
 import { texts } from './doors.ts'
 import { below, randomFrom } from './random-document.ts'
 
@@ -186,7 +187,7 @@ const doors: Record<string, Door> = {
 describe.each(Object.entries(doors))('%s', (name, door) => {
   test('gives the answer of the whole input', async () => {
     const failures: Failure[] = []
-    for (const text of texts) {
+    for (const text of some(texts)) {
       const whole = name === 'a run message' ? { value: payloadOf(text) } : first(text, door.options)
       if (reasonOf(door, text, whole) !== undefined) continue
       const prose = 'fault' in whole && whole.fault === 'NO_MATCH'
