@@ -48,6 +48,13 @@ export function checkCall(call: unknown): void {
   if (typeof call !== 'function') throw misfit('ask', 'a function that calls the model', call, example)
 }
 
+/** Those of the options that are about parsing. */
+export function parseOptionsOf<S extends Schema | undefined>(options: AskOptions<S>): ParseOptions<S> {
+  const own = Object.entries(options).filter(([name]) => Object.hasOwn(VALUES_OPTIONS, name))
+  // The cast is the door: `Object.entries` loses the types of the values.
+  return Object.fromEntries(own) as ParseOptions<S>
+}
+
 /** Misuse throws before the first call costs anything. */
 export function checkOptions(options: AskOptions): void {
   if (!isObject(options)) throw misfit('ask', 'an object of options', options, example)

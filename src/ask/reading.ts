@@ -5,11 +5,11 @@ import { type Chunk, chunkIntake } from '../frames/chunk.ts'
 import { DEFAULT_MAX_FRAME } from '../frames/frames.ts'
 import { tooLongOf } from '../values/make-outcome.ts'
 import type { Outcome } from '../values/outcome.ts'
-import { tryParse } from '../values/parse.ts'
+import { type ParseOptions, tryParse } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { valueStage } from '../values/values.ts'
 import { type AwaitedSchema, asyncSchema, awaitedSchema } from './awaited-schema.ts'
-import type { AskOptions } from './options.ts'
+import { type AskOptions, parseOptionsOf } from './options.ts'
 import { snapshots } from './snapshots.ts'
 
 /** One answer that is being read. */
@@ -39,7 +39,7 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>): R
   const awaited = mayWait && awaitedSchema(mayWait)
   // The cast is the door: the schema that replaces the given one lets the same values pass.
   const judging = (awaited?.schema ?? schema) as S
-  const parsing = { ...options, schema: judging, pick: options.pick ?? 'first', signal: undefined }
+  const parsing = { ...parseOptionsOf(options), schema: judging, pick: options.pick ?? 'first' }
   const intake = chunkIntake()
   const decoder = new StringDecoder('utf8')
   const early = options.stopWhenValid ? earlyEnd(parsing, awaited, signal) : undefined
@@ -133,7 +133,7 @@ function tooLong<T>(size: number, maxFrame: number, label: string | undefined): 
  * itself cannot: to it, a document at the start may yet turn out to be a part of something.
  */
 function earlyEnd<S extends Schema | undefined>(
-  options: AskOptions<S>,
+  options: ParseOptions<S>,
   awaited: AwaitedSchema | undefined,
   signal: AbortSignal | undefined,
 ) {
