@@ -1,8 +1,8 @@
 import { Fault } from './fault.ts'
 
 /**
- * Throws BAD_OPTION unless the options are left out or an object, and their `signal` is one: anything else would fail
- * somewhere inside, with a message about our code and not about the call.
+ * Throws BAD_OPTION unless the options are undefined or an object, and `signal` is an AbortSignal. Without this check a
+ * wrong argument would fail deep inside, with an error about our code instead of the call.
  *
  * @example
  * checkOptions('values', options, 'values({ tag: "json" })')
@@ -18,7 +18,7 @@ function isSignal(value: unknown): boolean {
   return isObject(value) && 'aborted' in value && 'addEventListener' in value
 }
 
-/** The Fault for an argument of the wrong kind: who wanted what, what came, and how it is called. */
+/** The Fault for an argument of the wrong kind: what the function needs, what it got, and an example call. */
 export function misfit(who: string, wanted: string, given: unknown, example: string): Fault {
   return new Fault(
     'BAD_OPTION',
