@@ -74,13 +74,13 @@ function leastArray(value: readonly unknown[], depth: number): number {
 function leastObject(value: Record<string, unknown>, depth: number): number {
   let length = 1
   for (const key in value) {
-    if (isReaching(key)) return UNUSUAL
+    if (isPrototypeKey(key)) return UNUSUAL
     length += key.length + 4 + leastLength(value[key], depth)
   }
   return length === 1 ? 2 : length
 }
 
-function isReaching(key: string): boolean {
+function isPrototypeKey(key: string): boolean {
   return key === '__proto__' || key === 'constructor'
 }
 
@@ -119,7 +119,7 @@ function pastObject(value: Record<string, unknown>, text: string, from: number, 
   let between = OPEN_BRACE
   // Whether keys are own does not matter here: an inherited key is not in the text, which is unusual.
   for (const key in value) {
-    if (isReaching(key)) return UNUSUAL
+    if (isPrototypeKey(key)) return UNUSUAL
     at = past(text, at, between)
     between = COMMA
     at = pastString(text, at, key.length)
