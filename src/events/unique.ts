@@ -99,7 +99,7 @@ export function unique(options: UniqueOptions) {
   }
 
   /** Emits a record from the PTY. If its twin arrives after all, that one is dropped. */
-  const letGo = (id: number, late: boolean) => {
+  const emitFromPty = (id: number, late: boolean) => {
     const { key, frame, position, behind, own } = leave(id)
     if (frame.pieces && belongsElsewhere(frame.pieces)) {
       paired++
@@ -137,7 +137,7 @@ export function unique(options: UniqueOptions) {
     const settled = seen.stderr ? Math.min(heard.stdout, heard.stderr) : heard.stdout
     for (const earlier of records.keys()) {
       if (earlier >= settled) break
-      letGo(earlier, forgotten() > 0)
+      emitFromPty(earlier, forgotten() > 0)
     }
   }
 
@@ -169,7 +169,7 @@ export function unique(options: UniqueOptions) {
       return
     }
     wait(key, frame)
-    while (records.size + lines.size > window || heldSize > maxHeld) letGo(oldest(), true)
+    while (records.size + lines.size > window || heldSize > maxHeld) emitFromPty(oldest(), true)
   }
 
   const oldest = (): number => {
@@ -244,7 +244,7 @@ export function unique(options: UniqueOptions) {
     },
     end() {
       anchors.end()
-      for (const id of [...records.keys(), ...lines.keys()].sort((a, b) => a - b)) letGo(id, forgotten() > 0)
+      for (const id of [...records.keys(), ...lines.keys()].sort((a, b) => a - b)) emitFromPty(id, forgotten() > 0)
     },
     /** Numbers of pairs and of held records; tests check the bound with it. */
     counts() {
