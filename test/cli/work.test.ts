@@ -170,7 +170,7 @@ test.each([
 test.each([
   ['is not there', [], /is not there/],
   ['is a directory', [], /is a directory/],
-  ['comes with a command', ['--', 'true'], /leave the command away/],
+  ['comes with a command', ['--', 'true'], /leave out the command/],
 ])('--result that %s exits 2', async (what, more, message) => {
   if (what === 'is a directory') mkdirSync(join(base, 'fixed.json'))
   if (more.length > 0) writeFileSync(join(base, 'fixed.json'), result)
@@ -262,7 +262,7 @@ test('a link to nowhere in the ledger was an endless loop that ignored SIGTERM; 
 
 test.each([
   ['above 16 KiB left with 7, as if a disk were full', 'x'.repeat(17_000), /too large for an entry/],
-  ['that holds null told of a property of null', 'null', /\(it holds "null", which is no entry\)/],
+  ['that holds null told of a property of null', 'null', /\(it holds "null", which is not an entry\)/],
 ])('a ledger file %s; now it exits 1 and says what is wrong', async (_, text, message) => {
   await activate(ledger(join(base, 'box', 'ledger')), 'shop#12', 'run-7')
   const folder = join(base, 'box', 'ledger', readdirSync(join(base, 'box', 'ledger'))[0]!)
