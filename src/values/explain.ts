@@ -9,7 +9,7 @@ import { forStreams, type ValuesOptions, valueParts } from './values.ts'
 /** A piece of the input that could have been a payload: its outcome, or why it was skipped. */
 export type Explained =
   | { readonly frame: Frame; readonly outcome: Outcome<unknown> }
-  | { readonly frame: Frame; readonly passedOver: string }
+  | { readonly frame: Frame; readonly skipped: string }
 
 /**
  * `values()` with its reasons: every candidate in the order of the input, including those that were skipped as prose.
@@ -23,22 +23,22 @@ export function explainStage(options: ValuesOptions<Schema | undefined>): Stage<
     /** Candidates without an outcome so far; outcomes keep the order of the input. */
     let waiting: Frame[] = []
 
-    const passOver = (before: number): void => {
+    const skipBefore = (before: number): void => {
       for (const frame of waiting)
         if (frame.from < before)
-          next.write({ frame, passedOver: options.where ? 'it does not match where' : reasonFor(frame) })
+          next.write({ frame, skipped: options.where ? 'it does not match where' : reasonFor(frame) })
       waiting = waiting.filter((frame) => frame.from >= before)
     }
     const outcomes: Sink<Outcome<unknown>> = {
       write(outcome) {
         const { frame } = outcome
         // That nothing was found is said about the whole input.
-        passOver(frame.kind === 'text' ? Number.POSITIVE_INFINITY : frame.from)
+        skipBefore(frame.kind === 'text' ? Number.POSITIVE_INFINITY : frame.from)
         waiting = waiting.filter((other) => other.from >= frame.to)
         next.write({ frame, outcome })
       },
       end() {
-        passOver(Number.POSITIVE_INFINITY)
+        skipBefore(Number.POSITIVE_INFINITY)
         next.end()
       },
     }

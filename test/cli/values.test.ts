@@ -160,7 +160,7 @@ describe('sluice values', () => {
       err: expect.stringContaining('--where goes with --lines'),
     })
     const explained = await inside(['values', '--lines', '--where', 'a=1', '--explain'], { stdin: input })
-    expect(explained.out).toContain('passed over: it does not match where')
+    expect(explained.out).toContain('skipped: it does not match where')
   })
 
   test('takes any root if asked to', async () => {
