@@ -1,4 +1,4 @@
-// agent-sluice/web: the core over Web Streams, for browsers and edge workers. Nothing of Node is in it.
+// agent-sluice/web: the core over Web Streams, for browsers and edge workers. It uses nothing of Node.
 export * from './core-exports.ts'
 export * from './event-exports.ts'
 export * from './event-stages.ts'

@@ -8,11 +8,11 @@ Examples:
   $ npx agent-sluice engines
   $ npx agent-sluice engines --json | jq -r .name`
 
-/** `sluice engines`: the profiles and what they understand. */
+/** `sluice engines`: the profiles and what they support. */
 export function enginesCommand(exit: (code: number) => void): Command {
   return new Command('engines')
     .description(
-      'Lists the agents that are understood: name, dialect, channels that are read, modes and versions.',
+      'Lists the supported agents: name, dialect, channels that are read, modes and versions.',
     )
     .option('--json', 'print NDJSON')
     .addHelpText('after', examples)

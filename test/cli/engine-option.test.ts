@@ -54,9 +54,9 @@ describe('--engine with the path of a module', () => {
     const { code } = await inside(['events', '--engine', `./${relative('', engine)}`, log])
     expect(code).toBe(0)
     const missing = await inside(['events', '--engine', 'missing.mjs', log])
-    expect(missing.err).toContain('"missing.mjs" gives no engine: "there is no such file"')
+    expect(missing.err).toContain('"missing.mjs" has no usable engine: "there is no such file"')
     const folder = await inside(['events', '--engine', './', log])
-    expect(folder.err).toContain('"./" gives no engine: "it is no file"')
+    expect(folder.err).toContain('"./" has no usable engine: "it is not a file"')
   })
 
   test.each([
@@ -118,7 +118,7 @@ describe('--engine with the path of a module', () => {
     for (const command of ['events', 'chat', 'replay']) {
       const { code, out, err } = await inside([command, '--engine', path, log])
       expect([code, out]).toEqual([2, ''])
-      expect(err).toContain('gives no engine')
+      expect(err).toContain('has no usable engine')
       expect(err).toContain(words)
     }
     const run = await inside(['run', '--engine', path, '--audit', join(home, 'none'), '--', 'true'])

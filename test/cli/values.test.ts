@@ -157,7 +157,7 @@ describe('sluice values', () => {
     })
     expect(await sluice(['values', '--where', 'a=1'], input)).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--where goes with --lines'),
+      err: expect.stringContaining('--where needs --lines'),
     })
     const explained = await inside(['values', '--lines', '--where', 'a=1', '--explain'], { stdin: input })
     expect(explained.out).toContain('skipped: it does not match where')

@@ -197,9 +197,9 @@ test.each(['my-adapter.js', 'my-adapter.mjs', 'my-adapter.cjs'])(
 )
 
 test.each([
-  ['is not there', [], /my-adapter.mjs" gives no worker/],
+  ['is not there', [], /my-adapter.mjs" has no usable worker/],
   ['has no default export', ['export const a = 1'], /no default export/],
-  ['throws', ['throw "no"'], /gives no worker: "no"/],
+  ['throws', ['throw "no"'], /has no usable worker: "no"/],
   ['is no object', ['export default 7'], /no object/],
   ['has no type', ['export default {}'], /no type/],
   ['has a wrong field', ['export default { type: "x", args: [] }'], /args must be a function/],
@@ -278,7 +278,7 @@ test('--result without --outbox exited 0 and wrote nothing back without a word; 
   const args = [...order(), '--audit', join(base, 'audit'), '--result', join(base, 'fixed.json')]
   const { code, work, err } = await sluice(...args)
   expect([code, work.verdict, work.delivery]).toEqual([0, 'advance', 'none'])
-  expect(err).toBe('sluice: nothing was written back: --result without --outbox is only checked\n')
+  expect(err).toBe('sluice: nothing was posted: --result without --outbox is only checked\n')
   expect((await sluice(...args, '--dry-run')).err).toBe('')
   expect((await sluice(...args, ...box())).err).toBe('')
 })
