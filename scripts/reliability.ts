@@ -1,4 +1,4 @@
-// Makes the table of fault cases in docs/reliability.md from a test report, so that nobody writes results by hand:
+// Makes the table of fault cases in docs/reliability.md from a test report, so that no result is written by hand:
 //   npx vitest run test/faults --reporter=json --outputFile=report.json
 //   npx tsx scripts/reliability.ts report.json
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -46,7 +46,7 @@ function resultOf(id: string): string {
   return parts.filter(Boolean).join(', ')
 }
 
-// The rows are | id | case | expected | test | result |: the last two are ours, the rest is written by people.
+// The rows are | id | case | expected | test | result |: the script writes the last two, people write the rest.
 const text = readFileSync(page, 'utf8')
   .split('\n')
   .map((line) => {

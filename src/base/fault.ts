@@ -70,12 +70,12 @@ export const codes = /* @__PURE__ */ spoken({
   // Sinks, runs and the server fail with these.
   JOURNAL_LOCKED: 'another process writes this journal',
   JOURNAL_FAILED: 'the journal cannot be written',
-  JOURNAL_MISMATCH: 'the journal is damaged, or holds other events than the ones that arrive',
+  JOURNAL_MISMATCH: 'the journal is damaged, or has other events than the ones that arrive',
   SSE_FIELD: 'an SSE id or event name has a CR, LF or NUL in it',
   SPAWN_FAILED: 'the command cannot be started',
   PTY_MISSING: 'the optional package for pseudo-terminals is not installed, or does not work in this runtime',
   RECORD_FAILED: 'the raw output of the process cannot be recorded',
-  NOT_AN_AUDIT: 'the directory holds no logs of a run',
+  NOT_AN_AUDIT: 'the directory has no logs of a run',
   OUTPUT_FAILED: 'the output of the command cannot be written',
 
   // Shipping runs fails with these.

@@ -46,7 +46,7 @@ export const outcomeWords: Readonly<Record<RunOutcome, string>> = {
   unknown: 'it ended without saying how',
 }
 
-/** Reads an outcome from untrusted JSON; undefined if it is none. */
+/** Reads an outcome from untrusted JSON; undefined if it is not one. */
 export function readOutcome(value: unknown): RunOutcome | undefined {
   return typeof value === 'string' && Object.hasOwn(outcomeWords, value) ? (value as RunOutcome) : undefined
 }

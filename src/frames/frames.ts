@@ -15,7 +15,7 @@ export type { LineScan } from './scan-driver.ts'
 export const TURN = 256
 export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
 
-/** The stage behind `frames()`. Each channel has a scanner of its own; exit chunks are skipped. */
+/** The stage of `frames()`. Each channel has a scanner of its own; exit chunks are skipped. */
 export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chunk, Frame> {
   checkOptions('frameStage', options, 'frameStage({ lines: true })')
   const complete = withDefaults(options)

@@ -215,7 +215,7 @@ function absent(error: unknown): undefined {
   if (codeOf(error) !== 'ENOENT') throw error
 }
 
-/** Something else in the place of an entry: it is never skipped, and never overwritten. */
+/** Something else under the name of an entry: it is never skipped, and never overwritten. */
 function foreign(path: string, cause: unknown): Fault {
   const why = codeOf(cause) ?? (cause instanceof SyntaxError ? 'not JSON' : (cause as Error).message)
   const hint = Object.hasOwn(hints, why) ? hints[why] : why

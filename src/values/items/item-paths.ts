@@ -26,7 +26,7 @@ export function selectionsOf(items: string | readonly string[]): readonly Select
     if (!inner) continue
     throw new Fault(
       'BAD_OPTION',
-      `items: ${quote(inner.join('.'))} lies inside ${quote(outer.join('.'))}, which is emitted whole; leave one out`,
+      `items: ${quote(inner.join('.'))} is inside ${quote(outer.join('.'))}, which is emitted whole; leave one out`,
     )
   }
   return selections
