@@ -61,8 +61,8 @@ export async function* attempts<S extends Schema | undefined>(
     label,
     stopWhenValid = false,
   } = options
-  const tell = async (...told: Parameters<NonNullable<typeof options.onAttempt>>) => {
-    await unlessAborted(() => options.onAttempt?.(...told), signal)
+  const tell = async (...reported: Parameters<NonNullable<typeof options.onAttempt>>) => {
+    await unlessAborted(() => options.onAttempt?.(...reported), signal)
   }
   const kept = await cachedAnswer(options)
   if (kept.hit) {

@@ -84,7 +84,7 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
     /** The search in a body that has found the payload. */
     let inner: PayloadSearch | undefined
     /** What was found after the closed value. */
-    let behind: 'value' | 'separator' | 'broken' | 'other' = 'value'
+    let following: 'value' | 'separator' | 'broken' | 'other' = 'value'
     /** The current line has a fence mark, or a tag that may matter at its end. */
     let marked = false
     /** The first half of a surrogate pair at the end of the previous text. */
@@ -116,25 +116,25 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
     function readOn(text: string, at: number): GrowingValue | undefined {
       if (inner) return inner.push(text.slice(at))
       read(value!, text, at)
-      return behind === 'broken' ? undefined : value
+      return following === 'broken' ? undefined : value
     }
 
     function read(found: GrowingValue, text: string, from: number): void {
       const end = found.push(text, from)
-      if (found.done() && !lines) lookBehind(text, end)
+      if (found.done() && !lines) checkWhatFollows(text, end)
     }
 
     //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
     //         ^ broken            ^ broken           ^ not
     //
     /** A closed value before more JSON is not a payload but part of a broken one; so it is not shown any more. */
-    function lookBehind(text: string, from: number): void {
-      for (let at = from; at < text.length && (behind === 'value' || behind === 'separator'); at++) {
+    function checkWhatFollows(text: string, from: number): void {
+      for (let at = from; at < text.length && (following === 'value' || following === 'separator'); at++) {
         const unit = text.charCodeAt(at)
         if (isBlank(unit)) continue
-        if (behind === 'separator') behind = mayGoOn(unit) ? 'broken' : 'other'
-        else if (unit === COMMA || unit === COLON) behind = 'separator'
-        else behind = unit === CLOSE_BRACE || unit === CLOSE_BRACKET ? 'broken' : 'other'
+        if (following === 'separator') following = mayContinue(unit) ? 'broken' : 'other'
+        else if (unit === COMMA || unit === COLON) following = 'separator'
+        else following = unit === CLOSE_BRACE || unit === CLOSE_BRACKET ? 'broken' : 'other'
       }
     }
 
@@ -231,7 +231,7 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
     /** Reads a value from its bracket on. The bytes that the scanner read to recognize it are taken from the tape. */
     function begin(from: number, at: number): void {
       const found = new GrowingValue(maxDepth)
-      behind = 'value'
+      following = 'value'
       const to = Math.max(at, stepOnTape)
       for (let seen = from, size = 64; seen < to && !found.failed(); size *= 2) {
         let end = Math.min(to, seen + size)
@@ -267,7 +267,7 @@ const MAX_STEP = 4096
 const GREATER = 0x3e
 
 /** Whether a value, or a quoted key, may begin with this. */
-function mayGoOn(unit: number): boolean {
+function mayContinue(unit: number): boolean {
   return unit === QUOTE || unit === APOSTROPHE || isBracket(unit) || isDigit(unit) || unit === MINUS
 }
 

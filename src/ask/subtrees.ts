@@ -14,7 +14,7 @@ export function subtreeCheck(schema: Schema | undefined): (seen: Snapshots) => r
   const root = schema as JsonSchema
   const checks = new Map<JsonSchema, Check | undefined>()
   /** Errors of a part that were reported, so that they are not reported again for the whole. */
-  const told = new Set<string>()
+  const reported = new Set<string>()
 
   /** Compiled once for each part of the schema, with the definitions that it may refer to. */
   function checkFor(part: JsonSchema): Check | undefined {
@@ -44,8 +44,8 @@ export function subtreeCheck(schema: Schema | undefined): (seen: Snapshots) => r
       for (const error of result.errors) {
         const found = { ...error, path: path + error.path }
         const name = `${found.rule} ${found.path}`
-        if (!told.has(name)) errors.push(found)
-        told.add(name)
+        if (!reported.has(name)) errors.push(found)
+        reported.add(name)
       }
     }
     return errors

@@ -86,9 +86,9 @@ function divided(words: readonly string[], command: Command): Question {
   // Cast: commander keeps the raw arguments, but not in its types.
   const { rawArgs = [] } = (command.parent ?? command) as { readonly rawArgs?: readonly string[] }
   const at = rawArgs.indexOf('--')
-  const behind = at < 0 ? [] : rawArgs.slice(at + 1)
-  const before = words.slice(0, words.length - behind.length)
-  const [program, ...args] = behind
+  const following = at < 0 ? [] : rawArgs.slice(at + 1)
+  const before = words.slice(0, words.length - following.length)
+  const [program, ...args] = following
   if (program === undefined || program === '') {
     throw new Fault('BAD_OPTION', 'give the command after --: sluice ask "List the issues." -- claude -p')
   }

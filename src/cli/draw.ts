@@ -119,7 +119,7 @@ export function drawing(options: DrawOptions): Drawing {
     const body = fitTo(oneLine(text), Math.max(8, left))
     return `${' '.repeat(indent)}${paint(style, mark)} ${paint(look, body)}${paint(styles.dim, tail)}`
   }
-  const behind = (text: string, indent = 2, look: Style = styles.plain) =>
+  const indented = (text: string, indent = 2, look: Style = styles.plain) =>
     wrap([{ text, style: look }], columns() - indent, paint).map((line) => ' '.repeat(indent) + line)
 
   const folds = (lines: number) => paint(styles.dim, `  … ${countWords(lines, 'more line')} (--full)`)
@@ -165,7 +165,7 @@ export function drawing(options: DrawOptions): Drawing {
       [name, model, (attempt ?? 1) > 1 ? `attempt ${attempt}` : ''].filter(Boolean).join(' · '),
     )
     const command =
-      argv && argv.length > 0 ? behind(oneLine(`$ ${argv.map(quoted).join(' ')}`), 2, styles.dim) : []
+      argv && argv.length > 0 ? indented(oneLine(`$ ${argv.map(quoted).join(' ')}`), 2, styles.dim) : []
     const more = command.length - LINES.command
     const shown = full || more <= 0 ? command : [...command.slice(0, LINES.command), folds(more)]
     return add('head', [
@@ -285,7 +285,7 @@ export function drawing(options: DrawOptions): Drawing {
       const words = verbose ? `${code}: ${message}` : message
       const [mark, style] = bad ? (['!', styles.red] as const) : (['!', styles.yellow] as const)
       // Never cut to the width: readers look for errors.
-      const [first = '', ...rest] = behind(oneLine(words))
+      const [first = '', ...rest] = indented(oneLine(words))
       return settled() + add('step', [`${paint(style, mark)} ${first.slice(2)}`, ...rest])
     }
     if (severity === 'info') return ''
@@ -311,7 +311,7 @@ export function drawing(options: DrawOptions): Drawing {
       settled() +
       add('user', [
         ...lines.flatMap((line, at) => {
-          const [first = '', ...rest] = behind(line)
+          const [first = '', ...rest] = indented(line)
           return at === 0 ? [`${paint(styles.magenta, '>')} ${first.slice(2)}`, ...rest] : [first, ...rest]
         }),
         ...(more > 0 ? [folds(more)] : []),
@@ -362,7 +362,7 @@ export function drawing(options: DrawOptions): Drawing {
     const count = (name: string, tokens: number | undefined) =>
       tokens === undefined ? '' : `${grouped(tokens)} ${name}`
     const spent = [count('in', tokens?.input), count('out', tokens?.output), count('cached', tokens?.cached)]
-    const told = spent.filter(Boolean).join(' / ')
+    const reported = spent.filter(Boolean).join(' / ')
     const hidden = [
       folded.warnings > 0 ? countWords(folded.warnings, 'warning') : '',
       folded.raw > 0 ? countWords(folded.raw, 'raw line') : '',
@@ -378,7 +378,7 @@ export function drawing(options: DrawOptions): Drawing {
             : '',
           folded.retries > 0 ? countWords(folded.retries, 'retry', 'retries') : '',
           fileCount > 0 ? countWords(fileCount, 'file') : '',
-          told === '' ? '' : `tokens ${told}`,
+          reported === '' ? '' : `tokens ${reported}`,
           took > 0 ? durationWords(took) : '',
         ],
         columns(),

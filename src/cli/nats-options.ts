@@ -66,6 +66,8 @@ export function natsOptions(addresses: string, flags: NatsFlags): NatsOptions {
     creds,
     tls: files === undefined ? tls : { ca, cert, key },
     onConnection: (connected) =>
-      console.error(connected ? 'sluice: the broker is back' : 'sluice: the broker is unreachable; waiting for it'),
+      console.error(
+        connected ? 'sluice: the broker is back' : 'sluice: the broker is unreachable; waiting for it',
+      ),
   }
 }

@@ -4,7 +4,7 @@ import { Fault } from '../base/fault.ts'
 import { serve } from '../serve/server.ts'
 import { exits } from './exit-code-table.ts'
 import { addNatsOptions, type NatsFlags } from './nats-options.ts'
-import { tellOpenCode } from './sessions.ts'
+import { warnAboutOpenCode } from './sessions.ts'
 
 interface Flags extends NatsFlags {
   readonly from?: string
@@ -49,7 +49,9 @@ export function serveCommand(exit: (code: number) => void): Command {
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--sessions', 'also show the session files of agents')
     .option('--home <dir>', 'with --sessions: the home directory to look in (default: yours)')
-    .addOption(new Option('--token <text>', 'the token that clients need to read the runs').env('SLUICE_TOKEN'))
+    .addOption(
+      new Option('--token <text>', 'the token that clients need to read the runs').env('SLUICE_TOKEN'),
+    )
     .option('--insecure', 'with --host: let anyone who can reach it read, without a token')
     .option('--redact', 'hide keys, tokens and passwords in everything that is served')
     .option('--from <addresses>', 'show the runs that were sent to NATS: nats://host:4222')
@@ -91,7 +93,7 @@ export function serveCommand(exit: (code: number) => void): Command {
         })
         const what = [source ? 'the runs from NATS' : dir, ...(sessions ? ['the sessions of agents'] : [])]
         console.error(`sluice: serving ${what.join(' and ')} at ${url} (Ctrl-C ends it)`)
-        if (sessions) tellOpenCode(home)
+        if (sessions) warnAboutOpenCode(home)
         await Promise.race([
           once(process, 'SIGINT'),
           once(process, 'SIGTERM'),

@@ -67,12 +67,12 @@ async function list(flags: Flags): Promise<void> {
     if (!(await (draw ? write(row(summary, paint)) : print(summary)))) return
     listed++
   }
-  if (flags.engine === undefined || flags.engine === 'opencode') tellOpenCode(flags.home)
+  if (flags.engine === undefined || flags.engine === 'opencode') warnAboutOpenCode(flags.home)
   if (listed === 0) console.error('sluice: no session files were found')
 }
 
 /** Its sessions are rows of a database, which not every version of Node can read. */
-export function tellOpenCode(home: string | undefined): void {
+export function warnAboutOpenCode(home: string | undefined): void {
   if (canReadOpenCode() || !fs.existsSync(openCodeDatabase(home))) return
   console.error(
     `sluice: reading the sessions of OpenCode needs Node 22.5 or newer; this is ${process.version}`,

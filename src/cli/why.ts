@@ -51,10 +51,10 @@ export function whyCommand(exit: (code: number) => void): Command {
     .option('--json', 'print one JSON record')
   return addColor(command)
     .addHelpText('after', examples)
-    .action(async (file: string | undefined, flags: Flags) => exit(await tellWhy(file, flags)))
+    .action(async (file: string | undefined, flags: Flags) => exit(await printWhy(file, flags)))
 }
 
-async function tellWhy(given: string | undefined, asked: Flags): Promise<number> {
+async function printWhy(given: string | undefined, asked: Flags): Promise<number> {
   if (asked.bytes && asked.json) throw new Fault('BAD_OPTION', 'give --bytes or --json, not both')
   const { file: named, flags } = namedOrLast(given, asked)
   // A link such as `latest` may point to another run a moment later.
@@ -109,8 +109,8 @@ function outcomeLine({ outcome, completion }: Why, paint: Paint, width: number):
     stopped,
     truncated ? 'output was cut' : undefined,
   ]
-  const told = evidence.filter((word) => typeof word === 'string').join(', ')
-  const text = safeLine(`${outcome}: ${outcomeWords[outcome]} (${told})`)
+  const reported = evidence.filter((word) => typeof word === 'string').join(', ')
+  const text = safeLine(`${outcome}: ${outcomeWords[outcome]} (${reported})`)
   return `${paint(outcomeStyles[outcome], '■')} ${Number.isFinite(width) ? fitTo(text, width - 2) : text}`
 }
 

@@ -139,8 +139,8 @@ function exitOf(update: Update, agent: string): number | undefined {
   // It is before the command's own output, so the command cannot forge it.
   const mark = 'EXIT_CODE: '
   if (agent !== 'nanocoder' || typeof raw !== 'string' || !raw.startsWith(mark)) return undefined
-  const told = Number.parseInt(raw.slice(mark.length, mark.length + 8), 10)
-  return Number.isNaN(told) ? undefined : told
+  const reported = Number.parseInt(raw.slice(mark.length, mark.length + 8), 10)
+  return Number.isNaN(reported) ? undefined : reported
 }
 
 /** The files that the diffs of a call change, or the one that OpenCode says it wrote; undefined if there is none. */

@@ -84,8 +84,12 @@ export function turnReader(chunks: ReturnType<typeof chunkReader>) {
       chunks.endMessage(say, good ? {} : { incomplete: true })
       work(say)
       busy = false
-      const told = { agent: `${agent} ${engine_version?.split('.', 1)[0]}`, first: fresh, single: !called }
-      const tokens = counted ? undefined : turnTokens(usage, told)
+      const reported = {
+        agent: `${agent} ${engine_version?.split('.', 1)[0]}`,
+        first: fresh,
+        single: !called,
+      }
+      const tokens = counted ? undefined : turnTokens(usage, reported)
       fresh = called = counted = false
       say.status(good ? 'turn_completed' : 'turn_failed', { reason, usage, tokens })
       if (good) {

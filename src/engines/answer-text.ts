@@ -13,7 +13,7 @@ export function prose({ maxFrame }: Limits) {
   let frames: EngineFrame[] = []
   let size = 0
   /** The warning about pieces was given. */
-  let told = false
+  let reported = false
   /** There were records among the lines: later lines are not an answer either. */
   let unknown = false
 
@@ -25,8 +25,9 @@ export function prose({ maxFrame }: Limits) {
       const full = frames.length > 0 && (size + cost > maxFrame || frames.length >= MAX_LINES)
       if (other || full) {
         this.speak(say, full)
-        if (full && !told) say.warning('FRAME_TOO_LONG', 'the text grew past maxFrame; it comes in pieces')
-        told ||= full
+        if (full && !reported)
+          say.warning('FRAME_TOO_LONG', 'the text grew past maxFrame; it comes in pieces')
+        reported ||= full
         say.about(frame)
       }
       frames.push(frame)

@@ -49,7 +49,7 @@ export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): M
     if (found.size > 1 && frame.glue === undefined) return found
     const { text, from, to } = frame
     const quoted = fence !== undefined || tag !== undefined
-    const behind = quoted || again.holding() ? undefined : afterPrefix(text)
+    const following = quoted || again.holding() ? undefined : afterPrefix(text)
     const mark = text.slice(0, 3)
     if (fence !== undefined) {
       if (mark === fence) fence = undefined
@@ -59,8 +59,8 @@ export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): M
     else if (followsPrefix(frame, frames[index - 1])) found.set(frame, frame.value)
     else if (frame.value !== undefined || frame.glue !== undefined) saw(frame, frame)
     else if (mark === '```' || mark === '~~~') fence = mark
-    else if (behind !== undefined) {
-      if (holdsRecord(behind)) found.set(frame, behind)
+    else if (following !== undefined) {
+      if (holdsRecord(following)) found.set(frame, following)
     } else if (again.holding() || mark.startsWith('{') || mark.startsWith('[')) {
       places.set(from, frame)
       again.line({ text, from, to, open: frame.open === true })

@@ -26,7 +26,7 @@ export function conversation() {
   /** Messages whose end came before their `assistant` line (Qwen 0.7): that line repeats them. */
   const stopped = memory<true>(() => 0)
   /** The engine's message in place of an answer. */
-  let excuse: string | undefined
+  let engineMessage: string | undefined
   /** The agent waits for a permission. */
   let asked = false
   /** Tokens of the messages of this turn. Used if `result` reports no usage (Amp). */
@@ -83,8 +83,8 @@ export function conversation() {
   /** The engine writes in place of the model, mostly because a request failed. `result` says whether the run failed. */
   const synthetic = (line: Message, content: unknown, say: Say): boolean => {
     const blocks = Array.isArray(content) ? content : [{ text: content }]
-    excuse = blocks.map((block) => (isRecord(block) ? (text(block['text']) ?? '') : '')).join('\n')
-    say.error(excuse || text(line['error']) || 'an error without a message', 'error')
+    engineMessage = blocks.map((block) => (isRecord(block) ? (text(block['text']) ?? '') : '')).join('\n')
+    say.error(engineMessage || text(line['error']) || 'an error without a message', 'error')
     return true
   }
 
@@ -103,18 +103,18 @@ export function conversation() {
       const id = text(block['tool_use_id']) ?? ''
       const known = begun.ended(id)
       const output = block['content']
-      const told = isRecord(line['tool_use_result']) ? line['tool_use_result'] : {}
-      const duration_ms = claudeDuration(told)
+      const reported = isRecord(line['tool_use_result']) ? line['tool_use_result'] : {}
+      const duration_ms = claudeDuration(reported)
       const call = { id, name: known?.name ?? 'tool', output, duration_ms, parent }
       if (block['is_error'] === true) {
         say.failed({ ...call, error: text(output) })
         continue
       }
       say.completed(call)
-      const path = known?.path ?? text(told['filePath'])
-      const diff = claudeDiff(told)
+      const path = known?.path ?? text(reported['filePath'])
+      const diff = claudeDiff(reported)
       if (path !== undefined && /^write/i.test(call.name))
-        say.artifact(told['type'] === 'update' ? 'modified' : 'created', path, diff)
+        say.artifact(reported['type'] === 'update' ? 'modified' : 'created', path, diff)
       if (path !== undefined && /^(multi)?edit$/i.test(call.name)) say.artifact('modified', path, diff)
     }
     return true
@@ -156,7 +156,7 @@ export function conversation() {
   const result = (line: Message, say: Say): boolean => {
     const subtype = text(line['subtype']) ?? 'unknown'
     const answer = text(line['result'])
-    const excused = excuse !== undefined && answer === excuse
+    const excused = engineMessage !== undefined && answer === engineMessage
     const failed = subtype !== 'success' || line['is_error'] === true || excused
     // It repeats the last answer; it is the answer only if nothing else was said (json mode), unless it is an error.
     if (!failed && !answered && answer !== undefined && answer !== '') say.message(undefined, answer)
@@ -167,7 +167,7 @@ export function conversation() {
     if (subtype === 'success') say.ended('result success')
     if (failed) say.error(failure(line, subtype), 'fatal')
     answered = false
-    excuse = undefined
+    engineMessage = undefined
     spent = tokenCounter()
     return true
   }

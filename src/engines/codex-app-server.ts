@@ -73,9 +73,9 @@ export function serverReader() {
   }
 
   /** `total` counts from the start of the thread, as in `codex exec`. The end of the turn repeats it. */
-  const tokenUsage = (told: unknown, threadId: string, say: Say): true => {
-    if (!isRecord(told)) return true
-    const { total, last } = told
+  const tokenUsage = (reported: unknown, threadId: string, say: Say): true => {
+    if (!isRecord(reported)) return true
+    const { total, last } = reported
     if (!subagents.get(threadId)) usage = total
     const sum = codexTokens(total)
     if (!sum) return true
@@ -108,12 +108,12 @@ export function serverReader() {
     if (subagents.get(threadId)) return
     const turn = isRecord(params['turn']) ? params['turn'] : {}
     const status = text(turn['status']) ?? 'unknown'
-    const told = usage === undefined ? {} : { usage }
+    const reported = usage === undefined ? {} : { usage }
     if (status === 'completed') {
-      say.status('turn_completed', told)
+      say.status('turn_completed', reported)
       say.ended('turn/completed')
     } else {
-      say.status(status === 'failed' ? 'turn_failed' : `turn_${status}`, told)
+      say.status(status === 'failed' ? 'turn_failed' : `turn_${status}`, reported)
       if (status === 'failed') say.error(errorText(turn['error']), 'fatal')
       if (status === 'interrupted') say.error('the turn was interrupted', 'fatal')
     }
@@ -193,8 +193,8 @@ export function serverReader() {
 
 function without(sum: Tokens, last: Tokens): Tokens {
   const before = (kind: keyof Tokens) => (sum[kind] ?? 0) - (last[kind] ?? 0)
-  const told = { input: before('input'), output: before('output') }
-  return tokensOf({ ...told, cached: before('cached'), reasoning: before('reasoning') }) ?? {}
+  const reported = { input: before('input'), output: before('output') }
+  return tokensOf({ ...reported, cached: before('cached'), reasoning: before('reasoning') }) ?? {}
 }
 
 function readError({ error, willRetry }: Item, say: Say): void {

@@ -51,10 +51,10 @@ export function changesByPath(changes: unknown): Change[] {
 }
 
 /** The diff of a change as a unified diff. For a file that was added or deleted, Codex sends the file's text. */
-function diffOf(kind: string | undefined, told: unknown): string | undefined {
-  if (kind === 'add') return wholeFile('+', told)
-  if (kind === 'delete') return wholeFile('-', told)
-  return text(told) || undefined
+function diffOf(kind: string | undefined, reported: unknown): string | undefined {
+  if (kind === 'add') return wholeFile('+', reported)
+  if (kind === 'delete') return wholeFile('-', reported)
+  return text(reported) || undefined
 }
 
 /** Milliseconds of a duration in seconds and nanoseconds. */

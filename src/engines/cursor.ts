@@ -215,8 +215,14 @@ const changes: ReadonlyMap<string, 'created' | 'modified' | 'deleted'> = new Map
   ['deleteToolCall', 'deleted'],
 ])
 
-function reason(kind: string, told: unknown): string {
-  if (!isRecord(told)) return text(told) || kind
-  const words = [told['error'], told['errorMessage'], told['message'], told['reason'], told['stderr']]
+function reason(kind: string, reported: unknown): string {
+  if (!isRecord(reported)) return text(reported) || kind
+  const words = [
+    reported['error'],
+    reported['errorMessage'],
+    reported['message'],
+    reported['reason'],
+    reported['stderr'],
+  ]
   return words.find((word): word is string => typeof word === 'string' && word !== '') ?? kind
 }

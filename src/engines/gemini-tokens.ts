@@ -16,13 +16,13 @@ interface Counted {
 }
 
 export function geminiTokens({ thoughts, tool, total, ...counted }: Counted): Tokens | undefined {
-  const told = tokensOf({ ...counted, reasoning: thoughts })
-  if (!told || total === (told.input ?? 0) + (told.output ?? 0)) return told
+  const reported = tokensOf({ ...counted, reasoning: thoughts })
+  if (!reported || total === (reported.input ?? 0) + (reported.output ?? 0)) return reported
   const fetched = tokensOf({ input: tool })?.input ?? 0
   return tokensOf({
-    ...told,
-    input: told.input === undefined ? undefined : told.input + fetched,
-    output: told.output === undefined ? undefined : told.output + (told.reasoning ?? 0),
+    ...reported,
+    input: reported.input === undefined ? undefined : reported.input + fetched,
+    output: reported.output === undefined ? undefined : reported.output + (reported.reasoning ?? 0),
   })
 }
 
@@ -33,10 +33,10 @@ export function statsTokens(stats: unknown): Tokens | undefined {
   if (typeof input_tokens === 'number') {
     // Printed when no answer came.
     if (input_tokens === 0 && !output_tokens) return undefined
-    const told = tokensOf({ input: input_tokens, output: output_tokens, cached })
+    const reported = tokensOf({ input: input_tokens, output: output_tokens, cached })
     // The stream does not report the thoughts, but its total includes them.
     const output = typeof total_tokens === 'number' ? total_tokens - input_tokens : 0
-    return told?.output !== undefined && output > told.output ? { ...told, output } : told
+    return reported?.output !== undefined && output > reported.output ? { ...reported, output } : reported
   }
   const sum = tokenCounter()
   for (const model of isRecord(models) ? Object.values(models) : []) {

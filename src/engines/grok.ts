@@ -37,9 +37,13 @@ function openRun(): Reader {
     else if (words !== '') say.message(undefined, words)
     for (const call of Array.isArray(line['tool_calls']) ? line['tool_calls'].filter(isRecord) : []) {
       const { name, arguments: input } = isRecord(call['function']) ? call['function'] : {}
-      const told = { id: text(call['id']) ?? '', name: text(name) ?? 'tool', input: parsed(input) }
-      begun.begun(told.id, told.name, isRecord(told.input) ? { file_path: told.input['path'] } : undefined)
-      say.started(told)
+      const reported = { id: text(call['id']) ?? '', name: text(name) ?? 'tool', input: parsed(input) }
+      begun.begun(
+        reported.id,
+        reported.name,
+        isRecord(reported.input) ? { file_path: reported.input['path'] } : undefined,
+      )
+      say.started(reported)
     }
     return true
   }

@@ -124,6 +124,6 @@ function errorText(error: unknown): string {
 }
 
 function retryable(error: unknown): boolean | undefined {
-  const told = isRecord(error) && isRecord(error['data']) ? error['data']['isRetryable'] : undefined
-  return typeof told === 'boolean' ? told : undefined
+  const reported = isRecord(error) && isRecord(error['data']) ? error['data']['isRetryable'] : undefined
+  return typeof reported === 'boolean' ? reported : undefined
 }

@@ -44,15 +44,15 @@ export function tokenParts(parts: TokenParts, known: Counting = {}): Tokens | un
 /** The possible values of a count: with the part included in it, and with the rest separate from it. */
 function ways(
   known: 'within' | 'apart' | undefined,
-  told: number | undefined,
+  reported: number | undefined,
   part: number,
   rest: number,
 ): (number | undefined)[] {
-  if (told === undefined) return [undefined]
+  if (reported === undefined) return [undefined]
   const found: (number | undefined)[] = []
   // A part is never more than the whole.
-  if (known !== 'apart' && part <= told) found.push(told)
-  if (known !== 'within') found.push(told + rest)
+  if (known !== 'apart' && part <= reported) found.push(reported)
+  if (known !== 'within') found.push(reported + rest)
   return found.length > 0 ? found : [undefined]
 }
 

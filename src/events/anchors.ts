@@ -20,8 +20,8 @@ export class PtyPosition implements Position {
   behind: number
   anchor: Anchor
 
-  constructor(behind: number, anchor: Anchor) {
-    this.behind = behind
+  constructor(following: number, anchor: Anchor) {
+    this.behind = following
     this.anchor = anchor
   }
 

@@ -35,10 +35,10 @@ export function artifacts(options: ArtifactOptions) {
   const { writer, dir, inside } = options
   const claims = new Map<string, { change: Change; range: Range | undefined; diff: string | undefined }>()
   let held = 0
-  let told = 0
+  let reported = 0
 
   const tell = (code: 'ARTIFACT_REJECTED' | 'ARTIFACT_MISSING', message: string) => {
-    if (++told <= MAX_TOLD) options.warn(code, message)
+    if (++reported <= MAX_TOLD) options.warn(code, message)
   }
 
   /** The path inside the run directory; undefined if it is refused or left out. */
@@ -109,8 +109,8 @@ export function artifacts(options: ArtifactOptions) {
         if (!seen.has(path) && change !== 'deleted')
           tell('ARTIFACT_MISSING', `${codes.ARTIFACT_MISSING}: ${quote(path, 80)}`)
       }
-      if (told > MAX_TOLD)
-        options.warn('ARTIFACT_REJECTED', `${told - MAX_TOLD} more paths were refused or missing`)
+      if (reported > MAX_TOLD)
+        options.warn('ARTIFACT_REJECTED', `${reported - MAX_TOLD} more paths were refused or missing`)
     },
   }
 }

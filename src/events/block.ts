@@ -116,9 +116,9 @@ export function blockCutter({ names, maxFrame, parse, emit, asText, again }: Blo
         if (end === undefined) continue
         const rest = restOf(line, line.text, end)
         const more = held.slice(index + 1)
-        const behind = [rest?.text ?? '', ...more.map((one) => one.line.text)].join('').trim()
+        const following = [rest?.text ?? '', ...more.map((one) => one.line.text)].join('').trim()
         // A partial closer belongs to the block.
-        const whole = `</${label}>`.startsWith(behind)
+        const whole = `</${label}>`.startsWith(following)
         close({ held: one, at: end }, whole ? last.line.to : rest ? rest.from : line.to, { open: true })
         if (whole) return
         if (rest) asText(rest)

@@ -132,11 +132,11 @@ export function eventStage(
         else interpreter.warn('PTY_STREAM_MISMATCH', 'the PTY has a record that stdout lacks')
         if (how === 'late') counts.noise('late', 'LATE_DUPLICATE_POSSIBLE', 0.3)
       }
-      const told = shape !== undefined && (how === 'first' || frame.value !== undefined)
-      const understood = told && interpreter.frame(reader!.read, frame, position)
-      if (!told) interpreter.unread(frame)
+      const reported = shape !== undefined && (how === 'first' || frame.value !== undefined)
+      const understood = reported && interpreter.frame(reader!.read, frame, position)
+      if (!reported) interpreter.unread(frame)
       for (const note of frame.notes ?? []) counts.noise(note.code, note.code, 0.7, note.message)
-      if (frame.open && told && shape !== 'text' && understood !== 'kept') {
+      if (frame.open && reported && shape !== 'text' && understood !== 'kept') {
         if (!engine!.growing) interpreter.sawTruncation()
         interpreter.warn('TRUNCATED', 'the input ended inside a record')
       }
@@ -185,7 +185,10 @@ export function eventStage(
         for (const note of exit?.notes ?? []) interpreter.warn(note.code, note.message)
         files.end()
         if (exit?.held)
-          interpreter.warn('PIPE_HELD_OPEN', `the process ended, but another process still holds ${exit.held.join(', ')}`)
+          interpreter.warn(
+            'PIPE_HELD_OPEN',
+            `the process ended, but another process still holds ${exit.held.join(', ')}`,
+          )
         const { data, conflict } = completionOf({
           ...interpreter.evidence(),
           exit_code: exit?.code ?? null,

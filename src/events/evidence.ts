@@ -45,9 +45,9 @@ export function gatherEvidence() {
   }
 
   /** What was reported since the agent last began or continued, in the order of the run. */
-  const inOrder = (told: readonly (Told | undefined)[]): Told[] => {
+  const inOrder = (reported: readonly (Told | undefined)[]): Told[] => {
     const since = latest(turns.both().flatMap((turn) => turn.wentOn ?? []))
-    return told
+    return reported
       .filter((one) => one !== undefined)
       .filter(({ when }) => !(since && isAfter(since, when)))
       .sort((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
@@ -83,8 +83,8 @@ export function gatherEvidence() {
     },
     failed(when: Moment, message: string) {
       const turn = turnOf(when)
-      const told = { when, words: clip(message, 200) }
-      turn.failure = { first: turn.failure?.first ?? told, last: told }
+      const reported = { when, words: clip(message, 200) }
+      turn.failure = { first: turn.failure?.first ?? reported, last: reported }
     },
     done(when: Moment) {
       turnOf(when).marked = when

@@ -39,7 +39,8 @@ function opened(engine: Profile, limits: Limits): Reader {
     throw misuse(engine, 'threw in open', cause)
   }
   quiet(reader)
-  if (typeof reader?.read !== 'function') throw misuse(engine, 'must return an object with a read method from open')
+  if (typeof reader?.read !== 'function')
+    throw misuse(engine, 'must return an object with a read method from open')
   let failed = 0
 
   const threw = (error: unknown, say: Say) => {

@@ -115,10 +115,10 @@ export function placeOf(line: Line, units: number): number {
 
 /** The rest of a line after the record that ends at `end`, unless it is blank. */
 export function restOf(line: Line, text: string, end: number): Line | undefined {
-  const behind = text.slice(end)
-  const rest = behind.trimStart()
+  const following = text.slice(end)
+  const rest = following.trimStart()
   if (rest === '') return undefined
-  const glue = behind.slice(0, behind.length - rest.length)
+  const glue = following.slice(0, following.length - rest.length)
   const from = placeOf(line, end)
   return {
     text: rest,

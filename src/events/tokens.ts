@@ -63,10 +63,10 @@ function plus(a: number | undefined, b: number | undefined): number | undefined 
  * const usage = { input_tokens: 3, output_tokens: '?' }
  * tokensOf({ input: usage.input_tokens, output: usage.output_tokens }) // { input: 3 }
  */
-export function tokensOf(told: { readonly [K in keyof Tokens]?: unknown }): Tokens | undefined {
+export function tokensOf(reported: { readonly [K in keyof Tokens]?: unknown }): Tokens | undefined {
   const counts: Counts = {}
   for (const kind of kinds) {
-    const count = told[kind]
+    const count = reported[kind]
     if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) counts[kind] = count
   }
   return Object.keys(counts).length === 0 ? undefined : counts

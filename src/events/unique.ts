@@ -100,13 +100,13 @@ export function unique(options: UniqueOptions) {
 
   /** Emits a record from the PTY. If its twin arrives after all, that one is dropped. */
   const emitFromPty = (id: number, late: boolean) => {
-    const { key, frame, position, behind, own } = leave(id)
+    const { key, frame, position, behind: following, own } = leave(id)
     if (frame.pieces && belongsElsewhere(frame.pieces)) {
       paired++
       return
     }
     emitted.pty.add(key, position)
-    const extra = own && { first: !behind || behind.shared, last: own.last }
+    const extra = own && { first: !following || following.shared, last: own.last }
     pass(extra ? { ...frame, extra } : frame, late ? 'late' : 'pty-only', position)
   }
 
@@ -191,21 +191,21 @@ export function unique(options: UniqueOptions) {
     }
     const key = keyOf(frame)
     // What was emitted is older than what waits.
-    const told = emitted.pty.take(key)
-    if (told) {
+    const reported = emitted.pty.take(key)
+    if (reported) {
       paired++
       if (channel === 'stderr') return
-      if (!(told instanceof PtyPosition)) return
-      anchors.write(told.behind, position.after, key, waitingByKey.get(key)?.first())
-      told.become(position.after)
+      if (!(reported instanceof PtyPosition)) return
+      anchors.write(reported.behind, position.after, key, waitingByKey.get(key)?.first())
+      reported.become(position.after)
       return
     }
     const id = waitingByKey.get(key)?.first()
     if (id === undefined) emitted[channel].add(key, position)
     else {
-      const { behind, own } = leave(id)
+      const { behind: following, own } = leave(id)
       if (channel === 'stdout') {
-        if (behind) behind.last = true
+        if (following) following.last = true
         if (own) own.shared = true
         anchors.write(id, position.after, key, waitingByKey.get(key)?.first())
       }
@@ -236,15 +236,16 @@ export function unique(options: UniqueOptions) {
     admit(frame: EngineFrame) {
       if (frame.blank) {
         // It reports nothing, so it gets the position of the record before it.
-        const [after, behind] = frame.channel === 'pty' ? [anchors.shown, nextId - 1] : [written - 1, -1]
+        const [after, following] = frame.channel === 'pty' ? [anchors.shown, nextId - 1] : [written - 1, -1]
         const { channel } = frame
-        if (channel !== 'pty' || !seen.stdout) pass(frame, 'first', { channel, after, behind })
+        if (channel !== 'pty' || !seen.stdout) pass(frame, 'first', { channel, after, behind: following })
       } else if (frame.channel === 'pty') admitPty(frame)
       else admitOther(frame.channel, frame)
     },
     end() {
       anchors.end()
-      for (const id of [...records.keys(), ...lines.keys()].sort((a, b) => a - b)) emitFromPty(id, forgotten() > 0)
+      for (const id of [...records.keys(), ...lines.keys()].sort((a, b) => a - b))
+        emitFromPty(id, forgotten() > 0)
     },
     /** Numbers of pairs and of held records; tests check the bound with it. */
     counts() {

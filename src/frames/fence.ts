@@ -76,7 +76,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
       const limit = scan.limit(opener.from)
       const closer = findCloser(Math.min(limit, tape.end), scan.ended && tape.end < limit)
       if (closer) {
-        stretch = stretchBehind(closer)
+        stretch = stretchAfter(closer)
         if (stretch) return lookFurther(stretch)
         cut(closer.from, closer.to, false)
         return true
@@ -92,7 +92,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
   }
 
   /** A stretch if the body is JSON that is inside a string at this closer. */
-  function stretchBehind(first: Closer): Stretch | undefined {
+  function stretchAfter(first: Closer): Stretch | undefined {
     if (first.outside || tape.origin(opener.from) < searchedTo || !isBracket(firstOfBody(first.from)))
       return undefined
     balance.reset(0)

@@ -86,7 +86,7 @@ export function objectMachine(
       }
       if (candidate.stage === 'body' && !walk(limit)) return false
       if (scan.inside !== object || candidate.stage === 'body') return true
-      const broken = lookBehind(Math.min(limit, tape.end), tape.end >= limit)
+      const broken = checkWhatFollows(Math.min(limit, tape.end), tape.end >= limit)
       if (broken === undefined) return false
       cut(broken)
       return true
@@ -95,7 +95,7 @@ export function objectMachine(
       // The first bracket of the input may be the whole document.
       if (candidate.stage === 'gate' && !candidate.first) scan.leave(tape.end)
       else if (candidate.stage === 'gate' || candidate.stage === 'body') emit(tape.end, true, undefined)
-      else cut(lookBehind(tape.end, true) ?? -1)
+      else cut(checkWhatFollows(tape.end, true) ?? -1)
     },
   }
 
@@ -164,7 +164,7 @@ export function objectMachine(
   //         ^ broken            ^ broken           ^ not
   //
   /** Where it is broken, -1 if it is not, undefined if more bytes are needed. At the limit nothing follows. */
-  function lookBehind(bound: number, over: boolean): number | undefined {
+  function checkWhatFollows(bound: number, over: boolean): number | undefined {
     if (candidate.stage === 'behind') {
       const byte = nextByte(bound)
       if (byte === undefined) return over ? -1 : undefined

@@ -20,7 +20,7 @@ export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Line
   })
   let closed = false
   /** The turn ended before everything in the buffer was scanned. */
-  let behind = false
+  let following = false
 
   /** Scans everything in the buffer; false if the turn ends before. */
   function run(): boolean {
@@ -32,10 +32,10 @@ export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Line
   }
 
   function goOn(): boolean {
-    behind = !run()
+    following = !run()
     // Until the next turn no bytes are added, and the current chunk still belongs to the caller.
-    if (!behind) scan.settle()
-    return behind
+    if (!following) scan.settle()
+    return following
   }
 
   function finish(): boolean {
@@ -65,7 +65,7 @@ export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Line
     },
     more() {
       if (closed) return false
-      return scan.ended ? finish() : behind && goOn()
+      return scan.ended ? finish() : following && goOn()
     },
   }
 }

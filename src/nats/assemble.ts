@@ -102,7 +102,10 @@ function gap({ at, name }: StoredBlock, why: string): Fault {
 }
 
 function foreign({ at, name }: StoredBlock, why: string): Fault {
-  return new Fault('BROKER_FAILED', `block ${at} of the run ${shown(name)} was not written by agent-sluice: ${why}`)
+  return new Fault(
+    'BROKER_FAILED',
+    `block ${at} of the run ${shown(name)} was not written by agent-sluice: ${why}`,
+  )
 }
 
 function shown({ tenant, run }: StoredBlock['name']): string {

@@ -171,7 +171,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     const run = runOf(block.name)
     if (run.refused) return
     // A run that has ended and is complete needs no open journal: after a lost cursor there are thousands of them.
-    if (!run.book && !(run.over && isBehind(block, run.blocks))) bookOf(run)
+    if (!run.book && !(run.over && isStored(block, run.blocks))) bookOf(run)
     const found = run.blocks.feed(block)
     for (const { event, line } of found) bookOf(run).append(event, `${line}\n`)
     events += found.length
@@ -277,7 +277,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
 }
 
 /** Whether all events of a block are there already. */
-function isBehind({ end }: StoredBlock, { last }: Assembler): boolean {
+function isStored({ end }: StoredBlock, { last }: Assembler): boolean {
   return last !== undefined && (end.attempt - last.attempt_number || end.seq - last.seq) <= 0 && !end.part
 }
 

@@ -99,34 +99,35 @@ async function readRun({ path, attempt }: FoundLogs, engine: Profile | Picker): 
   for await (const event of played) {
     name = event.source.engine
     parser = event.source.parser
-    version = toldVersion(event) ?? version
+    version = reportedVersion(event) ?? version
     if (isEvent(event, 'diagnostic.parser.warning')) saw(event, event.data)
   }
   return { engine: name, parser, version, records, types, fields, stranger }
 }
 
 /** The version that the engine reports in its own log. */
-function toldVersion(event: Event): string | undefined {
+function reportedVersion(event: Event): string | undefined {
   if (event.type !== 'lifecycle.run.status') return undefined
-  const { engine_version: told } = event.data as { readonly engine_version?: unknown }
-  return typeof told === 'string' ? plainVersion(told) : undefined
+  const { engine_version: reported } = event.data as { readonly engine_version?: unknown }
+  return typeof reported === 'string' ? plainVersion(reported) : undefined
 }
 
 /** The version that the recorder stored next to the logs, under one of the names that recorders use. */
 function versionIn({ meta, within }: Attempt): string | undefined {
   const found = readJson(meta, within) ?? {}
-  const told = ['engine_version', 'cli_version', 'version'].map((key) => found[key])
-  const text = told.find((value) => typeof value === 'string')
+  const reported = ['engine_version', 'cli_version', 'version'].map((key) => found[key])
+  const text = reported.find((value) => typeof value === 'string')
   return typeof text === 'string' ? plainVersion(text) : undefined
 }
 
 const MAX_VERSION = 40
 
 /** `codex-cli 0.166.0` is 0.166.0. */
-function plainVersion(told: string): string | undefined {
-  const words = clip(told, MAX_VERSION).split(' ')
+function plainVersion(reported: string): string | undefined {
+  const words = clip(reported, MAX_VERSION).split(' ')
   return (
-    words.find((word) => word >= '0' && word < ':') ?? (told === '' ? undefined : clip(told, MAX_VERSION))
+    words.find((word) => word >= '0' && word < ':') ??
+    (reported === '' ? undefined : clip(reported, MAX_VERSION))
   )
 }
 

@@ -259,7 +259,7 @@ export function run(called: string | RunCommand, given?: readonly string[], more
   const stage = joinStages(timedEvents, journalStage(book))
   const made = flow<never, Event>(
     (next) => {
-      const told = {
+      const reported = {
         write(event: Event) {
           if (isEvent(event, 'lifecycle.completion.state')) completion = event.data
           if (isEvent(event, 'lifecycle.run.result')) result = event.data
@@ -271,16 +271,16 @@ export function run(called: string | RunCommand, given?: readonly string[], more
           next.end()
         },
       }
-      const live = stage(told)
+      const live = stage(reported)
       return {
         // A cached result is not written to the journal: a replay of the logs could not emit it again.
         write(item: TimedChunk | Opening | Hit) {
           if ('from' in item) {
             hit = item
-            writeCached(hit, { runId, attempt, engine: engine.name }, told)
+            writeCached(hit, { runId, attempt, engine: engine.name }, reported)
           } else live.write(item)
         },
-        end: () => (hit ? told : live).end(),
+        end: () => (hit ? reported : live).end(),
       }
     },
     { intake: timedIntake as never },
@@ -303,9 +303,9 @@ export function run(called: string | RunCommand, given?: readonly string[], more
       const { exit_code, signal, reason } = hit ? NO_PROCESS : recording.meta()
       // The flow has ended without a failure, so its last event has arrived.
       const outcome = outcomeOf(completion!)
-      const told = { completion: completion!, outcome, exit_code, signal, reason }
+      const reported = { completion: completion!, outcome, exit_code, signal, reason }
       const usage = completion!.tokens ?? null
-      const ended = { run_id: runId, attempt, ...told, audit, result, usage }
+      const ended = { run_id: runId, attempt, ...reported, audit, result, usage }
       if (!hit) await kept?.keep(ended)
       return { ...ended, cached: hit?.from ?? null, notes: kept?.trouble ?? [] }
     })

@@ -186,12 +186,12 @@ function headIn(line: Record<string, unknown>): SessionHead {
   const time = text(line['startTime']) ?? text(line['timestamp'])
   return {
     directory: text(line['cwd']) ?? text(inner['cwd']) ?? null,
-    started_at: toldTime(time),
+    started_at: validTime(time),
   }
 }
 
 /** A time in an engine's file may be invalid. */
-function toldTime(time: string | undefined): string | null {
+function validTime(time: string | undefined): string | null {
   return time !== undefined && !Number.isNaN(Date.parse(time)) ? time : null
 }
 
@@ -226,7 +226,7 @@ function manifestOf(file: SessionFile): Partial<SessionHead> & { readonly outcom
     const status = text(manifest['status']) ?? ''
     return {
       directory: text(manifest['cwd']) ?? null,
-      started_at: toldTime(text(manifest['started_at'])),
+      started_at: validTime(text(manifest['started_at'])),
       outcome: Object.hasOwn(statuses, status) ? statuses[status] : undefined,
     }
   } catch {

@@ -37,7 +37,7 @@ export interface Derived {
  */
 export function derive(
   place: RunPlace,
-  onOver: (print: string, told: RunOverview) => void = () => {},
+  onOver: (print: string, reported: RunOverview) => void = () => {},
 ): Derived {
   const folder = fs.mkdtempSync(join(tmpdir(), 'sluice-serve-'))
   const path = join(folder, EVENTS_FILE)

@@ -71,7 +71,7 @@ export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
       const over = memo(OVER_MS, () => !place.isRunning())
       return { key, feed: new Feed(journal, within, hiding?.event), over, fault: () => undefined, users: 0 }
     }
-    const derived = derive(place, (print, told) => logs.learn(place, print, told))
+    const derived = derive(place, (print, reported) => logs.learn(place, print, reported))
     const { over, fault } = derived
     const retracted = before?.derived?.last()
     return {

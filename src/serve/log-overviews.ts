@@ -11,7 +11,7 @@ export interface LogOverviews {
   /** The overview of these logs in their current state; if it is not known, they are read soon. */
   of(place: RunPlace, attempts: readonly Attempt[]): RunOverview | undefined
   /** Stores the overview of logs with this fingerprint that were read elsewhere. */
-  learn(place: RunPlace, print: string, told: RunOverview | undefined): void
+  learn(place: RunPlace, print: string, reported: RunOverview | undefined): void
   /** Waits until everything requested is read, or for `ms` milliseconds. True if it is, and more is known than before. */
   settled(ms: number): Promise<boolean>
 }
@@ -35,8 +35,8 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
   let reading: Promise<void> | undefined
   let learned = 0
 
-  const learn = ({ key }: RunPlace, print: string, told: RunOverview | undefined) => {
-    known.set(key, { print, told })
+  const learn = ({ key }: RunPlace, print: string, reported: RunOverview | undefined) => {
+    known.set(key, { print, told: reported })
     if (queue.get(key)?.print === print) queue.delete(key)
     learned++
   }
@@ -49,12 +49,12 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
     }
   }
   const read = async (place: RunPlace, large: boolean): Promise<RunOverview | undefined> => {
-    let told: RunOverview | undefined
+    let reported: RunOverview | undefined
     let count = 0
     const leave = new AbortController()
     try {
       for await (const event of readLogs(place, { signal: AbortSignal.any([signal, leave.signal]) })) {
-        told = overviewOf(event)
+        reported = overviewOf(event)
         if (large && ++count === MAX_HEAD) break
       }
     } catch {
@@ -63,7 +63,7 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
     } finally {
       leave.abort()
     }
-    return large && told ? { ...told, completion: undefined } : told
+    return large && reported ? { ...reported, completion: undefined } : reported
   }
 
   return {

@@ -143,9 +143,9 @@ function tailOf(path: string, root: string, tails: Tails | undefined): RunOvervi
   const mark = fileMark(path)
   const known = tails?.get(path)
   if (known?.mark === mark) return known.told
-  const told = lastEvents(path, root)
-  tails?.set(path, { mark, told })
-  return told
+  const reported = lastEvents(path, root)
+  tails?.set(path, { mark, told: reported })
+  return reported
 }
 
 /** Another program may have written it: only strings count as text. */
@@ -161,28 +161,31 @@ function lastEvents(path: string, root: string): RunOverview | undefined {
   } catch {
     return undefined
   }
-  let told: RunOverview | undefined
+  let reported: RunOverview | undefined
   const lines = text.split('\n')
   // From the end: the last whole line has the run and attempt, the last completion of that attempt has the outcome.
   for (let i = lines.length - 2; i >= 0; i--) {
     try {
       const event = JSON.parse(lines[i]!)
       const { run_id, ts, attempt_number: attempt } = event
-      told ??= { run_id: textOf(run_id), engine: textOf(event.source.engine), ts: textOf(ts), attempt }
+      reported ??= { run_id: textOf(run_id), engine: textOf(event.source.engine), ts: textOf(ts), attempt }
       // The previous attempt ended; this one has no end.
-      if (attempt !== told.attempt) return told
+      if (attempt !== reported.attempt) return reported
       // Journals of before 0.2 have no `type` at the top.
       if ((event.type ?? event.event?.type) === 'lifecycle.completion.state') {
         const state = endStates.find((known) => known === event.data.state) ?? 'unknown'
         const { evidence, reason_code } = event.data
-        return { ...told, completion: { state, evidence: evidence ?? {}, reason_code: textOf(reason_code) } }
+        return {
+          ...reported,
+          completion: { state, evidence: evidence ?? {}, reason_code: textOf(reason_code) },
+        }
       }
     } catch {
       // The first line of the block may be incomplete.
     }
-    if (told && lines.length - i > 16) break
+    if (reported && lines.length - i > 16) break
   }
-  return told
+  return reported
 }
 
 const endStates: readonly EndState[] = ['completed', 'awaiting_user_input', 'interrupted', 'unknown']

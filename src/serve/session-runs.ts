@@ -131,8 +131,8 @@ function infoOf(
   // A database is not copied for the list: the end of its sessions is known after they were opened.
   const copied = file.session === undefined || copies.has(file.session)
   const attempts = copied ? place.attempts() : []
-  const told = running || !copied ? undefined : logs.of(place, attempts)
-  const end = told?.completion
+  const reported = running || !copied ? undefined : logs.of(place, attempts)
+  const end = reported?.completion
   return {
     id: idOf(file),
     run_id: runIdOf(file),

@@ -191,13 +191,13 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
   if (channels[0]) push({ channel: channels[0], bytes: new Uint8Array(), channels })
 
   /** Flushes what live channels kept back: not all of them emit an end, for instance a PTY or an abandoned pipe. */
-  const lastWords: (() => void)[] = []
+  const flushes: (() => void)[] = []
   const finish = async () => {
     await allClosed
     clearTimeout(timer)
     const ended = await exit
     if (tapped.destroyed) return
-    for (const say of lastWords) say()
+    for (const say of flushes) say()
     if (ended !== undefined || held) push(exitChunk(ended ?? null, held))
     tapped.push(null)
   }
@@ -213,7 +213,7 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
         for (const other of sources.values()) other.pause()
       }
       stream.on('data', hear)
-      lastWords.push(() => {
+      flushes.push(() => {
         const bytes = encode.rest()
         if (bytes) push({ channel, bytes })
       })

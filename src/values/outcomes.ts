@@ -7,7 +7,7 @@ import { bomAt, CLOSE_BRACE, CLOSE_BRACKET, isBlank, isBracket, LF, QUOTE } from
 import type { Rules } from './ladder/attempt.ts'
 import { hasQuotedKey } from './ladder/candidates.ts'
 import type { ChangeKind } from './ladder/change.ts'
-import { climb, climbStrictly, goesOnAt, type Miss, type Pass } from './ladder/ladder.ts'
+import { climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder/ladder.ts'
 import { isPayloadFence } from './ladder/payload-fence.ts'
 import { mend } from './ladder/repair-search.ts'
 import { skipBlanks } from './ladder/repair-syntax.ts'
@@ -105,7 +105,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       if (inMembers || (frame.attached && (broken || isMember(frame)))) return
       const quoted = hasQuotedKey(frame.text)
       // Once something was found, the text before it is no longer kept.
-      if (!quoted && (found ? broken : isBehindQuote(frame))) return
+      if (!quoted && (found ? broken : isAfterQuote(frame))) return
       broken = true
       if (endsInString(frame.text)) return
       const array = frame.text[0] === '['
@@ -136,7 +136,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     function brokenAt({ text, to }: Frame, place: number): Miss {
       const kept = found ? undefined : unmatched?.bytes()
       const rest = kept && place < kept.length ? kept.toString('latin1', to, place + 1) : ''
-      if (rest !== '') return { ...goesOnAt(text + rest, text.length), place }
+      if (rest !== '') return { ...continuesAt(text + rest, text.length), place }
       const detail = `byte ${place} continues after the end of the value`
       return { ok: false, code: 'INVALID_JSON', detail, place, notes: [], strict: false, repaired: false }
     }
@@ -148,7 +148,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     }
 
     /** Whether a quote precedes it on its line: then an object without quotes of its own is part of a string. */
-    function isBehindQuote({ from }: Frame): boolean {
+    function isAfterQuote({ from }: Frame): boolean {
       if (found || !unmatched || from > unmatched.bytes().length) return false
       const before = unmatched.bytes().subarray(Math.max(0, from - 4096), from)
       return before.subarray(before.lastIndexOf(LF) + 1).includes(QUOTE)
@@ -199,7 +199,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
         }
         const goesOn = isRestOfWhole(whole.text, end) || endsInString(first.text)
         if (end > 0 && first.broken === undefined && !first.open && goesOn) {
-          bad(first, goesOnAt(whole.text, end))
+          bad(first, continuesAt(whole.text, end))
           broken = true
           for (const frame of frames) judge(frame)
           return

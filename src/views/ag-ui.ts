@@ -207,18 +207,18 @@ export function agUiStage(options: AgUiOptions = {}): Stage<Event, AgUiEvent> {
 
     const final = (event: EventOf<'agent.message.final'>) => {
       const { data } = event
-      let told = texts.complete(data)
-      if (told?.contradicts) {
-        const { id, parent } = told.open
+      let reported = texts.complete(data)
+      if (reported?.contradicts) {
+        const { id, parent } = reported.open
         const metadata = note({ superseded: true })
         add({ type: 'TEXT_MESSAGE_END', messageId: id, ...speaker(event, parent), metadata })
-        told = undefined
+        reported = undefined
       }
-      if (!told) {
+      if (!reported) {
         startText(event, data)
-        told = texts.complete(data)!
+        reported = texts.complete(data)!
       }
-      const { open, rest } = told
+      const { open, rest } = reported
       sendText(event, open, rest)
       const { message_id: _, text: __, ...more } = data
       say({

@@ -138,18 +138,18 @@ export function aiSdkStage(): Stage<Event, AiSdkChunk> {
 
     const final = (event: EventOf<'agent.message.final'>) => {
       const { data } = event
-      let told = texts.complete(data)
-      if (told?.contradicts) {
-        closeText(told.open, { superseded: true })
-        told = undefined
+      let reported = texts.complete(data)
+      if (reported?.contradicts) {
+        closeText(reported.open, { superseded: true })
+        reported = undefined
       }
-      if (!told) {
+      if (!reported) {
         startText(event, data)
-        told = texts.complete(data)!
+        reported = texts.complete(data)!
       }
-      if (told.rest !== '') say({ type: 'text-delta', id: told.open.id, delta: told.rest })
+      if (reported.rest !== '') say({ type: 'text-delta', id: reported.open.id, delta: reported.rest })
       const { incomplete, parent_call_id, repair_level } = data
-      closeText(told.open, { incomplete, parent_call_id, repair_level })
+      closeText(reported.open, { incomplete, parent_call_id, repair_level })
       if (data.structured_payload !== undefined) {
         const { message_id, structured_payload } = data
         keep(event, 'data-payload', { message_id, structured_payload, repair_level })
@@ -258,8 +258,8 @@ export function aiSdkStage(): Stage<Event, AiSdkChunk> {
           case 'lifecycle.run.status': {
             const { model, tokens, usage } = event.data
             if (model !== undefined && about) about = { ...about, model }
-            const told = tokens !== undefined || usage !== undefined
-            return told ? keep(event, 'data-status') : mention(event, 'data-status')
+            const reported = tokens !== undefined || usage !== undefined
+            return reported ? keep(event, 'data-status') : mention(event, 'data-status')
           }
           case 'lifecycle.completion.state':
             keep(event, 'data-end')

@@ -47,6 +47,6 @@ function messageOf(line: string): string | undefined {
   }
   const { type, level, message, msg } = record as Record<string, unknown> // cast: the line begins with `{`
   if (type !== 'error' && level !== 'error' && level !== 'fatal') return undefined
-  const told = message ?? msg
-  return typeof told === 'string' ? told : undefined
+  const reported = message ?? msg
+  return typeof reported === 'string' ? reported : undefined
 }

@@ -85,9 +85,9 @@ function safeLine(line: string, open: boolean): [string, boolean] {
   while (at < line.length) {
     const mark = open ? -1 : line.indexOf('`', at)
     if (mark < 0) return [safe + withoutHtml(line.slice(at)), !open]
-    let behind = mark
-    while (line[behind] === '`') behind++
-    const end = partner(line, behind, behind - mark)
+    let following = mark
+    while (line[following] === '`') following++
+    const end = partner(line, following, following - mark)
     if (end < 0) return [safe + withoutHtml(line.slice(at)), false]
     // A backslash before a backtick makes it plain text, which changes how the rest of the line is read.
     if (line[mark - 1] === '\\') return [safe + withoutHtml(line.slice(at)), false]

@@ -28,9 +28,9 @@ export const MAX_TITLE = 300
  * }
  */
 export function problemOf(event: Event): Problem | undefined {
-  const told = titleOf(event)
-  if (!told) return undefined
-  return problemAt(event, ...told)
+  const reported = titleOf(event)
+  if (!reported) return undefined
+  return problemAt(event, ...reported)
 }
 
 /** A problem at an event, whatever its type. */
@@ -48,8 +48,8 @@ function titleOf(event: Event): [ProblemKind, string] | undefined {
       const { name, exit_code, error } = event.data
       const code = exit_code === undefined ? '' : ` exit ${exit_code}`
       // Without an error message, the last line of the tool's output says most.
-      const told = error ?? lastLine(callText(event.data))
-      return ['tool', `${name}${code} failed${told === '' ? '' : `: ${told}`}`]
+      const reported = error ?? lastLine(callText(event.data))
+      return ['tool', `${name}${code} failed${reported === '' ? '' : `: ${reported}`}`]
     }
     case 'diagnostic.engine.error': {
       const { severity, retryable, message } = event.data

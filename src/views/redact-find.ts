@@ -241,8 +241,8 @@ function valueAt(text: string, from: number, bareEnd: BareEnd, place: Place): Se
   const kind = shape?.to === end ? shape.kind : kinds[family]
   const bare = !quoted && keyQuote !== '' && isNumber(value)
   // Remember only values that are long enough not to match elsewhere by accident.
-  const told = family !== 'cookie' && family !== 'authorization'
-  return { kind, from, to: end, ...(bare && { quote: keyQuote }), ...(told && { told }) }
+  const reported = family !== 'cookie' && family !== 'authorization'
+  return { kind, from, to: end, ...(bare && { quote: keyQuote }), ...(reported && { told: reported }) }
 }
 
 //  {"text":"password=","next":1}     ["\"password\":", 5]
@@ -318,10 +318,10 @@ function bareEnd(text: string, from: number, wholeLine: boolean, stop: number): 
     if ((stop !== 0 && unit === stop) || (!wholeLine && isBlank(unit))) break
     if (unit !== BACKSLASH) continue
     // The escape of a line end or a quote, also in JSON in JSON, is the end; any other backslash belongs to the value.
-    let behind = end + 1
-    while (behind < last && text.charCodeAt(behind) === BACKSLASH) behind++
-    if (behind === last || 'nrtu"\'`'.includes(text[behind]!)) break
-    end = behind
+    let following = end + 1
+    while (following < last && text.charCodeAt(following) === BACKSLASH) following++
+    if (following === last || 'nrtu"\'`'.includes(text[following]!)) break
+    end = following
   }
   return end
 }
@@ -400,15 +400,15 @@ function addressAt(text: string, at: number): Secret | undefined {
       break
   }
   if (host < 0) return undefined
-  const told = true
+  const reported = true
   if (colon >= 0 && colon < host - 1) {
     const value = text.slice(colon + 1, host)
     const secret = isSecretValue(value, { family: 'password', quoted: true, plain: true }) || value.length < 4
-    return secret ? { kind: 'url', from: colon + 1, to: host, told } : undefined
+    return secret ? { kind: 'url', from: colon + 1, to: host, told: reported } : undefined
   }
   const to = colon >= 0 && colon < host ? colon : host
   const secret = isSecretValue(text.slice(at, to), { family: 'secret', quoted: true, plain: false })
-  return secret && to - at >= 16 ? { kind: 'url', from: at, to, told } : undefined
+  return secret && to - at >= 16 ? { kind: 'url', from: at, to, told: reported } : undefined
 }
 
 const BEGIN = '-----BEGIN '

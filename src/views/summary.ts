@@ -53,7 +53,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
   const calls = new Set<string>()
   let [events, turns, messages, called, failed, fileCount, warnings] = [0, 0, 0, 0, 0, 0, 0]
   /** The total from the end of an attempt; before that, the sum of its turns. */
-  let told: Tokens | undefined
+  let reported: Tokens | undefined
   let spent = tokenCounter()
 
   const change = (path: string) => {
@@ -83,7 +83,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
       }
       case 'lifecycle.completion.state':
         facts.outcome = outcomeOf(event.data)
-        told = event.data.tokens ?? told
+        reported = event.data.tokens ?? reported
         spent = tokenCounter()
         calls.clear()
         return
@@ -117,7 +117,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
   }
 
   const summary = (): RunSummary => {
-    const tokens = spent.sum() ?? told
+    const tokens = spent.sum() ?? reported
     return {
       ...facts,
       events,

@@ -20,8 +20,8 @@ export function callSubject(input: unknown): string {
   if (typeof input !== 'object') return String(input)
   const fields = input as Record<string, unknown> // cast: an object, whose fields are checked below
   for (const name of names) {
-    const told = words(fields[name])
-    if (told !== undefined) return bounded(withoutShell(told))
+    const reported = words(fields[name])
+    if (reported !== undefined) return bounded(withoutShell(reported))
   }
   return bounded(changedFiles(fields['changes']) ?? JSON.stringify(input))
 }
@@ -98,9 +98,9 @@ function bounded(text: string): string {
  */
 export function callText({ output, error }: Pick<ToolData, 'output' | 'error'>): string {
   const text = textOf(unpacked(output), 0).trim()
-  const told = error?.trim() ?? ''
-  if (told === '' || text.includes(told)) return text
-  return text === '' ? told : `${text}\n${told}`
+  const reported = error?.trim() ?? ''
+  if (reported === '' || text.includes(reported)) return text
+  return text === '' ? reported : `${text}\n${reported}`
 }
 
 /** Some engines serialize an object with the output into a string. */

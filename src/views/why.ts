@@ -216,8 +216,8 @@ function conclude(facts: Facts): Why {
 /** The first problem of a run that did not end well. */
 function causeOf(facts: Facts, unfinished: FailedCall | undefined): Problem | undefined {
   const { completion, end, cut, hints } = facts
-  const told = facts.engine ?? facts.tool
-  if (told || !end || !completion) return told ?? end
+  const reported = facts.engine ?? facts.tool
+  if (reported || !end || !completion) return reported ?? end
   const { signal, exit_code } = completion.evidence ?? {}
   if (unfinished) {
     const { name, subject, seq, raw_ref } = unfinished

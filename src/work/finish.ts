@@ -107,13 +107,15 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
     ...(auditFile ? { audit: auditFile } : {}),
   }
   if (!outbox) return { ...done, delivery: 'none' }
-  const told = { exit, stderr }
-  const { delivery, late, reached } = await deliver(done, outbox, { byHand, maxOutboxWait, told }).catch(
-    async (error: Fault) => {
-      await audit?.write({ ...record, outbox: 'failed', failed: faultNote(error) })
-      throw error
-    },
-  )
+  const reported = { exit, stderr }
+  const { delivery, late, reached } = await deliver(done, outbox, {
+    byHand,
+    maxOutboxWait,
+    told: reported,
+  }).catch(async (error: Fault) => {
+    await audit?.write({ ...record, outbox: 'failed', failed: faultNote(error) })
+    throw error
+  })
   // The run keeps its comment, so a late result must not look as if it counted.
   const { comment: _, ...uncounted } = done
   const ended: Omit<Work, 'delivery'> = late

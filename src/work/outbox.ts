@@ -87,7 +87,7 @@ export function outbox(dir: string): Outbox {
       if (won) await record(kind, post)
       return won
     } catch (error) {
-      throw unkept(post, error)
+      throw notStored(post, error)
     }
   }
 
@@ -131,7 +131,7 @@ export function outbox(dir: string): Outbox {
         return undefined
       })
     } catch (error) {
-      throw Fault.is(error) && error.code === 'OUTBOX_FAILED' ? error : unkept(post, error)
+      throw Fault.is(error) && error.code === 'OUTBOX_FAILED' ? error : notStored(post, error)
     }
   }
 
@@ -199,7 +199,7 @@ function startOf(path: string): string {
   }
 }
 
-function unkept({ run_id }: Post, cause: unknown): Fault {
+function notStored({ run_id }: Post, cause: unknown): Fault {
   return new Fault('OUTBOX_FAILED', `the outbox cannot store the result of ${quote(run_id)}`, { cause })
 }
 

@@ -141,7 +141,8 @@ async function handedIn(
 }
 
 function adapterOf({ worker, adapters }: WorkOptions): Adapter {
-  if (worker === undefined) throw new Fault('BAD_OPTION', 'work needs a worker, or a result that a person wrote')
+  if (worker === undefined)
+    throw new Fault('BAD_OPTION', 'work needs a worker, or a result that a person wrote')
   return typeof worker === 'string' ? findAdapter(worker, adapters) : checkAdapter(worker)
 }
 

@@ -39,8 +39,9 @@ export function callReader() {
     const id = text(payload['call_id']) ?? ''
     const name = open.get(id)
     if (name === undefined) return true
-    const told = readOutput(payload['output'], name)
-    if (told) end({ id, name, ...told }, told.error !== undefined || (told.exit_code ?? 0) !== 0, say)
+    const reported = readOutput(payload['output'], name)
+    if (reported)
+      end({ id, name, ...reported }, reported.error !== undefined || (reported.exit_code ?? 0) !== 0, say)
     return true
   }
 

@@ -89,8 +89,8 @@ function sessionReader() {
   }
 
   const result = (line: Line, say: Say): true => {
-    const told = isRecord(line['toolCallResult']) ? line['toolCallResult'] : {}
-    const shown = told['resultDisplay']
+    const reported = isRecord(line['toolCallResult']) ? line['toolCallResult'] : {}
+    const shown = reported['resultDisplay']
     for (const part of parts(line) ?? []) {
       if (!isRecord(part) || !isRecord(part['functionResponse'])) continue
       const { id, name, response } = part['functionResponse']
@@ -104,7 +104,7 @@ function sessionReader() {
         exit_code: exit,
         duration_ms: took.take(text(id) ?? ''),
       }
-      if (error !== undefined || (told['status'] !== undefined && told['status'] !== 'success')) {
+      if (error !== undefined || (reported['status'] !== undefined && reported['status'] !== 'success')) {
         say.failed({ ...call, output: answer['output'], error: error ?? text(shown) })
         continue
       }

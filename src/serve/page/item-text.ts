@@ -47,9 +47,9 @@ export function summaryOf(value: unknown): string {
         .slice(0, MAX_SUMMARY)
     }
     for (const name of TELLING) {
-      const told = fields[name]
-      if (typeof told === 'string' && told !== '') return firstLine(told)
-      if (Array.isArray(told)) return firstLine(told.slice(0, 50).join(' '))
+      const reported = fields[name]
+      if (typeof reported === 'string' && reported !== '') return firstLine(reported)
+      if (Array.isArray(reported)) return firstLine(reported.slice(0, 50).join(' '))
     }
   }
   return firstLine(JSON.stringify(value) ?? '')

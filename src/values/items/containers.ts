@@ -253,7 +253,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     const level = doc.levels.at(-1) as Level
     if (level.array !== (byte === CLOSE_BRACKET)) return doc.notJson() ? leave(doc.at) : lose()
     if (doc.levels.length === 1 && !doc.isDoubtful()) {
-      const goesOn = goesOnAfter(doc.at + 1)
+      const goesOn = continuesAfter(doc.at + 1)
       if (goesOn === undefined) return 'wait'
       if (goesOn) {
         doc.at++
@@ -437,7 +437,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
   }
 
   /** Whether the document continues after its last bracket; undefined if more bytes are needed. */
-  function goesOnAfter(position: number): boolean | undefined {
+  function continuesAfter(position: number): boolean | undefined {
     const { view, base } = tape
     const stop = Math.min(end.bound - base, position - base + LOOK_AFTER)
     let i = position - base

@@ -157,24 +157,24 @@ function isFollowed(
 ): boolean | 'nothing' | 'more' {
   const { inArray, outer, final } = place
   const at = skipBlanks(text, end)
-  const behind = skipBlanks(text, at + 1)
+  const following = skipBlanks(text, at + 1)
   if (at >= text.length) return final ? 'nothing' : 'more'
   const unit = text.charCodeAt(at)
   if (unit === (inArray ? CLOSE_BRACKET : CLOSE_BRACE)) {
-    if (behind >= text.length) return final ? true : 'more'
-    const next = text.charCodeAt(behind)
+    if (following >= text.length) return final ? true : 'more'
+    const next = text.charCodeAt(following)
     if (outer === 'none') return !isStructureAt(text, at + 1)
     if (next === (outer === 'array' ? CLOSE_BRACKET : CLOSE_BRACE)) return true
-    return next === COMMA && (outer === 'array') !== isKeyAt(text, skipBlanks(text, behind + 1))
+    return next === COMMA && (outer === 'array') !== isKeyAt(text, skipBlanks(text, following + 1))
   }
   if (unit !== COMMA) return false
-  if (behind >= text.length) return final ? true : 'more'
-  if (text.charCodeAt(behind) === (inArray ? CLOSE_BRACKET : CLOSE_BRACE)) return true
-  if (isKeyAt(text, behind) === inArray) return false
+  if (following >= text.length) return final ? true : 'more'
+  if (text.charCodeAt(following) === (inArray ? CLOSE_BRACKET : CLOSE_BRACE)) return true
+  if (isKeyAt(text, following) === inArray) return false
   if (!inArray) return true
-  const kind = kindOf(text, behind)
+  const kind = kindOf(text, following)
   if (guess && kind !== '' && kind !== kindOf(text, 0)) return false
-  const next = readFrom(text, behind, place, false)
+  const next = readFrom(text, following, place, false)
   for (const end of next.ends) {
     const then = skipBlanks(text, Math.max(end, 0))
     if (then >= text.length) return final ? true : 'more'
@@ -182,7 +182,7 @@ function isFollowed(
   }
   if (next.ends.size > 0) return false
   if (next.cut) return final ? true : 'more'
-  return plainEnd(text, behind, true) >= 0
+  return plainEnd(text, following, true) >= 0
 }
 
 /** First character of a value; blank for words and numbers. */
@@ -225,8 +225,8 @@ export function isElementOver(text: string, place: ElementPlace, all = place.fin
 function isHalfKey(text: string, at: number): boolean {
   if (!isQuote(text.charCodeAt(at))) return isKeyAt(text, at) && text.indexOf(':', at) + 2 >= text.length
   const close = closingQuote(text, at)
-  const behind = close < 0 ? text.length : skipBlanks(text, close + 1)
-  return behind >= text.length || isHalfBlank(text, behind)
+  const following = close < 0 ? text.length : skipBlanks(text, close + 1)
+  return following >= text.length || isHalfBlank(text, following)
 }
 
 //  {"a":,"b":[1 2]}     tru     {\"a\":1}

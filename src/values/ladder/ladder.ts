@@ -260,7 +260,7 @@ function takeFirst(
   rules: Rules,
   envelopes: number,
 ): Pass | Miss {
-  if (isStructureAt(text, end)) return { ...goesOnAt(text, end), cause: broken.cause }
+  if (isStructureAt(text, end)) return { ...continuesAt(text, end), cause: broken.cause }
   const first = text.slice(0, end)
   // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.
   if (!rules.check && !hasQuotedKey(first))
@@ -270,7 +270,7 @@ function takeFirst(
 }
 
 /** The value at the start of a text ends at `end`, and what follows belongs to a larger one. */
-export function goesOnAt(text: string, end: number): Miss {
+export function continuesAt(text: string, end: number): Miss {
   const found = text.slice(end, end + 20)
   const expected = 'the end of the value'
   const detail = `at ${quote(found, 20)}, expected ${expected}`

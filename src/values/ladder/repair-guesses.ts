@@ -134,8 +134,8 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
   let close = token.to - 1
   for (let inner = 0; inner < MAX_INNER; inner++) {
     if (looksLikeOpening(text, from, close) || isJoined(text, close) || isBeforeBracket(text, close)) return
-    const behind = skipBlanks(text, close + 1)
-    const follows = text.charCodeAt(behind)
+    const following = skipBlanks(text, close + 1)
+    const follows = text.charCodeAt(following)
     if (follows === (key ? COMMA : COLON)) return
     // A comma is missing, and the next key was escaped.
     if (follows === BACKSLASH) return
@@ -143,7 +143,7 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
     if (before >= 0 && skipBlanks(text, before + 1) === close) return
     before = close
     close = nextQuote(text, close + 1, opening)
-    stopped.effort.spent += Math.max(behind, close < 0 ? text.length : close) - before
+    stopped.effort.spent += Math.max(following, close < 0 ? text.length : close) - before
     if (close < 0) return
     if (!endsHere(stopped, close, key) || isBeforeQuotingComment(text, close)) continue
     if (key && !isInnerOfKey(text, token, before, close)) return
@@ -441,8 +441,8 @@ function endsHere(reading: Reading, close: number, key: boolean): boolean {
   const array = reading.inArray()
   if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) {
     if (array !== (unit === CLOSE_BRACKET)) return false
-    const behind = skipBlanks(text, at + 1)
-    return behind >= text.length || ',}]'.includes(text[behind]!)
+    const following = skipBlanks(text, at + 1)
+    return following >= text.length || ',}]'.includes(text[following]!)
   }
   if (unit !== COMMA) return false
   const next = skipBlanks(text, at + 1)
@@ -524,8 +524,8 @@ function isDoubtfulInner(text: string, from: number, close: number, opening: num
   ) {
     inner++
     if (/[,:;，：=>][ \t\n]{0,99}$/.test(text.slice(Math.max(from + 1, at - 100), at))) opens = true
-    const behind = text.slice(at, Math.min(at + 24, close))
-    if (/^["”]\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n)/.test(behind)) return true
+    const following = text.slice(at, Math.min(at + 24, close))
+    if (/^["”]\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n)/.test(following)) return true
   }
   if (inner % 2 === 0) return false
   return opens || isJsonWord(text.slice(from + 1, Math.min(close, from + MAX_WORD)).replaceAll('"', ''))

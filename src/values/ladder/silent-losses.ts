@@ -76,7 +76,10 @@ export function inspect(text: string): readonly Note[] {
     })
   }
   if (lost !== undefined) {
-    notes.push({ code: 'PRECISION_LOSS', message: `${quote(lost)} cannot be represented exactly as a JavaScript number` })
+    notes.push({
+      code: 'PRECISION_LOSS',
+      message: `${quote(lost)} cannot be represented exactly as a JavaScript number`,
+    })
   }
   return notes
 }
