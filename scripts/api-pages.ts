@@ -16,7 +16,7 @@ interface Item {
   readonly symbol: ts.Symbol
   /** The entry whose page describes it. */
   readonly home: string
-  /** Whether a program can import it; other types are described because a public declaration names them. */
+  /** Whether a program can import it; other types are described because a public declaration refers to them. */
   readonly exported: boolean
 }
 
@@ -26,7 +26,7 @@ interface Section extends Item {
   readonly anchor: string
 }
 
-/** The pages by file name, as the sources have them now. */
+/** The pages by file name, generated from the current sources. */
 export function apiPages(program: ts.Program): Map<string, string> {
   const checker = program.getTypeChecker()
   const exported = new Map(entries.map((entry) => [entry, exportsOf(program, entry)]))
@@ -36,7 +36,7 @@ export function apiPages(program: ts.Program): Map<string, string> {
     for (const [name, symbol] of exported.get(entry) ?? [])
       if (!items.has(symbol))
         items.set(symbol, { name, symbol, home: everywhere.has(symbol) ? 'index' : entry, exported: true })
-  // A Map is walked in the order of insertion, so this also reaches the types that it adds.
+  // A Map iterates in insertion order, so this also reaches the types that it adds.
   for (const { symbol, home } of items.values())
     for (const type of typesNamedBy(checker, symbol))
       if (!items.has(type)) items.set(type, { name: type.name, symbol: type, home, exported: false })
@@ -53,7 +53,7 @@ export function apiPages(program: ts.Program): Map<string, string> {
   )
 }
 
-/** What the page of an entry describes: values, types, and types that cannot be imported; each group by name. */
+/** The content of an entry's page: values, types, and types that cannot be imported; each group sorted by name. */
 function sectionsOf(entry: string, items: readonly Item[]): Section[][] {
   const own = items
     .filter(({ home }) => home === entry)
@@ -105,7 +105,7 @@ function page(
   return `${parts.join('\n\n')}\n`
 }
 
-/** Links to what the entry exports and another page describes, a line for each of those pages. */
+/** Links to what the entry exports and another page describes, one line for each of those pages. */
 function elsewhereList(sections: readonly Section[]): string {
   return entries
     .filter((entry) => sections.some(({ home }) => home === entry))
@@ -120,7 +120,7 @@ function specifier(entry: string): string {
   return entry === 'index' ? 'agent-sluice' : `agent-sluice/${entry}`
 }
 
-/** The comment at the top of the entry: `// agent-sluice/values: payloads out of text`. */
+/** The comment at the top of the entry: `// agent-sluice/values: payloads from text and bytes`. */
 function introduction(entry: string): string {
   const [first = ''] = readFileSync(join(root, `src/${entry}.ts`), 'utf8').split('\n')
   const [start, text] = [`// ${specifier(entry)}: `, first.slice(`// ${specifier(entry)}: `.length)]
@@ -162,7 +162,7 @@ function docOf(node: ts.Declaration): { text: string[]; examples: string[] } {
   return { text, examples }
 }
 
-/** What a reader sees of a symbol. The body of an overloaded function is not among it; the functions that `typeof` names are. */
+/** The public declarations of a symbol, without the body of an overloaded function, but with the functions that `typeof` refers to. */
 function declarationsOf(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Declaration[] {
   const all = symbol.declarations ?? []
   const overloads = all.filter((node) => ts.isFunctionDeclaration(node) && node.body === undefined)
@@ -185,7 +185,7 @@ function functionsNamedBy(checker: ts.TypeChecker, type: ts.TypeNode): ts.Declar
   return found
 }
 
-/** The interfaces and type aliases of ours that a declaration names. */
+/** Our interfaces and type aliases that a declaration refers to. */
 function typesNamedBy(checker: ts.TypeChecker, symbol: ts.Symbol): Set<ts.Symbol> {
   const found = new Set<ts.Symbol>()
   for (const declaration of declarationsOf(checker, symbol))
@@ -207,7 +207,7 @@ function typesNamedBy(checker: ts.TypeChecker, symbol: ts.Symbol): Set<ts.Symbol
   return found
 }
 
-/** The parts of a declaration that a caller sees: all but bodies and initial values. */
+/** The parts of a declaration that a caller sees: everything except bodies and initial values. */
 function signatureOf(node: ts.Declaration): readonly ts.Node[] {
   if (ts.isClassDeclaration(node)) return node.members.filter(isVisible).flatMap(signatureOf)
   if (ts.isVariableDeclaration(node) || ts.isPropertyDeclaration(node)) return node.type ? [node.type] : []
@@ -221,7 +221,7 @@ function walk(node: ts.Node, visit: (node: ts.Node) => void): void {
   ts.forEachChild(node, (child) => walk(child, visit))
 }
 
-/** Members with a name in brackets are for machines. */
+/** Members with a computed name are not for people. */
 function isVisible(member: ts.ClassElement): boolean {
   return !(member.name && (ts.isComputedPropertyName(member.name) || ts.isPrivateIdentifier(member.name)))
 }

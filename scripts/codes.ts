@@ -8,7 +8,7 @@ import { nextSteps } from '../src/base/next-step.ts'
 const page = 'docs/codes.md'
 const [start, end] = ['<!-- codes -->', '<!-- /codes -->']
 
-/** The page with the table as the sources have it now. */
+/** The page with the table from the current sources. */
 export function withCodes(text: string): string {
   const [before, rest] = text.split(start)
   const after = rest?.split(end)[1]

@@ -1,9 +1,9 @@
-// Breaks random documents at one place each, in every way of test/values/corrupt.ts, and counts what we and our
-// peers make of them: the original (right), a fault, or another value (WRONG).
+// Breaks random documents in one place each, in every way of test/values/corrupt.ts, and counts what we and our
+// peers return: the original (right), a fault, or another value (WRONG).
 //
 //   npx tsx scripts/corruptions.ts                  the table
 //   npx tsx scripts/corruptions.ts --write          puts it into docs/values.md
-//   npx tsx scripts/corruptions.ts --kind NAME      what was not read right, for kinds with NAME in their name
+//   npx tsx scripts/corruptions.ts --kind NAME      what was not read correctly, for kinds with NAME in their name
 //   npx tsx scripts/corruptions.ts --pairs 20000    two corruptions at once: each WRONG, smallest first
 //   --seeds N (120), --schema (ours with a schema), --ours (no peers)
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -46,7 +46,7 @@ else {
   console.log(summaryOf(results))
 }
 
-/** For each kind the counts of both layouts in one. */
+/** For each kind, the sum of the counts of both layouts. */
 function countsOf({ parse }: Peer, kinds = KINDS): Map<string, Count> {
   const compact = measure(kinds, parse, { seeds, layout: 'compact' })
   const pretty = measure(kinds, parse, { seeds, layout: 'pretty' })

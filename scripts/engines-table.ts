@@ -10,7 +10,7 @@ import { isEvent } from '../src/events/event.ts'
 const page = 'docs/engines.md'
 const [start, end] = ['<!-- engines -->', '<!-- /engines -->']
 
-/** The page with the table as the fixtures have it now. */
+/** The page with the table from the current fixtures. */
 export function withEngineTable(text: string): string {
   const [before, rest] = text.split(start)
   const after = rest?.split(end)[1]
@@ -35,7 +35,7 @@ function rowOf(engine: string): string {
 }
 
 interface Case {
-  /** The program and its version, if this is what a real run wrote. */
+  /** The program and its version, if a real run wrote the case. */
   readonly program: string | undefined
   readonly version: string | undefined
   readonly mode: string
@@ -59,14 +59,14 @@ function readCase(path: string): Case {
   }
 }
 
-/** Where ORIGIN.md does not tell it, the logs do. */
+/** If ORIGIN.md does not say it, the logs do. */
 function modeIn(path: string): string {
   if (readdirSync(path).some((name) => name.startsWith('session.'))) return 'session file'
   const pty = existsSync(join(path, 'pty-output.log'))
   return pty ? (existsSync(join(path, 'stdout.log')) ? 'pipe and PTY' : 'PTY') : 'pipe'
 }
 
-/** Newest first; with the program, where several speak the same protocol. */
+/** Newest first; with the program, if several use the same protocol. */
 function versions(cases: readonly Case[]): string {
   const programs = unique(cases.flatMap(({ program }) => program ?? []))
   const lists = programs.map((program) => {
@@ -88,7 +88,7 @@ function modes(cases: readonly Case[]): string {
     .join(', ')
 }
 
-/** What the events of the cases tell, and how often. */
+/** The contents of the events of the cases, with counts. */
 function understood(cases: readonly Case[]): string {
   const events = cases.flatMap((one) => one.events)
   const count = (...types: string[]) => events.filter(({ type }) => types.includes(type)).length

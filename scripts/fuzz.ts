@@ -1,10 +1,10 @@
 /**
- * Attacks the laws with random input until the time is over:
+ * Checks the invariants with random input until the time is up:
  *
  *     npm run fuzz -- --seconds 60 [--seed 7] [--only split-frames] [--from 0]
  *
- * Round n of seed s is always the same input (but for the moment of a kill by time). A failing input is made as small as it gets and saved in `.fuzz/`,
- * with the command that runs just its round again; `.fuzz/status.json` has the figures while it runs.
+ * Round n of seed s is always the same input (except the moment of a kill by time). A failing input is minimized and saved in `.fuzz/`,
+ * with the command that repeats only its round; `.fuzz/status.json` has the figures while it runs.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -26,7 +26,7 @@ const { values: flags } = parseArgs({
 })
 const seed = Number(flags.seed)
 const FOLDER = '.fuzz'
-/** A round takes a second or two; a failing input is not made smaller for longer than this. */
+/** A round takes a second or two; minimizing a failing input stops after this time. */
 const MAX_ROUND_MS = 60_000
 
 /** What one round of a property found. */
@@ -37,7 +37,7 @@ interface Found {
   readonly why: string
 }
 
-/** The properties take different arguments; what they share is that a round of them can be checked. */
+/** The properties take different arguments, but a round of each can be checked. */
 const properties: Record<string, (seed: number) => Promise<Found>> = {
   'split-frames': checked(splitFrames, 100),
   'split-values': checked(splitValues, 100),
@@ -69,7 +69,7 @@ for (; Date.now() - started < Number(flags.seconds) * 1000 && round < last; roun
 tell()
 process.exitCode = failures.length > 0 ? 1 : 0
 
-/** Cases per round: enough to warm up, few enough that a failing round is found again in a blink. */
+/** Cases per round: enough to warm up, few enough that a failing round is repeated in a moment. */
 function checked<T>(law: fc.IRawProperty<T, boolean>, numRuns: number) {
   return async (seed: number): Promise<Found> => {
     const { failed, counterexample, ...result } = await fc.check(law, {
@@ -97,7 +97,7 @@ function save(name: string, { input, why }: Found): void {
   console.error(`${name}: ${path}\n${why}`)
 }
 
-/** A Buffer as JSON.stringify hands it to its replacer. */
+/** A Buffer as JSON.stringify passes it to its replacer. */
 function isBytes(value: unknown): value is { data: number[] } {
   return (
     typeof value === 'object' &&

@@ -3,7 +3,7 @@ import { constant, get, I32, I64, longConstant, moduleOf, set } from './wasm.ts'
 
 // The parameter, the length of the data, then the locals.
 const [LENGTH, AT, END, V0, V1, V2, V3, WORD] = [0, 1, 2, 3, 4, 5, 6, 7]
-/** In the memory: 16 bytes of answer, 16 of key, then the data. */
+/** Layout of the memory: 16 bytes of result, 16 of key, then the data. */
 const [ANSWER, KEY, DATA] = [0, 16, 32]
 
 const ADD = [0x7c]
@@ -38,7 +38,7 @@ const answer = (offset: number) => [
   ...store(ANSWER + offset),
 ]
 
-/** `hash(length)`: SipHash-2-4 with 128 bits. Eight zeros must be behind the data. */
+/** `hash(length)`: SipHash-2-4 with 128 bits. Eight zeros must follow the data. */
 const hash = [
   ...start(V0, 0, 0x736f6d6570736575n),
   ...start(V1, 8, 0x646f72616e646f6dn ^ 0xeen),
@@ -67,7 +67,7 @@ const hash = [
   ...[...mixConstant(V1, 0xddn), ...fourRounds, ...answer(8)],
 ]
 
-/** The module. Two pages: the data, and what is before and behind it. */
+/** The module. Two pages: the data, and what is before and after it. */
 export function hashModule(): Uint8Array {
   const locals = [
     [2, I32],

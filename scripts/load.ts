@@ -1,6 +1,6 @@
 /**
- * Runs in numbers: `npm run load [-- RUNS [AT_ONCE]]`. Each starts a real process, records it and reads its events;
- * printed is the heap before and after, and what is left open. At last AT_ONCE agents that do not leave: what they take while all of them run.
+ * Many runs: `npm run load [-- RUNS [AT_ONCE]]`. Each starts a real process, records it and reads its events; prints
+ * the heap before and after, and what is left open. Finally AT_ONCE agents that do not exit: what they need while all of them run.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ async function one(): Promise<void> {
   rmSync(audit, { recursive: true })
 }
 
-/** The heap that is in use, and the open files, after a rest. */
+/** The used heap and the open files, after a pause. */
 async function rested() {
   for (let turn = 0; turn < 5; turn++) {
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -42,7 +42,7 @@ async function rested() {
   return { heap_mb: Math.round(heapUsed / 1e5) / 10, rss_mb: Math.round(rss / 1e6), files }
 }
 
-// The first runs fill caches and compile code: they are no leak.
+// The first runs fill caches and compile code, which is not a leak.
 for (let i = 0; i < Math.min(50, runs); i++) await one()
 const before = await rested()
 let started = performance.now()
@@ -53,7 +53,7 @@ started = performance.now()
 await Promise.all(Array.from({ length: atOnce }, one))
 console.log(JSON.stringify({ at_once: atOnce, seconds: seconds(), after: await rested() }))
 
-// Agents that stay: each is ended when all of them have said something.
+// Agents that stay: each is ended when all of them have written something.
 const idle = await rested()
 let speaking = 0
 let allSpeak = () => {}

@@ -1,5 +1,5 @@
-// Runs the packed package in every runtime: 13 checks that must give the same values everywhere, every way to leave a real
-// agent, and the programs of test/consumer that are written for one runtime.
+// Runs the packed package in every runtime: 13 checks that must give the same values everywhere, every way of abandoning a
+// real agent, and the programs of test/consumer that are written for one runtime.
 // Usage: npm run matrix -- [--only node20,node24] [--write] | --fetch workerd,bun
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ if (flags.fetch !== undefined) {
   }
 } else {
   const all = Object.keys(runtimes) as RuntimeName[]
-  // What the programs leave goes with it.
+  // The files of the programs are removed with it.
   const folder = mkdtempSync(join(tmpdir(), 'sluice-matrix-'))
   process.env['TMPDIR'] = folder
   try {
@@ -59,12 +59,12 @@ async function matrix(names: readonly RuntimeName[], home: string): Promise<Row[
   await compilePrograms(home)
   const smoke = join(home, 'matrix', 'smoke.js')
   const leaving = join(home, 'matrix', 'leaving.js')
-  // What all must equal: the values of the Node that runs this.
+  // The expected values: those of the Node that runs this.
   const wanted = await report(process.execPath, [smoke, resolve('fixtures')], home)
   const rows: Row[] = []
   for (const name of names) {
     const got = await fetchRuntime(name).catch((error: Error) => error)
-    // No registry is no fault of the package, so it is told and not counted. This very Node is there anyway.
+    // A missing registry is not a failure of the package, so it is reported and not counted. The current Node always exists.
     if (got instanceof Error) console.log(got.message)
     const here = name === `node${process.versions.node.split('.')[0]}`
     if (got instanceof Error && !here) continue
@@ -73,7 +73,7 @@ async function matrix(names: readonly RuntimeName[], home: string): Promise<Row[
     const label = got instanceof Error ? `Node ${process.versions.node}` : runtime.label
     const trouble: string[] = []
     const cells: string[] = []
-    // What it reads is compared log by log in test/streams/web-edge.slow.test.ts.
+    // Its events are compared log by log in test/streams/web-edge.slow.test.ts.
     if (name === 'workerd') cells.push('`/web` only', 'it starts no processes')
     else {
       const checked = await report(binary, [...args, smoke, resolve('fixtures')], home)
@@ -88,7 +88,7 @@ async function matrix(names: readonly RuntimeName[], home: string): Promise<Row[
   return rows
 }
 
-/** What a program says in its last line. */
+/** The last line of a program's output. */
 async function report(binary: string, args: readonly string[], cwd: string): Promise<Report> {
   try {
     const { stdout } = await promisify(execFile)(binary, [...args], {
@@ -152,7 +152,7 @@ function namesIn(list: string): RuntimeName[] {
   })
 }
 
-/** Puts the table into the page, between its markers. */
+/** Writes the table into the page, between its markers. */
 function write(table: string): void {
   const page = join('docs', 'runtimes.md')
   const text = readFileSync(page, 'utf8')

@@ -1,4 +1,4 @@
-// Measures the page of `sluice serve` on a long run: npx tsx scripts/page-speed.ts [events] (100,000 if none are named).
+// Measures the page of `sluice serve` on a long run: npx tsx scripts/page-speed.ts [events] (default: 100,000).
 // Chromium's own tracing says which frames were drawn and which were late. Prints a table for docs/serve.md.
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
@@ -41,7 +41,7 @@ const scroll = await traced(async () => {
   }
 })
 const elements = await page.evaluate("document.querySelectorAll('#conversation *').length")
-// From one end to the other, a hundred times: what was drawn is let go again.
+// From one end to the other, a hundred times: elements that are out of view must be released.
 for (let i = 0; i < 100; i++) {
   await page.evaluate(
     `document.getElementById('conversation').scrollTop = ${i % 2 ? 0 : 1e9} * ${Math.random()}`,
@@ -87,14 +87,14 @@ interface TraceEvent {
   readonly ph: string
   readonly ts: number
   readonly dur?: number
-  /** Microseconds on the processor, without what other programs took. */
+  /** CPU time in microseconds, without what other programs used. */
   readonly tdur?: number
   readonly args?: { readonly name?: string }
   readonly pid: number
   readonly tid: number
 }
 
-/** The frames that reached the screen while something was done, and the longest task on the way. */
+/** The frames that reached the screen during an action, and the longest task. */
 async function traced(act: () => Promise<void>) {
   const trace = join(dir, 'trace.json')
   await browser.startTracing(page, {
@@ -103,7 +103,7 @@ async function traced(act: () => Promise<void>) {
   })
   await act()
   await browser.stopTracing()
-  // The door: Chromium's own format.
+  // Cast: Chromium's own format.
   const { traceEvents } = JSON.parse(readFileSync(trace, 'utf8')) as { traceEvents: TraceEvent[] }
   const drawn = traceEvents.filter(({ name }) => name === 'DrawFrame').map(({ ts }) => ts / 1000)
   drawn.sort((a, b) => a - b)

@@ -10,7 +10,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const page = resolve(root, 'src/serve/page')
 export const pageTextFile = resolve(root, 'src/serve/page-text.ts')
 
-/** The text of src/serve/page-text.ts, made of what is in src/serve/page. */
+/** The text of src/serve/page-text.ts, made from src/serve/page. */
 export async function pageText(): Promise<string> {
   const body = readFileSync(resolve(page, 'page.html'), 'utf8')
   const [script, style] = await Promise.all([bundle('main.ts', 'js'), bundle('page.css', 'css')])
@@ -38,7 +38,7 @@ async function bundle(entry: string, type: 'js' | 'css'): Promise<string> {
     platform: 'browser',
     target: ['chrome111', 'firefox113', 'safari16.4'],
     legalComments: 'none',
-    // The script must be whole ASCII: an export puts it into files of any encoding.
+    // The script must be pure ASCII: an export puts it into files of any encoding.
     charset: 'ascii',
   })
   return outputFiles[0]!.text

@@ -1,5 +1,5 @@
-// Builds the package after an install. Where dev dependencies are missing (an install from a plain path or a
-// git address), they are installed first; without them there is nothing to build with.
+// Builds the package after an install. If dev dependencies are missing (an install from a plain path or a
+// git address), they are installed first, because the build needs them.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 

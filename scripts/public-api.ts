@@ -14,7 +14,7 @@ export const entries: readonly string[] = Object.keys(subpaths)
   .filter((path) => !path.endsWith('.json'))
   .map((path) => (path === '.' ? 'index' : path.slice('./'.length)))
 
-/** The entries as one program. It takes a few CPU seconds, so make it once. */
+/** The entries as one program. Creating it takes a few CPU seconds, so create it once. */
 export function publicProgram(): ts.Program {
   return ts.createProgram(
     entries.map((entry) => join(root, `src/${entry}.ts`)),
@@ -32,7 +32,7 @@ export function publicProgram(): ts.Program {
   )
 }
 
-/** What a file in src/ exports, by name. */
+/** The exports of a file in src/, by name. */
 export function exportsOf(program: ts.Program, name: string): Map<string, ts.Symbol> {
   const checker = program.getTypeChecker()
   const file = program.getSourceFile(join(root, `src/${name}.ts`))!
@@ -43,7 +43,7 @@ export function exportsOf(program: ts.Program, name: string): Map<string, ts.Sym
   )
 }
 
-/** The symbol behind an import or a re-export. */
+/** The symbol that an import or a re-export refers to. */
 export function declared(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol {
   return symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol
 }

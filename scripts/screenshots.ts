@@ -1,6 +1,6 @@
-// Makes the pictures in docs/images: npx tsx scripts/screenshots.ts [DIR] (needs a Chromium; set CHROMIUM if it is elsewhere). Those
-// that are only for looking at go to DIR, or to a temporary folder.
-// The live run is a toy agent that speaks Codex's records; the others are fixtures, recorded from the real CLIs.
+// Makes the pictures in docs/images: npx tsx scripts/screenshots.ts [DIR] (needs a Chromium; set CHROMIUM to its path). Pictures
+// that are not in the docs go to DIR, or to a temporary folder.
+// The live run is a toy agent that writes Codex's records; the others are fixtures, recorded from the real CLIs.
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ const images = fileURLToPath(new URL('../docs/images', import.meta.url))
 mkdirSync(images, { recursive: true })
 const out = argv[2] ?? mkdtempSync(join(tmpdir(), 'sluice-pictures-'))
 mkdirSync(out, { recursive: true })
-/** Those that the docs show. */
+/** Pictures in the docs. */
 const kept = new Set(['serve-live', 'serve-long', 'serve-find', 'serve-phone', 'audit-link'])
 
 const root = join(mkdtempSync(join(tmpdir(), 'sluice-pictures-')), 'runs')
@@ -73,7 +73,7 @@ interface Shot {
   readonly scheme?: 'light' | 'dark'
   /** The run, and perhaps the event. */
   readonly hash?: string
-  /** What must be there before the keys are pressed. @default the end of the run is there */
+  /** A selector to wait for before the keys are pressed. @default the end of the run */
   readonly wait?: string
   /** Keys, one after the other; a text that begins with `=` is typed. */
   readonly keys?: readonly string[]

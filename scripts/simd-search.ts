@@ -20,8 +20,8 @@ const equalAt = (distance: number, byte: number) => [
 ]
 
 /**
- * `next(from, end, …)`: the first place in `[from, end)` of the memory where a byte is with two others behind it, or a backslash with a
- * byte behind it, or an ESC; -1 if there is none. It looks at 16 places at a time, so it reads up to 15 bytes further.
+ * `next(from, end, …)`: the first position in `[from, end)` of the memory of a byte with two others after it, or a backslash with a
+ * byte after it, or an ESC; -1 if there is none. It checks 16 positions at a time, so it reads up to 15 bytes further.
  */
 const next = [
   ...[...get(BYTE1), ...SPLAT, ...set(FIRST), ...get(BYTE2), ...SPLAT, ...set(SECOND)],
@@ -44,7 +44,7 @@ const next = [
   ...constant(-1),
 ]
 
-/** The module. Three pages: 128 KiB to search, and what is read behind them. */
+/** The module. Three pages: 128 KiB to search, and what is read after them. */
 export function simdModule(): Uint8Array {
   const locals = [
     [7, V128],

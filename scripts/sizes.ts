@@ -5,11 +5,11 @@ import { argv, exit } from 'node:process'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 
-/** One import, and what it may cost, in KB of 1000 bytes after gzip. */
+/** One import, and its maximum size, in KB of 1000 bytes after gzip. */
 interface Import {
   readonly names: string
   readonly entry: 'values' | 'events' | 'web' | 'json-schema'
-  /** A little above what it is, so that a bundle does not grow unseen. */
+  /** A little above the actual size, so that growth is noticed. */
   readonly limit: number
   readonly goal?: number
   /** Why the goal is missed. */

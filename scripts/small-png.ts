@@ -1,9 +1,9 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 
-/** Colours of a small picture: text and a few plain areas need no more. */
+/** Colours of a small picture: enough for text and a few plain areas. */
 const COLOURS = 96
 
-/** Makes a screenshot small: a palette instead of true colours, a quarter of the size. Takes what Chromium writes (8 bit, no interlace). */
+/** Makes a screenshot small: a palette instead of true colours, a quarter of the size. Takes the format that Chromium writes (8 bit, no interlace). */
 export function smallPng(png: Buffer): Buffer {
   const { width, height, pixels } = decode(png)
   const { palette, nearest } = paletteOf(pixels)
@@ -57,14 +57,14 @@ function paeth(left: number, above: number, corner: number): number {
   return b <= c ? above : corner
 }
 
-/** The colours that are there most often, and for every other the nearest of them. */
+/** The most frequent colours, and for every other colour the nearest of them. */
 function paletteOf(pixels: Uint32Array) {
   const counts = new Map<number, number>()
   for (const colour of pixels) counts.set(colour, (counts.get(colour) ?? 0) + 1)
   const palette: number[] = []
   for (const [colour] of [...counts].sort((a, b) => b[1] - a[1])) {
     if (palette.length === COLOURS) break
-    // One of each neighbourhood, so that the ends of a scale are there, too.
+    // At most one of similar colours, so that the ends of a scale are included, too.
     if (palette.length < 16 || palette.every((known) => distance(known, colour) > 200)) palette.push(colour)
   }
   const known = new Map<number, number>()

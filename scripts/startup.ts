@@ -1,11 +1,11 @@
 // Measures the start-up of the built command against that of Node itself: `npm run build && npm run startup`. With --write
-// the figures go to docs/runtimes.md. Leaves with 1 if `sluice --version` takes more than LIMIT times `node -e 0`.
+// the figures go to docs/runtimes.md. Exits with 1 if `sluice --version` takes more than LIMIT times `node -e 0`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { argv, execPath } from 'node:process'
 
 const LIMIT = 1.5
-/** The two run in turn, so that a busy machine slows down both. */
+/** The two run alternately, so that a busy machine slows down both. */
 const PAIRS = 41
 
 const page = 'docs/runtimes.md'

@@ -1,5 +1,5 @@
 // Makes the pictures of the terminal in docs/images: npx tsx scripts/terminal-pictures.ts
-// What is drawn is the output of the command itself, in colors. The first run is a toy agent that speaks Codex's records; the
+// The pictures show the output of the command itself, in colors. The first run is a toy agent that writes Codex's records; the
 // others are fixtures, recorded from the real CLIs.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
@@ -82,7 +82,7 @@ function record(name: string): void {
   writeFileSync(join(dir, 'chunks.1.jsonl'), `${chunks.join('\n')}\n`)
 }
 
-/** What the command writes on a terminal of these colors. */
+/** The output of the command on a terminal with these colors. */
 function sluice(words: readonly string[]): string {
   const main = join(root, 'src/cli/main.ts')
   const tsx = join(root, 'node_modules/tsx/dist/loader.mjs')
@@ -102,7 +102,7 @@ const colors: Record<number, string> = {
   36: '#79c0ff',
 }
 
-/** Text with SGR sequences as an SVG: each run of characters is at its column, however wide the font draws it. */
+/** Text with SGR sequences as an SVG: each run of characters is at its column, whatever the width of the font. */
 function svg(title: string, text: string): string {
   const [across, down, margin] = [8.4, 19, 16]
   const lines = text.trimEnd().split('\n')

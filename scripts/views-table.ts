@@ -1,5 +1,5 @@
 // Sends every recorded run to the real clients of the views, and writes what they kept into docs/views.md. Its test fails when
-// the page says something else.
+// the page differs.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +11,7 @@ const [start, end] = ['<!-- kept -->', '<!-- /kept -->']
 const views = { 'AG-UI': keptByAgUi, 'AI SDK': keptByAiSdk, OpenTelemetry: keptByOtel } as const
 const words: Record<Kept, string> = { shown: 'shown', 'handed on': 'handed on', lost: '**left out**' }
 
-/** The page with the table as the clients have it now. */
+/** The page with the table from the current clients. */
 export async function withKeptTable(text: string): Promise<string> {
   const [before, rest] = text.split(start)
   const after = rest?.split(end)[1]
@@ -20,7 +20,7 @@ export async function withKeptTable(text: string): Promise<string> {
 }
 
 async function keptTable(runs: readonly Recorded[]): Promise<string> {
-  /** By type of record, then by view: how many were kept how. */
+  /** By type of record, then by view: how many were kept, and how. */
   const counts = new Map<string, Map<string, Map<Kept, number>>>()
   for (const { events } of runs) {
     for (const [view, keptBy] of Object.entries(views)) {

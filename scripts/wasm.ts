@@ -1,4 +1,4 @@
-// The little of the WebAssembly format that our hand-made modules need (scripts/simd-search.ts, scripts/keyed-hash.ts).
+// The part of the WebAssembly format that our hand-made modules need (scripts/simd-search.ts, scripts/keyed-hash.ts).
 
 export const I32 = 0x7f
 export const I64 = 0x7e
@@ -12,7 +12,7 @@ export const longConstant = (value: bigint) => [0x42, ...signed(BigInt.asIntN(64
 
 interface Function {
   readonly name: string
-  /** The types of what it takes, and of what it answers. */
+  /** The types of its parameters and results. */
   readonly takes: readonly number[]
   readonly answers: readonly number[]
   /** Groups of locals, each a count and a type. */
@@ -21,7 +21,7 @@ interface Function {
   readonly code: readonly number[]
 }
 
-/** A module of one function and one memory of so many pages of 64 KiB; it exports both. */
+/** A module with one function and one memory of `pages` pages of 64 KiB; it exports both. */
 export function moduleOf({ name, takes, answers, locals, code }: Function, pages: number): Uint8Array {
   const body = [locals.length, ...locals.flat(), ...code, 0x0b]
   return Uint8Array.from([

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Options } from 'tsup'
 import { pureNamespaces } from './pure-namespaces.ts'
 
-/** Puts the Web's version of the platform in the place of Node's. */
+/** Replaces the platform of Node with that of the Web. */
 const webPlatform: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'web-platform',
   setup(build) {
@@ -10,7 +10,7 @@ const webPlatform: NonNullable<Options['esbuildPlugins']>[number] = {
   },
 }
 
-/** How the entry for browsers and workers is built: one file, with nothing of Node in it. */
+/** The build of the entry for browsers and workers: one file, without anything of Node. */
 export const webBuild: Options = {
   entry: { web: 'src/web.ts' },
   format: 'esm',

@@ -1,4 +1,4 @@
-// Asking a model: what the root has of it.
+// Asking a model: the part that the root exports.
 export type { Answer, AskRequest, Call as AskCall } from './ask/answer.ts'
 export { ask } from './ask/ask.ts'
 export type { DeepPartial, Snapshot } from './ask/attempts.ts'

@@ -1,4 +1,4 @@
-// What every entry has: faults, and what stages are made of.
+// Exports of every entry: faults, and the building blocks of stages.
 export {
   type Breakage,
   type Change,

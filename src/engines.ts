@@ -1,5 +1,5 @@
-// agent-sluice/engines: what the file of an engine needs (docs/new-engine.md).
-// It is an entry of its own because the root already has an engine named `text`.
+// agent-sluice/engines: what a file with an engine needs (docs/new-engine.md).
+// A separate entry, because the root already exports an engine named `text`.
 export {
   type Call,
   type Cut,

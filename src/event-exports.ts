@@ -1,4 +1,4 @@
-// Engines, events and conversations, without streams: what the root has of them.
+// Engines, events and conversations, without streams: the part that the root exports.
 export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType } from './chat/chat.ts'
 export { claude, codex, copilot, gemini, iflow, opencode, qwen } from './engines/all-engines.ts'
 export { auto } from './engines/auto.ts'

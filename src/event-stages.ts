@@ -1,4 +1,4 @@
-// The stages of events and conversations, the other engines by name, and what reads an event.
+// The stages of events and conversations, the other engines by name, and functions that read an event.
 export { chatStage } from './chat/chat.ts'
 export {
   acp,

@@ -1,4 +1,4 @@
-// agent-sluice/events: events and conversations out of the output of agents.
+// agent-sluice/events: events and conversations from the output of agents.
 export * from './core-exports.ts'
 export * from './event-exports.ts'
 export * from './event-stages.ts'

@@ -1,4 +1,4 @@
-// Runs over NATS: what the root has of it, which is types.
+// Runs over NATS: the part that the root exports, which is only types.
 export type { MirrorOptions, MirrorProgress } from './nats/mirror.ts'
 export type { NatsLedger, NatsLedgerOptions } from './nats/nats-ledger.ts'
 export type { NatsOptions, NatsTls } from './nats/nats-options.ts'

@@ -1,4 +1,4 @@
-// Everything that the entries for Node export. As CommonJS they share this one file, so that each thing is there once.
+// Everything that the entries for Node export. As CommonJS they share this one file, so that everything exists once.
 export * from './ask.ts'
 export * from './index.ts'
 export * from './nats.ts'

@@ -1,4 +1,4 @@
-// Running agents and reading runs again: what the root has of it.
+// Running agents and reading runs again: the part that the root exports.
 export type { Meta, StopReason } from './run/meta.ts'
 export { type ReplayOptions, replay } from './run/replay.ts'
 export type { Resumed } from './run/resume.ts'

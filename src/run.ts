@@ -1,4 +1,4 @@
-// agent-sluice/run: runs agents, records them and replays what was recorded.
+// agent-sluice/run: runs agents, records them and replays the recordings.
 export * from './cache-exports.ts'
 export * from './core-exports.ts'
 export * from './event-exports.ts'

@@ -1,4 +1,4 @@
-// Keeping, printing and serving events: what the root has of it.
+// Storing, printing and serving events: the part that the root exports.
 export { type Served, type ServeOptions, serve } from './serve/server.ts'
 export { type JournalOptions, journal } from './sinks/journal.ts'
 export { jsonl } from './sinks/jsonl.ts'

@@ -1,4 +1,4 @@
-// agent-sluice/serve: events are kept, printed, streamed and shown.
+// agent-sluice/serve: stores, prints, streams and shows events.
 export * from './core-exports.ts'
 export * from './serve-exports.ts'
 export { sseMessage } from './sinks/sse.ts'

@@ -1,4 +1,4 @@
-// Payloads, without streams: what the root has of them.
+// Payloads, without streams: the part that the root exports.
 export type { ProtoKeys } from './values/ladder/proto.ts'
 export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
 export { type ParseOptions, parse, tryParse } from './values/parse.ts'

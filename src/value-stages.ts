@@ -1,3 +1,3 @@
-// The stages of payloads, for stages and flows of your own.
+// The stages of payloads, to build your own stages and flows.
 export { frameStage } from './frames/frames.ts'
 export { outcomeStage, valueStage } from './values/values.ts'

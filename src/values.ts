@@ -1,4 +1,4 @@
-// agent-sluice/values: payloads out of text and bytes, without a JSON Schema validator.
+// agent-sluice/values: payloads from text and bytes, without a JSON Schema validator.
 export * from './core-exports.ts'
 export * from './stream-exports.ts'
 export { frames } from './streams/frames.ts'

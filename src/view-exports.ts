@@ -1,4 +1,4 @@
-// What other programs show of a run: its facts, what went wrong in it, and what must not be shown.
+// Views of a run for other programs: its facts, its problems, other protocols, redaction.
 export { agUiSse, aiSdkHeaders, aiSdkSse } from './sinks/view-sse.ts'
 export { agUi, aiSdk, otel } from './streams/views.ts'
 export { type AgUiBase, type AgUiEvent, type AgUiOptions, type AgUiUsage, agUiStage } from './views/ag-ui.ts'

@@ -1,4 +1,4 @@
-// agent-sluice/views: the events of a run as others want to see them.
+// agent-sluice/views: the events of a run in other formats.
 export * from './core-exports.ts'
 export * from './stream-exports.ts'
 export { markdown } from './streams/markdown.ts'

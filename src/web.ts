@@ -1,8 +1,8 @@
-// agent-sluice/web: the core over Web Streams, for browsers and edge workers. Nothing of Node is in it.
+// agent-sluice/web: the core over Web Streams, for browsers and edge workers. It uses nothing of Node.
 export * from './core-exports.ts'
 export * from './event-exports.ts'
 export * from './event-stages.ts'
 export type { WebFlow } from './streams/web.ts'
-export { chat, events, frames, values } from './streams/web-doors.ts'
+export { chat, events, frames, values } from './streams/web-flows.ts'
 export * from './value-exports.ts'
 export * from './value-stages.ts'

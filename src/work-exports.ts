@@ -1,4 +1,4 @@
-// Workers and their results: what the root has of them.
+// Workers and their results: the part that the root exports.
 export type { Adapter } from './work/adapter.ts'
 export type { Delivery, WorkAudit } from './work/audit.ts'
 export type { Work } from './work/finish.ts'

@@ -5,7 +5,7 @@ import { inSizes } from '../../test/frames/splits.ts'
 import { outcomes } from './outcomes.ts'
 import { same } from './same.ts'
 
-/** Valid JSON in every spelling: with blanks, escapes for any character, numbers as they come. */
+/** Valid JSON in every spelling: with blanks, escapes for any character, numbers in any format. */
 const jsonText = fc
   .tuple(
     fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' }),
@@ -14,12 +14,12 @@ const jsonText = fc
   )
   .map(([value, indent, ascii]) => {
     const text = JSON.stringify(value, null, indent)
-    // A raw C1 character is a control sequence to the scanner, so it is spelled as an escape.
+    // To the scanner a raw C1 character is a control sequence, so it is written as an escape.
     const unsafe = ascii ? /[^ -~\s]/g : /[\u0080-\u009f]/g
     return text.replace(unsafe, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
   })
 
-/** What JSON.parse understands gives the same value here, wherever it is. */
+/** What JSON.parse accepts, we read as the same value, wherever it is. */
 export const jsonParse = fc.property(
   jsonText,
   chunkSizes,

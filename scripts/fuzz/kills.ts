@@ -7,7 +7,7 @@ import { type Death, resumedFault, tornFault, writers } from '../../test/faults/
 import { makeEvent } from '../../test/sinks/make-event.ts'
 
 const anEvent = fc.record({
-  // Around the block in which a journal reads its own end, and mostly small.
+  // Around the size of the block in which a journal reads its own end, and mostly small.
   size: fc.oneof({ weight: 4, arbitrary: fc.nat(200) }, fc.nat(150_000)),
   diagnostic: fc.boolean(),
   /** The first of a new attempt. */
@@ -22,17 +22,17 @@ const aDeath: fc.Arbitrary<Death> = fc.oneof(
       part: fc.constantFrom(0, 0.01, 0.5, 0.99, 1),
     }),
   },
-  // The only moment that a seed does not decide.
+  // The only moment that the seed does not decide.
   fc.record({ ms: fc.nat(30) }),
 )
 
-/** Writers are started when the first case asks for one. */
+/** Writers are started with the first case. */
 let made: ReturnType<typeof writers> | undefined
 process.once('exit', () => made?.remove())
 
 /**
- * A journal whose writer is killed again and again, each feeding the same run from its beginning: whatever is there
- * is a prefix with all that was acknowledged, and the last one, which is left alone, completes it.
+ * A journal whose writer is killed again and again, each feeding the same run from its beginning: the file is always
+ * a prefix with everything that was acknowledged, and the last writer, which is not killed, completes it.
  */
 export const kills = fc.asyncProperty(
   fc.array(anEvent, { minLength: 1, maxLength: 25 }),

@@ -12,7 +12,7 @@ const record = (text: string) =>
 const word = fc.constantFrom('ok', 'ok', 'a', 'b', 'c')
 const pieceSize = fc.constantFrom(1, 7, 50, 90, 200, 1000)
 
-/** Cuts the lines of both channels in pieces and shuffles them into each other as `order` says. */
+/** Cuts the lines of both channels into pieces and interleaves them in the order of `order`. */
 function interleaved(logs: readonly [string, string], sizes: readonly number[], order: readonly boolean[]) {
   const queues = logs.map((log) => inSizes(Buffer.from(log), sizes))
   const chunks: Chunk[] = []
@@ -24,14 +24,14 @@ function interleaved(logs: readonly [string, string], sizes: readonly number[], 
   return chunks
 }
 
-/** How often each text was said. */
+/** Number of occurrences of each text. */
 function counted(texts: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1)
   return counts
 }
 
-/** Of both channels each record once, as often as the channel that has it more often, in every interleaving. */
+/** Each record appears as often as in the channel that has it more often, in every interleaving. */
 export const merges = fc.property(
   fc.array(word, { maxLength: 6 }),
   fc.array(word, { maxLength: 6 }),

@@ -4,10 +4,10 @@ import type { Schema } from '../../src/values/schema/schema.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 import { plain } from '../../test/values/chunked.ts'
 
-/** Any schema, as far as the options go. */
+/** The options with any schema. */
 export type Asked = ValuesOptions<Schema | undefined>
 
-/** What comes out of the pieces, as plain data. */
+/** The outcomes of the pieces, as plain data. */
 export const outcomes = (pieces: readonly Uint8Array[], options: Asked) =>
   drive(
     valueStage(options),

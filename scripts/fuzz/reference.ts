@@ -4,7 +4,7 @@ import { referenceFrames } from '../../test/frames/reference.ts'
 import { scan, shape } from '../../test/frames/splits.ts'
 import { same } from './same.ts'
 
-/** The scanner cuts like the slow one that was written by the rules alone. */
+/** The scanner cuts like the slow reference that follows the rules literally. */
 export const reference = fc.property(hostileBytes, cutOptions, (bytes, options) => {
   same(
     scan([bytes], options).map(shape),

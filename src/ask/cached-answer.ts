@@ -5,7 +5,7 @@ import type { Good, Outcome } from '../values/outcome.ts'
 import { checkOf, type Schema, type Value } from '../values/schema/schema.ts'
 import type { AskOptions } from './options.ts'
 
-/** Looks into the cache, and knows how to put something there. Neither can make the question fail. */
+/** Reads the cache, and returns how to store an answer. Neither can make the question fail. */
 export async function cachedAnswer<S extends Schema | undefined>(options: AskOptions<S>) {
   type T = Value<S>
   const { cache, schema } = options
@@ -16,7 +16,7 @@ export async function cachedAnswer<S extends Schema | undefined>(options: AskOpt
     hit: entry && passes(schema, entry) ? hitOf<T>(entry) : undefined,
     async keep(outcome: Good<T>): Promise<Outcome<T>> {
       const { value, repair_level, notes } = outcome
-      // An unfinished value passed only as far as it goes.
+      // The incomplete parts of a value were not checked.
       if (!outcome.incomplete?.length) await access.set({ value, repair_level, notes })
       const { trouble } = access
       return trouble.length > 0 ? { ...outcome, notes: [...notes, ...trouble] } : outcome
@@ -26,7 +26,7 @@ export async function cachedAnswer<S extends Schema | undefined>(options: AskOpt
 
 /**
  * The key of a question: everything that decides what a good answer is. A schema or a normalizer that is
- * code cannot be compared, so `cacheKey` has to stand for it.
+ * code cannot be compared, so `cacheKey` must represent it.
  */
 function questionKey(options: AskOptions): string {
   const { prompt, system, temperature, schema, normalize, cacheKey } = options
@@ -40,7 +40,7 @@ function questionKey(options: AskOptions): string {
   return keyOf(['ask/3', prompt, system, temperature, cacheKey, plain ? schema : null, rules])
 }
 
-/** Options that do not decide what a good answer is, or have a place of their own in the key. */
+/** Options that do not decide what a good answer is, or are in the key already. */
 const BESIDES: ReadonlySet<string> = new Set<keyof AskOptions>([
   'prompt',
   'system',
@@ -53,7 +53,7 @@ const BESIDES: ReadonlySet<string> = new Set<keyof AskOptions>([
   'maxComment',
 ])
 
-/** A plain JSON Schema is asked again; any other may turn values into something it does not take itself. */
+/** A plain JSON Schema is checked again; any other schema may transform values into something it does not accept itself. */
 function passes(schema: Schema | undefined, { value }: CacheEntry): boolean {
   return schema === undefined || '~standard' in schema || 'value' in checkOf(schema)(value)
 }

@@ -1,15 +1,15 @@
 import { type Handler, Tokenizer, VALUES } from '../json/tokenizer.ts'
 
-/** A container that is being built, and where it hangs. `key` is its own key in its parent. */
+/** A container that is being built, and its parent. `key` is its own key in its parent. */
 export interface Branch {
   readonly parent: Branch | undefined
   readonly key: string | number
   readonly depth: number
   readonly map: Record<string, unknown> | undefined
   readonly list: unknown[] | undefined
-  /** False if it hangs below a key that was dropped. */
+  /** False if it is below a key that was dropped. */
   readonly shown: boolean
-  /** Its JSON pointer, once that was asked for. */
+  /** Its JSON pointer, once computed. */
   path: string | undefined
 }
 
@@ -25,39 +25,39 @@ export class Completed {
   }
 }
 
-/** Where nothing has become complete, which is most often so in a long string. */
+/** Nothing was completed, which is the usual case inside a long string. */
 export const NOTHING = new Completed()
 
 /**
- * A JSON value that grows in place while its text comes, and what of it is complete. Strings show as far as they are
- * known; numbers and literals only when they are complete, because a cut `12` may become `123`.
+ * A JSON value that grows in place while its text arrives, and which parts of it are complete. Strings show what is
+ * known so far; numbers and literals only when they are complete, because a cut `12` may become `123`.
  *
  * A class, because its fields are read and written at every token.
  */
 export class GrowingValue implements Handler {
   root: unknown = undefined
   readonly #tokens: Tokenizer
-  /** The container that is being filled; none before the first and after the last. */
+  /** The current container; undefined before the first and after the last. */
   #top: Branch | undefined = undefined
-  /** The key of the value that comes next in `top.map`. */
+  /** The key of the next value in `top.map`. */
   #key = ''
-  /** Whether that value may be seen: it does not hang below a key that reaches for a prototype. */
+  /** Whether that value may be shown: it is not below a key that could change a prototype. */
   #shown = true
-  /** The string that was put last is not complete. */
+  /** The last string is not complete. */
   #partial = false
-  /** What has become complete since the last time this was asked. A list of all would grow with the document. */
+  /** What was completed since the last call of `takeCompleted`. A list of everything would grow with the document. */
   #completed = new Completed()
 
   constructor(maxDepth: number) {
     this.#tokens = new Tokenizer(this, VALUES, maxDepth)
   }
 
-  /** Reads from `at` to the end of the piece, the end of the document, or what cannot be JSON; returns where. */
+  /** Reads from `at` to the end of the piece, the end of the document, or the first error; returns that position. */
   push(text: string, at: number): number {
     return this.#tokens.push(text, at)
   }
 
-  /** Nothing follows: finishes a number at the root. */
+  /** End of input: finishes a number at the root. */
   finish(): void {
     this.#tokens.end()
   }
@@ -67,24 +67,24 @@ export class GrowingValue implements Handler {
     return this.#tokens.done()
   }
 
-  /** What came cannot be JSON, or is nested too deep. */
+  /** The input cannot be JSON, or is nested too deep. */
   failed(): boolean {
     return this.#tokens.failed()
   }
 
-  /** Enough was seen to tell a document from a brace in prose. */
+  /** Enough was read to distinguish a document from a brace in prose. */
   begun(): boolean {
     return this.#tokens.begun
   }
 
-  /** Nothing is in the root: no element and no key, not even one that is not shown. */
+  /** The root is empty: no element and no key, not even one that is not shown. */
   isEmpty(): boolean {
     return (
       typeof this.root === 'object' && this.#key === '' && Object.keys(this.root ?? NO_OBJECT).length === 0
     )
   }
 
-  /** What has become complete since this was asked before. */
+  /** What was completed since the last call. */
   takeCompleted(): Completed {
     if (this.#completed.keys.length === 0) return NOTHING
     const taken = this.#completed
@@ -116,7 +116,7 @@ export class GrowingValue implements Handler {
 
   key(key: string): void {
     this.#key = key
-    this.#shown = this.#top!.shown && !(key.length === 9 && reachesForPrototype(key, this.#top!))
+    this.#shown = this.#top!.shown && !(key.length === 9 && isPrototypeKey(key, this.#top!))
   }
 
   growing(value: string): void {
@@ -149,7 +149,7 @@ export class GrowingValue implements Handler {
     else if (this.#shown) set(top.map!, this.#key, value)
   }
 
-  /** Replaces the value that was put last by a longer one. */
+  /** Replaces the last value with a longer one. */
   #replace(value: string): void {
     const top = this.#top
     if (top === undefined) this.root = value
@@ -157,7 +157,7 @@ export class GrowingValue implements Handler {
     else if (this.#shown) set(top.map!, this.#key, value)
   }
 
-  /** The value that was put last will not change any more. */
+  /** The last value will not change any more. */
   #complete(): void {
     if (this.#shown) this.#completed.add(this.#top, this.#lastKey())
   }
@@ -170,16 +170,16 @@ export class GrowingValue implements Handler {
 
 const NO_OBJECT = [null]
 
-/** In one place, so that V8 learns the shapes of all values in one place. */
+/** A separate function, so that V8 learns the shapes of all values in one place. */
 function set(map: Record<string, unknown>, key: string, value: unknown): void {
   map[key] = value
 }
 
 /**
- * `__proto__`, and `prototype` in a `constructor`: code that copies a snapshot must not be led to a prototype. Both
+ * `__proto__`, and `prototype` in a `constructor`: code that copies a snapshot must not change a prototype. Both
  * names have nine letters.
  */
-function reachesForPrototype(key: string, branch: Branch): boolean {
+function isPrototypeKey(key: string, branch: Branch): boolean {
   return key === '__proto__' || (key === 'prototype' && branch.key === 'constructor')
 }
 
@@ -191,7 +191,7 @@ export function valueAt(branch: Branch, key: string | number): unknown {
 /** The path of a value in a branch, as a JSON pointer. */
 export function pointer(branch: Branch | undefined, key: string | number): string {
   if (branch === undefined) return ''
-  // From the nearest branch that knows its path: depth is bounded, but recursion would still be deep.
+  // From the nearest branch that knows its path. Iterative: depth is bounded, but recursion would still be deep.
   const unknown: Branch[] = []
   let at: Branch | undefined = branch
   while (at !== undefined && at.path === undefined) {

@@ -8,7 +8,7 @@ import type { Schema, Value } from '../values/schema/schema.ts'
 import { VALUES_OPTIONS } from '../values/values.ts'
 import type { RetryPrompt } from './retry-prompt.ts'
 
-/** What is known about an attempt beside its outcome. */
+/** What is known about an attempt besides its outcome. */
 export interface AttemptInfo {
   /** From 1; 0 for an answer from the cache. */
   readonly attempt: number
@@ -16,7 +16,7 @@ export interface AttemptInfo {
   readonly duration_ms: number
 }
 
-/** What is asked, what a good answer is, and how often to try. Parsing options are those of `parse`. */
+/** What to ask, what a good answer is, and how often to try. Parsing options are those of `parse`. */
 export interface AskOptions<S extends Schema | undefined = Schema | undefined> extends ParseOptions<S> {
   readonly prompt: string
   /** @default none */
@@ -25,25 +25,25 @@ export interface AskOptions<S extends Schema | undefined = Schema | undefined> e
   readonly temperature?: number | undefined
   /** How often to ask again when an answer does not pass; 0 for never. @default 1 */
   readonly retries?: number | undefined
-  /** What is put after the prompt when it is asked again. @default retryInEnglish */
+  /** Makes the text that is appended to the prompt for a retry. @default retryInEnglish */
   readonly retryPrompt?: RetryPrompt | undefined
-  /** Where answers that passed are kept, repaired ones too; failures never are. @default none */
+  /** Stores answers that passed, repaired ones too; never failures. @default none */
   readonly cache?: Cache | undefined
-  /** Milliseconds the cache may take for each answer; then it is not used, and CACHE_FAILED is noted. @default 10,000 */
+  /** Milliseconds to wait for each call of the cache; then it is not used, with a note CACHE_FAILED. @default 10,000 */
   readonly maxCacheWait?: number | undefined
-  /** Represents a schema or normalizers that are code, and the model, in the key of the cache. @default none */
+  /** Represents a schema or normalizers that are code, and the model, in the cache key. @default none */
   readonly cacheKey?: string | undefined
   /** Aborting it rejects with its reason, and is passed to the call. */
   readonly signal?: AbortSignal | undefined
-  /** Leave a streamed answer as soon as a value in it is closed and passes. @default false: read it to its end */
+  /** Stop reading a streamed answer as soon as a value in it is closed and passes. @default false: read it to its end */
   readonly stopWhenValid?: boolean | undefined
-  /** Gets the outcome of each attempt, and is waited for. If it throws, so does `ask`. @default none */
+  /** Called with the outcome of each attempt, and awaited. If it throws, so does `ask`. @default none */
   readonly onAttempt?: ((outcome: Outcome<Value<S>>, info: AttemptInfo) => unknown) | undefined
 }
 
 const example = 'ask(call, { prompt: "List the issues as JSON.", schema })'
 
-/** Throws BAD_OPTION for what cannot be called. */
+/** Throws BAD_OPTION if it is not a function. */
 export function checkCall(call: unknown): void {
   if (typeof call !== 'function') throw misfit('ask', 'a function that calls the model', call, example)
 }
@@ -74,7 +74,7 @@ export function checkOptions(options: AskOptions): void {
   const { onAttempt, schema } = options
   if (onAttempt !== undefined && typeof onAttempt !== 'function')
     throw misfit('ask', 'a function as onAttempt', onAttempt, example)
-  // Whether it can be used is asked when it is compiled.
+  // Its content is checked when it is compiled.
   if (schema !== undefined && typeof schema !== 'object' && typeof schema !== 'function')
     throw new Fault('BAD_SCHEMA', 'schema must be a Standard Schema or a JSON Schema object')
   const { prompt, pick = 'first', retries = 1, temperature = 0.7, maxCacheWait } = options

@@ -24,36 +24,36 @@ export interface SearchOptions {
   readonly tag: string | undefined
   readonly lines: boolean
   readonly root: 'object' | 'any'
-  /** A schema will judge the value: more counts as the beginning of one. */
+  /** A schema will check the value: more counts as the beginning of one. */
   readonly loose: boolean
   readonly maxDepth: number
 }
 
 /** Finds the first payload in growing text, and reads it. */
 export interface PayloadSearch {
-  /** Takes text; the value, if it has begun. One that fails later stays failed: it is for the ladder to repair. */
+  /** Takes text; returns the value, if it has begun. One that fails stays failed: the ladder may repair it later. */
   push(text: string): GrowingValue | undefined
-  /** The value is the payload, and no longer something that may be prose. */
+  /** The value is certainly the payload, not prose. */
   settled(): boolean
 }
 
-/** A tag block or fence that is open, and the search in its body. */
+/** An open tag block or fence, and the search in its body. */
 interface Body {
   readonly inside: Inside | undefined
-  /** Made with its first character that is not blank: a scanner is not cheap, and a fence often holds no payload. */
+  /** Created at its first character that is not blank: a scanner is not cheap, and a fence often has no payload. */
   search: PayloadSearch | undefined
   /** It counts only if it begins with a bracket. */
   readonly needsBracket: boolean
-  /** Bytes of it that are not blank, up to a few; those before `seen` are counted. */
+  /** Number of its bytes that are not blank, up to a few; those before `seen` are counted. */
   begun: number
   seen: number
 }
 
 /**
- * The frame scanner finds what opens; so a snapshot comes from the same place as the value in the end, and think blocks
- * hide the same. The bodies of tag blocks and fences are searched as texts of their own, as the ladder does.
+ * The frame scanner finds what opens, so a snapshot comes from the same place as the final value, and think blocks
+ * hide the same text. The bodies of tag blocks and fences are searched as separate texts, as in the ladder.
  *
- * What is held is what the scanner holds: a few bytes, or a think block that is not closed yet.
+ * It holds what the scanner holds: a few bytes, or a think block that is not closed yet.
  */
 export function payloadSearch(options: SearchOptions): PayloadSearch {
   const { tag, lines, root, loose, maxDepth } = options
@@ -73,28 +73,28 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
     const scanner = openingScan(rules, opened)
     const { scan } = scanner
     const { tape } = scan
-    /** What is before the `>` of a tag. */
+    /** The character before the `>` of a tag. */
     const tagEnd = rules.tags?.[0]?.charCodeAt(rules.tags[0].length - 1) ?? -1
-    /** What can be shown; and the same when it is certain to be the payload. */
+    /** The value to show; and the same when it is certain to be the payload. */
     let value: GrowingValue | undefined
     let settled = false
-    /** Brackets that opened, so far without anything that would tell them from prose. */
+    /** An opened bracket that may still be prose. */
     let vague: GrowingValue | undefined
     let body: Body | undefined
-    /** The search in a body that has found it. */
+    /** The search in a body that has found the payload. */
     let inner: PayloadSearch | undefined
-    /** What was found behind the closed value. */
-    let behind: 'value' | 'separator' | 'broken' | 'other' = 'value'
-    /** On the line at hand is a fence mark, or a tag that can matter at its end. */
+    /** What was found after the closed value. */
+    let following: 'value' | 'separator' | 'broken' | 'other' = 'value'
+    /** The current line has a fence mark, or a tag that may matter at its end. */
     let marked = false
-    /** The first half of a character at the end of the text before. */
+    /** The first half of a surrogate pair at the end of the previous text. */
     let half = ''
-    /** The text that the scanner is looking at, and where it begins on the tape and in the channel. */
+    /** The text that the scanner is reading, and where it begins on the tape and in the channel. */
     let step = ''
     let stepOnTape = 0
     let stepInChannel = 0
     let channelEnd = 0
-    /** A place in that text, in bytes and in units: the places asked for never go back. */
+    /** A position in that text, in bytes and in units: requested positions never go back. */
     let placeBytes = 0
     let placeUnits = 0
 
@@ -112,29 +112,29 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
       return settled ? readOn(text, at) : value
     }
 
-    /** The payload is found: the rest of the text is for it, and for what looks at what follows it. */
+    /** The payload is found: the rest of the text belongs to it, or is checked as what follows it. */
     function readOn(text: string, at: number): GrowingValue | undefined {
       if (inner) return inner.push(text.slice(at))
       read(value!, text, at)
-      return behind === 'broken' ? undefined : value
+      return following === 'broken' ? undefined : value
     }
 
     function read(found: GrowingValue, text: string, from: number): void {
       const end = found.push(text, from)
-      if (found.done() && !lines) lookBehind(text, end)
+      if (found.done() && !lines) checkWhatFollows(text, end)
     }
 
     //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
     //         ^ broken            ^ broken           ^ not
     //
-    /** A closed value before more JSON is no payload, it is a part of a broken one; so it is not shown any more. */
-    function lookBehind(text: string, from: number): void {
-      for (let at = from; at < text.length && (behind === 'value' || behind === 'separator'); at++) {
+    /** A closed value before more JSON is not a payload but part of a broken one; so it is not shown any more. */
+    function checkWhatFollows(text: string, from: number): void {
+      for (let at = from; at < text.length && (following === 'value' || following === 'separator'); at++) {
         const unit = text.charCodeAt(at)
         if (isBlank(unit)) continue
-        if (behind === 'separator') behind = mayGoOn(unit) ? 'broken' : 'other'
-        else if (unit === COMMA || unit === COLON) behind = 'separator'
-        else behind = unit === CLOSE_BRACE || unit === CLOSE_BRACKET ? 'broken' : 'other'
+        if (following === 'separator') following = mayContinue(unit) ? 'broken' : 'other'
+        else if (unit === COMMA || unit === COLON) following = 'separator'
+        else following = unit === CLOSE_BRACE || unit === CLOSE_BRACKET ? 'broken' : 'other'
       }
     }
 
@@ -142,10 +142,10 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
     //  ^^^^^^^^^^^^^^^^^^^^^^ ^^^^^^^^^^^^^^  a step each
     //
     /**
-     * However the text is cut, what it means must not change. Tags open and close at a `>`, fences at the end of a line
-     * with a fence mark in it, so the text is taken in steps that end there, and a body sees each of them before the
+     * However the text is split, the result must be the same. Tags open and close at a `>`, fences at the end of a line
+     * with a fence mark, so the text is processed in steps that end there, and a body sees each of them before the
      * scanner does. At the beginning of a body steps are one character long, and the scanner sees them first: it may
-     * find after any of the first three bytes that it is none.
+     * find out after any of the first three bytes that it is not a body.
      */
     function stepEnd(text: string, from: number, end: number): number {
       const most = Math.min(end, from + (body && body.begun < BEGUN ? 1 : MAX_STEP))
@@ -186,16 +186,16 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
       if (body && body === before && body.begun < BEGUN && isPayload(body)) searchBody(body, text)
     }
 
-    /** The value again, if it is still not known whether it is one. */
+    /** The value again, if it is still not certain that it is one. */
     function judged(found: GrowingValue): GrowingValue | undefined {
       if (!found.begun()) return found.failed() ? undefined : found
       value = found
-      // An empty object counts if it is the whole input. If something follows it is prose, and the search goes on.
+      // An empty object counts if it is the whole input. If something follows, it is prose, and the search continues.
       settled = inBody || !(found.done() && found.isEmpty())
       return undefined
     }
 
-    /** Looks at the first characters of a body. False if it is none that counts, or blank so far. */
+    /** Checks the first characters of a body. False if it does not count, or is blank so far. */
     function isPayload(open: Body): boolean {
       for (; open.seen < tape.end && open.begun < BEGUN; open.seen++) {
         const byte = scan.byte(open.seen)
@@ -222,16 +222,16 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
       }
       const payload = kind === 'tag' || isPayloadFence(label, '')
       if (!payload && label !== '' && !loose) return
-      // In a quotation each line of the body has its marks, which only the whole block can be freed from.
+      // In a quotation each line of the body has quote marks, which can only be removed from the whole block.
       if (scan.head.prefix(from)?.includes('>')) return
       body = { inside: scan.inside, search: undefined, needsBracket: !payload, begun: 0, seen: at }
       if (at < tape.end && isPayload(body)) searchBody(body, scan.decode(at, tape.end))
     }
 
-    /** Reads a value from its bracket on. What the scanner read to know it as one is taken from the tape. */
+    /** Reads a value from its bracket on. The bytes that the scanner read to recognize it are taken from the tape. */
     function begin(from: number, at: number): void {
       const found = new GrowingValue(maxDepth)
-      behind = 'value'
+      following = 'value'
       const to = Math.max(at, stepOnTape)
       for (let seen = from, size = 64; seen < to && !found.failed(); size *= 2) {
         let end = Math.min(to, seen + size)
@@ -243,7 +243,7 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
       vague = judged(found)
     }
 
-    /** So many units of the step are in its first `bytes` bytes. */
+    /** Number of units in the first `bytes` bytes of the step. */
     function unitsBefore(bytes: number): number {
       if (channelEnd - stepInChannel === step.length) return bytes
       while (placeBytes < bytes) {
@@ -258,16 +258,16 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
   }
 }
 
-/** How the body of a block is searched. */
+/** Options for searching the body of a block. */
 const BODY = { tags: [], fences: true, lines: false, objects: true, think: true }
-/** So many bytes of a body tell whether it is one: the length of a fence mark. */
+/** Number of bytes that decide whether it is a body: the length of a fence mark. */
 const BEGUN = 3
-/** Longer lines are taken in parts, so that the scanner does not read far into a payload that is found. */
+/** Longer lines are processed in parts, so that the scanner does not read far into a payload that is found. */
 const MAX_STEP = 4096
 const GREATER = 0x3e
 
-/** Whether a value, or a key in quotes, may begin with this. */
-function mayGoOn(unit: number): boolean {
+/** Whether a value, or a quoted key, may begin with this. */
+function mayContinue(unit: number): boolean {
   return unit === QUOTE || unit === APOSTROPHE || isBracket(unit) || isDigit(unit) || unit === MINUS
 }
 

@@ -12,32 +12,32 @@ import { type AwaitedSchema, asyncSchema, awaitedSchema } from './awaited-schema
 import { type AskOptions, parseOptionsOf } from './options.ts'
 import { snapshots } from './snapshots.ts'
 
-/** One answer that is being read. */
+/** The reader of one answer. */
 export interface Reading<T> {
-  /** Takes a piece, and gives it back as text. Throws BAD_CHUNK for what is neither text nor bytes. */
+  /** Takes a piece, and returns it as text. Throws BAD_CHUNK if it is neither text nor bytes. */
   write(piece: string | Uint8Array): string
-  /** A value has passed already. */
+  /** Whether a value has already passed. */
   passed(): Promise<boolean>
   end(): Promise<Outcome<T>>
-  /** The start of the answer, for people. */
+  /** The start of the answer, for messages. */
   head(): string
 }
 
-/** So much of an answer is kept to be shown when it fails. */
+/** How much of an answer is kept for the message if it fails. */
 const MAX_HEAD = 4096
-/** Deltas are a few bytes; the floors below are at their best with thousands. */
+/** Deltas are a few bytes; the parser is fastest with thousands. */
 const BATCH = 16 * 1024
 
 /**
- * Reads an answer with the same ladder as `parse`, while it comes. Memory holds the payload, not the answer; only with
- * a schema that may answer with a promise it holds the answer, up to `maxFrame`, to read it again with what the schema
- * said.
+ * Reads an answer with the same ladder as `parse`, while it arrives. It holds the payload, not the answer; only with
+ * a schema that may return a promise it holds the answer, up to `maxFrame`, to read it again with the results of the
+ * schema.
  */
 export function reading<S extends Schema | undefined>(options: AskOptions<S>): Reading<Value<S>> {
   const { schema, signal, maxFrame = DEFAULT_MAX_FRAME } = options
   const mayWait = asyncSchema(schema)
   const awaited = mayWait && awaitedSchema(mayWait)
-  // The cast is the door: the schema that replaces the given one lets the same values pass.
+  // Cast: the schema that replaces the given one passes the same values.
   const judging = (awaited?.schema ?? schema) as S
   const parsing = { ...parseOptionsOf(options), schema: judging, pick: options.pick ?? 'first' }
   const intake = chunkIntake()
@@ -47,7 +47,7 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>): R
   let outcome: Outcome<Value<S>> | undefined
   let head = ''
   let waiting = ''
-  /** The whole answer, as far as it may have to be read again; undefined if it has outgrown its limit. */
+  /** The whole answer, in case it must be read again; undefined if it has grown past its limit. */
   let held: Chunk[] | undefined = []
   let size = 0
   const sink = stage({
@@ -91,7 +91,7 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>): R
       return outcome?.ok === true
     },
     async end() {
-      // What passed early is taken, whatever follows.
+      // A value that passed early counts, whatever follows.
       if (outcome) return outcome
       flush()
       const rest = intake.rest?.()
@@ -102,7 +102,7 @@ export function reading<S extends Schema | undefined>(options: AskOptions<S>): R
         do outcome = held ? drive(stage, held)[0] : tooLong(size, maxFrame, options.label)
         while (await awaited.answered(signal))
       }
-      // A value stage always has something to say, if only that there was nothing.
+      // A value stage always emits an outcome, even if nothing was found.
       return outcome!
     },
     head: () => head,
@@ -118,19 +118,19 @@ function noText(piece: unknown): Fault {
         : `a value of type ${typeof piece}`
   return new Fault(
     'BAD_CHUNK',
-    `the stream of the call gave ${found}; ask needs strings or bytes, so yield the text of each chunk`,
+    `the stream of the call emitted ${found}; ask needs strings or bytes, so yield the text of each chunk`,
   )
 }
 
 function tooLong<T>(size: number, maxFrame: number, label: string | undefined): Outcome<T> {
-  const message = `the answer has ${size} bytes, more than maxFrame, ${maxFrame}, and cannot be held until the schema has answered`
+  const message = `the answer has ${size} bytes, more than maxFrame, ${maxFrame}, and cannot be held until the result of the schema is known`
   const frame = { kind: 'text', channel: 'stdout', from: 0, to: size, text: '' } as const
   return tooLongOf(frame, { code: 'FRAME_TOO_LONG', message }, label)
 }
 
 /**
- * Judges what has come as soon as the first document in it is closed, as if nothing followed. The ladder
- * itself cannot: to it, a document at the start may yet turn out to be a part of something.
+ * Checks the text as soon as the first document in it is closed, as if nothing followed. The ladder
+ * cannot do that: to it, a document at the start may still be part of something larger.
  */
 function earlyEnd<S extends Schema | undefined>(
   options: ParseOptions<S>,
@@ -140,7 +140,7 @@ function earlyEnd<S extends Schema | undefined>(
   const { tag, lines, schema, root, maxDepth, maxFrame = DEFAULT_MAX_FRAME } = options
   const seen = snapshots({ tag, lines, schema, root, maxDepth })
   let text = ''
-  /** Nothing more is looked at: the document is closed, or too long. */
+  /** Nothing more is read: the document is closed, or too long. */
   let over = false
   return {
     write(piece: string): void {
@@ -149,7 +149,7 @@ function earlyEnd<S extends Schema | undefined>(
       seen.push(piece)
       over = seen.done() || text.length > maxFrame
     },
-    /** The outcome of what has come, if it passed. */
+    /** The outcome so far, if it passed. */
     async passed(): Promise<Outcome<Value<S>> | undefined> {
       if (!seen.done() || text === '') return undefined
       let outcome = tryParse(text, options)

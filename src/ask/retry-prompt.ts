@@ -2,24 +2,24 @@ import { isObject, misfit } from '../base/check-options.ts'
 import { type Code, codes, Fault, type SchemaError, visible } from '../base/fault.ts'
 import { MAX_ERRORS } from '../values/schema/schema.ts'
 
-/** Why an answer could not be used, as it is told to the model. */
+/** Why an answer could not be used, for the model. */
 export interface Failure {
   /**
-   * What is wrong and where: one line, at most 600 characters. Of the answer it only has the names of properties, up to
-   * 20 characters at the place where JSON breaks, and what a normalizer or a schema that is code repeats; all of that is
-   * quoted, and control characters are spelled out.
+   * What is wrong and where: one line, at most 600 characters. From the answer it contains only the names of properties, up to
+   * 20 characters at the place where the JSON breaks, and what a normalizer or a schema that is code repeats; all of that is
+   * quoted, with control characters escaped.
    */
   readonly error: string
   readonly fault: Fault
   /** The attempt that failed, from 1. */
   readonly attempt: number
-  /** The tag the answer has to be in. @default none */
+  /** The tag that must contain the answer. @default none */
   readonly tag?: string | undefined
-  /** What the answer has to be at its root. @default 'object' */
+  /** The required root of the answer. @default 'object' */
   readonly root?: 'object' | 'any' | undefined
 }
 
-/** Makes the text that is put after the original prompt when it is asked again. */
+/** Makes the text that is appended to the original prompt for a retry. */
 export type RetryPrompt = (failure: Failure) => string
 
 /**
@@ -57,7 +57,7 @@ function checkFailure(who: string, failure: Failure): void {
     throw misfit(who, 'a failure', failure, `ask(call, { prompt, retryPrompt: ${who} })`)
 }
 
-/** What the first sentence says of an answer. It never calls JSON anything else. */
+/** The first sentence about an answer. It must not call valid JSON invalid. */
 type Verdict = 'broken' | 'rejected' | 'unusable'
 
 const english: Record<Verdict, string> = {
@@ -79,7 +79,7 @@ function verdictOf({ fault, tag }: Failure): Verdict {
     case 'TRUNCATED':
       return 'broken'
     case 'NO_MATCH':
-      // Outside of its tag the answer may be perfect JSON.
+      // Outside its tag the answer may be perfect JSON.
       return tag === undefined ? 'broken' : 'unusable'
     case 'ROOT_NOT_OBJECT':
     case 'SCHEMA_FAILED':
@@ -91,13 +91,13 @@ function verdictOf({ fault, tag }: Failure): Verdict {
   }
 }
 
-/** Asks for the text; what is none would be sent to the model as `[object Promise]`. */
+/** Calls `retryPrompt`. A result that is not a string would be sent to the model as `[object Promise]`. */
 export function retryText(prompt: RetryPrompt, failure: Failure): string {
   const text: unknown = prompt(failure)
   if (typeof text === 'string') return text
-  // A promise is not waited for, and its failure must not end the process.
+  // The promise is not awaited, and its rejection must not end the process.
   if (text instanceof Promise) text.catch(() => {})
-  throw new Fault('BAD_OPTION', `retryPrompt must answer with a text at once, but gave ${typeof text}`)
+  throw new Fault('BAD_OPTION', `retryPrompt must return a string synchronously, but returned ${typeof text}`)
 }
 
 const MAX_SUMMARY = 600
@@ -106,8 +106,8 @@ const MAX_WORDS = 160
 const MAX_THROWN = 400
 
 /**
- * What is wrong, in words that are ours, the schema's or the normalizer's. The values that were found are left out: a
- * model that reads its own mistake tends to repeat it, and the answer may hold instructions. What has to stay, so that
+ * What is wrong, in our words, the schema's or the normalizer's. The values that were found are left out: a
+ * model that reads its own mistake tends to repeat it, and the answer may contain instructions. What has to stay, so that
  * the model can find the place, is quoted: a text of the answer cannot end its quotes.
  */
 export function summaryOf(fault: Fault, tag?: string): string {
@@ -125,7 +125,7 @@ export function summaryOf(fault: Fault, tag?: string): string {
   return visible(detail === '' ? meaning : `${meaning}: ${detail}`).slice(0, MAX_SUMMARY)
 }
 
-/** The codes in words for a model, to which "the input" would be its prompt. */
+/** The codes in words for a model, which would understand "the input" as its prompt. */
 const meanings: Partial<Record<Code, string>> = {
   EMPTY: 'the answer is empty',
   NO_MATCH: 'no JSON that can be used was found in the answer',
@@ -139,16 +139,16 @@ const meanings: Partial<Record<Code, string>> = {
   FRAME_TOO_LONG: 'the answer is longer than allowed',
 }
 
-/** As many broken rules as there is room for, each whole. */
+/** As many broken rules as fit, each whole. */
 function listed(start: string, errors: readonly SchemaError[]): string {
   let text = start
   for (const [n, { path, rule, message }] of errors.entries()) {
     const place = path === '' ? 'the root' : quoted(path, MAX_PATH)
-    // The end of the message is what was found, which is a value of the answer.
+    // The end of the message quotes a value of the answer, so it is cut off.
     const wanted = quoted(message.split(', found ')[0]!, MAX_WORDS)
     const name = /^[\w.-]{1,60}$/.test(rule) ? rule : quoted(rule, 60)
     const item = `${n === 0 ? '' : '; '}${place} (${name}): ${wanted}`
-    // More than so many are not counted.
+    // Above the limit the number is not known.
     const more = errors.length < MAX_ERRORS ? `; and ${errors.length - n} more` : '; and more'
     if (text.length + item.length + more.length > MAX_SUMMARY) return text + more
     text += item
@@ -156,7 +156,7 @@ function listed(start: string, errors: readonly SchemaError[]): string {
   return text
 }
 
-/** What a message says beyond the words of its code. */
+/** The part of a message after the text of its code. */
 function detailOf({ code, message }: Fault): string {
   const start = message.indexOf(`${codes[code]}: `)
   return start < 0 ? '' : message.slice(start + codes[code].length + 2)

@@ -4,11 +4,11 @@ import { type Branch, type Completed, NOTHING, pointer } from './growing-value.t
 import { payloadSearch } from './payload-search.ts'
 
 export interface SnapshotOptions {
-  /** Look only inside this tag: `json` for `<json>…`. @default anywhere outside of think blocks */
+  /** Look only inside this tag: `json` for `<json>…`. @default anywhere outside think blocks */
   readonly tag?: string | undefined
   /** Look only at NDJSON lines. @default false */
   readonly lines?: boolean | 'strict' | undefined
-  /** What will judge the whole value: with it more counts as the beginning of one. @default none */
+  /** The schema of the whole value: with it more counts as the beginning of one. @default none */
   readonly schema?: Schema | undefined
   /** What a value may be at its root. @default 'any' with a schema, 'object' without */
   readonly root?: 'object' | 'any' | undefined
@@ -16,30 +16,30 @@ export interface SnapshotOptions {
   readonly maxDepth?: number | undefined
 }
 
-/** The value as far as it is known, and what of it has become complete since the snapshot before. */
+/** The value so far, and what was completed since the previous snapshot. */
 export interface Progress {
   /** One value that grows: snapshots share it, so copy what must not change. */
   readonly value: unknown
-  /** JSON pointers of the values that became complete, in order; `` for the root. */
+  /** JSON pointers of the completed values, in order; `` for the root. */
   readonly complete: readonly string[]
 }
 
-/** Finds the payload in the text of a model while it comes, and shows it growing. */
+/** Finds the payload in the text of a model while it arrives, and shows it growing. */
 export interface Snapshots {
-  /** Takes text; a snapshot if the value has begun, and something of it may have changed. */
+  /** Takes text; returns a snapshot if the value has begun, and may have changed. */
   push(text: string): Progress | undefined
-  /** The values that the last push completed, but for the deepest ones: containers and keys, outermost two levels. */
+  /** The values that the last push completed, except the deepest ones: containers and keys, the outermost two levels. */
   finished(): readonly { readonly branch: Branch | undefined; readonly key: string | number }[]
-  /** The payload is complete. If it is empty, another may still take its place. */
+  /** The payload is complete. If it is empty, another one may still replace it. */
   done(): boolean
 }
 
 /**
- * Makes a reader of growing text. All its work is proportional to the text, whatever the size of the
- * pieces: 1 MB in 64-byte deltas costs what 1 MB at once costs, plus a constant for each delta.
+ * Creates a reader of growing text. Its work is proportional to the text, whatever the size of the
+ * pieces: 1 MB in 64-byte deltas costs the same as 1 MB at once, plus a constant for each delta.
  *
- * It finds the payload where `parse` does, and reads it strictly: a payload that turns out to need repair gives no
- * further snapshots; the whole text is for the ladder to judge.
+ * It finds the payload where `parse` does, and reads it strictly: a payload that needs repair gives no
+ * further snapshots; the ladder judges the whole text at the end.
  *
  * @example
  * const seen = snapshots()
@@ -83,10 +83,10 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
   }
 }
 
-/** Each part of a value is then looked at no more than three times: alone, in its parent, in the whole. */
+/** Each part of a value is then checked at most three times: alone, in its parent, in the whole. */
 const CHECKED_LEVELS = 2
 
-/** A snapshot. The paths are spelled out only when they are asked for. */
+/** A snapshot that computes its paths only when they are read. */
 class Known implements Progress {
   readonly value: unknown
   readonly #completed: Completed

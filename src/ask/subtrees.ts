@@ -5,18 +5,18 @@ import { type Branch, pointer, valueAt } from './growing-value.ts'
 import type { Snapshots } from './snapshots.ts'
 
 /**
- * Checks the parts of a growing value, each once it is finished and never before: a list that is still
- * growing has not broken its `minItems`. Only a plain JSON Schema can be asked about parts; any other
- * schema speaks at the end.
+ * Checks the parts of a growing value, each when it is finished and never before: a list that is still
+ * growing has not broken its `minItems`. Only a plain JSON Schema can check parts; any other
+ * schema is applied at the end.
  */
 export function subtreeCheck(schema: Schema | undefined): (seen: Snapshots) => readonly SchemaError[] {
   if (schema === undefined || '~standard' in schema) return () => NONE
   const root = schema as JsonSchema
   const checks = new Map<JsonSchema, Check | undefined>()
-  /** What was told of a part is not told again of the whole that it is in. */
-  const told = new Set<string>()
+  /** Errors of a part that were reported, so that they are not reported again for the whole. */
+  const reported = new Set<string>()
 
-  /** Made once for each part of the schema, with the definitions that it may refer to. */
+  /** Compiled once for each part of the schema, with the definitions that it may refer to. */
   function checkFor(part: JsonSchema): Check | undefined {
     if (!checks.has(part)) {
       const { $schema, $defs, definitions } = root
@@ -35,7 +35,7 @@ export function subtreeCheck(schema: Schema | undefined): (seen: Snapshots) => r
   return (seen) => {
     const errors: SchemaError[] = []
     for (const { branch, key } of seen.finished()) {
-      // The whole value is for the ladder, which may also have to repair it.
+      // The ladder checks the whole value, because it may also have to repair it.
       if (branch === undefined) continue
       const part = partAt(root, branch, key)
       const result = part && checkFor(part)?.(valueAt(branch, key))
@@ -44,8 +44,8 @@ export function subtreeCheck(schema: Schema | undefined): (seen: Snapshots) => r
       for (const error of result.errors) {
         const found = { ...error, path: path + error.path }
         const name = `${found.rule} ${found.path}`
-        if (!told.has(name)) errors.push(found)
-        told.add(name)
+        if (!reported.has(name)) errors.push(found)
+        reported.add(name)
       }
     }
     return errors
@@ -54,7 +54,7 @@ export function subtreeCheck(schema: Schema | undefined): (seen: Snapshots) => r
 
 const NONE: readonly SchemaError[] = []
 
-/** The part of the schema that speaks about a place, if it says so plainly. */
+/** The part of the schema for a place, if it can be found directly. */
 function partAt(root: JsonSchema, branch: Branch, key: string | number): JsonSchema | undefined {
   const parent = branch.parent === undefined ? root : partAt(root, branch.parent, branch.key)
   const holder = parent && resolve(root, parent)

@@ -1,5 +1,5 @@
 /**
- * Bytes with the methods of a Node Buffer that the core uses. In Node they are Buffers; elsewhere `platform-web.ts` makes
+ * Bytes with the Buffer methods that the core uses. In Node they are Buffers; elsewhere `platform-web.ts` provides
  * them.
  */
 export interface Bytes extends Uint8Array {
@@ -11,20 +11,20 @@ export interface Bytes extends Uint8Array {
   copy(target: Uint8Array, at?: number, from?: number, to?: number): number
 }
 
-/** How bytes are made. The names are those of Buffer. */
+/** Creates bytes. The names are those of Buffer. */
 export interface BytesMaker {
   from(text: string): Bytes
-  /** A copy. */
+  /** Copies the bytes. */
   from(bytes: ArrayLike<number>): Bytes
-  /** The same memory. */
+  /** Shares the memory. */
   from(memory: ArrayBufferLike, offset: number, length: number): Bytes
   alloc(length: number): Bytes
-  /** What is in it is anything. */
+  /** The memory is not zeroed. */
   allocUnsafe(length: number): Bytes
-  /** Memory of its own, so that a slice keeps nothing else alive. */
+  /** Own memory, outside the pool, so that a slice keeps nothing else alive. */
   allocUnsafeSlow(length: number): Bytes
   concat(list: readonly Uint8Array[], length?: number): Bytes
-  /** How many bytes the text has in UTF-8. */
+  /** Length of the text in UTF-8. */
   byteLength(text: string): number
   isBuffer(value: unknown): value is Bytes
 }

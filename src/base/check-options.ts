@@ -4,8 +4,8 @@ import { Fault, quote } from './fault.ts'
 export type OptionNames<O> = Readonly<Record<Exclude<keyof O, 'signal'>, 1>>
 
 /**
- * Throws BAD_OPTION unless the options are left out or an object with known names, and their `signal` is one: anything else
- * would fail somewhere inside, with a message about our code and not about the call, or be ignored.
+ * Throws BAD_OPTION unless the options are undefined or an object, and `signal` is an AbortSignal. Without this check a
+ * wrong argument would fail deep inside, with an error about our code instead of the call.
  *
  * @example
  * checkOptions('sse', options, 'sse({ heartbeat: 5000 })', { heartbeat: 1 })
@@ -61,7 +61,7 @@ function isSignal(value: unknown): boolean {
   return isObject(value) && 'aborted' in value && 'addEventListener' in value
 }
 
-/** The Fault for an argument of the wrong kind: who wanted what, what came, and how it is called. */
+/** The Fault for an argument of the wrong kind: what the function needs, what it got, and an example call. */
 export function misfit(who: string, wanted: string, given: unknown, example: string): Fault {
   return new Fault(
     'BAD_OPTION',

@@ -1,26 +1,26 @@
 import { nextSteps } from './next-step.ts'
 
-/** What a Fault says of a code when its maker says nothing, and what to do about it. */
+/** Default message and next step of each code. */
 let words: { readonly [K in 'meanings' | 'nextSteps']: Readonly<Record<string, string>> } = {
   meanings: {},
   nextSteps: {},
 }
 
 /**
- * The one table of codes, shared by faults (thrown, or carried by a failed outcome) and notes (data).
+ * All codes, shared by faults (thrown, or carried by a failed outcome) and notes (data).
  * The text says what the code means; a message adds what was found and where.
  *
  * @example
  * console.log(codes.TRUNCATED) // 'the input ended inside the payload'
  */
-// Pure for a bundler: one that uses no text of the table leaves it out (3 KB), and a Fault without a message then has its code.
+// Pure for bundlers: a bundle that does not use the texts drops the table (3 KB), and a Fault without a message then shows its code.
 export const codes = /* @__PURE__ */ spoken({
   // Misuse: thrown at once, before any byte flows.
   BAD_OPTION: 'an option has a value that cannot be used',
   BAD_CHUNK: 'a chunk is neither bytes, nor text, nor a Chunk',
-  BAD_SCHEMA: 'the schema cannot be compiled or answers asynchronously',
+  BAD_SCHEMA: 'the schema cannot be compiled or validates asynchronously',
 
-  // What a payload can fail with.
+  // A payload fails with these.
   EMPTY: 'the input is empty or blank',
   NO_MATCH: 'no payload was found in the input',
   TRUNCATED: 'the input ended inside the payload',
@@ -29,70 +29,70 @@ export const codes = /* @__PURE__ */ spoken({
   SCHEMA_FAILED: 'the payload is JSON, but the schema rejects it',
   NORMALIZE_FAILED: 'a normalizer threw on every candidate',
   MAX_DEPTH: 'the payload is nested deeper than allowed',
-  PROTO_KEY: 'the payload has a key that reaches for a prototype',
+  PROTO_KEY: 'the payload has a key that could change a prototype',
 
-  // Worth telling about a payload or a frame.
+  // Notes about a payload or a frame.
   OUTPUT_REPAIRED_GENERIC: 'the payload was repaired by deterministic rules',
   REPAIR_SKIPPED: 'the payload is larger than the repair limit, so repair was not tried',
   AMBIGUOUS: 'more than one candidate passes, and one had to be chosen',
   TAG_UNCLOSED: 'the value is complete, but its closing tag is missing',
   THINK_UNCLOSED: 'the payload is in a think block that was never closed',
-  FRAME_TOO_LONG: 'a frame outgrew maxFrame and was let go as text',
+  FRAME_TOO_LONG: 'a frame grew past maxFrame and was passed on as text',
   INVALID_UTF8: 'bytes that are not UTF-8 were replaced by U+FFFD',
-  NUL_BYTES: 'NUL bytes at the start of a line were passed over',
-  PRECISION_LOSS: 'a number does not survive as a JavaScript number',
+  NUL_BYTES: 'NUL bytes at the start of a line were skipped',
+  PRECISION_LOSS: 'a number cannot be represented exactly as a JavaScript number',
   DUPLICATE_KEY: 'an object has the same key twice; the last one wins',
 
-  // Worth telling about a run.
+  // Notes about a run.
   RAW_LINE: 'a line was not understood and is kept as raw',
   LOW_CONFIDENCE_PARSE: 'the classification is a guess',
   UNKNOWN_TYPE: 'a record of a type this parser does not know is kept as raw',
   UNKNOWN_FIELD: 'a record has a field this parser does not know',
   PTY_STREAM_MISMATCH: 'the PTY has a record that stdout lacks',
-  LATE_DUPLICATE_POSSIBLE: 'the dedupe window overflowed, so a late twin may be emitted again',
+  LATE_DUPLICATE_POSSIBLE: 'the dedupe window overflowed, so a late duplicate may be emitted again',
   COMPLETION_CONFLICT: 'the evidence on how the run ended disagrees',
   ENGINE_PICKED: 'auto chose the engine by the shape of the records',
-  ENGINE_UNKNOWN: 'the records have the shape of no engine that reads them, so all of them are kept as raw',
+  ENGINE_UNKNOWN: 'the records match no known engine, so all of them are kept as raw',
   ENGINE_ERROR: 'the engine reported an error',
-  PIPE_HELD_OPEN: 'the process ended, but something still holds its pipe',
+  PIPE_HELD_OPEN: 'the process ended, but another process still holds its pipe open',
   ARTIFACT_REJECTED: 'a path leaves the run directory or cannot be used',
   ARTIFACT_MISSING: 'the engine claims a file that is not there',
   END_UNKNOWN: 'nothing says how the run ended',
   DRIFT_REPORT: 'types and fields this parser does not know, with their counts',
   RUN_TIMEOUT: 'the process ran longer than allowed and was ended',
   RUN_IDLE: 'the process was silent longer than allowed and was ended',
-  RUN_LINGERED: 'the process had told its end, did not leave, and was ended',
-  RUN_INTERRUPTED: 'the process was ended at the wish of the user',
+  RUN_LINGERED: 'the process reported its end but did not exit, so it was ended',
+  RUN_INTERRUPTED: 'the process was ended because the user asked for it',
   LOG_RESTARTED: 'a followed log was truncated or replaced and is read again from its start',
   LATEST_NOT_LINKED: 'the link to the newest run could not be made',
-  PROFILE_FAILED: 'the code of the engine threw, so what it read is kept as raw',
+  PROFILE_FAILED: 'the code of the engine profile threw, so its input is kept as raw',
 
-  // What sinks, runs and the server can fail with.
+  // Sinks, runs and the server fail with these.
   JOURNAL_LOCKED: 'another process writes this journal',
   JOURNAL_FAILED: 'the journal cannot be written',
-  JOURNAL_MISMATCH: 'the journal is damaged, or holds other events than the ones that arrive',
+  JOURNAL_MISMATCH: 'the journal is damaged, or has other events than the ones that arrive',
   SSE_FIELD: 'an SSE id or event name has a CR, LF or NUL in it',
   SPAWN_FAILED: 'the command cannot be started',
   PTY_MISSING: 'the optional package for pseudo-terminals is not installed, or does not work in this runtime',
   RECORD_FAILED: 'the raw output of the process cannot be recorded',
-  NOT_AN_AUDIT: 'the directory holds no logs of a run',
+  NOT_AN_AUDIT: 'the directory has no logs of a run',
   OUTPUT_FAILED: 'the output of the command cannot be written',
 
-  // What shipping runs can fail with.
+  // Shipping runs fails with these.
   BROKER_MISSING: 'the optional packages for NATS are not installed',
   BROKER_FAILED: 'the broker cannot be used, or does not allow what was asked',
   BROKER_GAP: 'events of a run are missing at the broker',
   RUN_REFUSED: 'the run cannot be shipped: the broker has other events of it, or it cannot be sent whole',
 
-  // What an answer can fail with, and what is worth telling about it.
-  COMMAND_FAILED: 'the command that was asked failed, or gave no answer in time',
+  // Faults and notes of an answer.
+  COMMAND_FAILED: 'the command failed, or gave no answer in time',
   RESULT_CACHED: 'the result was taken from the cache, and nothing was run',
   CACHE_FAILED: 'the cache could not be read or written, so it was not used',
 
-  // Worth telling about the result of a worker.
-  BAD_ORDER: 'the work order lacks something or holds something that cannot be used',
+  // Notes about the result of a worker.
+  BAD_ORDER: 'the work order lacks a field or has a value that cannot be used',
   WORK_NO_RESULT: 'the worker left nothing that says what it did',
-  WORK_FILE_REFUSED: 'a result file is no plain small file, or it changed while it was read',
+  WORK_FILE_REFUSED: 'a result file is not a small regular file, or it changed while it was read',
   WORK_FILE_STALE: 'a result file is left over from before the run and does not count',
   WORK_RESULT_BROKEN: 'a result file cannot be parsed',
   WORK_FIELD_MISSING: 'a required field is missing or blank',
@@ -100,10 +100,10 @@ export const codes = /* @__PURE__ */ spoken({
   WORK_FIELD_TWICE: 'a field is given twice, so it is not known which one counts',
   WORK_ISSUE_MISMATCH: 'the result names another issue than the order',
   WORK_RUN_MISMATCH: 'the result names another run than the active one',
-  WORK_UNTRUSTED: 'the only evidence is what the worker said, which never advances by itself',
+  WORK_UNTRUSTED: 'the only evidence is what the worker said, which is never enough to advance',
   WORK_INTERRUPTED: 'the worker was ended before it was done',
   WORK_RESULT_TWICE: 'another result of this run was posted before, so this one is archived',
-  OUTBOX_FAILED: 'the outbox could not take the result',
+  OUTBOX_FAILED: 'the result could not be posted to the outbox',
   LEDGER_FAILED: 'the ledger of active runs could not be read or written',
   AUDIT_FAILED: 'the audit cannot be written',
 } as const satisfies Record<string, string>)
@@ -135,7 +135,7 @@ export interface Change {
 }
 
 /**
- * A thing worth telling. Data, never thrown.
+ * Something worth reporting. Data, never thrown.
  *
  * @example
  * outcome.notes.map((note) => note.code) // ['OUTPUT_REPAIRED_GENERIC']
@@ -145,7 +145,7 @@ export interface Note {
   readonly message: string
   /** Byte offset in the channel where it starts, if the note has a place. */
   readonly at?: number
-  /** For OUTPUT_REPAIRED_GENERIC: the ledger of what was changed, in order. */
+  /** For OUTPUT_REPAIRED_GENERIC: every change of the repair, in order. */
   readonly changes?: readonly Change[]
   /** For AMBIGUOUS: byte offsets of the candidates that pass, the first 16. */
   readonly places?: readonly number[]
@@ -173,13 +173,13 @@ export interface Breakage {
   readonly line: number
   /** From 1, in UTF-16 units. */
   readonly column: number
-  /** What is there, at most 20 characters; empty at the end. It is text of the agent. */
+  /** What is there instead, at most 20 characters; empty at the end. It is untrusted text of the agent. */
   readonly found: string
-  /** What JSON would have there, in words. */
+  /** What JSON allows there, in words. */
   readonly expected: string
 }
 
-/** One attempt to get an answer that passes, and why it did not. */
+/** One attempt to get a valid answer, and why it failed. */
 export interface FailedAttempt {
   /** The start of the answer, bounded. */
   readonly text: string
@@ -187,17 +187,17 @@ export interface FailedAttempt {
   readonly duration_ms: number
 }
 
-/** What a Fault may carry beside its code and message. */
+/** What a Fault may carry besides its code and message. */
 export interface FaultDetails {
   readonly cause?: unknown
   readonly errors?: readonly SchemaError[]
-  /** For INVALID_JSON and TRUNCATED: where the payload breaks, as far as that is known. */
+  /** For INVALID_JSON and TRUNCATED: where the payload breaks, if known. */
   readonly broken?: Breakage
   /** The parsed value that failed, where there is one (NORMALIZE_FAILED). */
   readonly value?: unknown
   /** Where in the channel it happened. */
   readonly at?: number
-  /** Whose fault it is, in the caller's own words (the option `label`). */
+  /** The caller's name for the payload (the option `label`). */
   readonly label?: string
   /** For `ask`: every attempt, in order. */
   readonly attempts?: readonly FailedAttempt[]
@@ -205,7 +205,7 @@ export interface FaultDetails {
 
 const MAX_MESSAGE = 500
 const brand = Symbol.for('agent-sluice.Fault')
-/** The name that Node looks for; nothing of Node is needed for it. */
+/** The symbol that Node's `inspect` looks for; it works without importing Node. */
 const inspected: unique symbol = Symbol.for('nodejs.util.inspect.custom') as never
 const SHORT = { depth: 1, maxArrayLength: 5, maxStringLength: 200, breakLength: 100 }
 
@@ -218,7 +218,7 @@ const SHORT = { depth: 1, maxArrayLength: 5, maxStringLength: 200, breakLength: 
 export class Fault extends Error {
   declare readonly name: 'Fault'
   declare readonly code: Code
-  // Declared, not defined: a field that is not given is not there, on the console and in JSON.
+  // Declared, not defined: a field that is not set must not appear on the console or in JSON.
   declare readonly errors?: readonly SchemaError[]
   declare readonly broken?: Breakage
   declare readonly value?: unknown
@@ -227,7 +227,7 @@ export class Fault extends Error {
   declare readonly attempts?: readonly FailedAttempt[]
 
   constructor(code: Code, message: string = words.meanings[code] ?? code, details: FaultDetails = {}) {
-    // A schema or a file name may have put anything into it.
+    // A schema or a file name may have put control characters into the message.
     super(visible(clip(message, MAX_MESSAGE)), 'cause' in details ? { cause: details.cause } : undefined)
     this.name = 'Fault'
     this.code = code
@@ -239,7 +239,7 @@ export class Fault extends Error {
     if (details.attempts) this.attempts = details.attempts
   }
 
-  /** How Node shows it: the code, the place, what to do next, and only what is there. */
+  /** Node prints the code, the place and the next step, and leaves out fields that are not set. */
   [inspected](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
     return describeFault(this, (value) => inspect(value, { ...options, ...SHORT }))
   }
@@ -258,7 +258,7 @@ export class Fault extends Error {
   }
 }
 
-// Not in the constructor: hostile input makes a Fault of every line.
+// On the prototype, not in the constructor: hostile input creates a Fault for every line.
 Object.defineProperty(Fault.prototype, brand, { value: true })
 function describeFault(fault: Fault, show: (value: unknown) => string): string {
   const { code, message, stack = '', at, broken, errors = [], attempts = [], cause } = fault
@@ -281,8 +281,8 @@ function describeFault(fault: Fault, show: (value: unknown) => string): string {
 }
 
 /**
- * Makes untrusted text fit for a message: at most `max` characters, control characters as `\u001b`,
- * so that it can neither flood nor steer a terminal or a log.
+ * Makes untrusted text safe for a message: at most `max` characters, control characters as `\u001b`,
+ * so that it can neither flood nor control a terminal or a log.
  *
  * @example
  * quote('a\u001b[2Jb') // '"a\\u001b[2Jb"'
@@ -292,8 +292,8 @@ export function quote(text: string, max = 40): string {
 }
 
 /**
- * Bounded text with everything that could steer a terminal or forge a line spelled out, as `\u001b`. A loop: in a log
- * with a fault now and then, the code of a regular expression is never in the cache, and takes some µs.
+ * Bounded text with every character that could control a terminal or forge a log line written as `\u001b`. A loop and not a
+ * regular expression: faults are rare, so the compiled expression is never in the cache, and compiling takes some µs.
  */
 export function visible(text: string): string {
   let shown = ''
@@ -302,7 +302,7 @@ export function visible(text: string): string {
     const unit = text.charCodeAt(at)
     if (unit >= 0x20 && unit < 0x7f) continue
     if (!isUnsafe(unit)) {
-      // A character of two units, or half of one.
+      // A surrogate pair, or half of one.
       if ((unit & 0xf800) !== 0xd800) continue
       if (unit < 0xdc00 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00) {
         at++

@@ -1,15 +1,15 @@
-/** A hash of texts and bytes, 16 bytes as a string of 8 characters; undefined for what is longer than its memory. */
+/** A hash of texts and bytes, 16 bytes as a string of 8 characters; undefined if the input is longer than its memory. */
 export type KeyedHash = (text: string | Uint8Array) => string | undefined
 
-/** In the memory of the module: the answer, the key, then the data, and eight zeros behind it. */
+/** Layout of the module's memory: the result, the key, then the data, followed by eight zeros. */
 const KEY = 16
 const DATA = 32
 const ROOM = 1 << 16
 const ZEROS = 8
 
 /**
- * SipHash-2-4 with 128 bits, in WebAssembly: three to four times as fast as the hashes of `node:crypto` on a record of usual length.
- * With a key that is random and never leaves the process, no agent can write two records that it takes for one. Undefined where
+ * SipHash-2-4 with 128 bits, in WebAssembly: three to four times as fast as the hashes of `node:crypto` on a typical record.
+ * The key is random and never leaves the process, so an agent cannot craft two records that collide. Undefined where
  * WebAssembly is missing or forbidden.
  *
  * @example
@@ -18,7 +18,7 @@ const ZEROS = 8
  */
 export function keyedHash(key: Uint8Array): KeyedHash | undefined {
   try {
-    // The casts are the door: our types have no WebAssembly, and it does not say what a module exports.
+    // Casts: our types have no WebAssembly, and it does not say what a module exports.
     const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: Compiler }
     const module = new WebAssembly.Module(Uint8Array.from(atob(CODE), (one) => one.charCodeAt(0)))
     const { memory, hash } = new WebAssembly.Instance(module).exports
@@ -48,7 +48,7 @@ function hashIn(memory: ArrayBuffer, hash: (length: number) => void, key: Uint8A
   }
 }
 
-/** Spelled out: to spread a typed array takes longer than the hash itself. */
+/** Written out: spreading a typed array takes longer than the hash itself. */
 function eightUnits(of: Uint16Array): string {
   return String.fromCharCode(of[0]!, of[1]!, of[2]!, of[3]!, of[4]!, of[5]!, of[6]!, of[7]!)
 }
@@ -62,7 +62,7 @@ interface Compiler {
   }
 }
 
-/** Made by `scripts/keyed-hash.ts`, which says what it does. */
+/** Made by `scripts/keyed-hash.ts`, which documents the code. */
 const CODE =
   'AGFzbQEAAAABBQFgAX8AAwIBAAUDAQACBxECBm1lbW9yeQIABGhhc2gAAArrCgHoCgICfwV+QQApAxBC9crNg9es27fzAIUhA0EAKQMY' +
   'QoPfkfOWzNy35ACFIQRBACkDEELh5JXz1uzZvOwAhSEFQQApAxhC88rRy6eM2bL0AIUhBiAAQXhxIQICQANAIAEgAk4NASABKQMgIQcg' +

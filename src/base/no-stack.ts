@@ -1,6 +1,6 @@
 /**
- * Calls `make` so that errors it makes or throws have no stack trace. To take one costs more than to read a line,
- * and hostile input makes an error of every line. Only for errors that are data, or that are caught at once.
+ * Calls `make` with stack traces off, so that errors it creates or throws have none. Taking a trace costs more than reading a
+ * line, and hostile input creates an error for every line. Only for errors that are data, or that are caught at once.
  *
  * @example
  * try { return withoutStack(JSON.parse, text) } catch { return undefined }
@@ -16,5 +16,5 @@ export function withoutStack<In, Out>(make: (input: In) => Out, input: In): Out 
   }
 }
 
-/** It is not where the intrinsics are frozen. */
+/** False where the intrinsics are frozen. */
 const isWritable = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true

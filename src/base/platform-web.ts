@@ -3,7 +3,7 @@ import type { BytesMaker, Bytes as Shape } from './bytes.ts'
 import type { SimdSearch } from './simd-search.ts'
 
 /**
- * What `platform.ts` takes from Node, made of what every browser and worker has.
+ * Replaces `platform.ts` outside of Node, with what every browser and worker has.
  */
 export type Bytes = Shape
 
@@ -11,7 +11,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const encoder = new TextEncoder()
 
-/** A slice of it is one of these, too: typed arrays make slices of their own class. */
+/** Slices have this class, too: typed arrays create slices of their own class. */
 class WebBytes extends Uint8Array implements Shape {
   declare subarray: (from?: number, to?: number) => WebBytes
 
@@ -61,7 +61,7 @@ class WebBytes extends Uint8Array implements Shape {
   }
 }
 
-/** Pieces, because a call takes only so many arguments. */
+/** In pieces, because a call takes a limited number of arguments. */
 function latin1(bytes: Uint8Array): string {
   let text = ''
   for (let at = 0; at < bytes.length; at += 4096)
@@ -128,7 +128,7 @@ export function isUtf8(bytes: Uint8Array): boolean {
   }
 }
 
-/** As in `platform.ts`. There is only one way here. */
+/** As in `platform.ts`; there is only one way to decode here. */
 export function decodeForeign(bytes: Shape): string {
   return bytes.toString('utf8')
 }
@@ -139,7 +139,7 @@ export function digest(text: string | Uint8Array): string {
   return latin1(blake2b(bytes, { dkLen: 16 }))
 }
 
-/** Small bundles come first here; and many places forbid to compile. */
+/** Not used here: bundles should be small, and many sites forbid compiling WebAssembly. */
 export function simdSearch(): SimdSearch | undefined {
   return undefined
 }

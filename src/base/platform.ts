@@ -5,17 +5,17 @@ import type { BytesMaker, Bytes as Shape } from './bytes.ts'
 import { type KeyedHash, keyedHash } from './keyed-hash.ts'
 
 /**
- * All that the core takes from Node. The build for the Web puts `platform-web.ts` in the place of this file.
+ * Everything the core takes from Node. The build for the Web replaces this file with `platform-web.ts`.
  */
 export { isAscii, isUtf8 } from 'node:buffer'
 export { simdSearch } from './simd-search.ts'
 
-/** A name of our own, because a browser has no Buffer. */
+/** Own name, because a browser has no Buffer. */
 export type Bytes = Shape
 export const Bytes: BytesMaker = Buffer
 /**
- * 128 bits to compare records by: a hash with a key of this process, else a cryptographic one. Which one it is does not show,
- * because no digest leaves the process; they have different lengths, so one is never taken for the other.
+ * 128 bits to compare records by: a hash keyed per process, or a cryptographic one. Callers need not know which,
+ * because no digest leaves the process; the two have different lengths, so they are never confused.
  *
  * @example
  * digest('{"type":"turn.completed"}') === digest('{"type":"turn.started"}') // false
@@ -27,7 +27,7 @@ export function digest(text: string | Uint8Array): string {
 
 let keyed: KeyedHash | null | undefined
 
-/** SHA-256 is the fastest where the processor has instructions for it, BLAKE2b where it has not. */
+/** SHA-256 is the fastest where the processor has instructions for it, BLAKE2b elsewhere. */
 function cryptographic(text: string | Uint8Array): string {
   fastest ??= choose()
   return hash(fastest, text, 'binary').slice(0, 16)
@@ -35,7 +35,7 @@ function cryptographic(text: string | Uint8Array): string {
 
 let fastest: string | undefined
 
-/** Tries both on a record of usual length: about a tenth of a millisecond, once. */
+/** Times both on a typical record: about a tenth of a millisecond, once. */
 function choose(): string {
   if (!getHashes().includes('blake2b512')) return 'sha256'
   const record = 'x'.repeat(2048)
@@ -44,8 +44,8 @@ function choose(): string {
 }
 
 /**
- * The text of bytes that are known to be UTF-8, and not ASCII alone. For a text of some length there are two ways, and
- * which one is faster depends on the version of Node: on 20 the detour over UTF-16 is up to six times as fast.
+ * Decodes bytes that are known to be UTF-8 and not only ASCII. For longer texts there are two ways, and which one is
+ * faster depends on the version of Node: on 20 the detour over UTF-16 is up to six times as fast.
  *
  * @example
  * decodeForeign(Bytes.from('…→…'.repeat(1000)))
@@ -61,7 +61,7 @@ function overUtf16(bytes: Uint8Array): string {
   return buffers.transcode(bytes, 'utf8', 'utf16le').toString('utf16le')
 }
 
-/** Tries both on a text of usual length: less than a millisecond, once. Not every build of Node has `transcode`. */
+/** Times both on a typical text: less than a millisecond, once. Not every build of Node has `transcode`. */
 function isDetourFaster(): boolean {
   const text = '{"output":"→ plain text, 文字 and more of it"}'.repeat(100)
   const bytes = Bytes.from(text)

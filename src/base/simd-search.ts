@@ -1,13 +1,13 @@
 /**
- * A search for three things at once, 16 bytes at a time. Each of them alone takes a native search as long as all three take
- * here: backslashes are dense in JSON that holds text, and each one stops the search for `\\u`.
+ * Searches for three patterns at once, 16 bytes at a time. A native search for one of them takes as long as this takes for
+ * all three: backslashes are dense in JSON that holds text, and each one stops the search for `\\u`.
  */
 export interface SimdSearch {
-  /** The bytes to search are copied here; `SIMD_ROOM` of them fit. */
+  /** Copy the bytes to search here; `SIMD_ROOM` bytes fit. */
   readonly memory: Uint8Array
   /**
-   * The first place in `[from, end)` where `byte1` is, with `byte2` and `byte3` at their distances behind it; or a backslash with
-   * `escapeByte` at its distance; or an ESC. -1 if there is none. What is behind `end` may be taken for a part of a place before it.
+   * The first position in `[from, end)` of one of: `byte1` with `byte2` and `byte3` at their distances after it; a backslash with
+   * `escapeByte` at its distance; an ESC. -1 if there is none. Bytes after `end` may count as part of a match that begins before it.
    */
   next(
     from: number,
@@ -29,13 +29,13 @@ export function simdSearch(): SimdSearch | undefined {
   if (made === undefined) {
     made = null
     try {
-      // The casts are the door: our types have no WebAssembly, and it does not say what a module exports.
+      // Casts: our types have no WebAssembly, and it does not say what a module exports.
       const { WebAssembly } = globalThis as unknown as { readonly WebAssembly: Compiler }
       const module = new WebAssembly.Module(Uint8Array.from(atob(CODE), (one) => one.charCodeAt(0)))
       const { memory, next } = new WebAssembly.Instance(module).exports
       made = { memory: new Uint8Array(memory.buffer), next }
     } catch {
-      // Then the native search of the platform does it.
+      // The caller falls back to the native search of the platform.
     }
   }
   return made ?? undefined
@@ -50,7 +50,7 @@ interface Compiler {
 
 let made: SimdSearch | null | undefined
 
-/** Made by `scripts/simd-search.ts`, which says what it does. */
+/** Made by `scripts/simd-search.ts`, which documents the code. */
 const CODE =
   'AGFzbQEAAAABDgFgCX9/f39/f39/fwF/AwIBAAUDAQADBxECBm1lbW9yeQIABG5leHQAAAqmAQGjAQIHewF/IAL9DyEJIAT9DyEK' +
   'IAb9DyELIAj9DyENQdwA/Q8hDEEb/Q8hDgJAA0AgACABTg0BIAD9AAAAIg8gCf0jIAAgA2r9AAAAIAr9I/1OIAAgBWr9AAAAIAv9' +

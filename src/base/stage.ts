@@ -1,7 +1,7 @@
 import { misfit } from './check-options.ts'
 
 /**
- * What a floor writes to. `write` may be called any number of times, then `end` once.
+ * Where a stage writes its output. `write` may be called any number of times, then `end` once.
  *
  * @example
  * const print: Sink<string> = { write: (line) => console.log(line), end() {} }
@@ -10,15 +10,15 @@ export interface Sink<T> {
   write(value: T): void
   end(): void
   /**
-   * Goes on with what `write` or `end` left undone, because it had written enough for one turn; true while there
-   * is more. Only stages that were asked to take turns have it: `flow` asks, so that its reader can keep up.
+   * Continues what `write` or `end` left undone because one turn was used up; true while there is more. Only stages
+   * that were asked to take turns have it: `flow` asks, so that its reader can keep up.
    */
   more?(): boolean
 }
 
 /**
- * A floor: given the sink below, it makes the sink above. All of its state lives in the closure that
- * one call makes, so a stage can be used for many inputs at once.
+ * One step of a pipeline: given the next sink, it returns the sink to write to. All state lives in the closure of that
+ * call, so a stage can be used for many inputs at once.
  *
  * @example
  * const double: Stage<number, number> = (next) => ({ write: (n) => next.write(2 * n), end: () => next.end() })
@@ -26,7 +26,7 @@ export interface Sink<T> {
 export type Stage<In, Out> = (next: Sink<Out>) => Sink<In>
 
 /**
- * Puts one floor on top of another. Nothing is queued between them: a write above is a call below.
+ * Chains two stages. Nothing is queued between them: a write to the first one is a call of the second.
  *
  * @example
  * const stage = join(frameStage(), outcomeStage({ schema }))
@@ -54,26 +54,26 @@ export function drive<In, Out>(stage: Stage<In, Out>, inputs: Iterable<In>): Out
   return outputs
 }
 
-/** Throws BAD_OPTION for what is no stage; a `values()` in the place of a `valueStage()` is the usual slip. */
+/** Throws BAD_OPTION if it is not a stage. The usual mistake is `values()` instead of `valueStage()`. */
 export function checkStage(who: string, stage: unknown): void {
   if (typeof stage !== 'function')
     throw misfit(who, 'a stage, which is a function of the next sink', stage, `${who}(valueStage())`)
 }
 
-/** How what is written at the door becomes what the stage takes, one bounded portion at a time. */
+/** Turns what is written to a stream into what the stage takes, one bounded portion at a time. */
 export interface Intake<In> {
-  /** Makes one input of what was written; throws a Fault for what cannot be one. */
+  /** Makes one input of a written value; throws a Fault if that is impossible. */
   take(written: unknown): In
-  /** In how many units the input can be portioned (bytes, say). */
+  /** The number of units the input can be split into (bytes, for instance). */
   size(input: In): number
   /** The units `[from, to)` of the input. */
   portion(input: In, from: number, to: number): In
-  /** What `take` kept back, when nothing follows any more. */
+  /** At the end: what `take` has kept back. */
   rest?(): In | undefined
 }
 
-/** Every value is passed on whole. */
+/** Passes every value on whole. */
 export function wholeIntake<In>(): Intake<In> {
-  // The cast is the door: an untyped Node stream hands over what the caller promised to write.
+  // Cast: an untyped Node stream passes on what the caller promised to write.
   return { take: (written) => written as In, size: () => 1, portion: (input) => input }
 }

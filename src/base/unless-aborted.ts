@@ -1,6 +1,6 @@
 /**
- * Asks, unless the signal is aborted, and waits no longer than until it is: a call that ignores its signal must not
- * hold us. What it answers after that goes to `late`.
+ * Calls `ask` unless the signal is aborted, and stops waiting when it is: a callee that ignores its signal must not
+ * block us. An answer that arrives later goes to `late`.
  */
 export async function unlessAborted<T>(
   ask: () => T | PromiseLike<T>,
@@ -19,7 +19,7 @@ export async function unlessAborted<T>(
   try {
     return await Promise.race([aborted, promise])
   } catch (error) {
-    // It may still answer, or fail, after we have stopped waiting, and that must not end the process.
+    // The callee may still answer or fail later; a late rejection must not end the process.
     promise.then(late).catch(() => {})
     throw error
   } finally {

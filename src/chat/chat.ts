@@ -17,10 +17,10 @@ import type {
 } from '../events/event.ts'
 import { tokenCounter } from '../events/tokens.ts'
 
-/** How the conversation is at the end of an attempt; `result` if a schema was given. */
+/** State of the conversation at the end of an attempt; with `result` if a schema was given. */
 export type ChatEnd = CompletionData & { readonly result?: ResultData }
 
-/** Every chat type and what its `data` holds. */
+/** Every chat type and its `data`. */
 export interface ChatData {
   'conversation.started': {
     readonly session_id: string
@@ -41,7 +41,7 @@ export interface ChatData {
   /** The end of an attempt whose last turn waits for the user. */
   'conversation.completed': ChatEnd
   'conversation.failed': ChatEnd
-  /** Also an end that is not known: then `state` is there. */
+  /** Also used for an unknown end: then it has a `state`. */
   'diagnostic.warning': DiagnosticData & Partial<ChatEnd>
   'raw.stdout': RawData
   'raw.stderr': RawData
@@ -50,7 +50,7 @@ export interface ChatData {
 
 export type ChatType = keyof ChatData
 
-/** What the conversation shows: one FCMP record. Narrows on `type`. */
+/** One FCMP record: what the conversation shows. Narrows on `type`. */
 export type Chat = {
   [K in ChatType]: {
     readonly protocol_version: 'fcmp/1.0'
@@ -71,15 +71,15 @@ export type Chat = {
 export type ChatOf<T extends ChatType> = Extract<Chat, { readonly type: T }>
 
 export interface ChatOptions {
-  /** The last `seq` of the attempts before, when each has its own stream. @default 0 */
+  /** The last `seq` of the attempts before, if each has its own stream. @default 0 */
   readonly after?: number | undefined
-  /** The conversation was started in an attempt before. @default false */
+  /** The conversation was started in an earlier attempt. @default false */
   readonly started?: boolean | undefined
 }
 
 export const CHAT_OPTIONS: OptionNames<ChatOptions> = { after: 1, started: 1 }
 
-/** The floor of `chat()`. */
+/** The stage of `chat()`. */
 export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
   checkOptions('chatStage', options, 'chatStage({ after: 12 })', CHAT_OPTIONS)
   return (next) => {
@@ -88,7 +88,7 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
     let attempt: number | undefined
     let localSeq = 0
     let result: ResultData | undefined
-    /** The attempt in which a turn was said to wait for the user. */
+    /** The attempt in which a turn was reported to wait for the user. */
     let waiting: number | undefined
     let spent = tokenCounter()
 
@@ -105,7 +105,7 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
         correlation: event.correlation,
         raw_ref: event.raw_ref,
       }
-      // The cast joins `type` and `data` again: inside a generic they are two unions to TypeScript.
+      // Cast: joins `type` and `data` again; inside a generic they are two unions to TypeScript.
       next.write(record as unknown as Chat)
     }
 
@@ -116,7 +116,7 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
         case 'completed':
           return write(event, 'conversation.completed', end)
         case 'awaiting_user_input':
-          // It was said when the turn ended, and is not said twice; journals of 0.1 do not tell the ends of turns.
+          // Already written when the turn ended; journals of 0.1 do not have the ends of turns.
           if (waiting !== event.attempt_number) write(event, 'user.input.required', end)
           return
         case 'interrupted':
@@ -197,7 +197,7 @@ export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
   }
 }
 
-/** What the first record of a session tells about the run. */
+/** The facts about the run in the first record of a session. */
 function factsOf(event: Event): Omit<ChatData['conversation.started'], 'session_id'> {
   if (event.type !== 'lifecycle.run.status') return {}
   const { model, cwd, engine_version } = event.data

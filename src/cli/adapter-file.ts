@@ -2,7 +2,7 @@ import { type Adapter, checkAdapter } from '../work/adapter.ts'
 import { isModulePath, useModule } from './module-file.ts'
 
 /**
- * The worker that `--worker` names: the type of an included adapter, or the path of a module whose default export is an
+ * The worker for `--worker`: the type of an included adapter, or the path of a module whose default export is an
  * adapter.
  *
  * @example

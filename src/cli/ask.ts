@@ -29,9 +29,9 @@ try gets the prompt and what was wrong. The value goes to stdout as JSON,
 messages go to stderr. A command whose exit code is not 0 has failed, whatever
 it wrote, and is not tried again.
 
-With --cache, an answer that passed is kept under its prompt, options, schema,
-command, arguments and working directory. What else the command reads (files,
-environment, its own settings) does not count.
+With --cache, an answer that passed is stored under its prompt, options, schema,
+command, arguments and working directory. Anything else the command reads
+(files, environment, its own settings) does not count.
 
 Exit codes: 0 a value, 1 the command failed or was interrupted, 2 bad usage or a
 command that cannot be started, 3 nothing valid, 7 the value cannot be written.
@@ -58,12 +58,12 @@ export function askCommand(exit: (code: number) => void): Command {
     )
     .option('--retries <n>', 'how many times to ask again when an answer does not pass', count, 1)
     .addOption(
-      new Option('--pick <which>', 'which value to take if an answer holds more than one')
+      new Option('--pick <which>', 'which value to take if an answer has more than one')
         .choices(['first', 'last'])
         .default('first'),
     )
     .option('--timeout <time>', 'end a try after this time: 90s, 5m, 1h (default: no limit)', duration)
-    .option('--cache <dir>', 'keep answers that passed in this directory, and reuse them')
+    .option('--cache <dir>', 'store answers that passed in this directory, and reuse them')
     .addHelpText('after', examples)
     .action(async (words: string[], flags: Flags, command: Command) => {
       exit(await askAndPrint(divided(words, command), flags))
@@ -81,14 +81,14 @@ interface Question {
   readonly args: readonly string[]
 }
 
-/** Tells the prompt from the command: commander drops the `--` between them. */
+/** Splits the prompt from the command: commander drops the `--` between them. */
 function divided(words: readonly string[], command: Command): Question {
-  // The cast: commander keeps what it was given, but does not say so in its types.
+  // Cast: commander keeps the raw arguments, but not in its types.
   const { rawArgs = [] } = (command.parent ?? command) as { readonly rawArgs?: readonly string[] }
   const at = rawArgs.indexOf('--')
-  const behind = at < 0 ? [] : rawArgs.slice(at + 1)
-  const before = words.slice(0, words.length - behind.length)
-  const [program, ...args] = behind
+  const following = at < 0 ? [] : rawArgs.slice(at + 1)
+  const before = words.slice(0, words.length - following.length)
+  const [program, ...args] = following
   if (program === undefined || program === '') {
     throw new Fault('BAD_OPTION', 'give the command after --: sluice ask "List the issues." -- claude -p')
   }
@@ -130,7 +130,7 @@ async function askAndPrint({ prompt: given, command, args }: Question, flags: Fl
     if (code === undefined) throw error
     console.error(`sluice: ${error.code}: ${error.message}`)
     const said = safe(model.stderr()).trim()
-    if (said !== '') console.error(`sluice: the end of what it wrote to stderr:\n${said}`)
+    if (said !== '') console.error(`sluice: the end of its stderr:\n${said}`)
     return code
   } finally {
     await model.ended()
@@ -138,7 +138,7 @@ async function askAndPrint({ prompt: given, command, args }: Question, flags: Fl
   }
 }
 
-/** Represents the model in the key of the cache. */
+/** Represents the model in the cache key. */
 function keyOf(command: string, args: readonly string[]): string {
   return JSON.stringify([process.cwd(), command, ...args])
 }
@@ -178,7 +178,7 @@ async function readPrompt(file: string | undefined): Promise<string> {
   return Buffer.concat(pieces).toString('utf8')
 }
 
-/** The first Ctrl-C ends the command and all it has started, the second kills them. */
+/** The first Ctrl-C ends the command and all its descendants, the second kills them. */
 function onSignals(model: CommandCall, stop: AbortController): () => void {
   const interrupt = () => {
     if (stop.signal.aborted) model.kill('SIGKILL')

@@ -52,7 +52,7 @@ async function showChat(given: string | undefined, asked: ChatFlags): Promise<nu
   return shown ? events.exit() : readerLeft(file, flags)
 }
 
-/** Whether the times of the events are those of the run, and what else is known of it. */
+/** Whether the times of the events are those of the run, and what else is known about it. */
 function timesOf(file: string | undefined, flags: ChatFlags): Pick<ShowOptions, 'timed' | 'live' | 'about'> {
   const live = flags.follow === true || readsStdin(file, flags)
   const recorded = file !== undefined && isDirectory(file)
@@ -71,7 +71,7 @@ async function followed(file: string | undefined, flags: ChatFlags): Promise<Asy
   return replay(path, { ...(await readingOptions(flags)), engine, runId: flags.runId, follow: true })
 }
 
-/** Prints FCMP records; false when no reader is left. */
+/** Prints FCMP records; false when the reader has left. */
 async function printChat(events: AsyncIterable<Event>): Promise<boolean> {
   const print = printer()
   let records: Chat[] = []

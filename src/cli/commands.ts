@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** Makes one command. Its action hands over the exit code. */
+/** Creates one command. Its action passes the exit code on. */
 type MakeCommand = (exit: (code: number) => void) => Command
 
 interface Entry {
@@ -10,8 +10,8 @@ interface Entry {
 }
 
 /**
- * Every command, one file each. The file is loaded when the command line names the command: the engines, the server and
- * the parsers take longer to load than `sluice --version` takes in all.
+ * Every command, one file each. A file is loaded only for its command: the engines, the server and
+ * the parsers take longer to load than `sluice --version` takes in total.
  */
 export const commands: Readonly<Record<string, Entry>> = {
   values: {
@@ -35,7 +35,7 @@ export const commands: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./replay.ts')).replayCommand,
   },
   export: {
-    summary: 'a run as one file for others: Markdown, a page or JSON',
+    summary: 'write a run as one file to share: Markdown, a page or JSON',
     load: async () => (await import('./export.ts')).exportCommand,
   },
   serve: {
@@ -47,11 +47,11 @@ export const commands: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./ship.ts')).shipCommand,
   },
   mirror: {
-    summary: 'keep the runs that were sent to NATS as directories',
+    summary: 'store the runs that were sent to NATS as directories',
     load: async () => (await import('./mirror.ts')).mirrorCommand,
   },
   work: {
-    summary: 'run a worker on an order and write its result back once',
+    summary: 'run a worker on an order and post its result once',
     load: async () => (await import('./work.ts')).workCommand,
   },
   ask: {
@@ -59,23 +59,23 @@ export const commands: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./ask.ts')).askCommand,
   },
   engines: {
-    summary: 'the agents that are understood',
+    summary: 'list the supported agents',
     load: async () => (await import('./engines.ts')).enginesCommand,
   },
   sessions: {
-    summary: 'the sessions that agents kept',
+    summary: 'list the session files of agents',
     load: async () => (await import('./sessions.ts')).sessionsCommand,
   },
   why: {
-    summary: 'what went wrong in a run, in at most ten lines',
+    summary: 'explain in at most ten lines what went wrong in a run',
     load: async () => (await import('./why.ts')).whyCommand,
   },
   drift: {
-    summary: 'what the engines do not know in recorded runs',
+    summary: 'list what the engines do not know in recorded runs',
     load: async () => (await import('./drift.ts')).driftCommand,
   },
   completion: {
-    summary: 'a script that lets your shell complete this command line',
+    summary: 'print a script that lets your shell complete this command line',
     load: async () => (await import('./completion.ts')).completionCommand,
   },
 }

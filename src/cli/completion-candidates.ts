@@ -3,7 +3,7 @@ import type { Command, Option } from 'commander'
 /** What can follow the words typed so far. */
 interface Completions {
   readonly found: readonly Candidate[]
-  /** Whether the shell should offer file names if nothing was found. */
+  /** Whether the shell should offer file names if there are no candidates. */
   readonly files: boolean
 }
 
@@ -13,8 +13,8 @@ interface Candidate {
 }
 
 /**
- * What the scripts of `sluice completion` read: a line for each candidate, then a number: 4 if the shell should offer no
- * file names, else 0. It is the protocol of the library that generates them.
+ * The output for the scripts of `sluice completion`: a line for each candidate, then a number: 4 if the shell should offer no
+ * file names, else 0. It is the protocol of the library that generates the scripts.
  */
 export function completionLines(program: Command, typed: readonly string[]): string {
   const { found, files } = completionsOf(program, typed)
@@ -24,17 +24,17 @@ export function completionLines(program: Command, typed: readonly string[]): str
 
 /**
  * What can follow on a command line: commands, options, the values of an option with a fixed set. The last word is the one
- * being typed and may be empty. The program must hold the whole command that is named (the others only by name).
+ * being typed and may be empty. The program must contain the named command completely (the others only by name).
  *
  * @example
  * completionsOf(program, ['values', '--pick', 'l']) // found: [{ value: 'last', description: '' }]
  */
 function completionsOf(program: Command, typed: readonly string[]): Completions {
-  // bash takes `--pick=last` for three words.
+  // bash splits `--pick=last` into three words.
   const words = typed.slice(0, -1).filter((word) => word !== '=')
   const last = typed.at(-1) ?? ''
   const word = last === '=' ? '' : last
-  // What comes after -- is the command line of another program.
+  // After -- comes the command line of another program.
   if (words.includes('--')) return { found: [], files: true }
   const name = words.find((word) => !word.startsWith('-'))
   if (name === undefined || name === 'help') {
@@ -71,7 +71,7 @@ function options(command: Command, word: string): Candidate[] {
 
 function valuesOf({ argChoices, flags }: Option, value: string): Completions {
   const takesFile = ['<file>', '<dir>', '<path>'].some((placeholder) => flags.endsWith(placeholder))
-  // Where a name is expected, a module of the user's may do: its path has a slash.
+  // Instead of a name, the user may give the path of a module, which has a slash.
   return { found: candidates(argChoices ?? [], value), files: takesFile || value.includes('/') }
 }
 

@@ -16,7 +16,7 @@ Add one of these lines to the start-up file of your shell:
 Example:
   $ npx agent-sluice completion bash`
 
-/** `sluice completion`: the script that teaches a shell to complete the command line of sluice. */
+/** `sluice completion`: the script with which a shell completes the command line of sluice. */
 export function completionCommand(exit: (code: number) => void): Command {
   return new Command('completion')
     .description('Prints a script that lets a shell complete the command line of sluice.')
@@ -30,7 +30,7 @@ export function completionCommand(exit: (code: number) => void): Command {
 
 /**
  * The generated script for bash evaluates what was typed (with `$(rm x)` on the line, Tab runs it), needs the package
- * bash-completion, and never offers files. This one passes the words on as they are.
+ * bash-completion, and never offers files. This one passes the words on unchanged.
  */
 const bash = `# bash completion for sluice
 _sluice_completion() {
@@ -50,7 +50,7 @@ const alsoComplete = { zsh: 'compdef _sluice agent-sluice', fish: 'complete -c a
 function generated(shell: 'zsh' | 'fish'): string {
   const { log } = console
   let text = ''
-  // The library prints the script; through our own output a full disk is noticed.
+  // The library prints the script; our own output detects a full disk.
   console.log = (line: string) => {
     text += line
   }

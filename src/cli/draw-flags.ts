@@ -6,7 +6,7 @@ import { fixedDir } from '../run/audit-dir.ts'
 import { readMeta } from '../run/meta.ts'
 import type { About } from './draw.ts'
 
-/** How a run is drawn; every command that draws takes the same. */
+/** How a run is drawn; every command that draws takes the same flags. */
 export interface DrawFlags extends ColorFlags {
   readonly json?: boolean
   readonly draw?: boolean
@@ -19,11 +19,11 @@ export interface ColorFlags {
   readonly color?: boolean
 }
 
-/** Adds the options that say how a run is drawn. */
+/** Adds the options for drawing a run. */
 export function addDrawing(command: Command): Command {
   command
     .option('--draw', 'draw the conversation even in a pipe')
-    .option('--full', 'draw everything whole: prompts, outputs, diffs, thoughts')
+    .option('--full', 'draw everything in full: prompts, outputs, diffs, thoughts')
     .option('--quiet', 'show only the last message of the agent')
     .option('--verbose', 'draw every warning with its code, and the lines that were not understood')
   return addColor(command)
@@ -40,17 +40,17 @@ export function checkDrawing({ json, draw, full, quiet, verbose }: DrawFlags): v
   if (json && (draw || full || quiet || verbose))
     throw new Fault('BAD_OPTION', '--json prints records; leave it out to draw, or leave out the others')
   if (quiet && (full || verbose))
-    throw new Fault('BAD_OPTION', '--quiet shows the last message alone; leave out --full and --verbose')
+    throw new Fault('BAD_OPTION', '--quiet shows only the last message; leave out --full and --verbose')
 }
 
-/** True if the run is drawn and not printed as records. */
+/** True if the run is drawn, not printed as records. */
 export function isDrawn({ json, draw, full, verbose }: DrawFlags): boolean {
   return !json && (draw === true || full === true || verbose === true || process.stdout.isTTY === true)
 }
 
 /**
- * Whether colours are wanted: the option decides, then FORCE_COLOR, then NO_COLOR, then the terminal. A variable that is empty
- * is not set.
+ * Whether to use colours: the option decides, then FORCE_COLOR, then NO_COLOR, then the terminal. An empty variable
+ * counts as not set.
  */
 export function wantsColor({ color }: ColorFlags): boolean {
   const { stdout, env } = process
@@ -65,7 +65,7 @@ export function columnsOf(): number {
   return process.stdout.columns || Number(process.env['COLUMNS']) || 80
 }
 
-/** What an audit directory knows about its attempts, beside their events. */
+/** The facts about attempts in an audit directory, besides their events. */
 export function aboutAudit(dir: string): (attempt: number) => About {
   return (number) => {
     const attempt = listAttempts(dir).find((one) => one.number === number)
@@ -74,7 +74,7 @@ export function aboutAudit(dir: string): (attempt: number) => About {
   }
 }
 
-/** The path as seen from here, or the whole one if that is shorter. */
+/** The path relative to the current directory, or the absolute one if that is shorter. */
 export function shortPath(path: string): string {
   const whole = resolve(fixedDir(path))
   const near = relative('', whole) || '.'

@@ -4,11 +4,11 @@ import { type Paint, type Style, styles } from './style.ts'
 import { cutTo, widthOf } from './width.ts'
 import { type Span, wrap } from './wrap.ts'
 
-/** Lines narrower than this are not drawn, however deep a list is. */
+/** Minimum width of a line, however deep a list is. */
 const MIN_COLUMNS = 16
 
 /**
- * Draws Markdown for a terminal: the lines of it, each at most so many columns wide. The text must be safe already (`safe()`):
+ * Draws Markdown for a terminal: its lines, each at most `columns` wide. The text must be safe already (`safe()`):
  * nothing is removed here.
  */
 export function drawMarkdown(text: string, columns: number, paint: Paint): string[] {
@@ -44,7 +44,7 @@ function drawn(block: MarkdownBlock, width: number, paint: Paint): string[] {
   }
 }
 
-/** True if the items hold more than a line and a list below it. */
+/** True if the items have more than a line and a list below it. */
 function isLoose(items: readonly MarkdownItem[]): boolean {
   return items.some(({ blocks }) => blocks.some(({ type }, at) => at > 0 && type !== 'list'))
 }
@@ -67,7 +67,7 @@ function itemLines({ checked, blocks }: MarkdownItem, mark: string, width: numbe
   )
 }
 
-/** Code with a frame on its left. A line that is too long goes on below: nothing is cut off. */
+/** Code with a frame on its left. A line that is too long continues below: nothing is cut off. */
 function framed(text: string, language: string, width: number, paint: Paint): string[] {
   const dim = (line: string) => paint(styles.dim, line)
   const lines = text
@@ -94,7 +94,7 @@ function tableLines(
   return [line(cells[0]!, styles.bold), rule, ...cells.slice(1).map((row) => line(row, styles.plain))]
 }
 
-/** A table that is too wide, as one record after the other. */
+/** A table that is too wide, drawn as one record after the other. */
 function records(
   head: readonly (readonly MarkdownInline[])[],
   rows: readonly (readonly (readonly MarkdownInline[])[])[],
@@ -133,7 +133,7 @@ function spansOfOne(inline: MarkdownInline, style: Style): Span[] {
     case 'break':
       return [{ text: '\n', style }]
     case 'code':
-      // With its marks, so that it is code without colours, too.
+      // With its marks, so that it is recognizable without colours, too.
       return [{ text: `\`${inline.text}\``, style: join(style, styles.cyan) }]
     case 'emphasis':
       return spansOf(inline.children, join(style, styles.italic))
@@ -151,7 +151,7 @@ function spansOfOne(inline: MarkdownInline, style: Style): Span[] {
   }
 }
 
-/** One list for the same styles: spans that look alike are painted as one. */
+/** Returns the same list for the same styles, so that spans of one style are painted as one. */
 function join(outer: Style, inner: Style): Style {
   if (outer.length === 0) return inner
   return outer.includes(inner[0]!) ? outer : [...outer, ...inner]

@@ -11,7 +11,7 @@ import { painter, type Style, styles } from './style.ts'
 import { cutTo, fitTo, widthOf } from './width.ts'
 import { wrap } from './wrap.ts'
 
-/** What is known about an attempt beside its events. */
+/** What is known about an attempt besides its events. */
 export interface About {
   /** The command that was run. */
   readonly argv?: readonly string[] | undefined
@@ -23,7 +23,7 @@ export interface About {
 
 export interface DrawOptions {
   readonly color: boolean
-  /** Columns of the terminal; asked each time, for it can be resized. */
+  /** Columns of the terminal; called each time, because it can be resized. */
   readonly width: () => number
   /** Fold and cut nothing. @default false */
   readonly full?: boolean | undefined
@@ -38,17 +38,17 @@ export interface DrawOptions {
 export interface Drawing {
   /** The lines that an event adds. */
   write(event: Event): string
-  /** What goes on right now, in one line: a running tool, a turn that waits. Empty if there is nothing to say. */
+  /** The current activity, in one line: a running tool, a turn that waits. Empty if there is none. */
   now(time: number): string
-  /** What is left of a message that did not end. */
+  /** The rest of a message that did not end. */
   end(): string
 }
 
-/** Lines of each that are shown unless all is asked for. */
+/** Number of lines of each to show by default. */
 const LINES = { output: 12, diff: 8, prompt: 3, reasoning: 6, command: 3 }
-/** Columns that are drawn at least, on whatever terminal. */
+/** Minimum number of columns, on any terminal. */
 const MIN_WIDTH = 20
-/** Calls whose start is remembered. */
+/** Number of calls whose start is remembered. */
 const MAX_CALLS = 10_000
 
 /** Green, yellow, red. */
@@ -60,10 +60,10 @@ export const outcomeStyles = {
   unknown: styles.yellow,
 } as const
 
-/** Warnings about raw lines, which are counted themselves. */
+/** Warnings about raw lines, which are counted separately. */
 const ofRawLines: ReadonlySet<string> = new Set(['RAW_LINE', 'LOW_CONFIDENCE_PARSE'])
 
-/** What was drawn last: between some kinds there is an empty line. */
+/** What was drawn last: some kinds are separated by an empty line. */
 type Kind = 'head' | 'user' | 'message' | 'step' | 'end'
 
 interface Call {
@@ -75,8 +75,8 @@ interface Call {
 
 /**
  * Draws a run for people, event by event: a head, messages as Markdown, each tool on one line with its outcome, the end of the
- * output of one that failed, the files, and a summary. Nothing an agent wrote can steer the terminal. What is drawn is only ever
- * added to, so it is the same on a terminal and in a pipe.
+ * output of one that failed, the files, and a summary. Nothing an agent wrote can control the terminal. Drawn lines are never
+ * changed, so the output is the same on a terminal and in a pipe.
  *
  * @example
  * const draw = drawing({ color: true, width: () => process.stdout.columns })
@@ -95,36 +95,36 @@ export function drawing(options: DrawOptions): Drawing {
   let streaming: { id: string; text: string; indent: number; pieces: MarkdownPieces } | undefined
   let calls = new Map<string, Call>()
   let retries: { count: number; message: string } | undefined
-  /** A turn ended and nothing came after it yet. */
+  /** A turn ended and nothing followed it yet. */
   let waiting = false
   let folded = { warnings: 0, retries: 0, raw: 0 }
   let result: ResultData | undefined
   let lastError: string | undefined
 
-  /** Puts lines below what was drawn before. */
+  /** Adds lines below what was drawn before. */
   const add = (kind: Kind, lines: readonly string[]): string => {
     if (lines.length === 0) return ''
     const apart = last !== undefined && (kind !== last || kind === 'message' || kind === 'user')
     last = kind
     return `${apart ? '\n' : ''}${lines.join('\n')}\n`
   }
-  /** One line with a mark, cut to the width; what must be seen is kept whole behind it. */
+  /** One line with a mark, cut to the width; `tail` is never cut. */
   const row = (
     mark: string,
     style: Style,
     text: string,
-    { tail = '', indent = 0, look = styles.plain as Style } = {},
+    { tail = '', indent = 0, look = styles.plain as Style } = {}, // cast: widens the literal type
   ) => {
     const left = columns() - indent - 2 - widthOf(tail)
     const body = fitTo(oneLine(text), Math.max(8, left))
     return `${' '.repeat(indent)}${paint(style, mark)} ${paint(look, body)}${paint(styles.dim, tail)}`
   }
-  const behind = (text: string, indent = 2, look: Style = styles.plain) =>
+  const indented = (text: string, indent = 2, look: Style = styles.plain) =>
     wrap([{ text, style: look }], columns() - indent, paint).map((line) => ' '.repeat(indent) + line)
 
   const folds = (lines: number) => paint(styles.dim, `  … ${countWords(lines, 'more line')} (--full)`)
 
-  /** The first or the last lines of a text in a margin, and how many more there are. */
+  /** The first or the last lines of a text in a margin, and the number of hidden lines. */
   const inMargin = (
     text: string,
     {
@@ -165,7 +165,7 @@ export function drawing(options: DrawOptions): Drawing {
       [name, model, (attempt ?? 1) > 1 ? `attempt ${attempt}` : ''].filter(Boolean).join(' · '),
     )
     const command =
-      argv && argv.length > 0 ? behind(oneLine(`$ ${argv.map(quoted).join(' ')}`), 2, styles.dim) : []
+      argv && argv.length > 0 ? indented(oneLine(`$ ${argv.map(quoted).join(' ')}`), 2, styles.dim) : []
     const more = command.length - LINES.command
     const shown = full || more <= 0 ? command : [...command.slice(0, LINES.command), folds(more)]
     return add('head', [
@@ -279,13 +279,13 @@ export function drawing(options: DrawOptions): Drawing {
     const { severity, code, message, retryable } = data
     const bad = severity === 'fatal' || (severity === 'error' && retryable !== true)
     if (bad || (verbose && severity !== 'info')) {
-      // Some engines tell an error and then, with the same words, that the turn failed.
+      // Some engines report an error and then, with the same message, that the turn failed.
       if (message === lastError && !verbose) return ''
       if (bad) lastError = message
       const words = verbose ? `${code}: ${message}` : message
       const [mark, style] = bad ? (['!', styles.red] as const) : (['!', styles.yellow] as const)
-      // Never cut to the width: an error is what one looks for.
-      const [first = '', ...rest] = behind(oneLine(words))
+      // Never cut to the width: readers look for errors.
+      const [first = '', ...rest] = indented(oneLine(words))
       return settled() + add('step', [`${paint(style, mark)} ${first.slice(2)}`, ...rest])
     }
     if (severity === 'info') return ''
@@ -311,7 +311,7 @@ export function drawing(options: DrawOptions): Drawing {
       settled() +
       add('user', [
         ...lines.flatMap((line, at) => {
-          const [first = '', ...rest] = behind(line)
+          const [first = '', ...rest] = indented(line)
           return at === 0 ? [`${paint(styles.magenta, '>')} ${first.slice(2)}`, ...rest] : [first, ...rest]
         }),
         ...(more > 0 ? [folds(more)] : []),
@@ -340,7 +340,7 @@ export function drawing(options: DrawOptions): Drawing {
   const endLines = (data: CompletionData, result: ResultData | undefined): string[] => {
     const outcome = outcomeOf(data)
     const { reason_code } = data
-    // A journal that others wrote may lack the evidence.
+    // A journal of another program may lack the evidence.
     const { failure, signal, end_signal, truncated, exit_code } = data.evidence ?? {}
     const why = [
       verbose ? reason_code : '',
@@ -351,7 +351,7 @@ export function drawing(options: DrawOptions): Drawing {
       result ? `result ${result.status}` : '',
     ].filter(Boolean)
     const words = `${outcome}: ${outcomeWords[outcome]}${why.length > 0 ? ` (${why.join(', ')})` : ''}`
-    // Never cut to the width: how it ended is what one looks for.
+    // Never cut to the width: readers look for how it ended.
     const [first = '', ...rest] = wrap([{ text: oneLine(words), style: styles.bold }], columns() - 2, paint)
     return [`${paint(outcomeStyles[outcome], '■')} ${first}`, ...rest.map((line) => `  ${line}`)]
   }
@@ -362,7 +362,7 @@ export function drawing(options: DrawOptions): Drawing {
     const count = (name: string, tokens: number | undefined) =>
       tokens === undefined ? '' : `${grouped(tokens)} ${name}`
     const spent = [count('in', tokens?.input), count('out', tokens?.output), count('cached', tokens?.cached)]
-    const told = spent.filter(Boolean).join(' / ')
+    const reported = spent.filter(Boolean).join(' / ')
     const hidden = [
       folded.warnings > 0 ? countWords(folded.warnings, 'warning') : '',
       folded.raw > 0 ? countWords(folded.raw, 'raw line') : '',
@@ -370,7 +370,7 @@ export function drawing(options: DrawOptions): Drawing {
     const lines = [
       ...factLines(
         [
-          // Some engines tell it late.
+          // Some engines report the model late.
           model === headModel ? '' : (model ?? ''),
           turns > 0 ? countWords(turns, 'turn') : '',
           tools.called > 0
@@ -378,19 +378,19 @@ export function drawing(options: DrawOptions): Drawing {
             : '',
           folded.retries > 0 ? countWords(folded.retries, 'retry', 'retries') : '',
           fileCount > 0 ? countWords(fileCount, 'file') : '',
-          told === '' ? '' : `tokens ${told}`,
+          reported === '' ? '' : `tokens ${reported}`,
           took > 0 ? durationWords(took) : '',
         ],
         columns(),
       ),
       ...(hidden.length > 0 ? factLines([`not shown: ${hidden.join(', ')} (--verbose)`], columns()) : []),
-      // Whole, to be copied.
+      // In full, so that it can be copied.
       ...(audit === undefined ? [] : [`  audit: ${oneLine(audit)}`]),
     ]
     return lines.map((line) => paint(styles.dim, line))
   }
 
-  /** Forgets the attempt before. */
+  /** Forgets the previous attempt. */
   const begin = (number: number | undefined) => {
     attempt = number
     facts = summarizer()
@@ -455,7 +455,7 @@ export function drawing(options: DrawOptions): Drawing {
         begin(event.attempt_number)
       }
       facts.write(event)
-      // A conversation that has begun shows its head at once, though its first message may take long.
+      // A conversation that has begun shows its head at once, because its first message may take long.
       if (event.correlation.session_id !== undefined) before += head()
       return before + drawn(event)
     },
@@ -476,7 +476,7 @@ export function drawing(options: DrawOptions): Drawing {
   }
 }
 
-/** Facts on as few lines as they need, indented; a fact is not broken unless it is longer than a line. */
+/** Facts on as few lines as possible, indented; a fact is not broken unless it is longer than a line. */
 function factLines(facts: readonly string[], columns: number): string[] {
   const lines: string[] = []
   let line = ''

@@ -88,7 +88,7 @@ function tableOf(report: DriftReport): string {
   return [
     ...table,
     ...details,
-    ...(strangers.count === 0 ? [] : ['', `${words(strangers.count, 'run')} of no known engine:`]),
+    ...(strangers.count === 0 ? [] : ['', `${words(strangers.count, 'run')} of an unknown engine:`]),
     ...strangers.first.map(
       (found) =>
         `  ${placeWords(found)}: ${safeLine(found.message.replace(codes.ENGINE_UNKNOWN, 'records'))}`,
@@ -121,7 +121,7 @@ function driftWords({ drifted, types, fields }: Pick<EngineDrift, 'drifted' | 't
   return `${parts.filter(Boolean).join(', ')} in ${words(drifted, 'run')}`
 }
 
-/** `2 runs`; nothing for none. */
+/** `2 runs`; empty for none. */
 function words(count: number, what: string): string {
   return count === 0 ? '' : `${count} ${what}${count === 1 ? '' : 's'}`
 }
@@ -130,7 +130,7 @@ function placeWords({ path, byte }: DriftPlace): string {
   return safeLine(byte === null ? path : `${path}:${byte}`)
 }
 
-/** Columns of equal width, numbers to the right. The last one is as long as it is. */
+/** Columns of equal width, numbers aligned right. The last column is not padded. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]!.map((_, column) =>
     rows.reduce((widest, row) => Math.max(widest, widthOf(row[column]!)), 0),

@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander'
 const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
 /**
- * Reads a span of time: `90` and `90s` are seconds, `500ms`, `5m` and `2h` what they say. Milliseconds come out.
+ * Reads a duration: `90` and `90s` are seconds, `500ms`, `5m` and `2h` have a unit. Returns milliseconds.
  *
  * @example
  * duration('5m') // 300000

@@ -5,13 +5,13 @@ import { checkedProfile } from '../events/check-engine.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { isModulePath, useModule } from './module-file.ts'
 
-/** `--engine NAME`, in every command that reads what an agent wrote. */
+/** `--engine NAME`, in every command that reads the output of an agent. */
 export function engineOption(): Option {
   const names = ['auto', ...Object.keys(engines)]
   return (
     new Option('--engine <name>', 'the agent that ran, or a module: ./my-engine.js')
       .choices(names)
-      // In place of the check that comes with the choices.
+      // Replaces the check that comes with the choices.
       .argParser((name: string) => {
         if (names.includes(name) || isModulePath(name)) return name
         throw new InvalidArgumentError(
@@ -22,7 +22,7 @@ export function engineOption(): Option {
 }
 
 /**
- * The engine that `--engine` names: one of this package, or the path of a module whose default export (or whose export
+ * The engine for `--engine`: one of this package, or the path of a module whose default export (or whose export
  * `engine`) is a profile.
  *
  * @example

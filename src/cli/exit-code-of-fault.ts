@@ -1,7 +1,7 @@
 import type { Code, Fault } from '../base/fault.ts'
 import { exits } from './exit-code-table.ts'
 
-/** What says that something of ours cannot be written, whatever the reason. */
+/** Codes of failed writes, whatever the reason. */
 const unwritten: ReadonlySet<Code> = new Set([
   'OUTPUT_FAILED',
   'JOURNAL_FAILED',
@@ -23,7 +23,7 @@ export function isFull(fault: Fault): boolean {
     error = error.cause, depth++
   ) {
     if ('code' in error && full.has(String(error.code))) return true
-    // A file above a limit of ours is EFBIG, too, but that comes from no system call.
+    // A file above a limit of ours is EFBIG, too, but that does not come from a system call.
     if ('code' in error && error.code === 'EFBIG' && 'syscall' in error) return true
   }
   return false

@@ -4,7 +4,7 @@ export const exits = {
   good: 0,
   /** The run failed. */
   failed: 1,
-  /** Options, or a file or schema that cannot be read. */
+  /** Invalid options, or a file or schema that cannot be read. */
   usage: 2,
   /** Nothing valid: the schema rejects everything, or there is no match. */
   nothing: 3,
@@ -12,8 +12,8 @@ export const exits = {
   incomplete: 4,
   /** The result of a worker needs a human. */
   needsHuman: 5,
-  /** The result of a worker is not of the active run, and only archived. */
+  /** The result of a worker is not of the active run, and is only archived. */
   archived: 6,
-  /** Our own output could not be written: stdout or the audit, or the reader of a run left and so ended it. */
+  /** Our own output could not be written: stdout or the audit, or the reader of a run left, which ended it. */
   output: 7,
 } as const

@@ -2,8 +2,8 @@ import { type CompletionData, type Event, isEvent, type ResultData } from '../ev
 import { outcomeOf } from '../events/run-outcome.ts'
 import { exits } from './exit-code-table.ts'
 
-/** What `--help` says about the exit codes of `events`, `chat`, `run` and `replay`: they all have the same. */
-export const runExits = `Exit codes, the first that fits:
+/** The help text about the exit codes of `events`, `chat`, `run` and `replay`, which are the same. */
+export const runExits = `Exit codes, the first that applies:
   1  the run failed or was cancelled: the agent reported an error, a signal
      ended it, or its exit code was not 0, whatever its output says
   4  the output was cut in the middle of a record, even after a good end
@@ -20,7 +20,7 @@ export interface Watched extends AsyncIterable<Event> {
   exit(): number
 }
 
-/** Lets events pass and remembers how their last attempt ended. */
+/** Passes events on and remembers how their last attempt ended. */
 export function watchEnd(events: AsyncIterable<Event>): Watched {
   let attempt: number | undefined
   let end: CompletionData | undefined
@@ -43,8 +43,8 @@ export function watchEnd(events: AsyncIterable<Event>): Watched {
 }
 
 /**
- * The exit code for how a run ended: the same for the same evidence, by whichever command it is asked. The last payload
- * counts only for a run that did not fail: what a broken run left behind is no answer.
+ * The exit code for how a run ended: the same for the same evidence, in every command. The last payload
+ * counts only for a run that did not fail: what a broken run left behind is not an answer.
  *
  * | # | evidence | code |
  * | --- | --- | --- |
@@ -59,7 +59,7 @@ function exitCode(end: CompletionData | undefined, result: ResultData | undefine
   const outcome = outcomeOf(end)
   if (outcome === 'failed' && end.reason_code === 'TRUNCATED') return exits.incomplete
   if (outcome === 'failed' || outcome === 'cancelled') return exits.failed
-  // Behind a good end, too: what was cut off may have said otherwise.
+  // After a good end, too: the part that was cut off may have said otherwise.
   if (end.evidence.truncated) return exits.incomplete
   if (result) return result.status === 'success' ? exits.good : exits.nothing
   return outcome === 'unknown' ? exits.incomplete : exits.good

@@ -57,7 +57,7 @@ function headOf({ kind, label, from, to, text, open }: Frame): string {
 }
 
 function linesOf(explained: Explained): string[] {
-  if ('passedOver' in explained) return [`passed over: ${visible(explained.passedOver)}`]
+  if ('skipped' in explained) return [`skipped: ${visible(explained.skipped)}`]
   const { outcome } = explained
   const notes = outcome.notes.flatMap(noteLines)
   if (outcome.ok) return notes.length > 0 ? notes : ['JSON as it is']

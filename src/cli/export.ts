@@ -33,14 +33,14 @@ interface Flags extends ReadingFlags {
 }
 
 const examples = `
-Writes a run as one file that can be given to others:
+Writes a run as one file to share:
   md    Markdown for an issue, at most 60,000 characters of it
-  html  the page of sluice serve with the run inside: opens from the disk, asks
+  html  the page of sluice serve with the run inside: opens from disk, needs
         no server, has the raw logs (up to 32 MiB of them)
   json  the events, and what is known of the run, as one JSON document
 
-Keys, tokens and passwords are hidden ([redacted:github]) in all that leaves,
-never in the logs on the disk; stderr says how many. Look at the file before you
+Keys, tokens and passwords are hidden ([redacted:github]) in the file,
+never in the logs on disk; stderr says how many. Look at the file before you
 publish it: what is secret only to you, such as a name, cannot be known here.
 Hide it with --hide or --hide-env.
 
@@ -52,7 +52,7 @@ Examples:
   $ npx agent-sluice export --last --to md | gh issue create -t "It fails" -F -
   $ npx agent-sluice export stdout.log --to json --hide-env DB_PASSWORD > run.json`
 
-/** `sluice export`: a run as one file for others. */
+/** `sluice export`: a run as one file to share. */
 export function exportCommand(exit: (code: number) => void): Command {
   const list = (value: string, before: readonly string[]) => [...before, value]
   return addReading(new Command('export'))
@@ -62,7 +62,7 @@ export function exportCommand(exit: (code: number) => void): Command {
       new Option('--to <format>', 'what to write').choices(['md', 'html', 'json']).makeOptionMandatory(),
     )
     .option('--out <file>', 'the file to write (default: stdout)')
-    .option('--no-redact', 'leave secrets as they are')
+    .option('--no-redact', 'do not hide secrets')
     .option('--hide <text>', 'hide this text, too; can be given again', list, [])
     .option('--hide-env <name>', 'hide the value of this environment variable; can be given again', list, [])
     .option('--last', 'take the newest of: the run at .audit/latest, the session files of this directory')
@@ -89,7 +89,7 @@ async function exportTo(path: string | undefined, flags: Flags): Promise<number>
     if (to === 'json') await write('\n')
   }
   const hidden = exported.hidden()
-  if (!hidden) console.error('sluice: secrets were not looked for')
+  if (!hidden) console.error('sluice: secrets were not hidden')
   else console.error(`sluice: ${hiddenWords(hidden)}`)
   if (out !== undefined) console.error(`sluice: wrote ${safeLine(out)}`)
   return exits.good
@@ -122,7 +122,7 @@ function hiddenTexts({ hide, hideEnv }: Flags): string[] {
   })
 }
 
-/** The run that was named, and where its logs are. */
+/** The named run, and its logs. */
 async function sourceOf(given: string | undefined, asked: Flags): Promise<ExportSource> {
   if (asked.last && given !== undefined)
     throw new Fault('BAD_OPTION', '--last finds the run itself; leave out PATH')
@@ -152,14 +152,14 @@ async function sourceOf(given: string | undefined, asked: Flags): Promise<Export
   }
   const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
   const reading = { ...(await readingOptions(flags)), engine, runId: flags.runId }
-  // It throws for what is no run, before anything is written.
+  // It throws if the path is not a run, before anything is written.
   const first = replay(path, reading)
   const isFile = fs.statSync(path).isFile()
   const attempts = isFile ? [singleLog(fs.realpathSync(path), basename(path))] : listAttempts(path)
   return { name, events: twice(first, async () => replay(path, reading)), attempts, logs: logsOf(attempts) }
 }
 
-/** The events that were opened already, and then those of another reading. */
+/** The events that were opened already, and on the second call those of another reading. */
 function twice(
   first: AsyncIterable<Event>,
   again: () => Promise<AsyncIterable<Event>>,
@@ -172,14 +172,14 @@ function twice(
   }
 }
 
-/** A run is named by its directory; `.audit` and `stdout.log` by the one they are in, too. */
+/** A run is named by its directory; `.audit` and `stdout.log` by their parent, too. */
 function nameOf(path: string): string {
   const full = resolve(path)
   const own = basename(full)
   return own === '.audit' || own.endsWith('.log') ? `${basename(dirname(full))}/${own}` : own
 }
 
-/** Written beside it and then renamed: what fails leaves the file as it was. */
+/** Written to a temporary file and then renamed: a failure leaves the old file unchanged. */
 async function writeFile(out: string, text: AsyncIterable<string>): Promise<void> {
   const draft = `${out}.${process.pid}.part`
   try {

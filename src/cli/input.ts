@@ -2,8 +2,9 @@ import { createReadStream, type Stats, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { Fault, quote } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
 
-/** Where the bytes come from, and how many there will be if that is known. */
+/** The source of the bytes, and its size if known. */
 export interface Input {
   readonly stream: Readable
   readonly size: number | undefined
@@ -28,7 +29,7 @@ export async function readSchema(file: string): Promise<Record<string, unknown>>
   return readObject(file, 'the schema')
 }
 
-/** Reads a file that holds one JSON object, such as a schema. */
+/** Reads a file with one JSON object, such as a schema. */
 export async function readObject(file: string, what: string): Promise<Record<string, unknown>> {
   statOf(file)
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
@@ -38,19 +39,19 @@ export async function readObject(file: string, what: string): Promise<Record<str
   try {
     value = JSON.parse(text)
   } catch (cause) {
-    // JSON.parse and the file system throw nothing but Errors.
+    // Cast: JSON.parse and the file system throw only Errors.
     const why = quote((cause as Error).message, 120)
     throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} is not JSON: ${why}`, { cause })
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} must hold a JSON object`)
+    throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} must be a JSON object`)
   }
-  return value as Record<string, unknown>
+  return value as Record<string, unknown> // cast: checked in the line above
 }
 
-/** What could be opened, but breaks while it is read. */
+/** The fault for an input that could be opened, but fails while it is read. */
 export function unreadable(what: string, cause: unknown): Fault {
-  // The file system throws nothing but Errors.
+  // Cast: the file system throws only Errors.
   return new Fault('BAD_OPTION', `cannot read ${what}: ${quote((cause as Error).message, 120)}`, { cause })
 }
 
@@ -59,7 +60,7 @@ function statOf(file: string): Stats {
   try {
     stats = statSync(file)
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code
+    const code = codeOf(cause)
     const why = code === 'ENOENT' ? 'there is no such file' : String(code)
     throw new Fault('BAD_OPTION', `cannot read ${quote(file, 200)}: ${why}`, { cause })
   }

@@ -16,7 +16,7 @@ export function addLast(command: Command): Command {
     .option('--home <dir>', 'with --last: the home directory to look for session files in')
 }
 
-/** The file that was named, or with `--last` the one that was found, and how it is read. */
+/** The named file, or with `--last` the one that was found, and how to read it. */
 export function namedOrLast<F extends RunFlags & LastFlags>(
   given: string | undefined,
   flags: F,

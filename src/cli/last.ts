@@ -4,14 +4,14 @@ import { Fault } from '../base/fault.ts'
 import { sessionFiles } from '../run/session-files.ts'
 import { isSessionOf } from '../run/session-summary.ts'
 
-/** Heads of session files that are read in search of this directory's. */
+/** Number of session files to read in search of one of this directory. */
 const MAX_HEADS = 2000
 
 /** A recorded run, a session file, or a session of a database. */
 export interface LastRun {
   readonly path: string
   readonly session?: string | undefined
-  /** How a session file is read: where it lies tells whose it is, whatever its first lines are. */
+  /** The engine of a session file: its location decides, whatever its first lines are. */
   readonly engine?: string
 }
 
@@ -47,7 +47,7 @@ function writtenAt(path: string): number {
   try {
     return fs.statSync(path).mtimeMs
   } catch {
-    // A link that leads nowhere, or a file that was just taken away: the others count.
+    // A dangling link, or a file that was just removed: the others count.
     return 0
   }
 }

@@ -1,17 +1,17 @@
-/** Milliseconds without news after which the line is shown, and between two of its updates. */
+/** Milliseconds without output after which the line is shown, and between two of its updates. */
 const QUIET_MS = 150
 const EVERY_MS = 1000
 
-/** The line below what is drawn that says what goes on, written over by what comes next. */
+/** A line below the drawn output that shows the current activity, overwritten by what comes next. */
 export interface LiveLine {
-  /** Puts text in its place: one write, so that nothing flickers. Without text it stays for now. */
+  /** Replaces the line with text: one write, so that nothing flickers. Without text the line stays. */
   over(text: string): string
-  /** Takes the line away for good. */
+  /** Removes the line for good. */
   stop(): void
 }
 
 /**
- * Shows a line while nothing else comes: only what lasts is worth a line, so a burst of events draws none. It must not be wider
+ * Shows a line during pauses in the output: a burst of events shows none. It must not be wider
  * than the terminal. Without `line`, nothing is ever shown.
  */
 export function liveLine(write: (text: string) => void, line?: (time: number) => string): LiveLine {
@@ -22,7 +22,7 @@ export function liveLine(write: (text: string) => void, line?: (time: number) =>
     const next = line?.(Date.now()) ?? ''
     if (next !== shown) write(wiped() + next)
     shown = next
-    // Only a line that is there can change by time alone.
+    // Only a visible line can change by time alone.
     timer = next === '' ? undefined : setTimeout(show, EVERY_MS).unref()
   }
   const wiped = () => (shown === '' ? '' : '\r\u001b[K')

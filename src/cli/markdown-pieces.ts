@@ -1,17 +1,17 @@
-/** Takes a message as it comes and hands out what can be drawn. */
+/** Takes a message as it arrives and returns what can be drawn. */
 export interface MarkdownPieces {
   /** The pieces that are complete now. */
   write(text: string): string[]
-  /** What is left, at the end of the message. */
+  /** The rest, at the end of the message. */
   end(): string[]
 }
 
 /**
- * Cuts a Markdown text that is still being written where blocks end: at an empty line outside a fence, if the next line is not
- * indented. However it comes in, the pieces are the same.
+ * Splits a growing Markdown text where blocks end: at an empty line outside a fence, if the next line is not
+ * indented. The pieces are the same however the text arrives.
  */
 export function markdownPieces(): MarkdownPieces {
-  /** The line that has not ended yet, and the whole lines of this piece. */
+  /** The incomplete line, and the whole lines of this piece. */
   let rest: string[] = []
   let lines: string[] = []
   let fence = ''
@@ -57,7 +57,7 @@ export function markdownPieces(): MarkdownPieces {
   }
 }
 
-/** The fence that is open behind a line, given the one before it; empty for none. */
+/** The fence that is open after a line, given the one before it; empty for none. */
 function fenceAfter(open: string, line: string): string {
   const char = line[0]
   if (char !== '`' && char !== '~') return open

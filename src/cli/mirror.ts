@@ -17,12 +17,12 @@ interface Flags extends NatsFlags {
 
 const examples = `
 Writes DIR/<tenant>/<run>/events.jsonl for every run that was shipped, and
-follows those that go on, until it is stopped. sluice serve DIR shows them. Can
-be killed and started again at any time: nothing is missing and nothing is there
+follows the live ones, until it is stopped. sluice serve DIR shows them. Can
+be killed and started again at any time: nothing is lost and nothing is written
 twice.
 
-Exit codes: 0 all is there, 1 a run is not (the others are), 2 bad usage, or the
-broker cannot be used, 7 a file cannot be written.
+Exit codes: 0 all runs stored, 1 a run was refused (the others are stored), 2
+bad usage, or the broker cannot be used, 7 a file cannot be written.
 
 Examples:
   $ npx agent-sluice mirror runs --from nats://hub:4222
@@ -31,13 +31,13 @@ Examples:
 /** `sluice mirror`: the runs that were shipped to NATS, as directories. */
 export function mirrorCommand(exit: (code: number) => void): Command {
   const command = new Command('mirror')
-    .description('Keeps the runs that were shipped to NATS JetStream as directories.')
+    .description('Stores the runs that were shipped to NATS JetStream as directories.')
     .argument('<dir>', 'the directory for the runs')
     .requiredOption('--from <addresses>', 'nats://host:4222, or several with commas')
     .option('--tenant <name>', 'only the runs of this tenant (default: all)')
     .option(
       '--until-idle <time>',
-      'end when nothing came for so long: 2s, 1m (default: when it is stopped)',
+      'end when nothing arrived for this long: 2s, 1m (default: when it is stopped)',
       duration,
     )
   return addNatsOptions(command)
@@ -69,7 +69,7 @@ async function mirrorRuns(dir: string, { from, tenant, untilIdle, ...flags }: Fl
     return exits.good
   } catch (error) {
     status.end()
-    // Each was told when it happened.
+    // Each was reported when it happened.
     if (refused > 0) return exits.failed
     throw error
   } finally {
@@ -77,10 +77,10 @@ async function mirrorRuns(dir: string, { from, tenant, untilIdle, ...flags }: Fl
   }
 }
 
-/** A mirror that goes on while its directory is served. */
+/** A mirror that runs while its directory is served. */
 export interface BackgroundMirror {
   readonly dir: string
-  /** Rejects when it cannot go on. */
+  /** Rejects when it cannot continue. */
   readonly failed: Promise<never>
   /** Stops it, and removes its directory if that is a temporary one. */
   close(): Promise<void>
@@ -105,7 +105,7 @@ export async function mirrorInBackground(
       console.error(`sluice: ${safe(path)} is not mirrored: ${fault.message}`),
   }
   const dir = named ?? (await mkdtemp(join(tmpdir(), 'sluice-mirror-')))
-  // The journals of runs that go on are open when this is back, so that the server does not take them for ended.
+  // The journals of live runs are open when this returns, so that the server does not show them as ended.
   const mirrored = openMirror(dir, options)
   const broker = await natsBroker(options).catch((error) => {
     mirrored.close()
@@ -114,13 +114,13 @@ export async function mirrorInBackground(
   let stopped = false
   const following = mirrored.follow(broker).then(
     () => {},
-    // Runs that were refused were told.
+    // Refused runs were reported already.
     (error) => {
       if (!stopped) throw error
     },
   )
   const failed = following.then(() => new Promise<never>(() => {}))
-  // It may fail before the server is up and listens to it.
+  // It may fail before the server is up and handles it.
   failed.catch(() => {})
   return {
     dir,

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { Fault } from '../base/fault.ts'
 import type { NatsOptions } from '../nats/nats-options.ts'
 
-/** What the options below give. */
+/** The values of the options below. */
 export interface NatsFlags {
   readonly stream?: string
   readonly replicas?: number
@@ -16,30 +16,30 @@ export interface NatsFlags {
   readonly tlsKey?: string
 }
 
-/** How to reach NATS: the options that `ship`, `mirror` and `serve --from` share. */
+/** How to connect to NATS: the options that `ship`, `mirror` and `serve --from` share. */
 export function addNatsOptions(command: Command): Command {
   return command
-    .option('--stream <name>', 'the JetStream stream; made if it is missing (default: sluice)')
+    .option('--stream <name>', 'the JetStream stream; created if it is missing (default: sluice)')
     .addOption(
-      new Option('--replicas <n>', 'servers that keep a stream that is made (default: 1)')
+      new Option('--replicas <n>', 'servers that store a stream created here (default: 1)')
         .choices(['1', '3', '5'])
         .argParser(Number),
     )
     .addOption(new Option('--user <name>', 'the user').env('NATS_USER'))
     .addOption(
-      new Option('--password <word>', 'its password; others can see it in a list of processes').env(
+      new Option('--password <word>', 'its password; other users can see it in a list of processes').env(
         'NATS_PASSWORD',
       ),
     )
-    .addOption(new Option('--nats-token <token>', 'a token in place of a user').env('NATS_TOKEN'))
-    .addOption(new Option('--creds <file>', 'a creds file in place of a user').env('NATS_CREDS'))
+    .addOption(new Option('--nats-token <token>', 'a token instead of a user').env('NATS_TOKEN'))
+    .addOption(new Option('--creds <file>', 'a creds file instead of a user').env('NATS_CREDS'))
     .option('--tls', 'refuse a server without TLS; so does an address with tls://')
     .option('--tls-ca <file>', 'the authority that signed its certificate, in PEM')
     .option('--tls-cert <file>', 'the certificate of this client, in PEM')
     .option('--tls-key <file>', 'its key, in PEM')
 }
 
-/** The options for the calls of `agent-sluice/nats`. The addresses can be several, with commas between them. */
+/** The options for `agent-sluice/nats`. There can be several addresses, separated by commas. */
 export function natsOptions(addresses: string, flags: NatsFlags): NatsOptions {
   const {
     stream,
@@ -66,6 +66,8 @@ export function natsOptions(addresses: string, flags: NatsFlags): NatsOptions {
     creds,
     tls: files === undefined ? tls : { ca, cert, key },
     onConnection: (connected) =>
-      console.error(connected ? 'sluice: the broker is back' : 'sluice: the broker is away; waiting for it'),
+      console.error(
+        connected ? 'sluice: the broker is back' : 'sluice: the broker is unreachable; waiting for it',
+      ),
   }
 }

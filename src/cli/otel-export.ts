@@ -4,17 +4,17 @@ import type { Tracer } from '@opentelemetry/api'
 import { Fault, quote } from '../base/fault.ts'
 import { version } from './version.ts'
 
-/** A tracer whose spans go out by OTLP. */
+/** A tracer whose spans are exported by OTLP. */
 export interface OtelExport {
   readonly tracer: Tracer
-  /** Sends what is left. Says why if not everything could be sent. */
+  /** Sends the rest. Returns the reason if not everything could be sent. */
   close(): Promise<string | undefined>
 }
 
 /**
- * Sets up the export of spans over HTTP, as the environment says: `OTEL_EXPORTER_OTLP_ENDPOINT`, `_HEADERS` and so on,
- * `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`. The packages are the user's: looked for from the current directory, then beside this
- * program. Undefined if the environment turns it off.
+ * Sets up the export of spans over HTTP, configured by the environment: `OTEL_EXPORTER_OTLP_ENDPOINT`, `_HEADERS` and so on,
+ * `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`. The user installs the packages: they are resolved from the current directory, then from
+ * this program. Undefined if the environment disables it.
  */
 export function openOtel(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()): OtelExport | undefined {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined
@@ -27,7 +27,7 @@ export function openOtel(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd
     )
   const sdk = load<TraceSdk>(['@opentelemetry/sdk-trace-base', '@opentelemetry/sdk-trace'], cwd)
   const { OTLPTraceExporter } = load<ExporterModule>(exporterNames(env), cwd).module
-  // It is a dependency of the SDK, which with some installers only the SDK can see.
+  // Cast and own require: it is a dependency of the SDK, which with some installers only the SDK can resolve.
   const resources = createRequire(sdk.path)('@opentelemetry/resources') as ResourcesModule
   const { envDetector, defaultResource, detectResources, resourceFromAttributes } = resources
   const resource = defaultResource()
@@ -39,21 +39,21 @@ export function openOtel(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd
     failure = why
   })
   const { BasicTracerProvider, TracerProvider, BatchSpanProcessor } = sdk.module
-  // The newer package takes the exporter by name, the older one by place.
+  // The newer package takes the exporter as a named option, the older one as an argument.
   const processor = new BatchSpanProcessor(BasicTracerProvider ? exporter : { exporter })
   const Provider = BasicTracerProvider ?? TracerProvider
   const provider = new Provider({ resource, spanProcessors: [processor] })
   return {
     tracer: provider.getTracer('agent-sluice', version()),
     async close() {
-      // What went wrong is known from the exporter.
+      // The exporter has reported what went wrong.
       await provider.shutdown().catch(() => {})
       return failure
     },
   }
 }
 
-/** The packages that speak the protocol which the environment asks for. */
+/** The packages for the protocol in the environment. */
 function exporterNames(env: NodeJS.ProcessEnv): string[] {
   const { OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: own, OTEL_EXPORTER_OTLP_PROTOCOL: all } = env
   const protocol = own || all
@@ -64,7 +64,7 @@ function exporterNames(env: NodeJS.ProcessEnv): string[] {
   if (protocol === 'http/protobuf') return [protobuf]
   throw new Fault(
     'BAD_OPTION',
-    `--otel exports over HTTP and does not speak ${quote(protocol)} (OTEL_EXPORTER_OTLP_PROTOCOL); set it to http/json or http/protobuf`,
+    `--otel exports over HTTP and does not support ${quote(protocol)} (OTEL_EXPORTER_OTLP_PROTOCOL); set it to http/json or http/protobuf`,
   )
 }
 
@@ -75,7 +75,7 @@ function load<T>(names: readonly string[], cwd: string): { readonly module: T; r
     const require = createRequire(from)
     for (const name of names) {
       try {
-        // The cast is the door: what the package exports is its own affair.
+        // Cast: the caller says what the package exports.
         return { path: require.resolve(name), module: require(name) as T }
       } catch (error) {
         cause ??= error
@@ -91,7 +91,7 @@ function load<T>(names: readonly string[], cwd: string): { readonly module: T; r
   )
 }
 
-/** SDK 3 needs Node 22.15; SDK 2 does not go with the newest API. */
+/** SDK 3 needs Node 22.15; SDK 2 does not work with the newest API. */
 function installLine(name: string): string {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   const exporter = name.includes('exporter') ? name : '@opentelemetry/exporter-trace-otlp-http'
@@ -100,12 +100,12 @@ function installLine(name: string): string {
     : `npm install @opentelemetry/api@1.9 @opentelemetry/sdk-trace-base@2 ${exporter}@0.223`
 }
 
-/** Hears how each export went: the SDK itself only tells its own log. */
+/** Reports how each export went: the SDK itself only writes to its own log. */
 function watched(exporter: Exporter, failed: (why: string) => void): Exporter {
   return {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
-        if (result.code !== 0) failed(result.error?.message || 'the endpoint did not take the spans')
+        if (result.code !== 0) failed(result.error?.message || 'the endpoint did not accept the spans')
         done(result)
       }),
     shutdown: () => exporter.shutdown(),
@@ -113,7 +113,7 @@ function watched(exporter: Exporter, failed: (why: string) => void): Exporter {
   }
 }
 
-// What is used of the packages, in all versions since 2.0: they are not ours, so their types are not at hand.
+// The part of the packages that is used, in all versions since 2.0: they are not dependencies, so their types are not available.
 
 interface Exporter {
   export(spans: unknown, done: (result: { code: number; error?: Error }) => void): void

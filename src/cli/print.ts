@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import { Fault } from '../base/fault.ts'
 
 /**
- * Writes text on stdout as fast as it can be taken. False once the reader has left (`| head`): the command stops then, and
+ * Writes text to stdout at the speed of its reader. False once the reader has left (`| head`): then the command stops, and
  * decides what that means. Any other failure is thrown as OUTPUT_FAILED.
  */
 export function output(): (text: string) => Promise<boolean> {
@@ -11,12 +11,12 @@ export function output(): (text: string) => Promise<boolean> {
   return (text) => stdout.write(text)
 }
 
-/** Waits until stdout has taken everything; throws OUTPUT_FAILED if it has not. */
+/** Waits until everything is written to stdout; throws OUTPUT_FAILED if that fails. */
 export async function flushed(): Promise<void> {
   await outputOf(process.stdout).flushed()
 }
 
-/** Lets stderr fail in silence: there is no other place left to complain. */
+/** Ignores errors of stderr: there is no other place left to report them. */
 export function toleratingStderr(): void {
   const { stderr } = process
   if (!stderr.listeners('error').includes(ignore)) stderr.on('error', ignore)
@@ -24,7 +24,7 @@ export function toleratingStderr(): void {
 
 function ignore(): void {}
 
-/** One per stream, so that however many parts of a command write to stdout, it is listened to once. */
+/** One per stream, so that stdout has one listener, however many parts of a command write to it. */
 const outputs = new WeakMap<NodeJS.WriteStream, Output>()
 
 function outputOf(stream: NodeJS.WriteStream): Output {
@@ -33,7 +33,7 @@ function outputOf(stream: NodeJS.WriteStream): Output {
   return output
 }
 
-/** A class, because it is the state of one stream for as long as the process lives. */
+/** A class, because it is the state of one stream for the life of the process. */
 class Output {
   readonly #stream: NodeJS.WriteStream
   readonly #fd: number | undefined
@@ -66,13 +66,13 @@ class Output {
     this.#isOpen()
   }
 
-  /** Node takes a short write for a whole one: the last bytes before a disk is full would be lost without an error. */
+  /** Node treats a short write as a complete one: the last bytes before a disk is full would be lost without an error. */
   #writeFile(fd: number, text: string): void {
     const bytes = Buffer.from(text)
     try {
       for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at)
     } catch (error) {
-      this.#failure = error as NodeJS.ErrnoException
+      this.#failure = error as NodeJS.ErrnoException // cast: a system call throws system errors
     }
   }
 
@@ -83,7 +83,7 @@ class Output {
     const why = reasons.get(code) ?? 'it is broken'
     throw new Fault(
       'OUTPUT_FAILED',
-      `cannot write to stdout (${code}): ${why}; what was written before is kept`,
+      `cannot write to stdout (${code}): ${why}; the output before it is complete`,
       {
         cause: this.#failure,
       },
@@ -108,22 +108,22 @@ const reasons = new Map([
   ['EIO', 'the disk or the terminal reports an error'],
 ])
 
-/** The descriptor of a stdout that is a file or a device, and neither pipe nor terminal. */
+/** The descriptor of a stdout that is a file or a device, not a pipe or a terminal. */
 function fileOf(stream: NodeJS.WriteStream): number | undefined {
-  // Pipes and terminals are sockets, whatever their type says; Node gives each of them its descriptor.
+  // Cast: pipes and terminals are sockets, whatever their type says; Node gives each of them its descriptor.
   const { fd } = stream as { readonly fd?: number }
   return stream instanceof Socket ? undefined : fd
 }
 
-/** Prints records on stdout, one JSON text a line. */
+/** Prints records on stdout, one JSON text per line. */
 export function printer(): (record: object) => Promise<boolean> {
   const write = output()
   return (record) => write(`${harmless(JSON.stringify(record))}\n`)
 }
 
 /**
- * JSON escapes C0 only. DEL, C1 (which holds one-byte CSI and OSC), line separators and bidirectional
- * overrides can steer a terminal too, so they are escaped here. They occur in strings only, where an
+ * JSON escapes only C0. DEL, C1 (which contains one-byte CSI and OSC), line separators and bidirectional
+ * overrides can control a terminal too, so they are escaped here. They occur only in strings, where an
  * escape means the same.
  */
 export function harmless(json: string): string {

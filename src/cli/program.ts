@@ -11,18 +11,18 @@ Examples:
   $ npx agent-sluice values run.log --tag json --schema report.schema.json
   $ npx agent-sluice help run`
 
-/** Does what the words say and gives the exit code. The first two are Node and the program. */
+/** Runs the command line and returns the exit code. The first two words are Node and the program. */
 export async function runProgram(words: readonly string[]): Promise<number> {
   let code: number = exits.good
   const program = await programFor(words.slice(2), (given) => {
     code = given
   })
   try {
-    // From the script of `sluice completion`. What follows is not meant for commander: it is half a command line.
+    // From the script of `sluice completion`. The rest is not for commander: it is an incomplete command line.
     if (words[2] === 'complete' && words[3] === '--') await complete(program, words.slice(4))
     else await program.parseAsync(withoutUnknownHelp(words))
   } catch (error) {
-    // commander throws after it has printed a help or the version, too.
+    // commander also throws after printing a help or the version.
     if (!(error instanceof CommanderError)) throw error
     if (error.exitCode !== 0) return exits.usage
   }
@@ -36,34 +36,34 @@ function withoutUnknownHelp(words: readonly string[]): readonly string[] {
   return unknown && !Object.hasOwn(commands, name) ? [node, program, name] : words
 }
 
-/** The program with every command by name; those that the words name are whole, the others are only listed. */
+/** The program with every command by name; the named commands are loaded, the others are only listed. */
 async function programFor(words: readonly string[], exit: (code: number) => void): Promise<Command> {
   const program = new Command('sluice')
-    .description('Takes the raw output of agents and gives back validated values and events.')
+    .description('Turns the raw output of agents into validated values and events.')
     .version(version(), '-v, --version')
     .addHelpText('after', examples)
-    // The arguments of a command that is not loaded are not known; its own help shows them.
+    // The arguments of a command that is not loaded are unknown; its own help shows them.
     .configureHelp({ subcommandTerm: (command) => command.name() })
   for (const [name, { summary, load }] of Object.entries(commands)) {
     const command = words.includes(name) ? (await load())(exit) : new Command(name)
     program.addCommand(command.summary(summary))
   }
-  // commander leaves with 1 on bad usage; here 1 means a failed run.
+  // commander exits with 1 on bad usage; here 1 means a failed run.
   for (const command of [program, ...program.commands]) {
-    // It quotes what it was given, and that may come from a file of another user.
+    // It quotes its input, which may come from a file of another user.
     command
       .showHelpAfterError('(add --help for the options and examples)')
       .exitOverride()
       .configureOutput({
         outputError: (text, write) => write(safe(text)),
-        // It does not wait; a failure is told by `flushed`.
+        // Not awaited; `flushed` reports a failure.
         writeOut: (text) => void output()(text).catch(() => {}),
       })
   }
   return program
 }
 
-/** Prints what can follow the words that were typed in a shell. */
+/** Prints what can follow the words typed in a shell. */
 async function complete(program: Command, typed: readonly string[]): Promise<void> {
   const { completionLines } = await import('./completion-candidates.ts')
   await output()(completionLines(program, typed))

@@ -1,12 +1,12 @@
 import { Transform } from 'node:stream'
 import { statusLine } from './status-line.ts'
 
-/** Files smaller than this are done before anyone could read a progress line. */
+/** Smaller files are done before anyone could read a progress line. */
 const MIN_SIZE = 32 * 1024 * 1024
 
 /**
- * Lets bytes pass and says on stderr how far it is: only for a long file, and only on a terminal. The
- * line is wiped when the bytes end, however they end.
+ * Passes bytes on and shows the progress on stderr: only for a long file, and only on a terminal. The
+ * line is removed when the bytes end, however they end.
  */
 export function progress(size: number | undefined): Transform {
   const status = statusLine((size ?? 0) >= MIN_SIZE)

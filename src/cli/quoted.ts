@@ -1,7 +1,7 @@
-/** Characters of a word that are shown. */
+/** Maximum number of characters of a word to show. */
 const MAX_WORD = 4000
 
-/** A word of a command as one would type it in a shell. */
+/** A word of a command as it is typed in a shell. */
 export function quoted(word: string): string {
   for (const char of word) if (!isPlain(char)) return `'${word.slice(0, MAX_WORD).replaceAll("'", "'\\''")}'`
   return word === '' ? "''" : word

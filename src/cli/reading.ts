@@ -3,7 +3,7 @@ import { Fault } from '../base/fault.ts'
 import type { EventOptions } from '../events/event-stage.ts'
 import { readSchema } from './input.ts'
 
-/** How the output of a run is read; `events`, `chat`, `run` and `replay` take the same. */
+/** How the output of a run is read; `events`, `chat`, `run` and `replay` take the same flags. */
 export interface ReadingFlags {
   readonly schema?: string
   readonly doneMarker?: string
@@ -11,13 +11,13 @@ export interface ReadingFlags {
   readonly window?: number
 }
 
-/** Adds the options that say how the output of a run is read. */
+/** Adds the options for reading the output of a run. */
 export function addReading(command: Command): Command {
   return command
     .option('--schema <file>', 'a JSON Schema that the last payload must pass')
     .option(
       '--done-marker <key>',
-      'the payload key that says the work is done (default: __SKILL_DONE__)',
+      'the payload key that means the work is done (default: __SKILL_DONE__)',
       keyName,
     )
     .option('--max-frame <bytes>', 'the longest record to hold in memory, in bytes (default: 16 MiB)', count)
@@ -36,7 +36,7 @@ export async function readingOptions(
   return { schema, doneMarker: flags.doneMarker, maxFrame: flags.maxFrame, window: flags.window }
 }
 
-/** The empty key would take any payload that has one for the end. */
+/** With an empty key, any payload with an empty key would count as the end. */
 function keyName(text: string): string {
   if (text !== '') return text
   throw new Fault('BAD_OPTION', '--done-marker is empty; name the key, or leave the option out')

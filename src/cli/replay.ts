@@ -21,12 +21,12 @@ interface Flags extends ReadingFlags, DrawFlags {
 }
 
 const examples = `
-DIR is an audit directory: one of sluice run, or any that holds stdout.N.log,
+DIR is an audit directory: one of sluice run, or any with stdout.N.log,
 stderr.N.log, pty-output.N.log, meta.N.json or fs-diff.N.json (the number may be
 missing). It can also be a single log.
 
-Unless they are given, the options that say how to read a run are the ones it
-was recorded with. A schema is not recorded: give it again.
+If an option for reading is not given, the one that the run was recorded with is
+used. A schema is not recorded: give it again.
 
 ${runExits}
 
@@ -36,11 +36,11 @@ Examples:
   $ npx agent-sluice replay .audit/latest --follow --json | jq .type
   $ npx agent-sluice replay .audit/latest --resume   # after sluice run crashed`
 
-/** `sluice replay`: a recorded run again. */
+/** `sluice replay`: reads a recorded run again. */
 export function replayCommand(exit: (code: number) => void): Command {
   const command = addReading(new Command('replay'))
     .description(
-      'Reads an audit directory or a log again: the same events, byte for byte, as the live run wrote.',
+      'Reads an audit directory or a log again: the same events, byte for byte, as in the live run.',
     )
     .argument('<dir>', 'the audit directory, or one log')
     .addOption(engineOption())
@@ -69,7 +69,7 @@ async function replayAndShow(path: string, flags: Flags): Promise<number> {
   const dir = fixedDir(path)
   const reading = await readingOptions(flags)
   const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
-  // A path without a run is for `replay` to refuse: a resume would make a directory of it.
+  // `replay` refuses a path without a run; a resume would create a directory there.
   if (flags.resume && listAttempts(dir).length > 0) {
     const { attempts, added } = await resume(dir, { ...reading, custom: engine })
     const what =

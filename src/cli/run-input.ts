@@ -14,7 +14,7 @@ import { exits } from './exit-code-table.ts'
 import { openInput, readObject, unreadable } from './input.ts'
 import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
 
-/** What `events` and `chat` are told on the command line. */
+/** The flags of `events` and `chat`. */
 export interface RunFlags extends ReadingFlags {
   readonly engine?: string
   readonly stdout?: string
@@ -27,7 +27,7 @@ export interface RunFlags extends ReadingFlags {
   readonly session?: string
 }
 
-/** Adds the options that say where the output of a run is. */
+/** Adds the options for where the output of a run is. */
 export function addRunInput(command: Command): Command {
   return addReading(command)
     .argument('[file]', 'what the agent wrote to stdout, or an audit directory (default: stdin)')
@@ -49,7 +49,7 @@ function exitCode(text: string): number {
   return code
 }
 
-/** Opens what was named (nothing: stdin is the agent's stdout) and gives its events. */
+/** Opens the named logs (none: stdin is the agent's stdout) and returns their events. */
 export async function runEvents(file: string | undefined, flags: RunFlags): Promise<Flow<Event>> {
   if (file !== undefined && flags.stdout !== undefined) {
     throw new Fault('BAD_OPTION', 'FILE and --stdout are the same thing; give one of them')
@@ -92,13 +92,13 @@ function refuseBeside(flags: RunFlags): void {
   for (const name of ['stderr', 'pty', 'fsDiff', 'exit', 'dir'] as const) {
     if (flags[name] === undefined) continue
     const option = name === 'fsDiff' ? '--fs-diff' : `--${name}`
-    throw new Fault('BAD_OPTION', `an audit directory tells that itself; leave out ${option}`)
+    throw new Fault('BAD_OPTION', `an audit directory contains that already; leave out ${option}`)
   }
 }
 
 /**
- * The exit code when the reader of stdout leaves before the end. Over logs that is usual and good; on stdin it ends the
- * agent that writes there, and an abandoned run is not a good one.
+ * The exit code when the reader of stdout leaves before the end. For logs that is normal; on stdin it ends the
+ * agent that writes there, and an abandoned run is not a success.
  */
 export function readerLeft(file: string | undefined, flags: RunFlags): number {
   return readsStdin(file, flags) ? exits.output : exits.good

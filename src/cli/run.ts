@@ -57,10 +57,10 @@ export function runCommand(exit: (code: number) => void): Command {
     )
     .argument('<command...>', 'the agent and its arguments, after --')
     .addOption(engineOption())
-    .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest leads to it)')
-    .option('--attempt-of <dir>', 'add one more attempt to the run that is recorded there')
+    .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest points to it)')
+    .option('--attempt-of <dir>', 'add another attempt to the run that is recorded there')
     .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
-    .option('--pipes', 'with --pty: record its stdout and stderr apart, besides the terminal')
+    .option('--pipes', 'with --pty: record its stdout and stderr separately, besides the terminal')
     .option('--cwd <dir>', 'the directory to run it in (default: the current one)')
     .option('--timeout <time>', 'end it after this time: 90s, 5m, 1h (default: no limit)', duration)
     .option(
@@ -70,7 +70,7 @@ export function runCommand(exit: (code: number) => void): Command {
     )
     .option(
       '--end-after <time>',
-      'end it this long after its turn is over: 500ms, 5s, 1m (default: wait for it)',
+      'end it this long after its turn has ended: 500ms, 5s, 1m (default: wait for it)',
       duration,
     )
     .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
@@ -81,7 +81,7 @@ export function runCommand(exit: (code: number) => void): Command {
     )
     .option('--no-fs-diff', 'do not compare the working directory before and after')
     .option('--json', 'print the events as NDJSON even on a terminal')
-    .option('--otel', 'export a trace by OTLP over HTTP, as OTEL_EXPORTER_OTLP_ENDPOINT and the like say')
+    .option('--otel', 'export a trace by OTLP over HTTP, configured by OTEL_EXPORTER_OTLP_ENDPOINT and so on')
     .option('--otel-content', 'with --otel: prompts, messages, arguments and results, too')
   return addDrawing(command)
     .addHelpText('after', examples)
@@ -92,8 +92,8 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   checkDrawing(flags)
   const [command = '', ...args] = words
   if (flags.pipes && !flags.pty)
-    throw new Fault('BAD_OPTION', '--pipes goes with --pty; without both it runs on pipes alone')
-  if (flags.otelContent && !flags.otel) throw new Fault('BAD_OPTION', '--otel-content goes with --otel')
+    throw new Fault('BAD_OPTION', '--pipes needs --pty; without both it runs with pipes only')
+  if (flags.otelContent && !flags.otel) throw new Fault('BAD_OPTION', '--otel-content needs --otel')
   const reading = await readingOptions(flags)
   // Before anything is started: a package may be missing.
   const exported = flags.otel ? openOtel() : undefined
@@ -105,7 +105,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     audit: auditOf(flags),
     pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows, pipes: flags.pipes },
     cwd: flags.cwd,
-    // A terminal is not handed on: the command leads a session of its own and could not read from it.
+    // A terminal is not passed on: the command leads its own session and could not read from it.
     input: process.stdin.isTTY ? 'ignore' : 'inherit',
     timeout: flags.timeout,
     idleTimeout: flags.idleTimeout,
@@ -118,7 +118,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   if (flags.pty) typeInto(agent)
   try {
     const events = watchEnd(exported ? agent.pipe(otel(exported.tracer, contentOf(flags))) : agent)
-    // Told before the loop is left, which would only say that the reader is gone.
+    // Reported before the loop is left, which would only say that the reader is gone.
     const failed = (error: Error) => void agent.destroy(error)
     const about = aboutAudit(agent.audit)
     if (!(await show(events, { ...flags, live: true, timed: true, about, failed }))) {
@@ -127,7 +127,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     }
     const end = await agent.end
     if (end.reason) console.error(`sluice: ${reasons[end.reason]}`)
-    // What is drawn says it at its end.
+    // The drawing ends with it.
     if (flags.quiet || !isDrawn(flags)) console.error(`sluice: ${placeOf(agent)}`)
     return events.exit()
   } catch (error) {
@@ -140,7 +140,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
   }
 }
 
-/** The variable is the one that other instrumentations of generative AI obey. */
+/** The environment variable is the one that other instrumentations of generative AI use. */
 function contentOf({ otelContent }: Flags): { content: boolean } {
   const asked = process.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.toLowerCase()
   return { content: otelContent === true || asked === 'true' }
@@ -156,7 +156,7 @@ function auditOf({ audit, attemptOf }: Flags): string | undefined {
   return attemptOf
 }
 
-/** Waits until the agent is gone and the audit is closed, and says so. */
+/** Waits until the agent is gone and the audit is closed, and returns a message. */
 async function abandoned(agent: Run): Promise<string> {
   await agent.end.catch(() => {})
   return `the agent was ended, ${placeOf(agent)}`
@@ -168,7 +168,7 @@ function placeOf({ attempt, audit }: Run): string {
 
 const reasons = {
   timeout: 'ended, because the time limit was reached',
-  end_signal: 'ended, because it had told its end and did not leave',
+  end_signal: 'ended, because it had reported its end and did not exit',
   idle_timeout: 'ended, because there was no output for too long',
   interrupted: 'interrupted',
   aborted: 'aborted',
@@ -180,7 +180,7 @@ const reasons = {
 
 const CTRL_D = '\x04'
 
-/** The first Ctrl-C is for the agent, the second is the last. */
+/** The first Ctrl-C interrupts the agent, the second kills it. */
 function forwardSignals(agent: Run): () => void {
   let asked = false
   const forward = (signal: NodeJS.Signals) => {
@@ -202,11 +202,11 @@ function typeInto(agent: Run): void {
     last = text
     agent.type(text)
   })
-  // A pipe that ends is a Ctrl-D on the terminal; behind half a line the first one only hands that over.
-  // Of an input that was empty from the beginning nothing is told: many agents leave at a Ctrl-D.
+  // The end of a pipe becomes a Ctrl-D on the terminal. After a partial line the first Ctrl-D only flushes it, so send two.
+  // If the input was empty from the start, send none: many agents exit at a Ctrl-D.
   process.stdin.on('end', () => {
     if (last !== '') agent.type(last.endsWith('\n') ? CTRL_D : CTRL_D + CTRL_D)
   })
-  // What is typed must not keep us here when the agent is gone.
+  // The input must not keep this process alive when the agent is gone.
   process.stdin.unref?.()
 }

@@ -4,7 +4,7 @@ import { Fault } from '../base/fault.ts'
 import { serve } from '../serve/server.ts'
 import { exits } from './exit-code-table.ts'
 import { addNatsOptions, type NatsFlags } from './nats-options.ts'
-import { tellOpenCode } from './sessions.ts'
+import { warnAboutOpenCode } from './sessions.ts'
 
 interface Flags extends NatsFlags {
   readonly from?: string
@@ -21,9 +21,9 @@ interface Flags extends NatsFlags {
 
 const examples = `
 Shows every run under DIR, the live ones first: the conversation as it arrives
-and, beside it, the raw bytes each part came from. It writes no files and sends
+and, next to it, the raw bytes each part came from. It writes no files and sends
 nothing to other machines. --host opens it to others, who then need a token:
-set SLUICE_TOKEN, for ps shows what is typed after --token.
+set SLUICE_TOKEN, because ps shows the value of --token.
 
 --sessions adds the 200 newest session files that agents keep in the home
 directory (see sluice sessions), also while they grow. They are only read, and
@@ -43,15 +43,17 @@ Examples:
 /** `sluice serve`: the runs under a directory as a web page. */
 export function serveCommand(exit: (code: number) => void): Command {
   const command = new Command('serve')
-    .description('Serves a web page with the runs under a directory, recorded or going on.')
+    .description('Serves a web page with the runs under a directory, recorded or live.')
     .argument('[dir]', 'the directory with the runs (default: .)')
     .option('--port <n>', 'the port; 0 for any free one', portNumber, 4180)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--sessions', 'also show the session files of agents')
     .option('--home <dir>', 'with --sessions: the home directory to look in (default: yours)')
-    .addOption(new Option('--token <text>', 'what a reader must know to see the runs').env('SLUICE_TOKEN'))
-    .option('--insecure', 'with --host: let everyone who can reach it read, without a token')
-    .option('--redact', 'hide keys, tokens and passwords in all that is served')
+    .addOption(
+      new Option('--token <text>', 'the token that clients need to read the runs').env('SLUICE_TOKEN'),
+    )
+    .option('--insecure', 'with --host: let anyone who can reach it read, without a token')
+    .option('--redact', 'hide keys, tokens and passwords in everything that is served')
     .option('--from <addresses>', 'show the runs that were sent to NATS: nats://host:4222')
     .option('--dir <dir>', 'with --from: where they are mirrored (default: a temporary directory)')
     .option('--tenant <name>', 'with --from: only the runs of this tenant (default: all)')
@@ -76,7 +78,7 @@ export function serveCommand(exit: (code: number) => void): Command {
       if (from === undefined && mirrored !== undefined)
         throw new Fault('BAD_OPTION', '--dir is for --from; name the directory without it')
       if (from !== undefined && named !== undefined)
-        throw new Fault('BAD_OPTION', '--from shows no directory of yours; --dir names that of its mirror')
+        throw new Fault('BAD_OPTION', '--from takes no directory; --dir names the one for its mirror')
       const source = from === undefined ? undefined : await startMirror(from, mirrored, tenant, nats)
       const dir = source?.dir ?? named ?? '.'
       try {
@@ -91,7 +93,7 @@ export function serveCommand(exit: (code: number) => void): Command {
         })
         const what = [source ? 'the runs from NATS' : dir, ...(sessions ? ['the sessions of agents'] : [])]
         console.error(`sluice: serving ${what.join(' and ')} at ${url} (Ctrl-C ends it)`)
-        if (sessions) tellOpenCode(home)
+        if (sessions) warnAboutOpenCode(home)
         await Promise.race([
           once(process, 'SIGINT'),
           once(process, 'SIGTERM'),

@@ -39,7 +39,7 @@ export function sessionsCommand(exit: (code: number) => void): Command {
     .addOption(new Option('--engine <name>', 'list only this agent').choices(sessionEngines))
     .option('--here', 'list only sessions of the current directory')
     .option('--limit <n>', 'how many to list', limit, 20)
-    .option('--home <dir>', 'the home directory to look in (default: yours, and CODEX_HOME and the like)')
+    .option('--home <dir>', 'the home directory to look in (default: yours, and CODEX_HOME and so on)')
     .option('--json', 'print NDJSON even on a terminal')
     .option('--draw', 'draw the table even in a pipe')
   return addColor(command)
@@ -67,19 +67,19 @@ async function list(flags: Flags): Promise<void> {
     if (!(await (draw ? write(row(summary, paint)) : print(summary)))) return
     listed++
   }
-  if (flags.engine === undefined || flags.engine === 'opencode') tellOpenCode(flags.home)
+  if (flags.engine === undefined || flags.engine === 'opencode') warnAboutOpenCode(flags.home)
   if (listed === 0) console.error('sluice: no session files were found')
 }
 
-/** Its sessions are rows of a database, which not every Node can read. */
-export function tellOpenCode(home: string | undefined): void {
+/** Its sessions are rows of a database, which not every version of Node can read. */
+export function warnAboutOpenCode(home: string | undefined): void {
   if (canReadOpenCode() || !fs.existsSync(openCodeDatabase(home))) return
   console.error(
-    `sluice: the sessions of OpenCode need Node 22.5 or newer to be read; this is ${process.version}`,
+    `sluice: reading the sessions of OpenCode needs Node 22.5 or newer; this is ${process.version}`,
   )
 }
 
-/** One by one, so that the first lines are there while the next file is read. */
+/** One by one, so that the first lines are printed while the next file is read. */
 function* summaries({ engine, home, here, limit }: Flags): Generator<SessionSummary> {
   let left = limit
   for (const file of sessionFiles({ engine, home })) {
@@ -124,7 +124,7 @@ function line(
     turns.padStart(columns.turns),
     look(cell(outcome, columns.outcome)),
     cell(directory, columns.directory),
-    // Whole, to be copied.
+    // In full, so that it can be copied.
     safeLine(file),
   ]
   return `${cells.join('  ')}\n`

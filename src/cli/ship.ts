@@ -15,8 +15,8 @@ interface Flags extends NatsFlags {
 
 const examples = `
 Sends every run under DIR that has an events.jsonl. Waits for runs that are
-being written, and ends when all are over and the broker has them. Can be
-killed and started again at any time: the broker is asked where to go on.
+being written, and ends when all have ended and the broker has them. Can be
+killed and started again at any time: the broker says where to continue.
 
 Needs the packages @nats-io/transport-node and @nats-io/jetstream, and a
 nats-server with JetStream (2.9.10 or newer).
@@ -28,15 +28,15 @@ Examples:
   $ npx agent-sluice ship .audit --to nats://hub:4222
   $ npx agent-sluice ship .audit --to tls://hub:4222 --tenant host-a --follow`
 
-/** `sluice ship`: the runs under a directory to NATS. */
+/** `sluice ship`: sends the runs under a directory to NATS. */
 export function shipCommand(exit: (code: number) => void): Command {
   const command = new Command('ship')
     .description('Sends the runs under a directory to NATS JetStream, each event once and in order.')
     .argument('[dir]', 'the directory with the runs', '.')
     .requiredOption('--to <addresses>', 'nats://host:4222, or several with commas')
-    .option('--tenant <name>', 'whose runs these are (default: default)')
-    .option('--follow', 'go on watching for new runs')
-    .option('--redact', 'hide keys, tokens and passwords before anything leaves this host')
+    .option('--tenant <name>', 'the owner of these runs (default: default)')
+    .option('--follow', 'keep watching for new runs')
+    .option('--redact', 'hide keys, tokens and passwords before anything is sent')
   return addNatsOptions(command)
     .addHelpText('after', examples)
     .action(async (dir: string, flags: Flags) => exit(await shipRuns(dir, flags)))
@@ -52,7 +52,7 @@ async function shipRuns(dir: string, { to, tenant, follow, redact, ...flags }: F
       ...natsOptions(to, flags),
       tenant,
       follow,
-      // Each event by itself: a run is sent on by another process, which has not seen those before.
+      // Each event by itself: after a restart another process continues the run, without having seen the earlier events.
       redact: hidingOf(redact ?? false)?.event,
       signal: stopped.signal,
       onProgress: ({ runs, over, events, bytes }) =>
@@ -68,7 +68,7 @@ async function shipRuns(dir: string, { to, tenant, follow, redact, ...flags }: F
     return exits.good
   } catch (error) {
     status.end()
-    // Each was told when it happened.
+    // Each was reported when it happened.
     if (refused > 0) return exits.failed
     if (stopped.signal.aborted) return stopped.exit()
     throw error

@@ -10,15 +10,15 @@ import { safe } from './safe.ts'
 import { painter } from './style.ts'
 
 export interface ShowOptions extends DrawFlags, Pick<DrawOptions, 'timed' | 'about'> {
-  /** The run goes on while it is shown: a terminal says what it does right now. @default false */
+  /** The run is live: a terminal shows its current activity. @default false */
   readonly live?: boolean | undefined
-  /** Is told why stdout cannot be written, before the events are left. */
+  /** Called if stdout cannot be written, before the loop over the events ends. */
   readonly failed?: ((error: Error) => void) | undefined
 }
 
 /**
  * Shows events: the drawn conversation on a terminal, NDJSON in a pipe or with `--json`. In a pipe the bytes are
- * those of `events.jsonl`; on a terminal what could steer it is escaped. False when the reader has left (`| head`).
+ * those of `events.jsonl`; on a terminal control characters are escaped. False when the reader has left (`| head`).
  */
 export async function show(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
   if (options.quiet) return showAnswer(events, options)
@@ -37,7 +37,7 @@ async function showDrawn(events: AsyncIterable<Event>, options: ShowOptions): Pr
   const write = guarded(options)
   const draw = drawing({ color: wantsColor(options), width: columnsOf, full, verbose, timed, about })
   const onScreen = options.live && process.stdout.isTTY && process.env['TERM'] !== 'dumb'
-  // What cannot be written is told by the next event.
+  // A failed write is reported with the next event.
   const line = liveLine((text) => void process.stdout.write(text), onScreen ? draw.now : undefined)
   try {
     for await (const event of events) {
@@ -50,13 +50,13 @@ async function showDrawn(events: AsyncIterable<Event>, options: ShowOptions): Pr
   return write(draw.end())
 }
 
-/** The last message alone: drawn on a terminal, as the agent wrote it in a pipe. */
+/** Only the last message: drawn on a terminal, unchanged in a pipe. */
 async function showAnswer(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
   const facts = summarizer()
   for await (const event of events) facts.write(event)
   const { answer } = facts.summary()
   if (answer === undefined) {
-    console.error('sluice: the agent gave no answer; sluice why says what happened')
+    console.error('sluice: the agent gave no answer; sluice why explains what happened')
     return true
   }
   const drawn = isDrawn(options)
@@ -65,14 +65,14 @@ async function showAnswer(events: AsyncIterable<Event>, options: ShowOptions): P
   return guarded(options)(text.endsWith('\n') ? text : `${text}\n`)
 }
 
-/** Writes, and tells a failure before it is thrown. */
+/** Writes, and reports a failure before it is thrown. */
 function guarded({ failed }: ShowOptions): (text: string) => Promise<boolean> {
   const write = output()
   return async (text) => {
     try {
       return await write(text)
     } catch (error) {
-      failed?.(error as Error)
+      failed?.(error as Error) // cast: `output` throws only Errors
       throw error
     }
   }

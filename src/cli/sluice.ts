@@ -4,7 +4,7 @@ import { exits } from './exit-code-table.ts'
 import { flushed, output, toleratingStderr } from './print.ts'
 import { version } from './version.ts'
 
-/** The command `sluice`: does what the words say and gives the exit code. The first two are Node and the program. */
+/** The command `sluice`: runs the command line and returns the exit code. The first two words are Node and the program. */
 export async function sluice(words: readonly string[]): Promise<number> {
   toleratingStderr()
   try {
@@ -12,7 +12,7 @@ export async function sluice(words: readonly string[]): Promise<number> {
     await flushed()
     return code
   } catch (error) {
-    // Only misuse and failed writes are thrown: bad data comes out as outcomes.
+    // Only misuse and failed writes are thrown: bad data is reported as outcomes.
     if (!Fault.is(error)) throw error
     console.error(`sluice: ${error.message}`)
     return faultExit(error)
@@ -20,7 +20,7 @@ export async function sluice(words: readonly string[]): Promise<number> {
 }
 
 async function exitCodeOf(words: readonly string[]): Promise<number> {
-  // Without commander: loading it takes longer than all the rest, beside Node itself.
+  // Without commander: loading it takes longer than everything else besides Node itself.
   if (words.length === 3 && (words[2] === '--version' || words[2] === '-v')) {
     await output()(`${version()}\n`)
     return exits.good

@@ -1,14 +1,14 @@
 const EVERY_MS = 200
 
-/** A line on stderr that says how far a long command is, written over by the next one. */
+/** A line on stderr with the progress of a long command, overwritten by the next one. */
 export interface StatusLine {
-  /** Shows the words, if the last ones are old enough; they are asked for only then. */
+  /** Shows the words, if the last update is old enough; `words` is called only then. */
   show(words: () => string): void
-  /** Wipes the line. */
+  /** Removes the line. */
   end(): void
 }
 
-/** Shows nothing unless stderr is a terminal and it is `wanted`. Ctrl-C wipes the line, too. */
+/** Shows nothing unless stderr is a terminal and it is `wanted`. Ctrl-C removes the line, too. */
 export function statusLine(wanted = true): StatusLine {
   const shown = wanted && process.stderr.isTTY && process.env['TERM'] !== 'dumb'
   let next = performance.now() + EVERY_MS

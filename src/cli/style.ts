@@ -15,7 +15,7 @@ export const styles = {
   cyan: [36],
 } as const satisfies Record<string, Style>
 
-/** Paints text, if colours are wanted. What it paints must be safe already. */
+/** Paints text, if colours are enabled. The text must be safe already. */
 export type Paint = (style: Style, text: string) => string
 
 export function painter(color: boolean): Paint {

@@ -1,11 +1,11 @@
 import { exits } from './exit-code-table.ts'
 
-/** A signal that is aborted by the first SIGINT or SIGTERM; the second ends the process the usual way. */
+/** A signal that the first SIGINT or SIGTERM aborts; the second one ends the process as usual. */
 export interface Stopped {
   readonly signal: AbortSignal
   /** The exit code for a command that was stopped before it was done. */
   exit(): number
-  /** Takes its listeners off. */
+  /** Removes its listeners. */
   end(): void
 }
 
@@ -28,5 +28,5 @@ export function untilStopped(): Stopped {
   return { signal: stop.signal, exit: () => exits.incomplete, end }
 }
 
-/** A status line sends Ctrl-C on once more when it has wiped itself; a person takes longer. */
+/** A status line re-sends Ctrl-C once after it has removed itself; a person takes longer. */
 const REPEAT_MS = 200

@@ -32,8 +32,8 @@ const examples = `
 Reads the whole input as one JSON document if it is one. Otherwise it looks for
 <json> blocks, fenced blocks and bare objects.
 
-With --raw a string that holds line ends keeps them, so one value can take more
-than one line. Leave out --raw where each line must be one value.
+With --raw a string with line ends keeps them, so one value can take more
+than one line. Leave out --raw if each line must be one value.
 
 Exit codes: 0 a valid value, 2 bad usage, 3 nothing valid, 4 the input was cut
 in the middle of a value, 7 the output cannot be written. A reader that leaves
@@ -48,7 +48,7 @@ Examples:
   $ codex exec --json "fix the test" | npx agent-sluice values --lines
   $ npx agent-sluice values huge.jsonl --lines --where type=turn.completed`
 
-/** `sluice values`: the payloads of an agent's output, as NDJSON outcomes. */
+/** `sluice values`: the payloads in the output of an agent, as NDJSON outcomes. */
 export function valuesCommand(exit: (code: number) => void): Command {
   return new Command('values')
     .description('Finds the payloads in the output of an agent and prints one outcome for each, as NDJSON.')
@@ -64,7 +64,7 @@ export function valuesCommand(exit: (code: number) => void): Command {
     )
     .option(
       '--envelope <field>',
-      'the field of a wrapper object that may hold the payload (default: response)',
+      'the field of a wrapper object that may contain the payload (default: response)',
     )
     .option('--explain', 'explain every candidate: what was repaired, and why it was taken or not')
     .option(
@@ -84,17 +84,17 @@ export function valuesCommand(exit: (code: number) => void): Command {
         'any',
       ]),
     )
-    .option('--raw', 'print bare values: strings without quotes, all else as JSON; faults go to stderr')
+    .option('--raw', 'print bare values: strings without quotes, anything else as JSON; faults go to stderr')
     .addHelpText('after', examples)
     .action(async (file: string | undefined, flags: Flags) => exit(await printValues(file, flags)))
 }
 
 async function printValues(file: string | undefined, flags: Flags): Promise<number> {
   const { schema: schemaFile, explain, strict, raw, ...rest } = flags
-  if (strict && !rest.lines) throw new Fault('BAD_OPTION', '--strict goes with --lines')
+  if (strict && !rest.lines) throw new Fault('BAD_OPTION', '--strict needs --lines')
   if (raw && explain) throw new Fault('BAD_OPTION', '--raw and --explain exclude each other')
   const schema = schemaFile === undefined ? undefined : await readSchema(schemaFile)
-  if (rest.where && !rest.lines) throw new Fault('BAD_OPTION', '--where goes with --lines')
+  if (rest.where && !rest.lines) throw new Fault('BAD_OPTION', '--where needs --lines')
   let dropped: Dropped | undefined
   const onDropped = (counts: Dropped) => {
     dropped = counts
@@ -114,7 +114,7 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
       async (outcomes: AsyncIterable<Outcome<unknown>>) => {
         for await (const outcome of outcomes) {
           tally.add(outcome)
-          // A failure is not thrown in here: the pipeline could tell of a premature close instead.
+          // A failure is not thrown here: the pipeline could report a premature close instead.
           if (await print(outcome).catch(() => false)) continue
           left = true
           return
@@ -122,7 +122,7 @@ async function printValues(file: string | undefined, flags: Flags): Promise<numb
       },
     )
   } catch (cause) {
-    // Once stdout takes no more, the rest of the input is cut off on purpose.
+    // After stdout is closed, the rest of the input is cut off on purpose.
     if (!left) throw unreadable(quote(file ?? 'stdin', 200), cause)
   }
   if (left) {
@@ -140,7 +140,7 @@ function recordPrinter(): (outcome: Outcome<unknown>) => Promise<boolean> {
   return (outcome) => print(recordOf(outcome))
 }
 
-/** An outcome as it is printed: the frame's place, not its text, which is the input again. */
+/** An outcome as it is printed: with the place of the frame, not its text, which would repeat the input. */
 function recordOf(outcome: Outcome<unknown>): object {
   const { kind, from, to, path } = outcome.frame
   const place = path === undefined ? { kind, from, to } : { kind, from, to, path }
@@ -161,7 +161,7 @@ function recordOf(outcome: Outcome<unknown>): object {
   }
 }
 
-/** Counts what was printed, to say in the end how it went. */
+/** Counts the printed outcomes, for the exit code and the summary. */
 class Tally {
   #good = 0
   #first: Fault | undefined
@@ -177,7 +177,7 @@ class Tally {
 
   exit(): number {
     if (this.#faults.size === 1 && this.#faults.has('TRUNCATED')) return exits.incomplete
-    // No outcome at all is an empty list of items, which is as good as any.
+    // No outcome at all means an empty list of items, which is valid.
     return this.#good > 0 || this.#faults.size === 0 ? exits.good : exits.nothing
   }
 

@@ -3,8 +3,8 @@ import type { Scalar, Where } from '../values/where/conditions.ts'
 import type { Dropped } from '../values/where/where.ts'
 
 /**
- * Adds what one `--where` says to what those before it said. A value that reads as a JSON number or literal counts as that
- * and as text, because a shell has no types; in JSON quotes it is that text alone.
+ * Adds one `--where` to those before it. A value that is a JSON number or literal counts both as that
+ * and as text, because a shell has no types; in JSON quotes it is only text.
  *
  * @example
  * addCondition('exit_code=1') // { exit_code: ['1', 1] }
@@ -20,7 +20,7 @@ export function addCondition(option: string, before: Where = {}): Where {
 }
 
 function valuesOf(where: Where, key: string): readonly Scalar[] {
-  return Object.hasOwn(where, key) ? ([where[key]].flat() as readonly Scalar[]) : []
+  return Object.hasOwn(where, key) ? ([where[key]].flat() as readonly Scalar[]) : [] // cast: the key exists
 }
 
 function scalarsOf(text: string): readonly Scalar[] {
@@ -32,10 +32,10 @@ function scalarsOf(text: string): readonly Scalar[] {
   }
   if (typeof parsed === 'string') return [parsed]
   const isScalar = parsed === null || typeof parsed === 'boolean' || Number.isFinite(parsed)
-  return isScalar ? [text, parsed as Scalar] : [text]
+  return isScalar ? [text, parsed as Scalar] : [text] // cast: checked in the line above
 }
 
-/** What was dropped, for people. */
+/** What was dropped, in words. */
 export function droppedWords({ unread, parsed }: Dropped): string {
   const lines = (count: number) => `${count} ${count === 1 ? 'line' : 'lines'}`
   return parsed === 0 ? `${lines(unread)} unread` : `${lines(unread)} unread and ${parsed} after parsing`

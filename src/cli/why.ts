@@ -26,12 +26,12 @@ interface Flags extends RunFlags, LastFlags, ColorFlags {
   readonly json?: boolean
 }
 
-/** Lines of all that is said, and of the output of the failed tool. */
+/** Maximum number of lines in total, and of the output of the failed tool. */
 const MAX_LINES = 10
 const TOOL_LINES = 3
 
 const examples = `
-At most ten lines: how the run ended and by which evidence, the first thing that
+At most ten lines: how the run ended and on which evidence, the first thing that
 went wrong, the last error, the last file, the failed tool with the end of its
 output, and where in the raw log it is. Of several attempts, the last counts.
 
@@ -43,21 +43,21 @@ Examples:
   $ npx agent-sluice why run.log --exit 1
   $ npx agent-sluice why .audit/latest --bytes | jq .`
 
-/** `sluice why`: what went wrong in a run. */
+/** `sluice why`: explains what went wrong in a run. */
 export function whyCommand(exit: (code: number) => void): Command {
   const command = addLast(addRunInput(new Command('why')))
-    .description('Says in at most ten lines why a run ended as it did.')
-    .option('--bytes', 'print the bytes of the raw log that tell the first thing that went wrong')
+    .description('Explains in at most ten lines why a run ended as it did.')
+    .option('--bytes', 'print the bytes of the raw log with the first problem')
     .option('--json', 'print one JSON record')
   return addColor(command)
     .addHelpText('after', examples)
-    .action(async (file: string | undefined, flags: Flags) => exit(await tellWhy(file, flags)))
+    .action(async (file: string | undefined, flags: Flags) => exit(await printWhy(file, flags)))
 }
 
-async function tellWhy(given: string | undefined, asked: Flags): Promise<number> {
+async function printWhy(given: string | undefined, asked: Flags): Promise<number> {
   if (asked.bytes && asked.json) throw new Fault('BAD_OPTION', 'give --bytes or --json, not both')
   const { file: named, flags } = namedOrLast(given, asked)
-  // A link such as `latest` may lead to another run a moment later.
+  // A link such as `latest` may point to another run a moment later.
   const file = named !== undefined && isDirectory(named) ? fixedDir(named) : named
   const reason = whyOf()
   const events = watchEnd(await runEvents(file, flags))
@@ -88,7 +88,7 @@ function whyLines(why: Why, log: string | undefined, open: string | undefined, f
   ]
   const end = [
     ...(first?.raw_ref ? [line('bytes:', placeWords(first.raw_ref, first.seq, log))] : []),
-    // Whole, to be copied.
+    // In full, so that it can be copied.
     ...(open !== undefined && log !== undefined ? [`${paint(styles.dim, 'open: ')} ${safeLine(open)}`] : []),
   ]
   const left = Math.min(TOOL_LINES, MAX_LINES - lines.length - end.length)
@@ -97,7 +97,7 @@ function whyLines(why: Why, log: string | undefined, open: string | undefined, f
 }
 
 function outcomeLine({ outcome, completion }: Why, paint: Paint, width: number): string {
-  if (outcome === undefined) return `${paint(styles.yellow, '■')} the output does not tell an end yet`
+  if (outcome === undefined) return `${paint(styles.yellow, '■')} the output has no end yet`
   const { exit_code, signal, stopped, end_signal, failure, done_marker, truncated } =
     completion?.evidence ?? {}
   const evidence = [
@@ -109,8 +109,8 @@ function outcomeLine({ outcome, completion }: Why, paint: Paint, width: number):
     stopped,
     truncated ? 'output was cut' : undefined,
   ]
-  const told = evidence.filter((word) => typeof word === 'string').join(', ')
-  const text = safeLine(`${outcome}: ${outcomeWords[outcome]} (${told})`)
+  const reported = evidence.filter((word) => typeof word === 'string').join(', ')
+  const text = safeLine(`${outcome}: ${outcomeWords[outcome]} (${reported})`)
   return `${paint(outcomeStyles[outcome], '■')} ${Number.isFinite(width) ? fitTo(text, width - 2) : text}`
 }
 
@@ -128,7 +128,7 @@ function placeWords(
   return `${byte_from}-${byte_to} of ${name} (attempt ${attempt_number}, event ${seq})`
 }
 
-/** The log that a reference points into; undefined if it is no file. */
+/** The log that a reference points into; undefined if it is not a file. */
 function logOf(
   ref: RawRef | null | undefined,
   file: string | undefined,
@@ -155,12 +155,12 @@ function opening(file: string | undefined, flags: RunFlags): string | undefined 
   return `npx agent-sluice ${words.map(quoted).join(' ')}`
 }
 
-/** The text of the bytes as it is in a pipe; on a terminal what could steer it is shown instead. */
+/** Prints the bytes as text, unchanged in a pipe; on a terminal control characters are escaped. */
 async function printBytes({ first }: Why, log: string | undefined): Promise<number> {
   const ref = first?.raw_ref
   if (!ref || log === undefined)
-    throw new Fault('BAD_OPTION', 'there are no bytes to show: nothing went wrong, or the log is no file')
-  // It was found already; a file that was named by a link is the one that the link leads to.
+    throw new Fault('BAD_OPTION', 'there are no bytes to show: nothing went wrong, or the log is not a file')
+  // The log was found already; if the user named it by a link, use the target of the link.
   const fd = openLog(fs.realpathSync(log))
   try {
     const bytes = readBlock(fd, ref.byte_from, ref.byte_to - ref.byte_from)

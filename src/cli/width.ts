@@ -30,7 +30,7 @@ export function widthOf(text: string): number {
 
 /** The longest start of a text that fits, with `…` if something is left out. */
 export function fitTo(text: string, columns: number): string {
-  // No grapheme is narrower than a column but those of no width, so a long text need not be walked whole.
+  // Except zero-width ones, no grapheme is narrower than a column, so a long text need not be read completely.
   const head = text.slice(0, columns * 8)
   if (head.length === text.length && widthOf(text) <= columns) return text
   let width = 0
@@ -52,14 +52,14 @@ function widthOfGrapheme(grapheme: string): number {
   return wide.some(([from, to]) => code >= from && code <= to) ? 2 : 1
 }
 
-/** A piece of text and its columns: a word, or blanks, between which a line may be broken. */
+/** A piece of text and its width: a word, or blanks, between which a line may be broken. */
 export interface Word {
   readonly text: string
   readonly width: number
   readonly blank: boolean
 }
 
-/** Cuts a line into words and blanks. Between wide characters a line may be broken, so each is a word. */
+/** Splits a line into words and blanks. A line may be broken between wide characters, so each is a word. */
 export function* wordsOf(line: string): Generator<Word> {
   let word = ''
   let width = 0
@@ -83,7 +83,7 @@ export function* wordsOf(line: string): Generator<Word> {
   if (word !== '') yield flush()
 }
 
-/** Cuts a text into pieces that fit, without a look at its words: for code. An empty text is one empty piece. */
+/** Splits a text into pieces that fit, ignoring word boundaries: for code. An empty text is one empty piece. */
 export function cutTo(text: string, columns: number): string[] {
   const pieces: string[] = []
   if (isAscii(text)) {
@@ -106,7 +106,7 @@ export function cutTo(text: string, columns: number): string[] {
   return pieces
 }
 
-/** Characters that are segmented at once: the time that `Intl.Segmenter` takes grows with the square of the length. */
+/** Characters to segment at once: the time of `Intl.Segmenter` is quadratic in the length. */
 const PIECE = 1024
 
 function* graphemesOf(text: string): Generator<string> {
@@ -117,7 +117,7 @@ function* graphemesOf(text: string): Generator<string> {
   }
 }
 
-/** Between two ASCII characters, where no grapheme goes on; in a long text without any, between two code points. */
+/** Between two ASCII characters, where no grapheme continues; in a long text without any, between two code points. */
 function pieceEnd(text: string, from: number): number {
   if (text.length - from <= PIECE) return text.length
   const last = from + PIECE
@@ -131,7 +131,7 @@ function isPlain(text: string, at: number): boolean {
   return unit >= 0x20 && unit <= 0x7e
 }
 
-/** Printable ASCII is as wide as it is long, and is most of what is written. */
+/** Printable ASCII is as wide as it is long, and is most of the text. */
 function isAscii(text: string): boolean {
   for (let at = 0; at < text.length; at++) if (!isPlain(text, at)) return false
   return true

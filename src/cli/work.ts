@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { clip, Fault, quote } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { adapters } from '../work/adapter.ts'
 import { activate, ledger } from '../work/ledger.ts'
 import { readOrder, type WorkOrder } from '../work/order.ts'
@@ -28,7 +29,7 @@ interface Flags {
 }
 
 const examples = `
-Prints the Work as JSON. The outbox holds comments/, archive/, ledger/, audit/
+Prints the Work as JSON. The outbox has comments/, archive/, ledger/, audit/
 and journal.jsonl.
 
 A run that needs a human is still open: start the same order again, or hand in
@@ -58,7 +59,7 @@ export function workCommand(exit: (code: number) => void): Command {
     .addOption(
       new Option('--worker <type>', 'how to talk to the worker, or a module: ./my-adapter.js')
         .choices(adapters.map((adapter) => adapter.type))
-        // In place of the check that comes with the choices: the name may be the path of a module.
+        // Replaces the check that comes with the choices: the name may be the path of a module.
         .argParser(String)
         .default('script'),
     )
@@ -68,7 +69,7 @@ export function workCommand(exit: (code: number) => void): Command {
     .option('--audit <dir>', 'where each run is recorded (default: audit/ in the outbox, else .audit)')
     .option('--template <file>', 'a template for the comment, with {{names}}')
     .option('--timeout <time>', 'end the worker after this time: 90s, 5m, 1h (default: no limit)', duration)
-    .option('--dry-run', 'run and settle, but write nothing back')
+    .option('--dry-run', 'run and settle, but post nothing')
     .addHelpText('after', examples)
     .action(async (command: string[], flags: Flags) => exit(await runWork(command, flags)))
 }
@@ -84,7 +85,7 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
   const runs = box === undefined ? undefined : ledger(join(box, 'ledger'))
   const stop = new AbortController()
   const onSignal = () => stop.abort()
-  // Once: a second Ctrl-C ends us the usual way.
+  // Once: a second Ctrl-C ends this process as usual.
   process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
   try {
     if (flags.activate && runs && !dryRun) await activate(runs, order.issue_ref, order.run_id)
@@ -108,7 +109,7 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
       )
     }
     if (flags.result !== undefined && box === undefined && !dryRun) {
-      console.error('sluice: nothing was written back: --result without --outbox is only checked')
+      console.error('sluice: nothing was posted: --result without --outbox is only checked')
     }
     return { advance: exits.good, 'needs-human': exits.needsHuman, archive: exits.archived }[done.verdict]
   } catch (error) {
@@ -137,7 +138,6 @@ function fileText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new Fault('BAD_OPTION', `${quote(path, 200)} cannot be read (${code})`, { cause: error })
+    throw new Fault('BAD_OPTION', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
   }
 }

@@ -1,15 +1,15 @@
 import type { Paint, Style } from './style.ts'
 import { cutTo, widthOf, wordsOf } from './width.ts'
 
-/** Text that looks alike; a line end in it begins a new line. */
+/** Text of one style; a line end in it begins a new line. */
 export interface Span {
   readonly text: string
   readonly style: Style
 }
 
 /**
- * Lays spans out in lines of at most so many columns, broken at blanks. A word that is longer than a line is cut. Each line is
- * painted for itself, so that a line alone looks as it should.
+ * Lays out spans in lines of at most `columns`, broken at blanks. A word that is longer than a line is cut. Each line is
+ * painted separately, so that it looks right by itself.
  */
 export function wrap(spans: readonly Span[], columns: number, paint: Paint): string[] {
   const width = Math.max(1, columns)

@@ -4,21 +4,21 @@ import { type EngineFrame, isRecord, type Limits, type Say, type Speaker, text }
 type Update = Record<string, unknown>
 type Gathered = 'agent_thought_chunk' | 'user_message_chunk'
 
-/** Characters of a message that are remembered, for its error text. */
+/** Characters of a message to remember, for its error text. */
 const MAX_HEAD = 300
-/** Pieces of one text that may be held: short ones cost more than they hold. */
+/** Maximum number of pieces of one text: short pieces cost more than their text. */
 const MAX_PIECES = 65_536
 
 /**
- * Joins the chunks of messages and thoughts. The protocol does not say where one ends: it is where something else
+ * Joins the chunks of messages and thoughts. The protocol does not say where one ends: it ends where something else
  * begins, or where the `messageId` changes, if the agent sends one.
  */
 export function chunkReader({ maxFrame }: Limits) {
-  /** Ids of the agent that were given out: text that goes on behind a tool call is another message. */
+  /** Ids of the agent that were used: text after a tool call is another message, even with the same id. */
   const used = memory<true>(() => 0)
   let message: { readonly id: string; readonly of: string } | undefined
   let head = ''
-  /** Thoughts and prompts become events when they are whole, so their frames are kept until then. */
+  /** Thoughts and prompts become events when they are complete, so their frames are kept until then. */
   let gathered:
     | {
         kind: Gathered
@@ -83,9 +83,9 @@ export function chunkReader({ maxFrame }: Limits) {
       pieces.push(piece)
       return 'kept'
     },
-    /** What is being gathered. */
+    /** The kind of text that is being gathered. */
     gathering: (): Gathered | undefined => gathered?.kind,
-    /** Says the thought or the prompt that was gathered; what is said next is about `frame`. */
+    /** Reports the gathered thought or prompt; the next reports are about `frame`. */
     endGathered(say: Say, frame?: EngineFrame): void {
       if (!gathered) return
       say.about(gathered.range)

@@ -7,31 +7,31 @@ import { unifiedDiff } from './unified-diff.ts'
 type Update = Record<string, unknown>
 type Change = readonly ['created' | 'modified' | 'deleted', string]
 
-/** What is known of a call. Its updates are patches: what they do not name has not changed. */
+/** What is known of a call. Its updates are patches: a field that is missing has not changed. */
 interface Known {
   readonly name: string
-  /** The input, if it came after the call had begun. */
+  /** The input, if it arrived after the call had begun. */
   readonly late: { readonly input: unknown; readonly size: number } | undefined
-  /** What a terminal has shown so far. */
+  /** Terminal output so far. */
   readonly shown: string
   readonly changes: { readonly list: readonly Change[]; readonly size: number }
   readonly over: boolean
 }
 
-/** Characters of an input or an output that are remembered until the end of the call; the records have all of it. */
+/** Characters of an input or an output to remember until the end of the call; the records have all of it. */
 const MAX_KEPT = 1 << 16
 
 const MAX_TITLE = 300
 
 const NONE = { list: [], size: 0 }
 
-/** Reads `tool_call`, `tool_call_update` and the call that a permission is asked for. */
+/** Reads `tool_call`, `tool_call_update` and the call of a permission request. */
 export function toolReader() {
   const known = memory<Known>(
     ({ name, late, shown, changes }) => name.length + (late?.size ?? 0) + shown.length + changes.size,
   )
 
-  /** Remembers what an update tells; a call that is not known begins. `size` is the length of the record. */
+  /** Merges an update; an unknown call begins. `size` is the length of the record. */
   const merge = (id: string, update: Update, size: number, say: Say): Known => {
     const before = known.get(id)
     const call = before?.over ? undefined : before
@@ -63,7 +63,7 @@ export function toolReader() {
     known.set(id, { name, late: undefined, shown: '', changes: NONE, over: true })
     if (update['status'] === 'completed' && (exit_code ?? 0) === 0) {
       say.completed({ ...call, output: raw ?? (words || undefined) })
-      // The protocol has the text before and after; some agents tell the diff of a file beside it.
+      // The protocol has the text before and after; some agents also send a diff of the file.
       const diff = changes.list.length === 1 ? diffIn(record(raw)) : undefined
       for (const [change, path] of changes.list) say.artifact(change, path, diff)
     } else if (exit_code !== undefined) say.failed({ ...call, output: raw ?? (words || undefined) })
@@ -71,19 +71,19 @@ export function toolReader() {
   }
 
   return {
-    /** A call begins, or is shown again because the user has to allow it. */
+    /** A call begins, or is shown again because the user must allow it. */
     asked(call: Update, size: number, say: Say): void {
       const id = text(call['toolCallId'])
       if (id !== undefined) merge(id, call, size, say)
     },
-    /** Reads one update; false for one that is not understood. */
+    /** Reads one update; false if it is not understood. */
     read(update: Update, size: number, agent: string, say: Say): boolean {
       const id = text(update['toolCallId'])
       const status = text(update['status'])
       if (id === undefined) return false
       const first = update['sessionUpdate'] === 'tool_call'
       const call = known.get(id)
-      // The end is told once; an id that begins again is another call.
+      // The end is reported once; an id that begins again is another call.
       if (call?.over && !first) return true
       if (status === 'completed' || status === 'failed') {
         end(id, merge(id, update, size, say), update, agent, say)
@@ -98,7 +98,7 @@ export function toolReader() {
   }
 }
 
-/** The tool's own name where the agent tells it, else what kind of tool it is. */
+/** The tool's own name if the agent sends it, else the kind of tool. */
 function nameOf(update: Update): string {
   const kind = text(update['kind'])
   return (
@@ -111,19 +111,19 @@ function nameOf(update: Update): string {
   )
 }
 
-/** An input that is still empty tells nothing: it comes with a later update. */
+/** An empty input means nothing: it comes with a later update. */
 function inputOf(rawInput: unknown): unknown {
   const empty = rawInput === null || (isRecord(rawInput) && Object.keys(rawInput).length === 0)
   return empty ? undefined : rawInput
 }
 
-/** Agents that send no input say in the title what they do. */
+/** The title of a call, for agents that send no input. */
 export function titleOf(update: Update): { readonly title: string } | undefined {
   const title = text(update['title'])
   return title === undefined ? undefined : { title: clip(title, MAX_TITLE) }
 }
 
-/** `completed` alone proves nothing: several agents complete a command that failed, but tell its exit code. */
+/** `completed` alone proves nothing: several agents complete a command that failed, but report its exit code. */
 function exitOf(update: Update, agent: string): number | undefined {
   const raw = update['rawOutput']
   const output = record(raw)
@@ -139,11 +139,11 @@ function exitOf(update: Update, agent: string): number | undefined {
   // It is before the command's own output, so the command cannot forge it.
   const mark = 'EXIT_CODE: '
   if (agent !== 'nanocoder' || typeof raw !== 'string' || !raw.startsWith(mark)) return undefined
-  const told = Number.parseInt(raw.slice(mark.length, mark.length + 8), 10)
-  return Number.isNaN(told) ? undefined : told
+  const reported = Number.parseInt(raw.slice(mark.length, mark.length + 8), 10)
+  return Number.isNaN(reported) ? undefined : reported
 }
 
-/** The files that the diffs of a call change, or the one that OpenCode says it wrote; undefined if none is told. */
+/** The files that the diffs of a call change, or the one that OpenCode says it wrote; undefined if there is none. */
 function changesOf(update: Update): Known['changes'] | undefined {
   const changes: Change[] = []
   for (const entry of Array.isArray(update['content']) ? update['content'] : []) {
@@ -164,7 +164,7 @@ function diffIn({ fileDiff, metadata }: Update): string | undefined {
   return unifiedDiff(fileDiff) ?? unifiedDiff(record(metadata)['diff'])
 }
 
-/** What the terminal of a call has shown, as far as it is remembered. */
+/** Terminal output of a call, bounded. */
 function shownBy(update: Update, before: string): string {
   if (before.length >= MAX_KEPT) return before
   return before + (meta(update, 'terminal_output_delta', 'data') ?? '').slice(0, MAX_KEPT - before.length)

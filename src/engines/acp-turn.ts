@@ -5,12 +5,12 @@ import { record, titleOf } from './acp-tool.ts'
 
 type Values = Record<string, unknown>
 
-/** Why a turn can stop. Those with words are failures. */
+/** Reasons why a turn can stop. Those with a message are failures. */
 export const stops = {
   end_turn: '',
   max_tokens: '',
   max_turn_requests: 'the turn reached its limit of model requests',
-  refusal: 'the agent refused to go on',
+  refusal: 'the agent refused to continue',
   cancelled: 'the turn was cancelled',
 }
 
@@ -18,21 +18,21 @@ export const stops = {
 const MAX_ASKED = 4096
 const METHOD_NOT_FOUND = -32601
 
-/** Knows where turns begin and how they end. The prompt itself is in the client's half, which is not seen. */
+/** Tracks where turns begin and how they end. The prompt itself is in the client's half, which is not visible here. */
 export function turnReader(chunks: ReturnType<typeof chunkReader>) {
-  /** Who the agent is, by its own word. */
+  /** Name of the agent, as it reports it. */
   let agent = ''
   let engine_version: string | undefined
   let session = false
   let busy = false
-  /** Whether a session was made in this run, and what its turn has told so far. */
+  /** Whether a session was created in this run, and what its turn has reported so far. */
   let fresh = false
   let called = false
   let counted = false
   /** Calls that wait for a permission. */
   const asked = new Set<string>()
 
-  /** The agent works: it waits for no permission any more, but for those of other calls. */
+  /** The agent is working: no permission is pending any more, except for other calls. */
   const work = (say: Say, call?: string) => {
     const waited = asked.size > 0
     called ||= call !== undefined
@@ -59,16 +59,16 @@ export function turnReader(chunks: ReturnType<typeof chunkReader>) {
       session = true
       say.session(id, { model, engine_version })
     },
-    /** A session is made, with nothing in it. */
+    /** A new, empty session. */
     opened(): void {
       fresh = true
     },
-    /** Qwen Code tells the tokens of each answer of the model. */
+    /** Qwen Code reports the tokens of each answer of the model. */
     step(usage: unknown, say: Say): void {
       counted = true
       say.status('step_finish', { usage, tokens: usageTokens(usage) })
     },
-    /** The user has to allow the call: until the agent works on, the run waits for a human. */
+    /** The user must allow the call: until the agent continues, the run waits for the user. */
     ask(call: Values, say: Say): void {
       const title = titleOf(call)?.title
       if (asked.size < MAX_ASKED) asked.add(text(call['toolCallId']) ?? '')
@@ -84,24 +84,28 @@ export function turnReader(chunks: ReturnType<typeof chunkReader>) {
       chunks.endMessage(say, good ? {} : { incomplete: true })
       work(say)
       busy = false
-      const told = { agent: `${agent} ${engine_version?.split('.', 1)[0]}`, first: fresh, single: !called }
-      const tokens = counted ? undefined : turnTokens(usage, told)
+      const reported = {
+        agent: `${agent} ${engine_version?.split('.', 1)[0]}`,
+        first: fresh,
+        single: !called,
+      }
+      const tokens = counted ? undefined : turnTokens(usage, reported)
       fresh = called = counted = false
       say.status(good ? 'turn_completed' : 'turn_failed', { reason, usage, tokens })
       if (good) {
         say.ended(reason)
-        // Copilot ends a failed turn like any other, with the error as a message. But it tells the tokens of every turn in which the model has answered.
+        // Copilot ends a failed turn like any other, with the error as a message. But it reports tokens for every turn in which the model has answered.
         if (agent === 'Copilot' && usage === undefined && head.startsWith('Error: ')) say.error(head, 'fatal')
       } else if (reason === 'max_tokens') say.truncated(reason)
       else if (Object.hasOwn(stops, reason)) say.error(stops[reason as keyof typeof stops], 'fatal')
       else say.unknownType(`stopReason ${reason}`)
     },
-    /** Reads an error in the place of an answer. Which request it answers is not known: a turn that comes later puts it aside. */
+    /** Reads an error instead of an answer. It is not known which request failed: a later turn discards it. */
     failed(error: unknown, say: Say): void {
       const { code, message, data } = record(error)
       const details = text(data) ?? text(record(data)['details']) ?? text(record(data)['message'])
       const words = `${text(message) ?? 'an error without a message'}${details === undefined ? '' : `: ${details}`}`
-      // Every agent can prompt, so this is about something else.
+      // Every agent supports prompts, so this is about something else.
       if (code === METHOD_NOT_FOUND) {
         say.error(words)
         return
@@ -116,7 +120,7 @@ export function turnReader(chunks: ReturnType<typeof chunkReader>) {
       say.error(words, 'fatal')
     },
     /**
-     * Reads what the Codex adapter tells about its thread. It, too, ends a failed turn like any other, with the error as a
+     * Reads what the Codex adapter reports about its thread. It, too, ends a failed turn like any other, with the error as a
      * message, but passes on the state of the thread.
      */
     codex({ threadStatus, error }: Values, say: Say): void {

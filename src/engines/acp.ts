@@ -16,7 +16,7 @@ type Rpc = Record<string, unknown>
 
 /**
  * The Agent Client Protocol, version 1 (`gemini --acp`, `opencode acp`, …): JSON-RPC, one record per line. Only the
- * agent's half is on its stdout, so what the client asked and allowed is not known.
+ * agent's half is on its stdout, so what the client asked and allowed is unknown.
  */
 export const acp: Profile = {
   name: 'acp',
@@ -35,7 +35,7 @@ function isOwn(value: unknown): boolean {
   return isRpc(value) && (isAnswer(record(value['result'])) || isSessions(value))
 }
 
-/** MCP initializes, too, but its versions are dates. */
+/** MCP has `initialize`, too, but its versions are dates. */
 function isAnswer({ protocolVersion, agentCapabilities, agentInfo, stopReason }: Rpc): boolean {
   return (
     (typeof protocolVersion === 'number' && (isRecord(agentCapabilities) || isRecord(agentInfo))) ||
@@ -52,7 +52,7 @@ function isSessions({ method, params }: Rpc): boolean {
   )
 }
 
-/** Updates about the session, not about what the agent says or does: their fields. */
+/** Updates about the session, not about what the agent says or does, with their fields. */
 const settings: Readonly<Record<string, string>> = {
   available_commands_update: 'sessionUpdate availableCommands _meta',
   current_mode_update: 'sessionUpdate currentModeId _meta',
@@ -77,7 +77,7 @@ function open(limits: Limits): Reader {
   const chunks = chunkReader(limits)
   const tools = toolReader()
   const turn = turnReader(chunks)
-  /** Sessions that were made or loaded in this run. Another one that begins with the user's words is being loaded: an old conversation comes again. */
+  /** Sessions that were created or loaded in this run. Any other session that begins with a user message is being loaded: it replays an old conversation. */
   const made = memory<true>(() => 0)
   let loading: string | undefined
   /** A record that only this protocol has was seen: MCP and LSP are JSON-RPC, too. */
@@ -152,7 +152,7 @@ function open(limits: Limits): Reader {
   }
 
   const readResult = (result: unknown, say: Say): boolean => {
-    // From here on the session is this run's. Some agents repeat each prompt as the user's words.
+    // From here on the session belongs to this run. Some agents repeat each prompt as a user message.
     if (loading !== undefined) made.set(loading, true)
     loading = undefined
     // The answer to session/load, session/set_mode and others may be null or empty.
@@ -186,7 +186,7 @@ function open(limits: Limits): Reader {
       const kind = method === 'session/update' ? record(update)['sessionUpdate'] : undefined
       if (kind !== chunks.gathering()) chunks.endGathered(say, frame)
       known ||= isOwn(value)
-      // Also where the lines before it are lost: what the user is told to have said next is a prompt, no history.
+      // Also if the lines before it are lost: the next user message is a prompt, not history.
       const opened = text(record(result)['sessionId'])
       if (opened !== undefined && isRpc(value)) made.set(opened, true)
       if (!known || !isRpc(value)) return false
@@ -204,7 +204,7 @@ function open(limits: Limits): Reader {
         return true
       }
       if (method === undefined && result !== undefined) return readResult(result, say)
-      // Names that begin with `_` are each agent's own.
+      // Names that begin with `_` are extensions of each agent.
       if (typeof method === 'string' && (quiet.has(method) || method.startsWith('_'))) return true
       say.unknownType(String(method))
       return false

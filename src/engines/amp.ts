@@ -14,7 +14,7 @@ export const amp: Profile = {
   },
 }
 
-/** A command that failed is no error of the tool: its exit code is in the JSON of the output. */
+/** A command that failed is not an error of the tool: its exit code is in the JSON of the output. */
 function withExitCodes(say: Say): Say {
   return {
     ...say,

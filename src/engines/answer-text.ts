@@ -1,20 +1,20 @@
 import type { EngineFrame, Limits, Say } from '../events/profile.ts'
 import { bareRecords } from './bare-records.ts'
 
-/** Lines that may be held: short ones cost more than they hold. */
+/** Maximum number of lines to hold: short lines cost more than their text. */
 const MAX_LINES = 131_072
 
 /**
  * Gathers lines of plain text that may be the agent's answer, until it is known whether they are: then
- * they become one message, or go back as raw. What outgrows the limit becomes messages, piece by piece.
- * Several JSON records are no answer, whatever text is around them.
+ * they become one message, or go back as raw. Text over the limit becomes messages piece by piece.
+ * Several JSON records are not an answer, whatever text is around them.
  */
 export function prose({ maxFrame }: Limits) {
   let frames: EngineFrame[] = []
   let size = 0
-  /** It was told that the text comes in pieces. */
-  let told = false
-  /** There were records among the lines: what comes later is no answer either. */
+  /** The warning about pieces was given. */
+  let reported = false
+  /** There were records among the lines: later lines are not an answer either. */
   let unknown = false
 
   return {
@@ -25,19 +25,20 @@ export function prose({ maxFrame }: Limits) {
       const full = frames.length > 0 && (size + cost > maxFrame || frames.length >= MAX_LINES)
       if (other || full) {
         this.speak(say, full)
-        if (full && !told) say.warning('FRAME_TOO_LONG', 'the text outgrew maxFrame; it comes in pieces')
-        told ||= full
+        if (full && !reported)
+          say.warning('FRAME_TOO_LONG', 'the text grew past maxFrame; it comes in pieces')
+        reported ||= full
         say.about(frame)
       }
       frames.push(frame)
       size += cost
       return 'kept'
     },
-    /** Says the lines as one message; how sure we are depends on whether only the agent writes there. */
+    /** Reports the lines as one message; the confidence depends on whether only the agent writes there. */
     speak(say: Say, incomplete = false) {
       const first = frames[0]
       if (!first) return
-      // Blank lines say nothing: a terminal has some of its own.
+      // Blank lines mean nothing: a terminal adds some of its own.
       if (frames.every(({ blank }) => blank)) {
         this.giveBack(say)
         return
@@ -60,7 +61,7 @@ export function prose({ maxFrame }: Limits) {
       for (const frame of frames) say.giveBack(frame)
       this.forget()
     },
-    /** Takes out the last frame that fits: it was no part of the answer. */
+    /** Removes the last frame that fits: it was not part of the answer. */
     takeLast(fits: (frame: EngineFrame, index: number) => boolean): EngineFrame | undefined {
       const at = frames.findLastIndex(fits)
       return at < 0 ? undefined : frames.splice(at, 1)[0]
@@ -73,7 +74,7 @@ export function prose({ maxFrame }: Limits) {
   }
 }
 
-/** The first record of a program, cut off, and nothing else: half a record is no answer. */
+/** Only the first record of a program, cut off: half a record is not an answer. */
 function isCutRecord(frames: readonly EngineFrame[], records: ReadonlyMap<EngineFrame, unknown>): boolean {
   const [first, second] = frames.filter(({ blank }) => !blank)
   if (!first || second || !records.has(first) || records.get(first) !== undefined) return false
@@ -82,7 +83,7 @@ function isCutRecord(frames: readonly EngineFrame[], records: ReadonlyMap<Engine
 
 const recordStarts = ['{"type":"', '[{"type":"', '{"jsonrpc":"']
 
-/** What stood before a frame in the text. */
+/** What was before a frame in the text. */
 function between(before: EngineFrame | undefined, { glue, blanks = '', from }: EngineFrame): string {
   if (before === undefined) return ''
   return glue !== undefined && before.to === from ? glue : `\n${blanks}`

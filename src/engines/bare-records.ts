@@ -2,15 +2,15 @@ import { cutter } from '../events/cut.ts'
 import type { EngineFrame } from '../events/profile.ts'
 import { holdsRecord } from '../events/unknown-records.ts'
 
-/** Blocks in which a model shows or quotes JSON. */
+/** Blocks in which a model quotes JSON. */
 const TAGS = ['json', 'think', 'thinking']
 
-/** What LSP writes between two records. */
+/** The header that LSP writes between two records. */
 const HEADER = 'Content-Length: '
 
 /**
- * What other programs put before a record on its line: server-sent events, a record separator, a time (also with the
- * name of a stream), the name of a container or a pod, what syslog begins with.
+ * Prefixes that other programs put before a record on its line: server-sent events, a record separator, a time (also with the
+ * name of a stream), the name of a container or a pod, the head of a syslog line.
  */
 const prefix =
   /^(?:data: ?|\u001e|\d{4}-\d\d-\d\d[T ][\d:.,+Z-]{8,40} (?:\S{1,100} )?|[\w.]{1,64}[-_]\d{1,3} {1,64}\| |\[pod\/[^\]\s]{1,200}\] |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,64} [^\s:]{1,80}: )[{[]/
@@ -18,13 +18,13 @@ const MAX_PREFIX = 320
 
 /**
  * Finds JSON records that fill their lines and are in no fence or tag, by the frame each of them begins in; two at most.
- * One is a model's answer as often as not. Two are the records of a program that nothing here understands: they hold
- * prompts and tool output as well as words of the model, so that none of it can be taken for an answer.
+ * One may well be a model's answer. Two are the records of an unknown program: they contain
+ * prompts and tool output as well as words of the model, so none of it can count as an answer.
  */
 export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): Map<EngineFrame, unknown> {
   const found = new Map<EngineFrame, unknown>()
   const { channel = 'stdout' } = frames[0] ?? {}
-  /** Frames that were cut as text, by where they begin: their lines are cut again, as records. */
+  /** Frames that were cut as text, by their start: their lines are cut again, as records. */
   const places = new Map<number, EngineFrame>()
   let last: EngineFrame | undefined
   let fence: string | undefined
@@ -45,11 +45,11 @@ export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): M
   )
 
   for (const [index, frame] of frames.entries()) {
-    // What is behind a record on the same line has yet to come.
+    // What follows a record on the same line has not arrived yet.
     if (found.size > 1 && frame.glue === undefined) return found
     const { text, from, to } = frame
     const quoted = fence !== undefined || tag !== undefined
-    const behind = quoted || again.holding() ? undefined : behindPrefix(text)
+    const following = quoted || again.holding() ? undefined : afterPrefix(text)
     const mark = text.slice(0, 3)
     if (fence !== undefined) {
       if (mark === fence) fence = undefined
@@ -59,8 +59,8 @@ export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): M
     else if (followsPrefix(frame, frames[index - 1])) found.set(frame, frame.value)
     else if (frame.value !== undefined || frame.glue !== undefined) saw(frame, frame)
     else if (mark === '```' || mark === '~~~') fence = mark
-    else if (behind !== undefined) {
-      if (holdsRecord(behind)) found.set(frame, behind)
+    else if (following !== undefined) {
+      if (holdsRecord(following)) found.set(frame, following)
     } else if (again.holding() || mark.startsWith('{') || mark.startsWith('[')) {
       places.set(from, frame)
       again.line({ text, from, to, open: frame.open === true })
@@ -75,7 +75,7 @@ function openedIn(text: string): string | undefined {
 }
 
 /** The record that fills the rest of its line, if there is one. */
-function behindPrefix(text: string): unknown {
+function afterPrefix(text: string): unknown {
   if (!text.endsWith('}') && !text.endsWith(']')) return undefined
   const head = prefix.exec(text.slice(0, MAX_PREFIX))?.[0]
   if (head === undefined) return undefined
@@ -86,7 +86,7 @@ function behindPrefix(text: string): unknown {
   }
 }
 
-/** Engines that look for documents behind other text cut such a line in two. */
+/** Engines that look for documents after other text cut such a line in two. */
 function followsPrefix({ value, glue }: EngineFrame, before: EngineFrame | undefined): boolean {
   if (glue === undefined || !before || before.text.length > MAX_PREFIX || !holdsRecord(value)) return false
   return prefix.test(`${before.text}${glue}{`)

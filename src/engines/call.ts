@@ -1,13 +1,13 @@
 import { memory } from '../events/memory.ts'
 import { isRecord, text } from '../events/profile.ts'
 
-/** What the end of a call does not say again: its name, and the file it was to write. */
+/** What the end of a call does not repeat: its name, and the file it was to write. */
 interface Known {
   readonly name: string
   readonly path: string | undefined
 }
 
-/** Remembers the calls that have begun. Not their inputs: a file's whole text stands there. */
+/** Remembers the calls that have begun. Not their inputs: those may contain the whole text of a file. */
 export function calls() {
   const known = memory<Known>(({ name, path }) => name.length + (path?.length ?? 0))
   return {

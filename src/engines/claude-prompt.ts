@@ -1,7 +1,7 @@
 import { isRecord, text } from '../events/profile.ts'
 
-/** User lines, and blocks of them, that no user typed as a turn. */
-const noTurn = [
+/** Beginnings of user lines, and blocks of them, that the user did not type. */
+const notTyped = [
   ...['<command-name>', '<command-message>', '<local-command-stdout>', '<local-command-stderr>'],
   ...['<bash-input>', '<bash-stdout>', '<bash-stderr>', '<task-notification>', '<system-reminder>'],
   ...['Caveat: ', 'Stop hook feedback:'],
@@ -9,10 +9,10 @@ const noTurn = [
 ]
 const INTERRUPTED = '[Request interrupted by user'
 
-/** What the content of a user line is: a prompt, the mark of an interrupt, or nothing that a user said. */
+/** The content of a user line: a prompt, the mark of an interrupt, or nothing that the user said. */
 export function promptOf(content: unknown): { readonly prompt?: string; readonly interrupted?: true } {
-  // A reminder of the engine can be in a block before or behind the user's own words.
-  const said = textsOf(content).filter((words) => !noTurn.some((start) => words.startsWith(start)))
+  // A reminder of the engine can be in a block before or after the user's own words.
+  const said = textsOf(content).filter((words) => !notTyped.some((start) => words.startsWith(start)))
   const prompt = said.join('\n')
   if (prompt.startsWith(INTERRUPTED)) return { interrupted: true }
   const results =

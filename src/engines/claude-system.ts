@@ -2,10 +2,10 @@ import { isRecord, type RunFacts, type Say, text } from '../events/profile.ts'
 
 type Message = Record<string, unknown>
 
-/** Lines that tell nothing about the run which an event could say. */
+/** Lines without anything to report. */
 const quiet = new Set(['hook_started', 'hook_progress', 'hook_response', 'notification', 'thinking_tokens'])
 
-/** Reads a `system` line: the start of a turn, a retry, a task, what is done to the context. */
+/** Reads a `system` line: the start of a turn, a retry, a task, a change of the context. */
 export function readSystem(line: Message, say: Say): boolean {
   const subtype = text(line['subtype']) ?? 'unknown'
   if (quiet.has(subtype)) return true
@@ -47,12 +47,12 @@ export function readSystem(line: Message, say: Say): boolean {
   }
 }
 
-/** A hook of the session's start runs before the `init` line. */
+/** A hook of the session start runs before the `init` line. */
 export function isHook({ type, subtype }: Message): boolean {
   return type === 'system' && text(subtype)?.startsWith('hook_') === true
 }
 
-/** What an `init` line tells about the run. */
+/** The facts about the run in an `init` line. */
 export function factsOf(line: Message): RunFacts {
   if (line['type'] !== 'system' || line['subtype'] !== 'init') return {}
   return {
@@ -62,14 +62,14 @@ export function factsOf(line: Message): RunFacts {
   }
 }
 
-/** `allowed` comes with every run; only a limit that was reached is worth telling. */
+/** `allowed` comes with every run; only a limit that was reached is reported. */
 export function readRateLimit(info: unknown, say: Say): true {
   const status = isRecord(info) ? info['status'] : undefined
   if (status === 'rejected') say.error('the rate limit is reached', 'warning')
   return true
 }
 
-/** The tool that a `control_request` asks a person about, if it does. */
+/** The tool that a `control_request` asks the user about, if it does. */
 export function askedFor(request: unknown): string | undefined {
   if (!isRecord(request) || request['subtype'] !== 'can_use_tool') return undefined
   return text(request['tool_name']) ?? 'tool'

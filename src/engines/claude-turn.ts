@@ -15,26 +15,26 @@ const LINE_FIELDS =
 
 /** Reads the messages of one run: what was said, thought and called, turn by turn. */
 export function conversation() {
-  /** The message whose pieces are coming in, per speaker (the main agent, or a subagent's call). */
+  /** The message whose pieces are arriving, per speaker (the main agent, or a subagent's call). */
   const streaming = memory<string>((id) => id.length)
-  /** Content blocks seen of a message id: several lines can share it. */
+  /** Number of content blocks seen of a message id: several lines can share it. */
   const blocks = memory<number>(() => 0)
   /** The message that began last, per speaker. */
   const messageIds = memory<string>((id) => id.length)
   const begun = calls()
   let answered = false
-  /** Messages whose end came before their `assistant` line (Qwen 0.7): it repeats what was said. */
+  /** Messages whose end came before their `assistant` line (Qwen 0.7): that line repeats them. */
   const stopped = memory<true>(() => 0)
-  /** The words of the engine that stood in the place of an answer. */
-  let excuse: string | undefined
+  /** The engine's message in place of an answer. */
+  let engineMessage: string | undefined
   /** The agent waits for a permission. */
   let asked = false
-  /** What the messages of this turn took. It counts where `result` tells no usage (Amp). */
+  /** Tokens of the messages of this turn. Used if `result` reports no usage (Amp). */
   let spent = tokenCounter()
   const added = messageTokens()
-  /** The `usage` of Qwen Code counts its session from the beginning; the others count the turn. */
+  /** The `usage` of Qwen Code counts from the start of its session; the others count the turn. */
   let sums = false
-  /** The session that lines of hooks have named before the run began: its first line tells more about it. */
+  /** The session named in lines of hooks before the run began: its first line has more about it. */
   let named: unknown
   let began = false
 
@@ -80,11 +80,11 @@ export function conversation() {
     return true
   }
 
-  /** The engine speaks in place of the model: a request that failed, mostly. `result` says whether the run did. */
+  /** The engine writes in place of the model, mostly because a request failed. `result` says whether the run failed. */
   const synthetic = (line: Message, content: unknown, say: Say): boolean => {
     const blocks = Array.isArray(content) ? content : [{ text: content }]
-    excuse = blocks.map((block) => (isRecord(block) ? (text(block['text']) ?? '') : '')).join('\n')
-    say.error(excuse || text(line['error']) || 'an error without a message', 'error')
+    engineMessage = blocks.map((block) => (isRecord(block) ? (text(block['text']) ?? '') : '')).join('\n')
+    say.error(engineMessage || text(line['error']) || 'an error without a message', 'error')
     return true
   }
 
@@ -96,37 +96,37 @@ export function conversation() {
     const content = isRecord(line['message']) ? line['message']['content'] : undefined
     const parent = text(line['parent_tool_use_id'])
     const { prompt } = promptOf(content)
-    // What a subagent is asked is the agent's, and what is synthetic the engine's.
+    // The prompt of a subagent comes from the agent, and a synthetic one from the engine.
     if (prompt !== undefined && parent === undefined && line['isSynthetic'] !== true) say.user(prompt)
     for (const block of Array.isArray(content) ? content : []) {
       if (!isRecord(block) || block['type'] !== 'tool_result') continue
       const id = text(block['tool_use_id']) ?? ''
       const known = begun.ended(id)
       const output = block['content']
-      const told = isRecord(line['tool_use_result']) ? line['tool_use_result'] : {}
-      const duration_ms = claudeDuration(told)
+      const reported = isRecord(line['tool_use_result']) ? line['tool_use_result'] : {}
+      const duration_ms = claudeDuration(reported)
       const call = { id, name: known?.name ?? 'tool', output, duration_ms, parent }
       if (block['is_error'] === true) {
         say.failed({ ...call, error: text(output) })
         continue
       }
       say.completed(call)
-      const path = known?.path ?? text(told['filePath'])
-      const diff = claudeDiff(told)
+      const path = known?.path ?? text(reported['filePath'])
+      const diff = claudeDiff(reported)
       if (path !== undefined && /^write/i.test(call.name))
-        say.artifact(told['type'] === 'update' ? 'modified' : 'created', path, diff)
+        say.artifact(reported['type'] === 'update' ? 'modified' : 'created', path, diff)
       if (path !== undefined && /^(multi)?edit$/i.test(call.name)) say.artifact('modified', path, diff)
     }
     return true
   }
 
-  /** Pieces of a message. The same text comes again in the `assistant` line: that one is the final. */
+  /** Pieces of a message. The same text comes again in the `assistant` line: that one is final. */
   const piece = (line: Message, say: Say, extra: boolean): boolean => {
     const event = isRecord(line['event']) ? line['event'] : {}
     const parent = text(line['parent_tool_use_id'])
     const speaker = speakerOf(parent, extra)
     if (event['type'] === 'message_start' && isRecord(event['message'])) {
-      // It was broken off (the model is asked again), or its end was lost: this one takes its place.
+      // It was broken off (the model is asked again), or its end was lost: this one replaces it.
       const left = streaming.take(speaker)
       if (left !== undefined) say.message(left, undefined, { incomplete: true })
       messageIds.set(speaker, text(event['message']['id']) ?? 'message')
@@ -156,9 +156,9 @@ export function conversation() {
   const result = (line: Message, say: Say): boolean => {
     const subtype = text(line['subtype']) ?? 'unknown'
     const answer = text(line['result'])
-    const excused = excuse !== undefined && answer === excuse
+    const excused = engineMessage !== undefined && answer === engineMessage
     const failed = subtype !== 'success' || line['is_error'] === true || excused
-    // It echoes the last answer; only where nothing else was said (json mode) it is the answer, unless it is an error.
+    // It repeats the last answer; it is the answer only if nothing else was said (json mode), unless it is an error.
     if (!failed && !answered && answer !== undefined && answer !== '') say.message(undefined, answer)
     const { usage, stats } = line
     const tokens = statsTokens(stats) ?? claudeTokens(usage) ?? spent.sum()
@@ -167,20 +167,20 @@ export function conversation() {
     if (subtype === 'success') say.ended('result success')
     if (failed) say.error(failure(line, subtype), 'fatal')
     answered = false
-    excuse = undefined
+    engineMessage = undefined
     spent = tokenCounter()
     return true
   }
 
   return {
-    /** `extra`: only the PTY has it, so it belongs to no message that the other lines are in. */
+    /** `extra`: only the PTY has the line, so it does not belong to the current message of the other lines. */
     read(line: Message, say: Say, extra: boolean): boolean {
       began ||= !isHook(line)
       if (began) say.session(line['session_id'], factsOf(line))
       else named = line['session_id']
       sums ||= 'qwen_code_version' in line
       const control = text(line['type'])?.startsWith('control_') === true
-      // The agent goes on, so its question was answered.
+      // The agent continues, so its question was answered.
       if (asked && !control) say.goesOn()
       asked &&= control
       switch (line['type']) {
@@ -211,14 +211,14 @@ export function conversation() {
           return false
       }
     },
-    /** The input is over. */
+    /** End of input. */
     end(say: Say): void {
       if (!began) say.session(named)
     },
   }
 }
 
-/** The main agent, or a subagent's call, each apart for what only the PTY has. */
+/** The main agent, or a subagent's call; a separate speaker for lines that only the PTY has. */
 function speakerOf(parent: string | undefined, extra: boolean): string {
   return extra ? `pty ${parent ?? ''}` : (parent ?? '')
 }

@@ -29,7 +29,7 @@ function isDialect(value: unknown): value is Message {
   return isRecord(value) && types.has(text(value['type']) ?? '') && typeof value['session_id'] === 'string'
 }
 
-/** A record that only this dialect has. Others borrow its frame (Cursor, Droid), but not what is asked for here. */
+/** A record that only this dialect has. Others borrow its envelope (Cursor, Droid), but not the fields required here. */
 function isOwn(value: unknown): value is Message {
   if (!isDialect(value)) return false
   if (typeof value['uuid'] === 'string' || 'parent_tool_use_id' in value) return true
@@ -40,7 +40,7 @@ function isOwn(value: unknown): value is Message {
   return isRecord(message) && typeof message['id'] === 'string'
 }
 
-/** What the SDK is told before the first message; it has no session yet. */
+/** Control records for the SDK before the first message; there is no session yet. */
 function isControl(value: unknown): boolean {
   if (!isRecord(value)) return false
   const { type, request, response } = value
@@ -50,7 +50,7 @@ function isControl(value: unknown): boolean {
   )
 }
 
-/** A record of a run that has begun: one of a type that is not known yet counts as drift. An answer of Cursor is none of it. */
+/** A record of a run that has begun: an unknown type counts as drift. An answer of Cursor does not count. */
 function isLater(value: unknown): boolean {
   if (!isRecord(value)) return false
   const { type } = value
@@ -59,7 +59,7 @@ function isLater(value: unknown): boolean {
   return isDialect(value) || !types.has(text(type) ?? '')
 }
 
-/** Qwen Code names itself, and spells its permission mode in another way. */
+/** Qwen Code names itself, and spells its permission mode differently. */
 export function isQwen(value: unknown): boolean {
   return isOwn(value) && ('qwen_code_version' in value || 'permission_mode' in value)
 }
@@ -69,14 +69,14 @@ export function isAmp(value: unknown): boolean {
   return isDialect(value) && (text(value['session_id']) ?? '').startsWith('T-')
 }
 
-/** Claude Code, Qwen Code and Amp speak one dialect. */
+/** Claude Code, Qwen Code and Amp share one dialect. */
 export function openDialect(limits: Limits): Reader {
   const answer = prose(limits)
   const turn = conversation()
   let spoke = false
   const read = (value: unknown, say: Say, extra: boolean): boolean => {
     if (!isRecord(value) || typeof value['type'] !== 'string') return false
-    // What came before the first record is no answer: it comes out now, in its place.
+    // What came before the first record is not an answer: it is emitted as raw now, at its own position.
     if (!spoke) answer.giveBack(say)
     spoke = true
     return turn.read(value, say, extra)
@@ -88,7 +88,7 @@ export function openDialect(limits: Limits): Reader {
       if (Array.isArray(value) && isOwn(value[0]))
         return value.map((one) => read(one, say, extra)).some(Boolean)
       if (isOwn(value) || isControl(value) || (spoke && isLater(value))) return read(value, say, extra)
-      // The one array of json mode, cut off: its whole elements still count.
+      // The single array of json mode, cut off: its complete elements still count.
       if (isOwn(first(frame)))
         return elements(frame.text)
           .map((one) => read(one, say, extra))
@@ -102,7 +102,7 @@ export function openDialect(limits: Limits): Reader {
   }
 }
 
-/** The record in the frame, or the first one of its array, be it whole or cut off. */
+/** The record in the frame, or the first one of its array, complete or cut off. */
 export function first({ value, text, open }: EngineFrame): unknown {
   if (Array.isArray(value)) return value[0]
   return open && text.startsWith('[{') ? elements(text, 1)[0] : value

@@ -5,7 +5,7 @@ import { tokenParts } from './token-parts.ts'
 
 type Line = Record<string, unknown>
 
-/** Cline CLI (`cline --json`). Each text comes four times, nothing has an id, and one that is interrupted exits with 0. */
+/** Cline CLI (`cline --json`). Each text comes four times, nothing has an id, and an interrupted run exits with 0. */
 export const cline: Profile = {
   name: 'cline',
   parser: 'cline_ndjson',
@@ -15,7 +15,7 @@ export const cline: Profile = {
   open: reader,
 }
 
-/** Every line has a time; beside it, what only Cline writes. */
+/** Every line has a time, and in addition something that only Cline writes. */
 function isOwn(line: Line): boolean {
   if (typeof line['ts'] !== 'string') return false
   switch (line['type']) {
@@ -36,7 +36,7 @@ function isOwn(line: Line): boolean {
   }
 }
 
-/** A record of a run that has begun: a field that is not needed to read it may be missing. Other programs log errors, too. */
+/** A record of a run that has begun: optional fields may be missing. Other programs log errors, too. */
 function isLater(line: Line): boolean {
   if (typeof line['ts'] !== 'string') return false
   if (line['type'] === 'hook_event') return typeof line['hookEventName'] === 'string'
@@ -49,14 +49,14 @@ function isLater(line: Line): boolean {
 function reader(): Reader {
   /** A record that only Cline writes was seen. */
   let known = false
-  /** The message whose pieces are coming in. */
+  /** The message whose pieces are arriving. */
   let open: string | undefined
   let spoke = false
   let failed = false
-  /** Requests of this run have told their tokens: the sum at its end tells them again. */
+  /** Requests of this run have reported their tokens: the sum at its end repeats them. */
   let counted = false
 
-  /** What has no end of its own was cut off. */
+  /** A message without an end was cut off. */
   const leave = (say: Say): void => {
     if (open !== undefined) say.message(open, undefined, { incomplete: true })
     open = undefined
@@ -74,7 +74,7 @@ function reader(): Reader {
     switch (event['contentType']) {
       case 'text':
         say.fields(event, 'type contentType text accumulated')
-        // The pieces are starts, each with the next words.
+        // The pieces are `start` records, each with the next words.
         if (!isEnd) {
           open ??= say.newId()
           say.delta(open, text(event['text']) ?? '')
@@ -185,7 +185,7 @@ function reader(): Reader {
         fail(`aborted: ${line['reason']}`, say)
         return true
       default:
-        // `isOwn` has left nothing but an error.
+        // After `isOwn`, only an error is left.
         fail(text(line['message']) ?? '', say)
         return true
     }
@@ -207,7 +207,7 @@ function usageOf({ type, ...counts }: Line): Line {
   return counts
 }
 
-/** The input has what was cached in it. */
+/** The input includes cached tokens. */
 export function tokensIn(counts: unknown): Tokens | undefined {
   if (!isRecord(counts)) return undefined
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = counts
@@ -217,7 +217,7 @@ export function tokensIn(counts: unknown): Tokens | undefined {
   )
 }
 
-/** What a call says of its failures: one of its own, or one of each command or file it was about. */
+/** The failures in a call: its own, or those of each command or file it was about. */
 function failures({ error, output }: Line): string[] {
   const parts = [{ error }, ...(Array.isArray(output) ? output : [output])]
   return parts.flatMap((part) => {

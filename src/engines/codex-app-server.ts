@@ -13,12 +13,12 @@ export function isServerLine(value: Item): boolean {
   return typeof value['method'] === 'string' || ('id' in value && ('result' in value || 'error' in value))
 }
 
-/** The server refuses, and that can be the first thing that it says. */
+/** A refusal of the server, which can be its first line. */
 export function isRefusal(value: Item): boolean {
   return 'id' in value && isRecord(value['error']) && Object.keys(value).length === 2
 }
 
-/** What only the app-server writes: its greeting, or a notification about a thread, a turn or an item. */
+/** Lines that only the app-server writes: its greeting, or a notification about a thread, a turn or an item. */
 export function isServerShape(value: Item): boolean {
   if (!isServerLine(value)) return false
   const { method, params, result } = value
@@ -30,7 +30,7 @@ function isThread(value: unknown): value is Item & { id: string } {
   return isRecord(value) && typeof value['id'] === 'string' && 'modelProvider' in value
 }
 
-/** Understood, and nothing to tell: kept as raw, silently. Deltas come once more as a whole item. */
+/** Understood, with nothing to report: kept as raw, silently. Deltas are repeated as a whole item. */
 const quiet = new Set(
   (
     'thread/status/changed thread/name/updated thread/settings/updated thread/compacted thread/closed thread/archived ' +
@@ -43,7 +43,7 @@ const quiet = new Set(
   ).split(' '),
 )
 
-/** Requests of the server that a person has to answer. */
+/** Requests of the server that the user must answer. */
 const questions = new Set(
   (
     'item/commandExecution/requestApproval item/fileChange/requestApproval item/permissions/requestApproval ' +
@@ -54,10 +54,10 @@ const questions = new Set(
 /** Reads the lines of one server. Threads that another thread started are subagents: they end nothing. */
 export function serverReader() {
   const subagents = memory<true>(() => 0)
-  /** The message whose pieces are coming in, per thread. */
+  /** The message whose pieces are arriving, per thread. */
   const speaking = memory<string>((id) => id.length)
   let usage: unknown
-  /** The tokens of each thread: its total counts from its beginning. */
+  /** The tokens of each thread: its total counts from its start. */
   const counters = memory<ReturnType<typeof tokenCounter>>(() => 0)
   let asked = false
 
@@ -72,16 +72,16 @@ export function serverReader() {
     else say.session(value.id, facts)
   }
 
-  /** `total` counts the thread from its beginning, as `codex exec` does. The end of the turn repeats it. */
-  const tokenUsage = (told: unknown, threadId: string, say: Say): true => {
-    if (!isRecord(told)) return true
-    const { total, last } = told
+  /** `total` counts from the start of the thread, as in `codex exec`. The end of the turn repeats it. */
+  const tokenUsage = (reported: unknown, threadId: string, say: Say): true => {
+    if (!isRecord(reported)) return true
+    const { total, last } = reported
     if (!subagents.get(threadId)) usage = total
     const sum = codexTokens(total)
     if (!sum) return true
     const known = counters.get(threadId)
     const counter = known ?? tokenCounter()
-    // A thread that was resumed has spent some of it before this run.
+    // A resumed thread has used some of it before this run.
     if (!known) counter.soFar(without(sum, codexTokens(last) ?? sum))
     counters.set(threadId, counter)
     say.status('token_count', { usage: total, tokens: counter.soFar(sum) })
@@ -108,12 +108,12 @@ export function serverReader() {
     if (subagents.get(threadId)) return
     const turn = isRecord(params['turn']) ? params['turn'] : {}
     const status = text(turn['status']) ?? 'unknown'
-    const told = usage === undefined ? {} : { usage }
+    const reported = usage === undefined ? {} : { usage }
     if (status === 'completed') {
-      say.status('turn_completed', told)
+      say.status('turn_completed', reported)
       say.ended('turn/completed')
     } else {
-      say.status(status === 'failed' ? 'turn_failed' : `turn_${status}`, told)
+      say.status(status === 'failed' ? 'turn_failed' : `turn_${status}`, reported)
       if (status === 'failed') say.error(errorText(turn['error']), 'fatal')
       if (status === 'interrupted') say.error('the turn was interrupted', 'fatal')
     }
@@ -150,7 +150,7 @@ export function serverReader() {
         return true
       case 'item/agentMessage/delta': {
         const id = text(params['itemId']) ?? ''
-        // The model was asked again: what it had said before is as long as it will get.
+        // The model was asked again: the message before will not get any longer.
         if (speaking.get(threadId) !== id) closeOpen(threadId, say)
         speaking.set(threadId, id)
         say.delta(id, text(params['delta']) ?? '', { parent })
@@ -182,7 +182,7 @@ export function serverReader() {
       say.ended(method)
       return true
     }
-    // It was answered: the turn goes on.
+    // It was answered: the turn continues.
     if (asked && (method.startsWith('item/') || method.startsWith('turn/'))) {
       asked = false
       say.goesOn()
@@ -193,8 +193,8 @@ export function serverReader() {
 
 function without(sum: Tokens, last: Tokens): Tokens {
   const before = (kind: keyof Tokens) => (sum[kind] ?? 0) - (last[kind] ?? 0)
-  const told = { input: before('input'), output: before('output') }
-  return tokensOf({ ...told, cached: before('cached'), reasoning: before('reasoning') }) ?? {}
+  const reported = { input: before('input'), output: before('output') }
+  return tokensOf({ ...reported, cached: before('cached'), reasoning: before('reasoning') }) ?? {}
 }
 
 function readError({ error, willRetry }: Item, say: Say): void {
@@ -206,7 +206,7 @@ const common = 'id type startedAtMs completedAtMs durationMs'
 
 function readItem(item: Item, done: boolean, parent: string | undefined, say: Say): boolean {
   const id = text(item['id']) ?? ''
-  /** Tells a call; true if it ended well. */
+  /** Reports a call; true if it succeeded. */
   const call = (name: string, input: unknown, output: unknown): boolean => {
     if (!done) {
       say.started({ id, name, input, parent })
@@ -231,7 +231,7 @@ function readItem(item: Item, done: boolean, parent: string | undefined, say: Sa
     }
     case 'hookPrompt':
     case 'enteredReviewMode':
-    // The review comes once more, as a message.
+    // The review is repeated as a message.
     case 'exitedReviewMode':
       return true
     case 'agentMessage':

@@ -8,7 +8,7 @@ const changeOf = { add: 'created', update: 'modified', delete: 'deleted' } as co
 export function readChanges(changes: unknown, say: Say): void {
   for (const change of Array.isArray(changes) ? changes : []) {
     if (!isRecord(change) || typeof change['path'] !== 'string') continue
-    // The app-server has the kind in an object, with where the file was moved to.
+    // The app-server has the kind in an object, together with the new path of a moved file.
     const of = isRecord(change['kind']) ? change['kind'] : {}
     const kind = text(change['kind']) ?? text(of['type']) ?? ''
     const moved = text(of['move_path'])
@@ -25,14 +25,14 @@ export function readChanges(changes: unknown, say: Say): void {
   }
 }
 
-/** A file and how it changes. `diff` is as Codex tells it: for a file that is added or deleted, the file's text. */
+/** A file and how it changes. `diff` is in the format of Codex: for a file that is added or deleted, the file's text. */
 export interface Change {
   readonly path: string
   readonly kind: string | undefined
   readonly diff?: string
 }
 
-/** Characters of the diffs of one patch that are kept: it is remembered until it is applied. */
+/** Characters of the diffs of one patch to keep: it is remembered until it is applied. */
 const MAX_DIFFS = 262_144
 
 /** Changes by path, as a list: `{path: {type, …}}`, or `{path: {add: {…}}}` in 0.42. */
@@ -50,11 +50,11 @@ export function changesByPath(changes: unknown): Change[] {
   })
 }
 
-/** What is told about a change as a unified diff. Of a file that was added or deleted it is the file's text. */
-function diffOf(kind: string | undefined, told: unknown): string | undefined {
-  if (kind === 'add') return wholeFile('+', told)
-  if (kind === 'delete') return wholeFile('-', told)
-  return text(told) || undefined
+/** The diff of a change as a unified diff. For a file that was added or deleted, Codex sends the file's text. */
+function diffOf(kind: string | undefined, reported: unknown): string | undefined {
+  if (kind === 'add') return wholeFile('+', reported)
+  if (kind === 'delete') return wholeFile('-', reported)
+  return text(reported) || undefined
 }
 
 /** Milliseconds of a duration in seconds and nanoseconds. */
@@ -65,7 +65,7 @@ export function durationOfParts(value: unknown): number | undefined {
   return durationOf(Math.round(secs * 1000 + nanos / 1e6))
 }
 
-/** The words of an error, be it a string or an object. */
+/** The message of an error, which is a string or an object. */
 export function errorText(error: unknown): string {
   if (typeof error === 'string') return error
   return (isRecord(error) ? text(error['message']) : undefined) ?? 'an error without a message'

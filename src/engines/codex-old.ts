@@ -16,11 +16,11 @@ export function oldReader(): (msg: Item, turn: string, config: RunFacts, say: Sa
 }
 
 interface State {
-  /** What the patches that are being applied would change, by call. */
+  /** The changes of the patches that are being applied, by call. */
   readonly patches: ReturnType<typeof memory<readonly Change[]>>
-  /** The message that comes in pieces, and how many of its turn did before: pieces have no name but their turn's. */
+  /** The message that arrives in pieces, and how many messages its turn had before: pieces have only the id of their turn. */
   pieces: { readonly turn: string; readonly messages: number; readonly open: string | undefined }
-  /** What the line before the first message tells about the run. */
+  /** Facts about the run in the line before the first message. */
   config: RunFacts
 }
 
@@ -114,7 +114,7 @@ function sumSoFar(usage: unknown): StatusFacts {
   return { usage, tokensSoFar: codexTokens(usage) }
 }
 
-/** An entry costs something too, be its path ever so short. */
+/** An entry has a cost, too, however short its path is. */
 function sizeOf(changes: readonly Change[]): number {
   return changes.reduce((sum, { path, diff = '' }) => sum + path.length + diff.length + 16, 0)
 }

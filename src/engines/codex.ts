@@ -7,7 +7,7 @@ import { codexTokens } from './codex-tokens.ts'
 type Item = Record<string, unknown>
 
 /**
- * Codex (`codex exec --json`, `codex app-server`). Four dialects, told apart by shape: today's `thread.*`, `turn.*`,
+ * Codex (`codex exec --json`, `codex app-server`). Four dialects, distinguished by shape: today's `thread.*`, `turn.*`,
  * `item.*`; `session.created` with `item_type` (0.42, experimental); `{id, msg: {type}}` after a config line (0.42);
  * the app-server's JSON-RPC.
  */
@@ -20,10 +20,10 @@ export const codex: Profile = {
   open() {
     const readOld = oldReader()
     const readServer = serverReader()
-    /** A record of the dialect was seen, so that one of another type is a new type. */
+    /** A record of the dialect was seen, so one of another type is a new type. */
     let known = false
     let served = false
-    /** What the first line of 0.42 tells; a session may come later. */
+    /** The first line of 0.42; a session may come later. */
     let config: RunFacts | undefined
     return {
       read({ value }, say) {
@@ -48,7 +48,7 @@ export const codex: Profile = {
   },
 }
 
-/** Other programs have turns and items, too: what is asked for here is in every line of Codex. */
+/** Other programs have turns and items, too: the fields required here are in every line of Codex. */
 function isLine(value: Item): boolean {
   switch (value['type']) {
     case 'thread.started':
@@ -186,7 +186,7 @@ function readItem(phase: string, item: Item, say: Say): boolean {
   }
 }
 
-/** Codex says when it connects again. */
+/** Codex reports when it reconnects. */
 function readError(message: string, say: Say): void {
   if (/^Reconnecting/.test(message)) say.error(message, 'warning', { retryable: true })
   else say.error(message, 'error')

@@ -5,7 +5,7 @@ type Document = Record<string, unknown>
 
 /**
  * Continue (`cn -p`, also with `--format json`). It prints the text of the last turn; with `--format json` as
- * `{response, status, note}`, or as it is if it is JSON. An error is one record on stderr.
+ * `{response, status, note}`, or unchanged if it is JSON. An error is one record on stderr.
  */
 export const continueCli: Profile = {
   name: 'continue',
@@ -16,7 +16,7 @@ export const continueCli: Profile = {
   open(limits) {
     const answer = prose(limits)
     let spoke = false
-    /** The one document; other programs write such records, too, but more than one. */
+    /** The single document; other programs write such records, too, but more than one. */
     let envelope: EngineFrame | undefined
     return {
       read(frame, say) {
@@ -34,7 +34,7 @@ export const continueCli: Profile = {
           envelope = undefined
         }
         if (spoke) return false
-        // Half an answer is none.
+        // Half an answer is not an answer.
         const cut = frame.open === true && frame.text.startsWith('{"response":"')
         if (!cut && !isEnvelope(value)) return answer.keep(frame, say)
         answer.giveBack(say)

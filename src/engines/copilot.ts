@@ -16,7 +16,7 @@ export const copilot: Profile = {
   shape: ({ value }) => isSessionEvent(value) || isResult(value),
   open: () => {
     const conversation = reader()
-    /** A record that only Copilot writes was seen, so that a shorter `result` is its own, too. */
+    /** A record that only Copilot writes was seen, so a shorter `result` is its own, too. */
     let known = false
     return {
       read({ value }, say) {
@@ -41,7 +41,7 @@ function isSessionEvent(value: unknown): value is SessionEvent {
   )
 }
 
-/** A record of a run that has begun: a field that is not needed to read it may be missing. */
+/** A record of a run that has begun: optional fields may be missing. */
 function isLater(value: unknown): value is SessionEvent {
   return (
     isRecord(value) &&
@@ -70,7 +70,7 @@ function isResult(value: unknown): boolean {
   return isVerdict(value) && typeof value['timestamp'] === 'string' && isRecord(value['usage'])
 }
 
-/** Start-up, progress, and what another record tells in whole: kept as raw, silently. */
+/** Start-up, progress, and what another record repeats in full: kept as raw, silently. */
 const quiet = new Set([
   ...['session.skills_loaded', 'session.mcp_servers_loaded', 'session.tools_updated', 'session.info'],
   ...['session.background_tasks_changed', 'model.call_start', 'model.call_finished'],
@@ -85,14 +85,14 @@ const changeOf = new Map<unknown, 'created' | 'deleted'>([
 
 function reader() {
   const begun = calls()
-  /** The message whose pieces are coming in, per agent: a subagent speaks in between. */
+  /** The message whose pieces are arriving, per agent: a subagent may write in between. */
   const open = memory<string>((id) => id.length)
   let model: string | undefined
-  /** The last thought of this step: a message and a record of its own both tell it. */
+  /** The last thought of this step: both a message and a record of its own contain it. */
   let thought: string | undefined
   let failed = false
 
-  /** A message that gets no final (the model was cut or is asked again) ends where the step does. */
+  /** A message without a final record (the model was cut off or is asked again) ends with the step. */
   const leave = (agent: string, say: Say): void => {
     const id = open.take(agent)
     if (id !== undefined) say.message(id, undefined, { incomplete: true })
@@ -105,7 +105,7 @@ function reader() {
   }
 
   const fail = (message: string, parent: string | undefined, say: Say): void => {
-    // A subagent's failure is its call's: the run goes on.
+    // A subagent's failure belongs to its call: the run continues.
     if (parent === undefined) failed = true
     say.error(message, parent === undefined ? 'fatal' : 'error')
   }
@@ -117,13 +117,13 @@ function reader() {
     const output = isRecord(data['result']) ? data['result']['content'] : undefined
     const error = isRecord(data['error']) ? text(data['error']['message']) : undefined
     const call = { id, name: begun.ended(id)?.name ?? 'tool', output, exit_code, error, parent }
-    // `success` only says that the shell ran: the command itself may have failed.
+    // `success` only means that the shell ran: the command itself may have failed.
     if (data['success'] !== true || (exit_code ?? 0) !== 0) say.failed(call)
     else say.completed(call)
     const edits = Array.isArray(data['fileEdits']) ? data['fileEdits'] : []
     for (const edit of edits) {
       if (!isRecord(edit) || typeof edit['path'] !== 'string') continue
-      // A diff of several files is none of one of them.
+      // A diff of several files is not the diff of one of them.
       const diff = edits.length === 1 ? diffOf(data) : undefined
       say.artifact(changeOf.get(edit['kind']) ?? 'modified', edit['path'], diff)
     }
@@ -149,7 +149,7 @@ function reader() {
           leave(agent, say)
           thought = undefined
           if (parent !== undefined) return true
-          // Also after an error: the engine goes on, so it was none of the run.
+          // Also after an error: the engine continues, so the run did not fail.
           failed = false
           say.goesOn()
           say.status('turn_started', model === undefined ? {} : { model })
@@ -181,7 +181,7 @@ function reader() {
           say.fields(data, messageFields)
           if (open.get(agent) === id) open.take(agent)
           think(undefined, data['reasoningText'], say)
-          // Without words it only asks for tools.
+          // A message without text only calls tools.
           say.message(id, text(data['content']) || undefined, { parent })
           return true
         }
@@ -235,19 +235,19 @@ const messageFields =
 const toolFields =
   'toolCallId model interactionId turnId rte shellExecution fileEdits success result error toolTelemetry parentToolCallId'
 
-/** What the start of a session tells about the run. */
+/** The facts about the run at the start of a session. */
 export function factsOf({ selectedModel, copilotVersion, context }: Line): RunFacts {
   const cwd = isRecord(context) ? text(context['cwd']) : undefined
   return { model: text(selectedModel), cwd, engine_version: text(copilotVersion) }
 }
 
-/** Says the prompt, as it was before Copilot added to it. Skills and Copilot itself write such messages, too, and name themselves. */
+/** Reports the prompt, without what Copilot added to it. Skills and Copilot itself write such messages, too, with a source. */
 export function sayPrompt({ content, source }: Line, say: Say): void {
   const words = text(content)
   if (words && (source === undefined || source === 'user')) say.user(words)
 }
 
-/** One request to the model. The input has what was cached in it. */
+/** One request to the model. The input includes cached tokens. */
 export function tokensIn(usage: Line): Tokens | undefined {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
   return tokenParts(
@@ -262,7 +262,7 @@ export function tokensIn(usage: Line): Tokens | undefined {
   )
 }
 
-/** The diff that a tool shows of the file it has changed. */
+/** The diff that a tool reports of the file it has changed. */
 export function diffOf({ result }: Line): string | undefined {
   return isRecord(result) ? unifiedDiff(result['detailedContent'])?.trimStart() : undefined
 }

@@ -8,7 +8,7 @@ type Line = Record<string, unknown>
 
 /**
  * Cursor (`cursor-agent -p --output-format stream-json | json`), with or without `--stream-partial-output`. Claude Code's
- * frame with its own middle: no ids of messages, `thinking` and `tool_call` lines.
+ * envelope with its own content: no ids of messages, `thinking` and `tool_call` lines.
  */
 export const cursor: Profile = {
   name: 'cursor',
@@ -19,7 +19,7 @@ export const cursor: Profile = {
   open: openRun,
 }
 
-/** Read from public recordings of one version: less sure than what we recorded ourselves. */
+/** Read from public recordings of one version: less certain than our own recordings. */
 const CONFIDENCE = 0.8
 
 /** A line that only Cursor writes. What it shares with Claude Code has a `uuid` there. */
@@ -40,7 +40,7 @@ function isCursor(value: unknown): boolean {
   }
 }
 
-/** A line of Claude Code, whose frame Cursor has borrowed. */
+/** A line of Claude Code, whose envelope Cursor uses. */
 function isClaude(line: Line): boolean {
   return 'uuid' in line || 'parent_tool_use_id' in line
 }
@@ -48,10 +48,10 @@ function isClaude(line: Line): boolean {
 function openRun({ maxFrame }: Limits): Reader {
   let own = false
   let thoughts = ''
-  /** The message whose pieces are coming in, and its text so far. */
+  /** The message whose pieces are arriving, and its text so far. */
   let open: string | undefined
   let pieces = ''
-  /** The last message that came in pieces: a line that only says it again is none. */
+  /** The last message that arrived in pieces: a line that only repeats it is not another message. */
   let last: string | undefined
   let answered = false
 
@@ -73,8 +73,8 @@ function openRun({ maxFrame }: Limits): Reader {
     const words = textOf(line['message'])
     if (words === undefined) return false
     answered = true
-    // With --stream-partial-output pieces have only the time. The whole text follows, with both or neither, and may hold
-    // what was said before it.
+    // With --stream-partial-output, pieces have only the time. The whole text follows, with both fields or neither, and may
+    // contain the text before it.
     if ('timestamp_ms' in line && !('model_call_id' in line)) {
       open ??= say.newId()
       if (pieces.length < maxFrame) pieces += words
@@ -91,7 +91,7 @@ function openRun({ maxFrame }: Limits): Reader {
     )
     const answer = text(line['result']) ?? ''
     const failed = line['is_error'] === true || line['subtype'] !== 'success'
-    // It is all the texts in one; only where nothing was said (json mode) it is the answer.
+    // It joins all texts; it is the answer only if nothing else was said (json mode).
     if (!answered && !failed && answer !== '') say.message(undefined, answer)
     const { usage } = line
     const tokens = isRecord(usage) ? tokensIn(usage) : undefined
@@ -152,7 +152,7 @@ function textOf(message: unknown): string | undefined {
   return content.map((block) => (isRecord(block) ? (text(block['text']) ?? '') : '')).join('')
 }
 
-/** The tool is the one key of `tool_call`; how it ended is the one of `result`. */
+/** The tool is the only key of `tool_call`; how it ended is the only key of `result`. */
 function readCall(line: Line, call: Line, say: Say): boolean {
   const name = Object.keys(call).find((key) => isRecord(call[key]))
   if (name === undefined) return false
@@ -189,12 +189,12 @@ function readCall(line: Line, call: Line, say: Say): boolean {
   return true
 }
 
-/** How long a command ran; other tools do not tell. */
+/** How long a command ran; other tools do not report it. */
 function timeOf(result: unknown): number | undefined {
   return isRecord(result) ? durationOf(result['executionTime']) : undefined
 }
 
-/** Whether the input has what was cached in it was not seen: with a cache it is left out. */
+/** Whether the input includes cached tokens was not observed: with a cache it is left out. */
 function tokensIn({
   inputTokens,
   outputTokens,
@@ -215,8 +215,14 @@ const changes: ReadonlyMap<string, 'created' | 'modified' | 'deleted'> = new Map
   ['deleteToolCall', 'deleted'],
 ])
 
-function reason(kind: string, told: unknown): string {
-  if (!isRecord(told)) return text(told) || kind
-  const words = [told['error'], told['errorMessage'], told['message'], told['reason'], told['stderr']]
+function reason(kind: string, reported: unknown): string {
+  if (!isRecord(reported)) return text(reported) || kind
+  const words = [
+    reported['error'],
+    reported['errorMessage'],
+    reported['message'],
+    reported['reason'],
+    reported['stderr'],
+  ]
   return words.find((word): word is string => typeof word === 'string' && word !== '') ?? kind
 }

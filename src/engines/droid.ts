@@ -9,12 +9,12 @@ export const droid: Profile = {
   parser: 'droid_ndjson',
   cut: { stdout: 'records', pty: 'records' },
   about: 'droid exec --output-format stream-json; read from the types of public parsers, not run',
-  // Others begin with such a line, too: what follows it decides.
+  // Other engines begin with such a line, too: what follows it decides.
   shape: ({ value }) => isDroid(value) && (value['type'] !== 'system' || 'weak'),
   open: openRun,
 }
 
-/** Read from what others parse, not from runs of ours. */
+/** Read from public parsers, not from our own recordings. */
 const CONFIDENCE = 0.8
 
 /** A line that only Droid writes: its `init` has tools, but neither servers nor a uuid. */
@@ -105,13 +105,13 @@ function openRun(): Reader {
         ended(line, say)
         return true
       case 'error':
-        // With no end after it, the run has none. Whether it fails, the completion or the exit says.
+        // If nothing follows it, the run has no end. The completion or the exit code says whether it failed.
         say.error(text(line['message']) ?? 'an error without a message')
         return true
       case 'completion': {
         say.fields(line, `${common} finalText numTurns durationMs usage`)
         const answer = text(line['finalText']) ?? ''
-        // It echoes the last message.
+        // It repeats the last message.
         if (!answered && answer !== '') say.message(undefined, answer)
         answered = false
         say.status('completion', { usage: line['usage'] })

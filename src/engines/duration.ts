@@ -1,4 +1,4 @@
-/** Milliseconds, if an engine tells some. */
+/** Milliseconds, if the engine reports them. */
 export function durationOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 }

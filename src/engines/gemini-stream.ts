@@ -4,7 +4,7 @@ import { statsTokens } from './gemini-tokens.ts'
 
 type Line = Record<string, unknown>
 
-/** The message whose pieces are coming in, if there is one. */
+/** The message whose pieces are arriving, if there is one. */
 interface Message {
   open: string | undefined
 }
@@ -17,9 +17,9 @@ function close(message: Message, say: Say): void {
 /** Reads `-o stream-json`: one record per line, the answer in deltas. */
 export function streamReader() {
   const begun = calls()
-  /** There is no final: the pieces up to the next other record are the message. */
+  /** There is no final record: the pieces up to the next other record are the message. */
   const main: Message = { open: undefined }
-  /** The same of what only the PTY has. */
+  /** The same for lines that only the PTY has. */
   const aside: Message = { open: undefined }
 
   return ({ extra }: EngineFrame, line: Line, say: Say): boolean => {

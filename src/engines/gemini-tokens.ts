@@ -1,28 +1,28 @@
 import { isRecord } from '../events/profile.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../events/tokens.ts'
 
-/** Counts as Gemini's API has them, by the names that its session files give them. */
+/** Counts of Gemini's API, with the names of its session files. */
 interface Counted {
-  /** The prompt, with what came from the cache. */
+  /** The prompt, including cached tokens. */
   readonly input?: unknown
-  /** What the model said. */
+  /** The text of the model. */
   readonly output?: unknown
   readonly cached?: unknown
-  /** What it thought: apart from `output`, unless `total` shows that it is a part of it (other models behind Qwen Code). */
+  /** Thinking: not included in `output`, unless `total` shows that it is (other models used with Qwen Code). */
   readonly thoughts?: unknown
-  /** What the model's own tools put into the prompt, apart from `input`. */
+  /** What the model's own tools added to the prompt, not included in `input`. */
   readonly tool?: unknown
   readonly total?: unknown
 }
 
 export function geminiTokens({ thoughts, tool, total, ...counted }: Counted): Tokens | undefined {
-  const told = tokensOf({ ...counted, reasoning: thoughts })
-  if (!told || total === (told.input ?? 0) + (told.output ?? 0)) return told
+  const reported = tokensOf({ ...counted, reasoning: thoughts })
+  if (!reported || total === (reported.input ?? 0) + (reported.output ?? 0)) return reported
   const fetched = tokensOf({ input: tool })?.input ?? 0
   return tokensOf({
-    ...told,
-    input: told.input === undefined ? undefined : told.input + fetched,
-    output: told.output === undefined ? undefined : told.output + (told.reasoning ?? 0),
+    ...reported,
+    input: reported.input === undefined ? undefined : reported.input + fetched,
+    output: reported.output === undefined ? undefined : reported.output + (reported.reasoning ?? 0),
   })
 }
 
@@ -31,12 +31,12 @@ export function statsTokens(stats: unknown): Tokens | undefined {
   if (!isRecord(stats)) return undefined
   const { total_tokens, input_tokens, output_tokens, cached, models } = stats
   if (typeof input_tokens === 'number') {
-    // What is printed when no answer came.
+    // Printed when no answer came.
     if (input_tokens === 0 && !output_tokens) return undefined
-    const told = tokensOf({ input: input_tokens, output: output_tokens, cached })
-    // The stream does not tell the thoughts, but its total has them.
+    const reported = tokensOf({ input: input_tokens, output: output_tokens, cached })
+    // The stream does not report the thoughts, but its total includes them.
     const output = typeof total_tokens === 'number' ? total_tokens - input_tokens : 0
-    return told?.output !== undefined && output > told.output ? { ...told, output } : told
+    return reported?.output !== undefined && output > reported.output ? { ...reported, output } : reported
   }
   const sum = tokenCounter()
   for (const model of isRecord(models) ? Object.values(models) : []) {

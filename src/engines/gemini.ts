@@ -6,7 +6,7 @@ import { statsTokens } from './gemini-tokens.ts'
 
 type Line = Record<string, unknown>
 
-/** What the document begins with, also behind other text on its line. */
+/** First keys of the document, also after other text on its line. */
 export const documentKeys = ['session_id', 'response', 'stats']
 
 /** Gemini CLI (`gemini -o stream-json | json | text`). The json document can be on stdout or stderr. */
@@ -23,25 +23,25 @@ export const gemini: Profile = {
     const answer = prose(limits)
     const log = logReader()
     const stream = streamReader()
-    /** Records or a document were seen, so plain lines are no answer. */
+    /** Records or a document were seen, so plain lines are not the answer. */
     let framed = false
-    /** It speaks stream-json, where the stream alone is the answer: a document is anybody's. */
+    /** The output is stream-json, where only the stream is the answer: any other document may be quoted. */
     let streaming = false
     /** The best document so far. */
     let best: EngineFrame | undefined
     /**
-     * The last document behind other text, where the model may have quoted it: it counts if nothing follows but what the
-     * CLI is known to write, and behind a line of the start also what looks like a log.
+     * The last document after other text, where the model may have quoted it: it counts if only lines follow that the CLI
+     * is known to write; after a start-up line, anything that looks like a log may follow, too.
      */
     let quoted: EngineFrame | undefined
-    let behindStart = false
-    /** The last document of an error that names no session: it counts if nothing else is said. */
+    let afterStart = false
+    /** The last error document that names no session: it counts if nothing else is said. */
     let failed: EngineFrame | undefined
-    /** The answer has begun, so that what looks like the start may be the model's words; and it is in a fence. */
+    /** The answer has begun, so what looks like a start-up line may be the model's words; and it is in a fence. */
     let answering = false
     let fenced = false
 
-    /** What was kept until now is no answer: it comes out, in its place. */
+    /** The lines kept so far are not the answer: they are emitted as raw, at their own position. */
     const frameIt = (say: Say) => {
       framed = true
       answer.giveBack(say)
@@ -51,23 +51,23 @@ export const gemini: Profile = {
       if (!fenced) {
         if (log.continues(frame)) return false
         if (isStartLine(frame) && !(answering && frame.channel === 'stdout')) {
-          behindStart = !quoted || behindStart
+          afterStart = !quoted || afterStart
           return false
         }
         if (log.read(frame, say)) return true
       }
       if (frame.text.startsWith('```') || frame.text.startsWith('~~~')) fenced = !fenced
       if (frame.blank) return answer.keep(frame, say)
-      if (answering && !quoted) behindStart = false
+      if (answering && !quoted) afterStart = false
       answering = true
       if (!fenced && isDocument(frame.value)) quoted = frame
       else if (!isNotice(frame)) quoted = undefined
       return answer.keep(frame, say)
     }
 
-    /** What is behind the document is the CLI's, too: on a line of its own, outside of any fence. */
+    /** A line of the CLI after the document: on a line of its own, outside any fence. */
     const isNotice = (frame: EngineFrame) =>
-      !fenced && frame.glue === undefined && (isStartLine(frame) || (behindStart && isTagged(frame)))
+      !fenced && frame.glue === undefined && (isStartLine(frame) || (afterStart && isTagged(frame)))
 
     const readDocuments = (frame: EngineFrame, say: Say): 'kept' => {
       best ??= quoted && answer.takeLast((kept) => kept === quoted)
@@ -126,12 +126,12 @@ export const gemini: Profile = {
   },
 }
 
-/** The document of json mode: an answer, or an error. Up to 0.20 it names no session, but its stats. */
+/** The document of json mode: an answer, or an error. Up to 0.20 it has stats, but no session. */
 function isDocument(value: unknown): value is Line {
   if (!isRecord(value) || 'type' in value) return false
   const { session_id, response, error, stats } = value
   if (typeof session_id !== 'string') return typeof response === 'string' && isRecord(stats)
-  // A log of some API has sessions and responses, too, but with more about each.
+  // The log of another API may have sessions and responses, too, but with more about each.
   const own = isRecord(stats) || Object.keys(value).every((key) => documentKey.has(key))
   return own && ('response' in value || isRecord(error))
 }
@@ -144,7 +144,7 @@ function isOwnDocument(value: unknown): boolean {
   return typeof value['session_id'] === 'string' || isRecord((value['stats'] as Line)['models'])
 }
 
-/** The session that a document of json mode names, if it was cut off at a pipe's edge: no answer, but it says what it was. */
+/** The session of a json document that was cut off at the edge of a pipe buffer: it is not an answer, but it shows the format. */
 function cutSession({ open, text }: EngineFrame): string | undefined {
   const start = open === true ? /^\{\s*"session_id":\s*"([^"]+)",\s*/.exec(text.slice(0, 200)) : null
   const next = text.slice(start?.[0].length)
@@ -157,7 +157,7 @@ function isCutResponse({ open, text }: EngineFrame): boolean {
   return open === true && /^\{\s*"response":\s*"/.test(text.slice(0, 200))
 }
 
-/** The fields of each type of stream-json that are always there. Log lines have a type and a time, too. */
+/** The required fields of each type of stream-json. Log lines have a type and a time, too. */
 const streamTypes: Readonly<Record<string, (line: Line) => boolean>> = {
   init: (line) => typeof line['session_id'] === 'string',
   message: (line) => typeof line['role'] === 'string' && typeof line['content'] === 'string',
@@ -182,7 +182,7 @@ function isEvent(value: unknown): value is Line {
   return typeof timestamp === 'string' && (type !== 'result' || typeof status === 'string')
 }
 
-/** The document with a response wins, stdout before stderr, the last one of equals. */
+/** A document with a response wins, then stdout before stderr, then the later one. */
 function rank(frame: EngineFrame): number {
   const answers = isRecord(frame.value) && typeof frame.value['response'] === 'string' ? 4 : 0
   return answers + (frame.channel === 'stdout' ? 2 : frame.channel === 'pty' ? 1 : 0)
@@ -204,7 +204,7 @@ function readDocument(frame: EngineFrame, say: Say): void {
     say.error(text(document['error']['message']) ?? 'the engine failed', 'fatal')
 }
 
-/** An error that names no session: the run's own, or one that something else came after. */
+/** An error that names no session: the run's own, or an earlier one that was followed by something else. */
 function sayFailed(frame: EngineFrame, severity: 'fatal' | 'error', say: Say): true {
   const { error } = frame.value as { error: Line }
   say.confidence(0.8)

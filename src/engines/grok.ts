@@ -4,7 +4,7 @@ import { calls } from './call.ts'
 type Message = Record<string, unknown>
 
 /**
- * grok-cli (`grok -p`): the chat as OpenAI's messages, one per line, all at the end. Nothing says how the run went, so
+ * grok-cli (`grok -p`): the chat as OpenAI messages, one per line, all at the end. Nothing says how the run ended, so
  * its end is unknown; a request that failed is an assistant message with known first words.
  */
 export const grok: Profile = {
@@ -27,7 +27,7 @@ function isMessage(value: unknown): value is Message {
 }
 
 function openRun(): Reader {
-  /** The first message decides: others log chats, too, and theirs begin with a system prompt. */
+  /** The first message decides: other programs log chats, too, and those begin with a system prompt. */
   let own: boolean | undefined
   const begun = calls()
 
@@ -37,9 +37,13 @@ function openRun(): Reader {
     else if (words !== '') say.message(undefined, words)
     for (const call of Array.isArray(line['tool_calls']) ? line['tool_calls'].filter(isRecord) : []) {
       const { name, arguments: input } = isRecord(call['function']) ? call['function'] : {}
-      const told = { id: text(call['id']) ?? '', name: text(name) ?? 'tool', input: parsed(input) }
-      begun.begun(told.id, told.name, isRecord(told.input) ? { file_path: told.input['path'] } : undefined)
-      say.started(told)
+      const reported = { id: text(call['id']) ?? '', name: text(name) ?? 'tool', input: parsed(input) }
+      begun.begun(
+        reported.id,
+        reported.name,
+        isRecord(reported.input) ? { file_path: reported.input['path'] } : undefined,
+      )
+      say.started(reported)
     }
     return true
   }
@@ -49,7 +53,7 @@ function openRun(): Reader {
     const known = begun.ended(id)
     const name = known?.name ?? 'tool'
     const output = text(line['content']) ?? ''
-    // Only its words tell.
+    // Only its text says that it failed.
     if (output.startsWith(name === 'bash' ? 'Command failed: ' : 'Error ')) {
       say.failed({ id, name, output, error: output.slice(0, 2000) })
       return true

@@ -3,7 +3,7 @@ import { prose } from './answer-text.ts'
 import { tokenParts } from './token-parts.ts'
 
 /**
- * iFlow: text, in three layers, each of which works without the others. Lines that a pattern knows (0.7), blocks of JSON
+ * iFlow: text, in three layers, each of which works without the others. Lines that a pattern matches (0.7), blocks of JSON
  * (0.8), and the rest, which is the answer (0.3 to 0.6). `<Execution Info>` ends the run and can be on either stream.
  */
 export const iflow: Profile = {
@@ -15,7 +15,7 @@ export const iflow: Profile = {
   open(limits) {
     const answer = prose(limits)
     let info: EngineFrame | undefined
-    /** The answer has begun: what looks like a notice now may be the model's words. */
+    /** The answer has begun: what looks like a notice may now be the model's words. */
     let answering = false
     /** A line has named the session. */
     let known = false
@@ -39,13 +39,13 @@ export const iflow: Profile = {
       end(say) {
         const last = answer.frames().findLastIndex(({ blank }) => !blank)
         // The model can print such a block too: it counts only if stderr has none, and then the last one does. One
-        // that is glued to other text counts where the text ends: elsewhere it is quoted.
+        // on the same line as other text counts only at the end of the text: elsewhere it is a quote.
         info ??= answer.takeLast(
           (frame, index) =>
             frame.label !== undefined &&
             (isAlone(frame) || index === last || endsLine(answer.frames(), index)),
         )
-        // The session comes first: it starts the conversation.
+        // The session is reported first: it starts the conversation.
         if (info) sayAbout(info, say).session(sessionOf(info))
         else if (!known) {
           const line = answer.takeLast((frame, index) => index === last && namedSession(frame) !== undefined)
@@ -58,12 +58,12 @@ export const iflow: Profile = {
   },
 }
 
-/** True if the marks of a block have lines of their own. */
+/** True if the marks of a block are on lines of their own. */
 function isAlone({ glue, text }: EngineFrame): boolean {
   return glue === undefined && text.startsWith('\n')
 }
 
-/** True if only the opener is glued, to an answer that ended without a line end: a sentence goes on with a blank, or a colon. */
+/** True if only the opener follows other text, an answer without a final line break: a sentence continues with a blank, or a colon. */
 function endsLine(frames: readonly EngineFrame[], index: number): boolean {
   const { glue, text, open, value } = frames[index]!
   const apart = glue === '' && text.startsWith('\n') && text.endsWith('\n')
@@ -71,7 +71,7 @@ function endsLine(frames: readonly EngineFrame[], index: number): boolean {
   return apart && !goesOn && !open && isRecord(value) && frames[index + 1]?.glue === undefined
 }
 
-/** Speaks about a frame that was kept; a JSON block that parses is surer than a pattern. */
+/** Reports about a frame that was kept; a JSON block that parses is more certain than a pattern. */
 function sayAbout(frame: EngineFrame, say: Say): Say {
   say.about(frame)
   say.confidence(isRecord(frame.value) ? 0.8 : 0.7)
@@ -89,11 +89,11 @@ function readNotice(frame: EngineFrame, say: Say): boolean {
   return true
 }
 
-/** `ℹ️  Resuming session session-… (6 messages loaded)`, with or without what is around the id, and nothing else on the line. */
+/** `ℹ️  Resuming session session-… (6 messages loaded)`, with or without the text around the id, and nothing else on the line. */
 const notice =
   /^(?:ℹ\ufe0f? {1,2})?(?:Resum|Continu|Restor)(?:ing|ed) (?:from )?(?:session|conversation):? ["'`]?([\w-]{8,100})["'`]?(?:\.{1,3}|…)?(?: \([^()]{1,60}\))?\.?$/iu
 
-/** On stderr no model speaks, and a log line may have its time and level first. */
+/** The model does not write to stderr, and a log line may begin with its time and level. */
 const loggedNotice =
   /\b(?:Resum|Continu|Restor)(?:ing|ed) (?:from )?(?:session|conversation):? ["'`]?([\w-]{8,100})["'`]?(?:\.{1,3}|…)?(?: \([^()]{1,60}\))?\.?$/iu
 

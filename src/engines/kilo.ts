@@ -2,7 +2,7 @@ import type { Profile } from '../events/profile.ts'
 import { opencode } from './opencode.ts'
 
 /**
- * Kilo Code (`kilo run --format json`). The dialect is OpenCode's, and its first records have nothing of their own: `auto`
+ * Kilo Code (`kilo run --format json`). The dialect is OpenCode's, and nothing in its first records is specific to Kilo: `auto`
  * reads a run of Kilo as `opencode`, with the same events.
  */
 export const kilo: Profile = {

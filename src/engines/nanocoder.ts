@@ -41,7 +41,7 @@ function isDocument(value: unknown): value is Document {
   )
 }
 
-/** The document, cut off: half an answer is none. */
+/** The document, cut off: half an answer is not an answer. */
 function isCut({ open, text }: EngineFrame): boolean {
   return open === true && text.startsWith('{') && text.slice(1, 40).trimStart().startsWith('"kind"')
 }
@@ -81,7 +81,7 @@ function tokensIn({ inputTokens, outputTokens, totalTokens }: Document): Tokens 
   return tokenParts({ input: inputTokens, output: outputTokens, total: totalTokens })
 }
 
-/** Tells a call; true if it ended well. A command that failed says so in the first line of its output only. */
+/** Reports a call; true if it succeeded. A failed command is recognizable only by the first line of its output. */
 function readCall(id: string, call: Document, say: Say): boolean {
   const name = text(call['name']) ?? 'tool'
   const { result, error } = call

@@ -6,7 +6,7 @@ import { unifiedDiff } from './unified-diff.ts'
 
 type Part = Record<string, unknown>
 
-/** OpenCode (`opencode run --format json`). No session start or end line: the first id starts it, `stop` ends it. */
+/** OpenCode (`opencode run --format json`). There is no line for the start or end of a session: the first id starts it, `stop` ends it. */
 export const opencode: Profile = {
   name: 'opencode',
   parser: 'opencode_ndjson',
@@ -14,7 +14,7 @@ export const opencode: Profile = {
   about: 'opencode run --format json; 1.18, 1.1',
   shape: ({ value }) => isLine(value),
   open() {
-    /** The run has said that it failed; the engine may still ask again. */
+    /** The run reported a failure; the engine may still retry. */
     let failed = false
     return {
       read({ value }, say) {
@@ -74,7 +74,7 @@ function readPart(type: string, part: Part, say: Say): boolean {
   }
 }
 
-/** The input is without what was cached. The output has the reasoning in it up to 1.1, which tells no total. */
+/** The input excludes cached tokens. The output includes reasoning up to 1.1, which reports no total. */
 function tokensIn(counts: unknown): Tokens | undefined {
   if (!isRecord(counts)) return undefined
   const { input, output, reasoning, total } = counts
@@ -85,7 +85,7 @@ function tokensIn(counts: unknown): Tokens | undefined {
   )
 }
 
-/** A tool appears only when it is over. `completed` alone proves nothing: the exit code and `invalid` do. */
+/** A tool appears only when it has ended. `completed` alone proves nothing: the exit code and `invalid` do. */
 function readTool(part: Part, say: Say): void {
   const state = isRecord(part['state']) ? part['state'] : {}
   const input = isRecord(state['input']) ? state['input'] : {}
@@ -124,6 +124,6 @@ function errorText(error: unknown): string {
 }
 
 function retryable(error: unknown): boolean | undefined {
-  const told = isRecord(error) && isRecord(error['data']) ? error['data']['isRetryable'] : undefined
-  return typeof told === 'boolean' ? told : undefined
+  const reported = isRecord(error) && isRecord(error['data']) ? error['data']['isRetryable'] : undefined
+  return typeof reported === 'boolean' ? reported : undefined
 }

@@ -15,7 +15,7 @@ export function wholeFile(sign: '+' | '-', content: unknown): string | undefined
   return `${head}\n${lines.map((line) => `${sign}${line}\n`).join('')}${tail}`
 }
 
-/** A patch as Claude Code has it, a list of hunks with their lines, as a unified diff. */
+/** A patch of Claude Code, a list of hunks with their lines, as a unified diff. */
 export function hunksText(patch: unknown): string | undefined {
   if (!Array.isArray(patch)) return undefined
   const hunks = patch.map(hunkText)

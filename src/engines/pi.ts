@@ -7,7 +7,7 @@ import { unifiedDiff } from './unified-diff.ts'
 
 type Line = Record<string, unknown>
 
-/** pi (`pi --mode json`). Messages have no ids, every text comes up to five times, and a run that fails exits with 0. */
+/** pi (`pi --mode json`). Messages have no ids, every text comes up to five times, and a failed run exits with 0. */
 export const pi: Profile = {
   name: 'pi',
   parser: 'pi_ndjson',
@@ -18,7 +18,7 @@ export const pi: Profile = {
 }
 
 function isOwn(line: Line): boolean {
-  // The first line, `session`, is the same in a session file: the lines behind it decide.
+  // The first line, `session`, is the same in a session file: the lines after it decide.
   switch (line['type']) {
     case 'message_start':
     case 'message_end':
@@ -50,13 +50,13 @@ function isSession(line: Line): boolean {
 
 function reader(): Reader {
   const begun = calls()
-  /** The messages whose pieces are coming in, by their place in the content. */
+  /** The messages whose pieces are arriving, by their index in the content. */
   let open = memory<string>((id) => id.length)
-  /** Why the model stopped, and what went wrong: whether the run fails by it is known when no other try follows. */
+  /** Why the model stopped, and its error: the run failed only if no retry follows. */
   let stop: string | undefined
   let failure: string | undefined
   let lastModel: string | undefined
-  /** A record that only pi writes was seen: many programs start agents and turns. */
+  /** A record that only pi writes was seen: many programs have agents and turns. */
   let known = false
 
   const fail = (say: Say, severity: 'warning' | 'fatal'): void => {
@@ -83,7 +83,7 @@ function reader(): Reader {
     say.fields(message, messageFields)
     const { usage } = message
     const tokens = tokensIn(usage)
-    // The step ends when its tools have: a run that is killed there has spent the tokens all the same.
+    // The step ends with its tools: a run that is killed before that has still used the tokens.
     if (tokens) say.status('usage', { usage, tokens })
     stop = text(message['stopReason'])
     const broken = stop === 'error' || stop === 'aborted'
@@ -170,7 +170,7 @@ function reader(): Reader {
       case 'agent_end':
         say.fields(line, 'type messages willRetry')
         if (failure === undefined && stop !== undefined && line['willRetry'] !== true) say.ended('agent_end')
-        // 0.73 does not tell whether it tries again.
+        // 0.73 does not report whether it retries.
         if (line['willRetry'] === false) fail(say, 'fatal')
         return true
       case 'auto_retry_start':
@@ -209,14 +209,14 @@ function reader(): Reader {
 const messageFields =
   'role content api provider model usage stopReason rawStopReason timestamp responseId responseModel errorMessage diagnostics'
 
-/** The words of a content, if it has nothing but words. */
+/** The text of a content that has only text. */
 function textOf(content: unknown): unknown {
   if (!Array.isArray(content)) return content
   const words = content.map((block) => (isRecord(block) ? text(block['text']) : undefined))
   return words.includes(undefined) ? content : words.join('\n')
 }
 
-/** pi writes the exit code behind the output of a command that failed. */
+/** pi writes the exit code after the output of a failed command. */
 function exitCode(output: unknown): number | undefined {
   const mark = 'Command exited with code '
   const at = typeof output === 'string' ? output.lastIndexOf(mark) : -1
@@ -224,7 +224,7 @@ function exitCode(output: unknown): number | undefined {
   return Number.isInteger(code) ? code : undefined
 }
 
-/** The input is without what was cached; the output has the reasoning in it, as the total shows. */
+/** The input excludes cached tokens; the output includes reasoning, as the total shows. */
 export function tokensIn(usage: unknown): Tokens | undefined {
   if (!isRecord(usage)) return undefined
   const { input, output, cacheRead, cacheWrite, reasoning, totalTokens } = usage
@@ -234,7 +234,7 @@ export function tokensIn(usage: unknown): Tokens | undefined {
   )
 }
 
-/** The diff of an edit. `diff` beside it is a drawing with line numbers. */
+/** The diff of an edit. The field `diff` next to it is a drawing with line numbers. */
 export function patchIn(result: unknown): string | undefined {
   const details = isRecord(result) ? result['details'] : undefined
   return isRecord(details) ? unifiedDiff(details['patch']) : undefined

@@ -1,7 +1,7 @@
 import type { Profile } from '../events/profile.ts'
 import { prose } from './answer-text.ts'
 
-/** Anything else: what is on stdout is the answer, as far as anyone can tell. */
+/** Any other program: its stdout is taken as the answer. */
 export const text: Profile = {
   name: 'text',
   parser: 'text',

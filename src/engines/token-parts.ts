@@ -1,25 +1,25 @@
 import { type Tokens, tokensOf } from '../events/tokens.ts'
 
-/** Counts as an engine tells them. Some count cached tokens as part of the input, and reasoning as part of the output; some do not. */
+/** Counts as an engine reports them. Some include cached tokens in the input, and reasoning in the output; some do not. */
 interface TokenParts {
   readonly input?: unknown
   readonly output?: unknown
   readonly cacheRead?: unknown
   readonly cacheWrite?: unknown
   readonly reasoning?: unknown
-  /** The engine's own sum: it shows which parts are counted apart. */
+  /** The engine's own sum: it shows which parts are counted separately. */
   readonly total?: unknown
 }
 
-/** What is known of an engine: its input holds the cached tokens, its output the reasoning (`within`), or not (`apart`). */
+/** What is known of an engine: its input includes the cached tokens, its output the reasoning (`within`), or not (`apart`). */
 interface Counting {
   readonly cache?: 'within' | 'apart' | undefined
   readonly reasoning?: 'within' | 'apart' | undefined
 }
 
 /**
- * Tokens with all of the prompt in `input` and all that the model wrote in `output`. A count that can be read in two ways
- * is left out. Zeros alone are what engines print when they were told nothing.
+ * Tokens with the whole prompt in `input` and everything the model wrote in `output`. A count that can be read in two ways
+ * is left out. Zeros alone are what engines print when they know nothing.
  */
 export function tokenParts(parts: TokenParts, known: Counting = {}): Tokens | undefined {
   const { input, output, cached, reasoning } =
@@ -41,18 +41,18 @@ export function tokenParts(parts: TokenParts, known: Counting = {}): Tokens | un
   })
 }
 
-/** What a count may come to if a part of it is within it, and if the rest is apart from it. */
+/** The possible values of a count: with the part included in it, and with the rest separate from it. */
 function ways(
   known: 'within' | 'apart' | undefined,
-  told: number | undefined,
+  reported: number | undefined,
   part: number,
   rest: number,
 ): (number | undefined)[] {
-  if (told === undefined) return [undefined]
+  if (reported === undefined) return [undefined]
   const found: (number | undefined)[] = []
   // A part is never more than the whole.
-  if (known !== 'apart' && part <= told) found.push(told)
-  if (known !== 'within') found.push(told + rest)
+  if (known !== 'apart' && part <= reported) found.push(reported)
+  if (known !== 'within') found.push(reported + rest)
   return found.length > 0 ? found : [undefined]
 }
 

@@ -1,6 +1,6 @@
 const HUNK = '@@ -'
 
-/** A unified diff as it is; undefined for what has no hunks, like a drawing of the changed lines. */
+/** A unified diff, unchanged; undefined for a text without hunks, like a drawing of the changed lines. */
 export function unifiedDiff(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   return value.startsWith(HUNK) || value.includes(`\n${HUNK}`) ? value : undefined

@@ -1,34 +1,34 @@
 import { Fifo } from './fifo.ts'
 import type { Position } from './position.ts'
 
-/** Anchors that may still turn out to be wrong. A wrong one is found out by the next record that both channels have. */
+/** Number of anchors that may still prove wrong. The next record that both channels have shows whether one is. */
 const MAX_ANCHORS = 1024
 
-/** A record that stdout and the PTY both have: its place on the PTY, and which record of stdout it is. */
+/** A record that stdout and the PTY both have: its position on the PTY, and its index on stdout. */
 interface Anchor {
   readonly id: number
   readonly twin: number
-  /** What the two have in common with all that are equal to them. */
+  /** Key shared by all records that are equal. */
   readonly key: string
-  /** It was wrong: what is behind it is behind this one. */
+  /** This anchor was wrong: use that one instead. */
   instead: Anchor | undefined
 }
 
-/** A position on the PTY: behind the last anchor before it, which may become known, or change, later. */
+/** A position on the PTY: after the last anchor before it, which may become known, or change, later. */
 export class PtyPosition implements Position {
   readonly channel = 'pty'
   behind: number
   anchor: Anchor
 
-  constructor(behind: number, anchor: Anchor) {
-    this.behind = behind
+  constructor(following: number, anchor: Anchor) {
+    this.behind = following
     this.anchor = anchor
   }
 
   get after(): number {
     let last = this.anchor
     while (last.instead) last = last.instead
-    // The way there is walked once.
+    // Path compression: follow the chain once.
     for (let at = this.anchor; at.instead; ) {
       const next: Anchor = at.instead
       if (next !== last) at.instead = last
@@ -46,19 +46,19 @@ export class PtyPosition implements Position {
 }
 
 /**
- * Puts the records of the PTY in the order of stdout. Equal records pair in the order they come in, so where stdout lost one,
- * the PTY's first is taken for stdout's second. Such a pair crosses others, and of two that cross it is the one which
- * comes earlier on the PTY and later on stdout that is wrong: it moves nothing, and the next equal record of the PTY takes its place.
+ * Puts the records of the PTY in the order of stdout. Equal records pair in the order they arrive, so if stdout lost one,
+ * the PTY's first is paired with stdout's second. Such a pair crosses others. Of two that cross, the one that is
+ * earlier on the PTY and later on stdout is wrong: it is dropped, and the next equal record of the PTY replaces it.
  */
 export class Anchors {
   readonly #window: number
   /** In order on both channels. */
   readonly #anchors: Anchor[] = []
-  /** What is before all of them. */
+  /** The position before all of them. */
   #start: Anchor = { id: -1, twin: -1, key: '', instead: undefined }
-  /** Positions behind which a record may still turn out to be an anchor, in order, at most `window`. */
+  /** Positions after which a record may still turn out to be an anchor, in order, at most `window`. */
   readonly #unplaced = new Fifo<PtyPosition>()
-  /** Records of stdout whose place on the PTY is still to come, by key: the pair they were in was wrong. */
+  /** Records of stdout whose PTY record has not arrived, by key: their first pair was wrong. */
   readonly #free = new Map<string, Fifo<number>>()
 
   constructor(window: number) {
@@ -78,7 +78,7 @@ export class Anchors {
     return position
   }
 
-  /** The PTY has a record at `id`, which may be the place of one of stdout that an earlier one was taken for. */
+  /** The PTY has a record at `id`. It may belong to a record of stdout whose earlier pair was wrong. */
   claim(id: number, key: string): void {
     const twin = this.#take(key)
     if (twin !== undefined) this.#add({ id, twin, key, instead: undefined })
@@ -91,7 +91,7 @@ export class Anchors {
     this.#add({ id, twin: this.#take(key) ?? twin, key, instead: undefined })
   }
 
-  /** The record `twin` of stdout, its newest, pairs with the one of the PTY at `id`; `next` is the next equal one there, if it has come. */
+  /** The record `twin` of stdout, its newest, pairs with the one of the PTY at `id`; `next` is the next equal one there, if it has arrived. */
   write(id: number, twin: number, key: string, next: number | undefined): void {
     const last = this.#last().id
     const place = id > last ? id : next !== undefined && next > last ? next : undefined
@@ -99,7 +99,7 @@ export class Anchors {
     else this.#add({ id: place, twin, key, instead: undefined })
   }
 
-  /** No more will be shown. */
+  /** End of the PTY. */
   end(): void {
     this.#place(Number.POSITIVE_INFINITY)
   }

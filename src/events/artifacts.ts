@@ -13,35 +13,35 @@ type Change = 'created' | 'modified' | 'deleted'
 interface ArtifactOptions {
   readonly writer: Writer
   readonly warn: (code: 'ARTIFACT_REJECTED' | 'ARTIFACT_MISSING', message: string) => void
-  /** The run directory, if it is known. */
+  /** The run directory, if known. */
   readonly dir: string | undefined
   readonly fsDiff: FsDiff | (() => FsDiff | undefined) | undefined
   /** False if the path is a link that leads out of the run directory. */
   readonly inside: (path: string) => boolean
 }
 
-/** Claims that are remembered, and refusals that are told one by one. */
+/** Limits of remembered claims, and of refusals reported one by one. */
 const MAX_CLAIMS = 65_536
 const MAX_TOLD = 100
-/** Characters of one diff, and of all that are held. */
+/** Characters of one diff, and of all diffs together. */
 const MAX_DIFF = 65_536
 const MAX_DIFFS = 4_194_304
 
 /**
- * Merges what the engine claims to have changed with what the file system shows, each path once. Where
- * there is a diff it decides: a claim it does not confirm is only a warning.
+ * Merges what the engine claims to have changed with what the file system shows, each path once. If
+ * there is a diff of the file system, it decides: a claim it does not confirm is only a warning.
  */
 export function artifacts(options: ArtifactOptions) {
   const { writer, dir, inside } = options
   const claims = new Map<string, { change: Change; range: Range | undefined; diff: string | undefined }>()
   let held = 0
-  let told = 0
+  let reported = 0
 
   const tell = (code: 'ARTIFACT_REJECTED' | 'ARTIFACT_MISSING', message: string) => {
-    if (++told <= MAX_TOLD) options.warn(code, message)
+    if (++reported <= MAX_TOLD) options.warn(code, message)
   }
 
-  /** The path inside the run directory; undefined for one that is refused or left out. */
+  /** The path inside the run directory; undefined if it is refused or left out. */
   const accept = (path: string): string | undefined => {
     const judged = judgePath(path, dir)
     if (judged.ok === undefined) {
@@ -59,14 +59,14 @@ export function artifacts(options: ArtifactOptions) {
     writer.write(`artifact.${change}`, diff === undefined ? { path } : { path, diff }, 0.95)
   }
 
-  /** The comparison of the directory, if there is one that can be used; without it the engine's word stands. */
+  /** The diff of the directory, if there is a usable one; without it the engine's claims count. */
   const compared = (): FsDiff | undefined => {
     let why: string
     try {
       const diff: unknown = typeof options.fsDiff === 'function' ? options.fsDiff() : options.fsDiff
       if (diff === undefined || isDiff(diff)) return diff
       if (diff instanceof Promise) diff.catch(() => {})
-      why = 'it must answer with {created, modified, deleted}, at once'
+      why = 'it must return {created, modified, deleted} synchronously'
     } catch (error) {
       why = error instanceof Error ? error.message : String(error)
     }
@@ -79,7 +79,7 @@ export function artifacts(options: ArtifactOptions) {
       const accepted = accept(path)
       if (accepted === undefined || claims.size >= MAX_CLAIMS) return
       const before = claims.get(accepted)
-      // A file that was made and then changed in one run was made.
+      // A file that was created and then changed in one run was created.
       const merged = before?.change === 'created' && change === 'modified' ? 'created' : change
       held -= before?.diff?.length ?? 0
       const shown = diff?.slice(0, Math.min(MAX_DIFF, MAX_DIFFS - held)) || undefined
@@ -105,12 +105,12 @@ export function artifacts(options: ArtifactOptions) {
         }
       }
       for (const [path, { change }] of claims) {
-        // A file that came and went leaves no trace, and none is missing.
+        // A file that was created and deleted again leaves no trace, so none is missing.
         if (!seen.has(path) && change !== 'deleted')
           tell('ARTIFACT_MISSING', `${codes.ARTIFACT_MISSING}: ${quote(path, 80)}`)
       }
-      if (told > MAX_TOLD)
-        options.warn('ARTIFACT_REJECTED', `${told - MAX_TOLD} more paths were refused or missing`)
+      if (reported > MAX_TOLD)
+        options.warn('ARTIFACT_REJECTED', `${reported - MAX_TOLD} more paths were refused or missing`)
     },
   }
 }
@@ -121,15 +121,15 @@ function isDiff(value: unknown): value is FsDiff {
   return [created, modified, deleted].every((paths) => paths === undefined || Array.isArray(paths))
 }
 
-/** Characters that are not seen but make two names differ. */
+/** Invisible characters that make two names differ. */
 const invisible = /\p{Default_Ignorable_Code_Point}/gu
 
 /**
- * Decides whether a path may be handed on: relative, or inside `dir`, and never out of it. `.audit` is left
- * out without a word; a name that only looks like it is refused.
+ * Decides whether a path may be emitted: relative, or inside `dir`, and never outside it. `.audit` is left
+ * out silently; a name that only looks like it is refused.
  */
 export function judgePath(path: string, dir: string | undefined): { ok?: string; why?: string } {
-  if (path === '' || path.length > 4096) return { why: 'an empty or endless path' }
+  if (path === '' || path.length > 4096) return { why: 'an empty or very long path' }
   if (/[\u0000-\u001f\u007f]/.test(path)) return { why: 'a control character' }
   const root = dir === undefined ? undefined : withoutEnd(dir.replaceAll('\\', '/'))
   let rest = path.replaceAll('\\', '/')
@@ -146,7 +146,7 @@ export function judgePath(path: string, dir: string | undefined): { ok?: string;
   return { ok: parts.join('/') }
 }
 
-/** Without the slashes at its end. A loop, because the directory may be what a recorded file says it was. */
+/** Removes trailing slashes. A loop, because the directory may come from a recorded file of any content. */
 function withoutEnd(path: string): string {
   let end = path.length
   while (path[end - 1] === '/') end--

@@ -2,29 +2,29 @@ import { TextBalance } from '../json/text-balance.ts'
 import { type Line, placeOf, restOf } from './lines.ts'
 import type { EngineFrame } from './profile.ts'
 
-/** What a held line costs beside its text. */
+/** Cost of a held line in addition to its text. */
 const LINE_COST = 64
 
 interface BlockOptions {
-  /** The names whose blocks are looked for right now. */
+  /** The names of the blocks to look for at the moment. */
   readonly names: () => readonly string[] | undefined
   readonly maxFrame: number
   readonly parse: (text: string) => unknown
-  /** Takes a block that begins with the line `first`. */
+  /** Emits a block that begins with the line `first`. */
   readonly emit: (first: Line, frame: Omit<EngineFrame, 'channel' | 'from'>) => void
   readonly asText: (line: Line) => void
-  /** Takes a line that was held, but is in no block. */
+  /** Takes back a line that was held, but is in no block. */
   readonly again: (line: Line) => void
 }
 
 /**
- * Cuts blocks out of lines of text. The marks can be on lines of their own, or glued to other text:
+ * Cuts blocks out of lines of text. The marks can be on lines of their own, or inside other text:
  *
  *     Done.<Execution Info>{"session-id": "s"}</Execution Info> bye
  *          ^ opener                            ^ closer
  *
- * An opener behind or before other text may only be mentioned there: a JSON object must follow, and nothing between it
- * and the closer. A block that the end of input leaves open ends behind its object, if that is whole. Held: the lines
+ * An opener next to other text may only be a mention of the tag: a JSON object must follow, and nothing between it
+ * and the closer. A block that is open at the end of the input ends after its object, if that is complete. Held: the lines
  * of one block, at most `maxFrame`.
  */
 export function blockCutter({ names, maxFrame, parse, emit, asText, again }: BlockOptions) {
@@ -41,7 +41,7 @@ export function blockCutter({ names, maxFrame, parse, emit, asText, again }: Blo
     emit(held[0]!.line, { kind: 'tag', to, text, label, ...(value !== undefined && { value }), ...more })
   }
 
-  /** No block after all: its lines are what they were. */
+  /** Not a block after all: its lines are passed on unchanged. */
   const release = (...more: Line[]) => {
     const [first, ...rest] = block?.held ?? []
     block = undefined
@@ -50,7 +50,7 @@ export function blockCutter({ names, maxFrame, parse, emit, asText, again }: Blo
     for (const line of more) again(line)
   }
 
-  /** One more line inside a block. Answers with what is behind its end. */
+  /** One more line inside a block. Returns what is after its end. */
   const inside = (line: Line): Line | undefined => {
     const { label, alone, content, held } = block!
     const mark = markIn(line.text, 0, label)
@@ -73,7 +73,7 @@ export function blockCutter({ names, maxFrame, parse, emit, asText, again }: Blo
     return rest
   }
 
-  /** A line, or the rest of one, outside of any block. */
+  /** A line, or the rest of one, outside any block. */
   const outside = (line: Line): Line | undefined => {
     const [label, opener] = openerIn(line.text, names() ?? [])
     if (label === undefined || opener === undefined) {
@@ -103,7 +103,7 @@ export function blockCutter({ names, maxFrame, parse, emit, asText, again }: Blo
     line(line: Line): void {
       for (let rest = block ? inside(line) : line; rest; ) rest = outside(rest)
     },
-    /** The input is over: an object in an open block is the block, be it whole or cut off. */
+    /** End of input: an object in an open block is the block, complete or cut off. */
     end(): void {
       if (!block) return
       const { held, label } = block
@@ -116,9 +116,9 @@ export function blockCutter({ names, maxFrame, parse, emit, asText, again }: Blo
         if (end === undefined) continue
         const rest = restOf(line, line.text, end)
         const more = held.slice(index + 1)
-        const behind = [rest?.text ?? '', ...more.map((one) => one.line.text)].join('').trim()
-        // A closer of which only the beginning has come belongs to the block.
-        const whole = `</${label}>`.startsWith(behind)
+        const following = [rest?.text ?? '', ...more.map((one) => one.line.text)].join('').trim()
+        // A partial closer belongs to the block.
+        const whole = `</${label}>`.startsWith(following)
         close({ held: one, at: end }, whole ? last.line.to : rest ? rest.from : line.to, { open: true })
         if (whole) return
         if (rest) asText(rest)
@@ -131,7 +131,7 @@ export function blockCutter({ names, maxFrame, parse, emit, asText, again }: Blo
   }
 }
 
-/** A line of a block, and where the block's inside begins in it. */
+/** A line of a block, and where the content of the block begins in it. */
 interface Held {
   readonly line: Line
   readonly inside: number
@@ -151,19 +151,19 @@ interface Block {
   size: number
 }
 
-/** Follows the one JSON object of a block. Reused for every line of it. */
+/** Tracks the one JSON object of a block. Reused for each of its lines. */
 class Content {
   state: 'before' | 'inside' | 'behind' = 'before'
   readonly #balance = new TextBalance()
 
-  /** True if the text may go on here: blanks, the object, blanks. */
+  /** Whether the text fits here: blanks, the object, blanks. */
   takes(text: string): boolean {
     if (this.state === 'behind') return text.trim() === ''
     const end = this.read(text, 0)
     return end === undefined || (end !== 'broken' && text.slice(end).trim() === '')
   }
 
-  /** Where the object ends in the text, if it does. */
+  /** The end of the object in the text, if it ends there. */
   read(text: string, from: number): number | 'broken' | undefined {
     let at = from
     if (this.state === 'before') {
@@ -208,13 +208,13 @@ function openerIn(text: string, names: readonly string[]): [string?, Mark?] {
   return found
 }
 
-/** Where the closer begins that the end of input cuts off; else the end of the line. */
+/** Start of a closer that the end of input cut off; else the end of the line. */
 function cutCloser({ text, open }: Line, name: string): number {
   const at = open ? text.lastIndexOf('<') : -1
   return at >= 0 && `</${name}>`.startsWith(text.slice(at)) ? at : text.length
 }
 
-/** A line up to `at`. */
+/** The part of a line up to `at`. */
 function head(line: Line, at: number): Line {
   return { ...line, text: line.text.slice(0, at), to: placeOf(line, at), open: false }
 }

@@ -2,22 +2,22 @@ import { Fault } from '../base/fault.ts'
 import { isRecord, type Picker, type Profile } from './profile.ts'
 
 /**
- * Makes sure that what came out of a user's file is an engine. Throws a `BAD_OPTION` Fault that says what is missing or
+ * Checks that the export of a user's file is an engine. Throws a `BAD_OPTION` Fault that says what is missing or
  * wrong.
  */
 export function checkedProfile(value: unknown): Profile | Picker {
   const wrong = wrongIn(value)
-  if (wrong !== undefined) throw new Fault('BAD_OPTION', `it is no Profile: ${wrong}`)
-  return value as Profile | Picker // every field was looked at
+  if (wrong !== undefined) throw new Fault('BAD_OPTION', `it is not a Profile: ${wrong}`)
+  return value as Profile | Picker // cast: every field was checked
 }
 
 function wrongIn(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'it must be an object'
-  const given = value as Record<string, unknown> // also of a class, whose methods are not its own
+  const given = value as Record<string, unknown> // cast: an instance of a class is fine, too, so own keys are not required
   for (const key of ['name', 'parser']) {
-    if (typeof given[key] !== 'string' || given[key] === '') return `${key} must be a text`
+    if (typeof given[key] !== 'string' || given[key] === '') return `${key} must be a non-empty string`
   }
-  if (given['about'] !== undefined && typeof given['about'] !== 'string') return 'about must be a text'
+  if (given['about'] !== undefined && typeof given['about'] !== 'string') return 'about must be a string'
   if (given['growing'] !== undefined && typeof given['growing'] !== 'boolean')
     return 'growing must be true or false'
   const cut = wrongCut(given['cut'])

@@ -1,14 +1,14 @@
 import type { CompletionData, EndReason, EndState, Evidence } from './event.ts'
 
 /**
- * Weighs what is known about the end of a run. `conflict` names the evidence that disagrees with the
+ * Decides how a run ended from all evidence. `conflict` names the evidence that disagrees with the
  * verdict.
  *
  * | # | evidence | state |
  * | 1 | the done marker | completed |
  * | 2 | the engine's end signal, no error flag | awaiting_user_input |
  * | 3 | error flag, exit ≠ 0, signal, a cut record | interrupted |
- * | 4 | nothing of that | unknown |
+ * | 4 | none of these | unknown |
  *
  * @example
  * completionOf({ ...evidence, end_signal: 'turn.completed' }).data.state // 'awaiting_user_input'

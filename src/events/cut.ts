@@ -6,38 +6,38 @@ import { blockCutter } from './block.ts'
 import { type Line, placeOf, restOf } from './lines.ts'
 import type { Cut, EngineFrame } from './profile.ts'
 
-/** A record nested deeper than this would overflow whoever prints it. */
+/** A record nested deeper than this would overflow the stack of code that prints it. */
 const MAX_DEPTH = 512
-/** Characters of a text that may be parsed before anybody has asked how deep it is. */
+/** Characters of a text that may be parsed before its depth is checked. */
 const LARGE = 1 << 16
-/** What a held line costs beside its text. */
+/** Cost of a held line in addition to its text. */
 const LINE_COST = 64
 /** Blank lines before a frame are kept up to this many characters; the range covers all of them. */
 const MAX_BLANKS = 4096
-/** Log text glued to a torn line is looked for in so many characters at its end. */
+/** Log text inside a torn line is searched for in this many characters at its end. */
 const LOG_TAIL = 4096
 /** A log line as tracing libraries print it: a time, then a level. */
 const logLine = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*Z\s+(?:ERROR|WARN|INFO|DEBUG|TRACE)\s/
 
 interface CutterOptions {
   readonly channel: Channel
-  /** How the channel is cut right now; `auto` changes it when it has picked. */
+  /** How the channel is cut at the moment; `auto` changes it when it has picked an engine. */
   readonly cut: () => Cut
   readonly maxFrame: number
 }
 
 /**
- * Puts the lines of one channel together to what an engine reads: records, documents, blocks, text. Lines
- * that wait for the end of a document are held, at most `maxFrame`; if it does not come, they are text.
+ * Joins the lines of one channel to what an engine reads: records, documents, blocks, text. Lines
+ * that wait for the end of a document are held, at most `maxFrame`; without an end, they are text.
  *
  *     {"type":"item.completed","item":{"text":"aaa2026-11-15T00:48:15Z ERROR log line
- *     aaa"}}                                      ^ torn: the log line is taken out, the rest joined
+ *     aaa"}}                                      ^ torn: the log line is removed, the rest joined
  */
 export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void) {
   const { channel, maxFrame } = options
   let blanks: { from: number; to: number; text: string } | undefined
   let gathering: Gathering | undefined
-  /** A line that ends in `{`, behind other text: the next one tells whether a document begins there. */
+  /** A line that ends in `{`, after other text: the next line decides whether a document begins there. */
   let opener: Line | undefined
 
   const emit = (first: Line, frame: Omit<EngineFrame, 'channel' | 'from'>) => {
@@ -56,14 +56,14 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
 
   const asText = (line: Line): undefined => {
     const frame = { kind: 'text' as const, to: line.to, text: line.text }
-    // The end of the input can cut a character, too: then the line is not UTF-8, and still a record that was cut.
+    // The end of the input can cut a character, too: the line is then invalid UTF-8, but still a record that was cut.
     const cut = line.open && line.note !== 'FRAME_TOO_LONG' && line.note !== 'MAX_DEPTH'
     if (line.text === '' && line.note === undefined) emit(line, { ...frame, blank: true })
     else if (cut && opensDocument(line.text)) emit(line, { ...frame, open: true })
     else emit(line, frame)
   }
 
-  /** The input ended inside a document: one frame, so that the engine can see what it was. */
+  /** The input ended inside a document: emits one frame, so that the engine can see what it was. */
   const cutOff = () => {
     const held = gathering
     gathering = undefined
@@ -85,7 +85,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     for (const line of failed?.lines ?? []) asText(line)
   }
 
-  /** A line outside of any document or block. Answers with the rest of it, if it had more than a document. */
+  /** A line outside documents and blocks. Returns the rest of it, if there is something after a document. */
   const plain = (line: Line): Line | undefined => {
     const shape = options.cut()[channel]
     if (line.note === 'FRAME_TOO_LONG' || shape === undefined || shape === 'text') {
@@ -93,13 +93,13 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
       return undefined
     }
     const gathers = (shape === 'documents' || channel === 'pty') && opensDocument(line.text)
-    // A rest may be a record and another rest: to look at all of it each time would take the square of its length.
+    // A rest may be a record and another rest: scanning all of it each time would be quadratic.
     if (line.glue === undefined || !gathers) {
       const value = parseLine(line.text)
       if (value === undefined && isTooDeep(line.text)) return asText({ ...line, note: 'MAX_DEPTH' })
       if (value !== undefined) {
         const { from, to, text } = line
-        // Nearly every line of a run comes through here.
+        // Fast path: nearly every line of a run.
         if (line.note === undefined && line.blanks === undefined && line.glue === undefined)
           out({ kind: 'line', channel, from, to, text, value })
         else emit(line, { kind: 'line', to, text, value })
@@ -111,7 +111,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     return gather(line)
   }
 
-  /** A line that begins with no document. One that the engine knows by its first key may be behind the text. */
+  /** A line that does not begin with a document. One that the engine recognizes by its first key may follow the text. */
   const afterText = (line: Line): Line | undefined => {
     const keys = options.cut()[channel] === 'documents' ? options.cut().glued : undefined
     const at = keys ? documentAt(line.text, keys) : -1
@@ -122,13 +122,13 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     return undefined
   }
 
-  /** Passes on what is before the document at `at`, and answers with the rest. */
+  /** Emits what is before the document at `at`, and returns the rest. */
   const splitAt = (line: Line, at: number): Line => {
     asText({ ...line, text: line.text.slice(0, at), to: placeOf(line, at), open: false })
     return restOf(line, line.text, at)!
   }
 
-  /** The line after one that ends in `{` has come, or none will. */
+  /** The line after one that ends in `{` has arrived, or none will. */
   const settleOpener = (next?: Line) => {
     const held = opener
     opener = undefined
@@ -138,7 +138,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     else blocks.line(held)
   }
 
-  /** One more line of a document. Answers with what is behind its end on the same line. */
+  /** One more line of a document. Returns what is after its end on the same line. */
   const gather = (line: Line): Line | undefined => {
     const held = gathering!
     if (held.lines.length > 0) {
@@ -149,8 +149,8 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
         if (held.size > maxFrame) release()
         return undefined
       }
-      // JSON strings hold no raw line end; only a terminal breaks a record there. And a document's inner
-      // lines are indented: a record of its own means that the document will not come.
+      // A JSON string contains no raw line break; only a terminal breaks a record there. The inner lines of a
+      // document are indented: an unindented record means that the document will not be completed.
       const broken = channel !== 'pty' && (held.state.inString || opensDocument(line.text))
       if (broken || parseLine(line.text) !== undefined) {
         release()
@@ -178,7 +178,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     }
     held.size += text.length + LINE_COST
     if (end === 'inside') {
-      // Inside a string the line end is the terminal's; outside it is the document's, or may as well be.
+      // Inside a string the line break is the terminal's; outside, it makes no difference.
       held.parts.push(held.state.inString ? text : `${text}\n`)
       if (held.size > maxFrame) release()
       return undefined
@@ -195,9 +195,9 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     gathering = undefined
     const rest = restOf(line, text, end)
     const [first, ...more] = held.lines.filter((own) => !held.logs.has(own))
-    // Log text that was taken out of this line is not the record's.
+    // Log text that was removed from this line is not part of the record.
     const to = rest ? rest.from : text === line.text ? line.to : placeOf(line, end)
-    // All that is cut from the same lines of a terminal has one list of them.
+    // Everything cut from the same terminal lines shares one list of them.
     const pieces = first!.pieces ?? (rest || more.length > 0 ? [first!.text] : undefined)
     for (const own of more) pieces!.push(own.text)
     emit(first!, {
@@ -232,7 +232,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
   return {
     line(line: Line) {
       settleOpener(line)
-      // Inside a string that a terminal has broken, blanks are the string's.
+      // Inside a string that the terminal has broken, blanks belong to the string.
       const text = channel === 'pty' && gathering?.state.inString
       if (line.text.trim() === '' && !text && !blocks.open() && line.note === undefined) {
         if (gathering) {
@@ -247,7 +247,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
         blanks.to = line.to
         return
       }
-      // Between the blanks and this line another one may have been passed over, because its twin was there.
+      // Between the blanks and this line another line may have been skipped, because the other channel had it.
       if (blanks && blanks.to !== line.from) passBlanks()
       const before = blanks
       blanks = undefined
@@ -266,7 +266,7 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
       cutOff()
       passBlanks()
     },
-    /** Lines are being held, so what comes next may belong to them. */
+    /** Lines are being held, so the next ones may belong to them. */
     holding() {
       return gathering !== undefined || opener !== undefined || blocks.open()
     },
@@ -274,11 +274,11 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
 }
 
 interface Gathering {
-  /** The lines as they came, in case the document does not. */
+  /** The original lines, in case the document is not completed. */
   readonly lines: Line[]
   /** Their text without the log lines in it. */
   readonly parts: string[]
-  /** Log lines among them, and log text that was taken out of one of them. */
+  /** Log lines among them, and log text that was removed from one of them. */
   readonly logs: Set<Line>
   size: number
   state: TextBalance
@@ -298,8 +298,8 @@ function opensDocument(text: string): boolean {
 }
 
 /**
- * Where in a line a document begins behind other text: at a `{` before one of the keys, or at the end of the line. What
- * is indented or begins with a key belongs to another document.
+ * Where in a line a document begins after other text: at a `{` before one of the keys, or at the end of the line. A line
+ * that is indented or begins with a key belongs to another document.
  */
 function documentAt(text: string, keys: readonly string[]): number {
   if (text[0] === '"' || text.charCodeAt(0) <= 0x20) return -1
@@ -312,7 +312,7 @@ function documentAt(text: string, keys: readonly string[]): number {
   return -1
 }
 
-/** The value of a line that is one JSON object or array. A failed JSON.parse is dear, so looks come first. */
+/** The value of a line that is one JSON object or array. A failed JSON.parse is expensive, so cheap checks come first. */
 function parseLine(text: string): unknown {
   const first = text.charCodeAt(0)
   if (first !== 0x7b && first !== 0x5b) return undefined

@@ -1,6 +1,6 @@
 import { isAfter, type Moment } from './position.ts'
 
-/** Messages that broke off, one after the other: each retry of the engine may leave one. */
+/** Number of messages that broke off: each retry of the engine may leave one. */
 const MAX_DRAFTS = 64
 
 /** A message of the run that broke off. */
@@ -8,11 +8,11 @@ export interface Draft {
   readonly text: string
   readonly enveloped: boolean
   readonly done: boolean
-  /** When its last piece came. */
+  /** When its last piece arrived. */
   readonly when: Moment
 }
 
-/** What broke off since the last complete message, about `maxSize` characters of it. It counts at the end, if nothing complete took its place. */
+/** What broke off since the last complete message, about `maxSize` characters of it. It counts at the end, if no complete message replaced it. */
 export class Drafts {
   readonly #maxSize: number
   #drafts: Draft[] = []
@@ -29,7 +29,7 @@ export class Drafts {
       this.#size -= this.#drafts.shift()!.text.length
   }
 
-  /** A complete message has come: it takes the place of what broke off before it. */
+  /** A complete message replaces what broke off before it. */
   forget(whole: Moment): void {
     if (this.#drafts.length === 0) return
     this.#drafts = this.#drafts.filter(({ when }) => isAfter(when, whole))

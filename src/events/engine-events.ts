@@ -12,7 +12,7 @@ import { tokenCounter } from './tokens.ts'
 import { unknownRecords } from './unknown-records.ts'
 import type { Range, Writer } from './write.ts'
 
-/** How sure a plain protocol record makes us. */
+/** Confidence in a plain protocol record. */
 const SURE = 0.95
 const LOW = 0.7
 const MAX_RAW = 4096
@@ -22,35 +22,35 @@ interface SpeechOptions {
   readonly tally: ReturnType<typeof tally>
   readonly doneMarker: string
   readonly maxFrame: number
-  /** Finds the payloads of a message. `when` it was said, if it is one of the run's own and complete: the last of them is its result. */
+  /** Finds the payloads of a message. `when` is set if the message is one of the run's own and complete: the last of them is its result. */
   readonly payloads: (text: string, when: Moment | undefined, enveloped: boolean) => Found
   readonly artifact: Say['artifact']
 }
 
-/** Turns what an engine says into events, and gathers the evidence for the end. */
+/** Turns what an engine reports into events, and gathers the evidence for the end. */
 export function speech(options: SpeechOptions) {
   const { writer, tally, doneMarker, maxFrame } = options
   let confidence = SURE
-  /** The frame in hand, and whether an event is about it: a silent one is kept as raw. */
-  let hand: EngineFrame | undefined
+  /** The current frame, and whether an event is about it: a frame without any event is kept as raw. */
+  let current: EngineFrame | undefined
   let spoke = false
   let drifted = false
-  /** The kept frame the engine speaks about. */
+  /** The kept frame that the engine is reporting about. */
   let kept: EngineFrame | undefined
   let unknown = false
   let nameless = 0
   const evidence = gatherEvidence()
   const strangers = unknownRecords()
   let stranger: ReturnType<typeof strangers.found>
-  /** Where the frame in hand is in the run, and how many things were said. */
+  /** The position of the current frame in the run, and the number of things reported. */
   let here: Position = AT_END
   let said = 0
-  /** The last frame of the pipes and of the PTY: an engine that speaks about lines it kept is no further than that. */
+  /** The last frame of the pipes and of the PTY: what an engine reports about kept lines is not after that. */
   let lastOfPipes = AT_END
   let lastOfPty = AT_END
-  /** The engine's signal that its turn is over, told when all of its frame is said. */
+  /** The engine's signal that its turn has ended, reported after everything else in its frame. */
   let ended: { readonly signal: string; readonly when: Moment; readonly range: Range | undefined } | undefined
-  /** The last turn that was said to wait for the user, and when the agent was last at work. */
+  /** The last turn that was reported to wait for the user, and when the agent was last active. */
   let waiting: Moment | undefined
   let worked: Moment | undefined
   const open = new OpenMessages(maxFrame)
@@ -63,7 +63,7 @@ export function speech(options: SpeechOptions) {
 
   const now = (): Moment => ({ at: here, nth: ++said })
 
-  /** The agent says or does something, so the end of a turn that follows is another one. */
+  /** The agent says or does something, so the next end of a turn is a new one. */
   const work = (): Moment => {
     const when = now()
     if (!worked || isAfter(when, worked)) worked = when
@@ -71,8 +71,8 @@ export function speech(options: SpeechOptions) {
   }
 
   const write: Writer['write'] = (type, data, sure) => {
-    // A frame that only ends an open message has said nothing of its own: that event is about the pieces.
-    if (writer.place() === hand) spoke = true
+    // A frame that only ends an open message has no event of its own: that event is about the pieces.
+    if (writer.place() === current) spoke = true
     if (!type.startsWith('raw.') && !type.startsWith('diagnostic.')) strangers.knew()
     writer.write(type, data, sure)
   }
@@ -90,7 +90,7 @@ export function speech(options: SpeechOptions) {
     write(`raw.${channel}`, line === text ? { line } : { line, truncated: true }, sure)
   }
 
-  /** Below 0.7 the reader is told so, and gets the raw text beside the guess. */
+  /** Below 0.7 the reader gets a warning, and the raw text next to the guess. */
   const guessed = (text: string) => {
     if (confidence >= LOW) return
     diagnose('LOW_CONFIDENCE_PARSE', codes.LOW_CONFIDENCE_PARSE)
@@ -98,7 +98,7 @@ export function speech(options: SpeechOptions) {
   }
 
   const final = (id: string, text: string, more: Speaker, when: Moment) => {
-    // A subagent's words are not the run's: they end nothing and are no result.
+    // A subagent's words are not the run's: they end nothing and are not a result.
     const own = more.parent === undefined
     const complete = own && !more.incomplete
     const enveloped = more.enveloped === true
@@ -115,7 +115,7 @@ export function speech(options: SpeechOptions) {
       drafts.forget(when)
     } else if (own && isLast(when)) drafts.hold({ text, enveloped, done, when })
     const before = confidence
-    // A JSON block that parses makes a guess about prose a better one (seed 002: 0.8).
+    // A JSON block that parses makes a guess about prose more certain.
     if (last && confidence < LOW) confidence = 0.8
     write(
       'agent.message.final',
@@ -143,14 +143,14 @@ export function speech(options: SpeechOptions) {
     writer.about(message.range, true)
     const cut = message.cut ? { incomplete: true } : undefined
     const speaker = { ...message.more, ...more, ...cut }
-    // It is where its pieces are: what closes it may be anywhere.
+    // Its position is that of its pieces: the record that closes it may be anywhere.
     final(id, message.parts.join(''), speaker, message.when)
     writer.about(here, true)
   }
 
-  /** The oldest message is closed as it is, so that there is room for another. */
+  /** Closes the oldest message, to make room for another. */
   const closeOldest = (id: string) => {
-    const message = 'the open messages outgrew maxFrame; the oldest is closed'
+    const message = 'the open messages grew past maxFrame; the oldest is closed'
     tally.noise('open messages', 'FRAME_TOO_LONG', confidence, message)
     closeOpen(id, { incomplete: true })
   }
@@ -162,7 +162,7 @@ export function speech(options: SpeechOptions) {
     }
   }
 
-  /** Tells that the turn waits for the user, once. A turn that is done, or failed, does not. */
+  /** Reports once that the turn waits for the user. A turn that is done, or failed, does not. */
   const tellTurn = () => {
     const turn = ended
     if (!turn || !evidence.isWaiting(turn.when)) return
@@ -191,7 +191,7 @@ export function speech(options: SpeechOptions) {
 
   const status = (name: string, { tokens: own, tokensSoFar, ...more }: StatusFacts) => {
     const counts = own ? tokens.add(own) : tokensSoFar && tokens.soFar(tokensSoFar)
-    // No counts at all say that the sum of the run is not known: there is nothing to tell here.
+    // Without any counts, the sum of the run is unknown: there is nothing to report.
     const known = counts && Object.keys(counts).length > 0 ? counts : undefined
     write('lifecycle.run.status', told({ status: name, ...more, tokens: known }), confidence)
   }
@@ -212,7 +212,7 @@ export function speech(options: SpeechOptions) {
         confidence,
       )
       const cut = open.add(id, { text, place: writer.place(), more, when: work() }, closeOldest)
-      if (cut) diagnose('FRAME_TOO_LONG', 'a message outgrew maxFrame; its final text is cut')
+      if (cut) diagnose('FRAME_TOO_LONG', 'a message grew past maxFrame; its final text is cut')
     },
     message(id, text, more = {}) {
       if (text === undefined) {
@@ -230,7 +230,7 @@ export function speech(options: SpeechOptions) {
     started: (of) => call('tool.call.started', of),
     completed: (of) => call('tool.call.completed', of),
     failed: (of) => call('tool.call.failed', of),
-    // A claim becomes an event at the end, or never: it does not speak for its frame.
+    // A claim becomes an event at the end, or never: it does not count as an event of its frame.
     artifact: options.artifact,
     error(message, severity = 'error', { retryable } = {}) {
       if (severity === 'fatal') evidence.failed(now(), message)
@@ -262,7 +262,7 @@ export function speech(options: SpeechOptions) {
       for (const key in record) {
         if (!Object.hasOwn(record, key) || knows(known, key)) continue
         tally.field(key)
-        // Of a frame that was kept, the raw record comes here; else when the engine has spoken.
+        // For a frame that was kept, the raw record is written here; else after the engine's other events.
         if (kept && !drifted) raw(kept.text, SURE)
         drifted = true
       }
@@ -273,8 +273,8 @@ export function speech(options: SpeechOptions) {
     about(range) {
       writer.about(range, true)
       here = range.channel === 'pty' ? lastOfPty : lastOfPipes
-      // Of the frame in hand, the raw record comes when the engine has spoken.
-      kept = 'text' in range && range !== hand ? (range as EngineFrame) : undefined
+      // For the current frame, the raw record is written after the engine's other events.
+      kept = 'text' in range && range !== current ? (range as EngineFrame) : undefined
       drifted = false
     },
     giveBack(kept) {
@@ -286,7 +286,7 @@ export function speech(options: SpeechOptions) {
     },
   }
 
-  /** A frame nobody reads: raw, and the first of its kind is told. */
+  /** A frame that the engine does not read: kept as raw, with a warning for the first of its kind. */
   const unread = (given: EngineFrame) => {
     const before = confidence
     confidence = given.blank ? SURE : 0.3
@@ -300,14 +300,14 @@ export function speech(options: SpeechOptions) {
 
   return {
     say,
-    /** Lets the engine speak about one frame, and keeps what it did not understand. */
+    /** Lets the engine read one frame, and keeps it as raw if the engine does not understand it. */
     frame(
       read: (frame: EngineFrame, say: Say) => boolean | 'kept',
       given: EngineFrame,
       position: Position,
     ): boolean | 'kept' {
       writer.about(given)
-      hand = given
+      current = given
       here = position
       if (given.channel === 'pty') lastOfPty = position
       else lastOfPipes = position
@@ -321,7 +321,7 @@ export function speech(options: SpeechOptions) {
         unread(given)
       } else if (understood === true && (!spoke || drifted || unknown)) raw(given.text, SURE)
       unknown = false
-      hand = undefined
+      current = undefined
       if (ended !== before) tellTurn()
       return understood
     },
@@ -331,18 +331,18 @@ export function speech(options: SpeechOptions) {
       unread(given)
     },
     warn: diagnose,
-    /** Lets the engine speak about what it kept. */
+    /** Lets the engine report about what it kept. */
     last(end: ((say: Say) => void) | undefined) {
       writer.about(undefined)
       confidence = SURE
       unknown = false
       here = AT_END
       end?.(say)
-      // Also a turn whose beginning only the PTY has: until that came, the failure before it seemed to be its own.
+      // Also a turn whose beginning only the PTY has: until that arrived, the failure before it seemed to be its own.
       tellTurn()
       writer.about(undefined)
     },
-    /** What is still open when the input is over. */
+    /** End of input: closes what is still open. */
     end() {
       confidence = SURE
       for (const id of open.ids()) closeOpen(id, { incomplete: true })
@@ -356,14 +356,14 @@ export function speech(options: SpeechOptions) {
       if (stranger) diagnose('ENGINE_UNKNOWN', stranger.message)
       writer.about(undefined)
     },
-    // Where no record was understood, it is not known either whether the last one was cut.
+    // If no record was understood, it is unknown whether the last one was cut.
     evidence: () => (stranger ? { ...evidence.said(), truncated: false } : evidence.said()),
     sawTruncation: evidence.truncated,
     tokens: tokens.sum,
   }
 }
 
-/** Built key by key: a call is the most frequent record, and spreads of conditions are slow. */
+/** Built key by key: a call is the most frequent record, and conditional spreads are slow. */
 function toolData(of: Call): ToolData {
   const data: { -readonly [K in keyof ToolData]: ToolData[K] } = { call_id: of.id, name: of.name }
   if (of.input !== undefined) data.input = of.input
@@ -377,7 +377,7 @@ function toolData(of: Call): ToolData {
 
 type StatusData = EventData['lifecycle.run.status']
 
-/** What was told: keys without a value are left out. */
+/** Leaves out keys without a value. */
 function told(facts: { [K in keyof StatusData]: StatusData[K] | undefined }): StatusData {
   for (const key in facts)
     if (facts[key as keyof StatusData] === undefined) delete facts[key as keyof StatusData]
@@ -386,7 +386,7 @@ function told(facts: { [K in keyof StatusData]: StatusData[K] | undefined }): St
 
 const knownSets = new Map<string, ReadonlySet<string>>()
 
-/** The lists are literals in the engines, so there are only a few of them. */
+/** The lists are literals in the engines, so there are only a few of them to cache. */
 function knows(list: string, key: string): boolean {
   let set = knownSets.get(list)
   if (!set) {

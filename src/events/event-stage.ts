@@ -19,34 +19,34 @@ import { unique } from './unique.ts'
 import { writer } from './write.ts'
 
 export interface EventOptions {
-  /** Stands in every record. @default 'run' */
+  /** The run id in every record. @default 'run' */
   readonly runId?: string | undefined
   /** Which attempt of the run this is. @default 1 */
   readonly attempt?: number | undefined
   /** Milliseconds since 1970; a fixed clock makes a replay reproducible. @default Date.now */
   readonly clock?: (() => number) | undefined
-  /** Records per channel that may wait for their twin; beyond, the oldest is let go. @default 65536 */
+  /** Records per channel that may wait for the same record on the other channel; beyond that, the oldest is dropped. @default 65536 */
   readonly window?: number | undefined
-  /** The key that says in an assistant payload that the work is done. @default '__SKILL_DONE__' */
+  /** A key in an assistant payload that means the work is done. @default '__SKILL_DONE__' */
   readonly doneMarker?: string | undefined
   /**
-   * Bytes of a line or a document that may be held, and characters of all messages that are not yet complete; what is
-   * longer is kept in pieces. @default 16 MiB
+   * Bytes of a line or a document that may be held, and characters of all messages that are not yet complete; anything
+   * longer is split into pieces. @default 16 MiB
    */
   readonly maxFrame?: number | undefined
-  /** The run directory: absolute paths the engine reports are shown relative to it, others are refused. @default none */
+  /** The run directory: absolute paths the engine reports become relative to it, others are refused. @default none */
   readonly dir?: string | undefined
-  /** What the answer of the run must be, its last payload; then `lifecycle.run.result` says whether it is. @default none */
+  /** Schema of the run's answer, its last payload; `lifecycle.run.result` then says whether it matches. @default none */
   readonly schema?: Schema | undefined
-  /** What the run changed in its directory, or a function that is asked at the end. @default none */
+  /** What the run changed in its directory, or a function that is called at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
 
-/** Frames that may wait until `auto` has seen what it needs. */
+/** Frames that may wait until `auto` has picked an engine. */
 const MAX_UNPICKED = 1024
 const MAX_UNPICKED_TEXT = 1 << 18
 
-/** What the floor is handed, because it knows no files and no crypto of its own. */
+/** What the caller must provide, because this layer has no file system and no crypto. */
 export interface StageParts {
   /** At least 128 bits of a cryptographic hash. */
   readonly hash?: ((text: string | Uint8Array) => string) | undefined
@@ -66,7 +66,7 @@ export const EVENT_OPTIONS: OptionNames<EventOptions> = {
   fsDiff: 1,
 }
 
-/** The floor of `events()`. */
+/** The stage of `events()`. */
 export function eventStage(
   profile: Profile | Picker,
   options: EventOptions & StageParts = {},
@@ -86,14 +86,14 @@ export function eventStage(
   } = options
   const { doneMarker = '__SKILL_DONE__', hash = digest } = options
   positive({ attempt, window, maxFrame })
-  // A schema that cannot be used is misuse: it throws here, not when the first byte comes.
+  // An invalid schema is misuse: it throws here, not when the first byte arrives.
   payloadFinder({ schema: options.schema, maxFrame })
 
   return (next) => {
     const write = writer({ runId, attempt, clock }, next)
     const counts = tally(write)
     const payload = payloadFinder({ schema: options.schema, maxFrame })
-    const floor = speech({
+    const interpreter = speech({
       writer: write,
       tally: counts,
       doneMarker,
@@ -104,7 +104,7 @@ export function eventStage(
     const { dir, fsDiff } = options
     const files = artifacts({
       writer: write,
-      warn: floor.warn,
+      warn: interpreter.warn,
       dir,
       fsDiff,
       inside: options.inside ?? (() => true),
@@ -112,10 +112,10 @@ export function eventStage(
     let exit: ExitChunk | undefined
     let engine: Profile | undefined
     let reader: Reader | undefined
-    /** Frames that came before `auto` had picked. */
+    /** Frames that arrived before `auto` picked an engine. */
     let unpicked: { frame: EngineFrame; how: Passed; position: Position }[] = []
     let unpickedSize = 0
-    /** What `auto` would pick if nothing surer comes. */
+    /** The engine that `auto` would pick if nothing more certain arrives. */
     let guessed: Profile | undefined
 
     const choose = (picked: Profile) => {
@@ -124,7 +124,7 @@ export function eventStage(
       write.voice(picked)
       if ('pick' in profile) {
         write.about(undefined)
-        floor.warn('ENGINE_PICKED', `${profile.name} picked ${picked.name}`, 'info')
+        interpreter.warn('ENGINE_PICKED', `${profile.name} picked ${picked.name}`, 'info')
       }
       const held = unpicked
       unpicked = []
@@ -145,16 +145,16 @@ export function eventStage(
       if (how !== 'first') {
         write.about(frame)
         if (frame.value === undefined) counts.noise('pty only', 'PTY_STREAM_MISMATCH', 0.7)
-        else floor.warn('PTY_STREAM_MISMATCH', 'the PTY has a record that stdout lacks')
+        else interpreter.warn('PTY_STREAM_MISMATCH', 'the PTY has a record that stdout lacks')
         if (how === 'late') counts.noise('late', 'LATE_DUPLICATE_POSSIBLE', 0.3)
       }
-      const told = shape !== undefined && (how === 'first' || frame.value !== undefined)
-      const understood = told && floor.frame(reader!.read, frame, position)
-      if (!told) floor.unread(frame)
+      const reported = shape !== undefined && (how === 'first' || frame.value !== undefined)
+      const understood = reported && interpreter.frame(reader!.read, frame, position)
+      if (!reported) interpreter.unread(frame)
       for (const note of frame.notes ?? []) counts.noise(note.code, note.code, 0.7, note.message)
-      if (frame.open && told && shape !== 'text' && understood !== 'kept') {
-        if (!engine!.growing) floor.sawTruncation()
-        floor.warn('TRUNCATED', 'the input ended inside a record')
+      if (frame.open && reported && shape !== 'text' && understood !== 'kept') {
+        if (!engine!.growing) interpreter.sawTruncation()
+        interpreter.warn('TRUNCATED', 'the input ended inside a record')
       }
     }
 
@@ -195,26 +195,29 @@ export function eventStage(
         for (const name of ['stdout', 'stderr', 'pty'] as const) channels.get(name)?.end()
         once.end()
         if (!engine && 'pick' in profile) choose(guessed ?? profile.fallback)
-        floor.last(reader!.end)
-        floor.end()
+        interpreter.last(reader!.end)
+        interpreter.end()
         counts.end()
-        for (const note of exit?.notes ?? []) floor.warn(note.code, note.message)
+        for (const note of exit?.notes ?? []) interpreter.warn(note.code, note.message)
         files.end()
         if (exit?.held)
-          floor.warn('PIPE_HELD_OPEN', `the process ended, but something still holds ${exit.held.join(', ')}`)
+          interpreter.warn(
+            'PIPE_HELD_OPEN',
+            `the process ended, but another process still holds ${exit.held.join(', ')}`,
+          )
         const { data, conflict } = completionOf({
-          ...floor.evidence(),
+          ...interpreter.evidence(),
           exit_code: exit?.code ?? null,
           signal: exit?.signal ?? null,
           ...(typeof exit?.stopped === 'string' ? { stopped: exit.stopped } : {}),
         })
-        // A failed process makes no result worth keeping, whatever the engine said before.
+        // A failed process has no valid result, whatever the engine said before.
         const outcome = outcomeOf(data)
         const whole = outcome !== 'failed' && outcome !== 'cancelled' && conflict === undefined
         const result = payload.result(whole)
         if (result) write.write('lifecycle.run.result', result, 0.95)
-        if (conflict) floor.warn('COMPLETION_CONFLICT', conflict)
-        const tokens = floor.tokens()
+        if (conflict) interpreter.warn('COMPLETION_CONFLICT', conflict)
+        const tokens = interpreter.tokens()
         write.write('lifecycle.completion.state', tokens ? { ...data, tokens } : data, 0.95)
         next.end()
       },

@@ -9,7 +9,7 @@ export type Severity = 'info' | 'warning' | 'error' | 'fatal'
 /** How a run ended. */
 export type EndState = 'completed' | 'awaiting_user_input' | 'interrupted' | 'unknown'
 
-/** Which piece of evidence decided the end. */
+/** The piece of evidence that decided the end. */
 export type EndReason =
   | 'DONE_MARKER'
   | 'END_SIGNAL'
@@ -19,7 +19,7 @@ export type EndReason =
   | 'TRUNCATED'
   | 'NO_END_SIGNAL'
 
-/** All that is known about the end of a run. */
+/** Everything known about the end of a run. */
 export interface Evidence {
   readonly done_marker: boolean
   readonly end_signal: string | null
@@ -27,23 +27,23 @@ export interface Evidence {
   readonly exit_code: number | null
   readonly signal: string | null
   readonly truncated: boolean
-  /** Who stopped it on request: `interrupted`, `aborted`, `abandoned`. Missing if it ended by itself. */
+  /** Why it was stopped on request: `interrupted`, `aborted`, `abandoned`. Missing if it ended by itself. */
   readonly stopped?: string
 }
 
 interface StatusData {
   readonly status: string
-  /** Token counts as the engine gives them; cumulative in some engines: never sum them, sum `tokens`. */
+  /** Token counts in the engine's own format; cumulative in some engines: never add them up, add up `tokens`. */
   readonly usage?: unknown
-  /** The tokens of this step or turn alone: those of all records together are those of the run. */
+  /** The tokens of this step or turn only: the sum over all records is that of the run. */
   readonly tokens?: Tokens
   readonly stats?: unknown
   readonly reason?: string
-  /** With `started`, or where the engine tells it later. */
+  /** With `started`, or later if the engine reports it later. */
   readonly model?: string
   readonly cwd?: string
   readonly engine_version?: string
-  /** With `awaiting_user_input`, the end of a turn that wants an answer: what is known so far. */
+  /** With `awaiting_user_input`, the end of a turn that needs an answer: what is known so far. */
   readonly evidence?: Evidence
 }
 
@@ -51,7 +51,7 @@ export interface CompletionData {
   readonly state: EndState
   readonly reason_code: EndReason
   readonly evidence: Evidence
-  /** Of the whole run, as far as the engine told them. */
+  /** For the whole run, as far as the engine reported them. */
   readonly tokens?: Tokens
 }
 
@@ -72,11 +72,11 @@ export interface MessageData {
   readonly repair_level?: RepairLevel
   /** The run ended before the engine closed this message. */
   readonly incomplete?: true
-  /** The call of the subagent that speaks, where the engine says so. */
+  /** The call of the subagent that wrote it, if the engine reports that. */
   readonly parent_call_id?: string
 }
 
-/** What the user, or a program in the user's place, told the agent. Never searched for payloads or the done marker. */
+/** What the user, or a program on the user's behalf, told the agent. Never searched for payloads or the done marker. */
 export interface UserData {
   readonly text: string
 }
@@ -101,7 +101,7 @@ export interface ToolData {
 export interface ArtifactData {
   /** Relative to the run directory, with `/`. */
   readonly path: string
-  /** What the engine says was changed, as a unified diff; the last change, and the first part of a long one. */
+  /** The change as a unified diff, as reported by the engine; the last change, and the beginning of a long one. */
   readonly diff?: string
 }
 
@@ -110,11 +110,11 @@ export interface DiagnosticData {
   readonly message: string
   readonly severity: Severity
   readonly confidence: number
-  /** Whether the engine says that it tries, or could try, again. */
+  /** Whether the engine says that it will, or could, retry. */
   readonly retryable?: boolean
-  /** How often, where one diagnostic stands for many. */
+  /** How often it happened, if one diagnostic covers several occurrences. */
   readonly count?: number
-  /** The unknown type or field that is told here, at most 80 characters of it. */
+  /** The unknown type or field, at most 80 characters of it. */
   readonly name?: string
   /** The drift report: how often each unknown type and field was seen; `…` counts those after the first 256. */
   readonly drift?: {
@@ -129,7 +129,7 @@ export interface RawData {
   readonly truncated?: true
 }
 
-/** Every event type and what its `data` holds. */
+/** Every event type and its `data`. */
 export interface EventData {
   'lifecycle.run.status': StatusData
   'lifecycle.completion.state': CompletionData
@@ -165,7 +165,7 @@ export interface RawRef {
   readonly encoding: 'utf-8'
 }
 
-/** Who said it, and how sure the parser is. */
+/** The parser of an event, and its confidence. */
 export interface Source {
   readonly engine: string
   readonly parser: string
@@ -174,11 +174,11 @@ export interface Source {
 
 export interface Correlation {
   readonly session_id?: string
-  /** The same for the same bytes: run, attempt, stream, range, index. */
+  /** Derived from run, attempt, stream, range and index, so the same bytes give the same id. */
   readonly event_id: string
 }
 
-/** What an engine meant: one RASP record. */
+/** One RASP record: what the engine reported. */
 export type Event = {
   [K in EventType]: {
     readonly protocol_version: 'rasp/1.0'
@@ -214,6 +214,6 @@ export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
  * if (isEvent(event, 'agent.message.final')) console.log(event.data.text)
  */
 export function isEvent<T extends EventType>(event: Event, ...types: readonly T[]): event is EventOf<T> {
-  // Also for what is no event: a guard that throws guards nothing.
+  // Works for values that are not events, too: a type guard must not throw.
   return (types as readonly EventType[]).includes(event?.type)
 }

@@ -7,24 +7,24 @@ interface Told {
   readonly words: string
 }
 
-/** What the pipes, or the PTY, have said about the turn they are in. */
+/** What the pipes, or the PTY, have reported about their current turn. */
 interface Turn {
   /** When the turn began. */
   readonly begun: Moment | undefined
-  /** When it went on after an end or a failure that the engine recovered from; else when it began. */
+  /** When it continued after an end or a failure that the engine recovered from; else when it began. */
   readonly wentOn: Moment | undefined
   marked: Moment | undefined
   ended: Told | undefined
   failure: { readonly first: Told; readonly last: Told } | undefined
 }
 
-/** What the records of a run say about its end, before the exit is weighed. */
+/** What the records of a run say about its end, without the exit code. */
 export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated'>
 
 /**
- * Gathers the evidence for the end of a run. A turn that begins puts aside what was said about the end of the turn before
- * it, the done marker too: the user asked for more, and whether that is done the new turn has to say. It goes by their places
- * in the run: a record that only the PTY has can come out when a later turn has long ended.
+ * Gathers the evidence for the end of a run. The start of a turn discards what was reported about the end of the turn before
+ * it, including the done marker: the user asked for more, and the new turn must say whether that is done. What counts is the
+ * position in the run: a record that only the PTY has can arrive long after a later turn has ended.
  */
 export function gatherEvidence() {
   const turns = new PerSource<Turn>()
@@ -44,10 +44,10 @@ export function gatherEvidence() {
     return turn
   }
 
-  /** What was said since the agent began or went on last, in the order of the run. */
-  const inOrder = (told: readonly (Told | undefined)[]): Told[] => {
+  /** What was reported since the agent last began or continued, in the order of the run. */
+  const inOrder = (reported: readonly (Told | undefined)[]): Told[] => {
     const since = latest(turns.both().flatMap((turn) => turn.wentOn ?? []))
-    return told
+    return reported
       .filter((one) => one !== undefined)
       .filter(({ when }) => !(since && isAfter(since, when)))
       .sort((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
@@ -83,8 +83,8 @@ export function gatherEvidence() {
     },
     failed(when: Moment, message: string) {
       const turn = turnOf(when)
-      const told = { when, words: clip(message, 200) }
-      turn.failure = { first: turn.failure?.first ?? told, last: told }
+      const reported = { when, words: clip(message, 200) }
+      turn.failure = { first: turn.failure?.first ?? reported, last: reported }
     },
     done(when: Moment) {
       turnOf(when).marked = when
@@ -93,7 +93,7 @@ export function gatherEvidence() {
       truncated = true
     },
     said,
-    /** Whether what was said at this moment is the end of a turn that waits for the user now. */
+    /** Whether the report of this moment ended a turn that now waits for the user. */
     isWaiting(when: Moment): boolean {
       const { done_marker, failure } = said()
       return ended()?.when === when && !done_marker && failure === null

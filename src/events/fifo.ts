@@ -1,10 +1,10 @@
-/** Room at the front that is given back at once, so that it costs little. */
+/** Gap at the front that is released in one step, so that it costs little. */
 const MAX_GAP = 1024
 
 /** First in, first out, in constant time. */
 export class Fifo<T> {
   readonly #items: T[] = []
-  /** Position of the first item that is still in. */
+  /** Position of the first remaining item. */
   #head = 0
 
   get length(): number {

@@ -2,8 +2,8 @@ import { clip, codes, Fault, quote } from '../base/fault.ts'
 import type { EngineFrame, Limits, Picker, Profile, Reader, Say } from './profile.ts'
 
 /**
- * An engine is somebody else's code. One that throws on a frame leaves it as raw, is told of once and counted at the
- * end, and the run goes on; one that answers with something else than it should is misuse, and ends the run.
+ * An engine may be third-party code. If it throws on a frame, the frame is kept as raw, the failure is reported once and
+ * counted at the end, and the run continues; if it returns an invalid value, that is misuse and ends the run.
  */
 export function guarded<Engine extends Profile | Picker>(engine: Engine): Engine {
   if ('pick' in engine) {
@@ -39,11 +39,12 @@ function opened(engine: Profile, limits: Limits): Reader {
     throw misuse(engine, 'threw in open', cause)
   }
   quiet(reader)
-  if (typeof reader?.read !== 'function') throw misuse(engine, 'must open with an object that has read')
+  if (typeof reader?.read !== 'function')
+    throw misuse(engine, 'must return an object with a read method from open')
   let failed = 0
 
   const threw = (error: unknown, say: Say) => {
-    // What comes through `say` from the floors below is theirs, and ours to hand on: a full disk, a bad clock.
+    // A Fault that `say` throws comes from a later stage, such as a full disk or a bad clock: pass it on.
     if (Fault.is(error)) throw error
     if (++failed > 1) return
     const words = error instanceof Error ? error.message : String(error)
@@ -61,16 +62,16 @@ function opened(engine: Profile, limits: Limits): Reader {
       }
       if (understood === true || understood === false || understood === 'kept') return understood
       quiet(understood)
-      throw misuse(engine, "must answer at once in read, with true, false or 'kept'")
+      throw misuse(engine, "must return true, false or 'kept' from read, synchronously")
     },
     end(say) {
       const before = failed
       try {
         const answer: unknown = reader.end?.(say)
-        // It is too late for what a promise would still say.
+        // It is too late for anything that a promise would still report.
         if (isPromise(answer)) {
           quiet(answer)
-          throw new Error('end answered with a promise')
+          throw new Error('end returned a promise')
         }
       } catch (error) {
         threw(error, say)
@@ -85,7 +86,7 @@ function opened(engine: Profile, limits: Limits): Reader {
 
 const isPromise = (answer: unknown): answer is Promise<unknown> => answer instanceof Promise
 
-/** Nobody waits for a promise here, and its failure must not end the process. */
+/** Nothing awaits the promise, and its rejection must not end the process. */
 function quiet(answer: unknown): void {
   if (isPromise(answer)) answer.catch(() => {})
 }

@@ -8,7 +8,7 @@ import { Places } from '../frames/place.ts'
 import { Tape } from '../frames/tape.ts'
 import { bomAt, CR, NUL } from '../json/characters.ts'
 
-/** Of a line that outgrew the limit, so many bytes are decoded for its raw record. */
+/** How many bytes of a line over the limit are decoded for its raw record. */
 const HEAD = 8192
 
 /** One whole line of a channel, without its CRLF and escape sequences. */
@@ -20,23 +20,23 @@ export interface Line {
   /** The input ended before the LF. */
   readonly open: boolean
   readonly note?: Code
-  /** Blank lines before it that belong to its range. */
+  /** Blank lines before it, included in its range. */
   readonly blanks?: string
   /** Where its own text begins, if that is not `from`. */
   readonly start?: number
-  /** Where its characters stood, if the text is not the bytes one by one; `skip` of them are not in `text`. */
+  /** Where its characters were, if the text differs from the bytes; `skip` of them are not in `text`. */
   readonly places?: Places
   readonly skip?: number
-  /** It is the rest of a line whose beginning was a record, behind these blanks. */
+  /** The rest of a line whose beginning was a record, after these blanks. */
   readonly glue?: string
-  /** The whole lines of the PTY that it came from, if it is only a part of them. */
+  /** The whole lines of the PTY that it was cut from, if it is only a part of them. */
   readonly pieces?: string[]
 }
 
 /**
  * Cuts the bytes of one channel into lines. LF is the only line end. Held across chunks: the bytes of one
- * unfinished line, at most `maxFrame`; a longer one is let go in pieces of `maxFrame`, as text. A line that
- * `known` knows by its bytes is passed over, and never decoded.
+ * unfinished line, at most `maxFrame`; a longer one is passed on in pieces of `maxFrame`, as text. A line that
+ * `known` recognizes by its bytes is skipped, and never decoded.
  */
 export function lines(
   channel: Channel,
@@ -48,12 +48,12 @@ export function lines(
   const decoder = new Decoder(tape)
   const clean = lineCleaner(channel)
   const lf = new Needle(tape, '\n')
-  /** What an escape sequence may begin with: a search for the whole chunk, so that no line need be searched for it. */
+  /** The start of any escape sequence: searched for in the whole chunk, so that lines need not be searched one by one. */
   const starts = [new Needle(tape, '\u001b')]
   if (channel === 'pty') starts.push(new Needle(tape, C1_LEAD))
-  /** Offset of the first byte of the line under way. */
+  /** Offset of the first byte of the current line. */
   let from = 0
-  /** Inside a line that outgrew the limit: only its LF is looked for. */
+  /** Inside a line over the limit: only its LF matters. */
   let skipping = false
 
   const cut = (to: number, ended: boolean) => {
@@ -81,7 +81,7 @@ export function lines(
     return false
   }
 
-  /** Lets go of pieces until what is left up to `to` is no longer than the limit. */
+  /** Passes on pieces until the rest up to `to` is within the limit. */
   const cutPieces = (to: number) => {
     while (to - from > maxFrame) {
       skipping = true
@@ -107,18 +107,18 @@ export function lines(
   }
 }
 
-/** Where the first so many units of a line's text end in its channel. */
+/** The offset in the channel where the first `units` units of a line's text end. */
 export function placeOf(line: Line, units: number): number {
   if (line.places) return line.places.endOf(line.skip! + units)
   return (line.start ?? line.from) + Bytes.byteLength(line.text.slice(0, units))
 }
 
-/** What is in a line behind the record that ends at `end`, if it is more than blanks. */
+/** The rest of a line after the record that ends at `end`, unless it is blank. */
 export function restOf(line: Line, text: string, end: number): Line | undefined {
-  const behind = text.slice(end)
-  const rest = behind.trimStart()
+  const following = text.slice(end)
+  const rest = following.trimStart()
   if (rest === '') return undefined
-  const glue = behind.slice(0, behind.length - rest.length)
+  const glue = following.slice(0, following.length - rest.length)
   const from = placeOf(line, end)
   return {
     text: rest,
@@ -131,7 +131,7 @@ export function restOf(line: Line, text: string, end: number): Line | undefined 
   }
 }
 
-/** What there is to say about the bytes of a line. */
+/** The note about the bytes of a line. */
 function noteOf(text: string, bytes: Bytes, start: number, end: number): Code | undefined {
   if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) return 'INVALID_UTF8'
   return beginsWithNul(bytes, start, end) ? 'NUL_BYTES' : undefined
@@ -143,14 +143,14 @@ function beginsWithNul(bytes: Bytes, start: number, end: number): boolean {
   return at < end && bytes[at] === NUL
 }
 
-/** Decodes a line that begins at `from`, without NULs and a BOM at its start. */
+/** Decodes a line that begins at `from`, without leading NULs and BOM. */
 function decodeLine({ kept, runs }: Cleaned, from: number): Pick<Line, 'text' | 'start' | 'places' | 'skip'> {
   const whole = kept.toString('utf8')
   let skip = 0
   while (isMark(whole.charCodeAt(skip))) skip++
   const text = skip === 0 ? whole : whole.slice(skip)
   const invalid = text.includes('\ufffd') && !isUtf8(kept)
-  // A copy: the bytes may be in a buffer that is written again.
+  // A copy: the buffer may be overwritten.
   if (runs.length > 2 || runs[1] !== from || invalid)
     return { text, places: new Places(Bytes.from(kept), runs), skip }
   return skip === 0 ? { text } : { text, start: from + Bytes.byteLength(whole.slice(0, skip)) }
@@ -158,11 +158,11 @@ function decodeLine({ kept, runs }: Cleaned, from: number): Pick<Line, 'text' | 
 
 interface Cleaned {
   readonly kept: Bytes
-  /** Where it was, see Places. */
+  /** Its origin, see Places. */
   readonly runs: number[]
 }
 
-/** Takes escape sequences out of lines, one after the other: none crosses an LF, so each is cleaned by itself. */
+/** Removes escape sequences from lines, one by one: none crosses an LF. */
 function lineCleaner(channel: Channel): (bytes: Bytes, from: number) => Cleaned {
   let kept: Bytes[] = []
   let runs: number[] = []
@@ -192,8 +192,8 @@ function lineCleaner(channel: Channel): (bytes: Bytes, from: number) => Cleaned 
 }
 
 /**
- * A text of a pipe as a terminal shows it: without the sequences that C1 controls introduce there. Nearly every text
- * is ASCII, and that is found out natively.
+ * The text of a pipe as a terminal shows it: without the sequences that C1 controls introduce there. Nearly every text
+ * is ASCII, which a native check finds out.
  */
 export function shownText(text: string): string {
   if (Bytes.byteLength(text) === text.length || !/[\u0090\u0098\u009b\u009d-\u009f]/.test(text)) return text
@@ -202,12 +202,12 @@ export function shownText(text: string): string {
 
 const shown = lineCleaner('pty')
 
-/** What stands at the start of a line and is no part of it: NULs and a BOM. */
+/** Characters at the start of a line that are not part of it: NULs and a BOM. */
 function isMark(unit: number): boolean {
   return unit === 0 || unit === 0xfeff
 }
 
-/** One past the last byte that is no CR: a terminal inside a terminal adds one more. */
+/** One past the last byte that is not a CR: a terminal inside a terminal adds another one. */
 function beforeCr(bytes: Bytes, start: number, end: number): number {
   let at = end
   while (at > start && bytes[at - 1] === CR) at--

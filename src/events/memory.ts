@@ -1,12 +1,12 @@
-/** Entries that are remembered, and what their keys and values may measure together, in characters. */
+/** Limits of the number of entries, and of the size of their keys and values together, in characters. */
 const MAX_ENTRIES = 4096
 const MAX_SIZE = 1 << 20
 
 const NONE: readonly never[] = []
 
 /**
- * Remembers small things by id until they are asked for: the name of a call, the message a speaker is in. When there
- * are too many, the oldest is forgotten; what is too large alone is not remembered at all.
+ * Stores small values by id until they are needed: the name of a call, the current message of a speaker. When there
+ * are too many, the oldest is dropped; a value that is too large by itself is not stored at all.
  */
 export function memory<Value>(sizeOf: (value: Value) => number) {
   const known = new Map<string, Value>()
@@ -22,9 +22,9 @@ export function memory<Value>(sizeOf: (value: Value) => number) {
 
   return {
     get: (key: string): Value | undefined => known.get(key),
-    /** Gives the value, and forgets it. */
+    /** Returns the value, and removes it. */
     take,
-    /** Remembers a value, and answers with what was forgotten for it. */
+    /** Stores a value, and returns those that were dropped for it. */
     set(key: string, value: Value): readonly Value[] {
       take(key)
       const cost = key.length + sizeOf(value)

@@ -4,18 +4,18 @@ import type { Speaker } from './profile.ts'
 import type { Range } from './write.ts'
 
 const MAX_OPEN = 4096
-/** What a held piece costs beside its text. */
+/** Cost of a held piece in addition to its text. */
 const PART_COST = 8
 
-/** A message of which only pieces have come. */
+/** A message of which only pieces have arrived. */
 interface Open {
   readonly parts: string[]
   size: number
-  /** It outgrew maxFrame: the rest stands in the pieces that were said, not here. */
+  /** It grew past maxFrame: the rest is only in the pieces that were emitted, not here. */
   cut: boolean
   range: Range | undefined
   readonly more: Speaker
-  /** When its last piece came. */
+  /** When its last piece arrived. */
   when: Moment
 }
 
@@ -26,11 +26,11 @@ interface Piece {
   readonly when: Moment
 }
 
-/** The messages whose end has not come, the oldest first. Together they hold at most `maxFrame`. */
+/** The messages that have not ended, the oldest first. Together they hold at most `maxFrame`. */
 export class OpenMessages {
   readonly #maxFrame: number
   readonly #messages = new Map<string, Open>()
-  /** What they hold together. */
+  /** Their total size. */
   #held = 0
 
   constructor(maxFrame: number) {
@@ -52,7 +52,7 @@ export class OpenMessages {
     return message
   }
 
-  /** Adds a piece. Where there is no room, `close` must take out the oldest. True if the message has just outgrown the limit. */
+  /** Adds a piece. If there is no room, `close` must remove the oldest message. True if the message has just reached the limit. */
   add(id: string, { text, place, more, when }: Piece, close: (oldest: string) => void): boolean {
     let message = this.#messages.get(id)
     if (!message) {

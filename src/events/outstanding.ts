@@ -4,18 +4,18 @@ import type { Position } from './position.ts'
 /** Several equal records, the oldest first. */
 interface Equals {
   readonly positions: Fifo<Position>
-  /** Younger ones, whose positions were not kept. */
+  /** Number of newer ones, whose positions were not kept. */
   more: number
 }
 
-/** The records of one channel that were emitted and whose twin has not come: digest → where they are in the run. */
+/** The records of one channel that were emitted and have not arrived on the other one: digest → position in the run. */
 export class Outstanding {
   readonly #window: number
-  /** Nearly every record is the only one of its kind, and then its position is all there is to keep. */
+  /** Nearly every record is the only one of its kind, and then only its position is stored. */
   readonly #byKey = new Map<string, Position | Equals>()
-  /** Positions that are kept. */
+  /** Number of positions that are kept. */
   #kept = 0
-  /** Digests that were dropped because the window was full. */
+  /** Number of digests that were dropped because the window was full. */
   forgotten = 0
 
   constructor(window: number) {
@@ -42,7 +42,7 @@ export class Outstanding {
     }
     const equals = 'more' in known ? known : several(known)
     if (equals !== known) this.#byKey.set(key, equals)
-    // Any number of equal records may wait, but not any number of positions.
+    // Any number of equal records may wait, but the number of positions is limited.
     if (equals.more > 0 || (equals.positions.length > 0 && this.#kept >= this.#window)) equals.more++
     else {
       equals.positions.push(position)
@@ -50,7 +50,7 @@ export class Outstanding {
     }
   }
 
-  /** Takes the oldest of these out. One whose position was not kept is said to be before all others. */
+  /** Removes the oldest of these. One whose position was not kept gets a position before all others. */
   take(key: string): Position | undefined {
     const known = this.#byKey.get(key)
     if (known === undefined) return undefined

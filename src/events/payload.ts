@@ -16,7 +16,7 @@ interface Payload {
   readonly repair_level: RepairLevel
 }
 
-/** The payloads of one message, and what the last candidate failed with, if it did. */
+/** The payloads of one message, and the fault of the last candidate, if it failed. */
 export interface Found {
   readonly payloads: readonly Payload[]
   readonly fault: Code | undefined
@@ -27,12 +27,12 @@ interface PayloadOptions {
   readonly maxFrame: number
 }
 
-/** How much a candidate counts: one that was marked as the answer, good or bad, more than an object in a sentence. */
+/** Rank of a candidate: one that was marked as the answer, valid or not, outranks an object in a sentence. */
 const EXPLICIT = 2
 const PASSED_IN_PROSE = 1
 const FAILED_IN_PROSE = 0
 
-/** What a message has to offer as the result of the run. */
+/** A candidate in a message for the result of the run. */
 interface Candidate {
   readonly rank: number
   readonly outcome: Outcome<unknown>
@@ -45,7 +45,7 @@ interface Held extends Candidate {
 
 /**
  * Looks for payloads in assistant text, and nowhere else. A message is searched when it is complete: its
- * pieces are joined first, so a tag that is split over two of them is one tag.
+ * pieces are joined first, so a tag that is split over two of them is found.
  */
 export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
   const each = pickedStage({ maxFrame, maxComment: 0 })
@@ -55,8 +55,8 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
 
   return {
     /**
-     * `when`: the moment of a message that may hold the result: the run's own words, not a subagent's. `enveloped`:
-     * the engine put the text into a document of its own; taking it out is a repair.
+     * `when`: set for a message that may hold the result: one of the run itself, not of a subagent. `enveloped`:
+     * the engine put the text into a document of its own; unwrapping it is a repair.
      */
     find(text: string, when: Moment | undefined, enveloped: boolean): Found {
       if (!mayHoldPayload(text, judged !== undefined)) return NOTHING
@@ -75,7 +75,7 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
         }))
       return { payloads, fault: fault && !fault.ok ? fault.fault.code : undefined }
     },
-    /** What became of the run's payload; undefined without a schema. `whole` is false for a run that broke off. */
+    /** The result of the run; undefined without a schema. `whole` is false for a run that broke off. */
     result(whole: boolean): ResultData | undefined {
       if (!judged) return undefined
       const [chosen] = last.both().sort((a, b) => b.rank - a.rank || (isAfter(a.when, b.when) ? -1 : 1))
@@ -101,8 +101,8 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
 }
 
 /**
- * The last payload that is marked as one (a tag, a fence, or all of the message), good or bad: an earlier draft is never
- * put in the place of a later one that is broken. Without any, the last object in prose that passes.
+ * The last payload that is marked as one (a tag, a fence, or the whole message), valid or not: an earlier draft never
+ * replaces a later one that is broken. Without any, the last object in prose that passes.
  */
 function candidate(parts: ReturnType<typeof valueParts>, chunks: readonly Chunk[]): Candidate | undefined {
   const prose = new Set<Outcome<unknown>>()
@@ -123,8 +123,8 @@ function rankOf(outcome: Outcome<unknown>, inProse: boolean): number {
 }
 
 /**
- * Nearly all messages are prose, some of them with braces in it (`{cmd}`, `fn() { }`), and to set the scanner up
- * costs more than to read them. No payload is without a brace that opens one, or a mark around it.
+ * Nearly all messages are prose, some with braces (`{cmd}`, `fn() { }`), and setting up the scanner
+ * costs more than reading them. Every payload has an opening brace, or a mark around it.
  */
 function mayHoldPayload(text: string, loose: boolean): boolean {
   // A schema may want any root.
@@ -132,7 +132,7 @@ function mayHoldPayload(text: string, loose: boolean): boolean {
   let brace = text.indexOf('{')
   if (brace < 0) return false
   if (MARKS.some((mark) => text.includes(mark)) || holdsC1(text)) return true
-  // A bracket that comes first may open the whole message, and is then its payload, good or bad.
+  // A bracket that comes first may open the whole message, which is then its payload, valid or not.
   let first = 0
   while (first < brace && /[\s\0]/.test(text[first]!)) first++
   if ((first === brace || text[first] === '[') && !beginsWithLabel(text.slice(first, first + 100)))
@@ -143,7 +143,7 @@ function mayHoldPayload(text: string, loose: boolean): boolean {
   return false
 }
 
-/** `{cmd} about it` and `[INFO] about it` open no document. */
+/** `{cmd} about it` and `[INFO] about it` do not open a document. */
 function beginsWithLabel(head: string): boolean {
   return (
     /^(?:\{[\w.-]{1,64}\}|\[[\w.-]{1,64}\])\s{1,9}[A-Za-z]/.test(head) && opensAs('document', head) === false
@@ -151,10 +151,10 @@ function beginsWithLabel(head: string): boolean {
 }
 
 const MAX_LOOK = 1 << 16
-/** Behind a think block, too, the whole message may begin. */
+/** The whole message may also begin after a think block. */
 const MARKS = ['<json>', '<think', '```', '~~~', '\u001b']
 
-/** Nearly every text is ASCII, and that is found out natively. */
+/** Nearly every text is ASCII, which a native check finds out. */
 function holdsC1(text: string): boolean {
   return Bytes.byteLength(text) !== text.length && /[\u0080-\u009f]/.test(text)
 }

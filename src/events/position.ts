@@ -1,26 +1,26 @@
 import type { Channel } from '../frames/chunk.ts'
 
 /**
- * Where a record is in the run, whichever channel it came from. stdout gives the order; a record that only the PTY has
- * is behind the last record before it on the PTY that stdout has as well. With the PTY ahead of stdout that is known only
- * later, and it can change: so positions are compared when the answer is needed, not when the record comes.
+ * The position of a record in the run, whichever channel it came from. stdout defines the order; a record that only the PTY
+ * has comes after the last record before it on the PTY that stdout has as well. If the PTY is ahead of stdout, that is known
+ * only later, and it can change: so positions are compared when the answer is needed, not when the record arrives.
  */
 export interface Position {
   readonly channel: Channel
-  /** The record of stdout that it is, or that it is behind, counted from 0; -1 before the first. */
+  /** Index of the record on stdout, or of the last one before it, from 0; -1 before the first. */
   readonly after: number
-  /** Its place on the PTY, to order what is behind the same record of stdout; -1 for that record itself. */
+  /** Its position on the PTY, to order records that follow the same record of stdout; -1 for that record itself. */
   readonly behind: number
 }
 
-/** What is said once the input is over. */
+/** For what is reported after the end of the input. */
 export const AT_END: Position = {
   channel: 'stdout',
   after: Number.POSITIVE_INFINITY,
   behind: -1,
 }
 
-/** When something was said: at which record, and as the how manieth thing, because one record can say several. */
+/** When something was reported: at which record, and as which report of that record, because one record can make several. */
 export interface Moment {
   readonly at: Position
   readonly nth: number
@@ -34,7 +34,7 @@ export function isAfter(a: Moment, b: Moment): boolean {
 }
 
 /**
- * Keeps one thing for the pipes and one for the PTY. Within each the order is known when a thing comes; between the two
+ * Keeps one value for the pipes and one for the PTY. Within each, the order is known when a value arrives; between the two
  * it may become known later.
  */
 export class PerSource<T> {

@@ -6,22 +6,22 @@ import type { Severity } from './event.ts'
 import type { Tokens } from './tokens.ts'
 
 /**
- * How the lines of a channel are put together before the engine reads them.
+ * How the lines of a channel are joined before the engine reads them.
  *
  * - `records`: one JSON record per line.
  * - `documents`: also documents that start at column 0 and run over several lines.
- * - `text`: lines as they are.
+ * - `text`: lines unchanged.
  *
- * A channel that is not named is never shown to the engine: its lines are raw. On the PTY, records that
- * were wrapped or torn by a log line are mended first.
+ * The engine never sees a channel that is not listed: its lines are raw. On the PTY, records that
+ * were wrapped or torn by a log line are repaired first.
  */
 export interface Cut {
   readonly stdout?: 'records' | 'documents' | 'text'
   readonly stderr?: 'records' | 'documents' | 'text'
   readonly pty?: 'records' | 'documents' | 'text'
-  /** Names whose blocks (`<Name>` to `</Name>`) are one frame of kind `tag`; the marks may be glued to other text. */
+  /** Names whose blocks (`<Name>` to `</Name>`) are one frame of kind `tag`; other text may be on the same line. */
   readonly blocks?: readonly string[]
-  /** First keys of documents that are found behind other text on their line, too. */
+  /** First keys of documents that are also found after other text on their line. */
   readonly glued?: readonly string[]
 }
 
@@ -32,22 +32,22 @@ export interface Cut {
 export interface EngineFrame extends Frame {
   /** The parsed JSON of a `line`, `object` or `tag` frame; `undefined` for text. Parsed once, here. */
   readonly value?: unknown
-  /** Blank lines that are before the frame and belong to its range. */
+  /** Blank lines before the frame that are included in its range. */
   readonly blanks?: string
-  /** It is on the same line as the frame before it, behind these blanks. */
+  /** It is on the same line as the frame before it, after these blanks. */
   readonly glue?: string
-  /** The record was put together from torn lines. */
+  /** The record was joined from torn lines. */
   readonly mended?: true
-  /** The whole lines of a PTY that it was cut from, if it is not just one line: another channel may have had them as they are. */
+  /** The whole lines of a PTY that it was cut from, if it is not just one line: another channel may have had those lines unchanged. */
   readonly pieces?: readonly string[]
   /**
-   * Only the PTY has this record, so it may come long after what follows it there: it belongs to no message that the other
-   * records are in. `first` and `last` of the records in a row that only the PTY has; the last one may not be known to be.
+   * Only the PTY has this record, so it may arrive long after what follows it there: it does not belong to the current message
+   * of the other records. `first` and `last` mark the ends of a run of such records; the last one may not be known.
    */
   readonly extra?: { readonly first: boolean; readonly last: boolean }
 }
 
-/** What a tool call may tell. */
+/** What an engine can report about a tool call. */
 export interface Call {
   readonly id: string
   readonly name: string
@@ -55,12 +55,12 @@ export interface Call {
   readonly output?: unknown
   readonly exit_code?: number | undefined
   readonly error?: string | undefined
-  /** How long it took, if the engine says so. */
+  /** How long it took, if the engine reports it. */
   readonly duration_ms?: number | undefined
   readonly parent?: string | undefined
 }
 
-/** What an engine may tell about the run as a whole. */
+/** What an engine can report about the run as a whole. */
 export interface RunFacts {
   readonly model?: string | undefined
   /** The directory that the agent works in. */
@@ -68,28 +68,28 @@ export interface RunFacts {
   readonly engine_version?: string | undefined
 }
 
-/** What a step of the run may tell. */
+/** What an engine can report about a step of the run. */
 export interface StatusFacts extends RunFacts {
-  /** Token counts as the engine gives them. */
+  /** Token counts in the engine's own format. */
   readonly usage?: unknown
-  /** The tokens of this step or turn alone; `tokensOf` makes them. */
+  /** The tokens of this step or turn only; made with `tokensOf`. */
   readonly tokens?: Tokens | undefined
-  /** The tokens so far, where the engine keeps a sum. */
+  /** The tokens so far, if the engine keeps a running total. */
   readonly tokensSoFar?: Tokens | undefined
   readonly stats?: unknown
   readonly reason?: string | undefined
 }
 
 /**
- * The words an engine has. Each becomes an event (or evidence) of the frame in hand; numbering, the
- * session id, dedupe, "started" and the end are not the engine's business.
+ * What an engine can report. Each call becomes an event (or evidence) about the current frame; numbering, the
+ * session id, dedupe, "started" and the end are handled by the caller.
  *
  * @example
  * say.session(record.thread_id)
  * say.message(item.id, item.text)
  */
 export interface Say {
-  /** The session this run belongs to. The first one starts the conversation; `facts` are told with it. */
+  /** The session this run belongs to. The first call starts the conversation; `facts` are reported with it. */
   session(id: unknown, facts?: RunFacts): void
   /** A step of the run: `turn_started`, `turn_completed`, `step_start`, … */
   status(status: string, more?: StatusFacts): void
@@ -98,71 +98,71 @@ export interface Say {
   /** A piece of assistant text; the pieces of one id are one message. */
   delta(id: string, text: string, more?: Speaker): void
   /**
-   * A finished assistant message. Without `text` it is the pieces said so far under this id (nothing,
+   * A finished assistant message. Without `text` it consists of the pieces reported so far under this id (nothing,
    * if there are none). Only this text is searched for payloads and the done marker.
    */
   message(id: string | undefined, text?: string, more?: Speaker): void
-  /** A name for a message that has none, as `message` without an id gives it: no other message of the run has it. */
+  /** A new id for a message that has none, as `message` without an id uses: no other message of the run has it. */
   newId(): string
   /** Thoughts. Never searched for payloads. */
   reasoning(id: string | undefined, text: string): void
   /** A call begins. */
   started(call: Call): void
-  /** A call ended; one that was never said to begin is started first. */
+  /** A call ended; if its start was not reported, it is started first. */
   completed(call: Call): void
   failed(call: Call): void
-  /** The engine claims to have changed a file; `diff` is a unified diff, where the engine has one. */
+  /** The engine claims to have changed a file; `diff` is a unified diff, if the engine has one. */
   artifact(change: 'created' | 'modified' | 'deleted', path: string, diff?: string): void
-  /** The engine reports a problem. `fatal` is the error flag: the run failed. `retryable` where the engine tells it. */
+  /** The engine reports a problem. `fatal` is the error flag: the run failed. `retryable` if the engine says so. */
   error(message: string, severity?: Severity, more?: { readonly retryable?: boolean | undefined }): void
-  /** The parser has something to tell about this frame. */
+  /** The parser reports something about this frame. */
   warning(code: Code, message?: string, severity?: Severity): void
-  /** A turn begins: what was said about the end of the turn before no longer counts, the done marker neither. */
+  /** A turn begins: what was reported about the end of the turn before no longer counts, including the done marker. */
   begun(): void
   /**
-   * The same turn goes on after an end or a failure that the engine told (it tried again, its question was answered): neither
+   * The same turn continues after an end or a failure that the engine reported (it retried, its question was answered): neither
    * counts any more.
    */
   goesOn(): void
-  /** The engine's own signal that its turn is over. Unless the work is done or the turn failed, it is told that the agent waits for input. */
+  /** The engine's own signal that its turn has ended. Unless the work is done or the turn failed, an event says that the agent waits for input. */
   ended(signal: string): void
   /** The answer was cut short (a length limit, an aborted block). */
   truncated(reason: string): void
-  /** The record is of a type this engine does not know. Return false afterwards, so that it is kept. */
+  /** The engine does not know this type of record. Return false afterwards, so that it is kept. */
   unknownType(name: string): void
-  /** Reports the keys of `record` that are not in `known` (names, separated by blanks); the record is kept as raw too. */
+  /** Reports the keys of `record` that are not in `known` (names, separated by blanks); the record is then also kept as raw. */
   fields(record: object, known: string): void
-  /** How sure the engine is of what it says from here on about this frame. @default 0.95 */
+  /** How certain the engine is of what it reports from here on about this frame. @default 0.95 */
   confidence(value: number): void
-  /** Speak about these bytes, not about the frame in hand. For what was kept until later. */
+  /** Report about these bytes instead of the current frame. For frames that were kept until later. */
   about(range: { readonly channel: Channel; readonly from: number; readonly to: number }): void
-  /** Give back a frame that was kept: it is raw after all. What you say next is about the frame in hand again. */
+  /** Give back a frame that was kept: it is raw after all. The next reports are about the current frame again. */
   giveBack(frame: EngineFrame): void
 }
 
 export interface Speaker {
-  /** The call of the subagent that speaks. */
+  /** The call of the subagent that wrote it. */
   readonly parent?: string | undefined
-  /** The text was taken out of an envelope the engine put around it; a payload in it counts as repaired. */
+  /** The text was taken out of an envelope of the engine; a payload in it counts as repaired. */
   readonly enveloped?: boolean | undefined
   /** The message was cut off. */
   readonly incomplete?: boolean | undefined
 }
 
 /**
- * Reads the frames of one run. Made fresh for each run, so its closure may hold state.
+ * Reads the frames of one run. Created for each run, so its closure may hold state.
  *
- * `read` returns true if it understood the frame (one that says nothing is kept as raw, silently), false
- * if not (kept as raw, with a warning), and `'kept'` if it will speak about it later, at the latest in `end`.
+ * `read` returns true if it understood the frame (one without any report is kept as raw, silently), false
+ * if not (kept as raw, with a warning), and `'kept'` if it will report about it later, at the latest in `end`.
  */
 export interface Reader {
   read(frame: EngineFrame, say: Say): boolean | 'kept'
-  /** The input is over; the exit is not yet weighed. */
+  /** The input has ended; the exit code is not considered yet. */
   end?(say: Say): void
 }
 
 /**
- * What a reader may hold.
+ * Limits of a reader.
  *
  * @example
  * const open: Profile['open'] = ({ maxFrame }) => readerThatKeepsAtMost(maxFrame)
@@ -189,28 +189,28 @@ export interface Profile {
   readonly cut: Cut
   /** One line for people: modes and versions. */
   readonly about?: string
-  /** It reads files that the agent may still be writing: a record that is cut at the end is no sign of a failure. @default false */
+  /** It reads files that the agent may still be writing: a record that is cut at the end is not a failure. @default false */
   readonly growing?: boolean
   /**
-   * True if this frame could only come from this engine; `'weak'` if it may well be this engine's, but other programs
+   * True if this frame could only come from this engine; `'weak'` if it is probably this engine's, but other programs
    * write such records, too. For `auto`.
    */
   shape?(frame: EngineFrame): boolean | 'weak'
-  /** Begins a run. What the reader keeps is its to bound. */
+  /** Begins a run. The reader must bound what it keeps. */
   open(limits: Limits): Reader
 }
 
-/** A profile that looks at the first frames and picks another one. */
+/** A profile that inspects the first frames and picks another one. */
 export interface Picker {
   readonly name: string
   readonly parser: string
   readonly cut: Cut
   readonly about?: string
-  /** The engine this frame belongs to, if that is plain. */
+  /** The engine this frame belongs to, if that is certain. */
   pick(frame: EngineFrame): Profile | undefined
-  /** The engine this frame may belong to. The first guess counts only if no later frame is picked for sure. */
+  /** The engine this frame may belong to. The first guess counts only if no later frame is certain. */
   guess?(frame: EngineFrame): Profile | undefined
-  /** What to take when nothing was recognised. */
+  /** The engine to use if nothing was recognised. */
   readonly fallback: Profile
 }
 
@@ -234,7 +234,7 @@ export function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** Throws BAD_OPTION for what is no engine; its name alone is the usual slip. */
+/** Throws BAD_OPTION if it is not an engine. Passing only its name is the usual mistake. */
 export function checkEngine(who: string, engine: unknown): void {
   const called = isObject(engine) && ('open' in engine || 'pick' in engine) && 'cut' in engine
   if (!called || !isObject(engine.cut))

@@ -10,8 +10,8 @@ export interface OutcomeEvidence {
 }
 
 /**
- * Says in one plain word how a run ended. The protocol's `state` says how the conversation ended; a good end also
- * needs a good exit of the process, where that is known.
+ * Returns in one word how a run ended. The protocol's `state` says how the conversation ended; success also
+ * requires that the process exited without an error, if that is known.
  *
  * | exit | state | outcome |
  * | --- | --- | --- |
@@ -21,13 +21,13 @@ export interface OutcomeEvidence {
  * | 0, or not known | interrupted | `failed`; `cancelled` if it was stopped on request |
  * | 0, or not known | unknown | `unknown`; `cancelled` if it was stopped on request |
  *
- * The terminal, the page, `run().end`, `meta.N.json`, `/runs` and the exit codes of the command all ask this function.
+ * The terminal, the page, `run().end`, `meta.N.json`, `/runs` and the exit codes of the command all use this function.
  *
  * @example
  * if (event.type === 'lifecycle.completion.state') console.log(outcomeOf(event.data)) // 'needs_input'
  */
 export function outcomeOf(completion: OutcomeEvidence): RunOutcome {
-  // By type, because a journal that others wrote may lack them; where there is nothing, nothing is known.
+  // Checked and defaulted, because a journal written by another program may lack them. Missing means unknown.
   const { state, evidence } = completion ?? ({} as Partial<OutcomeEvidence>)
   const { exit_code, signal, stopped } = evidence ?? ({} as Partial<Evidence>)
   const broken = typeof signal === 'string' || (typeof exit_code === 'number' && exit_code !== 0)
@@ -37,7 +37,7 @@ export function outcomeOf(completion: OutcomeEvidence): RunOutcome {
   return broken || state === 'interrupted' ? 'failed' : 'unknown'
 }
 
-/** What each outcome means, as it is shown to people. */
+/** What each outcome means, as shown to users. */
 export const outcomeWords: Readonly<Record<RunOutcome, string>> = {
   succeeded: 'the agent said that its work is done',
   needs_input: 'turn finished, waiting for input',
@@ -46,7 +46,7 @@ export const outcomeWords: Readonly<Record<RunOutcome, string>> = {
   unknown: 'it ended without saying how',
 }
 
-/** The outcome of that name, if there is one: for JSON that others wrote. */
+/** Reads an outcome from untrusted JSON; undefined if it is not one. */
 export function readOutcome(value: unknown): RunOutcome | undefined {
   return typeof value === 'string' && Object.hasOwn(outcomeWords, value) ? (value as RunOutcome) : undefined
 }

@@ -1,12 +1,12 @@
 import { type Code, clip, codes, quote } from '../base/fault.ts'
 import type { Writer } from './write.ts'
 
-/** Different names that are counted one by one; the rest is counted together. */
+/** Number of names that are counted one by one; the rest is counted together. */
 const MAX_NAMES = 256
 const MAX_NAME = 80
 
 /**
- * Counts what would be too much to tell each time: the first of a kind is told at once, the number of all
+ * Counts what is too frequent to report each time: the first of a kind is reported at once, the total
  * at the end.
  */
 export function tally(writer: Writer) {

@@ -1,6 +1,6 @@
 /**
- * Token counts, named alike for every engine. `cached` is the part of `input` that came from a cache, `reasoning` the part of
- * `output` that was thought and not said. A count that the engine did not tell is missing, not 0.
+ * Token counts, with the same names for every engine. `cached` is the part of `input` that came from a cache, `reasoning` the
+ * part of `output` that was used for thinking. A count that the engine did not report is missing, not 0.
  *
  * @example
  * if (isEvent(event, 'lifecycle.completion.state')) console.log(event.data.tokens?.output)
@@ -16,7 +16,7 @@ const kinds = ['input', 'output', 'cached', 'reasoning'] as const
 
 type Counts = { -readonly [K in keyof Tokens]: Tokens[K] }
 
-/** Adds up the tokens of a run. What an engine tells as a sum so far becomes what was added to it. */
+/** Adds up the tokens of a run. If an engine reports a running total, only the increase is added. */
 export function tokenCounter() {
   let sum: Counts | undefined
   let before: Tokens = {}
@@ -30,17 +30,17 @@ export function tokenCounter() {
   return {
     /** Counts of one step or turn. */
     add,
-    /** The sum so far, as some engines tell it. */
+    /** The running total, which some engines report. */
     soFar(total: Tokens): Tokens {
       const counts: Counts = {}
-      // A counter that goes down has begun again. One that is not told has not moved.
+      // A total that decreases has started over. One that is missing has not changed.
       const again = kinds.some((kind) => (total[kind] ?? before[kind] ?? 0) < (before[kind] ?? 0))
       for (const kind of kinds)
         put(counts, kind, again ? total[kind] : plus(total[kind], -(before[kind] ?? 0)))
       before = again ? total : { ...before, ...total }
       return add(counts)
     },
-    /** Of the whole run: a count is in it if it was told each time. */
+    /** For the whole run: a count is included if it was reported each time. */
     sum(): Tokens | undefined {
       return sum && kinds.some((kind) => sum?.[kind] !== undefined) ? { ...sum } : undefined
     },
@@ -57,16 +57,16 @@ function plus(a: number | undefined, b: number | undefined): number | undefined 
 }
 
 /**
- * Counts out of an engine's own record: only what is a count. Undefined if none of them is.
+ * Reads counts from an engine's own record; anything that is not a count is left out. Undefined if there is none.
  *
  * @example
  * const usage = { input_tokens: 3, output_tokens: '?' }
  * tokensOf({ input: usage.input_tokens, output: usage.output_tokens }) // { input: 3 }
  */
-export function tokensOf(told: { readonly [K in keyof Tokens]?: unknown }): Tokens | undefined {
+export function tokensOf(reported: { readonly [K in keyof Tokens]?: unknown }): Tokens | undefined {
   const counts: Counts = {}
   for (const kind of kinds) {
-    const count = told[kind]
+    const count = reported[kind]
     if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) counts[kind] = count
   }
   return Object.keys(counts).length === 0 ? undefined : counts

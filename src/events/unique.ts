@@ -6,34 +6,34 @@ import { Outstanding } from './outstanding.ts'
 import type { Position } from './position.ts'
 import type { EngineFrame } from './profile.ts'
 
-/** What each line of a record that was put together costs beside its text. */
+/** Cost of each line of a joined record in addition to its text. */
 const LINE_COST = 64
 
 interface UniqueOptions {
   /** A digest of at least 128 bits of a cryptographic hash. */
   readonly hash: (text: string | Uint8Array) => string
-  /** Records that may wait for their twin, per channel. */
+  /** Records that may wait for their twin (the same record on the other channel), per channel. */
   readonly window: number
   /** Characters of PTY records that may wait. */
   readonly maxHeld: number
-  /** Passes a frame on; `late` says that its twin may have been forgotten. */
+  /** Passes a frame on; `late` means that its twin may have been forgotten. */
   readonly pass: (frame: EngineFrame, how: 'first' | 'pty-only' | 'late', position: Position) => void
 }
 
 /**
  * Lets every record through once, though stdout and the PTY both have it: the kth on one pairs with the
  * kth on the other, two from one channel are never merged. stdout is authoritative; a PTY record waits for
- * its twin, and is emitted from the PTY when a later one pairs, or at the end. Where stderr is there, too, a
- * later one must have paired with each: otherwise stderr might still say that the record is its own, and
- * what was written there must not speak as the agent. Without stdout the PTY speaks at once.
+ * its twin, and is emitted from the PTY when a later record pairs, or at the end. If there is stderr, too, a
+ * later record must have paired with each: otherwise the record might still turn out to be stderr's, and
+ * what was written there must not count as the agent's. Without stdout, PTY records are emitted at once.
  *
- * Each frame comes with its position in the run, because a record of the PTY can come out long after the records that
+ * Each frame comes with its position in the run, because a record of the PTY can be emitted long after the records that
  * follow it. Only the difference between the channels is held: digests of what was emitted, text of what waits.
  */
 export function unique(options: UniqueOptions) {
   const { hash, window, maxHeld, pass } = options
   const seen = { stdout: false, stderr: false, pty: false }
-  /** All channels are known, so that no twin can come from another one. */
+  /** All channels are known, so no twin can come from another one. */
   let announced = false
   /** Emitted, twin not seen yet. */
   const emitted = {
@@ -44,24 +44,24 @@ export function unique(options: UniqueOptions) {
   const forgotten = () => emitted.stdout.forgotten + emitted.stderr.forgotten + emitted.pty.forgotten
   /** PTY records that wait for their twin, in order. */
   const records = new Map<number, Waiting>()
-  /** PTY lines that wait. They may be stderr's, whose order against stdout nobody knows: they wait for the end. */
+  /** PTY lines that wait. They may be stderr's, whose order relative to stdout is unknown: they wait for the end. */
   const lines = new Map<number, Waiting>()
   const waitingByKey = new Map<string, Fifo<number>>()
   const elsewhere = new WeakMap<readonly string[], boolean>()
   let nextId = 0
   let heldSize = 0
-  /** Twins that met. */
+  /** Number of pairs. */
   let paired = 0
-  /** Up to which id of the PTY its channel was heard: who waits before that finds no twin there, as all keep their order. */
+  /** The PTY id up to which each channel was seen: a record that waits before that finds no twin there, because channels keep their order. */
   const heard = { stdout: 0, stderr: 0 }
   /** Records of stdout so far. */
   let written = 0
   const anchors = new Anchors(window)
-  /** The last record on the PTY, if stdout has not had it. */
+  /** The last record on the PTY, if stdout does not have it yet. */
   let lastOwn: Own | undefined
 
   /**
-   * Line ends do not count: those outside of strings may be the document's, or the terminal's. What a pipe has is
+   * Line breaks do not count: those outside strings may be the document's, or the terminal's. The text of a pipe is
    * compared as a terminal shows it.
    */
   const keyOf = ({ channel, text }: EngineFrame) => {
@@ -75,7 +75,7 @@ export function unique(options: UniqueOptions) {
     const position = ptyPosition()
     const id = position.behind
     const size = frame.text.length + LINE_COST * (frame.pieces?.length ?? 0)
-    // A line between two records does not part them.
+    // A line between two records does not separate them.
     const own = frame.value === undefined ? undefined : { shared: false, last: false }
     ;(own ? records : lines).set(id, { key, frame, size, position, behind: lastOwn, own })
     lastOwn = own ?? lastOwn
@@ -86,7 +86,7 @@ export function unique(options: UniqueOptions) {
     waitingByKey.set(key, queue)
   }
 
-  /** Stops waiting. Of equal records it is always the oldest that leaves, so it is the head of its queue. */
+  /** Stops waiting. Of equal records the oldest always leaves first, so it is the head of its queue. */
   const leave = (id: number): Waiting => {
     const place = records.has(id) ? records : lines
     const waited = place.get(id)!
@@ -98,19 +98,19 @@ export function unique(options: UniqueOptions) {
     return waited
   }
 
-  /** Emits a record from the PTY. If its twin comes after all, that one is silent. */
-  const letGo = (id: number, late: boolean) => {
-    const { key, frame, position, behind, own } = leave(id)
+  /** Emits a record from the PTY. If its twin arrives after all, that one is dropped. */
+  const emitFromPty = (id: number, late: boolean) => {
+    const { key, frame, position, behind: following, own } = leave(id)
     if (frame.pieces && belongsElsewhere(frame.pieces)) {
       paired++
       return
     }
     emitted.pty.add(key, position)
-    const extra = own && { first: !behind || behind.shared, last: own.last }
+    const extra = own && { first: !following || following.shared, last: own.last }
     pass(extra ? { ...frame, extra } : frame, late ? 'late' : 'pty-only', position)
   }
 
-  /** Whether another channel had the lines that a frame was cut from, where they were no record. All that is cut from them shares the answer. */
+  /** Whether another channel had the lines that a frame was cut from, as plain lines. All frames cut from them share the answer. */
   const belongsElsewhere = (pieces: readonly string[]): boolean => {
     const known = elsewhere.get(pieces)
     if (known !== undefined) return known
@@ -120,7 +120,7 @@ export function unique(options: UniqueOptions) {
     return found
   }
 
-  /** Takes all of these out, or none. */
+  /** Removes all of these, or none. */
   const forgetAll = (channel: Channel, keys: readonly string[]): boolean => {
     const wanted = new Map<string, number>()
     for (const key of keys) wanted.set(key, (wanted.get(key) ?? 0) + 1)
@@ -129,7 +129,7 @@ export function unique(options: UniqueOptions) {
     return true
   }
 
-  /** What the PTY has at `id` met its twin: records that wait before that may not find one any more. */
+  /** The PTY record at `id` has paired: records that wait before it may have no twin any more. */
   const pair = (id: number, twin: Position) => {
     paired++
     const channel = twin.channel === 'stderr' ? 'stderr' : 'stdout'
@@ -137,11 +137,11 @@ export function unique(options: UniqueOptions) {
     const settled = seen.stderr ? Math.min(heard.stdout, heard.stderr) : heard.stdout
     for (const earlier of records.keys()) {
       if (earlier >= settled) break
-      letGo(earlier, forgotten() > 0)
+      emitFromPty(earlier, forgotten() > 0)
     }
   }
 
-  /** Takes out the twin of a PTY text, if stdout or stderr had one. */
+  /** Removes the twin of a PTY text, if stdout or stderr had one. */
   const cancel = (key: string): boolean => {
     const twin = emitted.stdout.take(key) ?? emitted.stderr.take(key)
     if (!twin) return false
@@ -169,7 +169,7 @@ export function unique(options: UniqueOptions) {
       return
     }
     wait(key, frame)
-    while (records.size + lines.size > window || heldSize > maxHeld) letGo(oldest(), true)
+    while (records.size + lines.size > window || heldSize > maxHeld) emitFromPty(oldest(), true)
   }
 
   const oldest = (): number => {
@@ -191,21 +191,21 @@ export function unique(options: UniqueOptions) {
     }
     const key = keyOf(frame)
     // What was emitted is older than what waits.
-    const told = emitted.pty.take(key)
-    if (told) {
+    const reported = emitted.pty.take(key)
+    if (reported) {
       paired++
       if (channel === 'stderr') return
-      if (!(told instanceof PtyPosition)) return
-      anchors.write(told.behind, position.after, key, waitingByKey.get(key)?.first())
-      told.become(position.after)
+      if (!(reported instanceof PtyPosition)) return
+      anchors.write(reported.behind, position.after, key, waitingByKey.get(key)?.first())
+      reported.become(position.after)
       return
     }
     const id = waitingByKey.get(key)?.first()
     if (id === undefined) emitted[channel].add(key, position)
     else {
-      const { behind, own } = leave(id)
+      const { behind: following, own } = leave(id)
       if (channel === 'stdout') {
-        if (behind) behind.last = true
+        if (following) following.last = true
         if (own) own.shared = true
         anchors.write(id, position.after, key, waitingByKey.get(key)?.first())
       }
@@ -218,35 +218,36 @@ export function unique(options: UniqueOptions) {
   const alone = () => announced && !(seen.pty && (seen.stdout || seen.stderr))
 
   return {
-    /** Says which channels there are, all of them. */
+    /** Sets the complete list of channels. */
     announce(channels: readonly Channel[]) {
       announced = true
       for (const channel of channels) seen[channel] = true
     },
-    /** Bytes of this channel have come. */
+    /** Bytes of this channel have arrived. */
     saw(channel: Channel) {
       if (seen[channel]) return
       seen[channel] = true
       announced = false
     },
-    /** True if this PTY line has a twin: both are settled, and the line need not even be decoded. */
+    /** True if this PTY line has a twin: both are done, and the line need not even be decoded. */
     hasTwin(line: Uint8Array): boolean {
       return emitted.stdout.size + emitted.stderr.size > 0 && cancel(hash(line))
     },
     admit(frame: EngineFrame) {
       if (frame.blank) {
-        // It says nothing, so it is where the record before it is.
-        const [after, behind] = frame.channel === 'pty' ? [anchors.shown, nextId - 1] : [written - 1, -1]
+        // It reports nothing, so it gets the position of the record before it.
+        const [after, following] = frame.channel === 'pty' ? [anchors.shown, nextId - 1] : [written - 1, -1]
         const { channel } = frame
-        if (channel !== 'pty' || !seen.stdout) pass(frame, 'first', { channel, after, behind })
+        if (channel !== 'pty' || !seen.stdout) pass(frame, 'first', { channel, after, behind: following })
       } else if (frame.channel === 'pty') admitPty(frame)
       else admitOther(frame.channel, frame)
     },
     end() {
       anchors.end()
-      for (const id of [...records.keys(), ...lines.keys()].sort((a, b) => a - b)) letGo(id, forgotten() > 0)
+      for (const id of [...records.keys(), ...lines.keys()].sort((a, b) => a - b))
+        emitFromPty(id, forgotten() > 0)
     },
-    /** What was paired and what is held: in the tests, the proof of the bound. */
+    /** Numbers of pairs and of held records; tests check the bound with it. */
     counts() {
       const { stdout, stderr, pty } = emitted
       return {
@@ -261,16 +262,16 @@ export function unique(options: UniqueOptions) {
 interface Waiting {
   readonly key: string
   readonly frame: EngineFrame
-  /** What it counts against `maxHeld`. */
+  /** Its size, counted against `maxHeld`. */
   readonly size: number
   readonly position: Position
   /** The record before it on the PTY, if that waited, too. */
   readonly behind: Own | undefined
-  /** Of a record. */
+  /** For a record. */
   readonly own: Own | undefined
 }
 
-/** What is known of a record that the PTY has had before stdout, or alone. */
+/** State of a record that the PTY had before stdout, or alone. */
 interface Own {
   /** stdout has it as well. */
   shared: boolean

@@ -1,32 +1,32 @@
 import { codes } from '../base/fault.ts'
 import { type EngineFrame, isRecord } from './profile.ts'
 
-/** How much of a record's shape is shown. */
+/** Limits of the shape of a record in a message. */
 const MAX_KEYS = 10
 const MAX_INNER = 4
 const MAX_KEY = 24
 
 /**
- * Tells a stream of records that the engine does not know from one that it reads. One document alone may be anything;
- * several, and nothing that the engine could make of any of them, mean that another program wrote them.
+ * Recognizes a stream of records that the engine does not know. A single document may be anything;
+ * several, of which the engine understood none, mean that another program wrote them.
  */
 export function unknownRecords() {
   let known = false
   let count = 0
   let first: EngineFrame | undefined
   return {
-    /** The engine told something about the run. */
+    /** The engine reported something about the run. */
     knew() {
       known = true
     },
-    /** A frame that the engine was shown, and did not understand. No model or protocol speaks on stderr. */
+    /** A frame that the engine did not understand. stderr does not count: no protocol is written there. */
     saw(frame: EngineFrame) {
       const whole = holdsRecord(frame.value)
       if (known || frame.channel === 'stderr' || !(whole || frame.open)) return
       count++
       if (whole) first ??= frame
     },
-    /** What there is to tell at the end, and where. */
+    /** What to report at the end, and where. */
     found(): { readonly first: EngineFrame; readonly message: string } | undefined {
       if (known || count < 2 || !first) return undefined
       const message = `${codes.ENGINE_UNKNOWN} (${count}); the first: ${shapeOf(first.value)}`
@@ -35,7 +35,7 @@ export function unknownRecords() {
   }
 }
 
-/** True for an object, and for an array that has one: `[1]` may be a footnote. */
+/** True for an object, and for an array that contains one: `[1]` may be a footnote. */
 export function holdsRecord(value: unknown): boolean {
   return isRecord(value) || (Array.isArray(value) && value.some(isRecord))
 }
@@ -61,7 +61,7 @@ function keysOf(record: Keyed, max: number, inside: (record: Keyed) => string): 
   return `{${shown.join(', ')}}`
 }
 
-/** A key that is no plain name may hold anything, a secret or a control character, too. */
+/** A key that is not a plain name may contain anything, including a secret or a control character. */
 function nameOf(key: string): string {
   return key.length <= MAX_KEY && /^[\w.$@/-]+$/.test(key) ? key : '…'
 }

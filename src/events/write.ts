@@ -3,14 +3,14 @@ import type { Sink } from '../base/stage.ts'
 import type { Channel } from '../frames/chunk.ts'
 import type { Category, Event, EventData, EventType, Source } from './event.ts'
 
-/** Bytes of a channel that events are about. */
+/** The bytes of a channel that events are about. */
 export interface Range {
   readonly channel: Channel
   readonly from: number
   readonly to: number
 }
 
-/** Places of a channel that are remembered because they were spoken about again. */
+/** Number of places to remember because they were reported about again. */
 const MAX_PLACES = 65_536
 
 interface WriterOptions {
@@ -20,29 +20,29 @@ interface WriterOptions {
   readonly clock: () => number
 }
 
-/** Who speaks: changes when `auto` has picked. */
+/** The engine and parser in events; changes when `auto` has picked. */
 export interface Voice {
   readonly name: string
   readonly parser: string
 }
 
-/** What a Date can hold, in milliseconds. */
+/** The range of a Date, in milliseconds. */
 const MAX_TIME = 8.64e15
 
-/** A clock is the caller's code: what it throws is told as what it is. */
+/** Calls the caller's clock. If it throws, the Fault says so. */
 function ask(clock: () => number): number {
   try {
     return clock()
   } catch (cause) {
-    throw new Fault('BAD_OPTION', 'the clock threw; it must answer with milliseconds since 1970', { cause })
+    throw new Fault('BAD_OPTION', 'the clock threw; it must return milliseconds since 1970', { cause })
   }
 }
 
 function noTime(now: unknown): Fault {
-  // Nobody waits for a promise here, and its failure must not end the process.
+  // Nothing awaits the promise, and its rejection must not end the process.
   if (now instanceof Promise) now.catch(() => {})
   const said = typeof now === 'number' ? now : `a ${typeof now}`
-  return new Fault('BAD_OPTION', `the clock must answer with milliseconds since 1970, but said ${said}`)
+  return new Fault('BAD_OPTION', `the clock must return milliseconds since 1970, but returned ${said}`)
 }
 
 /** Numbers events, and gives them their time, source, session and place. */
@@ -51,9 +51,9 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   let seq = 0
   let session: string | undefined
   let voice: Voice = { name: '', parser: '' }
-  /** What the events are about right now; without one, they are about the end of the run. */
+  /** What the events are about at the moment; undefined for the end of the run. */
   let range: Range | undefined
-  /** What is spoken about was spoken about before: its index goes on. */
+  /** Events were already written about this range: the index continues. */
   let again = true
   let index = 0
   const counts = new Map<Channel | 'end', (place: string) => number>()
@@ -71,7 +71,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
     return lastStamp
   }
 
-  /** The same objects again and again: a run has millions of events, but few sources and types. */
+  /** Reuses objects: a run has millions of events, but few sources and types. */
   const sourceOf = (confidence: number): Source => {
     let source = sources.get(confidence)
     if (!source) {
@@ -116,10 +116,10 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
             }
           : null,
       }
-      // The cast joins `type` and `data` again: inside a generic they are two unions to TypeScript.
+      // Cast: joins `type` and `data` again; inside a generic they are two unions to TypeScript.
       next.write(event as unknown as Event)
     },
-    /** The events that follow are about this range; `again` if it was spoken about before. */
+    /** The events that follow are about this range; `again` if events were already written about it. */
     about(place: Range | undefined, repeated = false): void {
       if (place !== undefined && place === range && !repeated) return
       range = place
@@ -142,8 +142,8 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
 }
 
 /**
- * Counts each place from 0. When too many are known, all are forgotten, and from then on a place that is not known
- * is counted from where no place has come: so no number is given twice to one place.
+ * Counts each place from 0. When too many are known, all are forgotten; from then on an unknown place starts
+ * above every number used so far, so that no number is used twice for one place.
  */
 function counter(): (place: string) => number {
   const known = new Map<string, number>()

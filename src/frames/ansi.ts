@@ -2,10 +2,10 @@ import { Bytes } from '../base/platform.ts'
 import { ESC, LF } from '../json/characters.ts'
 import type { Channel } from './chunk.ts'
 
-/** Where the remover puts what it keeps, and says what it takes out. */
+/** Receives the bytes that stay and those that are removed. */
 export interface Cleaned {
   keep(bytes: Bytes): void
-  /** The bytes from `from` to `to` of a chunk; without a view of their own, because there is one for each color. */
+  /** The bytes from `from` to `to` of a chunk. Not a subarray, because there is one call for each color. */
   drop(chunk: Bytes, from: number, to: number): void
 }
 
@@ -25,13 +25,13 @@ type State =
 const C1_LEAD = 0xc2
 const BEL = 0x07
 const LEAD = Bytes.from([C1_LEAD])
-/** No sequence is longer: past it, an unfinished one is given up and the text goes on. */
+/** A longer sequence is given up as unfinished, and the text continues. */
 const MAX_SEQUENCE = 4096
 
 /**
- * Removes escape sequences from a channel, whatever its chunks: CSI, OSC, DCS and the other strings, and two-byte
- * escapes. C1 controls written as UTF-8 introduce sequences on a PTY only, and only those that can: the others, and
- * all of them in a pipe, are text that a program wrote raw into a JSON string. Carries one state and one counter
+ * Removes escape sequences from a channel, however it is split into chunks: CSI, OSC, DCS and the other strings, and
+ * two-byte escapes. C1 controls written as UTF-8 introduce sequences on a PTY only, and only those that can: the others,
+ * and all of them in a pipe, are text that a program wrote raw into a JSON string. Carries one state and one counter
  * from chunk to chunk.
  */
 export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: Bytes): void; end(): void } {
@@ -40,7 +40,7 @@ export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: By
   let length = 0
 
   function write(chunk: Bytes): void {
-    // Each needle is searched again only when its last hit lies behind: two dense kinds must not multiply.
+    // Each needle is searched for again only after its last hit is passed: two dense kinds must not multiply.
     let escapeAt = indexOrEnd(chunk, ESC, 0)
     let lead = terminal ? nextC1(chunk, 0) : chunk.length
     let at = 0
@@ -58,7 +58,7 @@ export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: By
       if (escapeAt < at) escapeAt = indexOrEnd(chunk, ESC, at)
       if (lead < at) lead = nextC1(chunk, at)
       const next = Math.min(escapeAt, lead)
-      // Nearly every chunk ends here: no escape in it, nothing to do.
+      // The common case: the chunk has no escape, so it is kept as it is.
       if (next > at) out.keep(next - at === chunk.length ? chunk : chunk.subarray(at, next))
       at = next + 1
       if (next === chunk.length) break
@@ -70,14 +70,14 @@ export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: By
     }
   }
 
-  /** Goes on with a sequence; answers one past the last byte that belongs to it, as far as it is here. */
+  /** Continues a sequence; returns one past the last byte of it in this chunk. */
   function passSequence(chunk: Bytes, from: number): number {
     let at = from
     while (at < chunk.length && state !== 'ground') at += step(chunk[at]!)
     return at
   }
 
-  /** The byte behind a lead byte that ended its chunk; answers 1 if it was dealt with, 0 if it must be looked at. */
+  /** The byte after a lead byte that ended its chunk; returns 1 if it was consumed, 0 if it must be scanned. */
   function settleC1(byte: number): 0 | 1 {
     if (!introducesAsC1(byte)) {
       out.keep(LEAD)
@@ -90,7 +90,7 @@ export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: By
     return 1
   }
 
-  /** Looks at one byte of a sequence; answers 1 if it belongs to it, 0 if it must be looked at anew. */
+  /** Handles one byte of a sequence; returns 1 if it belongs to the sequence, 0 if it must be scanned again. */
   function step(byte: number): 0 | 1 {
     switch (state) {
       case 'escape':
@@ -174,7 +174,7 @@ function indexOrEnd(chunk: Bytes, byte: number, from: number): number {
   return index < 0 ? chunk.length : index
 }
 
-/** The next lead byte of a C1 control; one at the very end counts, because its second byte is not here yet. */
+/** The next lead byte of a C1 control; one at the very end counts, because its second byte has not arrived yet. */
 function nextC1(chunk: Bytes, from: number): number {
   for (let lead = chunk.indexOf(C1_LEAD, from); lead >= 0; lead = chunk.indexOf(C1_LEAD, lead + 1)) {
     const second = chunk[lead + 1]

@@ -9,25 +9,25 @@ export type Channel = 'stdout' | 'stderr' | 'pty'
 export interface BytesChunk {
   readonly channel: Channel
   readonly bytes: Uint8Array
-  /** All channels that will come, where the sender knows: the first chunk of a `tap` says it. */
+  /** All channels that will follow, if the sender knows them: the first chunk of a `tap` has this. */
   readonly channels?: readonly Channel[] | undefined
 }
 
-/** How the process ended. The last chunk of a run, if it is known. */
+/** How the process ended. The last chunk of a run, if the exit is known. */
 export interface ExitChunk {
   readonly channel: 'exit'
   readonly code: number | null
   readonly signal: string | null
-  /** Who stopped it on request, such as `interrupted` or `aborted`; left out if it ended by itself. */
+  /** Why it was stopped, such as `interrupted` or `aborted`; left out if it ended by itself. */
   readonly stopped?: string | undefined
-  /** What was noticed around the process: that it was ended by a timeout, that its pipe is still held. */
+  /** Notes about the process: a timeout ended it, or its pipe is still held open. */
   readonly notes?: readonly Note[] | undefined
-  /** Channels that were let go while something still held them open. */
+  /** Channels that were abandoned while another process still held them open. */
   readonly held?: readonly Channel[] | undefined
 }
 
 /**
- * What enters at the door. A bare Buffer, Uint8Array or string counts as a stdout chunk.
+ * The input of a stream. A bare Buffer, Uint8Array or string counts as a stdout chunk.
  *
  * @example
  * stream.write({ channel: 'pty', bytes: Buffer.from('{"a":1}\r\n') })
@@ -35,8 +35,8 @@ export interface ExitChunk {
 export type Chunk = BytesChunk | ExitChunk
 
 /**
- * The door for bytes: takes a Buffer, a Uint8Array, a string or a Chunk, and portions it by bytes. A string
- * that ends in half a surrogate pair keeps that half back for the next one.
+ * Takes a Buffer, a Uint8Array, a string or a Chunk, and splits it by bytes. If a string ends in half a surrogate
+ * pair, that half is kept for the next one.
  */
 export function chunkIntake(): Intake<Chunk> {
   const stdout = encoder()
@@ -54,7 +54,7 @@ export function chunkIntake(): Intake<Chunk> {
         `expected bytes, text or {channel, bytes}, but got ${describe(written)}; write Buffers or Chunks to this stream`,
       )
     },
-    // An empty chunk counts as one unit, so that what it announces comes through.
+    // An empty chunk counts as one unit, so that the channels it announces get through.
     size: (chunk) => (chunk.channel === 'exit' ? 1 : Math.max(1, chunk.bytes.length)),
     portion(chunk, from, to) {
       return chunk.channel === 'exit' ? chunk : { ...chunk, bytes: chunk.bytes.subarray(from, to) }

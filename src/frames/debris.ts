@@ -17,20 +17,20 @@ import {
 } from '../json/characters.ts'
 import type { Inside, Scan } from './scan.ts'
 
-/** A word longer than this is no key, number or literal. */
+/** A word longer than this is not a key, number or literal. */
 export const MAX_WORD = 256
 
-/** What ends debris from outside. */
+/** What ends debris early. */
 interface Interruptions {
   nextTag(from: number): number
-  /** Up to here it is known what is a tag opener. */
+  /** Tag openers are known up to this position. */
   known(): number
   readonly lines: boolean
 }
 
 /**
- * The rest of a broken document, behind the object that was taken for it. It is passed over as text, as long as it is
- * made of JSON tokens, so that no object inside is handed out for the whole.
+ * The rest of a broken document, after the object that was taken for it. It is skipped as text, as long as it consists
+ * of JSON tokens, so that no object inside it is passed off as the whole.
  *
  *     {"k":1}},"m":{"n":2}} and so on
  *            ^^^^^^^^^^^^^^ debris
@@ -40,7 +40,7 @@ export function debrisMachine(scan: Scan, interruptions: Interruptions): (from: 
   const { tape } = scan
   let seek = 0
   let stage: 'between' | 'string' | 'word' | 'colon' = 'between'
-  /** The quote that the string began with, and whether a backslash protects its next byte. */
+  /** The quote that opened the string, and whether a backslash escapes its next byte. */
   let quote = 0
   let escaped = false
   /** Where the word began. */
@@ -68,7 +68,7 @@ export function debrisMachine(scan: Scan, interruptions: Interruptions): (from: 
     },
   }
 
-  /** Whether the byte at `seek` goes on with a token, or begins one. */
+  /** Whether the byte at `seek` continues a token, or begins one. */
   function passes(byte: number): boolean {
     if (stage === 'string') {
       if (byte === quote && !escaped) stage = 'between'

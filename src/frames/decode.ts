@@ -1,6 +1,6 @@
 import { type Bytes, decodeForeign, isAscii, isUtf8 } from '../base/platform.ts'
 
-/** Decodes one whole frame; never a chunk, whose ends may split a character. */
+/** Decodes one whole frame; never a chunk, because a chunk may end inside a character. */
 export function decode(bytes: Bytes, from: number, to: number): string {
   if (to - from < LONG) return bytes.toString('utf8', from, to)
   const part = bytes.subarray(from, to)
@@ -8,12 +8,12 @@ export function decode(bytes: Bytes, from: number, to: number): string {
   return isUtf8(part) ? decodeForeign(part) : part.toString('utf8')
 }
 
-/** A look at the bytes, and the fastest way for what they are, pays from about here on. */
+/** From this length on it pays to inspect the bytes first and pick the fastest decoder. */
 const LONG = 4096
 
 /**
- * Where the first byte stands that is not UTF-8, or -1. `text` is what the range was decoded to: only where a
- * replacement character came out is there anything to look for.
+ * Position of the first byte that is not UTF-8, or -1. `text` is the decoded range: without a replacement
+ * character in it there is nothing to search for.
  */
 export function firstInvalid(text: string, bytes: Bytes, from: number, to: number): number {
   if (!text.includes('\ufffd') || isUtf8(bytes.subarray(from, to))) return -1
@@ -34,7 +34,7 @@ function wellFormedLength(bytes: Bytes, at: number, to: number): number {
   return at + length <= to && isUtf8(bytes.subarray(at, at + length)) ? length : 0
 }
 
-/** Bytes of the character at `at`, or of what a decoder takes for one where it is not UTF-8. */
+/** Length of the character at `at`, or of what a decoder replaces as one where it is not UTF-8. */
 export function characterLength(bytes: Uint8Array, at: number): number {
   const lead = bytes[at]!
   const wanted = lead < 0xc2 || lead > 0xf4 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3
@@ -47,11 +47,11 @@ export function characterLength(bytes: Uint8Array, at: number): number {
   return 1 + wanted
 }
 
-/** Where the bytes may be cut at or before `end` without cutting a character. */
+/** The last position at or before `end` where the bytes can be cut without cutting a character. */
 export function characterStart(bytes: Uint8Array, end: number): number {
   let start = end
   while (start > 0 && start > end - 4 && (bytes[start - 1]! & 0xc0) === 0x80) start--
-  // The lead byte says how many belong to it; a whole character at the end stays.
+  // The lead byte says how long its character is; a whole character at the end stays.
   const lead = bytes[start - 1] ?? 0
   const width = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1
   return start - 1 + width <= end ? end : start - 1

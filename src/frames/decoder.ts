@@ -3,20 +3,20 @@ import { decode } from './decode.ts'
 import type { Tape } from './tape.ts'
 
 /**
- * Decodes ranges of a tape. Most records are plain ASCII, short, and stand one behind the other: they are decoded
- * many at a time, as latin1, which is the fastest there is, and handed out as slices of that.
+ * Decodes ranges of a tape. Most records are short, plain ASCII and follow each other directly: they are decoded
+ * many at a time, as latin1, which is the fastest way, and returned as slices of that.
  *
  *     {"a":1}\n{"a":2}\n{"a":3}\n{"a":"é"}\n
- *              ^ from                ^ to     the window: as far as it is plain
+ *              ^ from                ^ to     the window: ASCII only
  *
- * A slice keeps its window alive, so windows are small, and only made for records that follow each other.
+ * A slice keeps its window alive, so windows are small, and only made for consecutive records.
  */
 export class Decoder {
   readonly #tape: Tape
   #window = ''
   #from = 0
   #to = 0
-  /** The byte that ended the last window stands before this position. */
+  /** The non-ASCII byte that ended the last window is before this position. */
   #foreignTo = 0
   /** Where the last range ended. */
   #last = 0
@@ -45,7 +45,7 @@ export class Decoder {
     let to = stop
     if (!this.#isAscii(from, stop)) {
       to = this.#isAscii(from, from + BLOCK) ? this.#plainEnd(from + BLOCK, stop) : from
-      // Text in a language with accents has one in nearly every block: no more windows are tried for a while.
+      // Text in a language with accents has one in nearly every block: try no windows for a while.
       this.#foreignTo = to + (to === from ? WINDOW : BLOCK)
     }
     this.#window = to > from ? view.toString('latin1', from - base, to - base) : ''
@@ -53,7 +53,7 @@ export class Decoder {
     this.#to = to
   }
 
-  /** Where the block begins that has the first foreign byte: there is one between the two. Halved, because each look is a call. */
+  /** The start of the block with the first non-ASCII byte; there is one in the range. By halving, because each check is a call. */
   #plainEnd(from: number, stop: number): number {
     let plain = from
     let blocks = Math.ceil((stop - from) / BLOCK)
@@ -75,5 +75,5 @@ export class Decoder {
 }
 
 const WINDOW = 4096
-/** How exactly the end of a window is looked for. */
+/** Precision of the search for the end of a window. */
 const BLOCK = 256

@@ -2,17 +2,17 @@ import { BACKTICK } from '../json/characters.ts'
 import { Needle, NOWHERE } from './needle.ts'
 import type { Scan } from './scan.ts'
 
-/** Where a fence line stands; not `decided` while its line is not complete. */
+/** Position of a fence line; not `decided` while its line is incomplete. */
 export interface FenceHit {
   readonly at: number
   readonly decided: boolean
 }
 
-/** What stands before a fence on its line, as far as it matters for the lines of its body. */
+/** What precedes a fence on its line, as far as it matters for the lines of its body. */
 export interface Container {
   /** How many `>` each body line carries. */
   readonly quotes: number
-  /** Columns from the last `>` to the fence: so many spaces are taken from each body line. */
+  /** Columns from the last `>` to the fence: that many spaces are removed from each body line. */
   readonly indent: number
 }
 
@@ -24,7 +24,7 @@ interface Opening {
   lineEnd: number
 }
 
-/** Finds the lines on which a fence of one kind of mark opens. What was looked at once is not looked at again. */
+/** Finds the lines on which a fence of one kind of mark opens. Nothing is scanned twice. */
 export function openings(scan: Scan, marks: string) {
   const { tape } = scan
   const needle = new Needle(tape, marks)
@@ -61,7 +61,7 @@ export function openings(scan: Scan, marks: string) {
     }
   }
 
-  /** Whether the marks open a fence; undefined while their line is not complete. */
+  /** Whether the marks open a fence; undefined while their line is incomplete. */
   function judge(candidate: Opening): boolean | undefined {
     while (scan.byte(candidate.runEnd) === mark) candidate.runEnd++
     const limit = scan.limit(candidate.at)
@@ -86,7 +86,7 @@ const nothing: FenceHit = { at: NOWHERE, decided: true }
 const AT_COLUMN_0: Container = { quotes: 0, indent: 0 }
 const BOM = '\u00ef\u00bb\u00bf'
 
-/** Reads what stands before a fence; undefined if a fence cannot stand there. At most 64 characters come in. */
+/** Reads what precedes a fence; undefined if no fence can follow it. The prefix has at most 64 characters. */
 function readPrefix(prefix: string): Container | undefined {
   if (prefix === '') return AT_COLUMN_0
   const text = prefix.startsWith(BOM) ? prefix.slice(3) : prefix

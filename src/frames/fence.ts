@@ -7,9 +7,9 @@ import { tooLong } from './too-long.ts'
 
 /** CommonMark fenced blocks. */
 export interface FenceMachine {
-  /** The next line that opens a fence, at or after `from`; its position is that of its first mark. */
+  /** The next line that opens a fence, at or after `from`, positioned at its first mark. */
   next(from: number): FenceHit
-  /** Where one or two marks stand at the very end of the tape, to which more may come. */
+  /** Position of one or two marks at the very end of the tape, which may become a fence. */
   partial(): number
   /** Begins the block at a decided hit. */
   open(from: number): void
@@ -24,34 +24,34 @@ interface Opener extends Container {
   readonly body: number
 }
 
-/** A line that ends the block: the body ends at `from`, prose goes on at `to`. */
+/** A line that ends the block: the body ends at `from`, prose continues at `to`. */
 interface Closer {
   readonly from: number
   readonly to: number
-  /** It is the line behind a block whose lines all carry quote marks. */
+  /** It is the line after a block whose lines all carry quote marks. */
   readonly outside: boolean
 }
 
-/** A search for a later closer, because the body is inside a JSON string at the first one. */
+/** A search for a later closer, because the first one is inside a JSON string of the body. */
 interface Stretch {
   readonly first: Closer
   tries: number
 }
 
-/** So far from its opener the closer of a stretched fence may be. */
+/** Maximum distance between the opener of a stretched fence and its closer. */
 const MAX_STRETCH = 65_536
-/** So many bodies are parsed before the first closer is taken. */
+/** Maximum number of bodies to parse before the first closer is used. */
 const MAX_TRIES = 8
 
 /**
  *     > ```json
  *     > {"a":1}        the body, without its `> `
  *     > ```
- *       ^ at least as long as the opener, nothing behind it
+ *       ^ at least as long as the opener, nothing after it
  *
- * A string of the body may hold such a line, with its line breaks written raw. Then a later closer ends the block, if
- * what it ends parses once those breaks are blanks. A search that failed is not made again for a fence in the range
- * that it covered: so each byte is looked at twice at most.
+ * A string of the body may contain such a line, with its line breaks written raw. Then a later closer ends the block, if
+ * the body up to it parses once those breaks are replaced by blanks. A search that failed is not repeated for a fence in
+ * the range that it covered, so each byte is scanned twice at most.
  */
 export function fenceMachine(scan: Scan): FenceMachine {
   const { tape } = scan
@@ -61,7 +61,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
   let opener: Opener = { quotes: 0, indent: 0, from: 0, mark: 0, length: 0, info: '', body: 0 }
   let body = bodyLines(0)
   let stretch: Stretch | undefined
-  /** The brackets and strings of the body, counted up to a position. */
+  /** Brackets and strings of the body, counted up to a position. */
   const balance = new ByteBalance()
   let counted = 0
   /** A fence before this offset of the channel is not stretched. */
@@ -76,7 +76,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
       const limit = scan.limit(opener.from)
       const closer = findCloser(Math.min(limit, tape.end), scan.ended && tape.end < limit)
       if (closer) {
-        stretch = stretchBehind(closer)
+        stretch = stretchAfter(closer)
         if (stretch) return lookFurther(stretch)
         cut(closer.from, closer.to, false)
         return true
@@ -91,8 +91,8 @@ export function fenceMachine(scan: Scan): FenceMachine {
     },
   }
 
-  /** A stretch if the body up to this closer is JSON that is inside a string. */
-  function stretchBehind(first: Closer): Stretch | undefined {
+  /** A stretch if the body is JSON that is inside a string at this closer. */
+  function stretchAfter(first: Closer): Stretch | undefined {
     if (first.outside || tape.origin(opener.from) < searchedTo || !isBracket(firstOfBody(first.from)))
       return undefined
     balance.reset(0)
@@ -139,7 +139,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
     return true
   }
 
-  /** No later closer will do. What was searched behind the first one is searched again, by prose. */
+  /** No later closer works. Prose scans again what was searched after the first one. */
   function endAtFirst({ first }: Stretch): void {
     searchedTo = tape.origin(opener.from) + MAX_STRETCH
     cut(first.from, first.to, false)
@@ -149,11 +149,11 @@ export function fenceMachine(scan: Scan): FenceMachine {
   function skip() {
     const closer = findCloser(tape.end, scan.ended)
     if (closer) return { done: true, at: closer.to }
-    // What a closer is judged by: its own line so far, or the indentation before its marks.
+    // A closer is recognized by its own line so far, or by the indentation before its marks.
     return { done: false, at: Math.max(opener.from, body.midLine ? body.at - opener.indent - 4 : body.line) }
   }
 
-  /** How far the search for the closer has come; made anew for each block. */
+  /** Progress of the search for the closer; new for each block. */
   function bodyLines(line: number) {
     return { line, at: line, midLine: false, stage: 'quote' as LineStage, quotes: 0, spaces: 0, marks: 0 }
   }
@@ -163,7 +163,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
     if (opener.quotes === 0) body.stage = 'indent'
   }
 
-  /** The line that ends the block: `from` is where the body ends, `to` where prose goes on. */
+  /** The line that ends the block: `from` is where the body ends, `to` where prose continues. */
   function findCloser(bound: number, ended: boolean): Closer | undefined {
     for (;;) {
       if (body.midLine) {
@@ -179,7 +179,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
     }
   }
 
-  /** The next line worth a look. Without quote marks, those are only the lines that begin with a fence mark. */
+  /** The next line that may close the block. Without quote marks, only lines that begin with a fence mark can. */
   function nextLine(bound: number): number | undefined {
     if (opener.quotes > 0) {
       const end = lf.next(body.at)
@@ -264,7 +264,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
     scan.cut({ kind: 'fence', from, to, text, textFrom, textTo, lines, label: info || undefined, open })
   }
 
-  /** The body up to `bodyEnd` with quote marks and indentation taken from each line; `clean`: and escape sequences. */
+  /** The body up to `bodyEnd`, without quote marks and indentation; with `clean`, also without escape sequences. */
   function bodyText(bodyEnd: number, clean: boolean): string {
     const from = Math.min(opener.body, bodyEnd)
     const to = beforeLf(from, bodyEnd)
@@ -288,7 +288,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
     return opener.quotes === 0 && opener.indent === 0
   }
 
-  /** The ranges of the lines of a body, begin and end in turn, without quote marks and indentation. */
+  /** The ranges of the body's lines, as alternating starts and ends, without quote marks and indentation. */
   function contents(from: number, to: number): number[] {
     const ranges: number[] = []
     for (let line = from; line <= to; ) {
@@ -338,7 +338,7 @@ export function fenceMachine(scan: Scan): FenceMachine {
   }
 }
 
-/** Whether a text is JSON, the line breaks and tabs in its strings forgiven. Asked for 64 KiB at most. */
+/** Whether a text is JSON if line breaks and tabs in its strings are allowed. Called for 64 KiB at most. */
 function isJson(text: string): boolean {
   try {
     JSON.parse(text.replace(/[\n\r\t]/g, ' '))

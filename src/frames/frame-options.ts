@@ -12,23 +12,23 @@ export interface FrameOptions {
   readonly think?: boolean | undefined
   /** Emit the ranges between payloads as text frames. @default true */
   readonly text?: boolean | undefined
-  /** Bytes a frame may have before it is let go as text with FRAME_TOO_LONG. @default 16 MiB */
+  /** Bytes a frame may have before it is passed on as text with FRAME_TOO_LONG. @default 16 MiB */
   readonly maxFrame?: number | undefined
 }
 
-/** How the floor above wants openers judged. */
+/** How the next layer wants openers to be judged. */
 export interface OpenerRules {
   /** A tag opens only before `{`, `[`, a fence or `<`. @default false */
   readonly needsPayload?: boolean | undefined
-  /** A schema can tell: arrays open before any JSON value, not only before `{`. @default false */
+  /** There is a schema to decide: arrays open before any JSON value, not only before `{`. @default false */
   readonly loose?: boolean | undefined
-  /** What begins at the first non-blank byte may be the whole input, also a scalar with `any`. @default false */
+  /** What begins at the first non-blank byte may be the whole input; with `any`, a scalar too. @default false */
   readonly document?: false | 'object' | 'any' | undefined
   /** With `lines`: a line that is one JSON string, number or literal is a line frame. @default false */
   readonly scalars?: boolean | undefined
   /** With `lines`: every line that is not blank is a line frame, JSON or not, and nothing else is cut. @default false */
   readonly everyLine?: boolean | undefined
-  /** Frames to emit before the rest waits for `more()`. @default no end, and no need to call it */
+  /** Frames to emit before the rest waits for `more()`. @default unlimited, and `more()` need not be called */
   readonly turn?: number | undefined
 }
 

@@ -4,7 +4,7 @@ import type { Channel } from './chunk.ts'
 export type FrameKind = 'line' | 'tag' | 'fence' | 'object' | 'text'
 
 /**
- * A piece cut from one channel. The frames of a channel tile it: every byte lies in exactly one
+ * A piece cut from one channel. The frames of a channel cover it completely: every byte is in exactly one
  * frame's `[from, to)`, in order.
  *
  * @example
@@ -19,24 +19,24 @@ export interface Frame {
   /** One past the last byte. */
   readonly to: number
   /**
-   * What is between the delimiters, decoded; empty for text ranges. Of a PTY without its escape sequences, of a pipe
-   * as it was: there they are something a program wrote into its payload.
+   * The decoded text between the delimiters; empty for text ranges. Escape sequences are removed from a PTY and kept from
+   * a pipe, where a program wrote them into its payload.
    */
   readonly text: string
-  /** For an item of a larger document: where in it, as a JSON pointer: `/issues/0`. */
+  /** For an item of a larger document: its place, as a JSON pointer: `/issues/0`. */
   readonly path?: string
   /** The tag's name, or the fence's info string. */
   readonly label?: string
   /** The input ended inside this frame. */
   readonly open?: true
-  /** Only blanks and closed think blocks are before it: it may be the whole input. */
+  /** Only blanks and closed think blocks precede it: it may be the whole input. */
   readonly first?: true
   /**
    * For an object: what follows it, at this offset, is a bracket that was never opened, or a `,` or `:` before more
-   * JSON. So it is a piece of something broken, and the rest of that is passed over as text.
+   * JSON. So it is a piece of something broken, and the rest of that is skipped as text.
    */
   readonly broken?: number
-  /** For an object: it follows `[`, `{`, `,` or `":`, like the inside of a larger document. */
+  /** For an object: it follows `[`, `{`, `,` or `":`, as inside a larger document. */
   readonly attached?: true
   /** For text: only blanks. */
   readonly blank?: boolean

@@ -11,7 +11,7 @@ import { feed, type LineScan } from './scan-driver.ts'
 export type { FrameOptions, OpenerRules } from './frame-options.ts'
 export type { LineScan } from './scan-driver.ts'
 
-/** Bytes that are read again may hold a million small frames: a flow takes them in turns of so many. */
+/** One chunk may hold a million small frames: a flow takes them in turns of this many. */
 export const TURN = 256
 export const DEFAULT_MAX_FRAME = 16 * 1024 * 1024
 
@@ -25,7 +25,7 @@ export const FRAME_OPTIONS: OptionNames<FrameOptions> = {
   maxFrame: 1,
 }
 
-/** The stage behind `frames()`. Each channel has a scanner of its own; exit chunks are passed over. */
+/** The stage of `frames()`. Each channel has a scanner of its own; exit chunks are skipped. */
 export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chunk, Frame> {
   checkOptions('frameStage', options, 'frameStage({ lines: true })', {
     ...FRAME_OPTIONS,
@@ -69,8 +69,8 @@ export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chun
 }
 
 /**
- * Scans text as `frames` does, but for what opens in it, not for what is cut. The scan is handed out too: it says what
- * is open, and holds the bytes of it.
+ * Scans text as `frames` does, but reports what opens in it, not what is cut. The scan is returned, too: it knows what
+ * is open, and holds its bytes.
  */
 export function openingScan(
   options: FrameOptions & OpenerRules,
@@ -83,7 +83,7 @@ export function openingScan(
   return { scan, write }
 }
 
-/** The scanner of one channel, for a floor above that passes over lines. Only lines are cut: they do not depend on each other. */
+/** The scanner of one channel, for a layer that skips lines. Only lines are cut: they do not depend on each other. */
 export function lineScan(
   options: Pick<FrameOptions & OpenerRules, 'maxFrame' | 'everyLine' | 'scalars' | 'turn'>,
 ): (channel: Channel, next: Sink<Frame>) => LineScan {
@@ -104,7 +104,7 @@ function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
     if (typeof name !== 'string' || !/^[A-Za-z][A-Za-z0-9_:.-]{0,63}$/.test(name)) {
       throw new Fault(
         'BAD_OPTION',
-        `tags: "${String(name)}" is no tag name; use letters, digits, "-", "_", "." or ":"`,
+        `tags: "${String(name)}" is not a tag name; use letters, digits, "-", "_", "." or ":"`,
       )
     }
   }
@@ -112,7 +112,7 @@ function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
     throw new Fault('BAD_OPTION', `maxFrame must be a positive number of bytes, not ${maxFrame}`)
   }
   const lines = options.lines ?? true
-  // Where every line is a frame, nothing else can be.
+  // If every line is a frame, nothing else can be one.
   const everyLine = lines && (options.everyLine ?? false)
   return {
     tags: everyLine ? [] : tags,

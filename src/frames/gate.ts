@@ -19,14 +19,14 @@ import {
 } from '../json/characters.ts'
 
 /**
- * How sure an opening bracket must be before it counts as one: in prose (`strict`), in prose when a schema can
- * tell (`loose`), or as the first thing of the whole input (`document`).
+ * How strictly an opening bracket is judged: in prose (`strict`), in prose when a schema can
+ * decide (`loose`), or as the first thing of the whole input (`document`).
  */
 export type GateKind = 'strict' | 'loose' | 'document'
 
 /**
  * Judges an opening bracket by what follows it, byte by byte: true, it opens; false, it is prose; undefined,
- * go on. `{cmd}` and `fn() { }` must not open, `{ "a"` and `{name: 1` must, and blanks in between may go on for ever.
+ * not known yet. `{cmd}` and `fn() { }` must not open, `{ "a"` and `{name: 1` must, with any number of blanks in between.
  *
  * @example
  * const judge = gate('strict', OPEN_BRACE)
@@ -40,7 +40,7 @@ export function gate(kind: GateKind, opening: number): (byte: number) => boolean
   let expects: 'first' | 'word' | 'colon' = 'first'
   /** Bytes of a curly quote that have been seen: E2 80 9C. */
   let curly = 0
-  /** All that was seen of a word is beyond ASCII: it may be a no-break space. */
+  /** So far the word has no ASCII: it may be a no-break space. */
   let foreign = true
   return (byte) => {
     if (expects === 'word') {
@@ -77,7 +77,7 @@ function mayBeginKey(opening: number, byte: number): boolean {
 
 //  {first name: 1   {name": 1   [text", "b"   [a, b]
 //            ^          ^           ^             ^ opens
-/** At the very start of the input a key may have blanks in it, and a key or a text may have lost its opening quote. */
+/** At the very start of the input a key may contain blanks, and a key or a text may have lost its opening quote. */
 function judgeFirstWords(opening: number, byte: number): boolean | undefined {
   if (byte === QUOTE || byte === (opening === OPEN_BRACE ? COLON : COMMA)) return true
   return isBareCharacter(byte) || isBlank(byte) ? undefined : false
@@ -98,7 +98,7 @@ export function opensInProse(text: string, loose: boolean): boolean {
   return opensAs(loose ? 'loose' : 'strict', text) === true
 }
 
-/** The same for any kind of opening; undefined if the text ends before that is decided. */
+/** The same for any kind of opening; undefined if the text ends too early to decide. */
 export function opensAs(kind: GateKind, text: string): boolean | undefined {
   const judge = gate(kind, text.charCodeAt(0))
   for (let at = 1; at < text.length; at++) {

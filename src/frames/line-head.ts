@@ -2,12 +2,12 @@ import { Bytes } from '../base/platform.ts'
 import { bomAt, COLON, COMMA, isBlank, LF, NUL, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../json/characters.ts'
 import type { Tape } from './tape.ts'
 
-/** A fence prefix may be so long; anything longer is prose. */
+/** Maximum length of a fence prefix; a longer one is prose. */
 const MAX_PREFIX = 64
 
 /**
- * Answers what stands between the start of a line and a position in it, looking back only over bytes that can
- * matter. Bytes that the tape has let go of are remembered as a few facts.
+ * Tells what is between the start of a line and a position in it, looking back only over bytes that can
+ * matter. Of bytes that the tape has dropped, only a few facts are kept.
  */
 export class LineHead {
   readonly #tape: Tape
@@ -17,7 +17,7 @@ export class LineHead {
   #blank = true
   #nul = false
   #prefix: string | undefined = ''
-  /** The last byte that is no blank, and the one before it; -1 for none. */
+  /** The last byte that is not blank, and the one before it; -1 for none. */
   #last = -1
   #lastButOne = -1
 
@@ -25,7 +25,7 @@ export class LineHead {
     this.#tape = tape
   }
 
-  /** True if only NULs and BOMs stand before `position` on its line: a record may begin here. */
+  /** True if only NULs and BOMs are before `position` on its line: a record may begin here. */
   bare(position: number): boolean {
     return this.#walk(position, isNul, this.#bare)
   }
@@ -41,19 +41,19 @@ export class LineHead {
     return this.#nul
   }
 
-  /** True if only blanks, NULs and BOMs stand before `position` on its line. */
+  /** True if only blanks, NULs and BOMs are before `position` on its line. */
   blank(position: number): boolean {
     return this.#walk(position, isBlankOrNul, this.#blank)
   }
 
-  /** What stands before `position` on its line, if it is short and made of what may stand before a fence. */
+  /** What is before `position` on its line, if it is short and could precede a fence. */
   prefix(position: number): string | undefined {
     const { view, base } = this.#tape
     let at = position
     while (at > this.#known && position - at <= MAX_PREFIX) {
       const byte = view[at - 1 - base]
       if (byte === LF) return this.#slice(at, position, '')
-      if (!mayStandBeforeFence(byte)) return undefined
+      if (!mayPrecedeFence(byte)) return undefined
       at--
     }
     return at > this.#known || this.#prefix === undefined
@@ -62,8 +62,8 @@ export class LineHead {
   }
 
   /**
-   * True if what precedes `position` looks like the inside of a larger document: `[`, `{`, `,`, or a colon behind a
-   * quote. Blanks do not count, and lines neither.
+   * True if what precedes `position` looks like the inside of a larger document: `[`, `{`, `,`, or a colon after a
+   * quote. Blanks and line breaks are ignored.
    */
   attached(position: number): boolean {
     const { last, lastButOne } = this.#tail(position)
@@ -71,7 +71,7 @@ export class LineHead {
     return last === OPEN_BRACKET || last === OPEN_BRACE || last === COMMA
   }
 
-  /** Notes the facts about the line at `position`, because the bytes before it are about to go. */
+  /** Stores the facts about the line at `position`, because the bytes before it are about to be dropped. */
   remember(position: number): void {
     if (position <= this.#known) return
     const bare = this.bare(position)
@@ -86,7 +86,7 @@ export class LineHead {
     this.#known = position
   }
 
-  /** Whole lines up to `position` were passed over: what is known of the start of a line is true there, too. */
+  /** Whole lines up to `position` were skipped: the facts about the start of a line hold there, too. */
   skip(position: number): void {
     this.#known = position
   }
@@ -135,7 +135,7 @@ function isBlankOrNul(byte: number | undefined): boolean {
 const BOM_END = 0xbf
 
 /** Spaces, tabs, `>`, list markers (`-`, `*`, `+`, `1.`, `1)`) and the bytes of a BOM. */
-function mayStandBeforeFence(byte: number | undefined): boolean {
+function mayPrecedeFence(byte: number | undefined): boolean {
   if (byte === undefined) return false
   return PREFIX_BYTES[byte] === 1
 }

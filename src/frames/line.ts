@@ -22,13 +22,13 @@ import type { Inside, Scan } from './scan.ts'
 import { tooLong } from './too-long.ts'
 
 interface LineOptions {
-  /** Objects are cut, too: a line that does not end like a record may be the beginning of one over several lines. */
+  /** Objects are cut, too: a line that does not end like a record may begin an object of several lines. */
   readonly objects: boolean
   /** Every line that is not blank is a frame. */
   readonly everyLine: boolean
 }
 
-/** `json`: it begins like a record, so it is one, good or bad. `maybe`: it is one if it parses. */
+/** `json`: begins like a record, so it is one, valid or not. `maybe`: a record if it parses. */
 type Shape = 'json' | 'maybe' | 'none'
 
 /** A number or literal is never longer than this. */
@@ -42,7 +42,7 @@ const MAX_TOKEN = 4096
  *     [1,2]\n   "text"\n   12\n        if they parse
  *     [INFO] x\n                       none
  *
- * `giveUp` is called for a line that is none: its bytes are scanned once more, for objects.
+ * `giveUp` is called for a line that is not a record: its bytes are scanned again, for objects.
  */
 export function lineMachine(
   scan: Scan,
@@ -102,14 +102,14 @@ export function lineMachine(
     return byte === CLOSE_BRACE || byte === CLOSE_BRACKET
   }
 
-  /** The last byte of the line that is no blank. */
+  /** The last byte of the line that is not blank. */
   function lastByte(end: number): number {
     let last = end - 1
     while (last > from && (isGap(scan.byte(last)) || scan.byte(last) === NUL)) last--
     return last
   }
 
-  /** A failed JSON.parse is dear, so looks come first: the last byte, or every byte of a number. */
+  /** A failed JSON.parse is expensive, so cheap checks come first: the last byte, or every byte of a number. */
   function parses(end: number): boolean {
     const first = scan.byte(from)
     const last = lastByte(end)
@@ -130,8 +130,8 @@ export function lineMachine(
   }
 
   /**
-   * Without its LF, a line may have been cut right behind an inner closer: `{"a":[1]`. Asked once, at the end of
-   * input.
+   * Without its LF, a line may have been cut right after an inner closer: `{"a":[1]`. Called once, at the end of
+   * the input.
    */
   function isClosed(end: number): boolean {
     const balance = new ByteBalance()
@@ -142,7 +142,7 @@ export function lineMachine(
   function cut(end: number, to: number, open: boolean): void {
     const textTo = to > end && scan.byte(end - 1) === CR ? end - 1 : end
     scan.cut({ kind: 'line', from, to, text: scan.decode(from, textTo), textFrom: from, textTo, open })
-    // Record after record is the common case: no search is needed to find the next one.
+    // Common case: record after record. No search is needed to find the next one.
     if (to > end && isBracket(scan.byte(to))) enter(to)
   }
 

@@ -1,12 +1,12 @@
 import { Bytes } from '../base/platform.ts'
 import type { Tape } from './tape.ts'
 
-/** No hit in the bytes at hand. */
+/** No hit in the bytes in the buffer. */
 export const NOWHERE = Number.POSITIVE_INFINITY
 
 /**
- * A native search that remembers its next hit, so that asking again costs nothing until the position has
- * passed it. One native search runs at 6,000 MB/s, a byte loop at 290.
+ * A native search that remembers its next hit, so that asking again is free until the position has
+ * passed it. A native search runs at 6,000 MB/s, a byte loop at 290.
  */
 export class Needle {
   readonly length: number
@@ -40,14 +40,14 @@ export class Needle {
     return this.#hit
   }
 
-  /** The last place between `floor` and `before` where it stands whole, or -1. Remembers nothing. */
+  /** The last whole occurrence between `floor` and `before`, or -1. Remembers nothing. */
   last(before: number, floor: number): number {
     const { view, base } = this.#tape
     const index = view.subarray(floor - base, before - base).lastIndexOf(this.#bytes)
     return index < 0 ? -1 : index + floor
   }
 
-  /** Where a beginning of the needle stands at the very end of the tape; the end if there is none. */
+  /** Position of a partial needle at the very end of the tape; the end if there is none. */
   partial(): number {
     const { view, end } = this.#tape
     for (let length = Math.min(this.length - 1, view.length); length > 0; length--) {
@@ -56,7 +56,7 @@ export class Needle {
     return end
   }
 
-  /** A loop, because it nearly always ends at the first byte: a native comparison costs more than that. */
+  /** A loop, because it nearly always ends at the first byte: a native comparison costs more. */
   #beginsAt(view: Bytes, at: number, length: number): boolean {
     for (let index = 0; index < length; index++) {
       if (view[at + index] !== this.#bytes[index]) return false
@@ -64,7 +64,7 @@ export class Needle {
     return true
   }
 
-  /** Forgets what it knows, because the position goes back to `from`. */
+  /** Forgets its hit, because the position goes back to `from`. */
   reset(from: number): void {
     this.#hit = -1
     this.#clear = from

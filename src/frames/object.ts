@@ -18,19 +18,19 @@ import { debrisMachine, isLiteral, MAX_WORD } from './debris.ts'
 import { type GateKind, gate } from './gate.ts'
 import type { Inside, Scan } from './scan.ts'
 
-/** What ends a candidate from outside. */
+/** What ends a candidate early. */
 export interface Interruptions {
   /** The next tag opener at or after a position, whatever it opens. */
   nextTag(from: number): number
-  /** The next fence line; not `decided` while its line is not complete. */
+  /** The next fence line; not `decided` while its line is incomplete. */
   nextFence(from: number): { readonly at: number; readonly decided: boolean }
-  /** Up to here it is known what is a tag opener or a fence; behind it may be half of one. */
+  /** Tag openers and fences are known up to this position; half of one may follow. */
   known(): number
   /** Whether NDJSON records are cut: then a torn record must not swallow the next line. */
   readonly lines: boolean
 }
 
-/** After a raw line break inside a string, a candidate may grow to what repair would accept, and no further. */
+/** After a raw line break inside a string, a candidate may grow to what the repair accepts, and no further. */
 const MAX_BROKEN = 65_536
 
 /**
@@ -38,9 +38,9 @@ const MAX_BROKEN = 65_536
  *
  *     The result is {"a": [1, "}"]} as asked.
  *                   ^ from        ^ depth 0
- *                                   ^ what follows decides whether it was a whole
+ *                                   ^ what follows decides whether it was complete
  *
- * Only the outermost candidate is tried, and one that fails is left where it failed: nothing is read twice.
+ * Only the outermost candidate is tried, and one that fails ends where it failed: nothing is read twice.
  */
 export function objectMachine(
   scan: Scan,
@@ -59,12 +59,12 @@ export function objectMachine(
       /** Everything before it has been looked at. */
       seek: from + 1,
       stage: 'gate' as 'gate' | 'body' | 'behind' | 'separated',
-      /** A raw LF was inside a string: this is not JSON, at best something to repair. */
+      /** A string contained a raw LF: this is not JSON, but it may be repairable. */
       torn: false,
       attached: false,
       /** One past its closer, once that is found. */
       to: 0,
-      /** The `,` or `:` behind it. */
+      /** The `,` or `:` after it. */
       separator: 0,
     }
   }
@@ -86,20 +86,20 @@ export function objectMachine(
       }
       if (candidate.stage === 'body' && !walk(limit)) return false
       if (scan.inside !== object || candidate.stage === 'body') return true
-      const broken = lookBehind(Math.min(limit, tape.end), tape.end >= limit)
+      const broken = checkWhatFollows(Math.min(limit, tape.end), tape.end >= limit)
       if (broken === undefined) return false
       cut(broken)
       return true
     },
     finish() {
-      // The first bracket of the input may be all there is of a document.
+      // The first bracket of the input may be the whole document.
       if (candidate.stage === 'gate' && !candidate.first) scan.leave(tape.end)
       else if (candidate.stage === 'gate' || candidate.stage === 'body') emit(tape.end, true, undefined)
-      else cut(lookBehind(tape.end, true) ?? -1)
+      else cut(checkWhatFollows(tape.end, true) ?? -1)
     },
   }
 
-  /** Most brackets of prose are told by the next byte, `[INFO]` and `fn()[i]`: for those nothing is set up. */
+  /** Most brackets in prose are recognized by the next byte, as in `[INFO]` and `fn()[i]`, without any setup. */
   function isPlainProse(from: number): boolean {
     const next = from + 1
     if (scan.byte(from) !== OPEN_BRACKET || next >= tape.end || next >= scan.limit(from)) return false
@@ -115,7 +115,7 @@ export function objectMachine(
     return undefined
   }
 
-  /** Looks at the body. True: the candidate is over or closed, one way or the other; false: it waits. */
+  /** Reads the body. True: the candidate is given up or closed; false: it waits for more bytes. */
   function walk(limit: number): boolean {
     for (;;) {
       const { seek, from } = candidate
@@ -124,7 +124,7 @@ export function objectMachine(
       const fence = interruptions.nextFence(seek)
       const stop = Math.min(limit, tornLimit, interruptions.known(), tag, fence.at)
       if (walkTo(stop)) return true
-      if (candidate.seek < stop) continue // A string is torn: the limits are others now.
+      if (candidate.seek < stop) continue // A string is torn: the limits have changed.
       if (stop === limit) return outgrow(limit)
       if (stop === tornLimit) return leave(candidate.seek)
       if (stop === fence.at) return fence.decided && leave(stop)
@@ -134,7 +134,7 @@ export function objectMachine(
     }
   }
 
-  /** Walks to `stop`, or to just behind the line break that tears a string. True if the candidate is over or closed. */
+  /** Walks to `stop`, or to just after the line break that tears a string. True if the candidate is given up or closed. */
   function walkTo(stop: number): boolean {
     const { from } = candidate
     while (candidate.seek < stop) {
@@ -163,8 +163,8 @@ export function objectMachine(
   //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
   //         ^ broken            ^ broken           ^ not
   //
-  /** Where it is broken, -1 if it is not, undefined if more bytes must tell. At the limit nothing follows. */
-  function lookBehind(bound: number, over: boolean): number | undefined {
+  /** Where it is broken, -1 if it is not, undefined if more bytes are needed. At the limit nothing follows. */
+  function checkWhatFollows(bound: number, over: boolean): number | undefined {
     if (candidate.stage === 'behind') {
       const byte = nextByte(bound)
       if (byte === undefined) return over ? -1 : undefined
@@ -185,7 +185,7 @@ export function objectMachine(
     return candidate.seek < bound ? scan.byte(candidate.seek) : undefined
   }
 
-  /** Whether a number, a literal or a bare key with its colon begins at `from`. At most a word is read again. */
+  /** Whether a number, a literal or a bare key with its colon begins at `from`. At most one word is read twice. */
   function opensWithWord(from: number, bound: number, over: boolean): boolean | undefined {
     let to = from
     while (to < bound && to - from <= MAX_WORD && isWordCharacter(scan.byte(to))) to++
@@ -217,7 +217,7 @@ export function objectMachine(
     if (broken >= 0) passDebris(to)
   }
 
-  /** One literal for every object: those of several shapes, or a spread, cost more than all the rest. */
+  /** One object literal for every frame: literals of several shapes, or a spread, cost more than everything else here. */
   function emit(to: number, open: boolean, broken: number | undefined): void {
     const { from, first, attached } = candidate
     const text = scan.decode(from, to)

@@ -11,13 +11,13 @@ import { tagMachine } from './tag.ts'
 import { thinkMachine } from './think.ts'
 
 /**
- * The outside: finds the next thing that opens, and hands over to its machine. Each kind of opener is a native
+ * The state outside frames: finds the next opener and switches to its machine. Each kind of opener is a native
  * search that remembers its hit, the smallest hit wins, and at one position the order is tag, think, fence,
- * line, object. Answers false when it waits for more bytes.
+ * line, object. Returns false when it waits for more bytes.
  */
 export function prose(scan: Scan, options: ScanOptions): () => boolean {
   const { tape, head } = scan
-  /** One byte less of it may stand at the end of a chunk. */
+  /** A chunk may end with all but one byte of it. */
   const longestOpener = Math.max('<thinking>'.length, ...options.tags.map((name) => name.length + 2))
   const tags = options.tags.map((name) => tagMachine(scan, name, options.needsPayload))
   const think = options.think ? thinkMachine(scan, thinkClosed) : undefined
@@ -27,18 +27,18 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
     ? objectMachine(scan, { nextTag, nextFence, known, lines: options.lines })
     : undefined
   const openScalar = scalarMachine(scan, (from) => scan.leave(from))
-  /** Whether lines must be looked for that begin with no bracket. */
+  /** Whether lines that do not begin with a bracket must be found, too. */
   const anyLine = options.lines && (options.everyLine || options.scalars)
   const lf = new Needle(tape, '\n')
   const brace = new Needle(tape, '{')
   const bracket = new Needle(tape, '[')
-  /** The bracket of a line that turned out to be no record. */
+  /** The bracket of a line that was not a record. */
   let noRecord = -1
   /** Brackets before this position are prose. */
   let passed = 0
-  /** No line before this position is one of those; only blanks precede it on its own. */
+  /** No line before this position is a record; only blanks precede it on its own line. */
   let lineSeek = 0
-  /** Where the first non-blank byte of the input is looked for; NOWHERE when that is over. */
+  /** The search for the first non-blank byte of the input continues here; NOWHERE when it is over. */
   let documentFrom = options.document ? 0 : NOWHERE
   let documentThink = -1
 
@@ -49,7 +49,7 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
     }
     const from = scan.position
     if (openLine && isBracket(scan.byte(from)) && from !== noRecord && head.blank(from)) {
-      // A record at the very position needs no search to be found.
+      // A record at this very position needs no search.
       openLine(from)
       return true
     }
@@ -101,7 +101,7 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
     }
   }
 
-  /** The next line that may be a record though it begins with no bracket. Its first byte after blanks tells. */
+  /** The next line that may be a record though it does not begin with a bracket, by its first non-blank byte. */
   function nextLine(from: number): number {
     let at = lineSeek >= from ? lineSeek : head.blank(from) ? from : afterLine(from)
     for (;;) {
@@ -128,7 +128,7 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
     }
   }
 
-  /** A BOM that has not come whole. */
+  /** A BOM of which only a part has arrived. */
   function isPartialBom(at: number): boolean {
     if (scan.ended || at + 3 <= tape.end || scan.byte(at) !== 0xef) return false
     return at + 1 === tape.end || scan.byte(at + 1) === 0xbb
@@ -139,7 +139,7 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
     scan.leave(scan.position)
   }
 
-  /** True or false as `look` answers; undefined if there is no document to be found here. */
+  /** The result of `look`; undefined if no document begins here. */
   function lookForDocument(): boolean | undefined {
     while (documentFrom < tape.end) {
       const byte = scan.byte(documentFrom)
@@ -157,7 +157,7 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
     if (isBracket(byte) && openObject) openObject(at, 'document', true)
     else if (options.document === 'any' && beginsScalar(byte)) openScalar(at)
     else {
-      // A think block that closes is passed over, and the document may begin behind it.
+      // A think block that closes is skipped, and the document may begin after it.
       if (byte === LESS) documentThink = at
       return undefined
     }

@@ -3,8 +3,8 @@ import { characterLength } from './decode.ts'
 import type { Frame } from './frame.ts'
 
 /**
- * The byte offset in its channel of the character at index `units` of a frame's text. Exact also where the text is
- * not the bytes one by one: a fence without its quote marks and indentation, PTY text without its escape sequences,
+ * The byte offset in its channel of the character at index `units` of a frame's text. Also exact where the text
+ * differs from the bytes: a fence without its quote marks and indentation, PTY text without its escape sequences,
  * bytes that are not UTF-8.
  *
  * @example
@@ -19,7 +19,7 @@ export function placeOf(frame: Frame, units: number): number {
 }
 
 /**
- * `placeOf` for many places of one frame, in rising order: each character is counted once. A ledger of a hundred changes
+ * `placeOf` for many places of one frame, in rising order: each character is counted once. A hundred changes
  * would otherwise count a long text a hundred times.
  */
 export function risingPlaces(frame: Frame): (units: number) => number {
@@ -37,13 +37,13 @@ export function risingPlaces(frame: Frame): (units: number) => number {
 }
 
 /**
- * Says where the characters of a text were among the bytes of its channel, if something was left out between them. It
- * remembers where it was asked last, so that asking for one place after the other costs one walk over the text.
+ * Maps the characters of a text to byte offsets in its channel, if something was left out between them. It
+ * remembers its last position, so that rising queries cost one walk over the text.
  */
 export class Places {
   readonly #bytes: Uint8Array
   readonly #runs: readonly number[]
-  /** So many units of the text are in the bytes before `#byte`. */
+  /** This many units of the text are in the bytes before `#byte`. */
   #units = 0
   #byte = 0
 
@@ -61,7 +61,7 @@ export class Places {
     return this.#offsetOf(this.#bytesBefore(units))
   }
 
-  /** One past the last byte of the first so many units: what was left out behind them does not count. */
+  /** One past the last byte of the first `units` units: what was left out after them does not count. */
   endOf(units: number): number {
     const before = this.#bytesBefore(units)
     return before === 0 ? this.#runs[1]! : this.#offsetOf(before - 1) + 1
@@ -79,12 +79,12 @@ export class Places {
     return runs[2 * low + 1]! + byte - runs[2 * low]!
   }
 
-  /** How many bytes the first so many units were decoded from. */
+  /** Number of bytes that the first `units` units were decoded from. */
   #bytesBefore(units: number): number {
     if (units < this.#units) this.#units = this.#byte = 0
     while (this.#byte < this.#bytes.length) {
       const length = characterLength(this.#bytes, this.#byte)
-      // Only what takes four bytes is a pair of units.
+      // Only a character of four bytes is a surrogate pair.
       const next = this.#units + (length === 4 ? 2 : 1)
       if (next > units) break
       this.#units = next
@@ -94,14 +94,14 @@ export class Places {
   }
 }
 
-/** Kept only for the few frames that do not say it themselves; a number where the text is whole but begins later. */
+/** Only for the few frames whose text does not map directly; a number if the text is complete but begins later. */
 const placesOf = new WeakMap<Frame, Places | number>()
 
 export function keepPlaces(frame: Frame, places: Places | number): void {
   placesOf.set(frame, places)
 }
 
-/** Where the text of a frame begins if it is written as nearly all are: behind `<json>`, or behind "```json" and an LF. */
+/** Where the text of a frame begins if it is written in the usual way: after `<json>`, or after "```json" and an LF. */
 export function textStart({ kind, from, label = '' }: Frame): number {
   if (kind === 'tag') return from + label.length + 2
   return kind === 'fence' ? from + 3 + Bytes.byteLength(label) + 1 : from
@@ -111,7 +111,7 @@ function bytesBefore(text: string, units: number): number {
   return Bytes.byteLength(text.slice(0, isHalf(text, units) ? units - 1 : units))
 }
 
-/** Is the second half of a pair there? It belongs to the character that it is half of. */
+/** Whether `units` is inside a surrogate pair. The second half belongs to the same character. */
 function isHalf(text: string, units: number): boolean {
   return (text.charCodeAt(units) & 0xfc00) === 0xdc00 && (text.charCodeAt(units - 1) & 0xfc00) === 0xd800
 }

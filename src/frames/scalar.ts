@@ -4,7 +4,7 @@ import type { Inside, Scan } from './scan.ts'
 /** A number or literal is never longer than this. */
 const MAX_TOKEN = 4096
 
-/** Whether a JSON document that is no object or array could begin with this byte. */
+/** Whether a JSON document that is not an object or array could begin with this byte. */
 export function beginsScalar(byte: number | undefined): boolean {
   return byte === QUOTE || isTokenByte(byte)
 }
@@ -23,9 +23,9 @@ export function scalarMachine(scan: Scan, giveUp: (from: number) => void): (from
   let from = 0
   let seek = 0
   let stage: 'string' | 'token' | 'rest' = 'rest'
-  /** In a string: the byte before was a backslash that protects this one. */
+  /** In a string: a backslash before this byte escapes it. */
   let escaped = false
-  /** One past the scalar itself, once it is known. */
+  /** One past the scalar itself, once known. */
   let to = 0
 
   const scalar: Inside = {

@@ -3,15 +3,15 @@ import type { Sink } from '../base/stage.ts'
 import { escapeRemover } from './ansi.ts'
 import type { Scan } from './scan.ts'
 
-/** A scan that can pass over lines. */
+/** A scan that can skip lines. */
 export interface LineScan extends Required<Sink<Uint8Array>> {
-  /** Passes over whole lines of the channel, which are text then. Only where whole lines were written, and all looked at. */
+  /** Skips whole lines of the channel, which become text. Only after whole lines, when all of them were scanned. */
   skip(lines: Bytes): void
 }
 
 /**
- * Drives a scan with the bytes of its channel: escape sequences are removed, then what is open looks at the
- * rest, or `lookOutside` while nothing is. After `turn` emissions it stops, and goes on with `more`.
+ * Feeds a scan with the bytes of its channel: removes escape sequences, then gives the rest to the open machine, or to
+ * `lookOutside` while none is open. After `turn` emissions it stops, and continues with `more`.
  */
 export function feed(scan: Scan, lookOutside: () => boolean, turn: number): LineScan {
   const remover = escapeRemover(scan.channel, {
@@ -19,10 +19,10 @@ export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Line
     drop: (chunk, from, to) => scan.tape.remove(chunk, from, to),
   })
   let closed = false
-  /** The turn was over before everything at hand was looked at. */
-  let behind = false
+  /** The turn ended before everything in the buffer was scanned. */
+  let following = false
 
-  /** Looks at everything at hand, or answers false when the turn is over before that. */
+  /** Scans everything in the buffer; false if the turn ends before. */
   function run(): boolean {
     const turnOver = scan.emitted + turn
     while (scan.inside ? scan.inside.look() : lookOutside()) {
@@ -32,10 +32,10 @@ export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Line
   }
 
   function goOn(): boolean {
-    behind = !run()
-    // Until the turn comes round again no bytes are added, and the chunk at hand stays whose it is.
-    if (!behind) scan.settle()
-    return behind
+    following = !run()
+    // Until the next turn no bytes are added, and the current chunk still belongs to the caller.
+    if (!following) scan.settle()
+    return following
   }
 
   function finish(): boolean {
@@ -65,7 +65,7 @@ export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Line
     },
     more() {
       if (closed) return false
-      return scan.ended ? finish() : behind && goOn()
+      return scan.ended ? finish() : following && goOn()
     },
   }
 }

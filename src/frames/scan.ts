@@ -10,17 +10,17 @@ import { LineHead } from './line-head.ts'
 import { keepPlaces, Places, textStart } from './place.ts'
 import { Tape } from './tape.ts'
 
-/** The inside of a frame: a machine that looks on from where it stopped. */
+/** A machine inside a frame, which continues where it stopped. */
 export interface Inside {
-  /** The first position that must be kept while this is under way. (An accessor in a literal costs 10 µs.) */
+  /** The first position that must stay in the buffer. (A method: an accessor in a literal costs 10 µs.) */
   keep(): number
-  /** Looks at what has come. False: it waits for more bytes. True: the scan has moved on. */
+  /** Scans what has arrived. False: it waits for more bytes. True: the scan has moved on. */
   look(): boolean
-  /** No more bytes will come: cuts what there is, or goes back to prose. */
+  /** End of input: cuts what there is, or goes back to prose. */
   finish(): void
 }
 
-/** What a machine hands over when its frame is found. Positions are clean ones. */
+/** What a machine reports when its frame is complete. Positions are clean ones. */
 export interface Cut {
   readonly kind: 'line' | 'tag' | 'fence' | 'object'
   readonly from: number
@@ -29,42 +29,42 @@ export interface Cut {
   /** The range that `text` was decoded from. */
   readonly textFrom: number
   readonly textTo: number
-  /** The ranges of its lines, begin and end in turn, if something was left out between them. */
+  /** The ranges of its lines, as alternating starts and ends, if something was left out between them. */
   readonly lines?: readonly number[] | undefined
   readonly label?: string | undefined
   readonly open?: boolean | undefined
   readonly first?: boolean | undefined
   readonly attached?: boolean | undefined
-  /** The position behind an object that shows it to be a piece of something broken. */
+  /** The position after an object that shows it to be a piece of something broken. */
   readonly broken?: number | undefined
 }
 
-/** What is asked about a piece whose text was decoded. */
+/** What is needed to check a piece whose text was decoded. */
 export type Piece = Pick<Cut, 'kind' | 'text' | 'textFrom' | 'textTo' | 'lines'>
 
 /**
- * Is told what opens, as soon as that is sure: a block with the position of its opener and that of its body, and the
- * info string of a fence; an object or a line with the position of its bracket and one up to which it was read.
+ * Called when something opens, as soon as that is certain: a block with the position of its opener and that of its body,
+ * and the info string of a fence; an object or a line with the position of its bracket and one up to which it was read.
  */
 export type Opened = (kind: Cut['kind'], from: number, body: number, label?: string) => void
 
 /**
- * What the machines of one channel share: the tape, where prose goes on, and the way out. Text is one number,
- * `#textFrom`: what no machine cuts is text by doing nothing.
+ * State shared by the machines of one channel: the tape, where prose continues, and the output. Text is one number,
+ * `#textFrom`: what no machine cuts becomes text by default.
  */
 export class Scan {
   readonly tape: Tape
   readonly head: LineHead
   readonly maxFrame: number
-  /** Where prose goes on; while a frame is open, where it began. */
+  /** Where prose continues; while a frame is open, where it began. */
   position = 0
   inside: Inside | undefined
   /** For a reader that cannot wait until a frame is cut. */
   opened: Opened | undefined
   ended = false
-  /** Frames that were written so far. */
+  /** Number of frames written. */
   emitted = 0
-  /** Set while an unclosed think block is read again: its payloads say so. */
+  /** Set while an unclosed think block is read again: its payloads get a note. */
   unclosedThink = false
 
   /** Set when a tag block without payload, never closed, has been read again as prose. */
@@ -74,10 +74,10 @@ export class Scan {
   readonly #decoder: Decoder
   readonly #next: Sink<Frame>
   readonly #withText: boolean
-  /** Original offset of the first byte that no frame has taken yet. */
+  /** Original offset of the first byte that is in no frame yet. */
   #textFrom = 0
   #textBlank = true
-  /** Up to here the text has been looked at for blanks; a clean position. */
+  /** The text was checked for blanks up to here; a clean position. */
   #textSeen = 0
 
   constructor(channel: Channel, next: Sink<Frame>, options: { maxFrame: number; text: boolean }) {
@@ -100,12 +100,12 @@ export class Scan {
     this.position = position
   }
 
-  /** The first position that a frame which began at `from` must not look at. */
+  /** The first position that a frame which began at `from` must not reach. */
   limit(from: number): number {
     return this.tape.positionOf(this.tape.origin(from) + this.maxFrame)
   }
 
-  /** The text of a range. In a pipe, escape sequences inside of it are a part of it; on a PTY they are not. */
+  /** The text of a range. Escape sequences inside are part of it in a pipe, and are removed on a PTY. */
   decode(from: number, to: number): string {
     const { tape } = this
     if (tape.isMarked && tape.isInterrupted(from, to)) return tape.original(from, to).toString('utf8')
@@ -121,7 +121,7 @@ export class Scan {
     return this.tape.view[position - this.tape.base]
   }
 
-  /** Emits a payload frame, the text before it first, and goes on in prose after it. */
+  /** Emits a payload frame, preceded by the text before it, and continues in prose after it. */
   cut(cut: Cut): void {
     const { tape } = this
     const from = tape.origin(cut.from)
@@ -150,15 +150,15 @@ export class Scan {
     this.#next.write(frame)
   }
 
-  /** What there is to tell about a piece: bytes that are not UTF-8, NULs before it, a think block around it. */
+  /** Notes about a piece: bytes that are not UTF-8, NULs before it, a think block around it. */
   notesOf(cut: Piece): Note[] | undefined {
-    // Nearly every record is plain ASCII, and that is known already.
+    // Nearly every record is plain ASCII, and the decoder knows that already.
     const plain = !this.tape.isMarked && this.#decoder.isPlain(cut.textFrom, cut.textTo)
     const invalid = plain ? -1 : this.#invalidIn(cut)
     const nul = cut.kind === 'line' && this.head.nul(cut.textFrom)
     if (invalid < 0 && !nul && !this.unclosedThink) return undefined
     const notes: Note[] = []
-    if (nul) notes.push({ code: 'NUL_BYTES', message: 'NUL bytes before the record were passed over' })
+    if (nul) notes.push({ code: 'NUL_BYTES', message: 'NUL bytes before the record were skipped' })
     if (invalid >= 0) {
       const message = `byte ${invalid} of ${this.channel} is not UTF-8`
       notes.push({ code: 'INVALID_UTF8', message, at: invalid })
@@ -168,7 +168,7 @@ export class Scan {
     return notes
   }
 
-  /** Lets `placeOf` answer for a frame whose text is not the bytes from its beginning on, one by one. */
+  /** Lets `placeOf` work for a frame whose text is not simply its bytes from the start. */
   keepPlaces(frame: Frame, cut: Cut): void {
     const { tape } = this
     const invalid = frame.notes?.some(({ code }) => code === 'INVALID_UTF8')
@@ -195,11 +195,11 @@ export class Scan {
       size += bytes.length
       if (index + 2 < ranges.length) runs.push(size++, tape.origin(to))
     }
-    // A copy, because the tape goes on.
+    // A copy, because the tape moves on.
     keepPlaces(frame, new Places(Bytes.concat(pieces, size), runs))
   }
 
-  /** Where in the channel the first byte of a piece is that is not UTF-8, or -1. */
+  /** Offset in the channel of the first byte of a piece that is not UTF-8, or -1. */
   #invalidIn(piece: Piece): number {
     const { text, textFrom, textTo, lines } = piece
     const { tape } = this
@@ -222,7 +222,7 @@ export class Scan {
     return -1
   }
 
-  /** Emits the text before a position as it is, because what follows is text for another reason. */
+  /** Emits the text before a position separately, because what follows is text for another reason. */
   cutTextBefore(position: number): void {
     const origin = this.tape.origin(position)
     this.#flushText(origin, position)
@@ -237,11 +237,11 @@ export class Scan {
     this.#textSeen = position
   }
 
-  /** The bytes before `position` will not be asked for again. */
+  /** Drops the bytes before `position`; they are not needed again. */
   settle(): void {
     const { tape } = this
     let keep = this.inside ? this.inside.keep() : this.position
-    // Half a BOM says nothing about its line: keep it whole.
+    // Half a BOM says nothing about its line: keep it until the rest arrives.
     if (this.byte(keep - 1) === 0xef) keep -= 1
     else if (this.byte(keep - 1) === 0xbb && this.byte(keep - 2) === 0xef) keep -= 2
     this.#examine(keep)
@@ -249,7 +249,7 @@ export class Scan {
     tape.settle(keep)
   }
 
-  /** Passes over whole lines that no machine need see: they are text. Only at the start of a line, and outside of frames. */
+  /** Skips whole lines that no machine needs to see: they are text. Only at the start of a line, and outside frames. */
   skip(lines: Bytes): void {
     const { tape, head } = this
     this.position = tape.end
@@ -261,7 +261,7 @@ export class Scan {
     head.skip(tape.end)
   }
 
-  /** The channel is over: whatever no frame has taken is text. */
+  /** End of the channel: what is in no frame yet is text. */
   close(): void {
     this.#flushText(this.tape.originEnd, this.tape.end)
   }
@@ -279,7 +279,7 @@ export class Scan {
     this.#next.write(note ? { ...frame, notes: [note] } : frame)
   }
 
-  /** Finds out whether the text up to `position` is blank; stops at the first byte that is not. */
+  /** Checks whether the text up to `position` is blank; stops at the first byte that is not. */
   #examine(position: number): void {
     const { view, base } = this.tape
     if (this.#textBlank) this.#textBlank = isBlankText(view, this.#textSeen - base, position - base)

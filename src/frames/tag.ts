@@ -25,8 +25,8 @@ export interface TagMachine {
  *     text <json>{"a":"</json>"}</json> text
  *          ^ from     ^ in a string    ^ the end
  *
- * Whether a closer or an opener stands in a string is the parity of the quotes before it on its line, and is
- * found out only for lines that hold one: a body without tags costs two native searches.
+ * Whether a closer or an opener is in a string follows from the parity of the quotes before it on its line, and is
+ * checked only for lines that have one: a body without tags costs two native searches.
  */
 export function tagMachine(scan: Scan, name: string, needsPayload: boolean): TagMachine {
   const { tape } = scan
@@ -39,11 +39,11 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
     return {
       from,
       body: from + opener.length,
-      /** Closers and openers before this position have been dealt with. */
+      /** Closers and openers before this position were handled. */
       seek: from + opener.length,
-      /** With `needsPayload`: whether what follows the opener is known to be a payload. */
+      /** With `needsPayload`: a payload is known to follow the opener. */
       judged: !needsPayload,
-      /** Quotes before this position are counted; it is always on the line of `seek`, or before it. */
+      /** Quotes before this position were counted; it is always on the line of `seek`, or before it. */
       counted: from + opener.length,
       inString: false,
       /** The first in-string closer of the block, and of the current line; -1 for none. */
@@ -109,7 +109,7 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
         })
       } else if (scan.rereadTag) scan.leave(tape.end)
       else {
-        // Read again as prose, but only once: `"<json>` on every line would make it once per line.
+        // Read again as prose, but only once: `"<json>` on every line would cause one pass per line.
         scan.rereadTag = true
         goBackTo(block.body)
         scan.leave(block.body)
@@ -122,7 +122,7 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
     if (tape.end < limit) return false
     if (block.firstCloser >= 0) endAt(block.firstCloser)
     else {
-      // A closer or opener that stands across the limit has not been looked at yet.
+      // A closer or opener that crosses the limit was not checked yet.
       const from = Math.max(block.body, limit - closer.length + 1)
       opener.reset(from)
       closer.reset(from)
@@ -140,7 +140,7 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
     return { done: false, at: Math.max(from, tape.end - closer.length + 1) }
   }
 
-  /** If a line with an in-string closer ends before `to` in mid-string, that closer was the end. */
+  /** If a line with an in-string closer ends before `to` inside a string, that closer was the end. */
   function settleLine(to: number): boolean {
     if (block.lineCloser < 0) return false
     const end = lf.next(block.lineCloser)
@@ -175,13 +175,13 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
     block.counted = position
   }
 
-  /** Ends the block at an in-string closer; a retry that broke off inside a string begins at its own opener. */
+  /** Ends the block at an in-string closer; if a retry broke off inside a string, at the retry's own opener. */
   function endAt(close: number): void {
     cut(lastOpener(close), close)
     goBackTo(scan.position)
   }
 
-  /** The last opener before `close`. All but the block's own stand in strings: any other had restarted it. */
+  /** The last opener before `close`. All but the block's own are in strings: any other would have restarted it. */
   function lastOpener(close: number): number {
     for (let at = close; ; ) {
       at = opener.last(at, block.body)
@@ -190,7 +190,7 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
     }
   }
 
-  /** What was searched behind this position is searched again, by another block or by prose. */
+  /** What was searched after this position is searched again, by another block or by prose. */
   function goBackTo(position: number): void {
     for (const needle of [opener, closer, lf]) needle.reset(position)
   }

@@ -3,7 +3,7 @@ import { Needle, NOWHERE } from './needle.ts'
 import type { Inside, Scan } from './scan.ts'
 import { tooLong } from './too-long.ts'
 
-/** `<think>` or `<thinking>`: what stands in a closed block is text, whatever it looks like. */
+/** `<think>` or `<thinking>`: the content of a closed block is text, whatever it looks like. */
 export interface ThinkMachine {
   /** The next opener at or after `from`; NOWHERE if there is none. */
   next(from: number): number
@@ -14,14 +14,14 @@ export interface ThinkMachine {
  *     <think> draft: <json>{"a":0}</json> </think> <json>{"a":1}</json>
  *     ^ from                              ^ closer
  *
- * `closed` is told where a block that began at `from` ended.
+ * `closed` is called with the range of each closed block.
  *
- * An opener in mid-line may be a mere mention of the tag: it hides little, and without its closer it was prose. Each
+ * An opener in mid-line may only mention the tag: it hides little, and without a closer it was prose. Each
  * closer is a needle that keeps its next hit, so a thousand openers before one closer search for it once.
  */
 export function thinkMachine(scan: Scan, closed: (from: number, to: number) => void): ThinkMachine {
   const { tape } = scan
-  /** Both openers begin with it. One search for both, and none longer than six bytes: those are slower. */
+  /** Both openers begin with it. One search for both, and no longer than six bytes, because longer ones are slower. */
   const opener = new Needle(tape, '<think')
   const kinds = ['>', 'ing>'].map(
     (rest): Kind => ({ rest: Bytes.from(rest), closer: new Needle(tape, `</think${rest}`) }),
@@ -31,7 +31,7 @@ export function thinkMachine(scan: Scan, closed: (from: number, to: number) => v
   /** Whether the opener is the first thing on its line. */
   let leading = true
 
-  /** Which opener stands at a hit of the needle: none, or not known yet. */
+  /** Which opener is at a hit of the needle; `none`, or `open` if not known yet. */
   function kindAt(position: number): Kind | 'none' | 'open' {
     const rest = tape.view.subarray(position + opener.length - tape.base)
     for (const candidate of kinds) {
@@ -104,11 +104,11 @@ export function thinkMachine(scan: Scan, closed: (from: number, to: number) => v
   }
 }
 
-/** So much a block may hide that opens in mid-line. */
+/** Maximum size of a block that opens in mid-line. */
 const MAX_MID_LINE = 65_536
 
 interface Kind {
-  /** What stands in the opener behind `<think`. */
+  /** The rest of the opener after `<think`. */
   readonly rest: Bytes
   readonly closer: Needle
 }

@@ -2,8 +2,8 @@ import type { Note } from '../base/fault.ts'
 import type { Inside, Scan } from './scan.ts'
 
 /**
- * What is left of a frame that outgrew `maxFrame`: its bytes are let go as text, in pieces of `maxFrame` from
- * where it began, until `findEnd` says where prose goes on. The first piece carries the note.
+ * Handles a frame that grew past `maxFrame`: its bytes are passed on as text, in pieces of `maxFrame` from
+ * its start, until `findEnd` says where prose continues. The first piece carries the note.
  */
 export function tooLong(scan: Scan, what: string, from: number, findEnd: (from: number) => Found): Inside {
   const { tape, maxFrame } = scan
@@ -28,13 +28,13 @@ export function tooLong(scan: Scan, what: string, from: number, findEnd: (from: 
   scan.cutTextBefore(from)
   return {
     keep() {
-      // The byte before `seek` stays: where it stood is known only as long as it is here, and an escape sequence
-      // behind it may belong to the prose that follows.
+      // Keep the byte before `seek`: its original offset is known only while it is in the buffer, and an escape sequence
+      // after it may belong to the prose that follows.
       return Math.max(from, Math.min(seek, tape.end) - 1)
     },
     look() {
       const found = findEnd(seek)
-      // A search may look back further than before, to judge a line by its start; what was let go stays let go.
+      // A search may look back further than before, to judge a line by its start; what was passed on stays passed on.
       seek = Math.max(seek, found.at)
       if (!found.done) {
         if (seek > from) pieces(tape.origin(seek - 1) + 1, seek, false)
@@ -51,7 +51,7 @@ export function tooLong(scan: Scan, what: string, from: number, findEnd: (from: 
   }
 }
 
-/** Where the search stands: done, prose goes on at `at`; not done, nothing before `at` is needed any more. */
+/** State of the search: done, prose continues at `at`; not done, nothing before `at` is needed any more. */
 export interface Found {
   readonly done: boolean
   readonly at: number

@@ -1,15 +1,15 @@
 import { BACKSLASH } from './characters.ts'
 import { TextBalance } from './text-balance.ts'
 
-/** One past the closer of the bracket at `from`, or -1 if the text ends before. Comments are passed over, see ByteBalance. */
+/** One past the bracket that closes the one at `from`, or -1 if the text ends first. Comments are skipped, see ByteBalance. */
 export function balancedEnd(text: string, from: number): number {
   const end = new TextBalance().readLoosely(text, from)
   return end === 'inside' ? -1 : end
 }
 
 /**
- * The closing quote of the string that opens at `open`, or -1. Hops natively from quote to quote, beginning at `from`, if
- * it is known that there is no closing one before.
+ * The closing quote of the string that opens at `open`, or -1. Jumps from quote to quote with a native search. Pass `from`
+ * if there is known to be no closing quote before it.
  */
 export function stringEnd(text: string, open: number, from = open + 1): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {

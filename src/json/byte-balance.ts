@@ -17,28 +17,28 @@ import {
 export type Stop = 'end' | 'closed' | 'line-end' | 'bracket'
 
 /**
- * Brackets, strings and comments, counted over bytes that come in pieces.
+ * Tracks brackets, strings and comments over bytes that arrive in pieces.
  *
  *     {"a": "}", // it's }
  *     ^     ^^^  ^^^^^^^^^  neither the string nor the comment closes anything
  *
  * A backslash protects the next quote or backslash, inside strings and outside. `//` up to the line end and
- * `/*` up to its closer are comments, unless a colon precedes them: `http://` is no comment. A class, because its state is
- * hot and goes on from piece to piece. Positions are those of the caller: `bytes[0]` is at `base`.
+ * `/*` up to its closer are comments, unless a colon precedes them: `http://` is not a comment. A class, because its state is
+ * hot and carries over from piece to piece. Positions are absolute: `bytes[0]` is at `base`.
  */
 export class ByteBalance {
   depth = 0
   inString = false
-  /** Why the last walk stopped: `closed` behind a bracket that brought the depth to 0 or below, `line-end` behind an
-   * LF in a string, `bracket` before an opening bracket in a string, `end` where it was told to. */
+  /** Why the last walk stopped: `closed` after a bracket that brought the depth to 0 or below, `line-end` after an
+   * LF in a string, `bracket` before an opening bracket in a string, `end` at `to`. */
   stop: Stop = 'end'
   #comment: Comment = NONE
-  /** A slash that begins a comment if the next byte says so. */
+  /** Position of a slash that begins a comment if the next byte is a slash or a star. */
   #slash = -1
-  /** The star that opened the block comment; it does not close it. */
+  /** The star that opened the block comment; it cannot close it as well. */
   #star = -1
 
-  /** Begins anew, inside so many brackets. */
+  /** Starts over, inside `depth` brackets. */
   reset(depth: number): void {
     this.depth = depth
     this.inString = false
@@ -48,7 +48,7 @@ export class ByteBalance {
 
   /**
    * Walks from `from` to `to`. With `torn` false it stops at a line end in a string, with `torn` true at an opening
-   * bracket in one. Backslashes are looked for back to `floor`.
+   * bracket in one. Runs of backslashes are followed back to `floor`.
    */
   walk(bytes: Uint8Array, base: number, from: number, to: number, floor: number, torn: boolean): number {
     const end = to - base
@@ -56,7 +56,7 @@ export class ByteBalance {
     let at = from - base
     let { depth } = this
     this.stop = 'end'
-    // A loop each for strings and for what is between them: both pass over most bytes, and not over the same.
+    // Separate loops for strings and for the bytes between them: both skip most bytes, but not the same ones.
     walking: for (;;) {
       if (this.inString) {
         while (at < end && inStrings[bytes[at] as number] === 0) at++
@@ -115,7 +115,7 @@ export class ByteBalance {
     return end
   }
 
-  /** What a slash or a star begins outside of strings and comments. */
+  /** What a slash or a star begins outside strings and comments. */
   #commentAt(byte: number, before: number | undefined, position: number): Comment {
     if (this.#slash === position - 1) {
       this.#star = position
@@ -140,7 +140,7 @@ function isProtectedAt(bytes: Uint8Array, at: number, floor: number): boolean {
   return bytes[at - 1] === BACKSLASH && isProtected(bytes, at, floor)
 }
 
-/** One for the bytes that the walk does something about, zero for all others. */
+/** One for bytes the walk must handle, zero for all others. */
 const BETWEEN = /* @__PURE__ */ classTable([1, '"{[}]/*'])
 const IN_STRINGS = /* @__PURE__ */ classTable([1, '"\n'])
 const IN_TORN_STRINGS = /* @__PURE__ */ classTable([1, '"{['])

@@ -1,6 +1,6 @@
 /**
- * The characters that JSON, and the scanners around it, speak of by name. All of them are ASCII, so the same number
- * is the byte in UTF-8 and the unit in a string.
+ * Named characters for JSON and the scanners around it. All of them are ASCII, so the number is the same
+ * as a byte of UTF-8 and as a unit of a string.
  */
 export const NUL = 0x00
 export const TAB = 0x09
@@ -51,24 +51,24 @@ export function hexValue(character: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
 }
 
-/** `{` or `[`: what a record begins with. */
+/** `{` or `[`, the first byte of a record. */
 export function isBracket(character: number | undefined): boolean {
   return character === OPEN_BRACE || character === OPEN_BRACKET
 }
 
-/** The first half of a character that takes two units. */
+/** The first half of a surrogate pair. */
 export function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff
 }
 
-/** How many bytes a BOM takes at `at`: 3 or 0. */
+/** Length of a BOM at `at`: 3 or 0. */
 export function bomAt(bytes: Uint8Array, at: number): 0 | 3 {
   return bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf ? 3 : 0
 }
 
 /**
- * True if the quote at `at` is protected: an odd run of backslashes precedes it. The runs before two quotes never
- * overlap, so asking for every quote stays linear.
+ * True if the quote at `at` is escaped: an odd run of backslashes precedes it. The runs before two quotes never
+ * overlap, so checking every quote stays linear.
  */
 export function isProtected(bytes: Uint8Array, at: number, floor: number): boolean {
   let run = at
@@ -76,14 +76,14 @@ export function isProtected(bytes: Uint8Array, at: number, floor: number): boole
   return (at - run) % 2 === 1
 }
 
-/** `true`, `false` and `null` begin with it. */
+/** True for the first letter of `true`, `false` and `null`. */
 export function beginsLiteral(character: number | undefined): boolean {
   return character === 0x74 || character === 0x66 || character === 0x6e
 }
 
 /**
- * What a bare key is made of: letters of any script, digits, `_`, `$` and `-`. In UTF-8 every byte of a character
- * beyond ASCII counts.
+ * True for characters of a bare key: letters of any script, digits, `_`, `$` and `-`. In UTF-8, every byte above ASCII
+ * counts.
  */
 export function isWordCharacter(character: number | undefined): boolean {
   return character !== undefined && (character >= 0x80 || WORD[character] === 1)
@@ -95,8 +95,8 @@ const WORD = /* @__PURE__ */ classTable([
 ])
 
 /**
- * The class of every byte, 0 for those that are not named. Call it as a pure function: a bundle that does not use the table
- * then leaves it out.
+ * Maps every byte to its class, 0 if it is in none. Mark the call as pure, so that a bundle that does not use the table
+ * drops it.
  *
  * @example
  * const KIND = classTable([1, '0123456789'], [2, '{}'])

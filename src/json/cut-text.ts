@@ -2,20 +2,20 @@ import { isBlank } from './characters.ts'
 import { type Handler, NAMES, Tokenizer } from './tokenizer.ts'
 
 /**
- * Cut JSON: a text that is the beginning of a JSON text and stops somewhere inside it.
+ * Cut JSON: the beginning of a JSON text that stops somewhere inside it.
  */
 
-/** A cut text, closed. */
+/** A cut text with its brackets and strings closed. */
 export interface Closed {
   /** Valid JSON: the finished part, with its open strings and brackets closed. */
   readonly text: string
-  /** What the input did not finish, as JSON pointers, from the root down. */
+  /** JSON pointers of the values that the input did not finish, from the root down. */
   readonly incomplete: readonly string[]
 }
 
 /**
- * Closes a cut JSON text, or gives `undefined` if it is not the beginning of one. Nothing half is handed
- * out as finished: a number that the end touches (`12` may be `123`) and a cut string are kept and listed as
+ * Closes a cut JSON text; `undefined` if it is not the beginning of one. Nothing unfinished is passed off
+ * as finished: a number at the very end (`12` may become `123`) and a cut string are kept and listed as
  * incomplete; a cut literal, half a number like `1.`, a key without a value and half an escape are dropped.
  *
  * @example
@@ -35,16 +35,16 @@ export function closeCut(text: string): Closed | undefined {
 }
 
 /**
- * The brackets that are open, from the root, and the entry each is at. Lists, not objects: a million levels are no
- * million objects.
+ * The open brackets, from the root, and the current entry of each. Arrays of plain values, so that a million levels do not
+ * cost a million objects.
  */
 class OpenLevels implements Handler {
   /** One past the last finished value or opening bracket. */
   kept = 0
-  /** A key has come, and its value is not finished. */
+  /** A key was read and its value is not finished. */
   named = false
   readonly #arrays: boolean[] = []
-  /** The key each object is at, and how many elements of each array are finished. */
+  /** The current key of each object, and the number of finished elements of each array. */
   readonly #keys: string[] = []
   readonly #counts: number[] = []
 
@@ -88,7 +88,7 @@ class OpenLevels implements Handler {
     this.kept = end
   }
 
-  /** Closes what is kept of the text; `entry` says that the entry at its end is not finished either. */
+  /** Closes the kept part of the text; `entry` is true if its last entry is unfinished, too. */
   closed(kept: string, entry: boolean): Closed {
     const incomplete: string[] = []
     let closers = ''

@@ -11,8 +11,8 @@ import {
 } from './characters.ts'
 
 /**
- * How far into a bracketed value a text has come that arrives in pieces; ByteBalance does the same for bytes. Strings
- * are passed over natively, from quote to quote.
+ * Tracks how far a text that arrives in pieces is inside a bracketed value; ByteBalance does the same for bytes. Strings
+ * are skipped natively, from quote to quote.
  *
  *     {"a": "}", "b": [1]} rest
  *     ^ depth 1   depth 2 ^ the end
@@ -20,7 +20,7 @@ import {
 export class TextBalance {
   depth = 0
   inString = false
-  /** The last piece ended in a string, with a backslash that protects the next character. */
+  /** The last piece ended in a string, with a backslash that escapes the next character. */
   #escaped = false
 
   copy(): TextBalance {
@@ -32,14 +32,14 @@ export class TextBalance {
   }
 
   /**
-   * Goes on with one more piece of JSON, from `from` on. Answers the index behind the bracket that closes the value,
-   * `inside` if that has not come, or `broken` at a character that no JSON has outside of a string.
+   * Reads one more piece of JSON, starting at `from`. Returns the index after the bracket that closes the value,
+   * `inside` if that has not arrived, or `broken` at a character that JSON does not allow outside strings.
    */
   readStrictly(text: string, from = 0): number | 'inside' | 'broken' {
     return this.#read(text, from, true)
   }
 
-  /** The same for a value that may need repair: other characters are passed over, and so are comments. */
+  /** The same for a value that may need repair: other characters and comments are skipped. */
   readLoosely(text: string, from = 0): number | 'inside' {
     const end = this.#read(text, from, false)
     return end === 'broken' ? 'inside' : end
@@ -86,7 +86,7 @@ export class TextBalance {
   }
 }
 
-/** One past what a backslash or slash before `at` begins: it protects a quote, or it opens a comment. */
+/** One past the construct that begins with the backslash or slash before `at`: an escaped quote or a comment. */
 function passOddity(text: string, at: number): number {
   const next = text.charCodeAt(at)
   if (text.charCodeAt(at - 1) === BACKSLASH) return next === QUOTE || next === BACKSLASH ? at + 1 : at
@@ -96,7 +96,7 @@ function passOddity(text: string, at: number): number {
 }
 
 const OTHER = 0
-/** Blanks, `,`, `:`, and what numbers, `true`, `false` and `null` are made of. */
+/** Blanks, `,`, `:`, and the characters of numbers, `true`, `false` and `null`. */
 const PLAIN = 1
 const BRACKET = 2
 const KIND = /* @__PURE__ */ classTable([PLAIN, ' \t\r\n,:0123456789+-.eEtrufalsn'], [BRACKET, '"{[}]'])

@@ -9,18 +9,18 @@ interface ReadEvent {
   readonly line: string
 }
 
-/** Makes the events of one run out of its blocks. */
+/** Joins the blocks of one run to its events. */
 export interface Assembler {
-  /** The events in a block that are new. Throws BROKER_GAP if some before them are missing, BROKER_FAILED if it holds something else. */
+  /** The new events in a block. Throws BROKER_GAP if earlier ones are missing, BROKER_FAILED if it contains something else. */
   feed(block: StoredBlock): ReadEvent[]
-  /** The place of the block in which the line begins that is not whole yet. */
+  /** The position of the block in which the incomplete line begins. */
   readonly open: number | undefined
   /** The last event. */
   readonly last: Omit<Place, 'run_id'> | undefined
 }
 
 const LF = 10
-/** The parts of a longer line are not gathered: shippers send none. */
+/** Longer lines are not joined: shippers send none. */
 const MAX_LINE = 65 << 20
 
 /** `last` is the event that is there already: it and those before it are left out. */
@@ -39,17 +39,17 @@ export function assembler(last?: Omit<Place, 'run_id'>): Assembler {
   return {
     feed(block) {
       const { at, bytes, end } = block
-      // A shipper that begins a line again has no use for what was there of it.
+      // If a shipper sends a line again from its start, drop what was there.
       if (!end.from) drop()
       else if (gathered !== end.from)
-        throw gap(block, `the line that it goes on has ${gathered} of ${end.from} bytes`)
+        throw gap(block, `the line that it continues has ${gathered} of ${end.from} bytes`)
       if (end.part) {
         open ??= at
         parts.push(bytes)
         gathered += bytes.length
         if (gathered > MAX_LINE) throw foreign(block, 'a line of it has no end')
         if (gathered !== end.part.bytes)
-          throw gap(block, `it leads to byte ${end.part.bytes} of a line, not ${gathered}`)
+          throw gap(block, `it should end at byte ${end.part.bytes} of a line, not at ${gathered}`)
         return []
       }
       const whole =
@@ -87,10 +87,10 @@ function readEvent(block: StoredBlock, line: string): { event: Event; place: Pla
   try {
     const event: unknown = JSON.parse(line)
     const place = journalLine(event)
-    // The cast is the door: it has what every event has, and the rest goes on as it is.
+    // Cast: the fields that every event has were checked; the rest is passed on unchanged.
     if (place) return { event: event as Event, place }
   } catch {}
-  throw foreign(block, 'a line of it is no event')
+  throw foreign(block, 'one of its lines is not an event')
 }
 
 function order(a: Omit<Place, 'run_id'>, b: Omit<Place, 'run_id'>): number {
@@ -102,7 +102,10 @@ function gap({ at, name }: StoredBlock, why: string): Fault {
 }
 
 function foreign({ at, name }: StoredBlock, why: string): Fault {
-  return new Fault('BROKER_FAILED', `block ${at} of the run ${shown(name)} is none of agent-sluice: ${why}`)
+  return new Fault(
+    'BROKER_FAILED',
+    `block ${at} of the run ${shown(name)} was not written by agent-sluice: ${why}`,
+  )
 }
 
 function shown({ tenant, run }: StoredBlock['name']): string {

@@ -6,12 +6,12 @@ import { damagedJournal, journalLine, NO_EVENT, outOfOrder, type Place } from '.
 import { jsonLine } from '../sinks/jsonl.ts'
 import type { BlockEnd } from './broker.ts'
 
-/** Whole lines of a journal, as they go out. */
+/** Whole lines of a journal, as they are sent. */
 export interface Portion {
-  /** More than the limit only if it is one line. */
+  /** Above the limit only if it is one line. */
   readonly bytes: Buffer
   readonly events: number
-  /** The place in the journal right behind it. */
+  /** The position in the journal right after it. */
   readonly next: number
   /** Its last event. */
   readonly last: Place
@@ -19,13 +19,13 @@ export interface Portion {
 }
 
 const LF = 10
-/** An event of more bytes is not shipped: it would have to be held in memory as a whole. The server's page leaves it out, too. */
+/** A larger event is not shipped: it would have to be held in memory as a whole. The server's page leaves it out, too. */
 const MAX_LINE = 64 << 20
 const STEP = 1 << 20
 
 /**
- * Whole lines from a place in a journal on, about `limit` bytes of them or one that is longer; undefined if there is none yet.
- * `last` is the event before it. A line that is no event and has none behind it is what a crash left, and is not there yet.
+ * Whole lines from a position in a journal on, about `limit` bytes of them or one that is longer; undefined if there is none yet.
+ * `last` is the event before it. A line that is not an event and has none after it is what a crash left, and does not count yet.
  */
 export function readPortion(
   { fd, path, redact }: JournalSource,
@@ -51,9 +51,9 @@ export function readPortion(
       if (!found && isTail(fd, next + line.length)) return undefined
       throw damagedJournal(path, next, why ?? NO_EVENT)
     }
-    // The cast is the door: it has what every event has, and the rest goes on as it is.
+    // Cast: the fields that every event has were checked; the rest is passed on unchanged.
     const sent = redact ? Buffer.from(jsonLine(redact(event as Event))) : line
-    // Redacted lines can be longer than they were.
+    // Redaction can make lines longer.
     if (out.length > 0 && size + sent.length > limit) break
     out.push(sent)
     size += sent.length
@@ -67,7 +67,7 @@ export function readPortion(
   return { bytes, events: out.length, next, last: place, hash: hashOf(text) }
 }
 
-/** A journal that is open for reading, and what is done to its events before they leave. */
+/** A journal that is open for reading, and the redaction of its events. */
 export interface JournalSource {
   readonly fd: number
   readonly path: string
@@ -75,7 +75,7 @@ export interface JournalSource {
 }
 
 /**
- * The place in a journal right behind an event, or undefined if the event is not there or is another one.
+ * The position in a journal right after an event, or undefined if the event is missing or differs.
  *
  * @example
  * placeAfter(fd, { attempt: 1, seq: 57, hash: '…' })
@@ -103,14 +103,14 @@ export function placeAfter(
   }
 }
 
-/** The hash of a line or of a part of one: it tells writers apart, and 128 bits are enough for that. */
+/** The hash of a line or of a part of one: it distinguishes writers, and 128 bits are enough for that. */
 export function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 32)
 }
 
-/** Lines from this place on that end within `size` bytes, or the one that begins there, if it has an end. */
+/** Lines from this position on that end within `size` bytes, or the one that begins there, if it is complete. */
 function wholeLines(fd: number, path: string, at: number, size: number): Buffer | undefined {
-  // No larger than what is there: most reads of a run that goes on find one line.
+  // No larger than what is there: most reads of a live run find one line.
   const left = fs.fstatSync(fd).size - at
   if (left <= 0) return undefined
   const bytes = Buffer.allocUnsafe(Math.min(size, left))
@@ -120,7 +120,7 @@ function wholeLines(fd: number, path: string, at: number, size: number): Buffer 
   return left > size ? longLine(fd, path, at, size) : undefined
 }
 
-/** The line that begins at this place and is longer than `size`; undefined while it has no end. */
+/** The line that begins at this position and is longer than `size`; undefined while it is incomplete. */
 function longLine(fd: number, path: string, at: number, size: number): Buffer | undefined {
   for (let room = size * 4; ; room *= 4) {
     const bytes = Buffer.allocUnsafe(Math.min(room, MAX_LINE))
@@ -137,7 +137,7 @@ function longLine(fd: number, path: string, at: number, size: number): Buffer | 
   }
 }
 
-/** Whether no event comes after this place. */
+/** Whether no event follows this position. */
 function isTail(fd: number, at: number): boolean {
   for (let lines = wholeLines(fd, '', at, STEP); lines; lines = wholeLines(fd, '', at, STEP)) {
     for (let from = 0; from < lines.length; ) {

@@ -16,17 +16,17 @@ import { tokenOf } from './token.ts'
 export interface MirrorOptions extends NatsOptions {
   /** Only the runs of this tenant. @default all */
   readonly tenant?: string | undefined
-  /** Ends when nothing came for so many milliseconds while the broker was there. @default it goes on until `signal` */
+  /** Ends when nothing arrived for this many milliseconds while the broker was reachable. @default it continues until `signal` */
   readonly untilIdle?: number | undefined
-  /** Is told how far it is, often. */
+  /** Called often, with the progress. */
   readonly onProgress?: ((progress: MirrorProgress) => void) | undefined
-  /** Is told at once of a run that cannot be mirrored; the others go on. */
+  /** Called at once for a run that cannot be mirrored; the others continue. */
   readonly onRefused?: ((dir: string, fault: Fault) => void) | undefined
 }
 
-/** How far `mirror` is. */
+/** The progress of `mirror`. */
 export interface MirrorProgress {
-  /** Runs of which something came, and how many of them are over. */
+  /** Runs that were received, and how many of them have ended. */
   readonly runs: number
   readonly over: number
   /** What was written since the start. */
@@ -34,11 +34,11 @@ export interface MirrorProgress {
 }
 
 /**
- * Keeps the runs that were shipped to NATS JetStream as directories: `<dir>/<tenant>/<run>/events.jsonl`, equal to the host's own byte for byte
- * (or to what was left after redaction), with the lock of a journal while the run goes on, so that `serve` shows them like runs of this
- * machine. Follows until the signal is aborted. After a crash it goes on where it was; one process can mirror into a directory at a time.
+ * Stores the runs that were shipped to NATS JetStream as directories: `<dir>/<tenant>/<run>/events.jsonl`, byte for byte equal to the host's
+ * own (or to its redacted form), with the lock of a journal while the run is in progress, so that `serve` shows them like runs of this
+ * machine. Follows until the signal is aborted. After a crash it resumes where it was; one process can mirror into a directory at a time.
  *
- * A run of which events are missing at the broker, or of which the directory has other events, is left as it is; the others go on, and when
+ * If events of a run are missing at the broker, or its directory has other events, the run is not changed; the others continue, and when
  * the mirror ends, that Fault is thrown.
  *
  * @example
@@ -63,30 +63,30 @@ export async function mirror(dir: string, options: MirrorOptions = {}): Promise<
 
 /** A directory that is a mirror. */
 export interface Mirror {
-  /** Writes what the broker has and what comes, until the signal or until it is idle. */
+  /** Writes what the broker has and receives, until the signal or until it is idle. */
   follow(broker: Broker): Promise<MirrorProgress>
   progress(): MirrorProgress
   close(): void
 }
 
-/** Where the mirror is in the stream, in its directory. */
+/** The file with the position of the mirror in the stream, in its directory. */
 const CURSOR_FILE = 'mirror.json'
 const MIRROR_LOCK = 'mirror.lock'
 const MAX_CURSOR = 4 << 20
 const SAVE_MS = 1000
-/** Waiting longer than this for the broker means that it was away. */
+/** A longer wait for the broker means that it was unreachable. */
 const AWAY_MS = 50
-/** Journals that are open at once, two files each. A run that is left out is opened again when something comes for it. */
+/** Journals that are open at once, two files each. A closed one is opened again when something arrives for its run. */
 const MAX_OPEN = 1000
 
 interface Cursor {
   readonly stream: string
-  /** Whose runs were read; none for all. */
+  /** The tenant whose runs were read; undefined for all. */
   readonly tenant?: string | undefined
-  /** Which storage the place is of. */
+  /** The storage of the position. */
   readonly id: string
   readonly at: number
-  /** The runs that were not over, each as `tenant/run`. */
+  /** The runs that had not ended, each as `tenant/run`. */
   readonly open: readonly string[]
 }
 
@@ -99,8 +99,8 @@ interface MirroredRun {
 }
 
 /**
- * Takes the directory and opens the journals of the runs that were going on when the mirror before this one ended: until their next event
- * comes, only the lock says that they are not over.
+ * Takes the directory and opens the journals of the runs that were in progress when the previous mirror ended: until their next event
+ * arrives, only the lock shows that they have not ended.
  */
 export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   const example = 'mirror("mirror", { servers: "nats://127.0.0.1:4222" })'
@@ -114,7 +114,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   makeDir(dir)
   const lock = takeLock(join(dir, MIRROR_LOCK))
   const runs = new Map<string, MirroredRun>()
-  /** Those whose journal is open, the one that was used last at the end. */
+  /** Runs with an open journal, the most recently used last. */
   const opened = new Set<MirroredRun>()
   let over = 0
   let events = 0
@@ -146,7 +146,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     return run
   }
 
-  /** The journal of a run, opened if it is not. */
+  /** The journal of a run, opened if necessary. */
   function bookOf(run: MirroredRun): Journal {
     opened.delete(run)
     opened.add(run)
@@ -155,7 +155,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
       if (opened.size <= MAX_OPEN) break
       shut(oldest)
     }
-    // Nothing is lost by a power cut that the broker does not have.
+    // A power cut loses only what the broker still has.
     run.book = openJournal(run.dir, { fsync: 'end' })
     if (!run.blocks.last && run.book.last) run.blocks = assembler(run.book.last)
     return run.book
@@ -170,8 +170,8 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   function take(block: StoredBlock): void {
     const run = runOf(block.name)
     if (run.refused) return
-    // A run that is over and has all of this needs no open journal: after a lost cursor there are thousands of them.
-    if (!run.book && !(run.over && isBehind(block, run.blocks))) bookOf(run)
+    // A run that has ended and is complete needs no open journal: after a lost cursor there are thousands of them.
+    if (!run.book && !(run.over && isStored(block, run.blocks))) bookOf(run)
     const found = run.blocks.feed(block)
     for (const { event, line } of found) bookOf(run).append(event, `${line}\n`)
     events += found.length
@@ -187,7 +187,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     options.onRefused?.(run.dir, fault)
   }
 
-  /** Up to where nothing has to be read again. A line that is half there is not on the disk. */
+  /** The position up to which nothing has to be read again. A partial line is not on the disk. */
   function settled(at: number): number {
     let first = at
     for (const run of opened) if (run.blocks.open !== undefined) first = Math.min(first, run.blocks.open - 1)
@@ -211,7 +211,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
       clearTimeout(idle)
       idle = setTimeout(async () => {
         const asked = performance.now()
-        // While the broker is away, nothing can come.
+        // While the broker is unreachable, nothing can arrive.
         await broker.reachable(stop.signal).catch(() => {})
         if (performance.now() - asked > AWAY_MS) stir()
         else stop.abort()
@@ -220,7 +220,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     let at = 0
     let id = ''
     let timer: NodeJS.Timeout | undefined
-    /** One at a time, and what is asked for meanwhile comes with the next. */
+    /** One save at a time; a request meanwhile is covered by the next one. */
     let saving: Promise<void> = Promise.resolve()
     const saveNow = () => {
       saving = saving.then(() => save(id, at)).catch(() => {})
@@ -249,7 +249,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     if (refusal) throw refusal
     return progress()
 
-    /** Reads on from `at`. True if all must be read again: what the cursor said was not so. */
+    /** Reads on from `at`. True if everything must be read again: the cursor was wrong. */
     async function pass(whole: boolean): Promise<boolean> {
       const filter = { tenant: tenant === undefined ? undefined : tokenOf(tenant) }
       try {
@@ -277,7 +277,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
 }
 
 /** Whether all events of a block are there already. */
-function isBehind({ end }: StoredBlock, { last }: Assembler): boolean {
+function isStored({ end }: StoredBlock, { last }: Assembler): boolean {
   return last !== undefined && (end.attempt - last.attempt_number || end.seq - last.seq) <= 0 && !end.part
 }
 
@@ -303,6 +303,7 @@ function leftOpen(dir: string): string[] {
 
 function readCursor(path: string): Cursor | undefined {
   try {
+    // Cast: every field is checked below.
     const { stream, tenant, id, at, open } = JSON.parse(readPlain(path, MAX_CURSOR)) as Partial<Cursor>
     if (typeof stream !== 'string' || typeof id !== 'string' || !Number.isSafeInteger(at)) return undefined
     const keys = Array.isArray(open)
@@ -310,7 +311,7 @@ function readCursor(path: string): Cursor | undefined {
       : []
     return { stream, tenant, id, at: Math.max(0, at as number), open: keys }
   } catch {
-    // None, or one that is no use: all is read again, and what is there is not written twice.
+    // Missing or invalid: everything is read again, and existing events are not written twice.
     return undefined
   }
 }

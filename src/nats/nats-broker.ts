@@ -6,17 +6,17 @@ import { type BlockEnd, type Broker, Rewound, type RunName, type StoredBlock } f
 import { ANSWER_MS, brokerFault, connectNats, isNamed, type NatsClient } from './nats-client.ts'
 import { DEFAULT_STREAM, type NatsOptions } from './nats-options.ts'
 
-/** Larger blocks are no faster, and a stream is kept in blocks of a few MB. */
+/** Larger blocks are not faster, and JetStream stores a stream in blocks of a few MB. */
 const MAX_BLOCK = 256 * 1024
-/** What subject and headers can take of the limit for a message. */
+/** Room for subject and headers within the limit of a message. */
 const HEADER_ROOM = 4096
-/** Blocks that are on their way to a reader: 8 MiB at most. */
+/** Blocks in flight to a reader: 8 MiB at most. */
 const AHEAD = 32
-/** A reader whose consumer is silent for two of these makes a new one. */
+/** A reader whose consumer is silent for two of these creates a new one. */
 const HEARTBEAT_MS = 1500
 const RETRY_MS = 200
 
-/** Runs in a stream of JetStream. A block is one message; its place is its sequence number in the stream. */
+/** Runs in a JetStream stream. A block is one message; its position is its sequence number in the stream. */
 export async function natsBroker(options: NatsOptions): Promise<Broker> {
   const client = await connectNats(options)
   const { stream = DEFAULT_STREAM } = options
@@ -50,7 +50,7 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
         const direct = client.answer(() => manager.direct.getMessage(stream, query))
         const message = await direct.catch((error) => {
           if (isFinal(error)) throw error
-          // A stream that was made by others may not allow it.
+          // A stream that was created by another program may not allow it.
           return client.answer(() => manager.streams.getMessage(stream, query))
         })
         return message ? { at: message.seq, end: readEnd(message.header) } : undefined
@@ -95,7 +95,7 @@ async function* consumed(
 ): AsyncGenerator<StoredBlock, void> {
   const { state } = await answer(() => manager.streams.info(stream))
   if (state.last_seq < from - 1) throw new Rewound(`the stream ends at ${state.last_seq}, before ${from - 1}`)
-  // A text: a list needs a server of 2.10.
+  // A string: a list needs server 2.10.
   const start = { filter_subjects: filter, opt_start_seq: Math.max(1, from) }
   const consumer = await answer(() => js.consumers.get(stream, start))
   const messages = await consumer.consume({
@@ -105,7 +105,7 @@ async function* consumed(
   })
   const stop = () => void messages.close()
   signal.addEventListener('abort', stop, { once: true })
-  // The consumer would mend itself, but only after up to its time of expiry; a new one takes some milliseconds.
+  // The consumer would recover by itself, but only after its expiry time; a new one takes some milliseconds.
   void (async () => {
     for await (const { type } of messages.status()) if (broken.has(type)) stop()
   })().catch(() => {})
@@ -115,7 +115,7 @@ async function* consumed(
   })().catch(() => {})
   try {
     for await (const message of messages) {
-      // Those that have come already are handed out after it is stopped.
+      // Messages that have already arrived are still delivered after it is stopped.
       if (signal.aborted) return
       const [, tenant = '', run = '', ...more] = message.subject.split('.')
       if (run === '' || more.length > 0) throw foreign(stream, message.seq, 'its subject has other parts')
@@ -123,7 +123,7 @@ async function* consumed(
     }
   } finally {
     signal.removeEventListener('abort', stop)
-    // It has this, and the type does not say so.
+    // Cast: the iterator has `stop`, but its type does not.
     ;(status as { stop?: () => void }).stop?.()
     stop()
     if (!connection.isClosed()) void consumer.delete().catch(() => {})
@@ -138,7 +138,7 @@ const broken: ReadonlySet<string> = new Set([
   'no_responders',
 ])
 
-/** Makes the stream if it is missing. A user who may not ask about it goes on: every block names the stream it is for. */
+/** Creates the stream if it is missing. A user without permission to query it continues: every block names its stream. */
 async function openStream({ manager, shown }: NatsClient, stream: string, replicas: number): Promise<void> {
   for (let turn = 1; ; turn++) {
     try {
@@ -161,13 +161,14 @@ async function openStream({ manager, shown }: NatsClient, stream: string, replic
         allow_direct: true,
       })
     } catch (error) {
+      // Cast: the client throws only Errors.
       if (isNamed(error, 'PermissionViolationError') || turn >= MAX_TURNS)
         throw new Fault(
           'BROKER_FAILED',
-          `${shown} has no stream ${quote(stream)}, and it could not be made (${quote((error as Error).message, 120)}): nats stream add ${stream} --subjects "${stream}.>" --allow-direct`,
+          `${shown} has no stream ${quote(stream)}, and it could not be created (${quote((error as Error).message, 120)}): nats stream add ${stream} --subjects "${stream}.>" --allow-direct`,
           { cause: error },
         )
-      // Another process may have made it, or the cluster has no leader yet.
+      // Another process may have created it, or the cluster has no leader yet.
       await delay(RETRY_MS * turn)
     }
   }
@@ -179,7 +180,7 @@ function checkStream({ subjects }: StreamInfo['config'], stream: string): void {
   if (subjects?.some((subject) => subject === `${stream}.>` || subject === `${stream}.*.*`)) return
   throw new Fault(
     'BROKER_FAILED',
-    `the stream ${quote(stream)} has other subjects (${quote(String(subjects), 100)}) than ${stream}.>; name another stream`,
+    `the stream ${quote(stream)} has other subjects (${quote(String(subjects), 100)}) than ${stream}.>; use another stream`,
   )
 }
 
@@ -219,8 +220,9 @@ function count(text: string): number {
   return Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 
-/** The code of an error of JetStream's API, as the server counts them. */
+/** The code of a JetStream API error. */
 function apiCode(error: unknown): { code?: number; status?: number } {
+  // Cast: the fields of an error of that name.
   return isNamed(error, 'JetStreamApiError') ? (error as { code?: number; status?: number }) : {}
 }
 
@@ -234,7 +236,7 @@ function isMissing(error: unknown): boolean {
   return isNamed(error, 'StreamNotFoundError')
 }
 
-/** True for what no second try mends. No answer, no leader or no room may pass. */
+/** True for errors that a retry cannot fix. No answer, no leader or no room may be temporary. */
 function isFinal(error: unknown): boolean {
   const { status } = apiCode(error)
   if (status !== undefined) return status >= 400 && status < 500 && status !== 408
@@ -246,6 +248,6 @@ function isFinal(error: unknown): boolean {
 function foreign(stream: string, at: number, why: string): Fault {
   return new Fault(
     'BROKER_FAILED',
-    `message ${at} of the stream ${quote(stream)} is no block of a run: ${why}`,
+    `message ${at} of the stream ${quote(stream)} is not a block of a run: ${why}`,
   )
 }

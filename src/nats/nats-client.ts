@@ -6,13 +6,13 @@ import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { DEFAULT_SERVER, type NatsOptions } from './nats-options.ts'
 
-/** The optional packages, once they are loaded. */
+/** The optional packages, once loaded. */
 interface NatsPackages {
   readonly transport: typeof import('@nats-io/transport-node')
   readonly jetstream: typeof import('@nats-io/jetstream')
 }
 
-/** A connection that comes back by itself. */
+/** A connection that reconnects by itself. */
 export interface NatsClient extends NatsPackages {
   readonly connection: NatsConnection
   readonly js: JetStreamClient
@@ -20,8 +20,8 @@ export interface NatsClient extends NatsPackages {
   /** The addresses, without passwords. */
   readonly shown: string
   /**
-   * Asks and waits for the answer, if there is a connection and as long as there is: the client itself would hold the question, and
-   * wait until the time is over.
+   * Sends a request and waits for the answer, but only while there is a connection: the client itself would queue the request, and
+   * wait until the timeout.
    */
   answer<T>(ask: () => Promise<T>): Promise<T>
   /** Waits while the connection is lost; throws if it was closed for good. */
@@ -29,10 +29,10 @@ export interface NatsClient extends NatsPackages {
   close(): Promise<void>
 }
 
-/** Milliseconds that an answer may take. A leader is elected in about two seconds. */
+/** Milliseconds to wait for an answer. A leader is elected in about two seconds. */
 export const ANSWER_MS = 5000
 const RETRY_MS = 250
-/** A server that hangs is noticed after two of these without an answer. */
+/** A server that hangs is detected after two of these without an answer. */
 const PING_MS = 5000
 
 /** Connects, or throws a Fault that says why not. */
@@ -85,7 +85,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
     connection,
     shown,
     js: jetstream.jetstream(connection, { timeout: ANSWER_MS }),
-    // Without a look at the account, which restricted users may not take.
+    // Without checking the account, which restricted users are not allowed to do.
     manager: await jetstream.jetstreamManager(connection, { timeout: ANSWER_MS, checkAPI: false }),
     async answer(ask) {
       if (lost) throw new Error('there is no connection')
@@ -99,7 +99,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
         return await Promise.race([asked, lostNow])
       } finally {
         unanswered.delete(fail!)
-        // It may still be answered, or fail, when no one waits for it.
+        // It may still be answered, or fail, after we stopped waiting.
         asked.catch(() => {})
       }
     },
@@ -158,7 +158,7 @@ async function firstConnection(
   }
 }
 
-/** True for what may pass by itself: no server listens there, or it does not answer. */
+/** True for errors that may be temporary: no server listens there, or it does not answer. */
 function isAway(error: unknown): boolean {
   for (let each = error, depth = 0; each instanceof Error && depth < 4; each = each.cause, depth++) {
     if (['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ETIMEDOUT', 'EPIPE'].includes(codeOf(each) ?? ''))
@@ -169,7 +169,7 @@ function isAway(error: unknown): boolean {
   return false
 }
 
-/** What went wrong at the broker, as a Fault with what to do about it. */
+/** An error of the broker, as a Fault with what to do about it. */
 export function brokerFault(error: unknown, shown: string): Fault {
   if (Fault.is(error)) return error
   const what = quote(deepest(error), 160)
@@ -198,14 +198,14 @@ export function brokerFault(error: unknown, shown: string): Fault {
   )
 }
 
-/** By name, also of the cause: a class is another one in another copy of the package. */
+/** Checks the name of an error and its causes: the class differs in another copy of the package. */
 export function isNamed(error: unknown, name: string): boolean {
   for (let each = error, depth = 0; each instanceof Error && depth < 4; each = each.cause, depth++)
     if (each.name === name) return true
   return false
 }
 
-/** The message of the first cause: the client wraps it in words like "request error". */
+/** The message of the innermost cause: the client wraps it in messages like "request error". */
 function deepest(error: unknown): string {
   let each = error
   for (let depth = 0; each instanceof Error && each.cause instanceof Error && depth < 4; depth++)
@@ -215,7 +215,7 @@ function deepest(error: unknown): string {
 
 type Auth = Pick<NatsOptions, 'user' | 'password' | 'token' | 'creds'>
 
-/** What was given: an option that is undefined must not hide what an address has. */
+/** The options that were given: an undefined option must not hide what an address contains. */
 function given({ user, password, token, creds }: NatsOptions): Auth {
   return Object.fromEntries(
     Object.entries({ user, password, token, creds }).filter(([, value]) => value !== undefined),
@@ -253,7 +253,7 @@ function fileBytes(path: string): Uint8Array {
   }
 }
 
-/** Addresses without users and passwords, and those of the first that has them: a message must not show them. */
+/** Addresses without users and passwords, and the first user and password: a message must not show them. */
 function addressesOf(servers: NatsOptions['servers']) {
   let user: string | undefined
   let password: string | undefined
@@ -264,7 +264,7 @@ function addressesOf(servers: NatsOptions['servers']) {
       user = decodeURIComponent(url.username)
       password = decodeURIComponent(url.password)
     }
-    // The packages do not look at it: they encrypt if the server asks, and go on in the clear if it does not.
+    // The packages ignore it: they encrypt if the server asks, and continue unencrypted if it does not.
     secure ||= url.protocol === 'tls:'
     return `${url.protocol}//${url.host}`
   })
@@ -276,6 +276,6 @@ function urlOf(address: string): URL {
     const url = new URL(address.includes('://') ? address : `nats://${address}`)
     if (url.host !== '') return url
   } catch {}
-  // Not quoted: it may hold a password.
+  // Not quoted: it may contain a password.
   throw new Fault('BAD_OPTION', 'an address of NATS looks like this: nats://127.0.0.1:4222')
 }

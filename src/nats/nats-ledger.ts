@@ -8,7 +8,7 @@ import { ANSWER_MS, brokerFault, connectNats, isNamed, type NatsClient } from '.
 import { checkNatsOptions, type NatsOptions } from './nats-options.ts'
 
 export interface NatsLedgerOptions extends Omit<NatsOptions, 'stream'> {
-  /** The bucket of the key-value store; it is made if it is missing. @default 'sluice-ledger' */
+  /** The bucket of the key-value store; it is created if it is missing. @default 'sluice-ledger' */
   readonly bucket?: string | undefined
 }
 
@@ -17,19 +17,19 @@ export interface NatsLedger extends Ledger {
   close(): Promise<void>
 }
 
-/** Names the process that wrote an entry: after a lost answer it tells whether that was us. */
+/** Identifies the process that wrote an entry: after a lost answer it tells whether that was us. */
 const WRITER = 'Sluice-Writer'
-/** So many versions of an entry stay. */
+/** Number of versions of an entry to keep. */
 const KEPT = 20
 const MAX_TURNS = 8
 const RETRY_MS = 100
 
 /**
  * The active runs in a bucket of NATS KV, for workers on many hosts: `swap` is the store's own compare-and-set. Each entry is under the hash
- * of its issue. Connects when it is first asked.
+ * of its issue. Connects at the first call.
  *
- * If an answer is lost, the versions that are kept tell who wrote which; if others have changed the entry more than 20 times since, it
- * cannot be known whether ours was written, and that is LEDGER_FAILED.
+ * If an answer is lost, the kept versions show who wrote which; if other processes have changed the entry more than 20 times since, it
+ * is unknown whether ours was written, and that is LEDGER_FAILED.
  *
  * @example
  * const runs = natsLedger({ servers: 'nats://hub:4222' })
@@ -62,15 +62,16 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
     const query = after === undefined ? { last_by_subj: key } : { seq: after + 1, next_by_subj: key }
     const message = await answer(() => manager.streams.getMessage(stream, query))
     const [revision, writer] = [message?.seq ?? 0, message?.header.get(WRITER) ?? '']
-    // A person deleted it with a tool: there is no entry, and the next one comes after that.
+    // It was deleted with another tool: there is no entry, and the next one comes after that.
     if (!message || message.header.has('KV-Operation')) return { revision, writer, entry: undefined }
     try {
       const { version } = message.json<LedgerEntry>()
       return { revision, writer, entry: parseEntry(message.string(), issueRef, version) }
     } catch (error) {
+      // Cast: JSON and `parseEntry` throw only Errors.
       throw new Fault(
         'LEDGER_FAILED',
-        `the bucket ${quote(bucket)} has something else under ${keyOf(issueRef)} (${quote((error as Error).message, 100)})`,
+        `the bucket ${quote(bucket)} has a value that is not an entry under ${keyOf(issueRef)} (${quote((error as Error).message, 100)})`,
         { cause: error },
       )
     }
@@ -101,7 +102,7 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
           )
           return entry
         } catch (error) {
-          // The answer may have been lost: what follows the version that was read tells who wrote it.
+          // The answer may have been lost: the version after the one we read shows who wrote it.
           const next = await patiently(() => find(client, issueRef, before.revision)).catch(unusable)
           if (next.writer === mine) return entry
           if (next.revision > 0 && (next.entry?.version ?? entry.version) <= entry.version) return undefined
@@ -127,7 +128,7 @@ function keyOf(issueRef: string): string {
   return digestOf(issueRef).slice(0, 32)
 }
 
-/** Asks again while a server is away or has no leader. */
+/** Retries while a server is unreachable or has no leader. */
 async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   for (let turn = 1; ; turn++) {
     try {
@@ -139,7 +140,7 @@ async function patiently<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Makes the bucket as the tools of NATS do, so that they can show it. */
+/** Creates the bucket like the NATS tools do, so that they can show it. */
 async function openBucket(
   { manager, jetstream, shown, close }: NatsClient,
   bucket: string,

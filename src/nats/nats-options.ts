@@ -2,31 +2,31 @@ import { checkOptions, misfit, type OptionNames } from '../base/check-options.ts
 
 /** Files of a TLS connection, in PEM. */
 export interface NatsTls {
-  /** The authority that signed the server's certificate. @default those that Node knows */
+  /** The authority that signed the server's certificate. @default the authorities that Node trusts */
   readonly ca?: string | undefined
   /** The certificate of this client, and its key. @default none */
   readonly cert?: string | undefined
   readonly key?: string | undefined
 }
 
-/** How to reach the broker. */
+/** How to connect to the broker. */
 export interface NatsOptions {
   /** One address or several of one cluster: `nats://host:4222`, `tls://host`. @default 'nats://127.0.0.1:4222' */
   readonly servers?: string | readonly string[] | undefined
-  /** The stream that holds the runs, under `<stream>.<tenant>.<run>`. It is made if it is missing. @default 'sluice' */
+  /** The stream with the runs, under `<stream>.<tenant>.<run>`. It is created if it is missing. @default 'sluice' */
   readonly stream?: string | undefined
-  /** On how many servers a stream that is made here is kept: 1, 3 or 5. @default 1 */
+  /** Number of servers that store a stream which is created here: 1, 3 or 5. @default 1 */
   readonly replicas?: number | undefined
   readonly user?: string | undefined
   readonly password?: string | undefined
   readonly token?: string | undefined
   /** The path of a creds file (JWT and seed). */
   readonly creds?: string | undefined
-  /** True for TLS with a certificate that Node trusts, or the files for it. @default as the server demands */
+  /** True for TLS with a certificate that Node trusts, or the files for it. @default if the server requires it */
   readonly tls?: boolean | NatsTls | undefined
-  /** Milliseconds in which the first connection must succeed. Later ones are tried for ever. @default 10000 */
+  /** Milliseconds in which the first connection must succeed. Later ones are retried forever. @default 10000 */
   readonly connectTimeout?: number | undefined
-  /** Is told when the connection is lost, and when it is back. */
+  /** Called when the connection is lost, and when it is back. */
   readonly onConnection?: ((connected: boolean) => void) | undefined
   /** Aborting it stops the work. */
   readonly signal?: AbortSignal | undefined
@@ -60,7 +60,7 @@ export function checkNatsOptions<O extends NatsOptions>(
   const addresses = servers === undefined ? [] : [servers].flat()
   if (!addresses.every((address) => typeof address === 'string' && address !== ''))
     throw misfit(who, 'addresses of NATS servers', servers, example)
-  // What may be in the name of a stream and in a subject at once.
+  // Characters that are valid both in the name of a stream and in a subject.
   if (stream !== undefined && (typeof stream !== 'string' || !/^[\w-]{1,64}$/.test(stream)))
     throw misfit(who, 'letters, digits, - and _ as the name of the stream', stream, example)
   if (replicas !== undefined && ![1, 3, 5].includes(replicas))

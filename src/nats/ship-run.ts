@@ -17,24 +17,24 @@ import { tokenOf } from './token.ts'
 /** A run that is being shipped. */
 export interface ShippedRun {
   readonly dir: string
-  /** Sends what the journal has and the broker has not, one block after the other. */
+  /** Sends what the journal has and the broker lacks, one block after the other. */
   pump(): Promise<'waiting' | 'over' | 'gone'>
-  /** Called after any error: where the broker is must be asked again. */
+  /** Called after any error: the broker must be asked again for its position. */
   forget(): void
-  /** Bytes of the journal when it was last looked at. */
+  /** Size of the journal when it was last checked. */
   readonly size: number
 }
 
 export interface ShipRunOptions {
   readonly tenant: string
   readonly redact?: ((event: Event) => Event) | undefined
-  /** Is told what the broker has acknowledged. */
+  /** Called with what the broker has acknowledged. */
   readonly sent: (events: number, bytes: number) => void
-  /** Holds one line that is too long for a block at a time: each is in memory as a whole. */
+  /** Limits lines that are too long for a block to one at a time: each is in memory as a whole. */
   readonly alone: <T>(act: () => Promise<T>) => Promise<T>
 }
 
-/** A place in the journal, and the end of the block that leads there. */
+/** A position in the journal, and the end of the block before it. */
 interface Known {
   readonly at: number
   readonly last: Place | undefined
@@ -47,16 +47,16 @@ const NO_EVENT_YET: BlockEnd = { attempt: 0, seq: 0, hash: '' }
 const START: Known = { at: 0, last: undefined, end: NO_EVENT_YET }
 
 /**
- * Ships the journal in one directory. The journal is the queue: nothing of it is held but the block in flight, and where to go on is
- * what the broker says. `root` is the real path of the directory that the journal must lie in.
+ * Ships the journal in one directory. The journal is the queue: only the block in flight is held in memory, and the broker
+ * says where to continue. `root` is the real path of the directory that must contain the journal.
  */
 export function shipRun(broker: Broker, dir: string, root: string, options: ShipRunOptions): ShippedRun {
   const path = join(dir, EVENTS_FILE)
   const place = auditPlace(dir, root)
   let name: RunName | undefined
-  /** Where the broker is; undefined if that must be asked. */
+  /** The position of the broker; undefined if it must be asked. */
   let here: (Known & { readonly after: number }) | undefined
-  /** Where it may be: what was sent last, and what was acknowledged last. Looking for it in the journal takes long. */
+  /** Its likely positions: the last block sent, and the last one acknowledged. Searching the journal takes long. */
   let sent: Known | undefined
   let acked: Known | undefined
   let size = 0
@@ -71,12 +71,12 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
         const stats = fs.fstatSync(fd)
         size = stats.size
         if (stats.ino !== inode || size < (here?.at ?? 0)) {
-          // Somebody cut the journal or began another one.
+          // The journal was truncated or replaced.
           name = here = sent = acked = undefined
           inode = stats.ino
         }
         name ??= nameIn(source)
-        // Not one event so far.
+        // No event so far.
         if (!name) return place.isRunning() ? 'waiting' : 'over'
         here ??= await ask(source, name)
         const portion = readPortion(source, here.at, here.last, broker.maxBlock)
@@ -128,14 +128,14 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
     return { ...found, end, after }
   }
 
-  /** True if it was taken. If not, the broker must be asked. */
+  /** True if it was accepted. If not, the broker must be asked. */
   async function append(next: Known, bytes: Uint8Array): Promise<boolean> {
     const { after } = here!
     here = undefined
     sent = next
     const at = await broker.append(name!, next.end, bytes, after)
     if (at === undefined) {
-      // A server that is behind may still say what it said before.
+      // A server that lags may still give its old answer.
       await delay(CONFLICT_MS)
       return false
     }
@@ -144,7 +144,7 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
     return true
   }
 
-  /** Sends a line that is too long for a block. A part of it may be there, of us or of the process before us. */
+  /** Sends a line that is too long for a block. A part of it may be there, from us or from an earlier process. */
   async function sendParts(start: Known, { bytes, ...portion }: Portion): Promise<void> {
     const { part } = start.end
     const goesOn = part && part.bytes < bytes.length && hashOf(bytes.subarray(0, part.bytes)) === part.hash
@@ -180,7 +180,7 @@ function knownAfter({ next, last, hash }: Omit<Portion, 'bytes'>, over: boolean)
   return { at: next, last, end: { attempt, seq, hash, ...(over ? { over } : {}) } }
 }
 
-/** Whether the broker has just this block last. A part or an end may have come after the same event. */
+/** Whether the broker's last block is exactly this one. A part or an end may follow the same event. */
 function isSame(a: BlockEnd, b: BlockEnd): boolean {
   return a.attempt === b.attempt && a.seq === b.seq && a.hash === b.hash
 }

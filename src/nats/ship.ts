@@ -15,23 +15,23 @@ import { checkNatsOptions, type NatsOptions } from './nats-options.ts'
 import { type ShippedRun, shipRun } from './ship-run.ts'
 
 export interface ShipOptions extends NatsOptions {
-  /** Whose runs these are: the second part of their subjects, by which an operator can give permissions. @default 'default' */
+  /** The owner of these runs: the second part of their subjects, which permissions can refer to. @default 'default' */
   readonly tenant?: string | undefined
-  /** Go on watching for new runs, and for runs that go on, until `signal`. @default false */
+  /** Keep watching for new runs, and for runs that continue, until `signal`. @default false */
   readonly follow?: boolean | undefined
-  /** Changes every event before it leaves this host. The journal stays as it is. @default none */
+  /** Changes every event before it is sent. The journal is not changed. @default none */
   readonly redact?: ((event: Event) => Event) | undefined
-  /** Runs that have a block on its way at the same time. @default 32 */
+  /** Number of runs with a block in flight at the same time. @default 32 */
   readonly maxInFlight?: number | undefined
-  /** Is told how far it is, often. */
+  /** Called often, with the progress. */
   readonly onProgress?: ((progress: ShipProgress) => void) | undefined
-  /** Is told at once of a run that cannot be shipped; the others go on. */
+  /** Called at once for a run that cannot be shipped; the others continue. */
   readonly onRefused?: ((dir: string, fault: Fault) => void) | undefined
 }
 
-/** How far `ship` is. */
+/** The progress of `ship`. */
 export interface ShipProgress {
-  /** Runs that were found, and how many of them are over and acknowledged. */
+  /** Runs that were found, and how many of them have ended and are acknowledged. */
   readonly runs: number
   readonly over: number
   /** What the broker has acknowledged since the start. */
@@ -41,11 +41,11 @@ export interface ShipProgress {
 
 /**
  * Sends the runs under a directory to NATS JetStream: every folder with an `events.jsonl`. Each event arrives once and in order,
- * through crashes of this process, of the broker and of the readers. Waits for runs that are being written, and resolves when all are
- * over and acknowledged; with `follow`, when the signal is aborted.
+ * despite crashes of this process, of the broker and of the readers. Waits for runs that are being written, and resolves when all have
+ * ended and are acknowledged; with `follow`, when the signal is aborted.
  *
- * The journal is the queue: while the broker is away nothing is held in memory, and after a restart the broker is asked where to go on. A
- * run of which the broker has other events is refused (RUN_REFUSED); the others are shipped, and then that Fault is thrown.
+ * The journal is the queue: while the broker is unreachable nothing is held in memory, and after a restart the broker says where to continue. If
+ * the broker has other events of a run, that run is refused (RUN_REFUSED); the others are shipped, and then that Fault is thrown.
  *
  * @example
  * await ship('.audit', { servers: 'nats://hub:4222', tenant: 'host-a' })
@@ -76,16 +76,16 @@ export async function ship(dir: string, options: ShipOptions = {}): Promise<Ship
 }
 
 const MAX_DEPTH = 6
-/** Folders that are looked into before others get their turn. */
+/** Number of folders to read before yielding to other work. */
 const FOLDERS_A_TURN = 100
-/** Milliseconds between two looks at the journals that are being written; a watcher is usually faster. */
+/** Milliseconds between two checks of the journals that are being written; a watcher is usually faster. */
 const POLL_MS = 100
-/** After so many milliseconds a run that does not grow is asked whether it is over. */
+/** After this many milliseconds without growth, check whether a run has ended. */
 const LOOK_MS = 300
-/** Milliseconds between two walks over the directory; a walk that takes long is made less often. */
+/** Milliseconds between two listings of the directory; one that takes long is repeated less often. */
 const WALK_MS = 500
 const WALK_SHARE = 5
-/** Journals that are watched; the others are polled. */
+/** Maximum number of watched journals; the others are polled. */
 const MAX_WATCHERS = 500
 const MAX_BACKOFF_MS = 2000
 
@@ -96,7 +96,7 @@ interface Entry {
   /** Something changed while it was busy. */
   again: boolean
   failures: number
-  /** When it was last looked at. */
+  /** When it was last checked. */
   looked: number
   watcher?: fs.FSWatcher | undefined
 }
@@ -115,11 +115,11 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
   /** Wakes the loop below. */
   let wake = () => {}
   const stop = new AbortController()
-  // Every run listens to it while the broker is away.
+  // Every run adds a listener while the broker is unreachable.
   setMaxListeners(0, stop.signal)
   const alone = oneByOne()
 
-  /** Runs by state: with thousands of them nothing may count them each time. */
+  /** Runs by state: with thousands of them they must not be counted each time. */
   const counts = { waiting: 0, over: 0, gone: 0, refused: 0 }
   let watchers = 0
   const become = (entry: Entry, state: Entry['state']) => {
@@ -187,7 +187,7 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
     options.onRefused?.(entry.run.dir, fault)
   }
 
-  /** Waits until the broker can be asked again. Nothing is published meanwhile, so nothing piles up in the client. */
+  /** Waits until the broker is reachable again. Nothing is published meanwhile, so nothing piles up in the client. */
   async function pause(entry: Entry): Promise<void> {
     entry.again = true
     const ms = Math.min(MAX_BACKOFF_MS, 50 * 2 ** entry.failures++)
@@ -211,14 +211,14 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
       entry.watcher = fs.watch(join(entry.run.dir, EVENTS_FILE), { persistent: false }, () => enqueue(entry))
       entry.watcher.on('error', () => entry.watcher?.close())
       watchers++
-      // What was written before the watcher was there.
+      // For what was written before the watcher was there.
       enqueue(entry)
     } catch {
-      // No watcher to be had: polling is enough.
+      // No watcher available: polling is enough.
     }
   }
 
-  /** Looks after the runs that are being written: those that grew, and now and then whether the others are over. */
+  /** Checks the runs that are being written: those that grew, and from time to time whether the others have ended. */
   function poll(): void {
     const now = performance.now()
     for (const entry of entries.values()) {
@@ -227,7 +227,7 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
     }
   }
 
-  /** Finds new runs, and old ones that go on. */
+  /** Finds new runs, and old ones that continue. */
   async function walk(): Promise<void> {
     let seen = 0
     for (const { path, entries: files } of folders(root, { maxDepth: MAX_DEPTH })) {
@@ -262,7 +262,7 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
         await walk()
         walked = performance.now()
         took = walked - began
-        // Nothing new turned up while the last ones ended.
+        // Nothing new appeared while the last ones ended.
         if (!follow && done && entries.size === before && queue.size === 0 && busy === 0) break
         if (follow && done) await wakeable(WALK_MS)
       }
@@ -300,7 +300,7 @@ function isOfDisk(error: unknown): boolean {
   )
 }
 
-/** A redaction that throws must not let anything out, and is no trouble of the broker. */
+/** If the redaction throws, nothing may be sent, and it is not an error of the broker. */
 function guarded(redact: (event: Event) => Event): (event: Event) => Event {
   return (event) => {
     try {
@@ -318,7 +318,7 @@ function guarded(redact: (event: Event) => Event): (event: Event) => Event {
   }
 }
 
-/** Runs what it is given one after the other. */
+/** Runs functions one after the other. */
 function oneByOne(): <T>(act: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return (act) => {

@@ -14,15 +14,15 @@ import { tokenOf } from './token.ts'
 export interface SubscribeOptions extends NatsOptions {
   /** Only the runs of this tenant. @default all */
   readonly tenant?: string | undefined
-  /** Only this run, by its id; the flow ends when it is over. @default all, without end */
+  /** Only this run, by its id; the flow ends when the run has ended. @default all, without an end */
   readonly run?: string | undefined
-  /** With `run`: what comes after this event. @default from its first event on */
+  /** With `run`: only events after this one. @default from its first event on */
   readonly after?: { readonly attempt: number; readonly seq: number } | undefined
 }
 
 /**
- * The events that were shipped to NATS JetStream, from the first one on and then as they come: those of each run once and in order. Those of
- * several runs are mixed as they arrived; `run_id` tells them apart. Waits while the broker is away. If events of a run are missing, for
+ * The events that were shipped to NATS JetStream, from the first one on and then as they arrive: those of each run once and in order. Those of
+ * several runs are mixed as they arrived; `run_id` distinguishes them. Waits while the broker is unreachable. If events of a run are missing, for
  * example because the stream's limits dropped them, the flow fails with BROKER_GAP.
  *
  * @example
@@ -58,7 +58,7 @@ export function subscribe(options: SubscribeOptions = {}): Flow<Event> {
   return made
 }
 
-/** The blocks of one run up to its end, or those of all. */
+/** The blocks of one run up to its end, or those of all runs. */
 async function* blocks(
   open: () => Promise<Broker>,
   { tenant, run, after }: Pick<SubscribeOptions, 'tenant' | 'run' | 'after'>,
@@ -76,13 +76,13 @@ async function* blocks(
         for await (const block of broker.read(1, filter, signal)) {
           yield block
           const { attempt, seq, over } = block.end
-          // An end that lies before what the reader has is not the one it waits for.
+          // An end before what the reader has is not the one it waits for.
           const passed = after && (attempt - after.attempt || seq - after.seq) < 0
           if (run !== undefined && over && !passed && (await isLast(broker, block, signal))) return
         }
         return
       } catch (error) {
-        // What the reader has is dropped by the stage below.
+        // The next stage drops what the reader has.
         if (!(error instanceof Rewound)) throw error
       }
     }
@@ -93,7 +93,7 @@ async function* blocks(
   }
 }
 
-/** Whether a run ended here: it may have gone on with another attempt. */
+/** Whether a run ended here: it may have continued with another attempt. */
 async function isLast(broker: Broker, { name, at }: StoredBlock, signal: AbortSignal): Promise<boolean> {
   for (;;) {
     try {

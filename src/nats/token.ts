@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** A longer one is cut and gets a hash: a file name may have 255 bytes. */
+/** A longer token is cut and gets a hash: a file name may have 255 bytes. */
 const MAX_TOKEN = 200
 const KEPT = 160
 
 /**
- * A name as a token of a subject and as the name of a folder: percent-encoded, also `.` and `*`, which mean something there.
+ * A name as a token of a subject and as the name of a folder: percent-encoded, including `.` and `*`, which are special there.
  *
  * @example
  * tokenOf('shop/run.7') // 'shop%2Frun%2E7'

@@ -6,14 +6,14 @@ import { codeOf } from '../base/system-error-code.ts'
 import { diskFault } from '../sinks/disk-fault.ts'
 import { DIAGNOSTICS_FILE, EVENTS_FILE, makeDir } from '../sinks/journal.ts'
 
-/** Where runs are recorded that are not told where. */
+/** The folder for runs whose audit directory is not given. */
 export const AUDITS = '.audit'
-/** The link beside the directories of the runs that leads to the newest of them. */
+/** The link next to the directories of the runs that points to the newest of them. */
 const LATEST = 'latest'
 
 /**
- * Makes the directory of a new run: `.audit/2026-11-15T16-58-01.123Z-5e4d2f1a`. The time comes first, so that the names
- * sort by it, and has no colons, so that every file system takes it.
+ * Creates the directory of a new run: `.audit/2026-11-15T16-58-01.123Z-5e4d2f1a`. The time comes first, so that the names
+ * sort by it, and has no colons, so that every file system accepts it.
  *
  * @example
  * const dir = newAuditDir('.audit', '5e4d2f1a', new Date())
@@ -21,7 +21,7 @@ const LATEST = 'latest'
 export function newAuditDir(base: string, id: string, now: Date): string {
   makeDir(base)
   const time = now.toISOString().replaceAll(':', '-')
-  // Another run has the name already: the next id is random.
+  // The name is taken by another run: try a random id.
   for (let short = id; ; short = randomUUID().slice(0, 8)) {
     const dir = join(base, `${time}-${short}`)
     try {
@@ -34,8 +34,8 @@ export function newAuditDir(base: string, id: string, now: Date): string {
 }
 
 /**
- * Lets `latest` lead to this directory. The link is relative, so that the folder can be moved, and is replaced in one step, so that
- * it always leads somewhere. Where that is not possible, a note says why; the run does not depend on it.
+ * Points `latest` to this directory. The link is relative, so that the folder can be moved, and is replaced atomically, so that
+ * it is never missing. If that is not possible, a note says why; the run does not depend on it.
  */
 export function linkLatest(dir: string): readonly Note[] {
   const link = join(dirname(dir), LATEST)
@@ -48,25 +48,25 @@ export function linkLatest(dir: string): readonly Note[] {
     return []
   } catch (error) {
     fs.rmSync(draft, { force: true })
-    const why = codeOf(error) === 'EEXIST' ? 'something that is no link has that name' : codeOf(error)
+    const why = codeOf(error) === 'EEXIST' ? 'something that is not a link has that name' : codeOf(error)
     return [
       {
         code: 'LATEST_NOT_LINKED',
-        message: `${quote(link, 200)} does not lead to this run (${why}); it is recorded in ${quote(dir, 200)}`,
+        message: `${quote(link, 200)} does not point to this run (${why}); it is recorded in ${quote(dir, 200)}`,
       },
     ]
   }
 }
 
-/** What is made for a run, to be taken away again if the run never begins. */
+/** Removes what was created for a run if the run never begins. */
 export interface Undo {
-  /** Removes the files that were not there before and are empty. Only who holds the lock of the directory may. */
+  /** Removes empty files that were not there before. The caller must hold the lock of the directory. */
   files(): void
-  /** Removes the directories that were not there before, as far as nothing is in them. */
+  /** Removes directories that were not there before, if they are empty. */
   dirs(): void
 }
 
-/** Looks at what a directory has before a run is recorded there; one that is `fresh` was made for this run in its folder. */
+/** Looks at a directory before a run is recorded there; a `fresh` one was created for this run. */
 export function undoOf(dir: string, fresh: boolean): Undo {
   const missing = (path: string) => !fs.lstatSync(path, { throwIfNoEntry: false })
   const dirs = fresh ? [dir, dirname(dir)] : []
@@ -79,37 +79,37 @@ export function undoOf(dir: string, fresh: boolean): Undo {
           if (fs.lstatSync(path, { throwIfNoEntry: false })?.size === 0) fs.rmSync(path, { force: true })
         }
       } catch {
-        // It cannot be removed: an empty file is no failure of the run.
+        // It cannot be removed: an empty file does not make the run fail.
       }
     },
     dirs() {
       try {
         for (const path of dirs) fs.rmdirSync(path)
       } catch {
-        // Something is in it: then it stays, and so do those above.
+        // It is not empty: it stays, and so do its parents.
       }
     },
   }
 }
 
 /**
- * The directory that a path means. A link such as `latest` is followed once, at the start: it may lead to another run
+ * The directory that a path refers to. A link such as `latest` is followed once, at the start: it may point to another run
  * a moment later.
  */
 export function fixedDir(path: string): string {
   try {
-    // Without a slash at its end, which would follow the link.
+    // Without a trailing slash, which would follow the link.
     return fs.lstatSync(resolve(path)).isSymbolicLink() ? fs.realpathSync(path) : path
   } catch {
     return path
   }
 }
 
-/** The fault for a directory that has no logs, which may be the one above those that have. */
+/** The fault for a directory without logs, which may be the parent of directories that have them. */
 export function noLogs(path: string): Fault {
   const latest = join(path, LATEST)
   const next = fs.existsSync(latest)
-    ? `it holds a directory per run; give one of them, such as ${quote(latest, 200)}`
+    ? `it has a directory per run; give one of them, such as ${quote(latest, 200)}`
     : 'give the audit directory itself'
   return new Fault(
     'NOT_AN_AUDIT',

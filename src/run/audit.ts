@@ -5,20 +5,20 @@ import { codeOf } from '../base/system-error-code.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { openPlain } from '../sinks/plain-file.ts'
 
-/** The files of one attempt, as paths; only those that are there. */
+/** The files of one attempt, as paths; only those that exist. */
 export interface Attempt {
   readonly number: number
   readonly logs: Readonly<Partial<Record<Channel, string>>>
   readonly chunks?: string
   readonly meta?: string
   readonly fsDiff?: string
-  /** The real path of a directory that every file of it must lie in, if there is one. */
+  /** The real path of a directory that must contain every file, if there is one. */
   readonly within?: string
-  /** It is a single log: what else stands beside it does not belong to it. */
+  /** It is a single log: other files in its directory do not belong to it. */
   readonly alone?: true
 }
 
-/** A single log as an attempt. Its name says which channel it is of; if not, it is stdout. */
+/** A single log as an attempt. Its name says which channel it is; else it is stdout. */
 export function singleLog(path: string, name: string = basename(path)): Attempt {
   const channel = name.startsWith('stderr') ? 'stderr' : name.startsWith('pty') ? 'pty' : 'stdout'
   return { number: 1, logs: { [channel]: path }, alone: true }
@@ -26,7 +26,7 @@ export function singleLog(path: string, name: string = basename(path)): Attempt 
 
 export const channels = ['stdout', 'stderr', 'pty'] as const satisfies readonly Channel[]
 
-/** What the files of attempt N are called. */
+/** File names of attempt N. */
 export function fileNames(attempt: number) {
   return {
     stdout: `stdout.${attempt}.log`,
@@ -49,7 +49,7 @@ const kinds = new Map([
 
 /**
  * Finds the attempts in an audit directory, in order. A name without a number counts as attempt 1. Links
- * and anything else that is not a plain file are not looked at. Their readers refuse files that do not lie `within` a directory.
+ * and anything else that is not a regular file are ignored. Readers refuse files that are not really `within` a directory.
  *
  * @example
  * listAttempts('.audit') // [{ number: 1, logs: { stdout: '.audit/stdout.1.log' }, meta: '.audit/meta.1.json' }]
@@ -74,9 +74,9 @@ export function listAttempts(dir: string, within?: string): Attempt[] {
 }
 
 /**
- * Remembers which directory this is, and gives a check to be made before each write by name. The agent that is
- * being recorded may have put a link, or another directory, in its place: what leads somewhere else is not
- * written to.
+ * Remembers which directory this is, and returns a check to call before each write by name. The agent that is
+ * being recorded may have replaced it with a link, or another directory: nothing is written to another
+ * place.
  */
 export function pinned(dir: string): () => void {
   const print = (): string => {
@@ -103,7 +103,7 @@ export function pinned(dir: string): () => void {
   }
 }
 
-/** Opens a log that was found; it may be gone or something else by now. */
+/** Opens a log that was found; it may have been removed or replaced since. */
 export function openLog(path: string, within?: string): number {
   try {
     return openPlain(path, fs.constants.O_RDONLY, undefined, within)

@@ -19,23 +19,23 @@ export interface CachedResultOptions {
   readonly args: readonly string[]
   readonly cwd: string
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
-  /** Whether it runs on pipes, on a pseudo-terminal, or on both. */
+  /** Whether it runs with pipes, on a pseudo-terminal, or with both. */
   readonly pty: 'pipe' | 'pty' | 'pty+pipe'
   readonly reading: Pick<EventOptions, 'schema' | 'doneMarker' | 'maxFrame' | 'window'>
 }
 
-/** A result that was kept. */
+/** A cached result. */
 export interface Hit {
   readonly result: ResultData
   readonly from: CachedRun
 }
 
-/** The place of one run's result in a cache. */
+/** The cache entry of one run's result. */
 export interface CachedResult {
   find(): Promise<Hit | undefined>
-  /** Keeps a result, if the run succeeded and its process left with 0. */
+  /** Stores a result, if the run succeeded and its process exited with 0. */
   keep(ended: Ended): Promise<void>
-  /** What went wrong with the cache. */
+  /** Errors of the cache. */
   readonly trouble: readonly Note[]
 }
 
@@ -49,8 +49,8 @@ interface Ended {
 }
 
 /**
- * Caches the result of a run. Only success is kept: the schema has passed the last payload, repaired or not, and neither
- * the engine nor its process failed. Throws BAD_OPTION for a run that has no key.
+ * Caches the result of a run. Only success is stored: the last payload passed the schema, repaired or not, and neither
+ * the engine nor its process failed. Throws BAD_OPTION for a run that cannot have a key.
  */
 export function cachedResult(options: CachedResultOptions): CachedResult {
   const { cache, maxCacheWait, reading } = options
@@ -79,23 +79,23 @@ export function cachedResult(options: CachedResultOptions): CachedResult {
   }
 }
 
-/** Everything that decides the result, as far as we know it: files, environment and the agent's own settings are not in it. */
+/** Everything known that decides the result; files, environment and the agent's own settings are not included. */
 function runKey(options: CachedResultOptions): string {
   const { engine, command, args, cwd, input, pty, cacheKey, reading } = options
   const { schema, doneMarker, maxFrame, window } = reading
   if (schema === undefined) {
-    throw new Fault('BAD_OPTION', 'cache needs a schema: only a result that a schema has passed is kept')
+    throw new Fault('BAD_OPTION', 'cache needs a schema: only a result that passed a schema is stored')
   }
   if (input === 'inherit') {
     throw new Fault(
       'BAD_OPTION',
-      "cache needs an input that is known before: give it as { text }, or 'ignore'",
+      "cache needs an input that is known in advance: give it as { text }, or 'ignore'",
     )
   }
   const plain = isPlainSchema(schema)
   const ours = engine === auto || Object.values<Profile | Picker>(engines).includes(engine)
   if (cacheKey === undefined && !(plain && ours)) {
-    throw new Fault('BAD_OPTION', 'a schema or an engine that is code needs a cacheKey to be cached by')
+    throw new Fault('BAD_OPTION', 'a schema or an engine that is code needs a cacheKey')
   }
   const rules = [doneMarker, maxFrame, window]
   return keyOf(['run/1', engine.name, command, args, cwd, input, pty, cacheKey, plain ? schema : null, rules])
@@ -106,7 +106,7 @@ function resultOf({ value, repair_level, notes }: CacheEntry): ResultData {
   return { status: 'success', value, repair_level, warnings, cacheable: true }
 }
 
-/** A plain JSON Schema is asked again; any other may turn values into something it does not take itself. */
+/** A plain JSON Schema is checked again; any other schema may transform values into something it does not accept itself. */
 function passes(schema: EventOptions['schema'], value: unknown): boolean {
   return schema === undefined || '~standard' in schema || 'value' in checkOf(schema)(value)
 }
@@ -124,8 +124,8 @@ function isRun(run: CachedRun | undefined): run is CachedRun {
 }
 
 /**
- * The events of a run that was not started, because its result was kept: where it is from, the result, and how the run that gave it
- * ended. They have no place in any log.
+ * The events of a run that was not started, because its result was cached: where it is from, the result, and how the original run
+ * ended. They refer to no log.
  */
 export function writeCached(
   { result, from }: Hit,
@@ -145,7 +145,7 @@ export function writeCached(
     },
   )
   events.voice({ name: engine, parser: 'cache' })
-  const message = `nothing was run: the result is that of run ${from.run_id}, attempt ${from.attempt_number}, kept at ${from.ts}`
+  const message = `nothing was run: the result is that of run ${from.run_id}, attempt ${from.attempt_number}, stored at ${from.ts}`
   events.write(
     'diagnostic.parser.warning',
     { code: 'RESULT_CACHED', message, severity: 'info', confidence: 1 },

@@ -26,7 +26,7 @@ export function parseChunkLine(line: string): Read | undefined {
     return undefined
   }
   if (typeof value !== 'object' || value === null) return undefined
-  // The cast is the door: every field is checked below.
+  // Cast: every field is checked below.
   const named = value as Record<string, unknown>
   const [stream, from, length, ms] = Array.isArray(value)
     ? value
@@ -36,7 +36,7 @@ export function parseChunkLine(line: string): Read | undefined {
   return { channel, from, length, ms }
 }
 
-/** The reads of a chunk log that is complete, line by line; a torn last line is left out. */
+/** The reads of a complete chunk log, line by line; a torn last line is left out. */
 export function* readChunkLog(path: string | undefined, within?: string): Generator<Read> {
   if (path === undefined) return
   const fd = openLog(path, within)
@@ -47,7 +47,7 @@ export function* readChunkLog(path: string | undefined, within?: string): Genera
       const length = fs.readSync(fd, block, 0, block.length, at)
       if (length === 0) return
       at += length
-      // Only ASCII stands in these lines, so a block may end anywhere. A line is a few dozen bytes.
+      // These lines contain only ASCII, so a block may end anywhere. A line is a few dozen bytes.
       const lines = (rest + block.toString('latin1', 0, length)).split('\n')
       rest = lines.pop() ?? ''
       if (rest.length > 1024) return

@@ -9,29 +9,29 @@ import { start } from './process.ts'
 export interface CommandCallOptions {
   readonly command: string
   readonly args: readonly string[]
-  /** Milliseconds one answer may take; then the command is ended. @default as long as it takes */
+  /** Maximum milliseconds for one answer; then the command is ended. @default no limit */
   readonly timeout?: number | undefined
-  /** Milliseconds it has to end after it was asked to, before it is killed. @default 2000 */
+  /** Milliseconds between SIGTERM and SIGKILL. @default 2000 */
   readonly killGrace?: number | undefined
-  /** Milliseconds that something it left behind may hold its pipe after the exit. @default 2000 */
+  /** Milliseconds that a process it left behind may hold its pipe open after the exit. @default 2000 */
   readonly pipeGrace?: number | undefined
 }
 
-/** A command that is called as a model. */
+/** A command that is called like a model. */
 export interface CommandCall {
   readonly call: Call
-  /** The end of what the last process wrote to stderr, at most 2,000 bytes. */
+  /** The end of the last process's stderr, at most 2,000 bytes. */
   stderr(): string
-  /** Sends a signal to the process that runs, and to all it has started. */
+  /** Sends a signal to the running process and all its descendants. */
   kill(signal: NodeJS.Signals): void
-  /** Settles when no process is left. */
+  /** Resolves when no process is left. */
   ended(): Promise<void>
 }
 
 /**
  * Makes a call for `ask` of any command that reads a prompt on stdin and writes its answer to stdout. Each call is one
- * process, in a group of its own. A command that cannot be started rejects with SPAWN_FAILED; one that leaves with another
- * exit code than 0, by a signal, or not in time, with COMMAND_FAILED, whatever it has written.
+ * process, in a group of its own. A command that cannot be started rejects with SPAWN_FAILED; one that exits with another
+ * code than 0, by a signal, or not in time, rejects with COMMAND_FAILED, whatever it has written.
  *
  * @example
  * const model = commandCall({ command: 'claude', args: ['-p'] })
@@ -63,7 +63,7 @@ export function commandCall(options: CommandCallOptions): CommandCall {
     child.stderr.on('data', (bytes: Buffer) => {
       said = Buffer.concat([said, bytes.subarray(-MAX_STDERR)]).subarray(-MAX_STDERR)
     })
-    // A command that does not read its prompt must not break us.
+    // A command that does not read its prompt closes the pipe: ignore the error.
     child.stdin.on('error', () => {})
     child.stdin.end(prompt)
 
@@ -82,10 +82,10 @@ export function commandCall(options: CommandCallOptions): CommandCall {
     if (signal?.aborted) abort()
     const closed = new Promise<true>((resolve) => void child.stdout.once('close', () => resolve(true)))
     const over = exit.then(async () => {
-      // What we have ended leaves nothing behind; what ended by itself may, and that may hold the pipe for ever.
+      // A process that we ended leaves nothing behind; one that ended by itself may, and that may hold the pipe forever.
       if (why !== undefined) killGroup(pid, 'SIGKILL')
       for (let before = -1; !(await Promise.race([closed, quiet()])); before = taken) {
-        // A reader that is behind has everything in time: only a pipe that is empty and silent is let go.
+        // A slow reader still gets everything: only a pipe that is empty and silent is abandoned.
         if (taken === before && child.stdout.readableLength === 0) break
       }
       for (const timer of timers) clearTimeout(timer)
@@ -95,7 +95,7 @@ export function commandCall(options: CommandCallOptions): CommandCall {
     })
     running = { pid, over }
     try {
-      // A pipe that is let go ends as if all had come.
+      // An abandoned pipe ends as if everything had arrived.
       for await (const bytes of child.stdout) {
         taken += bytes.length
         yield bytes
@@ -103,7 +103,7 @@ export function commandCall(options: CommandCallOptions): CommandCall {
     } catch (error) {
       if (!child.stdout.destroyed) throw error
     } finally {
-      // Left before its end: no one reads the rest.
+      // The reader stopped early: the rest will not be read.
       if (child.exitCode === null && child.signalCode === null && !child.stdout.readableEnded) {
         end('was left')
       }
@@ -112,7 +112,7 @@ export function commandCall(options: CommandCallOptions): CommandCall {
     await over
     running = undefined
     if (why === undefined && code === 0) return
-    const how = why ?? (name === null ? `left with exit code ${code}` : `was ended by ${name}`)
+    const how = why ?? (name === null ? `exited with code ${code}` : `was ended by ${name}`)
     throw new Fault('COMMAND_FAILED', `${quote(command, 120)} ${how}`)
   }
 

@@ -1,4 +1,4 @@
-/** Where in a log: the file and the byte. The byte is null where an engine tells something only at the end. */
+/** A place in a log: the file and the byte. The byte is null if the engine reports something only at the end. */
 export interface DriftPlace {
   readonly path: string
   readonly byte: number | null
@@ -10,40 +10,40 @@ export interface DriftName {
   /** How often it was seen, and in how many runs. */
   readonly count: number
   readonly runs: number
-  /** Null for `…`, which counts the names that are too many to be listed. */
+  /** Null for `…`, which counts the names beyond the limit. */
   readonly first: DriftPlace | null
 }
 
-/** What the runs of one engine and version had that the engine does not know. */
+/** What the runs of one engine and version contain that the engine does not know. */
 export interface EngineDrift {
   readonly engine: string
   /** The dialect: `codex_ndjson` for stdout, `codex_session` for a session file. */
   readonly parser: string
-  /** As the log or the meta of the run tells it, else `unknown`. */
+  /** From the log or the meta of the run, else `unknown`. */
   readonly version: string
   readonly runs: number
   /** Runs that had an unknown type or field. */
   readonly drifted: number
-  /** JSON records and documents that the engine was shown. */
+  /** JSON records and documents that the engine read. */
   readonly records: number
   readonly types: readonly DriftName[]
   readonly fields: readonly DriftName[]
 }
 
-/** Something that was counted, and the first places of it. */
+/** A count, and the first places. */
 interface Counted<Place> {
   readonly count: number
   /** The first 20. */
   readonly first: readonly Place[]
 }
 
-/** What `sluice drift --json` prints. */
+/** The output of `sluice drift --json`. */
 export interface DriftReport {
   readonly runs: number
   readonly records: number
-  /** By name, dialect and version. */
+  /** Sorted by name, dialect and version. */
   readonly engines: readonly EngineDrift[]
-  /** Runs with records of which no engine knows one, with the shape of the first record. */
+  /** Runs with records that no engine knows, with the shape of the first record. */
   readonly no_engine: Counted<DriftPlace & { readonly message: string }>
   /** Folders, files and runs that could not be read. */
   readonly unreadable: Counted<{ readonly path: string; readonly reason: string }>
@@ -61,13 +61,13 @@ export interface RunDrift {
   readonly stranger?: (DriftPlace & { readonly message: string }) | undefined
 }
 
-/** Names and versions come from the logs, so how many there may be is up to the logs; `…` is for the rest. */
+/** Names and versions come from the logs, so their number must be limited; `…` is for the rest. */
 const MAX_NAMES = 1000
 const MAX_GROUPS = 1000
 const MAX_PLACES = 20
 const REST = '…'
 
-/** Adds up runs. What it holds does not grow with their number. */
+/** Adds up runs. Its memory does not grow with their number. */
 export function driftReport() {
   const groups = new Map<string, Group>()
   const strangers = counted<DriftReport['no_engine']['first'][number]>()

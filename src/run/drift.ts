@@ -11,15 +11,15 @@ import { readJson, readMeta } from './meta.ts'
 import { replay } from './replay.ts'
 
 export interface DriftOptions {
-  /** Reads every run. @default the one that the meta of a run names, if it knows its records; else found by their shape */
+  /** Reads every run with this engine. @default the one in the meta of a run, if it knows its records; else found by their shape */
   readonly engine?: Profile | Picker | undefined
-  /** Is told of each run before it is read: how many were read before, and where it is. @default none */
+  /** Called before each run is read, with the number of runs read so far, and its path. @default none */
   readonly progress?: ((runs: number, path: string) => void) | undefined
 }
 
 /**
  * Reads recorded runs again and adds up what the engines of this version do not know in them: unknown types and fields, by
- * engine and version, each with the first place. It is what the events themselves tell (`UNKNOWN_TYPE`, `UNKNOWN_FIELD`,
+ * engine and version, each with the first place. The numbers come from the events (`UNKNOWN_TYPE`, `UNKNOWN_FIELD`,
  * `DRIFT_REPORT`, `ENGINE_UNKNOWN`).
  *
  * @example
@@ -33,12 +33,12 @@ export async function drift(paths: readonly string[], options: DriftOptions = {}
       options.progress?.(runs, found.path)
       try {
         const run = await readFound(found, options.engine)
-        // A text that lies somewhere may be anything; as the log of a run it would be one.
+        // A text file that was only found may be anything; only as the log of a run it counts.
         if (found.loose && run.engine === 'text' && !run.stranger) continue
         sum.add(run)
         runs++
       } catch (error) {
-        // An engine that is misused fails on every run; a run that cannot be read, alone.
+        // A misused engine fails on every run; a run that cannot be read fails alone.
         if (Fault.is(error) && error.code === 'BAD_OPTION') throw error
         sum.unreadable(found.path, reasonOf(error))
       }
@@ -47,7 +47,7 @@ export async function drift(paths: readonly string[], options: DriftOptions = {}
   return sum.report()
 }
 
-/** Without the path where a Fault names it, for that is told beside it. */
+/** The reason without the path, which is shown next to it. */
 function reasonOf(error: unknown): string {
   const cause = Fault.is(error) && error.cause instanceof Error ? codeOf(error.cause) : undefined
   return cause ?? (Fault.is(error) ? error.message : (codeOf(error) ?? String(error)))
@@ -57,7 +57,7 @@ async function readFound(found: FoundLogs, given: Profile | Picker | undefined):
   const named = given ?? engineOf(found.attempt)
   const run = await readRun(found, named)
   if (!run.stranger || given || named === auto) return run
-  // Another recorder may name the program where we name the protocol it speaks.
+  // Another recorder may name the program instead of the protocol it uses.
   const byShape = await readRun(found, auto)
   return byShape.stranger ? run : byShape
 }
@@ -99,44 +99,45 @@ async function readRun({ path, attempt }: FoundLogs, engine: Profile | Picker): 
   for await (const event of played) {
     name = event.source.engine
     parser = event.source.parser
-    version = toldVersion(event) ?? version
+    version = reportedVersion(event) ?? version
     if (isEvent(event, 'diagnostic.parser.warning')) saw(event, event.data)
   }
   return { engine: name, parser, version, records, types, fields, stranger }
 }
 
-/** The version that the engine tells in its own log. */
-function toldVersion(event: Event): string | undefined {
+/** The version that the engine reports in its own log. */
+function reportedVersion(event: Event): string | undefined {
   if (event.type !== 'lifecycle.run.status') return undefined
-  const { engine_version: told } = event.data as { readonly engine_version?: unknown }
-  return typeof told === 'string' ? plainVersion(told) : undefined
+  const { engine_version: reported } = event.data as { readonly engine_version?: unknown }
+  return typeof reported === 'string' ? plainVersion(reported) : undefined
 }
 
-/** What the recorder wrote down beside the logs, under one of the names that recorders use. */
+/** The version that the recorder stored next to the logs, under one of the names that recorders use. */
 function versionIn({ meta, within }: Attempt): string | undefined {
   const found = readJson(meta, within) ?? {}
-  const told = ['engine_version', 'cli_version', 'version'].map((key) => found[key])
-  const text = told.find((value) => typeof value === 'string')
+  const reported = ['engine_version', 'cli_version', 'version'].map((key) => found[key])
+  const text = reported.find((value) => typeof value === 'string')
   return typeof text === 'string' ? plainVersion(text) : undefined
 }
 
 const MAX_VERSION = 40
 
 /** `codex-cli 0.166.0` is 0.166.0. */
-function plainVersion(told: string): string | undefined {
-  const words = clip(told, MAX_VERSION).split(' ')
+function plainVersion(reported: string): string | undefined {
+  const words = clip(reported, MAX_VERSION).split(' ')
   return (
-    words.find((word) => word >= '0' && word < ':') ?? (told === '' ? undefined : clip(told, MAX_VERSION))
+    words.find((word) => word >= '0' && word < ':') ??
+    (reported === '' ? undefined : clip(reported, MAX_VERSION))
   )
 }
 
-/** The same engine; each record that it is shown is counted. */
+/** The same engine, with a callback for each record that it reads. */
 function countingRecords(engine: Profile | Picker, saw: () => void): Profile | Picker {
   const counted = (profile: Profile): Profile => ({
     ...profile,
     open(limits: Limits): Reader {
       const reader = profile.open(limits)
-      // What is no reader is refused behind us.
+      // An invalid reader is refused by the caller.
       if (typeof reader?.read !== 'function') return reader
       return {
         read(frame, say) {

@@ -12,16 +12,16 @@ import { isDatabase } from './opencode-db.ts'
 export interface FoundLogs {
   readonly path: string
   readonly attempt: Attempt
-  /** A single log that was found, not named: it may be something else. */
+  /** A single log that was found, not named by the caller: it may be something else. */
   readonly loose?: true
 }
 
-/** Deep enough for every layout seen, and an end for a tree that has none. */
+/** Deep enough for every layout seen, and a limit for endless trees. */
 const MAX_DEPTH = 32
 
 /**
- * Finds what can be read as runs, in the order of the names: each attempt of a folder with logs, and where a folder has none,
- * its single logs and session files. A path that is a file is one log. `unreadable` is told of what cannot be read, and the search goes on.
+ * Finds what can be read as runs, in the order of the names: each attempt of a folder with logs; in a folder without logs,
+ * its single logs and session files. A path that is a file is one log. `unreadable` is called for what cannot be read, and the search continues.
  *
  * @example
  * for (const { path, attempt } of findLogs('.audit', console.error)) replay(path, { attempt: attempt.number })

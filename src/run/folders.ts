@@ -1,18 +1,18 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
 
-/** A folder and what is in it, by name. */
+/** A folder and its entries, by name. */
 export interface Folder {
   readonly path: string
   readonly entries: readonly fs.Dirent[]
 }
 
 export interface FolderOptions {
-  /** How many folders below the first one are looked into. */
+  /** How many levels below the first folder are searched. */
   readonly maxDepth: number
-  /** How many folders are looked into; the rest is left out. @default all */
+  /** Maximum number of folders to read; the rest is left out. @default all */
   readonly maxFolders?: number | undefined
-  /** Is told of a folder that cannot be read. @default it is passed over */
+  /** Called for a folder that cannot be read. @default it is skipped */
   readonly unreadable?: ((path: string, error: unknown) => void) | undefined
 }
 

@@ -15,21 +15,21 @@ import { Waker } from './waker.ts'
 
 export interface FollowOptions extends RecordedOptions {
   readonly attempt?: number | undefined
-  /** The attempts that are there now. */
+  /** The attempts that exist now. */
   readonly list: () => readonly Attempt[]
   /** Following ends when this is destroyed. */
   readonly until: { readonly destroyed: boolean; once(event: 'close', then: () => void): unknown }
-  /** Whether somebody still writes, where the caller knows better than the files tell. */
+  /** Whether a process still writes, if the caller knows better than the files tell. */
   readonly going?: (() => boolean) | undefined
 }
 
-/** Where no watcher wakes us, the directory is looked at so often. */
+/** How often to look at the directory without a watcher. */
 const POLL_MS = 100
 
 /**
- * Reads an audit directory while it is being written. It is over when the last attempt is, and nobody
- * holds the directory any more; without a `meta.N.json` that tells, only the reader or `going` ends it. The first attempt, or
- * the one that is wanted, is waited for.
+ * Reads an audit directory while it is being written. It ends when the last attempt has ended and no process
+ * holds the directory any more; without a `meta.N.json` that says so, only the reader or `going` ends it. It waits for the
+ * first attempt, or the requested one.
  */
 export async function* follow(dir: string, options: FollowOptions): AsyncGenerator<TimedChunk | Opening> {
   const { attempt: wanted, list, until, going, ...reading } = options
@@ -40,7 +40,7 @@ export async function* follow(dir: string, options: FollowOptions): AsyncGenerat
     for (let number = wanted ?? 0; !until.destroyed; ) {
       const find = () => list().find((found) => (wanted ? found.number === number : found.number >= number))
       const found = find()
-      // Looked up again: its last file may have come since.
+      // Looked up again: its last file may have been created since.
       const attempt = found && !isStarting(dir, found) ? find() : undefined
       if (attempt) {
         yield* followAttempt(dir, attempt, { ...options, reading }, waker)
@@ -108,17 +108,17 @@ function metaOf(dir: string, attempt: Attempt): Partial<Meta> {
 }
 
 /**
- * Its recorder is still making its files, one after the other; the number of the process is noted when all are
- * there. If the process cannot be started, they all go away again.
+ * Its recorder is still creating its files, one after the other; the pid is stored when all of them
+ * exist. If the process cannot be started, all of them are removed again.
  */
 function isStarting(dir: string, attempt: Attempt): boolean {
   const { recorders, pid, ended_at } = metaOf(dir, attempt)
-  // Only a recorder of ours notes its helpers; others may never tell a number.
+  // Only our recorder stores its helpers; others may never store a pid.
   const unknown = recorders !== undefined && pid === undefined && ended_at === undefined
   return unknown && isLocked(join(dir, LOCK_FILE))
 }
 
-/** Tells when recorder and process are both gone, and nobody said how it ended. */
+/** Tells when recorder and process are both gone without a recorded end. */
 function lossOf(dir: string): (attempt: Attempt, meta: Partial<Meta>) => boolean {
   let since: number | undefined
   return (attempt, meta) => {
@@ -130,17 +130,17 @@ function lossOf(dir: string): (attempt: Attempt, meta: Partial<Meta>) => boolean
   }
 }
 
-/** So many events are remembered, to be recognised when a log is read again. */
+/** Number of events to remember, to recognize them when a log is read again. */
 const MAX_SEEN = 65_536
 
 /**
- * Around the events of a followed attempt: after a restart, events that were given before are left out, one for one, and the
- * new ones continue the numbers.
+ * Wraps the events of a followed attempt: after a restart, events that were emitted before are left out, one for one, and the
+ * new ones continue the numbering.
  */
 export function onceOver(stage: Stage<TimedChunk | Opening, Event>): Stage<TimedChunk | Opening, Event> {
   return (next) => {
     let seen = new Map<string, number>()
-    /** Given before and not yet met again since the last restart. */
+    /** Emitted before and not seen again since the last restart. */
     let again = new Map<string, number>()
     let restarts = 0
     let seq = 0
@@ -167,7 +167,7 @@ export function onceOver(stage: Stage<TimedChunk | Opening, Event>): Stage<Timed
           again = new Map(seen)
           if (last) next.write(restartNote(last, ++seq, restarts))
         } else if ('opens' in item) {
-          // What ends now belongs to the attempt before.
+          // What ends now belongs to the previous attempt.
           inner.write(item)
           seen = new Map()
           again = new Map()

@@ -8,18 +8,18 @@ export interface FsDiff {
   readonly created: readonly string[]
   readonly modified: readonly string[]
   readonly deleted: readonly string[]
-  /** Those of them that are links and lead out of the working directory. */
+  /** Those of them that are links to a place outside the working directory. */
   readonly outside?: readonly string[]
-  /** There were more files than `maxFiles`; the lists hold only what is certain. */
+  /** There were more files than `maxFiles`; the lists contain only what is certain. */
   readonly truncated?: true
 }
 
 export interface SnapshotOptions {
-  /** Names of folders that are left out wherever they are. @default .audit, .git and the usual caches */
+  /** Names of folders to leave out, at any level. @default .audit, .git and the usual caches */
   readonly ignore?: readonly string[] | undefined
-  /** A path that is left out: the audit directory, whatever it is called. */
+  /** A path to leave out: the audit directory, whatever its name is. */
   readonly except?: string | undefined
-  /** How many files are looked at. @default 50000 */
+  /** Maximum number of files to look at. @default 50000 */
   readonly maxFiles?: number | undefined
 }
 
@@ -30,12 +30,12 @@ export interface Snapshot {
 }
 
 const ignored = ['.audit', '.git', '.hg', '.svn', 'node_modules', '.venv', '__pycache__', '.cache']
-/** After so many files the event loop gets its turn. */
+/** After this many files, yield to the event loop. */
 const SLICE = 500
 const MAX_GITIGNORE = 64 * 1024
 
 /**
- * Looks at every file under a directory, without following links. Left out are the ignored names, the plain
+ * Records every file under a directory, without following links. Left out are the ignored names, the plain
  * folder names of the `.gitignore` at the top (`dist/`, `/build`; patterns are not), and the audit directory.
  *
  * @example
@@ -74,7 +74,7 @@ export async function snapshot(root: string, options: SnapshotOptions = {}): Pro
   return { files, whole: true }
 }
 
-/** What changed from one look to the next. If one of them was cut short, only what is certain is said. */
+/** What changed between two snapshots. If one of them is truncated, only certain changes are listed. */
 export function compare(before: Snapshot, after: Snapshot): FsDiff {
   const created = before.whole ? [...after.files.keys()].filter((path) => !before.files.has(path)) : []
   const deleted = after.whole ? [...before.files.keys()].filter((path) => !after.files.has(path)) : []
@@ -91,7 +91,7 @@ export function compare(before: Snapshot, after: Snapshot): FsDiff {
   }
 }
 
-/** Adds which of the paths are links that lead out of the directory: later nobody could tell any more. */
+/** Adds which of the paths are links to a place outside the directory: later that can no longer be checked. */
 export function withOutside(root: string, diff: FsDiff): FsDiff {
   const top = fs.realpathSync(root)
   const outside = [...diff.created, ...diff.modified].filter((path) => {
@@ -99,7 +99,7 @@ export function withOutside(root: string, diff: FsDiff): FsDiff {
       const real = fs.realpathSync(join(root, path))
       return real !== top && !real.startsWith(top + sep)
     } catch {
-      // A link to nowhere may lead out as soon as there is something.
+      // A dangling link may lead outside as soon as its target exists.
       return true
     }
   })
@@ -115,7 +115,7 @@ function fingerprint(path: string): string | undefined {
   }
 }
 
-// Folded, because on some disks `.Audit` is the same folder, and on others a lookalike must not slip through.
+// Case-folded, because on some disks `.Audit` is the same folder, and on others a lookalike must not slip through.
 function fold(name: string): string {
   return name.normalize('NFKC').toLowerCase()
 }

@@ -5,7 +5,7 @@ import { parseChunkLine, type Read } from './chunk-log.ts'
 import { readBlock } from './read-attempt.ts'
 import { Tail } from './tail.ts'
 
-/** Bytes of one channel, and when they were read, if somebody noted it. */
+/** Bytes of one channel, and when they were read, if that was recorded. */
 interface Portion {
   readonly channel: Channel
   readonly bytes: Buffer
@@ -15,16 +15,16 @@ interface Portion {
 /** Reads the logs of one attempt while they grow. */
 export interface Growing {
   /**
-   * The next bytes, undefined if there are none now. When it is over, nobody will note any more reads:
-   * then the bytes that no note covers are given too.
+   * The next bytes, undefined if there are none now. With `over`, no more reads will be recorded:
+   * then the bytes that no record covers are returned too.
    */
   read(over: boolean): Portion | 'restarted' | undefined
   close(): void
 }
 
 /**
- * The bytes of an attempt as they are noted in its chunk log, or as they come if there is none. `find` looks at
- * the directory again: the files of an attempt are made one after the other, so any of them may come late.
+ * The bytes of an attempt in the order of its chunk log, or as they arrive if there is none. `find` looks at
+ * the directory again: the files of an attempt are created one after the other, so any of them may appear late.
  */
 export function growing(find: () => Attempt): Growing {
   const logs = tailLogs(find)
@@ -37,7 +37,7 @@ export function growing(find: () => Attempt): Growing {
       }
       if (chosen) return chosen.read(over)
       const portion = logs.read(over)
-      // A chunk log that comes after the first byte would speak of what was given already.
+      // A chunk log that appears after the first byte would repeat what was returned already.
       if (portion) chosen = logs
       return portion
     },
@@ -48,7 +48,7 @@ export function growing(find: () => Attempt): Growing {
   }
 }
 
-/** The logs as they grow: for directories without a chunk log. */
+/** The logs as they grow, for directories without a chunk log. */
 function tailLogs(find: () => Attempt): Growing {
   const tails = new Map<Channel, Tail>()
   const next = (): Portion | 'restarted' | undefined => {
@@ -77,22 +77,22 @@ function tailLogs(find: () => Attempt): Growing {
 }
 
 const BLOCK = 64 * 1024
-/** A line of a chunk log is a few dozen bytes; what is longer is none. */
+/** A line of a chunk log is a few dozen bytes; a longer one is invalid. */
 const MAX_LINE = 1024
 
-/** The chunks as they are noted: their bytes stand in the logs before the note is written. */
+/** The chunks as they were recorded: their bytes are in the logs before their line is written. */
 function tailChunks(find: () => Attempt, path: string, within: string | undefined): Growing {
   const tail = new Tail(path, within)
   const logs = new Map<Channel, { readonly fd: number; done: number }>()
-  /** The start of a line whose end has not come. */
+  /** The start of a line whose end has not arrived. */
   let rest = ''
   let lines: string[] = []
-  /** A read that was given in part. */
+  /** A read of which a part was returned. */
   let open: Read | undefined
-  /** As in a replay, the notes count up to the first that cannot be true. */
+  /** As in a replay, the chunk log counts up to the first line that cannot be true. */
   let believed = true
   let ms = 0
-  /** Whose turn it is, among the channels that have uncovered bytes. */
+  /** The next channel among those that have uncovered bytes. */
   let turn = 0
 
   const logOf = (channel: Channel) => {
@@ -105,7 +105,7 @@ function tailChunks(find: () => Attempt, path: string, within: string | undefine
     return log
   }
 
-  /** At most a block of the log from where we are in it; undefined if there is none. */
+  /** At most a block of the log from the current position; undefined if there is none. */
   const take = (channel: Channel, length: number): Buffer | undefined => {
     const log = logOf(channel)
     const bytes = log && readBlock(log.fd, log.done, Math.min(length, BLOCK))
@@ -118,7 +118,7 @@ function tailChunks(find: () => Attempt, path: string, within: string | undefine
     believed = false
   }
 
-  /** The next bytes that a note covers. */
+  /** The next bytes that the chunk log covers. */
   const noted = (): Portion | 'restarted' | undefined => {
     for (;;) {
       while (!open && lines.length === 0) {
@@ -143,7 +143,7 @@ function tailChunks(find: () => Attempt, path: string, within: string | undefine
     }
   }
 
-  /** The next bytes that no note covers: a block from each log in turn. */
+  /** The next bytes that the chunk log does not cover: a block from each log in turn. */
   const uncovered = (): Pick<Portion, 'channel' | 'bytes'> | undefined => {
     for (let tried = 0; tried < channels.length; tried++) {
       const channel = channels[turn]!

@@ -8,26 +8,26 @@ import { Fault, quote } from '../base/fault.ts'
 import { diskFault } from '../sinks/disk-fault.ts'
 import { withoutTerminals } from './open-terminals.ts'
 
-/** Carries the bytes of one stream of a process into its log file. */
+/** Writes the bytes of one stream of a process into its log file. */
 export interface Recorder {
-  /** The process that records, if it is not this one. */
+  /** The pid of the recording process, if it is not this one. */
   readonly pid: number | undefined
-  /** What the process gets as its stdout or stderr: the recorder's other end, or a pipe to us. */
+  /** The stdout or stderr of the process: the recorder's other end, or a pipe to us. */
   readonly stdio: number | Stream | 'pipe'
-  /** Settles when the last writer has closed the stream and every byte is in the file; rejects if the disk fails. */
+  /** Resolves when the last writer has closed the stream and every byte is in the file; rejects if the disk fails. */
   readonly ended: Promise<void>
-  /** For `'pipe'`: takes the stream when the process is there. */
+  /** For `'pipe'`: takes the stream when the process is started. */
   attach(source: NodeJS.ReadableStream): void
-  /** Our copy of the recorder's end must go once the process has its own, or the stream never ends. */
+  /** Closes our copy of the recorder's end once the process has its own; otherwise the stream would never end. */
   release(): void
-  /** Stops recording now, though somebody still holds the stream. */
+  /** Stops recording now, though another process still holds the stream. */
   stop(): void
 }
 
 /**
- * Records in a process of its own (`cat`, 1 MB): if we are killed, the agent does not lose its pipe, what stands in
- * it is not lost, and its log is complete up to the last byte it wrote. We read the log like anybody else.
- * Where there is no `cat`, the bytes go through this process.
+ * Records in a separate process (`cat`, 1 MB): if we are killed, the agent does not lose its pipe, the bytes in
+ * it are not lost, and its log is complete up to the last byte it wrote. We read the log like any other reader.
+ * If there is no `cat`, the bytes go through this process.
  *
  * With `mirror`, the descriptor of a terminal, the process is a `tee` that also shows the bytes there.
  */
@@ -37,7 +37,7 @@ export function record(path: string, wake: () => void, mirror?: number): Recorde
   const input = pipe?.reader ?? 'pipe'
   const [command, ...args] = mirror === undefined ? CAT : TEE
   const cat = spawn(command, args, {
-    // Its own session, so that Ctrl-C does not reach it, and a directory that may go away is not held.
+    // Its own session, so that Ctrl-C does not reach it, and another directory, so that ours can be removed.
     detached: true,
     cwd: '/',
     stdio: withoutTerminals(mirror === undefined ? [input, fd, 'pipe'] : [input, mirror, 'pipe', fd]),
@@ -64,15 +64,15 @@ export function record(path: string, wake: () => void, mirror?: number): Recorde
 }
 
 const CAT = ['cat'] as const
-/** Where `tee` finds the log: by its descriptor, for the name may lead elsewhere by now. */
+/** Where `tee` finds the log: by its descriptor, because the name may lead elsewhere by now. */
 const TEE_LOG = '/dev/fd/3'
 /**
- * When we are killed, the terminal is gone, and `tee` complains about it where no one reads it any more. That must not end it,
- * for the log goes on.
+ * When we are killed, the terminal is gone, and `tee` writes an error to a closed pipe. That must not end it,
+ * because the log continues.
  */
 const TEE = ['/bin/sh', '-c', `trap '' PIPE; exec tee ${TEE_LOG}`] as const
 
-/** What GNU and BSD call the terminal in a complaint. */
+/** Names of the terminal in error messages of GNU and BSD. */
 const TEE_STDOUT = ['standard output', 'stdout']
 
 /** Creates the file of a log. */
@@ -85,8 +85,8 @@ export function createLog(path: string): number {
 }
 
 /**
- * Node's own pipes are sockets, and a script that says `> /dev/stderr` cannot open a socket. A named pipe
- * that is opened at both ends and then loses its name is a real one.
+ * Node's own pipes are sockets, and a script with `> /dev/stderr` cannot open a socket. A named pipe
+ * that is opened at both ends and then unlinked is a real one.
  */
 function realPipe(): { reader: number; writer: number } | undefined {
   const name = join(tmpdir(), `sluice-${randomUUID()}`)
@@ -106,13 +106,13 @@ async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean)
   let said = ''
   cat.stderr!.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(0, 200)
-    // `tee` would go on without the log.
+    // `tee` would continue without the log.
     if (said.includes(TEE_LOG)) cat.kill('SIGKILL')
   })
   const how = await new Promise<number | string | null>((resolve) => {
     cat.once('close', (code, signal) => resolve(signal ?? code))
   })
-  // A terminal that hung up is no loss for the log.
+  // A terminal that hung up does not affect the log.
   const onlyTerminal = how === 1 && TEE_STDOUT.some((name) => said.includes(name))
   if (how !== 0 && !onlyTerminal && !stopped()) {
     const why = said === '' ? `its recorder ended with ${how}` : quote(said.trim(), 120)
@@ -120,7 +120,7 @@ async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean)
   }
 }
 
-/** Records in this process: for pseudo-terminals, and where `cat` is missing. */
+/** Records in this process: for pseudo-terminals, and if `cat` is missing. */
 export function recordHere(
   path: string,
   fd: number,

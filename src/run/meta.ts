@@ -19,8 +19,8 @@ export type StopReason =
 
 /**
  * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left) says who
- * asked; a time limit or a full disk, ours or that of the reader, is no request, so a run that ends by it has failed. An
- * agent that had told its end and was then ended by us says nothing with its exit: that was our signal.
+ * asked; a time limit or a full disk, ours or the reader's, is not a request, so a run that ends by it has failed. If an
+ * agent had reported its end and was then ended by us, its exit says nothing: it was our signal.
  */
 export function exitEvidence(
   exit: { readonly code: number | null; readonly signal: string | null },
@@ -32,7 +32,7 @@ export function exitEvidence(
   return { code, signal, ...(asked ? { stopped: reason } : {}) }
 }
 
-/** `meta.N.json`: what is known about one attempt beside its bytes. */
+/** `meta.N.json`: what is known about one attempt besides its bytes. */
 export interface Meta {
   readonly run_id: string
   readonly attempt_number: number
@@ -41,9 +41,9 @@ export interface Meta {
   readonly argv: readonly string[]
   readonly cwd: string
   readonly pid: number | null
-  /** When the kernel says that process started, so that a reused pid is not taken for it. */
+  /** When the process started, according to the kernel, so that a reused pid is not confused with it. */
   readonly pid_started: string | null
-  /** The processes that carry its output into the logs. */
+  /** The processes that write its output into the logs. */
   readonly recorders: readonly number[]
   readonly started_at: string
   /** Null while it runs. */
@@ -54,19 +54,19 @@ export interface Meta {
   readonly signal: string | null
   /** Why we ended it, or null if it ended by itself. */
   readonly reason: StopReason | null
-  /** How it ended, in one word; null until its events tell, or its exit alone decides. */
+  /** How it ended, in one word; null until its events say so, or its exit alone decides. */
   readonly outcome: RunOutcome | null
-  /** What was noticed around the process; the same notes are in the events. */
+  /** Notes about the process; the same notes are in the events. */
   readonly notes: readonly Note[]
   /** Bytes per stream. */
   readonly bytes: Readonly<Record<string, number>>
-  /** How its output was read, where that was not as usual: a replay reads it the same way. */
+  /** Options its output was read with, if not the defaults: a replay uses the same. */
   readonly reading?: { readonly done_marker?: string; readonly max_frame?: number; readonly window?: number }
   /** True when every event of this attempt is in `events.jsonl`. */
   readonly complete: boolean
 }
 
-/** Writes whole or not at all: a reader never sees half of it. */
+/** Writes atomically: a reader never sees half of it. */
 export function writeMeta(path: string, meta: Meta): void {
   writeWhole(path, `${JSON.stringify(meta, null, 1)}\n`)
 }
@@ -89,10 +89,10 @@ function isNote(value: unknown): value is Note {
   )
 }
 
-/** Metas are small; what is larger is not one. */
+/** Metas are small; a larger file is not one. */
 const MAX_JSON = 4 << 20
 
-/** A JSON file that may be missing, broken or anything: undefined then. */
+/** Reads a JSON file; undefined if it is missing, broken or something else. */
 export function readJson(path: string | undefined, within?: string): Record<string, unknown> | undefined {
   if (path === undefined) return undefined
   try {
@@ -105,9 +105,9 @@ export function readJson(path: string | undefined, within?: string): Record<stri
   }
 }
 
-/** Longer than any run (a century), and short enough to be added to any time. */
+/** Longer than any run (a century), and small enough to be added to any time. */
 const MAX_MS = 100 * 366 * 24 * 3600 * 1000
-/** The end of the year 9999: later times have another spelling. */
+/** The end of the year 9999: later times have another format. */
 const MAX_TIME = Date.UTC(10_000, 0) - 1
 
 /** A number of milliseconds that can be added to a time. */
@@ -116,7 +116,7 @@ export function isSpan(value: unknown): value is number {
 }
 
 /**
- * Reads `meta.N.json`, ours or one that another recorder wrote: whatever is missing or of another type is
+ * Reads `meta.N.json`, ours or one of another recorder: fields that are missing or of another type are
  * left out. A negative exit code means a signal, as in Python.
  */
 export function readMeta(path: string | undefined, within?: string): Partial<Meta> | undefined {
@@ -155,12 +155,12 @@ export function readMeta(path: string | undefined, within?: string): Partial<Met
           : null,
     ...(readOutcome(found['outcome']) === undefined ? {} : { outcome: readOutcome(found['outcome'])! }),
     ...readingOf(found['reading']),
-    // Only ours say it; what another recorder left is not ours to complete.
+    // Only our recorder writes it; we do not complete what another recorder left.
     ...(typeof found['complete'] === 'boolean' ? { complete: found['complete'] } : {}),
   }
 }
 
-/** Bytes and records that a meta may ask us to hold: it may be somebody else's. */
+/** Limits of what a meta may make us hold: it may come from another program. */
 const MAX_HELD = 2 ** 30
 const MAX_MARKER = 1000
 
@@ -177,7 +177,7 @@ function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
   }
 }
 
-/** A number that counts something. As the id of a process, 0 and less would mean whole groups. */
+/** A positive whole number. As a pid, 0 and less would mean whole groups. */
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0
 }

@@ -24,12 +24,12 @@ export interface OpenCodeSession {
   readonly time_updated: number
 }
 
-/** Whether this Node can read the database. */
+/** Whether this version of Node can read the database. */
 export function canReadOpenCode(): boolean {
   return sqlite() !== undefined
 }
 
-/** True for a file that begins as SQLite databases do. */
+/** True for a file that begins like an SQLite database. */
 export function isDatabase(path: string): boolean {
   let fd: number | undefined
   try {
@@ -48,11 +48,11 @@ export function isDatabase(path: string): boolean {
 export function openCodeSessions(path: string, max: number): OpenCodeSession[] {
   const sql =
     'SELECT id, directory, time_created, time_updated FROM session WHERE parent_id IS NULL ORDER BY time_updated DESC LIMIT ?'
-  // The cast names the columns that were asked for.
+  // Cast: the columns of the query.
   return reading(path, (all) => all(sql, max) as OpenCodeSession[])
 }
 
-/** One session of a database, if it is there. */
+/** One session of a database, if it exists. */
 export function openCodeSession(path: string, id: string): OpenCodeSession | undefined {
   const sql = 'SELECT id, directory, time_created, time_updated FROM session WHERE id = ?'
   return reading(path, (all) => all(sql, id)[0] as OpenCodeSession | undefined)
@@ -100,7 +100,7 @@ export function openCodeLines(path: string, session?: string | undefined): strin
 }
 
 function sqlite(): Sqlite | undefined {
-  // The types of Node 20 do not know the module.
+  // Cast: the types of Node 20 do not have the module.
   return process.getBuiltinModule('node:sqlite') as Sqlite | undefined
 }
 
@@ -109,7 +109,7 @@ function reading<T>(path: string, read: (all: (sql: string, ...values: unknown[]
   let database: InstanceType<typeof DatabaseSync> | undefined
   try {
     database = new DatabaseSync(path, { readOnly: true })
-    // Older versions do not know the option.
+    // Older versions do not have the option.
     database.exec('PRAGMA query_only = 1')
     const opened = database
     return read((sql, ...values) => opened.prepare(sql).all(...values))

@@ -11,12 +11,12 @@ export interface Exit {
   readonly signal: string | null
 }
 
-/** A process that runs and is recorded. */
+/** A running process that is recorded. */
 export interface Started {
   readonly pid: number
   readonly exit: Promise<Exit>
   readonly recorders: readonly Recorder[]
-  /** Sends a signal to the process and to all it has started. */
+  /** Sends a signal to the process and all its descendants. */
   kill(signal: NodeJS.Signals): void
   /** Types into the pseudo-terminal. */
   type?(text: string): void
@@ -27,7 +27,7 @@ export interface StartOptions {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /** What the process reads: nothing, our own stdin, or this text. */
+  /** The stdin of the process: empty, our own, or this text. */
   readonly input: 'ignore' | 'inherit' | { readonly text: string }
   readonly logs: Readonly<Record<Channel, string>>
   readonly wake: () => void
@@ -69,14 +69,14 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   for (const recorder of recorders) recorder.release()
   if (child.stdout) stdout.attach(child.stdout)
   if (child.stderr) stderr.attach(child.stderr)
-  // A process that does not read its input must not break us.
+  // A process that does not read its input closes the pipe: ignore the error.
   child.stdin?.on('error', () => {})
   if (typeof input === 'object') child.stdin?.end(input.text)
   const pid = child.pid!
   return { pid, exit, recorders, kill: (signal) => killGroup(pid, signal) }
 }
 
-/** How a process ends; asked for as soon as it is made. */
+/** How a process ends; call it as soon as the process is created. */
 export function exitOf(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }))
@@ -90,7 +90,7 @@ export function failureOf(child: ChildProcess): Promise<Error | undefined> {
   })
 }
 
-/** Calls what starts a command; what that throws says that it cannot be started. */
+/** Calls the function that spawns; if that throws, the command cannot be started. */
 export function start<Child>(command: string, cwd: string, spawned: () => Child): Child {
   try {
     return spawned()
@@ -99,7 +99,7 @@ export function start<Child>(command: string, cwd: string, spawned: () => Child)
   }
 }
 
-/** Nothing will be recorded: what the recorders hold is given back. */
+/** Nothing will be recorded: releases what the recorders hold. */
 export async function abandon(recorders: readonly Recorder[]): Promise<void> {
   for (const recorder of recorders) {
     recorder.release()

@@ -15,11 +15,11 @@ import type { FsDiff } from './fs-diff.ts'
 import { exitEvidence, type Meta, readJson, readMeta } from './meta.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 
-/** What a reader of recorded attempts may want otherwise than it was recorded. */
+/** Options that override how an attempt was recorded. */
 export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {
   /** @default the engine that `meta.N.json` names, else auto */
   readonly engine?: Profile | Picker | undefined
-  /** An engine of your own that `meta.N.json` may name beside the ones of this package. @default none */
+  /** A custom engine that `meta.N.json` may name besides those of this package. @default none */
   readonly custom?: Profile | Picker | undefined
 }
 
@@ -41,7 +41,7 @@ const BLOCK = 64 * 1024
  * times of `chunks.N.jsonl`, and then the exit. Bytes that no chunk covers (or all, without a chunk log) follow
  * in steps of 64 KiB from each log in turn, so that a PTY copy stays close to its stdout.
  *
- * `found` is told of the bytes that no chunk covered, before they are handed out, and answers when that was.
+ * `found` is called with the bytes that no chunk covers, before they are emitted, and returns their time.
  */
 export function* readAttempt(
   dir: string,
@@ -90,7 +90,7 @@ export function* readAttempt(
   }
 }
 
-/** Everything that is known about an attempt before its first byte. */
+/** Everything known about an attempt before its first byte. */
 export function opening(
   dir: string,
   attempt: Attempt,
@@ -111,7 +111,7 @@ export function opening(
       attempt: attempt.number,
       dir: meta.cwd,
     },
-    // It may not be there yet: a run that goes on has none.
+    // It may not exist yet: a run in progress has none.
     fsDiff: () =>
       attempt.alone
         ? undefined
@@ -121,8 +121,8 @@ export function opening(
 }
 
 /**
- * What is known about an attempt that is over. Ours are written whole or not at all, so one that is there but cannot be read was
- * damaged: without the exit code that it held, a failed run would look like a good one.
+ * The meta of an attempt that has ended. Ours are written atomically, so one that exists but cannot be read was
+ * damaged: without its exit code, a failed run would look like a good one.
  */
 export function endedMeta(attempt: Attempt): Partial<Meta> {
   const { meta: path, within } = attempt
@@ -140,7 +140,7 @@ function engineNamed(name: string | undefined): Profile | undefined {
   return engines[name as keyof typeof engines]
 }
 
-/** The id of the run in this directory: what its events or other attempts say, else the name of the directory. */
+/** The id of the run in this directory: from its events or other attempts, else the name of the directory. */
 function runIdOf(dir: string, { within, alone }: Attempt): string {
   const known = firstRunId(join(dir, EVENTS_FILE), within)
   if (known !== undefined) return known
@@ -153,14 +153,14 @@ function runIdOf(dir: string, { within, alone }: Attempt): string {
   return name || 'run'
 }
 
-/** When the attempt started: what its meta says, else the age of its first log. */
+/** When the attempt started: from its meta, else the age of its first log. */
 export function startOf(attempt: Attempt, meta: Partial<Meta>): number {
   if (meta.started_at !== undefined) return Date.parse(meta.started_at)
   const path = channels.map((channel) => attempt.logs[channel]).find((log) => log !== undefined)
   return path === undefined ? 0 : Math.floor(fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)
 }
 
-/** The exit as a chunk, if it is known. */
+/** The exit as a chunk, if known. */
 export function exitOf(meta: Partial<Meta>): Chunk | undefined {
   const { exit_code = null, signal = null, reason, notes = [] } = meta
   if (exit_code === null && signal === null) return undefined
@@ -170,7 +170,7 @@ export function exitOf(meta: Partial<Meta>): Chunk | undefined {
 function* bytesOf(fd: number, read: Read, time: number): Generator<TimedChunk, number> {
   for (let at = 0; at < read.length; ) {
     const bytes = readBlock(fd, read.from + at, Math.min(BLOCK, read.length - at))
-    // The log is shorter than it was: what is there counts.
+    // The log is shorter than it was: use what is there.
     if (bytes.length === 0) return at
     yield { chunk: { channel: read.channel, bytes }, time }
     at += bytes.length
@@ -208,7 +208,7 @@ function firstRunId(path: string, within: string | undefined): string | undefine
   }
 }
 
-/** A first line that is longer than this is not read. */
+/** A longer first line is not read. */
 const MAX_LINE = 64 << 20
 
 function firstLine(fd: number): string | undefined {

@@ -19,21 +19,21 @@ export interface ReplayOptions extends RecordedOptions {
   /** `'real'` keeps the recorded pauses, `'full'` does not wait. @default 'full' */
   readonly speed?: 'full' | 'real' | undefined
   /**
-   * Go on while the directory is being written, until the run is over. A function is asked when there is nothing new whether
-   * a process still writes; its no ends the replay too. @default false
+   * Continue while the directory is being written, until the run has ended. A function is called when there is nothing new, and says
+   * whether a process still writes; false ends the replay too. @default false
    */
   readonly follow?: boolean | (() => boolean) | undefined
-  /** The real path of a directory: a file that does not really lie in it is not read. @default any file is read */
+  /** The real path of a directory: a file that is not really inside it is not read. @default any file is read */
   readonly within?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /**
  * Reads an audit directory again (ours, or any with the same file names, one attempt or many), or a single
- * log. Gives the same events, byte for byte, as the live run wrote.
+ * log. Emits the same events, byte for byte, as the live run.
  *
- * With `follow` it also waits for what is still to come. A log that is truncated or replaced meanwhile is read again from its
- * start: events that were already given are not given twice, and LOG_RESTARTED says so.
+ * With `follow` it also waits for new output. A log that is truncated or replaced meanwhile is read again from its
+ * start: events that were already emitted are not emitted twice, and LOG_RESTARTED says so.
  *
  * @example
  * for await (const event of replay('.audit/latest')) console.log(event.type)
@@ -50,7 +50,7 @@ export function replay(path: string, options: ReplayOptions = {}): Flow<Event> {
   return replayLogs(path, find(path, options.within), options)
 }
 
-/** The same of logs that were found already; `path` names them in faults. */
+/** The same for logs that were found already; `path` names them in faults. */
 export function replayLogs(path: string, { dir, list }: Logs, options: ReplayOptions = {}): Flow<Event> {
   const { attempt, speed = 'full', follow: following = false, within: _, signal, ...reading } = options
   const stage = following ? onceOver(timedEvents) : timedEvents
@@ -76,7 +76,7 @@ async function* recorded(
   for (const attempt of chosen) yield* readAttempt(dir, attempt, options)
 }
 
-/** Holds every chunk back until as much time has passed as when it was recorded. */
+/** Delays every chunk until as much time has passed as when it was recorded. */
 async function* paced(items: AsyncIterable<TimedChunk | Opening>, until: { destroyed: boolean }) {
   let began = performance.now()
   let origin = 0
@@ -85,7 +85,7 @@ async function* paced(items: AsyncIterable<TimedChunk | Opening>, until: { destr
       began = performance.now()
       origin = item.time
     }
-    // In short naps, so that nobody who has left is waited for.
+    // In short naps, so that a destroyed flow does not wait long.
     for (;;) {
       const left = item.time - origin - (performance.now() - began)
       if (left <= 0 || until.destroyed) break
@@ -105,9 +105,9 @@ export interface Logs {
 function find(path: string, within: string | undefined): Logs {
   let log: string | undefined
   try {
-    // It was named by the user, who may name it by a link; below, no link is followed.
+    // The user named it, and may use a link; below it, no link is followed.
     if (fs.statSync(path).isFile()) log = fs.realpathSync(path)
-    // Followed, it would be waited for.
+    // Checked here, because with `follow` a missing file would be waited for.
     if (log !== undefined) fs.accessSync(log, fs.constants.R_OK)
   } catch (error) {
     const why = codeOf(error) === 'ENOENT' ? 'there is no such file or directory' : codeOf(error)

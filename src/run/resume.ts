@@ -14,18 +14,18 @@ import { type Meta, readJson, writeMeta } from './meta.ts'
 import { endedMeta, RECORDED_OPTIONS, type RecordedOptions, readAttempt, startOf } from './read-attempt.ts'
 import { timedEvents } from './timed.ts'
 
-/** What a resume found to do. */
+/** The result of a resume. */
 export interface Resumed {
-  /** Attempts that had been left incomplete. */
+  /** Attempts that were incomplete. */
   readonly attempts: readonly number[]
   /** Events that were added to `events.jsonl`. */
   readonly added: number
 }
 
 /**
- * Completes `events.jsonl` after a crash of the recorder: reads the raw logs again, checks that the events that
- * are there are the same, and adds the missing ones. Nothing is added twice; a directory that is complete
- * is left as it is. A journal that is damaged is refused with JOURNAL_MISMATCH; once it is moved away, this makes it again. If the agent itself is still running, this waits for it.
+ * Completes `events.jsonl` after a crash of the recorder: reads the raw logs again, checks that the existing events
+ * are the same, and adds the missing ones. Nothing is added twice; a complete directory
+ * is not changed. A damaged journal is refused with JOURNAL_MISMATCH; after it is moved away, this creates it again. If the agent itself is still running, this waits for it.
  *
  * @example
  * const { added } = await resume('.audit/latest')
@@ -55,7 +55,7 @@ export async function resumeInto(
   const attempts = listAttempts(dir)
   const open = attempts.filter((attempt) => {
     const { complete } = endedMeta(attempt)
-    // What a meta calls complete may have lost its events since.
+    // A meta may say complete though its events were lost since.
     return complete === false || (complete === true && !book.ended.has(attempt.number))
   })
   let added = 0
@@ -78,7 +78,7 @@ async function complete(
   let added = 0
   let outcome: RunOutcome | null = null
   try {
-    // Bytes that were recorded but never read count as read now, and stay so for every later replay.
+    // Bytes that were recorded but never read get the current time, which stays for every later replay.
     const found = (channel: 'stdout' | 'stderr' | 'pty', from: number, length: number) => {
       const ms = Math.max(0, Date.now() - started)
       chunks.append(chunkLine({ channel, from, length, ms }))
@@ -105,7 +105,7 @@ async function complete(
   }
   const lost = meta.exit_code === null && meta.signal === null
   writeMeta(attempt.meta!, {
-    // The cast: what we resume, we wrote.
+    // Cast: we wrote the meta of what we resume.
     ...(readJson(attempt.meta) as unknown as Meta),
     ended_at: meta.ended_at ?? new Date().toISOString(),
     ...(lost ? { reason: 'recorder_lost' } : {}),
@@ -116,14 +116,14 @@ async function complete(
   return added
 }
 
-/** The events that the logs give are not the ones that were recorded: they are read with other options than then. */
+/** The fault if the logs give other events than those recorded: they are read with other options. */
 function otherReading(dir: string, attempt: Attempt, error: unknown): unknown {
   if (!Fault.is(error) || error.code !== 'JOURNAL_MISMATCH') return error
   return new Fault(
     'JOURNAL_MISMATCH',
     `the logs of attempt ${attempt.number} in ${quote(dir, 160)} do not give the events that are recorded there; ` +
       'give the options it was recorded with: the same schema (--schema), which is not recorded, and no other engine or reading option; ' +
-      'if another version recorded it, move events.jsonl away, and it is made again',
+      'if another version recorded it, move events.jsonl away, and it is created again',
     { cause: error },
   )
 }
@@ -137,9 +137,9 @@ function sizes(attempt: Attempt): Record<string, number> {
   )
 }
 
-/** So long the recorders of a process that is gone may take for what is left in the pipes. */
+/** How long the recorders may need for the rest in the pipes after a process is gone. */
 export const RECORDER_MS = 5000
-/** A process that is not known by number counts as gone when its logs have rested so long. */
+/** A process with unknown pid counts as gone when its logs have not changed for this long. */
 const QUIET_MS = 1000
 
 /** Waits until the process of a lost attempt and its recorders are gone: they may still be writing. */
@@ -151,7 +151,7 @@ async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undef
     if (!wait) {
       throw new Fault(
         'JOURNAL_LOCKED',
-        `attempt ${attempt.number} lost its recorder, but its process${typeof pid === 'number' ? ` ${pid}` : ''} still runs; ` +
+        `attempt ${attempt.number} lost its recorder, but its process${typeof pid === 'number' ? ` ${pid}` : ''} is still running;` +
           'end it, or wait for it with npx agent-sluice replay --resume',
       )
     }
@@ -161,17 +161,17 @@ async function gone(attempt: Attempt, wait: boolean, signal: AbortSignal | undef
   while (isDraining(meta) && Date.now() < until) await setTimeout(10, undefined, { signal })
 }
 
-/** Whether the process of an attempt is still there. */
+/** Whether the process of an attempt is still running. */
 export function lives(attempt: Attempt, { pid, pid_started = null }: Partial<Meta>): boolean {
   if (typeof pid === 'number') return isSameProcess(pid, pid_started)
-  // Killed between the start of the process and the note of its number.
+  // We were killed between the start of the process and storing its pid.
   return Object.values(attempt.logs).some((path) => {
     const written = fs.lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
     return Date.now() - written < QUIET_MS
   })
 }
 
-/** Whether somebody may still carry what is left in the pipes into the logs. */
+/** Whether a recorder may still write the rest of the pipes into the logs. */
 export function isDraining({ recorders = [] }: Partial<Meta>): boolean {
   return recorders.some((recorder) => isSameProcess(recorder, null))
 }

@@ -3,8 +3,8 @@ import fs from 'node:fs'
 const NOTHING = Buffer.alloc(0)
 
 /**
- * The last bytes before the furthest place in a file that was read: if others stand there now, or the file does not reach
- * so far any more, it was rewritten.
+ * The last bytes before the furthest position read in a file: if the file has other bytes there now, or has become shorter,
+ * it was rewritten.
  *
  * @example
  * const mark = new Mark(64)
@@ -12,7 +12,7 @@ const NOTHING = Buffer.alloc(0)
  * if (!mark.holds(fd)) startAgain()
  */
 export class Mark {
-  /** How far was read. */
+  /** The furthest position read. */
   at = 0
   readonly #size: number
   #bytes = NOTHING
@@ -21,14 +21,14 @@ export class Mark {
     this.#size = size
   }
 
-  /** These bytes were read at this place. */
+  /** Records that these bytes were read at this position. */
   reach(from: number, bytes: Buffer): void {
     const to = from + bytes.length
     if (to <= this.at) return
-    // What is remembered goes on where these begin; behind a gap it is of no use.
+    // The remembered bytes continue where these begin; after a gap they are useless.
     const known = from > this.at ? 0 : Math.max(0, this.#bytes.length - (this.at - from))
     const whole = bytes.length >= this.#size ? bytes : Buffer.concat([this.#bytes.subarray(0, known), bytes])
-    // A copy: a view would hold the whole block.
+    // A copy: a view would keep the whole block alive.
     this.#bytes = Buffer.from(whole.subarray(-this.#size))
     this.at = to
   }

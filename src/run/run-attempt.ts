@@ -44,18 +44,18 @@ export interface RecordOptions {
   readonly killGrace: number
   readonly pipeGrace: number
   readonly fsDiff: SnapshotOptions | false
-  /** Called when the process is there; what it notes is told with the end. */
+  /** Called when the process has started; the notes it returns are reported with the end. */
   readonly onStart: () => readonly Note[]
 }
 
-/** One attempt that is being recorded: its chunks as they come, and the handles on its process. */
+/** One attempt that is being recorded: its chunks as they arrive, and the handles on its process. */
 export interface Recording {
   readonly chunks: AsyncGenerator<TimedChunk | Opening>
-  /** What is known so far. */
+  /** The meta so far. */
   meta(): Meta
-  /** Sends a signal to the whole group, and remembers that it was us. */
+  /** Sends a signal to the whole group, and remembers that we did. */
   stop(reason: StopReason, signal: NodeJS.Signals): void
-  /** Says in `meta.N.json` that every event is kept, and what they say of the end. */
+  /** Records in `meta.N.json` that every event is stored, and the outcome. */
   complete(outcome: RunOutcome): void
   /** Types into the pseudo-terminal, if there is one. */
   type(text: string): void
@@ -66,17 +66,17 @@ const stopNotes: Partial<Record<StopReason, Note>> = {
   idle_timeout: { code: 'RUN_IDLE', message: 'there was no output for too long, so the process was ended' },
   end_signal: {
     code: 'RUN_LINGERED',
-    message: 'the agent told its end and did not leave, so its process was ended',
+    message: 'the agent reported its end but did not exit, so its process was ended',
   },
   interrupted: { code: 'RUN_INTERRUPTED', message: 'the user interrupted the process' },
   aborted: { code: 'RUN_INTERRUPTED', message: 'the caller aborted the process' },
 }
 const heldNote: Note = {
   code: 'PIPE_HELD_OPEN',
-  message: 'the process ended, but something it started still holds its pipe',
+  message: 'the process ended, but a process it started still holds its pipe open',
 }
-/** How a process can be started, and what is recorded of it then. */
-const doors = {
+/** The ways to start a process, and the channels that are recorded. */
+const startModes = {
   pipes: { mode: 'pipe', channels: ['stdout', 'stderr'], start: startOnPipes },
   pty: { mode: 'pty', channels: ['pty'], start: startOnPty },
   both: { mode: 'pty+pipe', channels: ['stdout', 'stderr', 'pty'], start: startOnPtyAndPipes },
@@ -89,14 +89,14 @@ const doors = {
   }
 >
 const NO_SIZE = { cols: 0, rows: 0 }
-/** Where no watcher wakes us, the logs are looked at so often. */
+/** How often to look at the logs without a watcher. */
 const POLL_MS = 200
-/** More than a terminal itself would hold for a program that does not read yet. */
+/** More than a terminal itself would buffer for a program that does not read yet. */
 const MAX_TYPED = 64 * 1024
 
 /**
- * Runs a command and records it. The bytes go into the logs first; what comes out of `chunks` is read
- * from there, and each read stands in `chunks.N.jsonl` before it is handed on. Whoever reads slowly slows
+ * Runs a command and records it. The bytes go into the logs first; `chunks` reads them
+ * from there, and each read is recorded in `chunks.N.jsonl` before it is passed on. A slow reader slows
  * neither the agent nor its recording: the disk is the queue, and memory holds one block.
  */
 export function recordAttempt(options: RecordOptions): Recording {
@@ -104,7 +104,7 @@ export function recordAttempt(options: RecordOptions): Recording {
   const names = fileNames(attempt)
   const path = (name: keyof typeof names) => join(audit, names[name])
   const logs = { stdout: path('stdout'), stderr: path('stderr'), pty: path('pty') }
-  const { channels, mode, start } = doors[options.pty ? (options.pty.pipes ? 'both' : 'pty') : 'pipes']
+  const { channels, mode, start } = startModes[options.pty ? (options.pty.pipes ? 'both' : 'pty') : 'pipes']
 
   let meta: Meta = {
     run_id: runId,
@@ -137,25 +137,25 @@ export function recordAttempt(options: RecordOptions): Recording {
   const look = (): Promise<Snapshot> => snapshot(cwd, { ...(options.fsDiff || {}), except: resolve(audit) })
 
   let running: Started | undefined
-  /** What was typed before there was a terminal to type into. */
+  /** Text typed before the terminal exists. */
   let typed = ''
   let exited = false
   let killer: NodeJS.Timeout | undefined
   const stop = (reason: StopReason, signal: NodeJS.Signals) => {
     if (exited) return
     meta = { ...meta, reason: meta.reason ?? reason }
-    // If it is not there yet, it is stopped when it is.
+    // If it is not running yet, it is stopped when it is.
     if (!running) return
     running.kill(signal)
     killer ??= setTimeout(() => running?.kill('SIGKILL'), options.killGrace)
   }
 
-  /** Waits for the exit, then for the recorders; those that somebody still feeds are stopped after a grace. */
+  /** Waits for the exit, then for the recorders; those whose pipe is still held open are stopped after a grace period. */
   async function end(process: Started, recorded: Promise<unknown>): Promise<Exit & { held: boolean }> {
     const exit = await process.exit
     exited = true
     clearTimeout(killer)
-    // What we have ended leaves nobody behind; what ended by itself may.
+    // A process that we ended leaves no others behind; one that ended by itself may.
     if (meta.reason !== null) process.kill('SIGKILL')
     const grace = new AbortController()
     const held = await Promise.race([
@@ -170,7 +170,7 @@ export function recordAttempt(options: RecordOptions): Recording {
 
   async function* chunks(): AsyncGenerator<TimedChunk | Opening> {
     const before = options.fsDiff ? await look() : undefined
-    /** Known only at the exit; the events floor asks for it then. */
+    /** Known only at the exit; the event stage reads it then. */
     let diff: FsDiff | undefined
     const started = Date.now()
     const origin = performance.now()
@@ -195,7 +195,7 @@ export function recordAttempt(options: RecordOptions): Recording {
       const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
       save({ pid: running.pid, pid_started: startOf(running.pid), recorders: pids })
       const startNotes = options.onStart()
-      // Somebody may have wished to stop it before it was there.
+      // It may have been stopped before it was running.
       if (meta.reason !== null) stop(meta.reason, 'SIGTERM')
       for (const { tail } of tails) waker.watch(tail.path)
       guard = watchdog({
@@ -221,7 +221,7 @@ export function recordAttempt(options: RecordOptions): Recording {
         waker.wake()
       })
       for (let last = false; ; ) {
-        // One more look after the recorders are done: they may have written since the one before.
+        // One more look after the recorders are done: they may have written since the last one.
         last = finished
         let read = false
         for (const { channel, tail } of tails) {
@@ -291,7 +291,7 @@ export function recordAttempt(options: RecordOptions): Recording {
     })
   }
 
-  /** The outcome, where the exit alone decides it: the events of a run that was left may never be read. */
+  /** The outcome, if the exit alone decides it: the events of an abandoned run may never be read. */
   function outcomeOfExit(exit: Exit): RunOutcome | null {
     if (exit.code === 0 || meta.reason === 'end_signal') return null
     const { code, ...rest } = exitEvidence(exit, meta.reason)
@@ -310,7 +310,7 @@ export function recordAttempt(options: RecordOptions): Recording {
   }
 }
 
-/** The options that a replay must have, too. */
+/** The options that a replay must use, too. */
 function recordedReading({ doneMarker, maxFrame, window }: RecordOptions['reading']): Pick<Meta, 'reading'> {
   const reading = {
     ...(doneMarker === undefined ? {} : { done_marker: doneMarker }),
@@ -320,7 +320,7 @@ function recordedReading({ doneMarker, maxFrame, window }: RecordOptions['readin
   return Object.keys(reading).length === 0 ? {} : { reading }
 }
 
-/** The size of a log, or undefined if there is none under its name any more. */
+/** The size of a log, or undefined if it no longer exists under its name. */
 function sizeOf(path: string): number | undefined {
   const stat = fs.lstatSync(path, { throwIfNoEntry: false })
   return stat?.isFile() ? stat.size : undefined

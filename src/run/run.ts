@@ -27,14 +27,14 @@ import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed
 import { watchTurns } from './watch-turns.ts'
 import { feed } from './write-to-flow.ts'
 
-/** What `run()` takes beside the command: the third argument, or together with the command the only one. */
+/** The options of `run()`: the third argument, or together with the command the only one. */
 export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema'> {
   /** @default auto */
   readonly engine?: Profile | Picker | undefined
   /**
    * The audit directory. Each run in it is one more attempt of the same run.
-   * @default a new one for this run, `.audit/<time>-<id>`, and `.audit/latest` leads to it
+   * @default a new one for this run, `.audit/<time>-<id>`, and `.audit/latest` points to it
    */
   readonly audit?: string | undefined
   /** @default process.cwd() */
@@ -42,8 +42,8 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   /** @default process.env */
   readonly env?: NodeJS.ProcessEnv | undefined
   /**
-   * Run it on a pseudo-terminal (needs the optional package @lydell/node-pty). With `pipes`, its stdout and stderr are pipes that the
-   * terminal shows, too: all three are recorded, and each record is read once. @default false
+   * Run it on a pseudo-terminal (needs the optional package @lydell/node-pty). With `pipes`, its stdout and stderr are pipes that are
+   * also shown on the terminal: all three are recorded, and each record is read once. @default false
    */
   readonly pty?:
     | boolean
@@ -56,38 +56,38 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
         readonly pipes?: boolean | undefined
       }
     | undefined
-  /** What it reads: nothing, our own stdin, or a text. @default 'ignore' */
+  /** Its stdin: empty, our own stdin, or a text. @default 'ignore' */
   readonly input?: 'ignore' | 'inherit' | { readonly text: string } | undefined
   /** Milliseconds after which it is ended. @default never */
   readonly timeout?: number | undefined
   /** Milliseconds without output after which it is ended. @default never */
   readonly idleTimeout?: number | undefined
   /**
-   * Milliseconds after which a process is ended that has told its end and does not leave: the engine said that its turn is
-   * over, and neither another turn nor any work followed. The run ended as the engine said, and `RUN_LINGERED` is noted.
+   * Milliseconds after which a process is ended that has reported its end and does not exit: the engine reported the end of its
+   * turn, and neither another turn nor any work followed. The run ends as the engine reported, with a note `RUN_LINGERED`.
    * @default never
    */
   readonly endAfter?: number | undefined
-  /** Milliseconds it has to end after it was asked to, before it is killed. @default 5000 */
+  /** Milliseconds between SIGTERM and SIGKILL. @default 5000 */
   readonly killGrace?: number | undefined
-  /** Milliseconds that something it left behind may hold its pipe after the exit. @default 2000 */
+  /** Milliseconds that a process it left behind may hold its pipe open after the exit. @default 2000 */
   readonly pipeGrace?: number | undefined
-  /** What the answer of the run must be, its last payload: `end.result` says whether it is. @default none */
+  /** Schema of the run's answer, its last payload: `end.result` says whether it matches. @default none */
   readonly schema?: S | undefined
-  /** Compare the working directory before and after; false for not at all. @default {} */
+  /** Compare the working directory before and after; false to skip that. @default {} */
   readonly fsDiff?: SnapshotOptions | false | undefined
-  /** When the disk is asked to keep the events: see `journal`. @default 'interval' */
+  /** When to call fsync for the events: see `journal`. @default 'interval' */
   readonly fsync?: JournalOptions['fsync']
-  /** Aborting it ends the process, orderly: the flow still tells how it ended. */
+  /** Aborting it ends the process in order: the flow still reports how it ended. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Where results that passed the schema are kept, repaired ones too; failures never are. If it has the result of the same
+   * Stores results that passed the schema, repaired ones too; never failures. If it has the result of the same
    * run (engine, command, args, input, cwd, schema and how the output is read), nothing is started. @default none
    */
   readonly cache?: Cache | undefined
-  /** Represents a schema or an engine that is code, and what else decides the result, in the key. @default none */
+  /** Represents a schema or an engine that is code, and anything else that decides the result, in the cache key. @default none */
   readonly cacheKey?: string | undefined
-  /** Milliseconds the cache may take for each answer; then it is not used, and CACHE_FAILED is noted. @default 10,000 */
+  /** Milliseconds to wait for each call of the cache; then it is not used, with a note CACHE_FAILED. @default 10,000 */
   readonly maxCacheWait?: number | undefined
 }
 
@@ -117,16 +117,16 @@ const RUN_OPTIONS: OptionNames<RunCommand> = {
   maxFrame: 1,
 }
 
-/** What there is to say of a process that was not started. */
+/** The end of a process that was not started. */
 const NO_PROCESS = { exit_code: null, signal: null, reason: null }
 
 /** How a run ended. */
 export interface RunEnd<T = unknown> {
   readonly run_id: string
   readonly attempt: number
-  /** What the engine's words and the exit together mean. */
+  /** The verdict from what the engine reported and the exit together. */
   readonly completion: CompletionData
-  /** The same in one plain word. */
+  /** The same in one word. */
   readonly outcome: RunOutcome
   readonly exit_code: number | null
   readonly signal: string | null
@@ -136,23 +136,23 @@ export interface RunEnd<T = unknown> {
   readonly audit: string
   /** With a schema: whether the last payload passed it, and the value. */
   readonly result: (ResultData & { readonly value?: T }) | null
-  /** The tokens of the whole run; null if the engine told none. */
+  /** The tokens of the whole run; null if the engine reported none. */
   readonly usage: Tokens | null
-  /** The run whose result this is, if it came from the cache. Then nothing was started, and `completion` is that of this run. */
+  /** The run that the result is from, if it came from the cache. Then nothing was started, and `completion` is that of the cached run. */
   readonly cached: CachedRun | null
-  /** What went wrong with the cache. */
+  /** Errors of the cache. */
   readonly notes: readonly Note[]
 }
 
-/** A run: its events as they come, and its end. Read it like any flow; there is nothing to write into it. */
+/** A run: its events as they arrive, and its end. Read it like any flow; there is nothing to write to it. */
 export type Run<T = unknown> = Items<Event> & {
   readonly run_id: string
   readonly attempt: number
   /** The audit directory. */
   readonly audit: string
-  /** Settles when everything is recorded. Read the flow (or `resume()` it), or the end never comes. */
+  /** Resolves when everything is recorded. Read the flow (or `resume()` it), or it never resolves. */
   readonly end: Promise<RunEnd<T>>
-  /** Sends a signal to the process and to all it has started. @default 'SIGINT' */
+  /** Sends a signal to the process and all its descendants. @default 'SIGINT' */
   kill(signal?: NodeJS.Signals): void
   /** Types into its pseudo-terminal. */
   type(text: string): void
@@ -167,12 +167,12 @@ export interface RunCommand<S extends Schema | undefined = Schema | undefined> e
 }
 
 /**
- * Runs an agent and records it: raw output first, then what it means. The events come as a flow; the audit
- * directory (`agent.audit`) holds the same afterwards, and `replay()` gives them again, byte for byte. The engine is found by the
+ * Runs an agent and records it: raw output first, then what it means. The events are a flow; the audit
+ * directory (`agent.audit`) has the same events afterwards, and `replay()` emits them again, byte for byte. The engine is found by the
  * shape of the output unless `engine` names it.
  *
  * If an earlier attempt in the directory was cut short by a crash, its events are completed first. Leaving the flow early
- * (`break`, an abort, a pipeline that fails) ends the process and all that it has started.
+ * (`break`, an abort, a pipeline that fails) ends the process and all its descendants.
  *
  * @example
  * const agent = run('codex', ['exec', '--json', 'fix the test'], { signal })
@@ -245,7 +245,7 @@ export function run(called: string | RunCommand, given?: readonly string[], more
     const whose = `${quote(audit, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(runId, 100)}`
     throw new Fault('JOURNAL_MISMATCH', `${whose}; name another directory, or no runId`)
   }
-  // The journal remembers an attempt whose logs were removed.
+  // The journal also has attempts whose logs were removed.
   const attempt = 1 + Math.max(book.last?.attempt_number ?? 0, ...attempts.map((found) => found.number))
   let lingers: NodeJS.Timeout | undefined
   const recording = recordAttempt({
@@ -273,7 +273,7 @@ export function run(called: string | RunCommand, given?: readonly string[], more
       yield found
       return
     }
-    // How the attempts before were read is in their own metas.
+    // How earlier attempts were read is in their own metas.
     await resumeInto(audit, book, { schema, custom: engine, wait: false })
     if (!made.destroyed) yield* recording.chunks
   }
@@ -285,28 +285,28 @@ export function run(called: string | RunCommand, given?: readonly string[], more
   const stage = joinStages(timedEvents, journalStage(book))
   const made = flow<never, Event>(
     (next) => {
-      const told = {
+      const reported = {
         write(event: Event) {
           if (isEvent(event, 'lifecycle.completion.state')) completion = event.data
           if (isEvent(event, 'lifecycle.run.result')) result = event.data
           next.write(event)
         },
         end() {
-          if (hit) letGo()
+          if (hit) release()
           else recording.complete(outcomeOf(completion!))
           next.end()
         },
       }
-      const live = stage(told)
+      const live = stage(reported)
       return {
-        // What the cache had passes by the journal: a replay of the logs could not give it again.
+        // A cached result is not written to the journal: a replay of the logs could not emit it again.
         write(item: TimedChunk | Opening | Hit) {
           if ('from' in item) {
             hit = item
-            writeCached(hit, { runId, attempt, engine: engine.name }, told)
+            writeCached(hit, { runId, attempt, engine: engine.name }, reported)
           } else live.write(item)
         },
-        end: () => (hit ? told : live).end(),
+        end: () => (hit ? reported : live).end(),
       }
     },
     { intake: timedIntake as never },
@@ -319,7 +319,7 @@ export function run(called: string | RunCommand, given?: readonly string[], more
     finished(made, (error) => resolve(error ?? null))
   })
   const end = feed(source(), made, {
-    // A silent agent holds its generator in a sleep, where leaving the loop does not reach it: so it is stopped here.
+    // With a silent agent the generator sleeps, and leaving the loop does not end it: so it is stopped here.
     stop: (failure) => recording.stop(reasonOf(failure), 'SIGTERM'),
     tidy,
   })
@@ -327,15 +327,15 @@ export function run(called: string | RunCommand, given?: readonly string[], more
     .then(async (failure) => {
       if (failure) throw failure
       const { exit_code, signal, reason } = hit ? NO_PROCESS : recording.meta()
-      // The flow has ended without a failure, so its last event has come.
+      // The flow has ended without a failure, so its last event has arrived.
       const outcome = outcomeOf(completion!)
-      const told = { completion: completion!, outcome, exit_code, signal, reason }
+      const reported = { completion: completion!, outcome, exit_code, signal, reason }
       const usage = completion!.tokens ?? null
-      const ended = { run_id: runId, attempt, ...told, audit, result, usage }
+      const ended = { run_id: runId, attempt, ...reported, audit, result, usage }
       if (!hit) await kept?.keep(ended)
       return { ...ended, cached: hit?.from ?? null, notes: kept?.trouble ?? [] }
     })
-  // The reader of the flow hears of a failure too; who does not look at `end` need not.
+  // The reader of the flow gets the failure too; a caller that ignores `end` must not get an unhandled rejection.
   end.catch(() => {})
   return Object.assign(made as Flow<Event>, {
     run_id: runId,
@@ -346,7 +346,7 @@ export function run(called: string | RunCommand, given?: readonly string[], more
     type: recording.type,
   }) as Run
 
-  /** Ends the process when its turn has been over for so long. */
+  /** Ends the process when its turn has been over for this long. */
   function linger(ms: number): (over: boolean) => void {
     return (over) => {
       clearTimeout(lingers)
@@ -357,11 +357,11 @@ export function run(called: string | RunCommand, given?: readonly string[], more
   function tidy(): void {
     clearTimeout(lingers)
     signal?.removeEventListener('abort', abort)
-    letGo()
+    release()
   }
 
-  /** Frees the directory; where nothing was started, with nothing added to it. Once: it may have another owner after that. */
-  function letGo(): void {
+  /** Releases the directory; if nothing was started, with nothing added to it. Once: it may have another owner after that. */
+  function release(): void {
     if (free) return
     free = true
     const begun = recording.meta().pid !== null
@@ -387,7 +387,7 @@ function checkCommand(command: unknown, args: unknown): void {
     throw new Fault('BAD_OPTION', 'args must be an array of strings; options are the third argument of run')
 }
 
-/** Throws for options that the reader of the events would refuse: it opens when the agent already runs. */
+/** Throws for options that the event stage would refuse: it is created when the agent already runs. */
 function checkReading(engine: Profile | Picker, reading: RecordOptions['reading']): void {
   eventStage(engine, reading)
   const { doneMarker } = reading
@@ -395,10 +395,10 @@ function checkReading(engine: Profile | Picker, reading: RecordOptions['reading'
     throw new Fault('BAD_OPTION', 'doneMarker must be the name of a key, and not empty')
 }
 
-/** Why the flow is destroyed: its reader left, cannot write what it was given, or we failed ourselves. */
+/** Why the flow is destroyed: its reader left, could not write the output, or we failed ourselves. */
 function reasonOf(failure: Error | null): StopReason {
   if (Fault.is(failure)) return failure.code === 'OUTPUT_FAILED' ? 'output_failed' : 'recorder_failed'
-  // What a `pipeline` hands on from a file at its end.
+  // The error that a `pipeline` passes on from a file at its end.
   return unwritable.has(codeOf(failure) ?? '') ? 'output_failed' : 'abandoned'
 }
 

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { canReadOpenCode, openCodeSessions } from './opencode-db.ts'
 
-/** The engines that keep session files, and where. */
+/** The engines that keep session files, and their places. */
 const places = {
   claude: { variable: 'CLAUDE_CONFIG_DIR', root: '.claude', path: ['projects', '*', '*.jsonl'] },
   codex: { variable: 'CODEX_HOME', root: '.codex', path: ['sessions', '*', '*', '*', 'rollout-*.jsonl'] },
@@ -15,10 +15,10 @@ const places = {
 } as const satisfies Record<string, Place>
 
 interface Place {
-  /** Names another directory than `root` in the home directory. */
+  /** An environment variable with another directory than `root` in the home directory. */
   readonly variable: string | undefined
   readonly root: string
-  /** Names of directories, then of files; `*` is for any characters. */
+  /** Names of directories, then of files; `*` matches any characters. */
   readonly path: readonly string[]
 }
 
@@ -31,20 +31,20 @@ export interface SessionFile {
   /** When it was written last, in milliseconds since 1970. */
   readonly modified: number
   readonly size: number
-  /** Its name below the directory of the engine, with slashes. */
+  /** Its name relative to the directory of the engine, with slashes. */
   readonly name: string
-  /** The real path of the directory where the engine keeps them: what really lies elsewhere is not read. */
+  /** The real path of the engine's directory: a file that is really elsewhere is not read. */
   readonly within: string
   /** Which session of the file, if it is a database with many. */
   readonly session?: string
 }
 
 export interface SessionPlaces {
-  /** The home directory to look in; then the engines' own variables do not count. @default the user's */
+  /** The home directory to search; then the engines' own environment variables are ignored. @default the user's */
   readonly home?: string | undefined
   /** Only this engine. @default all */
   readonly engine?: SessionEngine | undefined
-  /** Directory entries that are looked at per engine; what lies behind them is not found. @default 50000 */
+  /** Maximum number of directory entries per engine; those after them are not found. @default 50000 */
   readonly maxEntries?: number | undefined
 }
 
@@ -52,8 +52,8 @@ export interface SessionPlaces {
 export const sessionEngines: readonly SessionEngine[] = [...fileEngines(), 'opencode']
 
 /**
- * Finds the session files of agents, the newest first. Nothing is opened, links below the engine's directory are not
- * followed, and what cannot be read is passed over.
+ * Finds the session files of agents, the newest first. No file is opened, links below the engine's directory are not
+ * followed, and what cannot be read is skipped.
  *
  * @example
  * for (const { engine, path } of sessionFiles()) console.log(engine, path)
@@ -97,7 +97,7 @@ export function sessionFiles(options: SessionPlaces = {}): SessionFile[] {
 }
 
 function fileEngines(): (keyof typeof places)[] {
-  // The keys of a literal.
+  // Cast: the keys of a literal.
   return Object.keys(places) as (keyof typeof places)[]
 }
 
@@ -107,10 +107,10 @@ export function openCodeDatabase(home?: string | undefined): string {
   return join(data || join(home ?? homedir(), '.local', 'share'), 'opencode', 'opencode.db')
 }
 
-/** Sessions of a database that are looked at. */
+/** Maximum number of sessions to read from a database. */
 const MAX_ROWS = 2000
 
-/** The sessions of OpenCode. None without `node:sqlite`; the command tells that. */
+/** The sessions of OpenCode. None without `node:sqlite`; the command says so. */
 function rowsOf(path: string): SessionFile[] {
   const stats = statOf(path)
   if (!stats?.isFile() || !canReadOpenCode()) return []
@@ -121,7 +121,7 @@ function rowsOf(path: string): SessionFile[] {
       name: id,
       within: dirname(path),
       session: id,
-      // Another program wrote it: it may be no time.
+      // Another program wrote it: it may not be a valid time.
       modified: Number.isNaN(new Date(time_updated).valueOf()) ? 0 : time_updated,
       size: stats.size,
     }))
@@ -130,7 +130,7 @@ function rowsOf(path: string): SessionFile[] {
   }
 }
 
-/** The newest names first, where names begin with the date: if the limit is reached, the old ones are missing. */
+/** The newest names first, if names begin with the date: if the limit is reached, the old ones are missing. */
 function entriesOf(dir: string): fs.Dirent[] {
   try {
     return fs.readdirSync(dir, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? 1 : -1))
@@ -163,7 +163,7 @@ function fits(name: string, pattern: string): boolean {
   return name.length >= start.length + end.length && name.startsWith(start) && name.endsWith(end)
 }
 
-/** The file of a subagent: its session is another one. */
+/** The file of a subagent: it is not a session of its own. */
 function isPart(engine: SessionEngine, name: string): boolean {
   return engine === 'claude' && name.startsWith('agent-')
 }

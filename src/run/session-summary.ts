@@ -11,7 +11,7 @@ import { openPlain, readPlain } from '../sinks/plain-file.ts'
 import { openCodeLines, openCodeSession } from './opencode-db.ts'
 import type { SessionFile } from './session-files.ts'
 
-/** What the start of a session file tells. */
+/** Facts from the start of a session file. */
 export interface SessionHead {
   /** The directory the agent worked in. */
   readonly directory: string | null
@@ -19,19 +19,19 @@ export interface SessionHead {
   readonly started_at: string | null
 }
 
-/** A line of `sluice sessions`. What the file does not tell is null, and an outcome it does not tell `unknown`. */
+/** A line of `sluice sessions`. What is not in the file is null, and an outcome that is not in it `unknown`. */
 export interface SessionSummary extends SessionHead {
   readonly engine: string
   readonly session_id: string | null
   readonly updated_at: string
-  /** Prompts of the user; null if the file is too large to be read whole. */
+  /** Prompts of the user; null if the file is too large to read completely. */
   readonly turns: number | null
   readonly outcome: RunOutcome
   readonly size: number
   readonly path: string
 }
 
-/** Bytes of a file that are read for its head: first a few, which nearly always do; and for its summary. */
+/** Bytes to read for the head of a file: first a few, which are nearly always enough; and for its summary. */
 const SHORT_HEAD = 64 * 1024
 const MAX_HEAD = 512 * 1024
 const MAX_FILE = 32 * 1024 * 1024
@@ -53,7 +53,7 @@ export function summarise(file: SessionFile): SessionSummary {
   let outcome: RunOutcome = 'unknown'
   let session_id: string | null = null
   for (const event of drive(eventStage(sessions[`${engine}-session`]), [{ channel: 'stdout', bytes }])) {
-    // A resumed file of Claude Code begins with lines of the session before.
+    // A resumed file of Claude Code begins with lines of the previous session.
     session_id = event.correlation.session_id ?? session_id
     if (isEvent(event, 'lifecycle.run.status') && event.data.status === 'turn_started') turns++
     if (isEvent(event, 'lifecycle.completion.state')) outcome = outcomeOf(event.data)
@@ -62,12 +62,12 @@ export function summarise(file: SessionFile): SessionSummary {
   return { engine, session_id, ...head, updated_at, turns, outcome, size, path }
 }
 
-/** How the session ended by what lies beside its file, if something does: Cline's manifest. */
+/** How the session ended according to a file next to it, if there is one: Cline's manifest. */
 export function outcomeBeside(file: SessionFile): RunOutcome | undefined {
   return file.engine === 'cline' ? manifestOf(file).outcome : undefined
 }
 
-/** What the engine reads: the whole file, if it is not too large. */
+/** The input of the engine: the whole file, if it is not too large. */
 function bytesOf(file: SessionFile): Buffer | undefined {
   const { path, size, session } = file
   if (session === undefined) return size > MAX_FILE ? undefined : startOf(file, MAX_FILE)
@@ -78,7 +78,7 @@ function bytesOf(file: SessionFile): Buffer | undefined {
   }
 }
 
-/** Reads the start of a session file. What cannot be read tells nothing. */
+/** Reads the start of a session file. Empty if it cannot be read. */
 export function readHead(file: SessionFile): SessionHead {
   const { engine, path } = file
   if (file.session !== undefined) return rowHead(path, file.session)
@@ -87,7 +87,7 @@ export function readHead(file: SessionFile): SessionHead {
   for (const max of [SHORT_HEAD, MAX_HEAD]) {
     const start = startOf(file, max)
     found = headOf(start?.toString('utf8') ?? '')
-    // More of the file would tell no more.
+    // Reading more of the file would not help.
     if ((start?.length ?? 0) < max || isKnown(found, beside)) break
   }
   return {
@@ -106,7 +106,7 @@ export function isSessionOf(file: SessionFile, dir: string): boolean {
   const real = realOf(dir)
   const { directory } = readHead(file)
   if (directory !== null) return realOf(directory) === real
-  // Gemini 0.20 tells no directory, but names the folder of its chats by a hash of it.
+  // Gemini 0.20 stores no directory, but names the folder of its chats by a hash of it.
   const project = basename(dirname(dirname(file.path)))
   return file.engine === 'gemini' && [dir, real].some((path) => project === hash(path))
 }
@@ -116,7 +116,7 @@ function hash(path: string): string {
 }
 
 function realOf(path: string): string {
-  // The real path of an empty one would be the current directory.
+  // The real path of an empty string would be the current directory.
   if (path === '') return path
   try {
     return fs.realpathSync(path)
@@ -130,7 +130,7 @@ function isKnown(found: SessionHead, beside: Partial<SessionHead> | undefined): 
   return directory !== null && started_at !== null
 }
 
-/** What the first lines tell that tell something. */
+/** The facts from the first lines that have any. */
 function headOf(start: string): SessionHead {
   let directory: string | null = null
   let started_at: string | null = null
@@ -154,10 +154,10 @@ function rowHead(path: string, session: string): SessionHead {
   }
 }
 
-/** Lines of the start that are looked at. */
+/** Number of lines at the start to read. */
 const HEAD_LINES = 40
 
-/** One by one: the first ones often tell everything, and the next may be long. */
+/** One by one: the first ones often have everything, and the next may be long. */
 function* recordsIn(start: string): Generator<Record<string, unknown>> {
   // The document of Gemini 0.20 is one record on many lines.
   const whole = start.startsWith('{\n') ? parse(start) : undefined
@@ -186,22 +186,22 @@ function headIn(line: Record<string, unknown>): SessionHead {
   const time = text(line['startTime']) ?? text(line['timestamp'])
   return {
     directory: text(line['cwd']) ?? text(inner['cwd']) ?? null,
-    started_at: toldTime(time),
+    started_at: validTime(time),
   }
 }
 
-/** What an engine wrote down as a time may be none. */
-function toldTime(time: string | undefined): string | null {
+/** A time in an engine's file may be invalid. */
+function validTime(time: string | undefined): string | null {
   return time !== undefined && !Number.isNaN(Date.parse(time)) ? time : null
 }
 
-/** The time in ISO 8601; 1970 for one that no calendar has, which a file system may hold. */
+/** The time in ISO 8601; 1970 for an invalid one, which a file system may contain. */
 export function isoTime(milliseconds: number): string {
   const date = new Date(milliseconds)
   return (Number.isNaN(date.valueOf()) ? new Date(0) : date).toISOString()
 }
 
-/** Gemini keeps the directory beside the chats, from 0.40 on. */
+/** Gemini stores the directory next to the chats, from 0.40 on. */
 function projectOf({ path, within }: SessionFile): Partial<SessionHead> {
   try {
     return { directory: readPlain(join(dirname(dirname(path)), '.project_root'), 4096, within).trim() }
@@ -210,14 +210,14 @@ function projectOf({ path, within }: SessionFile): Partial<SessionHead> {
   }
 }
 
-/** How Cline's manifest calls an end; it stays `running` if the process was killed. */
+/** The outcomes in Cline's manifest; it stays `running` if the process was killed. */
 const statuses: Readonly<Record<string, RunOutcome>> = {
   completed: 'needs_input',
   failed: 'failed',
   cancelled: 'cancelled',
 }
 
-/** Cline's manifest, beside the messages. */
+/** Cline's manifest, next to the messages. */
 function manifestOf(file: SessionFile): Partial<SessionHead> & { readonly outcome?: RunOutcome | undefined } {
   const { path, within } = file
   try {
@@ -226,7 +226,7 @@ function manifestOf(file: SessionFile): Partial<SessionHead> & { readonly outcom
     const status = text(manifest['status']) ?? ''
     return {
       directory: text(manifest['cwd']) ?? null,
-      started_at: toldTime(text(manifest['started_at'])),
+      started_at: validTime(text(manifest['started_at'])),
       outcome: Object.hasOwn(statuses, status) ? statuses[status] : undefined,
     }
   } catch {

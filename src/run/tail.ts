@@ -3,10 +3,10 @@ import { openPlain } from '../sinks/plain-file.ts'
 import { Mark } from './rewrite-mark.ts'
 
 const BLOCK = 64 * 1024
-/** So many bytes before the reading position are remembered, to notice a file that was rewritten. */
+/** Number of bytes before the current position to remember, to detect a file that was rewritten. */
 const MARK_SIZE = 64
 
-/** Bytes that were read, and where they stand in the file. */
+/** Bytes that were read, and their position in the file. */
 export interface Piece {
   readonly bytes: Buffer
   readonly from: number
@@ -15,8 +15,8 @@ export interface Piece {
 }
 
 /**
- * Reads a file that somebody else is writing. Nothing is lost when it is rotated (the old one is read to
- * its end first), and a file that shrank, or that holds other bytes than before just behind the reading
+ * Reads a file that another process is writing. Nothing is lost when it is rotated (the old one is read to
+ * its end first), and a file that became shorter, or has other bytes than before just before the current
  * position, is read again from its start.
  */
 export class Tail {
@@ -60,7 +60,7 @@ export class Tail {
     }
   }
 
-  /** Goes over to the file that was put in its place; what is none is left alone, for the old one may still grow. */
+  /** Switches to the file that replaced it; anything but a regular file is ignored, because the old one may still grow. */
   #reopen(): boolean {
     if (!this.#replaced()) return false
     const old = this.#fd!
@@ -81,7 +81,7 @@ export class Tail {
       const here = fs.fstatSync(this.#fd!)
       return there.ino !== here.ino || there.dev !== here.dev
     } catch {
-      // It is gone for now; what was open can still be read.
+      // It is gone for now; the open file can still be read.
       return false
     }
   }

@@ -12,7 +12,7 @@ import { drain, findCommand, loadPty } from './terminal.ts'
 
 /**
  * Starts a process as a shell does for `agent 2> >(tee stderr.log) | tee stdout.log` in a terminal: its stdout and stderr are
- * pipes, its stdin and controlling terminal are a pseudo-terminal, and what goes through the pipes is shown on that terminal, too. So
+ * pipes, its stdin and controlling terminal are a pseudo-terminal, and what goes through the pipes is also shown on that terminal. So
  * three channels of one run are recorded.
  *
  * stdout and stderr are exact. The terminal shows both with CRLF, mixed as they arrive there, and also what the process writes to
@@ -25,16 +25,16 @@ export async function startOnPtyAndPipes(
   const pty = await loadPty()
   if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
     throw cannotStart(command, cwd, { code: 'ENOENT' })
-  // The cast is the door: node-pty exports `open` on Unix, and does not tell in its types.
+  // Cast: node-pty exports `open` on Unix, but not in its types.
   const { open } = pty as unknown as { open?: (size: object) => OpenTerminal }
   if (!open)
     throw new Fault('PTY_MISSING', 'this @lydell/node-pty cannot open a bare terminal; run without pipes')
   const terminal = open({ cols, rows, encoding: null })
-  // Ours and blocking, for the recorders; the stream of node-pty would read what is typed.
+  // Our own blocking descriptor, for the recorders; the stream of node-pty would read what is typed.
   const shown = fs.openSync(terminal.ptsName, fs.constants.O_RDWR | fs.constants.O_NOCTTY)
   terminal.slave.destroy()
   terminal.master.once('close', keepToUs(terminal.fd))
-  // A terminal that hangs up is told by its end.
+  // A terminal that hangs up reports an error; its end is enough.
   terminal.master.on('error', () => {})
   const recorders: Recorder[] = []
   const recorded = (made: Recorder) => {
@@ -64,8 +64,8 @@ export async function startOnPtyAndPipes(
     for (const recorder of recorders) recorder.release()
     if (child.stdout) stdout.attach(child.stdout)
     if (child.stderr) stderr.attach(child.stderr)
-    // All that was shown is on the terminal when the two are done and the process is gone: it may close both long before, and
-    // to lose its terminal then would kill it.
+    // Everything is on the terminal when both recorders are done and the process is gone. The process may close both pipes long
+    // before, and losing its terminal then would kill it.
     void Promise.allSettled([stdout.ended, stderr.ended, exit]).then(screen.last)
   } catch (error) {
     await abandon(recorders)
@@ -94,24 +94,24 @@ interface OpenTerminal {
 }
 
 interface Screen extends Recorder {
-  /** Nothing more will be shown: ends when all that was shown is recorded. */
+  /** Nothing more will be shown: ends when everything shown is recorded. */
   readonly last: () => void
 }
 
 /**
- * Records what a terminal shows. The kernel hands the bytes on in its own time, so "nothing is there to read" does not mean that
+ * Records what a terminal shows. The kernel passes bytes on with a delay, so "nothing to read" does not mean that
  * nothing will come: at the end a mark is written, and everything before the mark is what was shown.
  */
 function recordScreen(terminal: OpenTerminal, path: string, wake: () => void): Screen {
   const mark = Buffer.from(`sluice-${randomUUID()}`)
   const recorder = recordHere(path, createLog(path), wake)
-  // Held open, because a terminal that its last user closes hangs up, and what was not read yet is thrown away.
+  // Held open, because a terminal hangs up when its last user closes it, and unread bytes are lost.
   const held = fs.openSync(
     terminal.ptsName,
     fs.constants.O_RDWR | fs.constants.O_NOCTTY | fs.constants.O_NONBLOCK,
   )
   let marking = false
-  /** While the mark is awaited: bytes that may be its beginning. */
+  /** While waiting for the mark: bytes that may be its beginning. */
   let rest = Buffer.alloc(0)
   let closed = false
   const close = () => {
@@ -149,7 +149,7 @@ function recordScreen(terminal: OpenTerminal, path: string, wake: () => void): S
       try {
         fs.writeSync(held, mark)
       } catch {
-        // The output is stopped (Ctrl-S): it is given up with the pipes that are held open.
+        // The output is stopped (Ctrl-S): it is abandoned like pipes that are held open.
       }
     },
   }

@@ -13,7 +13,7 @@ import { type Exit, type Started, type StartOptions, start } from './process.ts'
 export async function startOnPty(options: StartOptions & { cols: number; rows: number }): Promise<Started> {
   const { command, args, cwd, env, input, logs, wake, cols, rows } = options
   const pty = await loadPty()
-  // The terminal itself would only show an exit code.
+  // The terminal itself would only report an exit code.
   if (!fs.existsSync(cwd) || !findCommand(command, cwd, env))
     throw cannotStart(command, cwd, { code: 'ENOENT' })
   const recorder = recordHere(logs.pty, createLog(logs.pty), wake)
@@ -33,16 +33,16 @@ export async function startOnPty(options: StartOptions & { cols: number; rows: n
     recorder.stop()
     throw error
   }
-  const letGo = holdOpen(terminal)
+  const release = holdOpen(terminal)
   const closed = keepToUs(terminal.fd)
-  // With `encoding: null` these are bytes, though the types say text.
+  // Cast: with `encoding: null` these are bytes, though the types say text.
   terminal.onData((data: unknown) => {
     recorder.write(data as Uint8Array)
     drain(terminal, recorder.write)
   })
   const exit = new Promise<Exit>((resolve) => {
     terminal.onExit(({ exitCode, signal }) => {
-      letGo()
+      release()
       closed()
       recorder.stop()
       resolve(
@@ -62,24 +62,24 @@ export async function startOnPty(options: StartOptions & { cols: number; rows: n
   }
 }
 
-/** What node-pty has on Unix, and does not tell in its types. */
+/** What node-pty has on Unix, but not in its types. */
 type Terminal = IPty & { readonly fd?: number; readonly ptsName?: string }
 
 /**
- * Opens the side of the terminal that the process has, and keeps it open. When the last one closes it, the terminal
- * hangs up, and what stands in it is thrown away unread: with us there, the last one is never the process.
+ * Opens the process's side of the terminal, and keeps it open. When the last holder closes it, the terminal
+ * hangs up, and unread bytes are lost: while we hold it, the last holder is never the process.
  */
 function holdOpen({ ptsName }: Terminal): () => void {
   try {
     const fd = fs.openSync(ptsName!, fs.constants.O_RDWR | fs.constants.O_NOCTTY)
     return () => fs.closeSync(fd)
   } catch {
-    // Then the last few kilobytes are as safe as node-pty has them.
+    // Then only node-pty protects the last few kilobytes.
     return () => {}
   }
 }
 
-/** Reads all that stands in the terminal: node-pty takes 4 KB in a turn, and stops 200 ms after the exit. */
+/** Reads everything in the terminal's buffer: node-pty takes 4 KB at a time, and stops 200 ms after the exit. */
 export function drain({ fd }: { readonly fd?: number }, write: (bytes: Uint8Array) => void): void {
   const bytes = Buffer.allocUnsafe(4096)
   try {
@@ -90,15 +90,15 @@ export function drain({ fd }: { readonly fd?: number }, write: (bytes: Uint8Arra
       taken += length
     }
   } catch {
-    // EAGAIN: nothing more is there now. Any other failure node-pty will meet by itself.
+    // EAGAIN: nothing more to read now. node-pty will get any other error itself.
   }
 }
 
-/** Bytes that are read from a terminal at once; others must have their turn. */
+/** Bytes to read from a terminal at once, so that other work gets a turn. */
 const MAX_TURN = 1 << 20
 
 export async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
-  // Bun's tty.ReadStream closes the terminal at the first EAGAIN, so the agent is hung up and its output is lost (Bun 1.4.4: 22 of 25 times).
+  // Bun's tty.ReadStream closes the terminal at the first EAGAIN, so the agent gets a hangup and its output is lost (Bun 1.4.4: 22 of 25 times).
   if ('bun' in process.versions)
     throw new Fault(
       'PTY_MISSING',

@@ -12,11 +12,11 @@ export interface TimedChunk {
   readonly time: number
 }
 
-/** An attempt begins: everything that is known before its first byte. */
+/** The start of an attempt: everything known before its first byte. */
 export interface Opening {
   readonly opens: EventOptions
   readonly profile: Profile | Picker
-  /** What changed in the working directory; asked for at the exit, when it is known. */
+  /** What changed in the working directory; called at the exit, when it is known. */
   readonly fsDiff: () => FsDiff | undefined
   /** When the attempt started, in milliseconds since 1970. */
   readonly time: number
@@ -25,8 +25,8 @@ export interface Opening {
 }
 
 /**
- * Reads recorded chunks, attempt by attempt. An event has the time of the chunk that completed it, not of
- * the moment we got round to it: so a replay of the recorded chunks gives the same events, byte for byte.
+ * Reads recorded chunks, attempt by attempt. An event has the time of the chunk that completed it, not the
+ * current time: so a replay of the recorded chunks gives the same events, byte for byte.
  */
 export const timedEvents: Stage<TimedChunk | Opening, Event> = (next) => {
   let now = 0
@@ -41,7 +41,7 @@ export const timedEvents: Stage<TimedChunk | Opening, Event> = (next) => {
       if (!item.restarted) inner?.end()
       now = item.time
       const { profile, opens, fsDiff } = item
-      // Links were judged when the diff was made; judging them now could say something else.
+      // Links were checked when the diff was made; checking them now could give another result.
       const inside = (path: string) => !fsDiff()?.outside?.includes(path)
       const stage = eventStage(guarded(profile), { ...opens, clock: () => now, fsDiff, inside })
       // The end of one attempt is not the end of the flow.
@@ -54,7 +54,7 @@ export const timedEvents: Stage<TimedChunk | Opening, Event> = (next) => {
   }
 }
 
-/** Portions the bytes of a recorded chunk as those of a bare one. */
+/** Splits the bytes of a recorded chunk like those of a bare one. */
 export function timedIntake(): Intake<TimedChunk | Opening> {
   const chunks = chunkIntake()
   return {

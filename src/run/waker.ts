@@ -1,8 +1,8 @@
 import fs from 'node:fs'
 
 /**
- * Lets a loop sleep until something happens: a watched file changes, somebody calls `wake`,
- * or `pollMs` have passed (a watcher can fail silently on network disks, and there may be none left).
+ * Lets a loop sleep until something happens: a watched file changes, `wake` is called,
+ * or `pollMs` have passed (a watcher can fail silently on network disks, or there may be no more watchers).
  */
 export class Waker {
   readonly #watchers: fs.FSWatcher[] = []
@@ -21,11 +21,11 @@ export class Waker {
       watcher.on('error', () => watcher.close())
       this.#watchers.push(watcher)
     } catch {
-      // No watcher to be had: polling is enough.
+      // No watcher available: polling is enough.
     }
   }
 
-  /** Ends the sleep, or the next one if nobody sleeps. */
+  /** Ends the sleep, or the next one if the loop is not sleeping. */
   readonly wake = (): void => {
     this.#woken = true
     this.#resume?.()

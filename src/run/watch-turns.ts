@@ -1,7 +1,7 @@
 import type { EngineFrame, Limits, Picker, Profile, Reader, Say } from '../events/profile.ts'
 
 /**
- * An engine that also tells when it says that its turn is over, and when it goes on after that. What it reads is the same.
+ * An engine that also reports when its turn has ended, and when it continues after that. Its events stay the same.
  *
  * @example
  * watchTurns(codex, (over) => console.log(over ? 'waits' : 'works'))
@@ -19,14 +19,14 @@ export function watchTurns<Engine extends Profile | Picker>(
       fallback: watchTurns(engine.fallback, tell),
     }
   }
-  // What is no engine is for the guard around us to refuse.
+  // An invalid engine is refused by the caller.
   if (typeof engine.open !== 'function') return engine
   return { ...engine, open: (limits: Limits) => watchReader(engine.open(limits), tell) }
 }
 
 function watchReader(reader: Reader, tell: (over: boolean) => void): Reader {
   if (typeof reader?.read !== 'function') return reader
-  /** What the frame in hand says: the turn is over, whatever else is in it; it goes on; or nothing of it. */
+  /** What the current frame says: the turn has ended, whatever else is in it; it continues; or nothing. */
   let over: boolean | undefined
   let heard: { readonly from: Say; readonly to: Say } | undefined
 

@@ -1,19 +1,19 @@
 import type { Transform } from 'node:stream'
 
-/** What belongs to a flow and ends with it. */
+/** A resource that belongs to a flow and ends with it. */
 export interface Tied {
-  /** The flow is being destroyed, by a failure or because its reader left, or has ended: let the source come to its end. */
+  /** The flow is being destroyed, by a failure or because its reader left, or has ended: make the source end. */
   stop(failure: Error | null): void
-  /** The source has ended: let go of everything. */
+  /** The source has ended: release everything. */
   tidy(): void
 }
 
 /**
- * Writes what comes into the flow, at the pace of its reader. With `tied`, the flow is only closed, and its failure only
- * told, when the source has ended and all is tidied up: who hears of the end can begin again at once.
+ * Writes a source into the flow, at the pace of its reader. With `tied`, the flow is only closed, and its failure only
+ * reported, when the source has ended and everything is released: a caller that sees the end can start again at once.
  */
 export function feed(source: AsyncIterable<unknown>, flow: Transform, tied?: Tied): Promise<void> {
-  /** Wakes a write that waits for room, of which there will be none. */
+  /** Wakes a write that waits for room, after the flow was destroyed. */
   let leave = () => {}
   const fed = write(source, flow, (wake) => {
     leave = wake
@@ -38,7 +38,7 @@ async function write(
   flow: Transform,
   waits: (wake: () => void) => void,
 ): Promise<void> {
-  // `end` of a run is a promise, so the method is taken from where it was.
+  // `end` of a run is a promise that hides the method, so it is bound before.
   const finish = flow.end.bind(flow)
   try {
     for await (const item of source) {

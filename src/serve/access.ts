@@ -6,34 +6,34 @@ import { Fault, quote } from '../base/fault.ts'
 import { loginPage } from './login-page.ts'
 import { refuse } from './refuse.ts'
 
-/** Who may read: everyone who can reach the server, or those who have the token. */
+/** Access control: everyone who can reach the server may read, or only clients with the token. */
 export interface Access {
-  /** Whether the request may be answered. */
+  /** Whether the request may read. */
   allows(request: IncomingMessage): boolean
-  /** Says that the token is needed: to a browser with a page that asks for it. */
+  /** Responds that the token is needed; a browser gets a page that asks for it. */
   askFor(request: IncomingMessage, response: ServerResponse): void
-  /** Answers `POST /login`: a cookie for the right token. */
+  /** Handles `POST /login`: sets a cookie for the right token. */
   login(request: IncomingMessage, response: ServerResponse): Promise<void>
 }
 
-/** Bytes of a login. */
+/** Maximum size of a login body in bytes. */
 const MAX_BODY = 4096
 /** Milliseconds until a wrong token is answered, so that guessing is slow. */
 const WRONG_MS = 500
 
-/** The gate of a server with this token; undefined if it has none. Throws if the token could be guessed or not be sent. */
+/** Access control for this token; undefined without one. Throws if the token could be guessed or not be sent. */
 export function accessBy(token: string | undefined): Access | undefined {
   if (token === undefined) return undefined
   if (typeof token !== 'string' || !/^[\x21-\x7e]{16,1024}$/.test(token))
     throw new Fault(
       'BAD_OPTION',
-      `the token must have at least 16 characters, letters, digits and signs of ASCII without blanks; openssl rand -hex 16 makes one`,
+      `the token must have at least 16 characters, printable ASCII without blanks; openssl rand -hex 16 makes one`,
     )
   const isToken = equals(token)
-  // The cookie is not the token: it ends with this process, and who reads it does not learn the token.
+  // The cookie is not the token: it expires with this process, and reading it does not reveal the token.
   const session = createHmac('sha256', randomBytes(32)).update('session').digest('hex')
   const isSession = equals(session)
-  // Cookies do not tell ports of one host apart.
+  // Cookies do not distinguish ports of one host.
   const cookieName = (request: IncomingMessage) => `sluice_${request.socket.localPort}`
 
   return {
@@ -51,7 +51,7 @@ export function accessBy(token: string | undefined): Access | undefined {
     },
     async login(request, response) {
       const { origin, host } = request.headers
-      // The page that asks sends no referrer, and then browsers name no origin either.
+      // The login page sends no referrer, and then browsers send no origin either.
       const own = [undefined, 'null', `http://${host}`, `https://${host}`]
       if (!own.includes(origin)) return refuse(response, 403, 'this form belongs to another site')
       const body = await bodyOf(request)
@@ -70,18 +70,18 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** Refuses to listen where other machines can ask, unless they need a token or the user says that it is fine. */
+/** Refuses to listen on an address that other machines can reach, unless there is a token or the user allows it. */
 export function checkBindAddress(host: string, token: string | undefined, insecure: boolean): void {
   const version = isIP(host)
   const here = version === 0 ? host === 'localhost' : loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
   if (here || token !== undefined || insecure) return
   throw new Fault(
     'BAD_OPTION',
-    `${quote(host)} can be reached from other machines, and everyone there could read the runs; set a token (--token, or SLUICE_TOKEN), or say --insecure`,
+    `${quote(host)} can be reached from other machines, and anyone there could read the runs; set a token (--token, or SLUICE_TOKEN), or use --insecure`,
   )
 }
 
-/** Compares in a time that does not depend on where the texts differ, nor on their length. */
+/** Compares in constant time, whatever the position of the difference and the length. */
 function equals(secret: string): (given: string) => boolean {
   const hash = (text: string) => createHash('sha256').update(text).digest()
   const wanted = hash(secret)
@@ -108,7 +108,7 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
 }
 
 function sendGate(response: ServerResponse, status: number, wrong?: string): void {
-  // The form is the one thing here that may be sent, and only to where it came from.
+  // The form is the only thing here that may be submitted, and only to its own origin.
   const policy =
     "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
   response.setHeader('content-security-policy', policy)

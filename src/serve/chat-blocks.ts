@@ -4,7 +4,7 @@ import { sseRecord } from '../sinks/sse.ts'
 const DATA = 'data: '
 
 /**
- * Makes blocks of chat records of blocks of events, as they go to a client. Chat records count on from the first event of a run,
+ * Turns blocks of events into blocks of chat records. Chat records are numbered from the first event of a run,
  * so a reader always begins there; the first `after` of them, which the client has, are left out.
  */
 export function chatBlocks(after: number): (events: Buffer) => string {

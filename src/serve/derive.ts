@@ -13,37 +13,37 @@ import { readLogs } from './read-logs.ts'
 import { overviewOf, type RunOverview } from './run-overview.ts'
 import type { RunPlace } from './run-place.ts'
 
-/** Events that are made here because there is no journal of them. */
+/** Events that are made here from logs, because there is no journal. */
 export interface Derived {
-  /** The journal that is being filled. */
+  /** The journal that is being written. */
   readonly path: string
-  /** True when everything is in it. */
+  /** True when it is complete. */
   readonly over: () => boolean
-  /** Why there is not everything in it, if so. */
+  /** Why it is incomplete, if it is. */
   readonly fault: () => Fault | undefined
-  /** How many bytes are in it. */
+  /** Its size in bytes. */
   readonly size: () => number
-  /** The event that was added last. */
+  /** The last event in it. */
   readonly last: () => Place | undefined
-  /** Whether the logs are still the ones that were read. */
+  /** Whether the logs have not changed since they were read. */
   readonly fresh: () => boolean
   close(): void
 }
 
 /**
- * Reads a run that has logs but no `events.jsonl`, and keeps its events in a folder of our own: nothing is
- * ever written where the run is kept. A run that is still going on is followed. `onOver` is told what the logs with this
- * fingerprint say.
+ * Reads a run that has logs but no `events.jsonl`, and stores its events in a temporary folder: nothing is
+ * ever written to the directory of the run. A run in progress is followed. `onOver` is called with the overview of the logs with
+ * this fingerprint.
  */
 export function derive(
   place: RunPlace,
-  onOver: (print: string, told: RunOverview) => void = () => {},
+  onOver: (print: string, reported: RunOverview) => void = () => {},
 ): Derived {
   const folder = fs.mkdtempSync(join(tmpdir(), 'sluice-serve-'))
   const path = join(folder, EVENTS_FILE)
   const print = () => fingerprint(place.attempts())
   const stop = new AbortController()
-  /** Of the logs that were read. */
+  /** Fingerprint of the logs that were read. */
   let read: string
   let follow: boolean
   let out: LineFile
@@ -67,7 +67,7 @@ export function derive(
       size += Buffer.byteLength(line)
       last = event
     }
-    // Before the end they grew with us; a reading that was not a following was of the files as they were at its start.
+    // While we followed, they grew with us; without following, we read the files as they were at the start.
     if (follow) read = print()
     if (last) onOver(read, overviewOf(last))
   }

@@ -13,7 +13,7 @@ import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream }
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
 import type { RunInfo } from './run-info.ts'
 
-/** A log of a run: where it is, or what is in it. */
+/** A log of a run: its path, or its content. */
 export interface ExportLog {
   readonly attempt: number
   readonly stream: Channel
@@ -21,11 +21,11 @@ export interface ExportLog {
   readonly total: number
 }
 
-/** A run that is to be exported. */
+/** A run to export. */
 export interface ExportSource {
-  /** What the page calls it. */
+  /** The name on the page. */
   readonly name: string
-  /** All its events, in order; asked for once to learn its secrets and once to write it. */
+  /** All its events, in order; called once to find its secrets and once to write it. */
   readonly events: () => AsyncIterable<Event>
   readonly attempts: readonly Attempt[]
   readonly logs: readonly ExportLog[]
@@ -35,29 +35,29 @@ export type ExportFormat = 'md' | 'html' | 'json'
 
 export interface ExportOptions {
   readonly to: ExportFormat
-  /** Hides secrets; false leaves everything as it is. */
+  /** Hides secrets; false leaves everything unchanged. */
   readonly redact: boolean
   /** More texts to hide. */
   readonly hide?: readonly string[] | undefined
-  /** Bytes of raw logs in a page, in all; of more, the first and the last of each log are in it. @default 32 MiB */
+  /** Maximum bytes of raw logs in a page, in total; of more, the start and the end of each log are included. @default 32 MiB */
   readonly maxRaw?: number | undefined
 }
 
 /** A run as text, in pieces, and then what was hidden in it. */
 export interface Exported {
   readonly text: AsyncIterable<string>
-  /** When the text has been read: in its events, and in its logs. */
+  /** After the text was read: the secrets in its events, and in its logs. */
   readonly hidden: () => { readonly events: Hidden; readonly logs: Hidden } | undefined
 }
 
 const MAX_RAW = 32 << 20
-/** A piece of a log in the page. */
+/** Size of a piece of a log in the page. */
 const RAW_PIECE = 1 << 20
 
 /**
- * A run in one file: Markdown for an issue, a page that needs no server, or its data as JSON. Secrets are hidden in all that
- * leaves; nothing is written where the run is kept. The run is read twice, so that a password is hidden also where it comes before
- * the line that tells it is one.
+ * A run in one file: Markdown for an issue, a page that needs no server, or its data as JSON. Secrets are hidden in everything
+ * that is exported; nothing is written to the directory of the run. The run is read twice, so that a password is also hidden where it
+ * occurs before the line that identifies it.
  */
 export function exportRun(source: ExportSource, options: ExportOptions): Exported {
   const { to, redact, hide: own = [], maxRaw = MAX_RAW } = options
@@ -75,12 +75,12 @@ export function exportRun(source: ExportSource, options: ExportOptions): Exporte
   }
 }
 
-/** What hides the secrets of a run that has been read once. */
+/** Hides the secrets of a run that was read once. */
 interface Hiding {
   readonly events: Redactor
   /** For the bytes of logs, one character each. */
   readonly logs: Redactor
-  /** By log, the records of the pieces of messages that have a secret in them: no search finds one that is cut in two. */
+  /** By log, the records of message pieces that contain a secret: no search finds one that is cut in two. */
   readonly covered: ReadonlyMap<string, readonly Range[]>
 }
 
@@ -108,8 +108,8 @@ async function learn(source: ExportSource, own: readonly string[], logs: boolean
   }
   const inLogs = redactor({ patterns: own.map(asBytes) })
   for (const { read, total } of logs ? source.logs : []) for (const _ of hiddenLog(read, 0, total, inLogs));
-  const told = inLogs.known().map((value) => Buffer.from(value, 'latin1').toString())
-  const known = [...new Set([...scout.known(), ...told])]
+  const reported = inLogs.known().map((value) => Buffer.from(value, 'latin1').toString())
+  const known = [...new Set([...scout.known(), ...reported])]
   return {
     events: redactor({ patterns: own, known, learn: false }),
     logs: redactor({ patterns: own.map(asBytes), known: known.map(asBytes), learn: false }),
@@ -121,7 +121,7 @@ function keyOf(attempt: number, stream: string): string {
   return `${attempt} ${stream}`
 }
 
-/** A text as its bytes, one character each, as logs are searched. */
+/** A text as its bytes, one character each, which is how logs are searched. */
 function asBytes(text: string): string {
   return Buffer.from(text).toString('latin1')
 }
@@ -147,7 +147,7 @@ async function* markdownOf(events: AsyncIterable<Event>): AsyncGenerator<string>
   yield* texts
 }
 
-/** The page of `serve` with its data in it. Its policy allows just its own script and style, and no address. */
+/** The page of `serve` with the data in it. Its policy allows only its own script and style, and no requests. */
 async function* pageOf(
   source: ExportSource,
   events: AsyncIterable<Event>,
@@ -229,7 +229,7 @@ async function* dataOf(
   yield `]}]${redacted === undefined ? '' : `,"redacted":${redacted}`}}`
 }
 
-/** All of a log, or its start and its end. */
+/** The whole log, or its start and its end. */
 function stretches(total: number, room: number): [number, number][] {
   if (total <= room) return [[0, total]]
   const half = Math.floor(room / 2)
@@ -251,7 +251,7 @@ function* bytesOf(
   else for (let at = from; at < to; at += RAW_PIECE) yield read(at, Math.min(to - at, RAW_PIECE))
 }
 
-/** What `/runs` would say of the run, by its events and its metas. */
+/** The run info that `/runs` would return, from its events and metas. */
 function factsOf() {
   let count = 0
   let first: Event | undefined
@@ -308,7 +308,7 @@ export function logsOf(attempts: readonly Attempt[]): ExportLog[] {
         }
       }
       const total = opened((fd) => fs.fstatSync(fd).size)
-      // What is added meanwhile is not of this export.
+      // What is added meanwhile does not belong to this export.
       const read: ReadBytes = (from, length) =>
         opened((fd) => readBlock(fd, from, Math.max(0, Math.min(length, total - from))))
       return [{ attempt: number, stream, read, total }]

@@ -7,18 +7,18 @@ import type { LogOverviews } from './log-overviews.ts'
 import { memo } from './memo.ts'
 import type { RunPlace } from './run-place.ts'
 
-/** The events of a run that is being read by some clients. */
+/** The events of a run that is read by some clients. */
 export interface Shared {
   readonly feed: Feed
   /** True when nothing will be added any more. */
   readonly over: () => boolean
-  /** The events are made here, from the logs. */
+  /** Set if the events are made here, from the logs. */
   readonly derived?: Derived | undefined
-  /** Why there are no more events, when it is over. */
+  /** Why there are no more events, when it has ended. */
   readonly fault: () => Fault | undefined
   /** The end that the logs seemed to have before they grew again. Its number now belongs to another event. */
   readonly retracted?: Place | undefined
-  /** This client is done with it. */
+  /** Called when the client is done with it. */
   release(): void
 }
 
@@ -28,11 +28,11 @@ export interface Feeds {
   close(): void
 }
 
-/** The word that a run is not over is good for so long: many clients ask at once. */
+/** How long the answer that a run is in progress is reused: many clients ask at once. */
 const OVER_MS = 50
-/** Derived events are kept so long after their last client left: browsers come back for the end. */
+/** How long derived events are kept after their last client left: browsers come back for the end. */
 const KEEP_MS = 60_000
-/** So many at most, and so many bytes of them, but always the last one. */
+/** Limits of the number of kept feeds, and of their bytes; the last one is always kept. */
 const MAX_KEPT = 8
 const MAX_KEPT_BYTES = 256 << 20
 
@@ -45,7 +45,7 @@ interface Entry extends Omit<Shared, 'release'> {
 /** All clients of a run share its feed. It is closed with the last of them, or, if it was derived, a while later. */
 export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
   const entries = new Map<string, Entry>()
-  /** Derived ones without a client, the oldest first. */
+  /** Derived feeds without a client, the oldest first. */
   const idle = new Set<Entry>()
 
   const drop = (entry: Entry) => {
@@ -71,7 +71,7 @@ export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
       const over = memo(OVER_MS, () => !place.isRunning())
       return { key, feed: new Feed(journal, within, hiding?.event), over, fault: () => undefined, users: 0 }
     }
-    const derived = derive(place, (print, told) => logs.learn(place, print, told))
+    const derived = derive(place, (print, reported) => logs.learn(place, print, reported))
     const { over, fault } = derived
     const retracted = before?.derived?.last()
     return {
@@ -89,7 +89,7 @@ export function feeds(logs: LogOverviews, hiding?: Hiding): Feeds {
     share(place) {
       const { key } = place
       let entry = entries.get(key)
-      // Logs that grew after their end, or got a journal, are read anew; who still reads the old events keeps them.
+      // If logs grew after their end, or got a journal, they are read again; current readers keep the old events.
       if (!entry || (entry.derived && (!entry.derived.fresh() || place.journal() !== undefined))) {
         const made = open(place, entry)
         if (entry && entry.users === 0) drop(entry)

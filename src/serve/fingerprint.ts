@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { type Attempt, channels } from '../run/audit.ts'
 
-/** Which files these attempts have now, and how old and large they are: another value when one of them changed. */
+/** Identifies the files of these attempts with their age and size: the value changes when one of them does. */
 export function fingerprint(attempts: readonly Attempt[]): string {
   return attempts
     .flatMap(({ logs, chunks, meta, fsDiff }) => [
@@ -14,7 +14,7 @@ export function fingerprint(attempts: readonly Attempt[]): string {
     .join()
 }
 
-/** The same of one file; empty if it is not there. */
+/** The same for one file; empty if it is missing. */
 export function fileMark(path: string): string {
   try {
     const { dev, ino, size, mtimeMs } = fs.lstatSync(path)

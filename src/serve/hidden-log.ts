@@ -1,11 +1,11 @@
 import type { Redactor } from '../views/redact.ts'
 
-/** Bytes that are redacted at once, and as many more on each side: a secret that crosses the edge is seen whole. */
+/** Bytes to redact at once, with as many more on each side, so that a secret that crosses the edge is found. */
 const PIECE = 1 << 20
 const MARGIN = 64 * 1024
 const LF = 10
 
-/** Bytes of a log: fewer than asked for at its end. */
+/** Reads bytes of a log; fewer than requested at its end. */
 export type ReadBytes = (from: number, length: number) => Buffer
 
 /** Bytes `[from, to)` of a log. */
@@ -15,8 +15,8 @@ export interface Range {
 }
 
 /**
- * The bytes `[from, to)` of a log, piece by piece, with what is secret overwritten: a log keeps its length, so that the byte ranges of
- * events still fit. Whatever range is asked for, a byte of it is the same. What is `covered` is overwritten as a whole.
+ * The bytes `[from, to)` of a log, piece by piece, with secrets overwritten: a log keeps its length, so that the byte ranges of
+ * events stay valid. A byte is the same in whatever range it is requested. The `covered` ranges are overwritten completely.
  */
 export function* hiddenLog(
   read: ReadBytes,
@@ -25,12 +25,12 @@ export function* hiddenLog(
   hide: Pick<Redactor, 'sameLength'>,
   covered: readonly Range[] = [],
 ): Generator<Buffer> {
-  // The pieces lie at fixed places, and so do the lines that each begins with.
+  // Pieces are at fixed positions, and so are the lines that they begin with.
   for (let piece = from - (from % PIECE); piece < to; piece += PIECE) {
     const start = Math.max(0, piece - MARGIN)
     const bytes = read(start, piece + PIECE + MARGIN - start)
     const line = start === 0 ? 0 : bytes.subarray(0, piece - start).indexOf(LF) + 1
-    // One character a byte: what is no UTF-8 stays as it is, and places are places.
+    // One character per byte: invalid UTF-8 stays unchanged, and positions are byte offsets.
     const [first, last] = [Math.max(from, piece), Math.min(to, piece + PIECE, start + bytes.length)]
     const [cut, end] = [first - start - line, last - start - line]
     const hidden = hide.sameLength(bytes.toString('latin1', line), { from: cut, to: end })
@@ -41,7 +41,7 @@ export function* hiddenLog(
 
 const STAR = 42
 
-/** Overwrites what lies in the ranges, but for line ends; the bytes begin at `start`. */
+/** Overwrites the ranges, except line ends; the bytes begin at `start`. */
 function cover(bytes: Buffer, start: number, covered: readonly Range[]): Buffer {
   for (const { from, to } of covered) {
     const last = Math.min(bytes.length, to - start)

@@ -3,7 +3,7 @@ import type { Event } from '../events/event.ts'
 import { type RedactOptions, type Redactor, redactor } from '../views/redact.ts'
 import type { RunInfo } from './run-info.ts'
 
-/** What hides the secrets of everything that is served. */
+/** Hides the secrets of everything that is served. */
 export interface Hiding {
   event(event: Event): Event
   info(info: RunInfo): RunInfo
@@ -14,18 +14,19 @@ export interface Hiding {
 /**
  * Hides secrets in each event by itself, because a client may begin anywhere. So the pieces of messages have no text: a secret
  * could be cut in two, and the final message has all of it. Nothing is learned from one event for another, for the same
- * reason: an event is the same for everyone who asks for it.
+ * reason: every client must get the same event.
  */
 export function hidingOf(redact: boolean | RedactOptions): Hiding | undefined {
   if (redact === false) return undefined
   const hide = redactor({ ...(redact === true ? {} : redact), learn: false })
   return {
     event(event) {
-      // Another program may have written the journal: what is not as it should be is hidden as any value is.
+      // Cast: another program may have written the journal, and its `data` may be of any type: hide it like any value.
       if (!isObject(event.data)) return { ...(event as object), data: hide.value(event.data) } as Event
       if (event.type === 'agent.message.delta') return { ...event, data: { ...event.data, text: '' } }
       return hide.event(event)
     },
+    // Cast: redacting keeps the shape of a value.
     info: (info) => ({ ...info, argv: hide.value(info.argv) as string[] }),
     log: hide,
   }

@@ -6,23 +6,23 @@ import { damagedJournal, journalLine, NO_EVENT, outOfOrder, type Place } from '.
 import { openPlain } from '../sinks/plain-file.ts'
 import { sseRecord } from '../sinks/sse.ts'
 
-/** A stretch of the journal as it goes to a client: whole lines, spelled as SSE. */
+/** A part of the journal as it is sent to a client: whole lines, formatted as SSE. */
 export interface Block {
   readonly bytes: Buffer
-  /** Where the next one begins. */
+  /** Position of the next one. */
   readonly next: number
-  /** The last event in it; undefined if what is before `next` was left out. */
+  /** The last event in it; undefined if everything before `next` was left out. */
   readonly last: Place | undefined
-  /** The journal is damaged here: nothing behind it is sent. */
+  /** The journal is damaged here: nothing after it is sent. */
   readonly fault?: Fault
 }
 
-/** Whole lines of the journal; none where a line is passed over. */
+/** Whole lines of the journal; empty where a line is skipped. */
 interface Stretch {
   readonly lines: Buffer
-  /** Where the next one begins. */
+  /** Position of the next one. */
   readonly next: number
-  /** It is not cut by the end of the file, so it will not grow. */
+  /** It does not end at the end of the file, so it will not grow. */
   readonly full: boolean
 }
 
@@ -31,22 +31,22 @@ const NOTHING = Buffer.alloc(0)
 const BLOCK = 64 * 1024
 /** A single event larger than this is left out; the journal has it. */
 const MAX_LINE = 64 << 20
-/** It is passed over in steps of so many bytes, so that others get their turn. */
+/** Such a line is skipped in steps of this many bytes, so that other clients get a turn. */
 const STEP = 4 << 20
-/** Blocks of so many bytes are kept together, because readers at the same place want the same one. */
+/** Maximum bytes of cached blocks: readers at the same position need the same block. */
 const MAX_CACHED = 4 << 20
-/** What a block costs beside its bytes; some have none. */
+/** Cost of a block in addition to its bytes; some have none. */
 const BLOCK_COST = 256
 const POLL_MS = 250
-/** The file is asked whether it is still the same at most so often: five hundred readers wake at once. */
+/** How often to check whether the file is still the same: five hundred readers wake at once. */
 const CHECK_MS = 5
-/** So many bytes before the furthest place are compared then: some events, for their ends alone are alike. */
+/** Bytes before the furthest position to compare then: several events, because events can have the same ending. */
 const MARK_SIZE = 4096
 
 /**
- * The journal of one run, for any number of readers. Each has its own place in the file, so the file is the queue: a slow
- * reader costs the one block it is being sent and nobody else a thing. Readers at the same place, as all live ones are,
- * share the block, which is read and spelled once.
+ * The journal of one run, for any number of readers. Each has its own position in the file, so the file is the queue: a slow
+ * reader costs only the block it is being sent. Readers at the same position, as all live ones are,
+ * share the block, which is read and formatted once.
  */
 export class Feed {
   readonly #path: string
@@ -56,22 +56,22 @@ export class Feed {
   readonly #blocks = new Map<number, Block>()
   #cached = 0
   #checked = Number.NEGATIVE_INFINITY
-  /** Which event each full block begins with, so that a place is found without reading everything. */
+  /** The first event of each full block, so that a position is found without reading everything. */
   #marks: { attempt: number; seq: number; at: number }[] = []
   #marked = 0
-  /** Places inside lines that are too long. */
+  /** Positions inside lines that are too long. */
   readonly #inside = new Set<number>()
-  /** The furthest place that was read. */
+  /** The furthest position that was read. */
   readonly #mark = new Mark(MARK_SIZE)
-  /** A line that is no event, and up to where none was found behind it: so far it is a torn tail. */
+  /** A line that is not an event, and up to where none was found after it: so far it is a torn tail. */
   #torn: { readonly at: number; searched: number } | undefined
-  /** Counts the times the file was truncated or replaced. */
+  /** Counts how often the file was truncated or replaced. */
   generation = 0
   readonly #waiting = new Set<() => void>()
   #watcher: fs.FSWatcher | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** `within` is the real path of the directory that the journal must really lie in, `shown` makes of an event what is sent. */
+  /** `within` is the real path of the directory that must contain the journal, `shown` turns an event into what is sent. */
   constructor(path: string, within?: string, shown?: (event: Event) => Event) {
     this.#path = path
     this.#within = within
@@ -79,7 +79,7 @@ export class Feed {
   }
 
   /**
-   * The block that begins at this place, right after the event `last` if that is known, or undefined if there is no whole line
+   * The block that begins at this position, right after the event `last` if that is known, or undefined if there is no whole line
    * there yet. A block ends before a line that cannot follow; the block that begins there carries the fault.
    */
   read(at: number, last?: Place): Block | undefined {
@@ -101,14 +101,14 @@ export class Feed {
     return block
   }
 
-  /** The id of the run whose events these are, if there are any. */
+  /** The id of the run in the journal, if there are events. */
   get run_id(): string | undefined {
     this.#check()
     for (const { event } of this.#events(0)) return event.run_id
     return undefined
   }
 
-  /** The place right after an event, or undefined if it is not there. */
+  /** The position right after an event, or undefined if it is not there. */
   after(attempt: number, seq: number): number | undefined {
     this.#check()
     this.#index()
@@ -145,7 +145,7 @@ export class Feed {
     this.#blocks.clear()
   }
 
-  /** Notices a journal that appeared, shrank or was replaced. */
+  /** Detects a journal that appeared, shrank or was replaced. */
   #check(): void {
     if (performance.now() - this.#checked < CHECK_MS) return
     this.#checked = performance.now()
@@ -166,11 +166,11 @@ export class Feed {
     try {
       this.#fd = openPlain(this.#path, fs.constants.O_RDONLY, undefined, this.#within)
     } catch {
-      // It is not there, or is none.
+      // It does not exist, or is not a regular file.
     }
   }
 
-  /** The events from this place on, each with the place right after it. */
+  /** The events from this position on, each with the position right after it. */
   *#events(at: number) {
     if (this.#fd === undefined) return
     for (let stretch = this.#stretch(at); stretch; stretch = this.#stretch(at)) {
@@ -210,7 +210,7 @@ export class Feed {
     return { bytes: Buffer.from(text), next, last: lines.length > 0 ? before : undefined }
   }
 
-  /** Whether no event is behind this line, so that it is what a crash left, which the next writer cuts off. */
+  /** Whether no event follows this line, so that it is what a crash left, which the next writer cuts off. */
   #isTorn(at: number, length: number): boolean {
     if (this.#torn?.at !== at) this.#torn = { at, searched: at + length }
     const torn = this.#torn
@@ -222,9 +222,9 @@ export class Feed {
     return true
   }
 
-  /** Whole lines from this place on: about 64 KiB of them, or one that is longer. */
+  /** Whole lines from this position on: about 64 KiB of them, or one that is longer. */
   #stretch(at: number): Stretch | undefined {
-    if (this.#inside.has(at)) return this.#passOver(at)
+    if (this.#inside.has(at)) return this.#skipLongLine(at)
     for (let size = BLOCK; ; size *= 4) {
       const bytes = Buffer.allocUnsafe(size)
       const length = fs.readSync(this.#fd!, bytes, 0, size, at)
@@ -237,14 +237,14 @@ export class Feed {
 
   #read(at: number, lines: Buffer, full: boolean): Stretch {
     const next = at + lines.length
-    // Between two checks it may have been rewritten: then the mark stays where the next check will notice it.
+    // Between two checks it may have been rewritten: then the mark stays, so that the next check detects it.
     if (next > this.#mark.at && this.#mark.holds(this.#fd!)) this.#mark.reach(at, lines)
     return { lines, next, full }
   }
 
   //  {"seq":1,…}\n{"seq":2, … 64 MiB … , …}\n{"seq":3,…}\n
   //               ^ at              ^ inside  ^ out again
-  #passOver(at: number): Stretch | undefined {
+  #skipLongLine(at: number): Stretch | undefined {
     const bytes = Buffer.allocUnsafe(STEP)
     const length = fs.readSync(this.#fd!, bytes, 0, STEP, at)
     const end = bytes.subarray(0, length).indexOf(LF) + 1
@@ -280,7 +280,7 @@ export class Feed {
       this.#watcher = fs.watch(this.#path, { persistent: false }, wake)
       this.#watcher.on('error', () => this.#unwatch())
     } catch {
-      // The file is not there yet, or there are no watchers left: the timer is enough.
+      // The file does not exist yet, or there are no watchers left: the timer is enough.
     }
   }
 
@@ -297,8 +297,8 @@ function order(attempt: number, seq: number, otherAttempt: number, otherSeq: num
 }
 
 /**
- * The first line as an event, and how it is spelled; undefined if it is none. One whose id could forge a message is none: the
- * journal is not ours alone.
+ * The first line as an event, formatted as SSE; undefined if it is not an event. One whose id could forge a message is refused:
+ * other programs can write the journal.
  */
 function eventOf(
   lines: Buffer,
@@ -309,7 +309,7 @@ function eventOf(
   try {
     const event: unknown = JSON.parse(lines.toString('utf8', 0, end))
     const place = journalLine(event)
-    // The cast is the door: it has what every event has, and the rest goes on as it is.
+    // Cast: the fields that every event has were checked; the rest is sent unchanged.
     return place && { ...place, spelled: sseRecord(shown(event as Event)) }
   } catch {
     return undefined

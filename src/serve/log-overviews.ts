@@ -6,27 +6,27 @@ import { readLogs } from './read-logs.ts'
 import { overviewOf, type RunOverview } from './run-overview.ts'
 import type { RunPlace } from './run-place.ts'
 
-/** What the logs of runs without a journal say, read in the background. */
+/** Overviews of runs without a journal, read from their logs in the background. */
 export interface LogOverviews {
-  /** What is known of these logs as they are now; if nothing is, they are read soon. */
+  /** The overview of these logs in their current state; if it is not known, they are read soon. */
   of(place: RunPlace, attempts: readonly Attempt[]): RunOverview | undefined
-  /** The logs with this fingerprint were read elsewhere, and say this. */
-  learn(place: RunPlace, print: string, told: RunOverview | undefined): void
-  /** Waits until all that was asked for is read, or so many milliseconds. True if it is, and more is known than before. */
+  /** Stores the overview of logs with this fingerprint that were read elsewhere. */
+  learn(place: RunPlace, print: string, reported: RunOverview | undefined): void
+  /** Waits until everything requested is read, or for `ms` milliseconds. True if it is, and more is known than before. */
   settled(ms: number): Promise<boolean>
 }
 
-/** So many runs are remembered; more than are listed. */
+/** Number of runs to remember; more than are listed. */
 const MAX_KNOWN = 20_000
-/** So many events are looked at to learn the engine of larger ones. */
+/** Number of events to read to find the engine of larger logs. */
 const MAX_HEAD = 100
 
 /**
- * Reads the logs of runs that have no `events.jsonl`, one run after the other, and remembers what they say until one of their
- * files changes: a list of runs is asked for every two seconds, and must not read them again each time.
+ * Reads the logs of runs that have no `events.jsonl`, one run after the other, and remembers the overviews until one of their
+ * files changes: the page requests the list every two seconds, and the server must not read them again each time.
  */
 export function logOverviews(signal: AbortSignal): LogOverviews {
-  /** By place; the ones that were asked for last are at the end. */
+  /** By place, in order of the last request. */
   const known = new Map<string, { readonly print: string; readonly told: RunOverview | undefined }>()
   const queue = new Map<
     string,
@@ -35,8 +35,8 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
   let reading: Promise<void> | undefined
   let learned = 0
 
-  const learn = ({ key }: RunPlace, print: string, told: RunOverview | undefined) => {
-    known.set(key, { print, told })
+  const learn = ({ key }: RunPlace, print: string, reported: RunOverview | undefined) => {
+    known.set(key, { print, told: reported })
     if (queue.get(key)?.print === print) queue.delete(key)
     learned++
   }
@@ -44,26 +44,26 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
     for (const { place, print, large } of queue.values()) {
       if (signal.aborted) return
       learn(place, print, await read(place, large))
-      // A short log is read in one turn of the event loop, and so would be ten thousand of them.
+      // A short log is read without yielding, and so would be ten thousand of them.
       await setImmediate()
     }
   }
   const read = async (place: RunPlace, large: boolean): Promise<RunOverview | undefined> => {
-    let told: RunOverview | undefined
+    let reported: RunOverview | undefined
     let count = 0
     const leave = new AbortController()
     try {
       for await (const event of readLogs(place, { signal: AbortSignal.any([signal, leave.signal]) })) {
-        told = overviewOf(event)
+        reported = overviewOf(event)
         if (large && ++count === MAX_HEAD) break
       }
     } catch {
-      // Logs that are damaged, or gone by now, tell nothing; who opens the run is told why.
+      // Damaged or removed logs have no overview; a client that opens the run gets the error.
       return undefined
     } finally {
       leave.abort()
     }
-    return large && told ? { ...told, completion: undefined } : told
+    return large && reported ? { ...reported, completion: undefined } : reported
   }
 
   return {

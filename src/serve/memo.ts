@@ -1,10 +1,10 @@
-/** An answer is kept so many times as long as it took. */
+/** An answer is reused for this many times as long as it took. */
 const PATIENCE = 4
 
-/** Keeps an answer for a while, and longer if it was dear: what takes a second may not be asked all the time. */
+/** Reuses an answer for a while, and longer if it was expensive: a call that takes a second must not run all the time. */
 export interface Memo<T> {
   (): T
-  /** Asks again, however young the answer is. */
+  /** Calls again, however recent the answer is. */
   fresh(): T
 }
 

@@ -4,28 +4,28 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openCodeLines, openCodeSession } from '../run/opencode-db.ts'
 
-/** Sessions of OpenCode's database as files in a folder of our own. */
+/** Sessions of OpenCode's database as files in a temporary folder. */
 export interface OpenCodeCopies {
-  /** Where the copy of a session is, or will be. */
+  /** The path of the copy of a session, whether it exists or not. */
   pathOf(session: string): string
   /** Whether it was copied. */
   has(session: string): boolean
-  /** When the session changed last, in milliseconds since 1970; 0 if it is gone. */
+  /** When the session was last changed, in milliseconds since 1970; 0 if it is gone. */
   updated(database: string, session: string): number
-  /** Copies it again if it changed; the copy of a session that is gone goes, too. */
+  /** Copies it again if it changed; removes the copy of a session that is gone. */
   refresh(database: string, session: string): void
   close(): void
 }
 
-/** Makes the folder when the first session is asked for. */
+/** Creates the folder when the first session is requested. */
 export function openCodeCopies(): OpenCodeCopies {
   let folder: string | undefined
-  /** Which state of a session was copied. */
+  /** The version of each session that was copied. */
   const copied = new Map<string, number>()
 
   const pathOf = (session: string) => {
     folder ??= fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'sluice-serve-')))
-    // The id is another program's: it may be anything.
+    // The id comes from another program: it may be anything.
     return join(folder, `${createHash('sha256').update(session).digest('hex')}.jsonl`)
   }
   const updated = (database: string, session: string) => {
@@ -48,7 +48,7 @@ export function openCodeCopies(): OpenCodeCopies {
         copied.delete(session)
         return
       }
-      // Put in place at once: who follows it reads the new one from its start.
+      // Replaced atomically: a follower reads the new file from its start.
       fs.writeFileSync(`${path}.new`, openCodeLines(database, session).join(''), { mode: 0o600 })
       fs.renameSync(`${path}.new`, path)
       copied.set(session, now)

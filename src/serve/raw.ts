@@ -10,9 +10,9 @@ import { refuse } from './refuse.ts'
 import type { RunPlace } from './run-place.ts'
 
 /**
- * Answers with the bytes `[from, to)` of a raw log, as they are: never as something a browser would show or run. `attempt`
- * chooses the attempt (the last one without it); `x-total-bytes` says how many there are. A log that does not really lie
- * where the run is kept is none. With `hiding`, secrets are overwritten.
+ * Sends the bytes `[from, to)` of a raw log, unchanged: never as something a browser would render or run. `attempt`
+ * selects the attempt (default: the last one); `x-total-bytes` is the size of the log. A log that is not really inside
+ * the directory of the run does not count. With `hiding`, secrets are overwritten.
  */
 export function sendRaw(
   response: ServerResponse,
@@ -67,7 +67,7 @@ export function sendRaw(
   pipeline(fs.createReadStream('', { fd, start: from, end: to - 1 }), response, () => {})
 }
 
-/** A whole number in the query, undefined if it is not there, NaN if it is something else. */
+/** A whole number in the query, undefined if it is missing, NaN if it is something else. */
 function numberIn(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name)
   if (text === null) return undefined

@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises'
 import type { Event } from '../events/event.ts'
 import type { RunPlace } from './run-place.ts'
 
-/** After so many events, other requests get their turn: a replay of what is on the disk hardly ever waits by itself. */
+/** After this many events, other requests get a turn: a replay from disk hardly ever waits by itself. */
 const TURN = 128
 
-/** The events of logs, read so that the server still answers meanwhile. `signal` ends it. */
+/** The events of logs, read so that the server stays responsive. `signal` ends it. */
 export async function* readLogs(
   place: RunPlace,
   options: Parameters<RunPlace['replay']>[0],

@@ -1,9 +1,9 @@
 import type { EndState } from '../events/event.ts'
 import type { RunOutcome } from '../events/run-outcome.ts'
 
-/** A run as `GET /runs` tells it. */
+/** A run in the response of `GET /runs`. */
 export interface RunInfo {
-  /** Its path under the served directory; of a session file `session://<engine>/<its path below the engine's directory>`. */
+  /** Its path under the served directory; for a session file `session://<engine>/<its path below the engine's directory>`. */
   readonly id: string
   /** The id in its records, once there are any. */
   readonly run_id: string | null
@@ -21,6 +21,6 @@ export interface RunInfo {
   readonly argv: readonly string[]
   /** The streams of each attempt and their sizes in bytes. */
   readonly streams: readonly { attempt: number; stream: string; bytes: number }[]
-  /** Only of a session file: the directory the agent worked in, and when the file was written last. */
+  /** Only for a session file: the directory the agent worked in, and when the file was last written. */
   readonly session?: { readonly directory: string | null; readonly updated_at: string }
 }

@@ -1,17 +1,17 @@
 import { type Event, isEvent } from '../events/event.ts'
 import type { OutcomeEvidence } from '../events/run-outcome.ts'
 
-/** What the events of a run say about it as a whole. */
+/** Facts about a whole run, from its events. */
 export interface RunOverview {
   readonly run_id: string | undefined
   readonly engine: string | undefined
   readonly ts: string | undefined
-  /** Of which attempt; another program may have written the journal, so it may be anything. */
+  /** The attempt; of any type, because another program may have written the journal. */
   readonly attempt: unknown
   readonly completion?: (OutcomeEvidence & { readonly reason_code: string | undefined }) | undefined
 }
 
-/** What is told if this is the last event: the end of an attempt is, when nothing follows it. */
+/** The overview if this is the last event: a completion counts only if nothing follows it. */
 export function overviewOf(event: Event): RunOverview {
   const completion = isEvent(event, 'lifecycle.completion.state') ? event.data : undefined
   const { run_id, ts, attempt_number: attempt } = event

@@ -8,22 +8,22 @@ import { EVENTS_FILE, LOCK_FILE } from '../sinks/journal.ts'
 import { isLocked, isSameProcess } from '../sinks/lock.ts'
 import { isInside } from '../sinks/plain-file.ts'
 
-/** Where a run is kept, and how it is read: a directory under the served one, or a session file of an agent. */
+/** Where a run is stored, and how it is read: a directory under the served one, or a session file of an agent. */
 export interface RunPlace {
-  /** Names it among all places. */
+  /** Unique among all places. */
   readonly key: string
-  /** The real path of the directory that every file of it must really lie in. */
+  /** The real path of the directory that must contain every file of it. */
   readonly within: string
-  /** Bytes that are read to show its end in the list; the end of a larger one is known when it is opened. */
+  /** Maximum bytes to read for its end in the list; the end of a larger run is known when it is opened. */
   readonly maxListed: number
   readonly attempts: () => readonly Attempt[]
-  /** Whether it is still there, and really there. */
+  /** Whether it still exists, really inside its directory. */
   readonly isThere: () => boolean
-  /** True while something is added, by us or by another program. */
+  /** True while something is added, by this process or another. */
   readonly isRunning: () => boolean
   /** Its `events.jsonl`, if it has one; else its events are made from its logs. */
   readonly journal: () => string | undefined
-  /** The events that its logs tell. */
+  /** The events in its logs. */
   readonly replay: (options: Pick<ReplayOptions, 'follow' | 'signal'>) => AsyncIterable<Event>
 }
 
@@ -53,7 +53,7 @@ function isRunning(dir: string, attempts: readonly Attempt[]): boolean {
   const last = attempts.at(-1)
   const meta = readMeta(last?.meta, last?.within)
   if (meta) {
-    // Its recorder is gone, but it may go on by itself.
+    // Its recorder is gone, but the agent may still be running.
     return (
       meta.ended_at === undefined &&
       typeof meta.pid === 'number' &&
@@ -64,13 +64,13 @@ function isRunning(dir: string, attempts: readonly Attempt[]): boolean {
   return Object.values(last.logs).some((log) => grewWithin(FRESH_MS, log))
 }
 
-/** True if the run has a journal. An empty one that no recorder holds has nothing that its logs do not have. */
+/** True if the run has a journal. An empty one that no recorder holds has nothing that the logs lack. */
 function hasJournal(dir: string): boolean {
   const stat = fs.lstatSync(join(dir, EVENTS_FILE), { throwIfNoEntry: false })
   return stat?.isFile() === true && (stat.size > 0 || isLocked(join(dir, LOCK_FILE)))
 }
 
-/** Whether there is something at this path that really lies in that directory. */
+/** Whether this path exists and is really inside that directory. */
 export function liesWithin(path: string, within: string): boolean {
   try {
     return isInside(fs.realpathSync(path), within)
@@ -79,7 +79,7 @@ export function liesWithin(path: string, within: string): boolean {
   }
 }
 
-/** Whether a file was written to in the last so many milliseconds. */
+/** Whether a file was written to in the last `ms` milliseconds. */
 export function grewWithin(ms: number, path: string): boolean {
   try {
     return Date.now() - fs.lstatSync(path).mtimeMs < ms

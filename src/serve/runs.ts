@@ -14,31 +14,31 @@ import type { RunInfo } from './run-info.ts'
 import type { RunOverview } from './run-overview.ts'
 import { auditPlace, type RunPlace } from './run-place.ts'
 
-/** A run and where it is kept. */
+/** A run and its place. */
 export interface FoundRun {
   readonly info: RunInfo
   readonly place: RunPlace
 }
 
 export interface FindOptions {
-  /** How many folders below the served one are looked into. @default 6 */
+  /** How many levels below the served directory are searched. @default 6 */
   readonly maxDepth?: number | undefined
-  /** How many runs are listed; the rest is left out. @default 5000 */
+  /** Maximum number of runs in the list; the rest is left out. @default 5000 */
   readonly maxRuns?: number | undefined
-  /** How many folders are looked into. @default 50000 */
+  /** Maximum number of folders to read. @default 50000 */
   readonly maxFolders?: number | undefined
-  /** Who is asked about runs that have logs but no journal. @default none, so their end is unknown */
+  /** Overviews of runs that have logs but no journal. @default none, so their end is unknown */
   readonly logs?: LogOverviews | undefined
-  /** What the journals said the last time. @default they are all read */
+  /** A cache of the ends of journals. @default they are all read */
   readonly tails?: Tails | undefined
 }
 
-/** What the ends of journals say, by path, as long as they do not change. */
+/** The ends of journals, by path, until they change. */
 export type Tails = Map<string, { readonly mark: string; readonly told: RunOverview | undefined }>
 
 /**
- * Finds the runs under a directory, itself included: every folder that holds logs or events. Links are not followed, so a
- * link `latest` beside the runs is not one more. The ones that are running come first, then the newest.
+ * Finds the runs under a directory, including itself: every folder with logs or events. Links are not followed, so a
+ * link `latest` next to the runs is not another run. Runs in progress come first, then the newest.
  */
 export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
   const { maxDepth = 6, maxRuns = 5000, maxFolders = 50_000, tails } = options
@@ -53,18 +53,18 @@ export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
       if (journaled || attempts.length > 0) {
         const info = infoOf(root, place, attempts, options)
         asked.add(join(path, EVENTS_FILE))
-        // A folder may have become a link since it was seen: then all this is of somewhere else.
+        // A folder may have become a link since it was listed: then all this came from elsewhere.
         if (isInside(fs.realpathSync(path), root)) found.push({ place, info })
       }
     } catch {
-      // It went away, or became something else, while it was looked at: the others are there all the same.
+      // It was removed or replaced while it was read: the other runs are listed all the same.
     }
   }
   for (const path of tails?.keys() ?? []) if (!asked.has(path)) tails!.delete(path)
   return inOrder(found)
 }
 
-/** The ones that are running first, then the newest. */
+/** Runs in progress first, then the newest. */
 export function inOrder(found: FoundRun[]): FoundRun[] {
   return found.sort((a, b) => rank(a.info) - rank(b.info) || newestFirst(a.info, b.info))
 }
@@ -77,7 +77,7 @@ function newestFirst(a: RunInfo, b: RunInfo): number {
   return dateOf(b).localeCompare(dateOf(a)) || a.id.localeCompare(b.id)
 }
 
-/** A session goes on for days: its last word counts. */
+/** A session may last for days: its last change counts. */
 function dateOf({ session, started_at }: RunInfo): string {
   return session?.updated_at ?? started_at ?? ''
 }
@@ -95,7 +95,7 @@ function infoOf(
   const journal = place.journal()
   const tail =
     journal !== undefined ? tailOf(journal, root, tails) : running ? undefined : logs?.of(place, attempts)
-  // The last attempt may have no event yet, or none that was kept.
+  // The last attempt may have no event yet, or none that was stored.
   const stale = typeof tail?.attempt === 'number' && tail.attempt < (attempts.at(-1)?.number ?? 0)
   const end = running || stale ? undefined : tail?.completion
   return {
@@ -126,7 +126,7 @@ export function streamsOf(attempts: readonly Attempt[]): RunInfo['streams'] {
   )
 }
 
-/** A fixed clock at 0 is no time to show. */
+/** A fixed clock at 0 is not a time to show. */
 function realTime(ts: string | undefined): string | undefined {
   return ts !== undefined && Date.parse(ts) > 0 ? ts : undefined
 }
@@ -138,17 +138,17 @@ function endOf(meta: Partial<Meta> | undefined): string | null {
 
 const TAIL = 64 * 1024
 
-/** What the end of a journal says, read again only if it changed. */
+/** The end of a journal, read again only if it changed. */
 function tailOf(path: string, root: string, tails: Tails | undefined): RunOverview | undefined {
   const mark = fileMark(path)
   const known = tails?.get(path)
   if (known?.mark === mark) return known.told
-  const told = lastEvents(path, root)
-  tails?.set(path, { mark, told })
-  return told
+  const reported = lastEvents(path, root)
+  tails?.set(path, { mark, told: reported })
+  return reported
 }
 
-/** Another program may have written it: only text is taken for text. */
+/** Another program may have written it: only strings count as text. */
 function lastEvents(path: string, root: string): RunOverview | undefined {
   let text: string
   try {
@@ -161,28 +161,31 @@ function lastEvents(path: string, root: string): RunOverview | undefined {
   } catch {
     return undefined
   }
-  let told: RunOverview | undefined
+  let reported: RunOverview | undefined
   const lines = text.split('\n')
-  // From the end: the last whole line tells who, the last completion of its attempt tells how.
+  // From the end: the last whole line has the run and attempt, the last completion of that attempt has the outcome.
   for (let i = lines.length - 2; i >= 0; i--) {
     try {
       const event = JSON.parse(lines[i]!)
       const { run_id, ts, attempt_number: attempt } = event
-      told ??= { run_id: textOf(run_id), engine: textOf(event.source.engine), ts: textOf(ts), attempt }
-      // The attempt before ended; this one did not say how.
-      if (attempt !== told.attempt) return told
+      reported ??= { run_id: textOf(run_id), engine: textOf(event.source.engine), ts: textOf(ts), attempt }
+      // The previous attempt ended; this one has no end.
+      if (attempt !== reported.attempt) return reported
       // Journals of before 0.2 have no `type` at the top.
       if ((event.type ?? event.event?.type) === 'lifecycle.completion.state') {
         const state = endStates.find((known) => known === event.data.state) ?? 'unknown'
         const { evidence, reason_code } = event.data
-        return { ...told, completion: { state, evidence: evidence ?? {}, reason_code: textOf(reason_code) } }
+        return {
+          ...reported,
+          completion: { state, evidence: evidence ?? {}, reason_code: textOf(reason_code) },
+        }
       }
     } catch {
-      // The first of them may be half a line.
+      // The first line of the block may be incomplete.
     }
-    if (told && lines.length - i > 16) break
+    if (reported && lines.length - i > 16) break
   }
-  return told
+  return reported
 }
 
 const endStates: readonly EndState[] = ['completed', 'awaiting_user_input', 'interrupted', 'unknown']

@@ -6,19 +6,19 @@ import { readLogs } from './read-logs.ts'
 import { refuse } from './refuse.ts'
 import type { FoundRun } from './runs.ts'
 
-/** Each of them reads a whole run twice. */
+/** Each export reads a whole run twice. */
 const MAX_AT_ONCE = 4
 const types = { html: 'text/html; charset=utf-8', md: 'text/markdown; charset=utf-8' } as const
 let sending = 0
 
-/** Sends a run as one file to keep, with its secrets hidden: as far as it is now, if it goes on. */
+/** Sends a run as a file to download, with its secrets hidden; a run in progress as far as it is now. */
 export async function sendExport(
   response: ServerResponse,
   { info, place }: FoundRun,
   to: keyof typeof types,
 ): Promise<void> {
   const attempts = place.attempts()
-  if (attempts.length === 0) return refuse(response, 404, 'this run has no logs that could be exported')
+  if (attempts.length === 0) return refuse(response, 404, 'this run has no logs to export')
   if (sending >= MAX_AT_ONCE) {
     response.setHeader('retry-after', '5')
     return refuse(response, 503, 'too many exports at once')
@@ -35,7 +35,7 @@ export async function sendExport(
   try {
     await pipeline(Readable.from(exportRun(source, { to, redact: true }).text), response)
   } catch {
-    // The client has left, or the logs cannot be read any more: then the file is cut off, which the client sees.
+    // The client disconnected, or the logs cannot be read any more: the file is cut off, and the client sees an error.
     response.destroy()
   } finally {
     sending--

@@ -27,33 +27,33 @@ export interface ServeOptions {
   readonly port?: number | undefined
   /** @default '127.0.0.1' */
   readonly host?: string | undefined
-  /** Milliseconds of silence after which a client gets a sign of life. @default 15000 */
+  /** Milliseconds of silence after which a client gets a heartbeat. @default 15000 */
   readonly heartbeat?: number | undefined
-  /** Milliseconds a client may leave what it was sent, before it is dropped. @default 30000 */
+  /** Milliseconds a client may leave sent data unread before it is dropped. @default 30000 */
   readonly maxStall?: number | undefined
-  /** Event streams at once; one more is answered with 503. @default 2000 */
+  /** Event streams at once; another one gets a 503. @default 2000 */
   readonly maxClients?: number | undefined
-  /** Shows the session files of agents in the home directory, next to the runs. @default false */
+  /** Also shows the session files of agents in the home directory, next to the runs. @default false */
   readonly sessions?: boolean | SessionsServed | undefined
   /**
    * What a client must send (`Authorization: Bearer …`), or type into the page, to read anything: at least 16 characters.
-   * @default none; then `host` must be of this machine alone, or `insecure` be set
+   * @default none; then `host` must be an address of this machine only, or `insecure` be set
    */
   readonly token?: string | undefined
   /** Lets every machine that reaches `host` read all runs, without a token. @default false */
   readonly insecure?: boolean | undefined
   /**
-   * Hides keys, tokens and passwords in all that is sent, never in the files. Messages then come when they are complete, not piece
-   * by piece. @default false
+   * Hides keys, tokens and passwords in everything that is sent, never in the files. Messages then arrive when they are complete, not
+   * piece by piece. @default false
    */
   readonly redact?: boolean | RedactOptions | undefined
 }
 
-/** A server that runs. */
+/** A running server. */
 export interface Served {
   readonly url: string
   readonly port: number
-  /** Event streams that are open. */
+  /** Number of open event streams. */
   readonly clients: () => number
   close(): Promise<void>
 }
@@ -68,17 +68,17 @@ const security = {
   'cross-origin-opener-policy': 'same-origin',
   'cache-control': 'no-store',
 }
-/** What the page that asks for the token needs, and what tells nothing of the runs. */
+/** What the login page needs, and what reveals nothing about the runs. */
 const openPaths: ReadonlySet<string> = new Set(['/page.css', '/icon.svg', '/healthz'])
 const MAX_ID = 1024
-/** A walk over the directory is good for so long: many clients ask at once. */
+/** How long a listing of the directory is reused: many clients ask at once. */
 const LIST_MS = 500
-/** A list waits so long for logs that have no journal; what is not read by then, the next one has. */
+/** How long a list waits for logs without a journal; what is not read by then is in the next list. */
 const LOGS_MS = 1000
 
 /**
- * Serves the runs under a directory: a page, their events over SSE, their raw bytes. Reads only; answers
- * GET only, and only to those who ask for this machine by its own name.
+ * Serves the runs under a directory: a page, their events over SSE, their raw bytes. It only reads; it answers
+ * GET only, and only requests that address this machine by its own name.
  *
  * @example
  * const { url, close } = await serve({ dir: '.audit', port: 0 })
@@ -107,10 +107,10 @@ export async function serve(options: ServeOptions): Promise<Served> {
   checkBindAddress(host, token, insecure)
   const root = realDir(options.dir)
   const shut = new AbortController()
-  // Every client listens to it.
+  // Every client adds a listener.
   setMaxListeners(0, shut.signal)
   const logs = logOverviews(shut.signal)
-  // Loaded here: the root of the package has `serve`, and most programs that import it serve nothing.
+  // Loaded here: the root of the package exports `serve`, and most programs that import it do not serve.
   const [{ pageFiles }, { hidingOf }] = await Promise.all([import('./page.ts'), import('./hiding.ts')])
   const hiding = hidingOf(options.redact ?? false)
   const shared = feeds(logs, hiding)
@@ -134,12 +134,12 @@ export async function serve(options: ServeOptions): Promise<Served> {
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isOwnHost(request.headersDistinct['host'], host))
-      return refuse(response, 403, 'this server does not go by that name')
+      return refuse(response, 403, 'this server does not have that name')
     const login = access && request.method === 'POST' && request.url === '/login'
     if (login) return await access.login(request, response)
     if (request.method !== 'GET') {
       response.setHeader('allow', 'GET')
-      return refuse(response, 405, 'only GET is answered here')
+      return refuse(response, 405, 'only GET is allowed')
     }
     // Accept a plain path only: `//host/x` and `http://host/x` name another server.
     const target = request.url!
@@ -166,7 +166,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
         ? sendJson(response, shown(found.info))
         : refuse(response, 404, 'there is no such page or run')
     }
-    if (what !== undefined && name === undefined && isSpelling(what))
+    if (what !== undefined && name === undefined && isFormat(what))
       return await sendEvents(request, response, run, searchParams, what)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
     if (channel) return sendRaw(response, run.place, channel, searchParams, hiding)
@@ -181,7 +181,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     )
   }
 
-  /** What is found when logs without a journal have been read, if that does not take long. */
+  /** Calls `find` after logs without a journal were read, if that does not take long. */
   async function informed<T>(find: () => T): Promise<T> {
     const found = find()
     if (!(await logs.settled(LOGS_MS))) return found
@@ -189,7 +189,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     return find()
   }
 
-  /** Only what was found by walking can be asked for, so no path in a request reaches the disk. */
+  /** Only runs that were found by listing can be requested, so no path in a request reaches the disk. */
   function findRun(encoded: string): FoundRun | undefined {
     if (encoded.length > MAX_ID * 3) return undefined
     let id: string
@@ -208,12 +208,12 @@ export async function serve(options: ServeOptions): Promise<Served> {
     response: ServerResponse,
     run: FoundRun,
     query: URLSearchParams,
-    spelling: Spelling,
+    format: Format,
   ) {
     const header = request.headers['last-event-id']
     // The header is what the client saw last; the query is where it began.
     const seen = Array.isArray(header) ? header[0] : header
-    // Browsers send the bytes of the id, which Node takes for Latin-1; what is no UTF-8 is the id of no run of ours.
+    // Browsers send the bytes of the id, which Node decodes as Latin-1; invalid UTF-8 is the id of no run of ours.
     const after =
       seen === undefined ? (query.get('after') ?? undefined) : Buffer.from(seen, 'latin1').toString()
     if (after !== undefined && after.length > MAX_ID) return refuse(response, 400, 'the id is too long')
@@ -221,16 +221,16 @@ export async function serve(options: ServeOptions): Promise<Served> {
       response.setHeader('retry-after', '5')
       return refuse(response, 503, 'too many clients')
     }
-    // First what may fail: who cannot be served is no client.
+    // First what may fail: a request that fails is not counted as a client.
     const mine = shared.share(run.place)
     clients++
     try {
       const options = { ...mine, after, heartbeat, maxStall, signal: shut.signal }
-      if (spelling === 'ag-ui' || spelling === 'ai-sdk') {
+      if (format === 'ag-ui' || format === 'ai-sdk') {
         const { sseViews } = await import('../sinks/view-sse.ts')
         const { streamView } = await import('./view-stream.ts')
-        await streamView(request, response, { ...options, view: sseViews[spelling] })
-      } else await stream(request, response, { ...options, chat: spelling === 'chat' })
+        await streamView(request, response, { ...options, view: sseViews[format] })
+      } else await stream(request, response, { ...options, chat: format === 'chat' })
     } finally {
       clients--
       mine.release()
@@ -238,6 +238,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   }
 
   await listen(server, port, host)
+  // Cast: a server that listens on a port has an AddressInfo.
   const { port: given } = server.address() as AddressInfo
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${given}/`,
@@ -262,7 +263,7 @@ function realDir(dir: string): string {
     const why = codeOf(error) === 'ENOENT' ? 'there is no such directory' : codeOf(error)
     throw new Fault('BAD_OPTION', `${quote(dir, 200)} cannot be served: ${why}`, { cause: error })
   }
-  throw new Fault('BAD_OPTION', `${quote(dir, 200)} is not a directory; give the one that holds the runs`)
+  throw new Fault('BAD_OPTION', `${quote(dir, 200)} is not a directory; give the one with the runs`)
 }
 
 async function listen(server: Server, port: number, host: string): Promise<void> {
@@ -285,9 +286,9 @@ function sendJson(response: ServerResponse, value: unknown): void {
     .end(`${JSON.stringify(value)}\n`)
 }
 
-/** What the events of a run are spelled as. */
-type Spelling = 'events' | 'chat' | 'ag-ui' | 'ai-sdk'
+/** The formats of the events of a run. */
+type Format = 'events' | 'chat' | 'ag-ui' | 'ai-sdk'
 
-function isSpelling(what: string): what is Spelling {
+function isFormat(what: string): what is Format {
   return ['events', 'chat', 'ag-ui', 'ai-sdk'].includes(what)
 }

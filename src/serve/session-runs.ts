@@ -11,26 +11,26 @@ import type { RunInfo } from './run-info.ts'
 import { grewWithin, liesWithin, type RunPlace } from './run-place.ts'
 import { type FoundRun, streamsOf } from './runs.ts'
 
-/** Which session files are shown. */
+/** Which session files to show. */
 export interface SessionsServed {
-  /** The home directory to look in; then the engines' own variables do not count. @default the user's */
+  /** The home directory to search; then the engines' own environment variables are ignored. @default the user's */
   readonly home?: string | undefined
   /** Only this engine. @default all */
   readonly engine?: SessionEngine | undefined
-  /** How many are listed, the newest. @default 200 */
+  /** Maximum number to list, the newest first. @default 200 */
   readonly max?: number | undefined
 }
 
 /** The session files of agents, as runs. */
 export interface SessionRuns {
   find(): FoundRun[]
-  /** Removes what was copied out of a database. */
+  /** Removes the copies from a database. */
   close(): void
 }
 
-/** An agent writes nothing while it waits for its model, so a file that rests so long may still be written. */
+/** An agent writes nothing while it waits for its model, so a file that did not change for this long may still be in use. */
 const FRESH_MS = 30_000
-/** The end of a larger file is read when it is opened: there are many of them, and each goes on for days. */
+/** The end of a larger file is read when it is opened: there are many of them, and each lasts for days. */
 const MAX_LISTED = 16 << 20
 
 /** Finds session files for the list. Only these can be opened, and they are only read. */
@@ -54,7 +54,7 @@ export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}): S
           try {
             return [{ place, info: infoOf(file, place, head, logs, copies) }]
           } catch {
-            // A database that cannot be read right now: the others are there all the same.
+            // The database cannot be read right now: the other sessions are listed all the same.
             return []
           }
         })
@@ -63,12 +63,12 @@ export function sessionRuns(logs: LogOverviews, options: SessionsServed = {}): S
   }
 }
 
-/** Two slashes: no path below the served directory has them, so it is no other run's. */
+/** Two slashes: no path below the served directory has them, so it is the id of no other run. */
 function idOf({ engine, name }: SessionFile): string {
   return `session://${engine}/${name}`
 }
 
-/** In every event, and in the ids that clients come back with: a name that could forge one of them is not used. */
+/** It is in every event, and in the ids that clients resume with: a name that could forge one of them is not used. */
 function runIdOf({ engine, name, path }: SessionFile): string {
   const plain = /^[\w./-]{1,240}$/.test(name)
   return `${engine}-${plain ? name.replaceAll('/', '.') : createHash('sha256').update(path).digest('hex').slice(0, 16)}`
@@ -128,11 +128,11 @@ function infoOf(
   copies: OpenCodeCopies,
 ): RunInfo {
   const running = place.isRunning()
-  // A database is not copied for the list: the end of its sessions is known when they were opened.
+  // A database is not copied for the list: the end of its sessions is known after they were opened.
   const copied = file.session === undefined || copies.has(file.session)
   const attempts = copied ? place.attempts() : []
-  const told = running || !copied ? undefined : logs.of(place, attempts)
-  const end = told?.completion
+  const reported = running || !copied ? undefined : logs.of(place, attempts)
+  const end = reported?.completion
   return {
     id: idOf(file),
     run_id: runIdOf(file),

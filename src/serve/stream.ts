@@ -8,11 +8,11 @@ import type { Shared } from './feeds.ts'
 import type { Feed } from './journal-blocks.ts'
 
 export interface StreamOptions extends Omit<Shared, 'release'> {
-  /** The id the client saw last. */
+  /** The last id the client saw. */
   readonly after: string | undefined
-  /** Milliseconds of silence after which a sign of life is sent. */
+  /** Milliseconds of silence after which a heartbeat is sent. */
   readonly heartbeat: number
-  /** Milliseconds in which a client must take what it was sent, or it is dropped. */
+  /** Milliseconds in which a client must read what it was sent, or it is dropped. */
   readonly maxStall: number
   readonly signal: AbortSignal
   /** Chat records instead of events. @default false */
@@ -21,9 +21,9 @@ export interface StreamOptions extends Omit<Shared, 'release'> {
 
 /**
  * Sends the events of a run to one client, from where it left off to the end of the run, at the pace of the
- * client. An id that is not of this run, or not there any more, is answered with `sluice.reset` and everything
- * from the start. A client that has all of a run that is over is told so with 204, at which browsers stop asking. Where the
- * journal is damaged, or the logs cannot be read, `sluice.fault` says why it ends there.
+ * client. If its id is not of this run, or no longer there, it gets `sluice.reset` and everything
+ * from the start. A client that has all of an ended run gets a 204, at which browsers stop reconnecting. If the
+ * journal is damaged, or the logs cannot be read, `sluice.fault` says why the stream ends there.
  */
 export async function stream(
   request: IncomingMessage,
@@ -53,7 +53,7 @@ export async function stream(
     const sendFault = (found: Fault) => send(faultMessage(found, !named))
     if (start.reset !== undefined) await send(resetMessage(start.reset))
     while (!line.signal.aborted) {
-      // Asked before the read: what was added in between is then seen by the next round.
+      // Checked before the read: what is added in between is then seen by the next round.
       const ended = over()
       const block = feed.read(at, last)
       if (feed.generation !== generation) {
@@ -89,14 +89,14 @@ const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-b
 
 /** An event stream to one client. */
 export interface Line {
-  /** False when the client is gone, or was dropped because it does not take what it gets. */
+  /** False when the client is gone, or was dropped because it does not read. */
   send(bytes: Buffer | string): Promise<boolean>
   /** Aborted when the client is gone, or the server shuts down. */
   readonly signal: AbortSignal
   close(): void
 }
 
-/** Begins the answer. While nothing is sent, the client gets signs of life. */
+/** Begins the response. While nothing is sent, the client gets heartbeats. */
 export function openLine(
   request: IncomingMessage,
   response: ServerResponse,
@@ -133,19 +133,19 @@ export function openLine(
 /** Where a client begins. */
 export interface Start {
   readonly at: number
-  /** The event before that place, if it is known. */
+  /** The event before that position, if known. */
   readonly last?: Place
   readonly reset?: Reset
-  /** It has some of the run already. */
+  /** It already has a part of the run. */
   readonly resumes: boolean
-  /** Chat records that it has. */
+  /** Number of chat records that it has. */
   readonly skip?: number
 }
 
-/** Events that are being derived and do not grow for so long have come to the end of logs that somebody still writes. */
+/** If derived events do not grow for this long, they have reached the end of logs that another process still writes. */
 const QUIET_MS = 1000
 
-/** Finds where a client begins. Events that are only being derived are waited for, until the one it saw last is there again. */
+/** Finds where a client begins. If events are still being derived, waits until the one it saw last is there again. */
 export async function ready(options: StreamOptions, response: ServerResponse): Promise<Start> {
   const { feed, over, derived, signal } = options
   let size = -1
@@ -162,7 +162,7 @@ export async function ready(options: StreamOptions, response: ServerResponse): P
   }
 }
 
-/** Where a client of chat records begins: its id counts them, so they are all made again, and those it has are left out. */
+/** Where a client of chat records begins: its id is their number, so all of them are made again, and those it has are left out. */
 function chatStart({ feed, after }: StreamOptions): Start {
   if (after === undefined || after === '') return { at: 0, resumes: false }
   const colon = after.lastIndexOf(':')
@@ -172,7 +172,7 @@ function chatStart({ feed, after }: StreamOptions): Start {
   return { at: 0, resumes: true, skip: seq }
 }
 
-/** Whether something for a client is behind this place; lines that are left out are nothing. */
+/** Whether there is something for a client after this position; lines that are left out do not count. */
 async function hasMore(feed: Feed, start: Start): Promise<boolean | 'damaged'> {
   let { last } = start
   const spell = start.skip === undefined ? undefined : chatBlocks(start.skip)
@@ -185,7 +185,7 @@ async function hasMore(feed: Feed, start: Start): Promise<boolean | 'damaged'> {
   return false
 }
 
-/** With an id for a client that has none: it would come back for everything again. */
+/** With an id if the client has none: otherwise it would come back for everything. */
 function faultMessage({ code, message }: Fault, withId: boolean): string {
   const data = JSON.stringify({ code, message })
   return sseMessage({ ...(withId ? { id: '0' } : {}), event: 'sluice.fault', data })
@@ -195,7 +195,7 @@ type Reset = 'foreign' | 'gone'
 
 const resets: Record<Reset, string> = {
   foreign: 'the id belongs to another run; here is everything',
-  gone: 'the event of that id is not there any more; here is everything',
+  gone: 'the event of that id no longer exists; here is everything',
 }
 
 function resetMessage(reason: Reset): string {
@@ -234,7 +234,7 @@ function drained(response: ServerResponse, maxStall: number, signal: AbortSignal
     }
     const onDrain = () => settle(true)
     const onGone = () => settle(false)
-    // Only this client: what it was sent is all it costs.
+    // Only this client is dropped: it costs no more than what it was sent.
     const timer = setTimeout(() => response.destroy(), maxStall)
     response.once('drain', onDrain)
     signal.addEventListener('abort', onGone)

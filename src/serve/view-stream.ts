@@ -7,9 +7,9 @@ import { refuse } from './refuse.ts'
 import { type Line, openLine, ready, type StreamOptions } from './stream.ts'
 
 /**
- * Sends the events of a run as another protocol has them. A client that was cut off goes on behind the message it saw last: the view is
- * made anew from the first event, and what the client has is left out. One that has all of a run that is over gets 204, one with an
- * id that is not of this run 409: other protocols have no word for beginning again.
+ * Sends the events of a run in another protocol. A client that was cut off resumes after the last message it saw: the view is
+ * made again from the first event, and what the client has is left out. A client that has all of an ended run gets a 204, one with an
+ * id that is not of this run a 409: other protocols have no message for starting over.
  */
 export async function streamView(
   request: IncomingMessage,
@@ -29,7 +29,7 @@ export async function streamView(
     return line
   }
   let waiting = ''
-  /** Something was made that the client does not have. */
+  /** There is a message that the client does not have. */
   let news = start.last === undefined
   const sink = view.stage()({
     write({ text, place }) {
@@ -46,22 +46,22 @@ export async function streamView(
     const text = waiting
     waiting = ''
     if (text !== '') return await open().send(text)
-    // A long run may be left out before something is sent.
+    // A long part of a run may be left out before something is sent.
     await setImmediate()
     return !response.destroyed
   }
 
   try {
-    // Whether a run that is over has something for this client is known only when all of it was read.
+    // Whether an ended run has something for this client is known only after all of it was read.
     if (!over()) open()
     const { generation } = feed
     let at = 0
     let last: Place | undefined
     while (!response.destroyed && !signal.aborted) {
-      // Asked before the read: what was added in between is then seen by the next round.
+      // Checked before the read: what is added in between is then seen by the next round.
       const ended = over()
       const block = feed.read(at, last)
-      // Nothing that was sent can be taken back: the client comes again, and is told then.
+      // What was sent cannot be taken back: drop the client, which gets the right response when it reconnects.
       if (feed.generation !== generation) return void response.destroy()
       if (block && !block.fault) {
         for (const event of eventsIn(block.bytes)) sink.write(event)
@@ -85,11 +85,11 @@ export async function streamView(
 
 //  r1:2.7/3
 //  ^^^^^^ event of attempt 2
-//         ^ part; all of them where there is none, as in the ids of /events
+//         ^ part; without one, all parts, as in the ids of /events
 function splitId(id: string | undefined): { event: string | undefined; part: number } {
   const slash = id === undefined ? -1 : id.indexOf('/', id.lastIndexOf(':') + 1)
   if (id === undefined || slash < 0) return { event: id, part: Number.POSITIVE_INFINITY }
-  // What is no number is no part: then the whole event is sent again.
+  // An invalid part counts as none: then the whole event is sent again.
   return { event: id.slice(0, slash), part: Number(id.slice(slash + 1)) || 0 }
 }
 
@@ -100,9 +100,9 @@ function isAfter(place: ViewPlace, seen: Place, part: number): boolean {
 
 const DATA = 'data: '
 
-/** The events of a block, which is spelled as SSE with each event on one line of data. */
+/** The events of a block, which is formatted as SSE with each event on one line of data. */
 function* eventsIn(block: Buffer): Generator<Event> {
-  // The cast is the door: the feed has looked whether it is an event.
+  // Cast: the feed has checked that it is an event.
   for (const line of block.toString().split('\n'))
     if (line.startsWith(DATA)) yield JSON.parse(line.slice(DATA.length)) as Event
 }

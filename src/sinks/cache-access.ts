@@ -7,14 +7,14 @@ import { type Cache, type CacheEntry, isEntry } from './cache.ts'
 
 export interface AccessOptions {
   readonly signal?: AbortSignal | undefined
-  /** Milliseconds the cache may take for each answer. @default 10,000 */
+  /** Milliseconds to wait for each call of the cache. @default 10,000 */
   readonly maxCacheWait?: number | undefined
 }
 
-/** One place of a cache. Neither call fails, unless the signal is aborted: what goes wrong is told in `trouble`. */
+/** One key of a cache. Neither call fails, unless the signal is aborted: errors are collected in `trouble`. */
 export interface CacheAccess {
   get(): Promise<CacheEntry | undefined>
-  /** Keeps a copy, if it comes back from JSON as it went in. */
+  /** Stores a copy, if the value survives JSON unchanged. */
   set(entry: CacheEntry): Promise<void>
   /** Notes with the code CACHE_FAILED. */
   readonly trouble: readonly Note[]
@@ -55,7 +55,7 @@ export function checkCacheWait(maxCacheWait: number | undefined): void {
   throw new Fault('BAD_OPTION', `maxCacheWait must be milliseconds, but is ${String(maxCacheWait)}`)
 }
 
-/** A key of 64 characters for what decides an answer. */
+/** A key of 64 characters, derived from everything that decides an answer. */
 export function keyOf(parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex')
 }
@@ -65,19 +65,19 @@ export function isPlainSchema(schema: Schema): boolean {
   return !('~standard' in schema) && survivesJson(schema)
 }
 
-/** What a cache gives back is looked at before it is believed. */
+/** Validates what a cache returns. */
 function checked(entry: CacheEntry | undefined): CacheEntry | undefined {
   if (entry === undefined) return undefined
   if (isEntry(entry)) return copyOf(entry)
-  throw new Error('what it gave back is no entry')
+  throw new Error('it returned something that is not an entry')
 }
 
-/** A cache in memory keeps the very value: without a copy, what one caller does to it would be seen by the next. */
+/** A cache in memory keeps the same object: without a copy, changes by one caller would be visible to the next. */
 function copyOf({ value, repair_level, notes, run }: CacheEntry): CacheEntry {
   return structuredClone({ value, repair_level, notes, ...(run && { run }) })
 }
 
-/** Only what comes back as it went in may be kept: a Date would come back as a string. */
+/** Only values that survive JSON unchanged may be stored: a Date would come back as a string. */
 function survivesJson(value: unknown): boolean {
   try {
     return isDeepStrictEqual(JSON.parse(JSON.stringify(value)), value)

@@ -3,7 +3,7 @@ import type { CompletionData } from '../events/event.ts'
 import type { RepairLevel } from '../values/outcome.ts'
 
 /**
- * Which run a kept result is of.
+ * The run that a cached result is from.
  *
  * @example
  * const { cached } = await run({ command, args, schema, cache }).end
@@ -12,23 +12,23 @@ import type { RepairLevel } from '../values/outcome.ts'
 export interface CachedRun {
   readonly run_id: string
   readonly attempt_number: number
-  /** When it was kept: ISO 8601, UTC. */
+  /** When it was stored: ISO 8601, UTC. */
   readonly ts: string
   /** How that run ended. */
   readonly completion: CompletionData
 }
 
-/** What is kept of an answer, or of the result of a run, that passed. */
+/** A stored answer, or result of a run, that passed. */
 export interface CacheEntry {
   readonly value: unknown
   readonly repair_level: RepairLevel
   readonly notes: readonly Note[]
-  /** For the result of a run: which one. */
+  /** For the result of a run: its run. */
   readonly run?: CachedRun | undefined
 }
 
 /**
- * Where answers and results are kept. A cache that throws is as good as an empty one: `ask` and `run` go on, and note
+ * A store of answers and results. A cache that throws counts as empty: `ask` and `run` continue, with a note
  * CACHE_FAILED.
  *
  * @example
@@ -40,10 +40,10 @@ export interface Cache {
   set(key: string, entry: CacheEntry): unknown
 }
 
-/** Whether something that comes out of a cache can have been put there by us. */
+/** Whether a value from a cache is a valid entry. */
 export function isEntry(entry: unknown): entry is CacheEntry {
   if (typeof entry !== 'object' || entry === null || !('value' in entry)) return false
-  // The cast is the door: what is used is checked here.
+  // Cast: the fields that are used are checked here.
   const { repair_level, notes } = entry as Partial<CacheEntry>
   const known = repair_level === 'none' || repair_level === 'deterministic_generic'
   return known && Array.isArray(notes)

@@ -3,8 +3,8 @@ import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Writes a file that either is not there or is there whole, also after a crash or a power cut. With
- * `exclusive`, false is returned and nothing changes if the name is taken: of any number of processes,
+ * Writes a file atomically: it is complete or missing, also after a crash or a power cut. With
+ * `exclusive`, it returns false and changes nothing if the name is taken: of any number of processes,
  * one wins.
  */
 export async function writeWhole(path: string, text: string, exclusive = false): Promise<boolean> {
@@ -18,7 +18,7 @@ export async function writeWhole(path: string, text: string, exclusive = false):
     } finally {
       await file.close()
     }
-    // A rename replaces what is there; a link refuses to.
+    // A rename replaces an existing file; a link refuses to.
     if (exclusive) await link(draft, path)
     else await rename(draft, path)
   } catch (error) {
@@ -39,7 +39,7 @@ export async function appendLine(path: string, line: string): Promise<void> {
     const { size } = await file.stat()
     const last = Buffer.alloc(1)
     if (size > 0) await file.read(last, 0, 1, size - 1)
-    // A writer that was killed in mid-line leaves a torn tail: it must not swallow this line.
+    // A writer that was killed in mid-line leaves a torn tail: start a new line, so that it does not swallow this one.
     const torn = size > 0 && last[0] !== LF
     await file.appendFile(`${torn ? '\n' : ''}${line}\n`)
     await file.sync()
@@ -50,7 +50,7 @@ export async function appendLine(path: string, line: string): Promise<void> {
 
 const LF = 10
 
-/** A new name is only safe once its folder is on the disk; some systems cannot sync folders. */
+/** A new name is only durable after its folder is synced; some systems cannot sync folders. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r').catch(() => undefined)
   await folder?.sync().catch(() => {})

@@ -6,15 +6,15 @@ import { type Cache, type CacheEntry, isEntry } from './cache.ts'
 import { writeWhole } from './durable.ts'
 
 export interface FileCacheOptions {
-  /** How many answers are kept; the oldest go first. @default 1000 */
+  /** Maximum number of answers; the oldest are removed first. @default 1000 */
   readonly maxEntries?: number | undefined
-  /** Bytes one answer may have; a larger one is not kept. @default 1 MiB */
+  /** Maximum size of one answer in bytes; a larger one is not stored. @default 1 MiB */
   readonly maxBytes?: number | undefined
 }
 
 /**
- * A cache in a directory, one file for each answer. A file is there whole or not at all, so any number of
- * processes can share it; one that cannot be read is as good as absent.
+ * A cache in a directory, one file for each answer. Files are written atomically, so any number of
+ * processes can share it; one that cannot be read counts as missing.
  *
  * @example
  * const report = await ask(call, { prompt, schema, cache: fileCache('.cache/answers') })
@@ -42,7 +42,7 @@ export function fileCache(dir: string, options: FileCacheOptions = {}): Cache {
 }
 
 async function readSmall(path: string, maxBytes: number): Promise<string | undefined> {
-  // A pipe in its place would be waited for without end.
+  // Non-blocking, because opening a FIFO would wait forever.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return undefined
@@ -67,7 +67,7 @@ function entryOf(text: string, key: string): CacheEntry | undefined {
   }
 }
 
-/** Removes the oldest answers, a few more than needed, so that not every new one has to look at all. */
+/** Removes the oldest answers, a few more than needed, so that not every new answer has to list all of them. */
 async function clear(dir: string, maxEntries: number): Promise<void> {
   const names = (await readdir(dir)).filter((name) => name.endsWith('.json'))
   if (names.length <= maxEntries) return

@@ -1,20 +1,20 @@
 import { Fault, quote } from '../base/fault.ts'
 
-/** Where an event is in its run. */
+/** The place of an event in its run. */
 export interface Place {
   readonly run_id: string
   readonly attempt_number: number
   readonly seq: number
 }
 
-/** A line of a journal: where its event is, and what kind it is. */
+/** A line of a journal: the place of its event, and its type. */
 export interface JournalLine extends Place {
   readonly category: string
   readonly type: string
 }
 
 /**
- * Reads a line of `events.jsonl`; undefined if it is no event.
+ * Reads a line of `events.jsonl`; undefined if it is not an event.
  *
  * @example
  * readLine('{"run_id":"r","attempt_number":1,"seq":1,"event":{"category":"raw","type":"raw.stdout"}}')
@@ -27,10 +27,10 @@ export function readLine(line: string): JournalLine | undefined {
   }
 }
 
-/** The same of a line that is parsed already. */
+/** The same for a line that is parsed already. */
 export function journalLine(value: unknown): JournalLine | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  // The cast is the door: every field is checked below.
+  // Cast: every field is checked below.
   const { run_id, attempt_number, seq, event } = value as Record<string, unknown>
   if (typeof run_id !== 'string' || !isCount(attempt_number) || !isCount(seq)) return undefined
   const { category, type } = (typeof event === 'object' && event !== null ? event : {}) as typeof value & {
@@ -42,8 +42,8 @@ export function journalLine(value: unknown): JournalLine | undefined {
 }
 
 /**
- * Why one event cannot stand right after another, or undefined if it can: a journal has one run, its attempts in order, and
- * the events of each counted from 1 without a gap.
+ * Why one event cannot follow another, or undefined if it can: a journal has one run, its attempts in order, and
+ * the events of each numbered from 1 without a gap.
  */
 export function outOfOrder(last: Place | undefined, next: Place): string | undefined {
   if (last && next.run_id !== last.run_id)
@@ -55,17 +55,17 @@ export function outOfOrder(last: Place | undefined, next: Place): string | undef
   return `it is event ${next.attempt_number}.${next.seq} (attempt.seq)${before}`
 }
 
-/** The fault of a journal with a line in it that cannot be there. `at` is its byte offset. */
+/** The fault for a journal that contains an invalid line. `at` is its byte offset. */
 export function damagedJournal(path: string, at: number, why: string): Fault {
   return new Fault(
     'JOURNAL_MISMATCH',
-    `${quote(path, 200)} is damaged at byte ${at}: ${why}. The raw logs still hold the run: move this file away, then ` +
+    `${quote(path, 200)} is damaged at byte ${at}: ${why}. The raw logs still have the run: move this file away, then ` +
       'complete it with npx agent-sluice replay --resume',
     { at },
   )
 }
 
-export const NO_EVENT = 'the line is no event'
+export const NO_EVENT = 'the line is not an event'
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0

@@ -19,26 +19,26 @@ export const LOCK_FILE = 'journal.lock'
 
 export interface JournalOptions {
   /**
-   * When the disk itself is asked: after `each` event, at an `interval`, or at the `end` only. A crash of
+   * When to call fsync: after `each` event, at an `interval`, or only at the `end`. A crash of
    * this process loses nothing in any case; this is about power cuts.
    * @default 'interval'
    */
   readonly fsync?: 'each' | 'interval' | 'end' | undefined
   /** Milliseconds between two syncs with `interval`. @default 1000 */
   readonly interval?: number | undefined
-  /** Aborting it destroys the flow; what was written stays whole. */
+  /** Aborting it destroys the flow; the lines written so far stay complete. */
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Lets events pass and keeps them: appends each to `events.jsonl` in the directory, and the diagnostics
- * also to `parser_diagnostics.jsonl`. An event goes on only when its whole line is written.
+ * Passes events on and stores them: appends each to `events.jsonl` in the directory, and the diagnostics
+ * also to `parser_diagnostics.jsonl`. An event is passed on only when its whole line is written.
  *
- * The directory belongs to one run and one writer: a second is refused with JOURNAL_LOCKED (the lock of a
+ * The directory belongs to one run and one writer: a second one is refused with JOURNAL_LOCKED (the lock of a
  * dead process is taken over). A tail that a crash tore is repaired. When a run is fed again after a crash, events
- * that are already there pass without being written twice, and the first new one continues `seq`; events that
- * are not the ones of this journal are refused with JOURNAL_MISMATCH, and so is a journal that is damaged inside: a line that is
- * no event, a gap, events that are there twice. It is read once for that, when it is opened. A disk that fails ends the flow with
+ * that are already there are passed on without being written twice, and the first new one continues `seq`; events that
+ * do not belong to this journal are refused with JOURNAL_MISMATCH, and so is a journal that is damaged inside: a line that is
+ * not an event, a gap, duplicate events. It is read once for that, when it is opened. A disk error ends the flow with
  * JOURNAL_FAILED and leaves whole lines.
  *
  * @example
@@ -52,12 +52,12 @@ export function journal(dir: string, options: JournalOptions = {}): Flow<Event> 
     throw misfit('journal', "'each', 'interval' or 'end' as fsync", options.fsync, example)
   const book = openJournal(dir, options)
   const made = settledEnd(flow(journalStage(book), { signal: options.signal }), book)
-  // Also when it is destroyed half-way, of which a stage hears nothing.
+  // Also when it is destroyed early, which a stage does not notice.
   made.once('close', () => book.close())
   return made
 }
 
-/** A stage over an open journal. It closes the journal at the end, before the reader learns of the end. */
+/** A stage over an open journal. It closes the journal at the end, before the reader sees the end. */
 export function journalStage(book: Journal): Stage<Event, Event> {
   return (next) => ({
     write(event) {
@@ -73,14 +73,14 @@ export function journalStage(book: Journal): Stage<Event, Event> {
 }
 
 /**
- * Lets a flow into a journal end only when the disk has answered: a sync in the background may still fail, and then the end is
- * not a good one.
+ * Delays the end of a flow into a journal until background syncs are done: one may still fail, and then the flow must fail,
+ * too.
  */
 export function settledEnd<F extends Transform>(made: F, book: Journal): F {
   const flush = made._flush.bind(made)
   made._flush = (done) => {
     void book.settled().then(() => {
-      // Who has left meanwhile has closed the journal.
+      // If the flow was destroyed while waiting, the journal is already closed.
       if (made.destroyed) done()
       else flush(done)
     })
@@ -92,14 +92,14 @@ export function settledEnd<F extends Transform>(made: F, book: Journal): F {
 export interface Journal {
   /** The last event in it, if there is one. */
   readonly last: Place | undefined
-  /** The attempts whose end stood there when it was opened. */
+  /** The attempts whose end was in the journal when it was opened. */
   readonly ended: ReadonlySet<number>
-  /** Keeps an event. True when it was written, false when it already stood there. `line`, with its LF, is how it is spelled. */
+  /** Stores an event. True if it was written, false if it was already there. `line` is its text, including the LF. */
   append(event: Event, line?: string): boolean
   sync(): void
-  /** Waits for what the disk is asked in the background, and asks nothing meanwhile; `sync` then tells the answers. */
+  /** Waits for background syncs, and starts none meanwhile; `sync` then reports their errors. */
   settled(): Promise<void>
-  /** Lets go of the files and of the lock. */
+  /** Closes the files and releases the lock. */
   close(): void
 }
 
@@ -111,7 +111,7 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
   let timer: NodeJS.Timeout | undefined
   let last: Place | undefined
   const ended = new Set<number>()
-  /** The lines that already stood there, read in step with the events of a run that is fed again. */
+  /** The lines that were already there, read in step with the events of a run that is fed again. */
   let kept: Generator<string, void> | undefined
 
   let settling = false
@@ -177,13 +177,13 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
   }
 }
 
-/** Makes a directory and those above it. */
+/** Creates a directory and its parents. */
 export function makeDir(dir: string): void {
   try {
     fs.mkdirSync(dir, { recursive: true })
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw diskFault('make', dir, error)
-    // On a read-only disk the recursive call says ENOENT; the plain one says what is wrong.
+    // On a read-only disk the recursive call reports ENOENT; the plain one reports the real error.
     try {
       fs.mkdirSync(dir)
     } catch (plain) {
@@ -192,7 +192,7 @@ export function makeDir(dir: string): void {
   }
 }
 
-/** Reads the whole journal once, and tells which event is the last: nothing may be added to one that is damaged. */
+/** Reads the whole journal once, and returns the last event: nothing may be appended to a damaged journal. */
 function check(path: string, events: LineFile, ended: Set<number>): Place | undefined {
   let last: Place | undefined
   let at = 0
@@ -208,8 +208,8 @@ function check(path: string, events: LineFile, ended: Set<number>): Place | unde
 }
 
 /**
- * A crash between the two writes of one diagnostic leaves it in `events.jsonl` only; a power cut may keep
- * the newer part of the other file. Both can only touch the tail, so only the tails are compared.
+ * A crash between the two writes of one diagnostic leaves it in `events.jsonl` only; after a power cut the other
+ * file may be the newer one. Both can only affect the tail, so only the tails are compared.
  */
 function agree(events: LineFile, last: Place | undefined, diagnostics: LineFile, path: string): void {
   for (let line = diagnostics.last(); line !== undefined; line = diagnostics.last()) {
@@ -217,7 +217,7 @@ function agree(events: LineFile, last: Place | undefined, diagnostics: LineFile,
     if (!place)
       throw new Fault(
         'JOURNAL_MISMATCH',
-        `${quote(path, 200)} ends with a line that is no event; move it away, ${quote(EVENTS_FILE)} has all of them`,
+        `${quote(path, 200)} ends with a line that is not an event; move it away, ${quote(EVENTS_FILE)} has all of them`,
       )
     if (last && order(place, last) <= 0) break
     diagnostics.dropLast()
@@ -232,13 +232,13 @@ function verify(kept: Generator<string, void>, event: Event, dir: string, last: 
     const line = kept.next()
     const place = line.done ? undefined : readLine(line.value)
     if (place && order(place, event) < 0) continue
-    // The cast is the door: it was an event a line above.
+    // Cast: `readLine` has checked that it is an event.
     if (place && sameButTime(JSON.parse(line.value as string) as Event) === sameButTime(event)) return
-    throw used(dir, last, `event ${event.seq} of attempt ${event.attempt_number} is another one`)
+    throw used(dir, last, `event ${event.seq} of attempt ${event.attempt_number} differs`)
   }
 }
 
-// A wall clock gives the same event another time when the run is fed again; nothing else may differ.
+// A wall clock gives the same event a new time when the run is fed again; nothing else may differ.
 function sameButTime(event: Event): string {
   return JSON.stringify({ ...event, ts: '' })
 }
@@ -260,7 +260,7 @@ function gap(dir: string, last: Place | undefined, wanted: number, event: Event)
   )
 }
 
-/** The fault for a directory that holds something else than what arrives, and what to do about it. */
+/** The fault for a directory that has other events than those that arrive, and what to do about it. */
 function used(dir: string, { run_id, attempt_number, seq }: Place, why: string): Fault {
   const holds = `${quote(dir, 160)} already holds run ${quote(run_id)} up to event ${seq} of attempt ${attempt_number}`
   const next = `{ runId: ${quote(run_id)}, attempt: ${attempt_number + 1} }`

@@ -2,7 +2,7 @@ import type { Stage } from '../base/stage.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 
 /**
- * Records to bytes: one JSON text per line, each ended by LF. JSON escapes every control character
+ * Records to bytes: one JSON text per line, each terminated by LF. JSON escapes every control character
  * inside strings, so a record never spans two lines.
  *
  * @example

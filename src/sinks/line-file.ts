@@ -8,44 +8,44 @@ const BLOCK = 64 * 1024
 
 /** A file of whole lines that is only ever appended to. Opened by one writer at a time. */
 export interface LineFile {
-  /** Adds one line, ended by LF. All of it stands in the file when this returns, or none. */
+  /** Appends one line, terminated by LF. When this returns, the file has all of it or nothing. */
   append(line: string): void
-  /** All lines from the first on, without their LF. */
+  /** All lines from the start, without their LF. */
   lines(): Generator<string, void>
   /** The last line without its LF, or undefined in an empty file. */
   last(): string | undefined
-  /** Takes the last line away. */
+  /** Removes the last line. */
   dropLast(): void
-  /** Waits until the disk has it. */
+  /** Waits until the data is on the disk. */
   sync(): void
-  /** Asks the disk in the background; the answer comes to the next `append` or `sync`. */
+  /** Syncs in the background; an error is thrown by the next `append` or `sync`. */
   syncSoon(): void
-  /** Waits until nothing is asked in the background any more: only then does `sync` know all answers. */
+  /** Waits for all background syncs: only then does `sync` know all errors. */
   settled(): Promise<void>
   close(): void
 }
 
 /**
- * Opens a file of lines, creates it where it is missing, and repairs its tail: whatever stands behind
+ * Opens a file of lines, creates it if it is missing, and repairs its tail: anything after
  * the last line that is JSON was torn by a crash (half a line, or the zeros some file systems leave after
  * a power loss) and is cut off.
  *
- * Writes are synchronous on purpose. A line is on its way to the disk before the record goes on to the
- * next floor, so "passed on" means "kept", and no second queue has to be bounded; a line costs one
+ * Writes are synchronous on purpose. A line is written before the record is passed on to the
+ * next stage, so "passed on" means "stored", and no second queue has to be bounded; a line costs one
  * system call of a few microseconds.
  */
 export function openLines(path: string): LineFile {
   const fd = guard('open', path, () =>
-    // Only a plain file: the directory may be writable by the agent that is being recorded.
+    // Only a regular file: the agent that is being recorded may have write access to the directory.
     openPlain(path, fs.constants.O_RDWR | fs.constants.O_CREAT, 0o644),
   )
-  /** Bytes of whole lines: where the next one goes. */
+  /** Bytes of whole lines: the position of the next one. */
   let size = 0
   let closed = false
   let dirty = false
-  /** How many syncs are in the background. */
+  /** Number of background syncs. */
   let asked = 0
-  /** Told when there is none any more. */
+  /** Called when there is none any more. */
   let waiting: (() => void)[] = []
   /** Why nothing may be written any more: after one failure a later line could follow a torn one. */
   let broken: Fault | undefined
@@ -56,13 +56,13 @@ export function openLines(path: string): LineFile {
       const bytes = Buffer.from(line)
       let written = 0
       try {
-        // A short write is no error; the call after it tells why.
+        // A short write is not an error; the next call reports the reason.
         while (written < bytes.length) {
           written += fs.writeSync(fd, bytes, written, bytes.length - written, size + written)
         }
       } catch (error) {
         broken = diskFault('write', path, error)
-        // If this fails too, the torn tail stays and the next start repairs it; nothing follows it.
+        // If this fails too, the torn tail stays and the next start repairs it; nothing is written after it.
         try {
           fs.ftruncateSync(fd, size)
         } catch {}
@@ -105,7 +105,7 @@ export function openLines(path: string): LineFile {
       try {
         fs.fdatasyncSync(fd)
       } catch (error) {
-        // The kernel may have dropped the pages: what was written is no longer sure, so nothing may follow.
+        // The kernel may have dropped the pages: what was written may be lost, so nothing may follow.
         broken = diskFault('sync', path, error)
         throw broken
       }
@@ -115,7 +115,7 @@ export function openLines(path: string): LineFile {
       dirty = false
       asked++
       fs.fdatasync(fd, (error) => {
-        // Who closed it without waiting does not want to know.
+        // After a close without waiting, the error is not wanted.
         if (error && !closed) broken ??= diskFault('sync', path, error)
         if (--asked > 0) return
         for (const tell of waiting) tell()
@@ -129,7 +129,7 @@ export function openLines(path: string): LineFile {
     close() {
       if (closed) return
       closed = true
-      // While the disk is asked the number must not go to another file; then it is closed by the answer.
+      // During a background sync the descriptor must not be reused; the callback closes it then.
       if (asked === 0) fs.closeSync(fd)
     },
   }
@@ -158,11 +158,11 @@ export function openLines(path: string): LineFile {
 }
 
 /**
- * The lines that end at `end` and are not empty, the last one first: their bytes without LF, and where the next one
- * begins. Every block is read once, however many lines it has: a tail of a million line ends must not hold up a start.
+ * The non-empty lines before `end`, the last one first: their bytes without LF, and where the next one
+ * begins. Every block is read once, however many lines it has: a tail of a million line ends must not delay the start.
  */
 function* linesBack(fd: number, end: number): Generator<{ bytes: Buffer; next: number }, void> {
-  /** What is known of the line whose start has not come: its end first. */
+  /** The known part of the line whose start was not read yet, its end first. */
   let parts: Buffer[] = []
   let next = end
   const line = (first: Buffer) => {
@@ -185,7 +185,7 @@ function* linesBack(fd: number, end: number): Generator<{ bytes: Buffer; next: n
   if (parts.length > 0) yield line(Buffer.alloc(0))
 }
 
-/** Where the line starts that ends at `end` (its LF is the byte before `end`). Reads backwards, block by block. */
+/** Start of the line that ends at `end` (its LF is the byte before `end`). Reads backwards, block by block. */
 function lineStart(fd: number, end: number): number | undefined {
   if (end === 0) return undefined
   const block = Buffer.allocUnsafe(BLOCK)
@@ -221,7 +221,7 @@ function readFully(fd: number, into: Buffer, from: number, to: number): number {
 }
 
 function isJson(line: Buffer): boolean {
-  // Seen before it is parsed, for an exception costs more than a short line.
+  // Checked before parsing, because an exception costs more than a short line.
   if (!OPENS.includes(line[0]!) || !CLOSES.includes(line.at(-1)!)) return false
   try {
     JSON.parse(line.toString())
@@ -231,7 +231,7 @@ function isJson(line: Buffer): boolean {
   }
 }
 
-/** What a line of JSON may begin and end with. */
+/** First and last bytes that a line of JSON may have. */
 const OPENS = Buffer.from('{["-0123456789tfn \t\r')
 const CLOSES = Buffer.from('}]"0123456789el \t\r')
 

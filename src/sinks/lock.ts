@@ -16,17 +16,17 @@ interface Holder {
   readonly token: string
   readonly pid: number
   readonly host: string
-  /** When the process started, in the kernel's own count: a number that is reused by another is noticed. */
+  /** The start time of the process, in the kernel's own units: it detects a reused pid. */
   readonly started: string | null
 }
 
 /**
- * Takes a lock file, or throws JOURNAL_LOCKED while its holder lives. The lock of a dead process is
+ * Takes a lock file, or throws JOURNAL_LOCKED while its holder is alive. The lock of a dead process is
  * stale and is taken over.
  *
- * Two processes may find the same stale lock at once. Who wants to replace it must first hold the lock
- * *for replacing exactly that one* (its path plus the stale token) and then look again, so of all who
- * saw it stale only one replaces it, and a late one sees that it is gone. If that winner dies too, its own
+ * Two processes may find the same stale lock at once. A process that wants to replace it must first take the lock
+ * *for replacing exactly that one* (its path plus the stale token) and then check again. So of all processes that
+ * saw the stale lock only one replaces it, and a late one sees that it is gone. If that winner dies too, its own
  * lock is stale and is taken over in the same way.
  */
 export function takeLock(path: string, depth = 0): Lock {
@@ -36,7 +36,7 @@ export function takeLock(path: string, depth = 0): Lock {
     host: hostname(),
     started: startOf(process.pid),
   }
-  // The content must be there when the name appears, so the file is written first and linked then.
+  // The content must be there when the name appears, so the file is written first and then linked.
   const draft = `${path}.${mine.token}`
   try {
     fs.writeFileSync(draft, JSON.stringify(mine), { flag: 'wx' })
@@ -75,17 +75,17 @@ function held(path: string, mine: Holder): Lock {
   }
 }
 
-/** True while a process that is not dead holds the lock at this path. What is no plain file is nobody's lock. */
+/** True while a live process holds the lock at this path. Anything but a regular file is not a lock. */
 export function isLocked(path: string): boolean {
   const holder = readHolder(path)
   return holder !== undefined && holder !== obstacle && alive(holder)
 }
 
-/** A lock is a line; what is larger is none. */
+/** A lock is one line; a larger file is not a lock. */
 const MAX_LOCK = 4096
-/** Somebody else's file: nobody can be asked, so it is never called stale. */
+/** A file with other content: its owner is unknown, so it never counts as stale. */
 const unknown: Holder = { token: 'unreadable', pid: 0, host: '', started: null }
-/** A link, a directory, a FIFO: nobody took a lock by that, but nobody can take one either while it stands there. */
+/** A link, a directory, a FIFO: not a lock, but no process can take the lock while it is there. */
 const obstacle: Holder = { ...unknown }
 
 function readHolder(path: string): Holder | undefined {
@@ -111,19 +111,19 @@ function alive(holder: Holder): boolean {
   return isSameProcess(holder.pid, holder.started)
 }
 
-/** True while the process with this number lives and, where that can be known, is still the same one. */
+/** True while the process with this pid is running and, where that can be known, is still the same one. */
 export function isSameProcess(pid: number, started: string | null): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    // EPERM: it is there, but belongs to somebody else.
+    // EPERM: it exists, but belongs to another user.
     if (codeOf(error) !== 'EPERM') return false
   }
   const now = startOf(pid)
   return now !== 'zombie' && (started === null || now === null || now === started)
 }
 
-/** When a process started: on Linux from its stat line, elsewhere unknown. */
+/** Start time of a process: on Linux from its stat line, elsewhere unknown. */
 export function startOf(pid: number): string | null {
   const stat = processStat(pid)
   return stat?.zombie ? 'zombie' : stat?.started || null

@@ -4,11 +4,11 @@ import { sep } from 'node:path'
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
 
 /**
- * Opens a file in a directory that is not ours alone: an agent may have put anything under its name. A link is not followed,
- * a FIFO is not waited for, and what is no plain file is refused (EFTYPE). Nothing stays open after a failure.
+ * Opens a file in a directory that others can write to: an agent may have put anything under its name. A link is not followed,
+ * a FIFO is not waited for, and anything but a regular file is refused (EFTYPE). Nothing stays open after a failure.
  *
- * `within` is the real path of a directory that the file must lie in: one that was reached through a folder that became a
- * link is refused (EXDEV). It is checked after the open, because a check before it can be outrun.
+ * `within` is the real path of a directory that must contain the file: one that was reached through a folder that became a
+ * link is refused (EXDEV). It is checked after the open, because a check before it would be a race.
  *
  * @example
  * const fd = openPlain('.audit/events.jsonl')
@@ -17,21 +17,21 @@ export function openPlain(path: string, flags: number = O_RDONLY, mode?: number,
   const fd = fs.openSync(path, flags | O_NOFOLLOW | O_NONBLOCK, mode)
   try {
     if (!fs.fstatSync(fd).isFile())
-      throw Object.assign(new Error('this is no plain file'), { code: 'EFTYPE' })
+      throw Object.assign(new Error('this is not a regular file'), { code: 'EFTYPE' })
     if (within === undefined || isInside(realPathOf(fd, path), within)) return fd
-    throw Object.assign(new Error('this file lies elsewhere'), { code: 'EXDEV' })
+    throw Object.assign(new Error('this file is outside the directory'), { code: 'EXDEV' })
   } catch (error) {
     fs.closeSync(fd)
     throw error
   }
 }
 
-/** True if this real path is that directory or lies in it. */
+/** True if this real path is that directory or inside it. */
 export function isInside(real: string | undefined, within: string): boolean {
   return real === within || real?.startsWith(within.endsWith(sep) ? within : within + sep) === true
 }
 
-/** Where an open file lies: as the kernel says, or else its name, if that still leads to the same file. */
+/** The real path of an open file: from the kernel, or else its name, if that still leads to the same file. */
 function realPathOf(fd: number, path: string): string | undefined {
   try {
     return fs.readlinkSync(`/proc/self/fd/${fd}`)
@@ -43,11 +43,11 @@ function realPathOf(fd: number, path: string): string | undefined {
   }
 }
 
-/** The text of such a file; one that is larger than `maxBytes` is refused (EFBIG). */
+/** The text of such a file; a file larger than `maxBytes` is refused (EFBIG). */
 export function readPlain(path: string, maxBytes: number, within?: string): string {
   const fd = openPlain(path, O_RDONLY, undefined, within)
   try {
-    // One byte more than there is, or than is allowed: if it is filled, the file is too large or still growing.
+    // One byte more than the size or the limit: if it is filled, the file is too large or still growing.
     const bytes = Buffer.allocUnsafe(Math.min(fs.fstatSync(fd).size, maxBytes) + 1)
     let size = 0
     while (size < bytes.length) {

@@ -6,7 +6,7 @@ import type { Event } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 
 export interface SseOptions {
-  /** Milliseconds of silence after which a comment is sent, so that proxies keep the line; 0 for never. @default 15000 */
+  /** Milliseconds of silence after which a comment is sent, so that proxies keep the connection open; 0 for never. @default 15000 */
   readonly heartbeat?: number | undefined
   /** Aborting it destroys the flow. */
   readonly signal?: AbortSignal | undefined
@@ -14,8 +14,8 @@ export interface SseOptions {
 
 /**
  * Events or chat records to `text/event-stream`. The id of each is `<run_id>:<seq>` (an event of a later
- * attempt: `<run_id>:<attempt>.<seq>`, because events count per attempt), the event name is its type, the data its
- * JSON. The header of the response is the caller's.
+ * attempt: `<run_id>:<attempt>.<seq>`, because events are numbered per attempt), the event name is its type, the data its
+ * JSON. The caller sends the response headers.
  *
  * @example
  * response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -26,7 +26,7 @@ export function sse(options: SseOptions = {}): Flow<string> {
   return sseFlow(sseStage, options)
 }
 
-/** A flow of SSE messages that gives a sign of life when it has been silent. */
+/** A flow of SSE messages that sends a heartbeat after a silence. */
 export function sseFlow<In>(stage: Stage<In, string>, options: SseOptions): Flow<string> {
   const { heartbeat = 15_000 } = options
   let quiet = true
@@ -45,7 +45,7 @@ export function sseFlow<In>(stage: Stage<In, string>, options: SseOptions): Flow
   )
   if (heartbeat > 0) {
     const timer = setInterval(() => {
-      // A reader that is behind needs no sign of life, and must not be given a queue of them.
+      // A slow reader needs no heartbeat, and a queue of them must not build up.
       if (quiet && made.readableLength === 0 && !made.writableEnded) made.push(HEARTBEAT)
       quiet = true
     }, heartbeat).unref()
@@ -54,7 +54,7 @@ export function sseFlow<In>(stage: Stage<In, string>, options: SseOptions): Flow
   return made
 }
 
-/** A comment: no event for the reader, but bytes on the line. */
+/** A comment: not an event for the reader, but bytes on the connection. */
 export const HEARTBEAT = ':\n\n'
 
 const sseStage: Stage<Event | Chat, string> = (next) => ({
@@ -85,7 +85,7 @@ export interface SseMessage {
 }
 
 /**
- * Spells a message. Data is split at CR, LF and CRLF, as the reader would; an id or event name with one of
+ * Formats a message. Data is split at CR, LF and CRLF, as the reader would; an id or event name with one of
  * them (or a NUL, at which readers drop the id) could forge a message and is refused.
  *
  * @example
@@ -102,7 +102,7 @@ export function sseMessage(message: SseMessage): string {
 }
 
 function dataLines(data: string): string[] {
-  // JSON never holds a raw line end, so nearly every message is one line.
+  // JSON never contains a raw line end, so nearly every message is one line.
   if (!data.includes('\n') && !data.includes('\r')) return [data]
   return data.split(/\r\n|\r|\n/)
 }

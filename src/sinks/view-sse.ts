@@ -6,14 +6,14 @@ import { type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
 import { type SseOptions, sseFlow, sseId, sseMessage } from './sse.ts'
 
-/** Where a message of a view comes from: the nth that was made of an event. */
+/** The origin of a message of a view: an event, and which of its messages this is. */
 export interface ViewPlace {
   readonly attempt_number: number
   readonly seq: number
   readonly part: number
 }
 
-/** A message of a view, as it goes over the line, and its place; without one it has no id. */
+/** A message of a view, as it is sent, and its place; without one it has no id. */
 interface ViewMessage {
   readonly text: string
   readonly place?: ViewPlace
@@ -23,7 +23,7 @@ interface ViewMessage {
 export interface SseView {
   readonly headers: Readonly<Record<string, string>>
   stage(): Stage<Event, ViewMessage>
-  /** Says that the events cannot be read any further; nothing follows it. */
+  /** Reports that the events cannot be read any further; nothing follows it. */
   fault(message: string, code: string): string
 }
 
@@ -34,7 +34,7 @@ const headers = {
 }
 
 /**
- * The headers of a response with `aiSdkSse()`, as the AI SDK sends them itself.
+ * The headers of a response with `aiSdkSse()`; the AI SDK sends the same.
  *
  * @example
  * response.writeHead(200, aiSdkHeaders)
@@ -46,7 +46,7 @@ export const aiSdkHeaders: Readonly<Record<string, string>> = {
 
 /** Clients of AG-UI refuse a message of 10 MB. */
 const MAX_MESSAGE = 8 << 20
-/** How the AI SDK ends a stream. */
+/** The end mark of the AI SDK. */
 const DONE = 'data: [DONE]\n\n'
 
 export const sseViews: Readonly<Record<'ag-ui' | 'ai-sdk', SseView>> = {
@@ -66,7 +66,7 @@ export const sseViews: Readonly<Record<'ag-ui' | 'ai-sdk', SseView>> = {
 
 /**
  * Events as AG-UI over SSE. The id of a message is that of the event it was made from and, after a slash, which of its
- * messages it is (`r1:7/2`), so that a client that was cut off can go on behind it.
+ * messages it is (`r1:7/2`), so that a client that was cut off can resume after it.
  *
  * @example
  * response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -78,7 +78,7 @@ export function agUiSse(options: AgUiOptions & SseOptions = {}): Flow<string> {
 }
 
 /**
- * Events as an AI SDK UI message stream over SSE, ids as those of `agUiSse()`. Send it with `aiSdkHeaders`.
+ * Events as an AI SDK UI message stream over SSE, with the same ids as `agUiSse()`. Send it with `aiSdkHeaders`.
  *
  * @example
  * response.writeHead(200, aiSdkHeaders)
@@ -89,7 +89,7 @@ export function aiSdkSse(options: SseOptions = {}): Flow<string> {
   return sseFlow(onlyText(placed(aiSdkStage(), JSON.stringify, DONE)), options)
 }
 
-/** Spells what a view makes, each with its place. What it makes at the end counts as made from the last event. */
+/** Formats what a view emits, each with its place. What it emits at the end counts as made from the last event. */
 function placed<Out>(
   view: Stage<Event, Out>,
   spell: (value: Out) => string,
@@ -126,7 +126,7 @@ function onlyText(stage: Stage<Event, ViewMessage>): Stage<Event, string> {
   return (next) => stage({ write: ({ text }) => next.write(text), end: () => next.end() })
 }
 
-/** Without the record where it would make the message too long, and then it says so. */
+/** Leaves out the record if it would make the message too long, and says so. */
 function agUiJson(event: AgUiEvent): string {
   const json = JSON.stringify(event)
   if (json.length <= MAX_MESSAGE || event.rawEvent === undefined) return json

@@ -3,7 +3,7 @@ import { CHAT_OPTIONS, type Chat, type ChatOptions, chatStage } from '../chat/ch
 import { type Flow, flow } from './flow.ts'
 
 /**
- * Folds events into a conversation. Every turn that waits for the user says so when it ends (`user.input.required`).
+ * Folds events into a conversation. Every turn that waits for the user ends with `user.input.required`.
  * Every other end of an attempt is one record at its end; a run whose last turn waits adds none.
  *
  * @example

@@ -4,12 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { codeOf } from '../base/system-error-code.ts'
 import { type Process, processTree } from './process-tree.ts'
 
-/** A process that is killed is gone in a moment; longer than this we do not wait for one that the kernel holds. */
+/** A killed process is gone in a moment; this is how long to wait for one that the kernel holds. */
 const MAX_WAIT_MS = 2000
 
 /**
- * Asks a child and all that it has started to end, kills after `grace` milliseconds what has not, and leaves none of them
- * behind. It is done when the child is gone.
+ * Asks a child and all its descendants to end, kills those that have not after `grace` milliseconds, and leaves none of them
+ * behind. Resolves when the child is gone.
  */
 export async function endChild(child: ChildProcess, grace: number): Promise<void> {
   const { pid } = child
@@ -21,11 +21,11 @@ export async function endChild(child: ChildProcess, grace: number): Promise<void
   const waited = (ms: number) => delay(ms, true, { signal: over.signal }).catch(() => false)
   if (await waited(grace)) send('SIGKILL')
   await Promise.race([exited, waited(MAX_WAIT_MS)])
-  // Its own end was orderly; what it has left behind is not asked again.
+  // The child ended in order; its remaining descendants are killed without being asked.
   send('SIGKILL')
 }
 
-/** Sends a signal to a process and to all of its group. */
+/** Sends a signal to a process and its whole group. */
 export function killGroup(pid: number, signal: NodeJS.Signals): void {
   signalOne(-pid, signal)
 }
@@ -41,7 +41,7 @@ function leadsGroup(pid: number): boolean {
 }
 
 /**
- * Signals a process that shares our own group, and all that it has started. Those that are found once stay known: when
+ * Signals a process that shares our own group, and its descendants. Those found once are remembered: when
  * their parent is gone, they cannot be found again.
  */
 function toTree(root: number): (signal: NodeJS.Signals) => void {
@@ -55,7 +55,7 @@ function toTree(root: number): (signal: NodeJS.Signals) => void {
   }
 }
 
-/** A number that another process has got meanwhile is another key. */
+/** A reused pid has another start time, so another key. */
 function keyOf({ pid, started }: Process): string {
   return `${pid} ${started}`
 }
@@ -64,7 +64,7 @@ function signalOne(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch (error) {
-    // ESRCH: it is gone. EPERM: it belongs to another user now, or (macOS) only zombies are left of the group.
+    // ESRCH: it is gone. EPERM: it now belongs to another user, or (macOS) the group has only zombies left.
     if (codeOf(error) !== 'ESRCH' && codeOf(error) !== 'EPERM') throw error
   }
 }

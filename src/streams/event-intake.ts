@@ -1,14 +1,14 @@
 import type { Intake } from '../base/stage.ts'
 import { type Chunk, chunkIntake } from '../frames/chunk.ts'
 
-/** Bare bytes are stdout, and nothing else will come: who writes them need not pay for dedupe. */
+/** Bare bytes are stdout, and no other channel follows, so they need no dedupe. */
 export function eventIntake(): Intake<Chunk> {
-  const door = chunkIntake()
+  const chunks = chunkIntake()
   let first = true
   return {
-    ...door,
+    ...chunks,
     take(written) {
-      const chunk = door.take(written)
+      const chunk = chunks.take(written)
       const bare = typeof written === 'string' || written instanceof Uint8Array
       const alone = first && bare && chunk.channel !== 'exit'
       first = false

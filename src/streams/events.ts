@@ -9,8 +9,8 @@ import { eventIntake } from './event-intake.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**
- * Reads the output of one run with one engine's eyes. Takes chunks (a bare Buffer or string is stdout),
- * gives RASP events; nothing is lost, what is not understood comes out as `raw.*`.
+ * Reads the output of one run as one engine writes it. Takes chunks (a bare Buffer or string is stdout),
+ * emits RASP events; nothing is lost, what is not understood is emitted as `raw.*`.
  *
  * @example
  * for await (const event of tap(child).pipe(events(codex))) console.log(event.type)
@@ -28,7 +28,7 @@ export function events(
   })
 }
 
-/** Follows links: a path that is not there cannot lead anywhere. */
+/** Follows links. A path that does not exist cannot lead outside. */
 function linkCheck(dir: string): (path: string) => boolean {
   return (path) => {
     try {

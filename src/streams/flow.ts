@@ -4,7 +4,7 @@ import { checkStage, type Intake, type Sink, type Stage, wholeIntake } from '../
 import type { ItemMethods } from './items.ts'
 
 /**
- * A stage with Node-stream doors: `for await`, `pipe` and `pipeline` all work and are typed.
+ * A stage as a Node stream: `for await`, `pipe` and `pipeline` all work and are typed.
  *
  * @example
  * for await (const frame of child.stdout.pipe(frames())) console.log(frame.kind)
@@ -19,15 +19,15 @@ export interface FlowOptions<In> {
 }
 
 /**
- * Turns a stage into a Transform. It is the only maker of Transforms in this package.
+ * Turns a stage into a Transform. Everything in this package that is a Transform is made here.
  *
  * A chunk is fed in portions, and between two portions the flow waits while its reader is behind: a
- * 64 KiB chunk of 2-byte lines must not become 32,768 queued items. It also gives the event loop a turn
+ * 64 KiB chunk of 2-byte lines must not become 32,768 queued items. It also yields to the event loop
  * when one chunk takes long.
  *
- * An error of what is piped into the flow destroys the flow with that error, and so does a source that closes
+ * An error of a source that is piped into the flow destroys the flow with that error, and so does a source that closes
  * before its end: `source.pipe(flow)` is enough for `for await` to reject. Breaking out of `for await`, or
- * destroying the flow, destroys what is piped into it.
+ * destroying the flow, destroys its sources.
  *
  * @example
  * const lengths = flow<string, number>((next) => ({ write: (s) => next.write(s.length), end: () => next.end() }))
@@ -40,42 +40,42 @@ export function flow<In, Out>(stage: Stage<In, Out>, options: FlowOptions<In> = 
     throw misfit('flow', 'a function as intake', intake, 'flow(stage, { intake })')
   const made = new StageTransform(stage, intake())
   if (signal) addAbortSignal(signal, made)
-  // The cast is the door: Node types what a stream hands out as `any`.
+  // Cast: Node types what a stream emits as `any`.
   return made as unknown as Flow<Out>
 }
 
-/** As many items may wait for the reader before the flow stops feeding its stage. */
+/** Items that may wait for the reader before the flow stops feeding its stage. */
 const MAX_WAITING = 64
-/** From as many units (bytes, mostly) may they have been made: 64 items of 16 MB are too many. */
+/** Units (bytes, mostly) that these items may have been made from: 64 items of 16 MB are too many. */
 const MAX_AHEAD = 64 * 1024
 const MIN_PORTION = 512
-/** What one portion can at worst queue: quiet input lets portions grow, and then every byte may be an item. */
+/** The most that one portion can queue: portions grow while they yield few items, and then every byte may be an item. */
 const MAX_PORTION = 16 * 1024
 /** For a stage that takes turns: it stops by itself when it has written enough. */
 const WHOLE_PORTION = 64 * 1024
-/** After so many milliseconds without a pause, timers and sockets get their turn. */
+/** After this many milliseconds without a pause, timers and sockets get a turn. */
 const MAX_BUSY_MS = 15
 
 class StageTransform<In, Out> extends Transform {
   readonly #intake: Intake<In>
   readonly #sink: Sink<In>
-  /** What is piped into this flow, each with what takes our listeners off it again. */
+  /** The sources of this flow, each with a function that removes our listeners. */
   readonly #sources = new Map<Readable, () => void>()
   /** Units per portion: grows while portions yield few items, shrinks when they yield many. */
   #portion = MIN_PORTION
   #pushed = 0
-  /** Units fed since the reader last had nothing left. */
+  /** Units fed since the reader's queue was last empty. */
   #ahead = 0
-  /** The chunk in work, until every portion of it is fed; or, without input, the end. */
+  /** The current chunk, until every portion of it is fed; or, without input, the end. */
   #work: { input?: In; at: number; size: number; done: TransformCallback } | undefined
   /** The stage has more to write before it takes the next portion. */
   #more = false
   #paused = false
-  /** The reader has asked and nothing was pushed since: Node will not ask again, so the flow must not pause. */
+  /** The reader has called `read` and nothing was pushed since: Node will not call again, so the flow must not pause. */
   #asked = false
 
   constructor(stage: Stage<In, Out>, intake: Intake<In>) {
-    // Node asks when the queue is empty and not before: how full it may get is decided here, by items and bytes.
+    // Node reads when the queue is empty and not before: how full it may get is decided here, by items and bytes.
     super({ objectMode: true, readableHighWaterMark: 1, writableHighWaterMark: 4 })
     this.#intake = intake
     this.#sink = stage({
@@ -135,8 +135,8 @@ class StageTransform<In, Out> extends Transform {
     if (!this.#work) super._read(size)
     else if (this.#paused) {
       this.#paused = false
-      // Later: the item that Node takes now is still in its queue. A portion without items would end the
-      // chunk against a queue that looks full, and Node, still waiting for a push, would never ask again.
+      // On the next tick: the item that Node takes now is still in its queue. A portion without items would end the
+      // chunk while the queue looks full, and Node, still waiting for a push, would never read again.
       process.nextTick(() => this.#feed())
     }
   }
@@ -144,7 +144,7 @@ class StageTransform<In, Out> extends Transform {
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.#work = undefined
     for (const source of [...this.#sources.keys()]) {
-      // This takes our listeners off, so that its closing is no failure of ours.
+      // This removes our listeners, so that closing it does not count as a failure.
       source.unpipe(this)
       source.destroy()
     }
@@ -200,17 +200,17 @@ class StageTransform<In, Out> extends Transform {
 }
 
 /**
- * Calls `failed` when a source fails or closes before its end, which `pipe` alone does not tell its target. One listener
- * per event, as `pipe` itself has: `finished` has more, and Node warns at the eleventh. Returns what takes them off.
+ * Calls `failed` when a source fails or closes before its end, which `pipe` alone does not report to its target. One listener
+ * per event, like `pipe` itself: `finished` has more, and Node warns at the eleventh. Returns a function that removes them.
  */
 function onFailure(source: Readable, failed: (error: Error) => void): () => void {
   const onClose = () => {
-    // Streams of the old kind close without having an end to speak of.
+    // Old-style streams close without a defined end.
     if (source.readableEnded === false) failed(source.errored ?? prematureClose())
   }
   source.on('error', failed)
   source.on('close', onClose)
-  // It closed before it was piped here, and will not say so again. Later, when the reader is listening.
+  // It closed before it was piped here, and will not emit again. On the next tick, when the reader is listening.
   if (source.closed) process.nextTick(onClose)
   return () => {
     source.off('error', failed)
@@ -218,22 +218,22 @@ function onFailure(source: Readable, failed: (error: Error) => void): () => void
   }
 }
 
-/** The error that Node's `pipeline` has for this, so that both ways of joining streams fail alike. */
+/** The same error as Node's `pipeline` uses, so that both ways of joining streams fail alike. */
 function prematureClose(): Error {
-  const message = 'the source closed before its end; it was destroyed, or its other side went away'
+  const message = 'the source closed before its end; it was destroyed, or its other side disconnected'
   return Object.assign(new Error(message), { code: 'ERR_STREAM_PREMATURE_CLOSE' })
 }
 
 /**
  * Reads a flow item by item. Node's own iterator is an async generator and costs about 2 µs per item;
- * this one answers from the queue while there is something in it.
+ * this one returns items from the queue while there are any.
  */
 class FlowReader<Out> implements NodeJS.AsyncIterator<Out> {
   readonly #stream: Transform
-  /** `undefined` while the stream lives, `null` when it ended well, else why it failed. */
+  /** `undefined` while the stream is open, `null` when it ended well, else the error. */
   #failure: Error | null | undefined
   #wake: (() => void) | undefined
-  /** The last answer that is still being waited for: a second `next()` must not overtake it. */
+  /** The last pending result: a second `next()` must not overtake it. */
   #last: Promise<unknown> | undefined
   readonly #cleanup: () => void
 
@@ -268,11 +268,11 @@ class FlowReader<Out> implements NodeJS.AsyncIterator<Out> {
   async return(): Promise<IteratorResult<Out, undefined>> {
     this.#cleanup()
     if (!this.#stream.destroyed) {
-      // An abort that arrives now is no news to a reader who has left.
+      // The reader has left: an abort that arrives now must not be thrown.
       this.#stream.on('error', () => {})
       this.#stream.destroy()
     }
-    // Whoever still waits for an item is told that none will come.
+    // A pending `next()` resolves as done.
     this.#failure ??= null
     this.#wake?.()
     return { done: true, value: undefined }

@@ -6,7 +6,7 @@ import { type Flow, flow } from './flow.ts'
 
 /**
  * Cuts bytes into frames: `<json>` blocks, fenced blocks, NDJSON lines, bare objects, and the text between them.
- * The frames of a channel tile it, whatever the chunks and whatever the bytes.
+ * The frames of a channel cover it completely, however it is split into chunks.
  *
  * @example
  * for await (const frame of child.stdout.pipe(frames({ lines: true }))) {

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 
 /** Options of the methods that call a function for each item. */
 interface EachOptions {
-  /** How many calls may be under way at once. @default 1 */
+  /** How many calls may run at once. @default 1 */
   readonly concurrency?: number
   readonly signal?: AbortSignal
 }
@@ -10,9 +10,9 @@ interface EachOptions {
 type Each<Out, Result> = (item: Out, options?: Pick<EachOptions, 'signal'>) => Result | Promise<Result>
 
 /**
- * What Node types as `any` and we know better: the methods of a stream that hand out its items. They come first in the types
- * below, so that they are the ones that are called; those of Node must stay, or the stream would be none for `pipe`. The
- * iterator comes once more at the end, because that is where TypeScript looks for the items of a `pipeline`.
+ * The methods of a stream that return its items, which Node types as `any`. They come first in the types
+ * below, so that TypeScript picks them; those of Node must stay, or `pipe` would not accept the stream. The
+ * iterator is repeated at the end, because that is where TypeScript looks for the items of a `pipeline`.
  */
 export interface ItemMethods<Out> {
   [Symbol.asyncIterator](): NodeJS.AsyncIterator<Out>

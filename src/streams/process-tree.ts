@@ -1,20 +1,20 @@
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 
-/** One process: its number, and what tells it from a later one with the same number. */
+/** One process: its pid, and its start time, which differs if the pid is reused. */
 export interface Process {
   readonly pid: number
   readonly parent: number
-  /** When it started, as the system spells it. */
+  /** Its start time, as the system writes it. */
   readonly started: string
   readonly zombie: boolean
 }
 
-/** What Linux says of a process; undefined if it is gone, and elsewhere. */
+/** The stat of a process on Linux; undefined if it is gone, and on other systems. */
 export function processStat(pid: number): Process | undefined {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name in parentheses may hold anything; after it come the state, the parent and, 18 fields on, the start.
+    // The name in parentheses may contain anything; after it come the state, the parent and, 18 fields later, the start time.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return { pid, parent: Number(fields[1]), started: fields[19] ?? '', zombie: fields[0] === 'Z' }
   } catch {
@@ -22,14 +22,14 @@ export function processStat(pid: number): Process | undefined {
   }
 }
 
-/** The processes that are meant, and all that they and their children have started, as far as their parents still live. */
+/** The matching processes and all their descendants, as far as the parents of those are still running. */
 export function processTree(isMeant: (one: Process) => boolean): Set<Process> {
   const all = everyProcess()
   const children = new Map<number, Process[]>()
   for (const one of all) children.set(one.parent, [])
   for (const one of all) children.get(one.parent)?.push(one)
   const tree = new Set(all.filter(isMeant))
-  // It grows while it is walked: each process adds its children.
+  // It grows during the loop: each process adds its children.
   for (const { pid } of tree) for (const child of children.get(pid) ?? []) tree.add(child)
   return tree
 }

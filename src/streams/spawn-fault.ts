@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 
-/** The Fault for a command that cannot be started. Node says ENOENT both for a missing command and for a missing `cwd`. */
+/** The Fault for a command that cannot be started. Node reports ENOENT both for a missing command and for a missing `cwd`. */
 export function cannotStart(command: string, cwd: string | undefined, cause: unknown): Fault {
   const code = String(codeOf(cause))
   const why = code === 'ENOENT' ? whatIsMissing(cwd) : (reasons.get(code) ?? code)
@@ -17,8 +17,8 @@ function whatIsMissing(cwd: string | undefined): string {
 }
 
 const reasons = new Map([
-  ['EACCES', 'it is no program that may be run (EACCES)'],
-  ['ENOTDIR', 'a part of its path, or the working directory, is no directory (ENOTDIR)'],
-  ['E2BIG', 'its arguments and environment are too long; hand long text over as input (E2BIG)'],
-  ['ERR_INVALID_ARG_VALUE', 'its arguments or environment hold a NUL character'],
+  ['EACCES', 'it is not an executable program (EACCES)'],
+  ['ENOTDIR', 'a part of its path, or the working directory, is not a directory (ENOTDIR)'],
+  ['E2BIG', 'its arguments and environment are too long; pass long text as input (E2BIG)'],
+  ['ERR_INVALID_ARG_VALUE', 'its arguments or environment contain a NUL character'],
 ])

@@ -4,7 +4,7 @@ import type { ReadableStream } from 'node:stream/web'
 import { isObject, misfit } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 
-/** Output of one channel, as something else than a child process has it; it counts as stdout. */
+/** Output of one channel that is not a child process; it counts as stdout. */
 export type PlainSource =
   | string
   | Uint8Array
@@ -14,7 +14,7 @@ export type PlainSource =
   | Iterable<Uint8Array | string>
   | FetchedBody
 
-/** The part of a `Response` of `fetch` that is read. */
+/** The part of a `fetch` `Response` that is used. */
 export interface FetchedBody {
   readonly body: ReadableStream<Uint8Array> | null
   readonly bodyUsed: boolean

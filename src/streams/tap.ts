@@ -9,13 +9,13 @@ import type { Items } from './items.ts'
 import { cannotStart } from './spawn-fault.ts'
 import { isChild, type PlainSource, plainStream } from './tap-source.ts'
 
-/** How a process ended: its code, or code and signal; `stopped` says who stopped it, if that was on request. */
+/** How a process ended: its code, or code and signal; `stopped` says why it was stopped, if that was on request. */
 export type Exit =
   | number
   | null
   | { readonly code: number | null; readonly signal: string | null; readonly stopped?: string | undefined }
 
-/** The streams of one run. `exit` is said as the last chunk. */
+/** The streams of one run. `exit` becomes the last chunk. */
 export interface TapSources {
   readonly stdout?: Readable | null | undefined
   readonly stderr?: Readable | null | undefined
@@ -25,24 +25,24 @@ export interface TapSources {
 
 export interface TapOptions {
   /**
-   * `live` takes bytes as they come. For logs: `sequence` reads stdout, then stderr, then the PTY; `step`
-   * reads them side by side, 64 KiB of each in turn, so that dedupe holds little. @default 'live'
+   * `live` takes bytes as they arrive. For logs: `sequence` reads stdout, then stderr, then the PTY; `step`
+   * reads them in parallel, 64 KiB of each in turn, so that dedupe holds little. @default 'live'
    */
   readonly order?: 'live' | 'sequence' | 'step' | undefined
   /**
-   * Milliseconds to go on listening after the process ended, while something else (a grandchild) holds its
-   * pipe; time in which the reader has no room does not count. Then the pipe is let go, and the exit chunk
+   * Milliseconds to keep reading after the process ended, while another process (a grandchild) holds its
+   * pipe open; time in which the reader has no room does not count. Then the pipe is abandoned, and the exit chunk
    * says so. @default 2000
    */
   readonly grace?: number | undefined
   /**
-   * End the child, with all that it has started, when the reader leaves before it has ended by itself: by `break`, an
-   * abort, a pipeline that fails, a response that closes. It is asked with SIGTERM, and killed after `killGrace`; the
-   * tap is closed when it is gone. Whole process groups of `spawn(…, { detached: true })` are reached in one call; of
-   * other children, those of their descendants whose parents still live. @default false
+   * End the child and all its descendants when the reader stops before the child has ended by itself: by `break`, an
+   * abort, a pipeline that fails, a response that closes. It gets SIGTERM, and SIGKILL after `killGrace`; the
+   * tap closes when it is gone. Process groups of `spawn(…, { detached: true })` are signaled as a whole; of
+   * other children, only descendants whose parents are still running are found. @default false
    */
   readonly kill?: boolean | undefined
-  /** With `kill`: milliseconds the child has to end after it was asked to. @default 5000 */
+  /** With `kill`: milliseconds between SIGTERM and SIGKILL. @default 5000 */
   readonly killGrace?: number | undefined
   /** Aborting it destroys the tap and every source. */
   readonly signal?: AbortSignal | undefined
@@ -52,11 +52,11 @@ const CHANNELS = ['stdout', 'stderr', 'pty'] as const
 const STEP = 65_536
 
 /**
- * One Readable of chunks from a child process, from its streams, or from anything else that has output: a Node or Web
- * stream, a `Response` of `fetch`, an iterable of bytes or texts, a text (these count as stdout). The first chunk announces the channels,
- * the last one is the exit. An error of any source reaches the reader, and a command that cannot be started
- * is SPAWN_FAILED; destroying the tap destroys every source. Tap a child in the same turn in which it is spawned:
- * Node throws away what a child wrote if there is no listener when it exits.
+ * One Readable of chunks from a child process, from its streams, or from any other source of output: a Node or Web
+ * stream, a `Response` of `fetch`, an iterable of bytes or strings, a string (these count as stdout). The first chunk announces the
+ * channels, the last one is the exit. An error of any source reaches the reader, and a command that cannot be started
+ * is SPAWN_FAILED; destroying the tap destroys every source. Tap a child in the same tick in which it is spawned:
+ * Node discards what a child wrote if there is no listener when it exits.
  *
  * @example
  * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex))) console.log(event)
@@ -65,7 +65,7 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
   const example = 'tap(spawn("codex", ["exec", "--json", task]), { kill: true })'
   checkOptions('tap', options, example, { order: 1, grace: 1, kill: 1, killGrace: 1 })
   const plain = plainStream(from)
-  // What is no plain stream is a child or a set of streams: the cast says what the check has left.
+  // Cast: what is not a plain stream is a child or a set of streams.
   const source = plain ? { stdout: plain } : (from as ChildProcess | TapSources)
   for (const channel of CHANNELS) {
     const stream: unknown = (source as TapSources)[channel]
@@ -91,12 +91,12 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
     const stream = channel === 'pty' && child ? undefined : (source as TapSources)[channel]
     if (stream) sources.set(channel, stream)
   }
-  // A child that could not be started may have no streams; its error comes in a moment.
+  // A child that could not be started may have no streams; its error follows.
   if (sources.size === 0 && !(child && source.pid === undefined))
     throw new Fault('BAD_OPTION', 'tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
 
   let wake = () => {}
-  /** Takes our ears off the sources: who leaves early leaves nothing behind. */
+  /** Removes our listeners from the sources, so that nothing is left if the reader stops early. */
   let forget = () => {}
   const tapped = new Readable({
     objectMode: true,
@@ -137,7 +137,7 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
     })
   }
 
-  /** Channels that were let go though something still held them. */
+  /** Channels that were abandoned while another process held them. */
   let held: Channel[] | undefined
   let closed = () => {}
   const allClosed = new Promise<void>((resolve) => {
@@ -154,11 +154,11 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
       })
     : Promise.resolve((source as TapSources).exit)
   let exited = false
-  /** True while the reader has room. A slow reader must not cost the process its last words. */
+  /** True while the reader has room. A slow reader must not lose the last output of the process. */
   let listening = true
   let graceLeft = grace
   let listeningSince = 0
-  /** After the exit, sources are listened to for `grace` in all; who still holds one then is somebody else. */
+  /** After the exit, sources are read for `grace` in total; then only another process can hold them open. */
   const listen = (on: boolean) => {
     clearTimeout(timer)
     if (exited && listening && listeningSince > 0) graceLeft -= performance.now() - listeningSince
@@ -174,7 +174,7 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
     )
     timer.unref()
   }
-  // Only a process's exit starts the clock: the exit of a log is known from the start.
+  // Only the exit of a process starts the clock: the exit of a log is known from the start.
   const live = child || isPromise((source as TapSources).exit)
   if (live) {
     exit.then(
@@ -190,14 +190,14 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
   const channels = [...sources.keys()]
   if (channels[0]) push({ channel: channels[0], bytes: new Uint8Array(), channels })
 
-  /** What live channels kept back: not every one says that it ends, a PTY or a pipe that is let go does not. */
-  const lastWords: (() => void)[] = []
+  /** Flushes what live channels kept back: not all of them emit an end, for instance a PTY or an abandoned pipe. */
+  const flushes: (() => void)[] = []
   const finish = async () => {
     await allClosed
     clearTimeout(timer)
     const ended = await exit
     if (tapped.destroyed) return
-    for (const say of lastWords) say()
+    for (const say of flushes) say()
     if (ended !== undefined || held) push(exitChunk(ended ?? null, held))
     tapped.push(null)
   }
@@ -213,7 +213,7 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
         for (const other of sources.values()) other.pause()
       }
       stream.on('data', hear)
-      lastWords.push(() => {
+      flushes.push(() => {
         const bytes = encode.rest()
         if (bytes) push({ channel, bytes })
       })
@@ -241,7 +241,7 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
     }
     run().catch(fail)
   }
-  // The cast is the door: Node types what a stream hands out as `any`.
+  // Cast: Node types what a stream emits as `any`.
   return tapped as unknown as Items<Chunk>
 }
 
@@ -251,7 +251,7 @@ async function* inSequence(sources: ReadonlyMap<Channel, Readable>): AsyncGenera
   }
 }
 
-/** Takes 64 KiB of each channel in turn, however the streams are cut, so that the order is always the same. */
+/** Takes 64 KiB of each channel in turn, however the streams are chunked, so that the order is always the same. */
 async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<Chunk> {
   const readers = [...sources].map(([channel, stream]) => ({
     channel,
@@ -304,15 +304,15 @@ function isData(data: unknown): data is Uint8Array | string {
   return typeof data === 'string' || data instanceof Uint8Array
 }
 
-/** A stream of objects, of an SDK say: which of their fields is the text is not ours to guess. */
+/** A stream of objects, for instance of an SDK: we cannot know which field is the text. */
 function badData(where: string): Fault {
   return new Fault(
     'BAD_CHUNK',
-    `the ${where} gives something that is neither bytes nor text; map it to text first`,
+    `the ${where} emits something that is neither bytes nor text; map it to text first`,
   )
 }
 
-/** Node tells on one event that a child cannot be started, cannot be killed, or was aborted. */
+/** Node uses one event for a child that cannot be started, cannot be killed, or was aborted. */
 function startFault(child: ChildProcess, error: Error & { syscall?: string }): Error {
   return error.syscall?.startsWith('spawn') ? cannotStart(child.spawnfile, undefined, error) : error
 }

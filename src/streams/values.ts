@@ -6,11 +6,11 @@ import { type ValuesOptions, valueStage } from '../values/values.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**
- * Finds the payloads in the output of an agent, while it streams, and hands out one outcome for each: the
- * value, parsed, repaired if need be and passed by the schema, or the reason why not. An input without any
- * gives one outcome, NO_MATCH with the start of the input as a comment, or EMPTY.
+ * Finds the payloads in the output of an agent, while it streams, and emits one outcome for each: the
+ * value, parsed, repaired if necessary and checked by the schema, or the reason why there is none. An input without any
+ * payload gives one outcome, NO_MATCH with the start of the input as a comment, or EMPTY.
  *
- * Of a stream of Chunks it reads one channel: stdout or PTY, whichever speaks first. stderr is not the agent's word.
+ * Of a stream of Chunks it reads one channel: stdout or PTY, whichever arrives first. stderr is never read.
  *
  * @example
  * for await (const outcome of child.stdout.pipe(values({ tag: 'json', pick: 'last', schema: Report }))) {

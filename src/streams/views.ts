@@ -12,7 +12,7 @@ interface Abortable {
 }
 
 /**
- * Turns events into those of AG-UI 1.0. Each record goes along whole, as `rawEvent` of the first event that is made of it.
+ * Turns events into those of AG-UI 1.0. Each record is included, as `rawEvent` of the first event that is made of it.
  *
  * @example
  * for await (const event of run('codex', ['exec', '--json', 'fix the test']).pipe(agUi())) console.log(event.type)
@@ -23,7 +23,7 @@ export function agUi(options: AgUiOptions & Abortable = {}): Flow<AgUiEvent> {
 }
 
 /**
- * Turns events into the chunks of an AI SDK UI message stream, which `useChat` and `readUIMessageStream` take.
+ * Turns events into the chunks of an AI SDK UI message stream, which `useChat` and `readUIMessageStream` accept.
  *
  * @example
  * for await (const chunk of run('codex', ['exec', '--json', 'fix the test']).pipe(aiSdk())) console.log(chunk.type)
@@ -34,8 +34,8 @@ export function aiSdk(options: Abortable = {}): Flow<AiSdkChunk> {
 }
 
 /**
- * Lets events pass and makes OpenTelemetry spans of them: one for each attempt, and one below it for each call of a tool. The tracer is
- * yours, and so is where its spans go. A flow that is destroyed ends its spans.
+ * Passes events on and makes OpenTelemetry spans of them: one for each attempt, and a child for each tool call. The tracer is
+ * yours, and decides where its spans go. If the flow is destroyed, its spans are ended.
  *
  * @example
  * for await (const event of run('codex', ['exec', '--json', 'fix the test']).pipe(otel(trace.getTracer('my-app')))) console.log(event.type)
@@ -50,7 +50,7 @@ export function otel(tracer: OtelTracer, options: OtelOptions & Abortable = {}):
     },
     { signal: options.signal },
   )
-  // Without an end: then what is open ends here. After an end nothing is open.
+  // Destroyed before its end: end the open spans here. After an end none are open.
   made.once('close', () => spans?.end())
   return made
 }

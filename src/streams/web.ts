@@ -1,8 +1,8 @@
 import type { Intake, Sink, Stage } from '../base/stage.ts'
 
-/** As many results may wait for the reader before a source is asked to wait. */
+/** Results that may wait for the reader before a source must wait. */
 const MAX_WAITING = 64
-/** Bytes that are fed at once: what one portion can at worst become. */
+/** Bytes that are fed at once, which bounds the number of results of one portion. */
 const PORTION = 16 * 1024
 
 /**
@@ -17,13 +17,13 @@ export interface WebFlow<Out> {
 }
 
 /**
- * A stage with Web-Stream doors. A plain TransformStream cannot wait for room while it works on one chunk, so that one
+ * A stage as a Web stream. A plain TransformStream cannot wait for room while it works on one chunk, so one
  * megabyte of small records would all be queued: this one feeds a chunk in portions and waits between them.
  *
  * @example
- * for await (const outcome of response.body.pipeThrough(webDoor(valueStage({ lines: true }), chunkIntake()))) console.log(outcome)
+ * for await (const outcome of response.body.pipeThrough(webFlow(valueStage({ lines: true }), chunkIntake()))) console.log(outcome)
  */
-export function webDoor<In, Out>(stage: Stage<In, Out>, intake: Intake<In>): WebFlow<Out> {
+export function webFlow<In, Out>(stage: Stage<In, Out>, intake: Intake<In>): WebFlow<Out> {
   let out!: ReadableStreamDefaultController<Out>
   let roomy: (() => void) | undefined
   let left = false
@@ -45,7 +45,7 @@ export function webDoor<In, Out>(stage: Stage<In, Out>, intake: Intake<In>): Web
     end() {},
   })
 
-  /** What the stage left undone, because it had written enough for one turn. */
+  /** Continues what the stage left undone because one turn was used up. */
   const finishTurn = async (): Promise<void> => {
     while (!left && sink.more?.()) await room()
   }
@@ -60,7 +60,7 @@ export function webDoor<In, Out>(stage: Stage<In, Out>, intake: Intake<In>): Web
     }
   }
 
-  /** What goes wrong is told to both sides: a reader that is not told would wait for ever. */
+  /** Reports an error to both sides: a reader that does not get it would wait forever. */
   const orFail = async (work: () => Promise<void>): Promise<void> => {
     try {
       await work()
@@ -86,7 +86,7 @@ export function webDoor<In, Out>(stage: Stage<In, Out>, intake: Intake<In>): Web
   const writable = new WritableStream<unknown>({
     async write(written, controller) {
       await orFail(async () => feed(intake.take(written)))
-      // Nothing more is wanted, so that what is piped in here ends, too.
+      // Nothing more is wanted, so the source must end, too.
       if (left) controller.error(new DOMException('the reader has left', 'AbortError'))
     },
     close: () =>

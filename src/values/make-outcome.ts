@@ -9,9 +9,9 @@ import type { Miss, Pass } from './ladder/ladder.ts'
 import type { Bad, Good } from './outcome.ts'
 import type { UnmatchedText } from './unmatched-text.ts'
 
-/** The outcome of a frame whose value passed. `how` says how the frame was found, if that counts as repair. */
+/** The outcome of a frame whose value passed. `how` says how the frame was found, if that counts as a repair. */
 export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): Good<unknown> {
-  // Most payloads are clean, and then nothing more is made for them.
+  // Most payloads are clean and need no further allocation.
   if (!how && pass.changes.length + pass.notes.length === 0 && !frame.notes && !frame.open) {
     return { ok: true, value: pass.value, repair_level: 'none', notes: NONE, frame }
   }
@@ -46,7 +46,7 @@ export function goodOf(frame: Frame, pass: Pass, how: ChangeKind | undefined): G
 
 /** The outcome of a payload that could not be used, with the place where it broke. */
 export function badOf(frame: Frame, miss: Miss, label: string | undefined): Bad {
-  // A block that the input ended in, and whose brackets are open, was cut, whatever else is wrong with it.
+  // If the input ended inside a block with open brackets, the payload was cut, whatever else is wrong with it.
   const cut = frame.open && frame.kind !== 'object' && miss.code === 'INVALID_JSON' && isOpen(frame.text)
   const code = cut ? 'TRUNCATED' : miss.code
   const at = miss.place ?? (miss.at === undefined ? frame.from : placeOf(frame, miss.at))
@@ -72,13 +72,13 @@ function breakageOf(text: string, at: number, { found, expected }: NonNullable<M
   return { line, column: at - start + 1, found, expected }
 }
 
-/** The outcome of a block that outgrew its limit before its end was found. */
+/** The outcome of a block that reached its limit before its end was found. */
 export function tooLongOf(frame: Frame, note: Note, label: string | undefined): Bad {
   const fault = faultOf('FRAME_TOO_LONG', note.message, label, { at: frame.from })
   return { ok: false, fault, repair_level: 'none', notes: frame.notes ?? NONE, frame }
 }
 
-/** The one outcome of an input without any payload. */
+/** The only outcome of an input without any payload. */
 export function nothingOf(
   code: 'EMPTY' | 'NO_MATCH',
   channel: Channel,
@@ -107,6 +107,6 @@ const NONE: readonly Note[] = []
 
 function faultOf(code: Code, detail: string, label: string | undefined, details: FaultDetails): Fault {
   const words = detail ? `${codes[code]}: ${detail}` : codes[code]
-  // It is not thrown here; `parse`, which throws it, gives it the stack of its caller.
+  // Not thrown here; `parse`, which throws it, gives it the stack of its caller.
   return withoutStack((message) => new Fault(code, message, details), label ? `${label}: ${words}` : words)
 }

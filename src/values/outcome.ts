@@ -1,7 +1,7 @@
 import type { Fault, Note } from '../base/fault.ts'
 import type { Frame } from '../frames/frame.ts'
 
-/** How much help a value needed: `none`, or rules that never add meaning. */
+/** How much repair a value needed: none, or rules that never add meaning. */
 export type RepairLevel = 'none' | 'deterministic_generic'
 
 /** The start of an input in which no payload was found, kept so that it can be shown as a comment. */
@@ -19,7 +19,7 @@ export interface Good<T> {
   readonly repair_level: RepairLevel
   readonly notes: readonly Note[]
   readonly frame: Frame
-  /** With `partial`: the paths (JSON pointers) that the input did not finish. */
+  /** With `partial`: paths (JSON pointers) of the values that the input did not finish. */
   readonly incomplete?: readonly string[]
 }
 
@@ -30,12 +30,12 @@ export interface Bad {
   readonly repair_level: 'none'
   readonly notes: readonly Note[]
   readonly frame: Frame
-  /** With NO_MATCH: what was there instead. */
+  /** With NO_MATCH: the text that was there instead. */
   readonly comment?: Comment
 }
 
 /**
- * What became of one payload.
+ * The result for one payload.
  *
  * @example
  * if (outcome.ok) use(outcome.value)

@@ -7,7 +7,7 @@ import { bomAt, CLOSE_BRACE, CLOSE_BRACKET, isBlank, isBracket, LF, QUOTE } from
 import type { Rules } from './ladder/attempt.ts'
 import { hasQuotedKey } from './ladder/candidates.ts'
 import type { ChangeKind } from './ladder/change.ts'
-import { climb, climbStrictly, goesOnAt, type Miss, type Pass } from './ladder/ladder.ts'
+import { climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder/ladder.ts'
 import { isPayloadFence } from './ladder/payload-fence.ts'
 import { mend } from './ladder/repair-search.ts'
 import { skipBlanks } from './ladder/repair-syntax.ts'
@@ -19,24 +19,24 @@ import type { UnmatchedText } from './unmatched-text.ts'
 export interface JudgeOptions {
   readonly rules: Rules
   readonly label: string | undefined
-  /** What to show if nothing is found; undefined if the bytes of the input are not at hand. */
+  /** The text to show if nothing is found; undefined if the bytes of the input are not available. */
   readonly unmatched: UnmatchedText | undefined
   /** `values({lines})`: a line that does not begin like JSON is noise, unless every line must be a record. */
   readonly lines: boolean | 'strict'
-  /** The whole input may be one document: not if only lines, or blocks of a tag, count. */
+  /** The whole input may be one document: false if only lines, or blocks of a tag, count. */
   readonly document: boolean
   /** Whether outcomes come at the end of the input anyway, so that the start may be held until then. */
   readonly patient: boolean
-  /** Told of an outcome, before it is handed out, if it is an object in prose: no tag, fence or document around it. */
+  /** Called before an outcome is emitted that is an object in prose: no tag, fence or document around it. */
   readonly inProse?: ((outcome: Outcome<unknown>) => void) | undefined
-  /** Whether an outcome is one that the caller asked for; without it, each is. */
+  /** Whether the caller asked for an outcome; without it, every outcome counts. */
   readonly wanted?: ((outcome: Outcome<unknown>) => boolean) | undefined
 }
 
 /**
- * Decides what each frame is worth: a tag, a line or a json fence is a payload, good or bad; an object in prose is one
- * only if it is JSON, can be repaired, or passes the schema; the rest is prose. At the end, an input without any payload
- * gives one outcome that says so.
+ * Decides what each frame is: a tag, a line or a json fence is a payload, valid or not; an object in prose is one
+ * only if it is JSON, can be repaired, or passes the schema; everything else is prose. At the end, an input without any
+ * payload gives one outcome that says so.
  */
 export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>> {
   const { rules, unmatched, label, lines, document, patient, inProse, wanted } = options
@@ -46,16 +46,16 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     let found = false
     let blank = true
     let channel: Frame['channel'] = 'stdout'
-    /** Frames behind a first one that is no JSON: they count only if the whole input is not one broken document. */
+    /** Frames after a first one that is not JSON: they count only if the whole input is not one broken document. */
     let queued: Frame[] | undefined
-    /** A think block was passed over before the frame that came first. */
+    /** A think block was skipped before the first frame. */
     let thinkBefore = false
     let started = false
-    /** The input begins with `"key":`, like a document that lost its first bracket: no object in it is handed out. */
+    /** The input begins with `"key":`, like a document that lost its first bracket: no object in it is emitted. */
     let inMembers = false
-    /** The last bracket was the start of something broken: what looks like its inside is not handed out. */
+    /** The last bracket was the start of something broken: what looks like its inside is not emitted. */
     let broken = false
-    /** The first array in prose that the schema rejects for what is in it: told if there is nothing else to tell. */
+    /** The first array in prose whose content the schema rejects: reported if there is nothing else to report. */
     let rejected: Outcome<unknown> | undefined
 
     const emit = (outcome: Outcome<unknown>) => {
@@ -104,8 +104,8 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     function objectInProse(frame: Frame): void {
       if (inMembers || (frame.attached && (broken || isMember(frame)))) return
       const quoted = hasQuotedKey(frame.text)
-      // What was before it is gone once something was found.
-      if (!quoted && (found ? broken : isBehindQuote(frame))) return
+      // Once something was found, the text before it is no longer kept.
+      if (!quoted && (found ? broken : isAfterQuote(frame))) return
       broken = true
       if (endsInString(frame.text)) return
       const array = frame.text[0] === '['
@@ -114,7 +114,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
         if (quoted) emitProse(badOf(frame, brokenAt(frame, frame.broken), label))
         return
       }
-      // An array of anything but objects, and an object whose first key has no double quotes, is most often prose.
+      // An array of anything but objects, or an object whose first key has no double quotes, is most often prose.
       const sure = array ? /^\[\s{0,4096}\{/.test(frame.text.slice(0, 4100)) && quoted : quoted
       const result = sure || rules.check ? climb(frame.text, rules) : climbStrictly(frame.text, rules)
       if (result.ok) {
@@ -132,29 +132,29 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       }
     }
 
-    /** The larger value goes on at a byte behind the frame. That byte, and no more, has come however the input is cut. */
+    /** The larger value continues at a byte after the frame. Only that byte is sure to have arrived, however the input is split. */
     function brokenAt({ text, to }: Frame, place: number): Miss {
       const kept = found ? undefined : unmatched?.bytes()
       const rest = kept && place < kept.length ? kept.toString('latin1', to, place + 1) : ''
-      if (rest !== '') return { ...goesOnAt(text + rest, text.length), place }
-      const detail = `byte ${place} goes on after the end of the value`
+      if (rest !== '') return { ...continuesAt(text + rest, text.length), place }
+      const detail = `byte ${place} continues after the end of the value`
       return { ok: false, code: 'INVALID_JSON', detail, place, notes: [], strict: false, repaired: false }
     }
 
-    /** Is it the value of a quoted key that no bracket before it has opened? Then it is a part of something broken. */
+    /** Whether it is the value of a quoted key without an opening bracket before it: then it is part of something broken. */
     function isMember({ from }: Frame): boolean {
       if (found || !unmatched || from > unmatched.bytes().length) return false
       return /"\s{0,99}:\s{0,99}$/.test(unmatched.bytes().toString('latin1', Math.max(0, from - 200), from))
     }
 
-    /** Is there a quote before it on its line? Then an object without quotes of its own is a part of some string. */
-    function isBehindQuote({ from }: Frame): boolean {
+    /** Whether a quote precedes it on its line: then an object without quotes of its own is part of a string. */
+    function isAfterQuote({ from }: Frame): boolean {
       if (found || !unmatched || from > unmatched.bytes().length) return false
       const before = unmatched.bytes().subarray(Math.max(0, from - 4096), from)
       return before.subarray(before.lastIndexOf(LF) + 1).includes(QUOTE)
     }
 
-    /** Something follows the frame that came first, so it was not the whole input, unless it is broken. */
+    /** Something follows the first frame, so it was not the whole input, unless it is broken. */
     function release(): void {
       const frame = held
       held = undefined
@@ -166,7 +166,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       } else firstInProse(frame)
     }
 
-    /** May the input be one document that is broken, so that its first bracket seemed to close too early? */
+    /** Whether the input may be one broken document whose first bracket seemed to close too early. */
     function mayBeWhole(frame: Frame): boolean {
       return unmatched !== undefined && frame.to <= rules.maxRepair
     }
@@ -177,7 +177,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       else broken = isBracketed(frame.text)
     }
 
-    /** The input is over, or too long to be one broken document: it was one, or its frames are judged one by one. */
+    /** The input has ended, or is too long to be one broken document: it was one, or its frames are judged one by one. */
     function settleQueued(ended: boolean): void {
       const frames = queued
       const first = held
@@ -199,7 +199,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
         }
         const goesOn = isRestOfWhole(whole.text, end) || endsInString(first.text)
         if (end > 0 && first.broken === undefined && !first.open && goesOn) {
-          bad(first, goesOnAt(whole.text, end))
+          bad(first, continuesAt(whole.text, end))
           broken = true
           for (const frame of frames) judge(frame)
           return
@@ -209,7 +209,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       for (const frame of frames) judge(frame)
     }
 
-    /** Nothing follows. Only a think block can have been passed over. */
+    /** Nothing follows. Only a think block may have been skipped. */
     function wholeInput(frame: Frame): void {
       if (!isBracketed(frame.text)) {
         wholeScalar(frame)
@@ -221,7 +221,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
         bad(frame, result)
     }
 
-    /** Nothing was found, but the input begins like a document: it is a broken one, and no prose. */
+    /** Nothing was found, but the input begins like a document: it is broken JSON, not prose. */
     function brokenStart(text: UnmatchedText): void {
       if (!document) return
       const whole = text.bytes().toString('utf8')
@@ -235,14 +235,14 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       if (!scalar && !beginsBroken(whole)) return
       const result = climb(whole, rules)
       if (result.ok) {
-        // JSON as it is would have been found; here it may only be what other blanks hide.
+        // Valid JSON would have been found; here only unusual blanks can have hidden it.
         if (!scalar || (result.changes.length > 0 && result.changes.every(isSpelling)))
           good({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
       } else if (!scalar && !result.strict && !result.repaired)
         bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
     }
 
-    /** A string, a number or a literal. What is no JSON is prose, unless a change of its spelling makes it JSON. */
+    /** A string, a number or a literal. Anything else is prose, unless a change of its spelling makes it JSON. */
     function wholeScalar(frame: Frame): void {
       const result = climbStrictly(frame.text, rules)
       if (result.ok) good(frame, result, thinkBefore ? 'dropped a think block' : undefined)
@@ -266,7 +266,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       else payload(frame)
     }
 
-    /** The input begins with a bracket that something else broke off, a fence line or a tag: it may be one document. */
+    /** The input begins with a bracket that a fence line or a tag interrupted: it may be one document. */
     function holdStart(frame: Frame): void {
       started = true
       if (!unmatched || !document || frame.from > rules.maxRepair || frame.notes?.some(isLostPayload)) return
@@ -279,7 +279,7 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       )
       if (!isBracket(bytes[from])) return
       broken = true
-      // Only what is before the end of this frame has come in every case, however the input is cut.
+      // Only what is before the end of this frame is sure to have arrived, however the input is split.
       const end = Math.min(from + 300, frame.kind === 'text' ? frame.to : frame.from)
       if (!opensAs('document', bytes.toString('utf8', from, end))) return
       held = { kind: 'object', channel: frame.channel, from, to: from, text: '' }
@@ -326,7 +326,7 @@ function wholeFrame(first: Frame, unmatched: UnmatchedText): Frame {
   return { kind, channel, from, to: bytes.length, text: bytes.toString('utf8', from) }
 }
 
-/** Does an input in which nothing was found begin like a document, maybe behind comments? */
+/** Whether an input in which nothing was found begins like a document, maybe after comments. */
 function beginsBroken(text: string): boolean {
   const start = skipBlanks(text.slice(0, 8200), 0)
   return (
@@ -335,13 +335,13 @@ function beginsBroken(text: string): boolean {
   )
 }
 
-/** Whether nothing but comments and a lone comma follows the first value. */
+/** Whether only comments and a lone comma follow the first value. */
 function isOver(text: string, end: number): boolean {
   const at = skipBlanks(text, end)
   return at >= text.length || (',;'.includes(text[at]!) && skipBlanks(text, at + 1) >= text.length)
 }
 
-/** Would the schema take such a value, but for something in it? Then `[1]` is no footnote. */
+/** Whether the schema rejects only something inside the value: then `[1]` is not a footnote. */
 function isAboutParts({ errors = [] }: Miss): boolean {
   return errors.length > 0 && errors.every(({ path }) => path !== '')
 }
@@ -361,7 +361,7 @@ function isRestOfWhole(text: string, end: number): boolean {
     const unit = rest.charCodeAt(at)
     if (unit === QUOTE) {
       const close = strings ? stringEnd(rest, at) : -1
-      // Where one string has no end, none has: to search again for each quote would be quadratic.
+      // If one string has no end, none has: searching again for each quote would be quadratic.
       if (close < 0) strings = false
       else at = close
     } else if (isBracket(unit)) depth++
@@ -372,7 +372,7 @@ function isRestOfWhole(text: string, end: number): boolean {
 
 //  {'a': 'x}', 'b': 1}
 //          ^ closes nothing
-/** Is the last bracket of an object with keys in single quotes inside one of its strings? */
+/** Whether the last bracket of an object with keys in single quotes is inside one of its strings. */
 function endsInString(text: string): boolean {
   if (!/^\{\s{0,99}'/.test(text.slice(0, 110))) return false
   let inString = false
@@ -387,19 +387,19 @@ function isBracketed(text: string): boolean {
   return isBracket(text.charCodeAt(at))
 }
 
-/** A block that outgrew its limit may have been the payload; a think block never is. */
+/** A block that reached its limit may have been the payload; a think block never is. */
 function isLostPayload({ code, message }: Note): boolean {
   return code === 'FRAME_TOO_LONG' && !message.startsWith('a think block')
 }
 
-/** Does a text that the input broke off begin like JSON, or like something that is almost JSON? */
+/** Whether a text that the input cut begins like JSON, or like something that is almost JSON. */
 function beginsLikeDocument(text: string): boolean {
   const head = text.slice(0, MAX_HEAD)
   if (opensAs('strict', head) || /^\[\s{0,99}[["]/.test(head.slice(0, 110))) return true
   return mend(head, true).kind === 'mended'
 }
 
-/** So much of a text shows whether it begins like a document. */
+/** How much of a text is read to see whether it begins like a document. */
 const MAX_HEAD = 4096
 
 const TOO_LONG: Miss = {

@@ -7,7 +7,7 @@ import type { Outcome } from './outcome.ts'
 import type { Schema, Value } from './schema/schema.ts'
 import { pickedStage, VALUES_OPTIONS, type ValuesOptions } from './values.ts'
 
-/** The options of `values()` that make sense for a text that is already there. */
+/** The options of `values()` that make sense for a complete text. */
 export interface ParseOptions<S extends Schema | undefined = undefined>
   extends Omit<ValuesOptions<S>, 'pick' | 'items' | 'where' | 'onDropped' | 'signal'> {
   /** The first payload that passes, or the last one, good or bad. @default 'first' */
@@ -15,7 +15,7 @@ export interface ParseOptions<S extends Schema | undefined = undefined>
 }
 
 /**
- * Parses a text that holds a payload, and gives the first value that passes (or, with `pick: 'last'`, the last). Throws a Fault if there is none.
+ * Parses a text that contains a payload, and returns the first value that passes (or, with `pick: 'last'`, the last). Throws a Fault if there is none.
  *
  * @example
  * const report = parse('Sure: <json>{"issues": [],}</json>', { schema: Report })
@@ -31,8 +31,8 @@ export function parse<S extends Schema | undefined = undefined>(
 }
 
 /**
- * Like `parse`, but gives the outcome. It is what `values({ pick })` gives for the same text, in whatever chunks that
- * comes.
+ * Like `parse`, but returns the outcome. It is what `values({ pick })` emits for the same text, however that is split
+ * into chunks.
  *
  * @example
  * const outcome = tryParse('{"a":1,}')
@@ -45,7 +45,7 @@ export function tryParse<S extends Schema | undefined = undefined>(
   return parsed('tryParse', text, options)
 }
 
-/** `name` is the function that was called, for the faults of a wrong call. */
+/** `name` is the called function, for error messages. */
 function parsed<S extends Schema | undefined>(
   name: string,
   text: string,
@@ -61,6 +61,6 @@ function parsed<S extends Schema | undefined>(
   }
   const chunk: Chunk = { channel: 'stdout', bytes: Bytes.from(text) }
   const [outcome] = drive(pickedStage({ ...options, pick }), [chunk])
-  // A value stage always has something to say, if only that there was nothing.
+  // A value stage always emits an outcome, even if nothing was found.
   return outcome!
 }

@@ -2,12 +2,12 @@ import type { Note } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Good, Outcome } from './outcome.ts'
 
-/** Which outcomes are handed out. */
+/** Which outcomes are emitted. */
 export type Pick = 'each' | 'first' | 'last'
 
 /**
- * Picks among the outcomes: `each` lets all pass; `first` is the first good one, or else the first bad one; `last` is the
- * last one, good or bad: an earlier draft is never put in the place of a later block that failed. What was picked comes at
+ * Picks among the outcomes: `each` passes all of them on; `first` is the first good one, or else the first bad one; `last` is
+ * the last one, good or bad: an earlier draft never replaces a later block that failed. The pick is emitted at
  * the end, because only then it is known whether others pass, too; the note AMBIGUOUS says how many and where.
  *
  * @example
@@ -18,7 +18,7 @@ export function pickStage<T>(pick: Pick): Stage<Outcome<T>, Outcome<T>> {
   return (next) => {
     let held: Outcome<T> | undefined
     let passed = 0
-    /** Where the good ones begin, as far as they are told. */
+    /** Where the good ones begin, up to a limit. */
     const places: number[] = []
     return {
       write(outcome) {

@@ -5,18 +5,18 @@ import type { Comment } from './outcome.ts'
 /** Keeps the first bytes of an input, in case no payload is found and it has to be shown as a comment. */
 export interface UnmatchedText {
   add(bytes: Uint8Array): void
-  /** Lets the bytes go: a payload was found. */
+  /** Drops the bytes: a payload was found. */
   drop(): void
   comment(): Comment
-  /** What was kept. */
+  /** The bytes that were kept. */
   bytes(): Bytes
   /** How many bytes were added, kept or not. */
   size(): number
 }
 
 /**
- * Keeps `keep` bytes, or `maxComment` if that is more; a comment has at most `maxComment` of them. It grows by doubling, so
- * single bytes cost nothing.
+ * Keeps `keep` bytes, or `maxComment` if that is more; a comment has at most `maxComment` bytes. The buffer doubles as it
+ * grows, so adding single bytes is cheap.
  */
 export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedText {
   const max = Math.max(maxComment, keep)

@@ -18,10 +18,10 @@ import { type Dropped, type LineRules, type WhereReader, whereReader } from './w
 /**
  * Maps the fields of a parsed value before the schema sees it. A throw fails the candidate, not the stream.
  */
-// biome-ignore lint/suspicious/noExplicitAny: a normalizer says itself what it takes
+// biome-ignore lint/suspicious/noExplicitAny: a normalizer declares its own input type
 export type Normalizer = (value: any) => unknown
 
-/** Where to look for payloads, and what a good one is. */
+/** Where to look for payloads, and what they must be. */
 export interface ValuesOptions<S extends Schema | undefined = undefined> {
   /** What a value must be: any Standard Schema, or a JSON Schema object. @default anything */
   readonly schema?: S | undefined
@@ -34,10 +34,10 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
    */
   readonly lines?: boolean | 'strict' | undefined
   /**
-   * With `lines`: hand out only records that have these scalars at their top level, a value or one of several for each
-   * key, and drop the others, most of them on their bytes, which takes a fraction of the time of parsing them. The record
-   * is what the line holds, before `normalize`, `schema` and `envelope`. Numbers are compared by value. A line that is no
-   * JSON is a fault as always if its bytes may hold what is sought for every key (the longest part of a text without
+   * With `lines`: emit only records that have these scalars at their top level, one value or one of several for each
+   * key, and drop the others. Most are dropped on their bytes, which takes a fraction of the time of parsing them. The record
+   * is the content of the line, before `normalize`, `schema` and `envelope`. Numbers are compared by value. A line that is not
+   * JSON is a fault as always if its bytes may contain what is wanted for every key (the longest part of a text without
    * quotes, slashes and control characters; the key for other scalars), and is dropped otherwise.
    *
    * @default every line
@@ -47,15 +47,15 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
    * }
    */
   readonly where?: Where | undefined
-  /** With `where`: is told at the end of the input how many lines were dropped. @default none */
+  /** With `where`: called at the end of the input with the number of dropped lines. @default none */
   readonly onDropped?: ((dropped: Dropped) => unknown) | undefined
   /**
-   * Hand out the elements of a document one by one, each as soon as what follows shows that it is whole, instead of the document: for
+   * Emit the elements of a document one by one, each as soon as what follows shows that it is complete, instead of the document: for
    * documents of any size, because only one element is held at a time. A path of names, indexes and `*` (every
    * element or member), or several paths: `issues.*`, `*` for a root array, `files.*.issues.*`, or as a JSON
-   * pointer `/issues/*`. Each element is parsed, repaired and shown to the schema by itself; `frame.path` says
+   * pointer `/issues/*`. Each element is parsed, repaired and checked against the schema by itself; `frame.path` says
    * which it is (`/issues/0`), `frame.from` where it begins. `maxFrame` is then a limit for an element. A
-   * document that breaks off gives one outcome TRUNCATED at its end; one without the paths, NO_MATCH.
+   * document that breaks off gives one outcome TRUNCATED at its end; a document without the paths gives NO_MATCH.
    *
    * @default the whole document is one value
    * @example
@@ -66,13 +66,13 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
    */
   readonly items?: string | readonly string[] | undefined
   /**
-   * Hand out each payload; the first that passes (or else the first fault); or the last one, good or bad. The last two
-   * come at the end of the input, and note AMBIGUOUS if more than one candidate passes. @default 'each'
+   * Which payloads to emit: each; the first that passes (or else the first fault); or the last one, good or bad. `first` and `last`
+   * emit at the end of the input, with a note AMBIGUOUS if more than one candidate passes. @default 'each'
    */
   readonly pick?: Pick | undefined
   /** Close a value that the input cut off, and list its incomplete paths. @default false */
   readonly partial?: boolean | undefined
-  /** What a value must be at its root. @default 'any' with a schema, which then decides, and 'object' without one */
+  /** What a value must be at its root. @default 'any' with a schema, 'object' without one */
   readonly root?: 'object' | 'any' | undefined
   /**
    * The field of an envelope. A value that the schema rejects may be an envelope around the payload, which is then the
@@ -83,16 +83,16 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
   readonly normalize?: readonly Normalizer[] | undefined
   /** Put before the message of every fault, to tell several callers apart. @default none */
   readonly label?: string | undefined
-  /** Bytes a payload may have; a larger one is let go with FRAME_TOO_LONG. @default 16 MiB */
+  /** Maximum size of a payload in bytes; a larger one fails with FRAME_TOO_LONG. @default 16 MiB */
   readonly maxFrame?: number | undefined
-  /** Bytes of the input that are kept to be shown if nothing matches; more are not kept. @default 1 MiB, and none with `where` */
+  /** Bytes of the input to keep for `comment`, shown if nothing matches. @default 1 MiB, and none with `where` */
   readonly maxComment?: number | undefined
-  /** Characters that syntax repair may work on; a longer text is not repaired, REPAIR_SKIPPED. @default 64 KiB */
+  /** Characters that syntax repair may work on; a longer text is not repaired and gets a note REPAIR_SKIPPED. @default 64 KiB */
   readonly maxRepair?: number | undefined
   /** Levels a value may be nested; a deeper one fails with MAX_DEPTH. @default 512 */
   readonly maxDepth?: number | undefined
   /**
-   * What to do with keys that reach for a prototype, `__proto__` and `constructor.prototype`: remove them
+   * What to do with keys that could change a prototype, `__proto__` and `constructor.prototype`: remove them
    * (with a note PROTO_KEY), fail, or keep them as own properties. No prototype is ever touched. @default 'remove'
    */
   readonly protoKeys?: ProtoKeys | undefined
@@ -120,7 +120,7 @@ export const VALUES_OPTIONS: OptionNames<ValuesOptions> = {
   protoKeys: 1,
 }
 
-/** The stage behind `values()`, without streams. */
+/** The stage of `values()`, without streams. */
 export function valueStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S> = {},
   turn?: number,
@@ -128,7 +128,7 @@ export function valueStage<S extends Schema | undefined = undefined>(
   return pickedStage(options, turn, forStreams)
 }
 
-/** What only streams need. It is a fourth of the code of `values()`: a bundle of `parse` or of an engine leaves it out. */
+/** Needed only for streams. It is a quarter of the code of `values()`: a bundle of `parse` or of an engine drops it. */
 interface ForStreams {
   readonly items: typeof elementsOf
   readonly where: typeof whereReader
@@ -136,7 +136,7 @@ interface ForStreams {
 
 export const forStreams: ForStreams = { items: elementsOf, where: whereReader }
 
-/** `valueStage`, which takes `items` and `where` only if what reads them is given. */
+/** `valueStage`, which accepts `items` and `where` only if their readers are passed in. */
 export function pickedStage<S extends Schema | undefined = undefined>(
   options: ValuesOptions<S>,
   turn?: number,
@@ -145,12 +145,12 @@ export function pickedStage<S extends Schema | undefined = undefined>(
   checkOptions('values', options, 'values({ tag: "json" })', VALUES_OPTIONS)
   const { pick = 'each' } = options
   const parts = valueParts(options, turn, more)
-  // The cast is the door: a value is what its schema says, and the schema has let it pass.
+  // Cast: a value that passed the schema has the schema's type.
   return (next) => parts.stage(pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>)
 }
 
 /**
- * What `values()` is made of before one outcome is picked. `seen` is told of every frame that is judged, `inProse` of
+ * `values()` before one outcome is picked. `seen` is called for every frame that is judged, `inProse` for
  * every outcome that is an object in prose.
  */
 export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: number, more?: ForStreams) {
@@ -169,7 +169,7 @@ export function valueParts(options: ValuesOptions<Schema | undefined>, turn?: nu
   }
   for (const name of ['items', 'where'] as const)
     if (options[name] !== undefined && !more)
-      throw new Fault('BAD_OPTION', `${name} is an option of values() alone; leave it out, or use values()`)
+      throw new Fault('BAD_OPTION', `${name} is an option of values() only; leave it out, or use values()`)
   const items = options.items === undefined ? undefined : more?.items(options.items)
   const cutting = cutOf(options, rules, turn)
   const cut = frameStage(cutting)
@@ -221,15 +221,15 @@ function watched(next: Sink<Frame>, seen: ((frame: Frame) => void) | undefined):
   }
 }
 
-/** What `outcomeStage` takes: the options of `values()` that are about values, not about where to look for them. */
+/** The options of `outcomeStage`: those of `values()` that are about values, not about where to look for them. */
 export type OutcomeOptions<S extends Schema | undefined = undefined> = Omit<
   ValuesOptions<S>,
   'tag' | 'items' | 'where' | 'onDropped' | 'maxFrame' | 'maxComment' | 'signal'
 >
 
 /**
- * The lower half of `values()`: judges frames that `frameStage` cut, and gives an outcome for each payload. It has no bytes of
- * its own, so NO_MATCH comes without a `comment`, and a broken document at the start of the input is prose.
+ * The second half of `values()`: judges frames that `frameStage` cut, and gives an outcome for each payload. It does not see
+ * the bytes, so NO_MATCH comes without a `comment`, and a broken document at the start of the input is prose.
  *
  * @example
  * const stage = join(frameStage({ tags: ['answer'] }), outcomeStage({ schema: Report }))
@@ -256,7 +256,7 @@ export function outcomeStage<S extends Schema | undefined = undefined>(
   word('pick', pick, ['each', 'first', 'last'])
   const rules = rulesOf(options)
   return (next) => {
-    // The cast is the door, as above.
+    // Cast: as in `pickedStage`.
     const outcomes = pickStage<Value<S>>(pick)(next) as Sink<Outcome<unknown>>
     return judgeStage({ rules, label, unmatched: undefined, lines, document: false, patient: false })(
       outcomes,
@@ -272,7 +272,7 @@ function whereOf(
   if (onDropped !== undefined && typeof onDropped !== 'function')
     throw misfit('onDropped', 'a function', onDropped, 'values({ lines: true, where, onDropped })')
   if (where === undefined) return undefined
-  if (!lines) throw new Fault('BAD_OPTION', 'where goes with lines: true; it drops lines, nothing else')
+  if (!lines) throw new Fault('BAD_OPTION', 'where needs lines: true; it filters lines only')
   return more?.where(where, rules, onDropped)
 }
 

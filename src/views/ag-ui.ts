@@ -8,19 +8,19 @@ import { type OpenText, OpenTexts } from './open-texts.ts'
 import { outputText } from './tool-text.ts'
 import { uniqueIds } from './unique-ids.ts'
 
-/** What every event of AG-UI can have. */
+/** Fields that every event of AG-UI can have. */
 export interface AgUiBase {
   /** Milliseconds since 1970. */
   readonly timestamp?: number
-  /** The record that this was made from, whole; of several made from one, the first has it. */
+  /** The complete record that this was made from; if several events were made from one, the first has it. */
   readonly rawEvent?: Event
-  /** What the protocol has no field for, under the key `agent-sluice`. */
+  /** Facts the protocol has no field for, under the key `agent-sluice`. */
   readonly metadata?: { readonly 'agent-sluice': Readonly<Record<string, unknown>> }
-  /** The subagent that speaks or calls. */
+  /** The subagent that writes or calls. */
   readonly subagentRunId?: string
 }
 
-/** Token counts as AG-UI spells them. */
+/** Token counts with the names of AG-UI. */
 export interface AgUiUsage {
   readonly model?: string
   readonly inputTokens?: number
@@ -87,20 +87,20 @@ export type AgUiEvent = AgUiBase &
   )
 
 export interface AgUiOptions {
-  /** Whether each record goes along whole, as `rawEvent`. Without it the stream is about half as long. @default true */
+  /** Whether each record is included, as `rawEvent`. Without it the stream is about half as long. @default true */
   readonly raw?: boolean | undefined
 }
 
-/** Clients refuse a message of more than 10 MB, so long texts go in parts of so many characters. */
+/** Clients refuse a message of more than 10 MB, so long texts are sent in parts of this many characters. */
 const MAX_DELTA = 1 << 20
-/** Calls and subagents that are remembered while they are open. */
+/** Limit of the open calls and subagents to remember. */
 const MAX_OPEN = 4096
 
-/** A call whose end was not told. */
+/** A call whose end was not reported. */
 interface OpenCall {
   readonly id: string
   readonly name: string
-  /** The call of the subagent that made it. */
+  /** The call of the subagent that called it. */
   readonly parent: string | undefined
 }
 
@@ -110,7 +110,7 @@ interface Subagent {
 }
 
 /**
- * The floor of `agUi()`: events as AG-UI 1.0 has them. Every attempt is a run of AG-UI. What the protocol has no event for is `CUSTOM`, or
+ * The stage of `agUi()`: events as AG-UI 1.0 events. Every attempt is a run of AG-UI. What the protocol has no event for is `CUSTOM`, or
  * `RAW` for lines that were not understood.
  *
  * @example
@@ -126,19 +126,19 @@ export function agUiStage(options: AgUiOptions = {}): Stage<Event, AgUiEvent> {
     let subagents = new Map<string, Subagent>()
     let result: ResultData | undefined
     let model: string | undefined
-    /** The run of AG-UI that goes on. */
+    /** The current run of AG-UI. */
     let run: { readonly threadId: string; readonly runId: string } | undefined
     let timestamp: number | undefined
-    /** The record that no event carries yet. */
+    /** The record that is in no event yet. */
     let raw: Event | undefined
 
-    /** An event that was made from the record itself. */
+    /** Emits an event made from the record itself. */
     const say = (event: AgUiEvent) => {
       const carried = raw
       raw = undefined
       add(carried && withRaw ? { ...event, rawEvent: carried } : event)
     }
-    /** An event that the protocol wants besides. */
+    /** Emits an event that the protocol requires in addition. */
     const add = (event: AgUiEvent) => next.write(timestamp === undefined ? event : { ...event, timestamp })
 
     const place = ({ attempt_number, seq }: Event) => `${attempt_number}.${seq}`
@@ -152,12 +152,12 @@ export function agUiStage(options: AgUiOptions = {}): Stage<Event, AgUiEvent> {
       add({ type: 'RUN_STARTED', ...run, protocolVersion: '1.0' })
     }
 
-    /** Who speaks, as a field; the subagent is announced before its first word. */
+    /** The speaker, as a field; a subagent is announced before its first event. */
     const speaker = (event: Event, parent: string | undefined): { readonly subagentRunId?: string } => {
       if (parent === undefined) return {}
       const known = subagents.get(parent)
       if (known) return { subagentRunId: known.id }
-      // Saying nothing about the speaker is always allowed.
+      // The speaker may always be left out.
       if (subagents.size >= MAX_OPEN) return {}
       const call = calls.get(parent)
       const id = call?.id ?? unique(parent, place(event))
@@ -198,7 +198,7 @@ export function agUiStage(options: AgUiOptions = {}): Stage<Event, AgUiEvent> {
 
     const delta = (event: EventOf<'agent.message.delta'>) => {
       const { data } = event
-      // Clients of AG-UI before 1.0 refuse an empty piece.
+      // Clients of AG-UI before 1.0 refuse an empty delta.
       if (data.text === '') return custom(event)
       const open = texts.find(data.message_id) ?? startText(event, data)
       sendText(event, open, data.text)
@@ -207,18 +207,18 @@ export function agUiStage(options: AgUiOptions = {}): Stage<Event, AgUiEvent> {
 
     const final = (event: EventOf<'agent.message.final'>) => {
       const { data } = event
-      let told = texts.complete(data)
-      if (told?.contradicts) {
-        const { id, parent } = told.open
+      let reported = texts.complete(data)
+      if (reported?.contradicts) {
+        const { id, parent } = reported.open
         const metadata = note({ superseded: true })
         add({ type: 'TEXT_MESSAGE_END', messageId: id, ...speaker(event, parent), metadata })
-        told = undefined
+        reported = undefined
       }
-      if (!told) {
+      if (!reported) {
         startText(event, data)
-        told = texts.complete(data)!
+        reported = texts.complete(data)!
       }
-      const { open, rest } = told
+      const { open, rest } = reported
       sendText(event, open, rest)
       const { message_id: _, text: __, ...more } = data
       say({
@@ -261,7 +261,7 @@ export function agUiStage(options: AgUiOptions = {}): Stage<Event, AgUiEvent> {
 
     const endCall = (event: EventOf<'tool.call.completed' | 'tool.call.failed'>) => {
       const { data } = event
-      // Some engines tell only the end of a call.
+      // Some engines report only the end of a call.
       const call = calls.get(data.call_id) ?? startCall(event, data)
       calls.delete(data.call_id)
       const failed = event.type === 'tool.call.failed'
@@ -280,7 +280,7 @@ export function agUiStage(options: AgUiOptions = {}): Stage<Event, AgUiEvent> {
 
     const custom = (event: Event) => say({ type: 'CUSTOM', name: event.type, value: event.data })
 
-    /** Closes what is open: a run must not end before it. */
+    /** Closes everything that is open: a run must not end before that. */
     const closeAll = (event: Event) => {
       for (const open of texts.takeAll()) closeText(event, open)
       for (const subagent of subagents.values()) closeSubagent(subagent)
@@ -378,7 +378,7 @@ function usageOf(tokens: Tokens | undefined, model: string | undefined): { usage
   }
 }
 
-/** A text in parts that are short enough; none of an empty one. No character is cut in two. */
+/** Splits a text into parts that are short enough; none for an empty text. No character is cut in two. */
 function* parts(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
     let to = Math.min(text.length, from + MAX_DELTA)

@@ -5,12 +5,12 @@ import { type OpenText, OpenTexts } from './open-texts.ts'
 import { failureText } from './tool-text.ts'
 import { uniqueIds } from './unique-ids.ts'
 
-/** What the protocol has no field for, under the key `sluice`. */
+/** Facts the protocol has no field for, under the key `sluice`. */
 export interface AiSdkMetadata {
   readonly sluice: Readonly<Record<string, unknown>>
 }
 
-/** What is known of the run, as the metadata of its message. */
+/** Facts about the run, as the metadata of its message. */
 export interface AiSdkMessageMetadata {
   readonly run_id: string
   readonly engine: string
@@ -21,7 +21,7 @@ export interface AiSdkMessageMetadata {
   readonly tokens?: unknown
 }
 
-/** The chunks of an AI SDK UI message stream (protocol v1) that a run becomes. Versions 6 and 7 know all of them. */
+/** The chunks of an AI SDK UI message stream (protocol v1) that a run is sent as. Versions 6 and 7 support all of them. */
 export type AiSdkChunk =
   | {
       readonly type: 'start'
@@ -64,13 +64,13 @@ export type AiSdkChunk =
   | { readonly type: 'abort'; readonly reason: string }
   | { readonly type: 'error'; readonly errorText: string }
 
-/** The agent has called its tools itself: nothing is left for the client to do. */
+/** The agent has run its tools itself: the client has nothing to do. */
 interface Called {
   readonly dynamic: true
   readonly providerExecuted: true
 }
 
-/** A record that has no chunk of its own goes along whole. A transient one is told to `onData` and not kept in the message. */
+/** A record without a chunk of its own is sent as data. A transient one goes to `onData` and is not kept in the message. */
 export interface AiSdkData {
   readonly type: `data-${'user' | 'payload' | 'artifact' | 'diagnostic' | 'status' | 'result' | 'end' | 'raw'}`
   readonly id: string
@@ -79,12 +79,12 @@ export interface AiSdkData {
 }
 
 const called = { dynamic: true, providerExecuted: true } as const
-/** Calls that are remembered while they are open. */
+/** Limit of the open calls to remember. */
 const MAX_OPEN = 4096
 
 /**
- * The floor of `aiSdk()`: events as the chunks of one AI SDK message, which `useChat` shows while it grows. The attempts of a run
- * are the steps of the message. `finish`, and after it `error` or `abort` where the run failed or was stopped, come when the events
+ * The stage of `aiSdk()`: events as the chunks of one AI SDK message, which `useChat` shows while it grows. The attempts of a run
+ * are the steps of the message. `finish`, followed by `error` or `abort` if the run failed or was stopped, comes when the events
  * end, because another attempt may follow before.
  *
  * @example
@@ -138,18 +138,18 @@ export function aiSdkStage(): Stage<Event, AiSdkChunk> {
 
     const final = (event: EventOf<'agent.message.final'>) => {
       const { data } = event
-      let told = texts.complete(data)
-      if (told?.contradicts) {
-        closeText(told.open, { superseded: true })
-        told = undefined
+      let reported = texts.complete(data)
+      if (reported?.contradicts) {
+        closeText(reported.open, { superseded: true })
+        reported = undefined
       }
-      if (!told) {
+      if (!reported) {
         startText(event, data)
-        told = texts.complete(data)!
+        reported = texts.complete(data)!
       }
-      if (told.rest !== '') say({ type: 'text-delta', id: told.open.id, delta: told.rest })
+      if (reported.rest !== '') say({ type: 'text-delta', id: reported.open.id, delta: reported.rest })
       const { incomplete, parent_call_id, repair_level } = data
-      closeText(told.open, { incomplete, parent_call_id, repair_level })
+      closeText(reported.open, { incomplete, parent_call_id, repair_level })
       if (data.structured_payload !== undefined) {
         const { message_id, structured_payload } = data
         keep(event, 'data-payload', { message_id, structured_payload, repair_level })
@@ -177,7 +177,7 @@ export function aiSdkStage(): Stage<Event, AiSdkChunk> {
 
     const endCall = (event: EventOf<'tool.call.completed' | 'tool.call.failed'>) => {
       const { data } = event
-      // Some engines tell only the end of a call.
+      // Some engines report only the end of a call.
       const toolCallId = calls.get(data.call_id) ?? startCall(event, data)
       calls.delete(data.call_id)
       const { exit_code, error, duration_ms, output = null } = data
@@ -199,7 +199,7 @@ export function aiSdkStage(): Stage<Event, AiSdkChunk> {
         })
     }
 
-    /** The attempt is over, and with it what it left open. */
+    /** Ends the attempt, and everything it left open. */
     const endStep = () => {
       if (step === undefined) return
       for (const open of texts.takeAll()) closeText(open, { incomplete: true })
@@ -221,7 +221,7 @@ export function aiSdkStage(): Stage<Event, AiSdkChunk> {
       const finishReason = good ? 'stop' : outcome === 'failed' ? 'error' : 'other'
       say({ type: 'finish', finishReason, messageMetadata })
       if (outcome === 'cancelled') say({ type: 'abort', reason: ended?.evidence.stopped ?? outcome })
-      // Last, because `useChat` stops at it.
+      // Last, because `useChat` stops there.
       if (outcome === 'failed')
         say({ type: 'error', errorText: ended?.evidence.failure ?? outcomeWords.failed })
     }
@@ -258,8 +258,8 @@ export function aiSdkStage(): Stage<Event, AiSdkChunk> {
           case 'lifecycle.run.status': {
             const { model, tokens, usage } = event.data
             if (model !== undefined && about) about = { ...about, model }
-            const told = tokens !== undefined || usage !== undefined
-            return told ? keep(event, 'data-status') : mention(event, 'data-status')
+            const reported = tokens !== undefined || usage !== undefined
+            return reported ? keep(event, 'data-status') : mention(event, 'data-status')
           }
           case 'lifecycle.completion.state':
             keep(event, 'data-end')

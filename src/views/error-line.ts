@@ -1,4 +1,4 @@
-/** Characters of a line that are looked at. */
+/** Characters of a line to check. */
 const MAX_LINE = 4096
 
 const words = [
@@ -17,13 +17,13 @@ const words = [
   'not found',
   'no such file',
 ]
-/** What begins like these is no error, or is one that is tried again. */
+/** Lines that begin like these are not errors, or are retried. */
 const harmless = ['warn', '[warn', 'at ', 'info', 'debug', '[startup]', 'hint', 'note']
 const again = ['reconnecting', 'retrying', 'falling back']
 
 /**
- * What a line that no engine understands says about an error: its words, or the message of a JSON log record. Undefined if it
- * does not look like an error. It is a guess by words, for people: nothing is decided by it.
+ * The error in a line that no engine understands: its text, or the message of a JSON log record. Undefined if it
+ * does not look like an error. It is a guess from words, only for display: no decision depends on it.
  *
  * @example
  * errorLine('Error: Incorrect API key provided.') // 'Error: Incorrect API key provided.'
@@ -45,8 +45,8 @@ function messageOf(line: string): string | undefined {
   } catch {
     return undefined
   }
-  const { type, level, message, msg } = record as Record<string, unknown>
+  const { type, level, message, msg } = record as Record<string, unknown> // cast: the line begins with `{`
   if (type !== 'error' && level !== 'error' && level !== 'fatal') return undefined
-  const told = message ?? msg
-  return typeof told === 'string' ? told : undefined
+  const reported = message ?? msg
+  return typeof reported === 'string' ? reported : undefined
 }

@@ -1,6 +1,6 @@
 import { type MarkdownInline, markdownInlines } from './markdown-inlines.ts'
 
-/** A block of Markdown, as plain data for a terminal, a page or an export to draw. */
+/** A block of Markdown, as plain data for a terminal, a page or an export to render. */
 export type MarkdownBlock =
   | { readonly type: 'heading'; readonly level: number; readonly children: readonly MarkdownInline[] }
   | { readonly type: 'paragraph'; readonly children: readonly MarkdownInline[] }
@@ -29,20 +29,20 @@ export type MarkdownBlock =
   | { readonly type: 'rule' }
 
 export interface MarkdownItem {
-  /** Of a task: whether it is done; undefined for an ordinary item. */
+  /** For a task: whether it is done; undefined for an ordinary item. */
   readonly checked: boolean | undefined
   readonly blocks: readonly MarkdownBlock[]
 }
 
-/** Quotes and lists inside each other; what is deeper is a paragraph. Each level reads its lines once more. */
+/** Maximum nesting of quotes and lists; anything deeper is a paragraph. Each level reads its lines once more. */
 const MAX_DEPTH = 12
-/** Columns of a table; a wider one is a paragraph. */
+/** Maximum number of columns; a wider table is a paragraph. */
 const MAX_COLUMNS = 64
 
 /**
- * The blocks of a Markdown text, in linear time whatever the text is. It reads what agents write and is a little kinder than
+ * The blocks of a Markdown text, in linear time for any input. It reads what agents write and is a little more tolerant than
  * CommonMark: a line end is a break, and an item of a list may be indented by two. HTML, footnotes and reference links are
- * text. A text that is still being written can be read again and again: an open fence is a code block that is `open`.
+ * text. A text that is still growing can be read again and again: an open fence is a code block that is `open`.
  *
  * @example
  * for (const block of markdownBlocks('# Done\n\nAll **12** tests pass.')) console.log(block.type) // heading, paragraph
@@ -80,13 +80,13 @@ function blockAt(lines: readonly string[], at: number, depth: number): Read {
   return indentOf(line) >= 4 ? indentedAt(lines, at) : paragraphAt(lines, at, depth)
 }
 
-/** True if a line begins a block of its own and so ends the paragraph above it. */
+/** True if a line begins a new block and so ends the paragraph above it. */
 function interrupts(line: string, depth: number): boolean {
   if (isEmpty(line) || fenceOf(line) || headingLevel(line) > 0 || isRule(line)) return true
   if (depth >= MAX_DEPTH) return false
   if (isQuote(line)) return true
   const marker = markerOf(line)
-  // A number at the start of a line is a list only if it counts from 1: a wrapped sentence may begin with a year.
+  // A number begins a list only if it is 1: a wrapped sentence may begin with a year.
   return marker !== undefined && !marker.blank && (marker.number === undefined || marker.number === 1)
 }
 
@@ -98,7 +98,7 @@ function paragraphAt(lines: readonly string[], at: number, depth: number): Read 
     const level = text.length === 1 ? underline(line) : 0
     if (level > 0) return [{ type: 'heading', level, children: markdownInlines(text[0]!) }, end + 1]
     if (interrupts(line, depth) || tableColumns(lines, end)) break
-    // Only the blanks before it: two behind a line are a mark of their own.
+    // Only leading blanks are removed: two trailing ones mean a line break.
     text.push(line.trimStart())
   }
   return [{ type: 'paragraph', children: markdownInlines(text.join('\n').trimEnd()) }, end]
@@ -178,7 +178,7 @@ function firstWord(info: string): string {
 function indentedAt(lines: readonly string[], at: number): Read {
   const text: string[] = []
   let end = at
-  /** Lines that are kept when the block goes on: not the empty ones at its end. */
+  /** Number of lines to keep: empty lines at the end do not count. */
   let kept = 0
   for (; end < lines.length; end++) {
     const line = lines[end]!
@@ -206,10 +206,10 @@ function quoteAt(lines: readonly string[], at: number, depth: number): Read | un
 }
 
 interface Marker {
-  /** `-`, `*`, `+`, `.` or `)`: another one begins another list. */
+  /** `-`, `*`, `+`, `.` or `)`; a different one begins a new list. */
   readonly kind: string
   readonly number: number | undefined
-  /** Columns before the marker, and before the text behind it. */
+  /** Columns before the marker, and before the text after it. */
   readonly indent: number
   readonly content: number
   /** True if nothing follows it on its line. */
@@ -247,7 +247,7 @@ function listAt(lines: readonly string[], at: number, depth: number): Read | und
   return [{ type: 'list', start: first.number, items }, end]
 }
 
-/** Gathers the lines of an item, and gives the first line that is not its own. */
+/** Gathers the lines of an item, and returns the first line that does not belong to it. */
 function itemEnd(
   lines: readonly string[],
   from: number,
@@ -265,7 +265,7 @@ function itemEnd(
     }
     const indent = indentOf(line)
     const within = indent >= marker.indent + 2
-    // A sentence that goes on below its marker without an indent still belongs to the item.
+    // A sentence that continues below its marker without an indent still belongs to the item.
     const goesOn = empty === 0 && !interrupts(line, depth) && markerOf(line) === undefined
     if (!within && !goesOn) break
     for (; empty > 0; empty--) inside.push('')
@@ -281,7 +281,7 @@ function itemOf(inside: string[], depth: number): MarkdownItem {
   return { checked: task ? box === '[x] ' : undefined, blocks: blocksOf(inside, depth + 1) }
 }
 
-/** The head of a table and how its columns are aligned, if a table begins here. */
+/** The head of a table and the alignment of its columns, if a table begins here. */
 function tableColumns(
   lines: readonly string[],
   at: number,
@@ -308,7 +308,7 @@ function tableAt(lines: readonly string[], at: number): Read | undefined {
 
 type Alignment = 'left' | 'center' | 'right' | undefined
 
-/** What the line below the head of a table says; undefined if it is no such line. */
+/** Reads the line below the head of a table; undefined if it is not one. */
 function alignments(line: string): Alignment[] | undefined {
   const cells = cellsOf(line)
   if (cells.length > MAX_COLUMNS) return undefined
@@ -323,7 +323,7 @@ function alignments(line: string): Alignment[] | undefined {
   return align
 }
 
-/** The cells of a row. A pipe behind a backslash is text. */
+/** The cells of a row. A pipe after a backslash is text. */
 function cellsOf(line: string): string[] {
   let text = line.trim()
   if (text.startsWith('|')) text = text.slice(1)

@@ -1,4 +1,4 @@
-/** A piece of running text in Markdown, as plain data. There is no HTML in it: what looks like HTML is text. */
+/** A piece of running text in Markdown, as plain data. It contains no HTML: what looks like HTML is text. */
 export type MarkdownInline =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'code'; readonly text: string }
@@ -16,11 +16,11 @@ export type MarkdownInline =
     }
   | { readonly type: 'image'; readonly target: string; readonly alt: string }
 
-/** Marks inside marks; deeper ones stay text, so that those who draw can recurse. */
+/** Maximum nesting of marks; deeper ones stay text, so that renderers can recurse. */
 const MAX_NESTING = 16
 const MAX_TARGET = 4096
 
-/** A mark that is open: `*`, `**`, `_`, `__`, `~~`, `[` or `![`, and what came after it. */
+/** An open mark: `*`, `**`, `_`, `__`, `~~`, `[` or `![`, and what came after it. */
 interface Opener {
   readonly mark: string
   readonly children: MarkdownInline[]
@@ -30,7 +30,7 @@ const kinds = { '*': 'emphasis', _: 'emphasis', '**': 'strong', __: 'strong', '~
 
 /**
  * The running text of a paragraph, a heading or a cell. A line end is a break, as in a chat. A mark without its partner is
- * text. Linear in the text: each character is looked at a fixed number of times, whatever the text is.
+ * text. Linear time: each character is read a bounded number of times, whatever the text is.
  */
 export function markdownInlines(text: string): MarkdownInline[] {
   const top: MarkdownInline[] = []
@@ -40,7 +40,7 @@ export function markdownInlines(text: string): MarkdownInline[] {
   const nextSpace = nextOf(text, ' ')
   const nextLine = nextOf(text, '\n')
   const nextAngle = nextOf(text, '>')
-  /** Text from here on was not put out yet. */
+  /** Text from here on is not emitted yet. */
   let from = 0
   let i = 0
 
@@ -55,14 +55,14 @@ export function markdownInlines(text: string): MarkdownInline[] {
   const flush = (to: number) => {
     if (to > from) put({ type: 'text', text: text.slice(from, to) })
   }
-  /** Puts a piece in place of the characters from `i` to `to`. */
+  /** Replaces the characters from `i` to `to` with a piece. */
   const replace = (to: number, piece?: MarkdownInline) => {
     flush(i)
     if (piece) put(piece)
     i = to
     from = to
   }
-  /** Makes the openers above a depth text again. */
+  /** Turns the openers above a depth back into text. */
   const unwind = (depth: number) => {
     while (open.length > depth) {
       const { mark, children } = open.pop()!
@@ -112,7 +112,7 @@ export function markdownInlines(text: string): MarkdownInline[] {
     replace(end + run, { type: 'code', text: codeText(text.slice(i + run, end)) })
   }
 
-  /** The end of `(target)` at an opening parenthesis, and the target; undefined if it is none. */
+  /** The end of `(target)` at an opening parenthesis, and the target; undefined if there is none. */
   const targetAt = (at: number): [end: number, target: string] | undefined => {
     if (text[at] !== '(') return undefined
     let close = nextClose(at)
@@ -121,14 +121,14 @@ export function markdownInlines(text: string): MarkdownInline[] {
     const line = nextLine(at)
     if (line >= 0 && line < close) return undefined
     if (space >= 0 && space < close) {
-      // (target "title"): the title is not kept.
+      // (target "title"): the title is dropped.
       const quote = text[space + 1]
       if ((quote !== '"' && quote !== "'") || text[close - 1] !== quote || close - 1 === space + 1)
         return undefined
       return bounded(close + 1, text.slice(at + 1, space))
     }
     if (close - at > MAX_TARGET) return undefined
-    // A pair of parentheses belongs to the target, as in addresses of an encyclopedia.
+    // A pair of parentheses belongs to the target, as in addresses of Wikipedia.
     if (text.slice(at + 1, close).includes('(') && text[close + 1] === ')') close++
     return bounded(close + 1, text.slice(at + 1, close))
   }
@@ -155,7 +155,7 @@ export function markdownInlines(text: string): MarkdownInline[] {
         } else skip(1)
         break
       case '\n': {
-        // Blanks or a backslash before a line end are how Markdown asks for the break that is there anyway.
+        // Blanks or a backslash before a line end request a break, which is there anyway.
         let end = i
         while (end > from && text[end - 1] === ' ') end--
         if (end > from && text[end - 1] === '\\') end--
@@ -217,7 +217,7 @@ export function markdownText(inlines: readonly MarkdownInline[]): string {
   return text
 }
 
-/** How wide the mark is that a run of these characters closes, and where in the stack its opener is; -1 for none. */
+/** The width of the mark that a run of these characters closes, and the index of its opener in the stack; -1 for none. */
 function partner(open: readonly Opener[], char: string, left: number): [width: number, depth: number] {
   for (let depth = open.length - 1; depth >= 0; depth--) {
     const { mark } = open[depth]!
@@ -234,7 +234,7 @@ function link(target: string): MarkdownInline {
   return { type: 'link', target, web: true, children: [{ type: 'text', text: target }] }
 }
 
-/** Where runs of backticks of a length are: a run that has no second one is found out without another search. */
+/** Positions of runs of backticks by length: a run without a partner needs no further search. */
 function tickRuns(text: string): { after(at: number, length: number): number } {
   let runs: Map<number, number[]> | undefined
   const next = new Map<number, number>()
@@ -261,7 +261,7 @@ function tickRuns(text: string): { after(at: number, length: number): number } {
   }
 }
 
-/** `indexOf` for positions that only grow: what was found is kept until it is passed. */
+/** `indexOf` for positions that only grow: a hit is kept until it is passed. */
 function nextOf(text: string, char: string): (at: number) => number {
   let found = -2
   return (at) => {
@@ -271,7 +271,7 @@ function nextOf(text: string, char: string): (at: number) => number {
   }
 }
 
-/** One blank on each side is taken away, so that a code can begin with a backtick; a line end is a blank. */
+/** Removes one blank on each side, so that code can begin with a backtick; a line end is a blank. */
 function codeText(inside: string): string {
   const text = inside.replaceAll('\n', ' ')
   const padded = text.length > 2 && text.startsWith(' ') && text.endsWith(' ') && text.trim() !== ''

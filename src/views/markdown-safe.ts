@@ -1,16 +1,16 @@
-/** A fence longer than any row of backticks in the text, and the text in it. */
+/** The text in a fence longer than any run of backticks in it. */
 export function fenced(text: string, language = ''): string {
   const marks = '`'.repeat(Math.max(3, longestRow(text) + 1))
   return `${marks}${language}\n${plain(text).replace(/\n{1,9}$/, '')}\n${marks}`
 }
 
-/** A text as code in a line. */
+/** A text as inline code. */
 export function codeSpan(text: string): string {
   const line = plain(text).replaceAll('\n', ' ').trim()
   if (line === '') return ''
   const row = longestRow(line)
   const marks = '`'.repeat(row + 1)
-  // A blank keeps a backtick at the edge apart from the mark.
+  // A blank separates a backtick at the edge from the mark.
   return row === 0 ? `${marks}${line}${marks}` : `${marks} ${line} ${marks}`
 }
 
@@ -24,20 +24,20 @@ function longestRow(text: string): number {
   return longest
 }
 
-/** As the text of HTML. */
+/** Escapes text for HTML. */
 export function html(text: string): string {
   return plain(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
 
 /**
- * Markdown of an agent, to be put between our own: no HTML, no pictures from elsewhere, and a fence that it left open is
- * closed. Text in code stays as it is where it certainly is code: in a fence that begins its line, and between backticks of one
+ * Markdown of an agent, to be embedded in ours: no HTML, no remote images, and a fence that was left open is
+ * closed. Text in code stays unchanged where it certainly is code: in a fence that begins its line, and between backticks of one
  * line. Elsewhere `<` is written `&lt;`, also in code in a list.
  */
 export function safeMarkdown(text: string): string {
   const lines: string[] = []
   let fence = ''
-  /** A row of backticks in this paragraph has no partner in its line: what follows may be code or not. */
+  /** A run of backticks in this paragraph has no partner in its line: what follows may be code or not. */
   let open = false
   for (const line of plain(text).split('\n')) {
     if (fence !== '') {
@@ -85,11 +85,11 @@ function safeLine(line: string, open: boolean): [string, boolean] {
   while (at < line.length) {
     const mark = open ? -1 : line.indexOf('`', at)
     if (mark < 0) return [safe + withoutHtml(line.slice(at)), !open]
-    let behind = mark
-    while (line[behind] === '`') behind++
-    const end = partner(line, behind, behind - mark)
+    let following = mark
+    while (line[following] === '`') following++
+    const end = partner(line, following, following - mark)
     if (end < 0) return [safe + withoutHtml(line.slice(at)), false]
-    // A backslash before it makes a backtick plain text, and then all of this is read in another way.
+    // A backslash before a backtick makes it plain text, which changes how the rest of the line is read.
     if (line[mark - 1] === '\\') return [safe + withoutHtml(line.slice(at)), false]
     safe += withoutHtml(line.slice(at, mark)) + line.slice(mark, end)
     at = end
@@ -97,7 +97,7 @@ function safeLine(line: string, open: boolean): [string, boolean] {
   return [safe, true]
 }
 
-/** Where the next row of just so many backticks ends; -1 if there is none. At most 1,000 characters are looked at. */
+/** The end of the next run of exactly `length` backticks; -1 if there is none. At most 1,000 characters are read. */
 function partner(line: string, from: number, length: number): number {
   const last = Math.min(line.length, from + 1000)
   for (let at = line.indexOf('`', from); at >= 0 && at < last; at = line.indexOf('`', at)) {
@@ -112,7 +112,7 @@ function withoutHtml(text: string): string {
   return text.replaceAll('<', '&lt;').replaceAll('![', '!\\[')
 }
 
-/** Without control characters, and with the line ends of Unix. */
+/** Without control characters, and with Unix line ends. */
 function plain(text: string): string {
   return text
     .replaceAll('\r\n', '\n')

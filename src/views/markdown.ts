@@ -10,8 +10,8 @@ import { countWords, durationWords, grouped } from './words.ts'
 
 export interface MarkdownOptions {
   /**
-   * Characters of the text, about. Of a longer run the first third and the last two are shown, and how much is left out between
-   * them. An issue on GitHub takes 65,536. @default 60000
+   * Approximate maximum length of the text, in characters. Of a longer run the first third and the last two thirds are shown, with a
+   * note about how much is left out between them. An issue on GitHub takes 65,536. @default 60000
    */
   readonly maxLength?: number | undefined
 }
@@ -21,13 +21,13 @@ const MAX_MESSAGE = 12_000
 const MAX_PROMPT = 4000
 const MAX_OUTPUT = 2000
 const MAX_TAIL = 12
-/** Calls whose start has come and whose end has not. */
+/** Calls that have started and not ended. */
 const MAX_OPEN = 1000
 const MIN_LENGTH = 2000
 
 /**
  * A run as Markdown that reads well in an issue: how it ended and what went wrong first, the prompt (folded), the messages, a line for
- * each tool (its output folded, the end of it if the call failed), the diffs (folded), and the figures. Written as one text, when
+ * each tool (its output folded, the end of it if the call failed), the diffs (folded), and the figures. Emitted as one text, when
  * the events end. HTML of the agent is shown as text; the length is bounded.
  *
  * @example
@@ -39,7 +39,7 @@ export function markdownStage(options: MarkdownOptions = {}): Stage<Event, strin
   return (next) => {
     const facts = summarizer()
     const body = middleCut(maxLength)
-    /** What the calls are about that have not ended. */
+    /** Subjects of the calls that have not ended. */
     const calls = new Map<string, string>()
     let problem: Problem | undefined
     let prompted = false
@@ -48,11 +48,11 @@ export function markdownStage(options: MarkdownOptions = {}): Stage<Event, strin
     const write = (event: Event) => {
       facts.write(event)
       const found = problemOf(event)
-      // The end tells only that there was something.
+      // A problem of kind `end` only says that something went wrong.
       if (found && (!problem || problem.kind === 'end')) problem = found
       switch (event.type) {
         case 'user.message':
-          // The first one is in the head.
+          // The first prompt is in the head.
           if (prompted) body.add(folded('The user said', fenced(cut(event.data.text, MAX_PROMPT))))
           prompted = true
           return
@@ -175,7 +175,7 @@ function toolLine(data: ToolData, subject: string, failed: boolean): string {
   return folded(line, fenced(cut(output, MAX_OUTPUT)))
 }
 
-/** The last lines: what went wrong is said at the end. */
+/** The last lines: errors are usually at the end. */
 function lastLines(text: string): string {
   const end = text.slice(-MAX_OUTPUT)
   const lines = end.split('\n')
@@ -192,12 +192,12 @@ function tail(summary: RunSummary, raw: number): string {
     warnings === 0 ? '' : countWords(warnings, 'warning'),
     raw === 0
       ? ''
-      : `${countWords(raw, 'line')} of output that ${raw === 1 ? 'is' : 'are'} no event left out`,
+      : `${countWords(raw, 'line')} of output that ${raw === 1 ? 'is not an event' : 'are not events'} left out`,
   ].filter((part) => part !== '')
   return notes.length === 0 ? '' : `---\n\n${notes.join(' · ')}`
 }
 
-/** Markdown inside of it needs blank lines around it. */
+/** The blank lines make GitHub read the content as Markdown. */
 function folded(title: string, inside: string): string {
   return `<details><summary>${title}</summary>\n\n${inside}\n\n</details>`
 }
@@ -214,7 +214,7 @@ function cut(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max)} … (${grouped(text.length - max)} more characters)`
 }
 
-/** Parts of a text, of which the middle is dropped when they are too long together. */
+/** Collects the parts of a text, and drops those in the middle when they are too long together. */
 function middleCut(maxLength: number): { add(part: string): void; text(): string } {
   const first: string[] = []
   const last: string[] = []

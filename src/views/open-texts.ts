@@ -1,18 +1,18 @@
 import type { MessageData } from '../events/event.ts'
 
-/** Messages that may be open at once; one more closes the oldest. */
+/** Messages that may be open at once; another one closes the oldest. */
 const MAX_OPEN = 4096
-/** Characters of open messages that are held, to compare them with their final text. */
+/** Characters of open messages to hold, to compare them with their final text. */
 const MAX_HELD = 16 << 20
 
-/** A message of which pieces were sent, and whose end was not. */
+/** A message of which pieces were sent, but not the end. */
 export interface OpenText {
   readonly id: string
-  /** The call of the subagent that speaks. */
+  /** The call of the subagent that writes it. */
   readonly parent: string | undefined
-  /** What was sent; undefined when it became too long to be held. */
+  /** The text that was sent; undefined if it became too long to hold. */
   sent: string | undefined
-  /** How many characters were sent. */
+  /** Number of characters sent. */
   length: number
 }
 
@@ -21,11 +21,11 @@ export interface Completion {
   readonly open: OpenText
   /** Text that no piece had. */
   readonly rest: string
-  /** The final text is not the one that the pieces made. They cannot be taken back, so it must be sent as a message of its own. */
+  /** The final text differs from the pieces. They cannot be taken back, so it must be sent as a separate message. */
   readonly contradicts: boolean
 }
 
-/** The messages that are being streamed, the oldest first: protocols with deltas alone want only what is new. */
+/** The messages that are being streamed, the oldest first: protocols that only have deltas need what is new. */
 export class OpenTexts {
   readonly #open = new Map<string, OpenText>()
   #held = 0
@@ -57,7 +57,7 @@ export class OpenTexts {
     this.#held += text.length
   }
 
-  /** Closes a message whose whole text is known now. Undefined if no piece of it was sent. */
+  /** Closes a message whose complete text is known now. Undefined if no piece of it was sent. */
   complete({ message_id, text }: MessageData): Completion | undefined {
     const open = this.#take(message_id)
     if (!open) return undefined
@@ -65,7 +65,7 @@ export class OpenTexts {
     return { open, rest: contradicts ? '' : text.slice(open.length), contradicts }
   }
 
-  /** Closes all, because the attempt is over. */
+  /** Closes all, because the attempt has ended. */
   takeAll(): OpenText[] {
     const all = [...this.#open.values()]
     this.#open.clear()

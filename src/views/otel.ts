@@ -5,7 +5,7 @@ import { outcomeOf } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { outputText } from './tool-text.ts'
 
-// What is used of `@opentelemetry/api`, in all versions since 1.0. Its own types would have to be installed by everyone who compiles with ours.
+// The part of `@opentelemetry/api` that is used, in all versions since 1.0. With its own types, everyone who compiles against ours would have to install it.
 
 /** The attributes of a span. */
 export type OtelAttributes = Record<string, string | number | boolean>
@@ -42,24 +42,24 @@ export interface OtelTracer {
 
 export interface OtelOptions {
   /**
-   * Whether prompts, messages, arguments, results and what diagnostics say go into the spans. They may hold secrets, so they stay out
-   * unless they are asked for. @default false
+   * Whether prompts, messages, arguments, results and the text of diagnostics go into the spans. They may contain secrets, so they are
+   * left out by default. @default false
    */
   readonly content?: boolean | undefined
-  /** Characters of one piece of content; the rest is left out. @default 16384 */
+  /** Maximum length of one piece of content, in characters; the rest is left out. @default 16384 */
   readonly maxContent?: number | undefined
-  /** The context whose span is the parent of the run, `context.active()` say. @default none */
+  /** The context whose span is the parent of the run, such as `context.active()`. @default none */
   readonly parent?: OtelContext | undefined
 }
 
-/** Calls that can be open at once; one more ends the oldest. */
+/** Calls that can be open at once; another one ends the oldest. */
 const MAX_OPEN = 4096
-/** Messages of which the text goes along, with `content`: the first ones and the last. */
+/** Messages whose text is included, with `content`: the first ones and the last. */
 const MAX_MESSAGES = 32
-/** SpanStatusCode.ERROR: the package is only asked for its types. */
+/** SpanStatusCode.ERROR: only the types of the package are imported. */
 const ERROR = 2
 
-/** Engines of one provider only, as the conventions name it. The others can use many. */
+/** Engines with a single provider, named as in the conventions. The others can use many. */
 const providers: Readonly<Record<string, string>> = {
   codex: 'openai',
   claude: 'anthropic',
@@ -81,8 +81,8 @@ interface OpenRun {
 }
 
 /**
- * The floor of `otel()`: lets events pass and makes spans of them, named as the conventions for generative AI have them. Each
- * attempt is a span `invoke_agent`, each call of a tool a child `execute_tool`; diagnostics and artifacts are events of the span.
+ * The stage of `otel()`: passes events on and makes spans of them, named by the conventions for generative AI. Each
+ * attempt is a span `invoke_agent`, each tool call a child `execute_tool`; diagnostics and artifacts are events of the span.
  * Times are those of the events.
  *
  * @example
@@ -136,12 +136,12 @@ export function otelStage(tracer: OtelTracer, options: OtelOptions = {}): Stage<
         'gen_ai.tool.call.id': call_id,
         ...(content && input !== undefined && { 'gen_ai.tool.call.arguments': cut(JSON.stringify(input)) }),
       }
-      // The calls of a subagent are below the call that started it.
+      // The calls of a subagent are children of the call that started it.
       const above = parent_call_id === undefined ? undefined : calls.get(parent_call_id)
       const within = above ? withSpan(context, above.span) : context
       const span = tracer.startSpan(`execute_tool ${name}`, { startTime: timeOf(now), attributes }, within)
       const call = { span, since: now }
-      // A call that is told twice has ended in between, unseen.
+      // If a call is started twice, its end was lost.
       endCall(run, call_id, { 'sluice.unfinished': true })
       calls.set(call_id, call)
       return call
@@ -191,7 +191,7 @@ export function otelStage(tracer: OtelTracer, options: OtelOptions = {}): Stage<
 
     const tell = (event: Event) => {
       const ms = Date.parse(event.ts)
-      // A time that cannot be read is taken for that of the event before.
+      // If the time cannot be read, use that of the event before.
       now = Number.isNaN(ms) ? now || Date.now() : ms
       if (run && run.attempt !== event.attempt_number) finish(run, undefined)
       run ??= begin(event)
@@ -243,7 +243,7 @@ export function otelStage(tracer: OtelTracer, options: OtelOptions = {}): Stage<
   }
 }
 
-/** Seconds and nanoseconds: the SDK takes a small number of milliseconds for one since the process began. */
+/** Seconds and nanoseconds: the SDK treats a small number of milliseconds as relative to the start of the process. */
 function timeOf(ms: number): [number, number] {
   const seconds = Math.floor(ms / 1000)
   return [seconds, (ms - seconds * 1000) * 1_000_000]
@@ -259,7 +259,7 @@ function usageOf(tokens: Tokens | undefined): OtelAttributes {
   }
 }
 
-/** The key under which every version of the package since 1.0 keeps the span of a context; `trace.setSpan` would need it at run time. */
+/** The key under which every version of the package since 1.0 keeps the span of a context; `trace.setSpan` would need the package at run time. */
 const SPAN_KEY = Symbol.for('OpenTelemetry Context Key SPAN')
 
 /** A context in which this span is the current one. */

@@ -2,10 +2,10 @@ import type { Event, RawRef } from '../events/event.ts'
 import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
 import { callText } from './tool-text.ts'
 
-/** What kind of thing went wrong: a tool, the engine, a turn, the agent's output, its result, the run's end. */
+/** What went wrong: a tool, the engine, a turn, the agent's output, its result, the run's end. */
 export type ProblemKind = 'tool' | 'engine' | 'turn' | 'output' | 'result' | 'end'
 
-/** Something that went wrong in a run, in one line, and where. */
+/** Something that went wrong in a run, in one line, and its position. */
 export interface Problem {
   readonly kind: ProblemKind
   readonly title: string
@@ -14,12 +14,12 @@ export interface Problem {
   readonly raw_ref: RawRef | null
 }
 
-/** Characters of a title. */
+/** Maximum length of a title, in characters. */
 export const MAX_TITLE = 300
 
 /**
- * What went wrong by this event; undefined if nothing did. An error that the engine itself tries again after is a warning and
- * no problem.
+ * The problem that an event reports; undefined if there is none. An error after which the engine itself retries is a warning and
+ * not a problem.
  *
  * @example
  * for await (const event of replay('.audit/latest')) {
@@ -28,12 +28,12 @@ export const MAX_TITLE = 300
  * }
  */
 export function problemOf(event: Event): Problem | undefined {
-  const told = titleOf(event)
-  if (!told) return undefined
-  return problemAt(event, ...told)
+  const reported = titleOf(event)
+  if (!reported) return undefined
+  return problemAt(event, ...reported)
 }
 
-/** A problem that an event tells, whatever its type. */
+/** A problem at an event, whatever its type. */
 export function problemAt(
   { attempt_number, seq, raw_ref }: Event,
   kind: ProblemKind,
@@ -47,9 +47,9 @@ function titleOf(event: Event): [ProblemKind, string] | undefined {
     case 'tool.call.failed': {
       const { name, exit_code, error } = event.data
       const code = exit_code === undefined ? '' : ` exit ${exit_code}`
-      // Without an error of its own, the last words of the tool say most.
-      const told = error ?? lastLine(callText(event.data))
-      return ['tool', `${name}${code} failed${told === '' ? '' : `: ${told}`}`]
+      // Without an error message, the last line of the tool's output says most.
+      const reported = error ?? lastLine(callText(event.data))
+      return ['tool', `${name}${code} failed${reported === '' ? '' : `: ${reported}`}`]
     }
     case 'diagnostic.engine.error': {
       const { severity, retryable, message } = event.data

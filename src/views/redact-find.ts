@@ -7,25 +7,25 @@ export interface Secret {
   readonly kind: string
   readonly from: number
   readonly to: number
-  /** It was a bare number in JSON: a mark in its place needs these quotes around it. */
+  /** It was a bare number in JSON: the mark that replaces it needs these quotes. */
   readonly quote?: string
-  /** What it was assigned to or where it is tells that it is one; the same text elsewhere is the same secret. */
+  /** Its name or its place shows that it is a secret; the same text elsewhere is the same secret. */
   readonly told?: true
 }
 
-/** Characters of a name before `=` or `:`, of a value behind it, of the part of an address before its host. */
+/** Maximum characters of a name before `=` or `:`, of a value after it, of the part of an address before its host. */
 const MAX_NAME = 64
 const MAX_VALUE = 4096
 const MAX_AUTHORITY = 400
-/** Characters of a value that are judged: the rest of a long one is as its start is. */
+/** Characters of a value to judge: the rest of a long one is like its start. */
 const MAX_JUDGED = 256
-/** Characters of a private key; those of RSA with 16,384 bits have 13,000. */
+/** Maximum characters of a private key; an RSA key of 16,384 bits has 13,000. */
 const MAX_KEY_BLOCK = 24 * 1024
 
 const [TAB, LF, CR, SPACE, QUOTE, AND, APOSTROPHE, DASH] = [9, 10, 13, 32, 34, 38, 39, 45]
 const [SLASH, COLON, EQUALS, AT, BACKSLASH, BACKTICK] = [47, 58, 61, 64, 92, 96]
 
-/** Shapes by the first two characters of their prefixes: nearly all text is passed over by one look into a table. */
+/** Shapes by the first two characters of their prefixes: nearly all text is skipped with one table lookup. */
 const byPair = new Map<number, Shape[]>()
 const isPair = new Uint8Array(128 * 128)
 for (const shape of shapes) {
@@ -35,26 +35,26 @@ for (const shape of shapes) {
 }
 isPair[(DASH << 7) | DASH] = 1
 
-/** What the words of keys are made of: letters, digits, `+`, `/`, `_`, `-`. */
+/** Characters of the words of keys: letters, digits, `+`, `/`, `_`, `-`. */
 const isWordUnit = new Uint8Array(128)
 for (const c of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-')
   isWordUnit[c.charCodeAt(0)] = 1
 
 export interface FindOptions {
-  /** Words that look random are left: the text is an id, or data. */
+  /** Ignore words that look random: the text is an id, or data. */
   readonly opaque?: boolean
 }
 
 /**
- * Finds the secrets of a text in one pass, each character looked at a bounded number of times. But for private keys, none
- * crosses the end of a line: a text can be looked at line by line. In JSON text, also escaped, names and values are seen as
+ * Finds the secrets of a text in one pass, reading each character a bounded number of times. Except private keys, none
+ * crosses the end of a line, so a text can be searched line by line. Names and values are found in JSON text, also escaped, as
  * well as in plain text.
  */
 export function findSecrets(text: string, { opaque = false }: FindOptions = {}): Secret[] {
   const found: Secret[] = []
   const block = keyBlocks(text)
   const bareEnd = bareEnds(text)
-  /** Where the word that is being read begins; -1 between words. */
+  /** Start of the current word; -1 between words. */
   let word = -1
   let previous = 0
   for (let i = 0; i <= text.length; i++) {
@@ -90,13 +90,13 @@ function shapeAt(text: string, at: number, pair: number): Secret | undefined {
     if (from < 0) continue
     const to = end(text, at + prefix.length)
     if (to < 0) continue
-    // The scheme of a header stays: it says what was hidden.
+    // The scheme of a header stays: it shows what was hidden.
     return prefix.endsWith(' ') ? { kind, from: at + prefix.length, to } : { kind, from, to }
   }
   return undefined
 }
 
-/** Whether no word goes on here. The letter of an escape such as `\n`, and the end of a color, are of no word. */
+/** Whether a word can begin here. The letter of an escape such as `\n`, and the end of a color code, belong to no word. */
 function startsWord(text: string, at: number): boolean {
   const unit = text.charCodeAt(at - 1)
   if (at === 0 || unit >= 128 || isWordUnit[unit] !== 1 || unit === SLASH || unit === 43) return true
@@ -104,13 +104,13 @@ function startsWord(text: string, at: number): boolean {
   return unit === 109 && text.slice(Math.max(0, at - 16), at).includes('[')
 }
 
-/** Whether the letter before this place, or `u` with four digits, is that of an escape in JSON text, also in JSON in JSON. */
+/** Whether the letter before this position, or `u` with four digits, belongs to an escape in JSON text, also in JSON in JSON. */
 function isAfterEscape(text: string, at: number): boolean {
   if (text.charCodeAt(at - 2) === BACKSLASH && ESCAPES.includes(text[at - 1]!)) return true
   return text[at - 5] === 'u' && text.charCodeAt(at - 6) === BACKSLASH
 }
 
-/** How many characters from this place on are those of an escape whose backslash is before it. */
+/** Number of characters from this position that belong to an escape whose backslash is before it. */
 function escapeAt(text: string, at: number): number {
   if (text.charCodeAt(at - 1) !== BACKSLASH) return 0
   return text[at] === 'u' ? 5 : ESCAPES.includes(text[at] ?? ' ') ? 1 : 0
@@ -118,14 +118,14 @@ function escapeAt(text: string, at: number): number {
 
 const ESCAPES = 'nrtbf'
 
-/** Words that look random. */
+/** Adds words that look random. */
 function addRandom(text: string, from: number, to: number, found: Secret[]): void {
   const random = randomIn(text, from + escapeAt(text, from), to)
   if (random.length === 0 || isOpaqueHere(text, from)) return
   for (const [start, end] of random) found.push({ kind: 'random', from: start, to: end })
 }
 
-/** Whether the name before a value says that it is an id, or data: `"id": "…"`, `;base64,…`. */
+/** Whether the name before a value means an id, or data: `"id": "…"`, `;base64,…`. */
 function isOpaqueHere(text: string, from: number): boolean {
   if (text.endsWith(';base64,', from)) return true
   let at = from
@@ -140,7 +140,7 @@ function isOpaqueHere(text: string, from: number): boolean {
 
 interface Name {
   readonly name: string
-  /** The quote behind it, with what escapes it; empty if there is none. */
+  /** The quote after it, with what escapes it; empty if there is none. */
   readonly quote: string
   readonly from: number
 }
@@ -149,7 +149,7 @@ interface Name {
 //   ^^^^^^^  ^ at         ^^^^^^^^ at
 function nameBefore(text: string, at: number): Name | undefined {
   let to = at
-  // `:=` of Go, and `=>` is one of the two with its `=`.
+  // `:=` of Go; `=>` is found by its `=`.
   if (text.charCodeAt(at) === EQUALS && text.charCodeAt(to - 1) === COLON) to--
   while (isBlank(text.charCodeAt(to - 1)) && at - to < 4) to--
   let quote = ''
@@ -162,7 +162,7 @@ function nameBefore(text: string, at: number): Name | undefined {
   let from = to
   while (from > 0 && to - from < MAX_NAME && isNameUnit(text.charCodeAt(from - 1))) from--
   if (to - from < 3) return undefined
-  // The letter of an escape belongs to the escape, and that at the end of a color to the color.
+  // The letter of an escape belongs to the escape, and that at the end of a color code to the color code.
   from += escapeAt(text, from)
   if (text[from - 1] === '[' || text[from - 1] === ';') {
     const color = text.slice(from, from + 4).indexOf('m')
@@ -183,11 +183,11 @@ function isQuote(unit: number): boolean {
   return unit === QUOTE || unit === APOSTROPHE || unit === BACKTICK
 }
 
-/** A value behind `=` or `:`, or the password of an address. */
+/** A value after `=` or `:`, or the password of an address. */
 function assignedAt(text: string, at: number, bareEnd: BareEnd): Secret | undefined {
   if (text.charCodeAt(at) === COLON) {
     if (text.startsWith('//', at + 1)) return addressAt(text, at + 3)
-    // `:=` is told at its second character, `::` is a path.
+    // `:=` is handled at its second character; `::` is a path.
     if (text.charCodeAt(at + 1) === EQUALS || text.charCodeAt(at + 1) === COLON) return undefined
   }
   const name = nameBefore(text, at)
@@ -212,9 +212,9 @@ function assignedAt(text: string, at: number, bareEnd: BareEnd): Secret | undefi
 
 interface Place {
   readonly family: NameFamily
-  /** The quote behind the name: a bare number is JSON then. */
+  /** The quote after the name: then a bare number is JSON. */
   readonly keyQuote: string
-  /** A character that ends the value, too. */
+  /** Another character that ends the value. */
   readonly stop: number
   readonly plain: boolean
 }
@@ -232,7 +232,7 @@ function valueAt(text: string, from: number, bareEnd: BareEnd, place: Place): Se
     end = closing(text, from, quote)
   } else end = bareEnd(from, family === 'cookie' || family === 'authorization', stop)
   if (end <= from) return undefined
-  if (family === 'authorization') from = behindScheme(text, from, end)
+  if (family === 'authorization') from = afterScheme(text, from, end)
   const value = text.slice(from, Math.min(end, from + MAX_JUDGED))
   if (family === 'cookie' && !value.includes('=')) return undefined
   if (family === 'authorization' && !isCredential(text, from, end)) return undefined
@@ -240,14 +240,14 @@ function valueAt(text: string, from: number, bareEnd: BareEnd, place: Place): Se
   const shape = shapeIn(text, from)
   const kind = shape?.to === end ? shape.kind : kinds[family]
   const bare = !quoted && keyQuote !== '' && isNumber(value)
-  // Told is what is long enough to be found elsewhere without being found by accident.
-  const told = family !== 'cookie' && family !== 'authorization'
-  return { kind, from, to: end, ...(bare && { quote: keyQuote }), ...(told && { told }) }
+  // Remember only values that are long enough not to match elsewhere by accident.
+  const reported = family !== 'cookie' && family !== 'authorization'
+  return { kind, from, to: end, ...(bare && { quote: keyQuote }), ...(reported && { told: reported }) }
 }
 
 //  {"text":"password=","next":1}     ["\"password\":", 5]
 //                    ^ from                          ^ from
-/** Whether the quote before this place is not that of the value, but the end of the JSON string that the name is in. */
+/** Whether the quote before this position does not open the value, but closes the JSON string that contains the name. */
 function isClosing(text: string, from: number, quote: string, keyQuote: string): boolean {
   if (keyQuote !== '') return keyQuote.at(-1) === quote.at(-1) && keyQuote !== quote
   let next = from
@@ -286,7 +286,7 @@ function closing(text: string, from: number, quote: string): number {
     if (unit !== mark) continue
     let backslashes = 0
     while (backslashes < 16 && text.charCodeAt(i - 1 - backslashes) === BACKSLASH) backslashes++
-    // Fewer than opened it close what is around it: `"{\"password\": \"abc"`.
+    // A quote with fewer backslashes than the opening one closes what is around the value: `"{\"password\": \"abc"`.
     if (backslashes <= quote.length - 1) return i - backslashes
   }
   return last
@@ -295,7 +295,7 @@ function closing(text: string, from: number, quote: string): number {
 /** The end of a value without quotes, which may be the rest of the line. */
 type BareEnd = (from: number, wholeLine: boolean, stop: number) => number
 
-/** Remembers the last end: a word of many names and no value would be read again from each of them. */
+/** Remembers the last end: otherwise a word with many names and no value would be read again from each of them. */
 function bareEnds(text: string): BareEnd {
   let known = { from: 0, end: 0, wholeLine: false, stop: 0 }
   return (from, wholeLine, stop) => {
@@ -317,11 +317,11 @@ function bareEnd(text: string, from: number, wholeLine: boolean, stop: number): 
     if (unit === LF || unit === CR || isQuote(unit) || unit === 27 || unit === 0) break
     if ((stop !== 0 && unit === stop) || (!wholeLine && isBlank(unit))) break
     if (unit !== BACKSLASH) continue
-    // The escape of a line end or a quote, also in JSON in JSON, is the end; another backslash is one of the value.
-    let behind = end + 1
-    while (behind < last && text.charCodeAt(behind) === BACKSLASH) behind++
-    if (behind === last || 'nrtu"\'`'.includes(text[behind]!)) break
-    end = behind
+    // The escape of a line end or a quote, also in JSON in JSON, is the end; any other backslash belongs to the value.
+    let following = end + 1
+    while (following < last && text.charCodeAt(following) === BACKSLASH) following++
+    if (following === last || 'nrtu"\'`'.includes(text[following]!)) break
+    end = following
   }
   return end
 }
@@ -339,13 +339,13 @@ const schemes = [
 ]
 
 /** `Authorization: Bearer …`: the scheme stays. */
-function behindScheme(text: string, from: number, end: number): number {
+function afterScheme(text: string, from: number, end: number): number {
   const head = text.slice(from, Math.min(end, from + 12)).toLowerCase()
   const scheme = schemes.find((known) => head.startsWith(known))
   return scheme ? from + scheme.length : from
 }
 
-/** Something behind a scheme, or one word with a digit: not a sentence on authorization. */
+/** Something after a scheme, or one word with a digit: not a sentence about authorization. */
 function isCredential(text: string, from: number, end: number): boolean {
   if (schemes.some((scheme) => text.slice(Math.max(0, from - scheme.length), from).toLowerCase() === scheme))
     return true
@@ -353,7 +353,7 @@ function isCredential(text: string, from: number, end: number): boolean {
   return value.startsWith('AWS4-HMAC') || (!value.includes(' ') && value.length >= 16)
 }
 
-/** `--password letmein1`: what is behind `=` is found by that. */
+/** `--password letmein1`; a value after `=` is found elsewhere. */
 function flagAt(text: string, at: number, bareEnd: BareEnd): Secret | undefined {
   if (text.charCodeAt(at + 2) === DASH) return undefined
   let to = at + 2
@@ -400,15 +400,15 @@ function addressAt(text: string, at: number): Secret | undefined {
       break
   }
   if (host < 0) return undefined
-  const told = true
+  const reported = true
   if (colon >= 0 && colon < host - 1) {
     const value = text.slice(colon + 1, host)
     const secret = isSecretValue(value, { family: 'password', quoted: true, plain: true }) || value.length < 4
-    return secret ? { kind: 'url', from: colon + 1, to: host, told } : undefined
+    return secret ? { kind: 'url', from: colon + 1, to: host, told: reported } : undefined
   }
   const to = colon >= 0 && colon < host ? colon : host
   const secret = isSecretValue(text.slice(at, to), { family: 'secret', quoted: true, plain: false })
-  return secret && to - at >= 16 ? { kind: 'url', from: at, to, told } : undefined
+  return secret && to - at >= 16 ? { kind: 'url', from: at, to, told: reported } : undefined
 }
 
 const BEGIN = '-----BEGIN '
@@ -424,12 +424,12 @@ function keyBlocks(text: string): (at: number) => Secret | undefined {
     const title = head.indexOf('-----', BEGIN.length)
     if (title < 0 || !head.slice(0, title).includes('PRIVATE KEY')) return undefined
     const [end, quote] = [nextEnd(at), nextQuote(at)]
-    // No key has a quote in it: the end is that of another text.
+    // No key contains a quote: the end belongs to another text.
     if (end - at < MAX_KEY_BLOCK && end < quote) {
       const tail = text.slice(end, end + 80).indexOf('-----', END.length)
       return { kind: 'private-key', from: at, to: end + (tail < 0 ? END.length : tail + 5) }
     }
-    // Its end is missing: what looks like its body goes.
+    // Its end is missing: hide what looks like its body.
     let to = at + title + 5
     const last = Math.min(text.length, at + MAX_KEY_BLOCK)
     while (to < last && isBodyUnit(text.charCodeAt(to))) to++
@@ -438,7 +438,7 @@ function keyBlocks(text: string): (at: number) => Secret | undefined {
   }
 }
 
-/** The next place of a word from a place on, infinitely far if there is none; each stretch is searched once. */
+/** The next occurrence of a word, or infinity; each stretch is searched once. */
 function nextPlace(text: string, word: string): (at: number) => number {
   let next = -1
   return (at) => {
@@ -453,7 +453,7 @@ function isBodyUnit(unit: number): boolean {
   return unit === LF || unit === CR || unit === BACKSLASH || unit === EQUALS || isBlank(unit)
 }
 
-/** Where a private key begins in the text whose end has not come, or -1. */
+/** Start of a private key in the text whose end has not arrived, or -1. */
 export function openKeyBlock(text: string): number {
   const at = text.lastIndexOf(BEGIN)
   if (at < 0 || text.indexOf(END, at) >= 0) return -1

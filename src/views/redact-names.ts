@@ -7,12 +7,12 @@ const secrets = [
   ...['masterkey', 'accountkey', 'authkey', 'servicekey', 'rolekey', 'sessionkey', 'deploykey', 'licensekey'],
   ...['credential', 'credentials', 'connectionstring', 'jwt', 'xamzsignature', 'privatekeyid'],
 ]
-/** Whole names. `sig` is the signature in an address of Azure, `_auth` a line of .npmrc. */
+/** Complete names. `sig` is the signature in an address of Azure, `_auth` a line of .npmrc. */
 const wholeSecrets = new Set(['auth', 'sig', 'bearer', 'sessiontoken'])
 
 /**
  * Whether a name is that of a secret: `DB_PASSWORD`, `apiKey`, `x-api-key`, `aws_secret_access_key`, `STRIPE_KEY`,
- * `Authorization`, `Set-Cookie`. At most 64 characters are looked at.
+ * `Authorization`, `Set-Cookie`. At most 64 characters are read.
  */
 export function familyOf(name: string): NameFamily | undefined {
   if (name.length < 3 || name.length > 64) return undefined
@@ -24,7 +24,7 @@ export function familyOf(name: string): NameFamily | undefined {
   return family
 }
 
-/** The names of a log repeat. */
+/** A cache: the names in a log repeat. */
 const families = new Map<string, NameFamily | ''>()
 const MAX_FAMILIES = 2000
 
@@ -39,7 +39,7 @@ function judge(name: string): NameFamily | undefined {
     : undefined
 }
 
-/** Without what joins words, and without a number at the end: `TOKEN_2`. */
+/** Without separators, and without a number at the end: `TOKEN_2`. */
 function plainName(name: string): string {
   let plain = ''
   for (const c of name) if (c !== '_' && c !== '-' && c !== '.') plain += c.toLowerCase()
@@ -48,7 +48,7 @@ function plainName(name: string): string {
   return plain.slice(0, end)
 }
 
-/** `pass`, `DB_PASS`, `dbPass`, and not `bypass`. */
+/** `pass`, `DB_PASS`, `dbPass`, but not `bypass`. */
 function isPass(name: string): boolean {
   const end = name.slice(-4)
   if (end.toLowerCase() !== 'pass') return false
@@ -56,7 +56,7 @@ function isPass(name: string): boolean {
   return joined || (end === 'Pass' && name.at(-5)! >= 'a')
 }
 
-/** Names of what is random and no secret: ids, hashes, signatures, and data. */
+/** Names of values that are random but not secret: ids, hashes, signatures, and data. */
 const opaque = ['id', 'ids', 'uuid', 'hash', 'digest', 'integrity', 'checksum', 'sha', 'etag', 'cursor']
 const opaqueWhole = ['data', 'signature', 'thoughtsignature', 'encryptedcontent', 'fingerprint', 'nonce']
 
@@ -72,7 +72,7 @@ export function isOpaqueName(name: string): boolean {
   )
 }
 
-/** Words that are in the place of a value: types, and what a form says. */
+/** Words that are placeholders for a value: types, and hints of a form. */
 const noValues = new Set(
   'string number boolean object array any unknown undefined null none true false required optional missing invalid redacted hidden masked changeme password secret token example placeholder str bytes self this void'.split(
     ' ',
@@ -83,11 +83,11 @@ const noValues = new Set(
 export interface Assigned {
   readonly family: NameFamily
   readonly quoted: boolean
-  /** A line of an environment: `DB_PASS=letmein`. Anything is a value there. */
+  /** A line of an environment file: `DB_PASS=letmein`. Anything is a value there. */
   readonly plain: boolean
 }
 
-/** Whether the text from `from` to `to` can be the value of a secret, and no type, no placeholder and no code. */
+/** Whether the value can be a secret: not a type, a placeholder or code. */
 export function isSecretValue(value: string, { family, quoted, plain }: Assigned): boolean {
   if (isPlaceholder(value)) return false
   const { digits, letters, capitals, blanks, others, calls } = countIn(value)

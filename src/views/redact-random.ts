@@ -1,17 +1,17 @@
 import { knownIds } from './redact-shapes.ts'
 
-/** Shorter words are names, versions and ids more often than secrets. */
+/** Shorter words are more often names, versions and ids than secrets. */
 const MIN_RANDOM = 28
 /** Longer ones are data: an image, a signature, a ciphertext. */
 const MAX_RANDOM = 200
-/** Bits for each character: of 32 random ones of base64 there are 4.5 on average, of a name in camel case 3.7. */
+/** Bits per character: 32 random characters of base64 have 4.5 on average, a name in camel case 3.7. */
 const MIN_BITS = 4
-/** Neighbours of different kinds (small, capital, digit): 62 % of random characters, 30 % of a long name or a path. */
+/** Changes of kind (lowercase, uppercase, digit) between neighbours: 62 % of random characters, 30 % of a long name or a path. */
 const MIN_CHANGES = 0.36
-/** Small letters in a row: more of them are a word. */
+/** Lowercase letters in a row: more of them are a word. */
 const MAX_ROW = 12
 
-/** Parts of a word by kind of character; others are 0. */
+/** Kind of a character; 0 for others. */
 function kindOf(unit: number): 0 | 1 | 2 | 3 {
   if (unit >= 97 && unit <= 122) return 1
   if (unit >= 65 && unit <= 90) return 2
@@ -19,8 +19,8 @@ function kindOf(unit: number): 0 | 1 | 2 | 3 {
 }
 
 /**
- * The stretches of a word that are as random as keys are: small and capital letters and digits in no order. A hash in hex and
- * a UUID are not, because they have one case. The word is of letters, digits, `+`, `/`, `_` and `-`.
+ * The parts of a word that are as random as keys are: lowercase and uppercase letters and digits in no order. A hex hash and
+ * a UUID are not, because they have one case. The word consists of letters, digits, `+`, `/`, `_` and `-`.
  */
 export function randomIn(text: string, from: number, to: number): [number, number][] {
   if (to - from < MIN_RANDOM) return []
@@ -45,14 +45,14 @@ function isRandom(text: string, from: number, to: number): boolean {
   const length = to - from
   if (length < MIN_RANDOM || length > MAX_RANDOM) return false
   let [small, capital, digits, changes] = [0, 0, 0, 0]
-  /** Letters of one case in a row: a path has words in it. */
+  /** Letters of one case in a row: a path contains words. */
   let row = 0
   let last = -1
   for (let i = from; i < to; i++) {
     const kind = kindOf(text.charCodeAt(i))
     row = kind === last ? row + 1 : 1
     if (kind === 1 && row > MAX_ROW) return false
-    // What joins words is no change: a date would be full of them.
+    // A separator does not count as a change: a date would be full of them.
     if (kind === 0) continue
     if (kind === 1) small++
     else if (kind === 2) capital++
@@ -65,7 +65,7 @@ function isRandom(text: string, from: number, to: number): boolean {
   return bitsOf(text, from, to) >= MIN_BITS && !isKnownId(text, from)
 }
 
-/** Entropy by Shannon, in bits for each character. Only words that passed all else come here. */
+/** Shannon entropy, in bits per character. Only computed for words that passed all other checks. */
 function bitsOf(text: string, from: number, to: number): number {
   const counts = new Map<string, number>()
   for (let i = from; i < to; i++) counts.set(text[i]!, (counts.get(text[i]!) ?? 0) + 1)

@@ -1,4 +1,4 @@
-/** Which characters may follow a prefix: 1 for those that may. A table, because it is asked for every character of a long word. */
+/** The characters that may follow a prefix, 1 for each. A table, because it is read for every character of a long word. */
 type Alphabet = Uint8Array
 
 function alphabet(characters: string): Alphabet {
@@ -17,25 +17,25 @@ const isAlnum = alphabet(letters + digits)
 const isWord = alphabet(`${letters + digits}-_`)
 const isPath = alphabet(`${letters + digits}-_/`)
 const isBase64 = alphabet(`${letters + digits}-_+/=`)
-/** What a bearer token is made of. */
+/** Characters of a bearer token. */
 const isToken = alphabet(`${letters + digits}-_+/=.~`)
 
-/** How a well-known kind of secret is spelled: a prefix, and what must follow it. */
+/** The format of a well-known kind of secret: a prefix, and what must follow it. */
 export interface Shape {
   readonly kind: string
   readonly prefix: string
-  /** Where the secret ends, given the place right after its prefix; -1 if this is none. */
+  /** The end of the secret, given the position right after its prefix; -1 if it is not a secret. */
   readonly end: (text: string, at: number) => number
-  /** Where it begins, if that is before its prefix; -1 if this is none. */
+  /** The start of the secret, if that is before its prefix; -1 if it is not a secret. */
   readonly start?: (text: string, at: number) => number
-  /** Only at the start of a word: `task-…` holds `sk-`. */
+  /** Only at the start of a word: `task-…` contains `sk-`. */
   readonly alone?: true
 }
 
-/** From here on a length is only a limit: what is longer begins with a secret all the same. */
+/** From here on a length is only a limit: a longer word still begins with a secret. */
 const LONG = 200
 
-/** From `min` to `max` characters of an alphabet, and no more of it. */
+/** From `min` to `max` characters of an alphabet, followed by something else. */
 function run(table: Alphabet, min: number, max: number) {
   return (text: string, at: number): number => {
     let end = at
@@ -45,7 +45,7 @@ function run(table: Alphabet, min: number, max: number) {
   }
 }
 
-/** The same, if it is not only words: `Bearer authentication-is-required` is no secret. */
+/** The same, unless it is only words: `Bearer authentication-is-required` is not a secret. */
 function mixed(table: Alphabet, min: number, max: number) {
   const whole = run(table, min, max)
   return (text: string, at: number): number => {
@@ -55,7 +55,7 @@ function mixed(table: Alphabet, min: number, max: number) {
   }
 }
 
-/** Parts with dots between them. */
+/** Parts separated by dots. */
 function dotted(...parts: readonly (readonly [Alphabet, number, number])[]) {
   const runs = parts.map((part) => run(...part))
   return (text: string, at: number): number => {
@@ -69,7 +69,7 @@ function dotted(...parts: readonly (readonly [Alphabet, number, number])[]) {
   }
 }
 
-/** Exactly or at least so many characters before the prefix. */
+/** From `min` to `max` characters before the prefix. */
 function before(table: Alphabet, min: number, max: number) {
   return (text: string, at: number): number => {
     let start = at
@@ -98,8 +98,8 @@ function jwt(text: string, at: number): number {
 }
 
 /**
- * Secrets that can be told by their spelling alone, wherever they are. The first one that fits wins, so that a longer prefix is
- * before a shorter one. Those that look at more than 400 characters are only looked for at the start of a word: else a word
+ * Secrets that can be recognized by their format alone, anywhere. The first match wins, so a longer prefix comes
+ * before a shorter one. Those that read more than 400 characters are only looked for at the start of a word: otherwise a word
  * of prefixes would be read again from each of them.
  */
 export const shapes: readonly Shape[] = [
@@ -183,7 +183,7 @@ export const shapes: readonly Shape[] = [
   ...alone('basic', mixed(isBase64, 12, 2048), 'Basic ', 'basic '),
 ]
 
-/** Ids, hashes and public keys that look as random as a secret and are none. */
+/** Ids, hashes and public keys that look as random as a secret, but are not. */
 export const knownIds: readonly string[] = [
   ...['toolu_', 'srvtoolu_', 'call_', 'msg_', 'resp_', 'rs_', 'fc_', 'ctc_', 'ws_', 'req_', 'item_'],
   ...['chatcmpl-', 'gen-', 'ses_', 'prt_', 'run_', 'thread_', 'asst_', 'file-', 'batch_', 'tool_', 'evt_'],

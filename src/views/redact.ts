@@ -6,22 +6,22 @@ import { familyOf, isOpaqueName, isSecretValue } from './redact-names.ts'
 
 export interface RedactOptions {
   /**
-   * More to hide: a string is hidden wherever it occurs (four characters or more), a RegExp (with the flag `g`) wherever it matches within a line; it
-   * is `[redacted:own]`. A RegExp is run on pieces of at most 16 K characters. @default none
+   * More to hide: a string is hidden wherever it occurs (four characters or more), a RegExp (with the flag `g`) wherever it matches within a line; the
+   * mark is `[redacted:own]`. A RegExp runs on pieces of at most 16 K characters. @default none
    */
   readonly patterns?: readonly (string | RegExp)[] | undefined
   /** Hide words that look random (`random`). @default true */
   readonly entropy?: boolean | undefined
   /**
-   * Hide a password or token that a name told (`password=…`) also where it occurs later without that name; the first 256 of
-   * them. @default true
+   * Hide a password or token that was recognized by its name (`password=…`) also where it occurs later without that name; the first
+   * 256 of them. @default true
    */
   readonly learn?: boolean | undefined
-  /** What is known from the start: the `known()` of a redactor that has read all of the run before. @default none */
+  /** Values known from the start: the `known()` of a redactor that has read the whole run before. @default none */
   readonly known?: readonly string[] | undefined
 }
 
-/** How many secrets were hidden, in all and of each kind: `{ total: 3, kinds: { github: 1, password: 2 } }`. */
+/** The number of hidden secrets, in total and of each kind: `{ total: 3, kinds: { github: 1, password: 2 } }`. */
 export interface Hidden {
   readonly total: number
   readonly kinds: Readonly<Record<string, number>>
@@ -29,38 +29,38 @@ export interface Hidden {
 
 /** Hides secrets and counts them. */
 export interface Redactor {
-  /** The text with `[redacted:kind]` in the place of each secret. They are not counted if the text is shown again. */
+  /** The text with `[redacted:kind]` instead of each secret. Pass `count: false` for a text that is shown again. */
   text(text: string, options?: { readonly count?: boolean }): string
   /**
-   * The text with as many characters as before: for logs, so that places in them stay the same. Secrets are counted that begin in
+   * The text with the same number of characters, for logs, so that offsets stay valid. Counts secrets that begin in
    * the range.
    */
   sameLength(text: string, range?: { readonly from: number; readonly to: number }): string
-  /** A JSON value with all of its strings redacted, keys too. What has no secret in it is the same object. */
+  /** A JSON value with all of its strings redacted, keys too. A value without secrets is returned as the same object. */
   value(value: unknown): unknown
-  /** The event with its `data` redacted. Ids, `raw_ref` and all else stay. Pieces of one message are for `redactStage`. */
+  /** The event with its `data` redacted. Ids, `raw_ref` and everything else stay. For pieces of one message use `redactStage`. */
   event(event: Event): Event
   hidden(): Hidden
-  /** The passwords and tokens that names told. Keep them as you keep the secrets themselves. */
+  /** The passwords and tokens that were recognized by their names. Keep them as safe as the secrets themselves. */
   known(): readonly string[]
 }
 
-/** Known values, the longest text of one, and what is too short to be looked for. */
+/** Limits of known values: their number, the longest one, and the shortest that is looked for. */
 const MAX_KNOWN = 256
 const MAX_KNOWN_LENGTH = 1024
 const MIN_KNOWN = 8
-/** A pattern of the user's sees so much at once, and so much of it twice. */
+/** A user's pattern sees this much at once, and this much overlap. */
 const PIECE = 16 * 1024
 const OVERLAP = 1024
-/** The values of an agent are not nested deeper; what is, is left out. */
+/** Maximum nesting of an agent's values; anything deeper is left out. */
 const MAX_DEPTH = 500
-/** A text in which something was hidden is looked at again, so often. */
+/** How often a text in which something was hidden is searched again. */
 const MAX_PASSES = 4
 
 /**
- * Hides keys, tokens and passwords: by their shape (those of about seventy services, private keys, JSON Web Tokens), by what names them
- * (`password=…`, `Authorization: …`, cookies, the password of an address), and by their randomness. What is hidden twice is
- * the same as what is hidden once. Takes time in proportion to the text.
+ * Hides keys, tokens and passwords: by their format (those of about seventy services, private keys, JSON Web Tokens), by their names
+ * (`password=…`, `Authorization: …`, cookies, the password of an address), and by their randomness. Redacting twice gives
+ * the same result as redacting once. Takes linear time.
  *
  * @example
  * const hide = redactor()
@@ -86,7 +86,7 @@ export function redactor(options: RedactOptions = {}): Redactor {
   const remember = (text: string) => {
     if (!learn || known.size >= MAX_KNOWN || !isTelling(text)) return
     known.add(text)
-    // As JSON text has it.
+    // The escaped form in JSON text.
     const escaped = JSON.stringify(text).slice(1, -1)
     if (escaped !== text) known.add(escaped)
   }
@@ -154,7 +154,7 @@ export function redactor(options: RedactOptions = {}): Redactor {
       const made = value(item, key, depth + 1)
       let shown = text(key)
       changed ||= made !== item || shown !== key
-      // Two hidden keys are two keys.
+      // Two hidden keys must stay two keys.
       for (let i = 2; entries.has(shown); i++) shown = `${text(key)}#${i}`
       entries.set(shown, made)
     }
@@ -168,7 +168,7 @@ export function redactor(options: RedactOptions = {}): Redactor {
     value: (given) => value(given),
     event: (event) => {
       const data = dataOf(event, value)
-      // The cast is the door: a record keeps its shape, only its texts change.
+      // Cast: a record keeps its shape, only its texts change.
       return data === event.data ? event : ({ ...event, data } as Event)
     },
     hidden: () => ({
@@ -193,12 +193,12 @@ export function checkRedacting(who: string, options: RedactOptions | Redactor): 
   checkOptions<RedactOptions>(who, options, `${who}({ patterns: [/ACME-[0-9]{8}/g] })`, REDACT_OPTIONS)
 }
 
-/** Fields of `data` that say what an event is, or belong to others: no agent wrote them. */
+/** Fields of `data` that identify an event: the agent did not write them. */
 const fixed: ReadonlySet<string> = new Set([
   ...['message_id', 'call_id', 'parent_call_id', 'code', 'severity', 'state', 'reason_code', 'status'],
   ...['repair_level', 'warnings', 'tokens'],
 ])
-/** What the schema allows for a line. */
+/** The schema's limit for a line. */
 const MAX_LINE = 4096
 
 function dataOf(event: Event, value: (given: unknown, name?: string) => unknown): object {
@@ -209,13 +209,13 @@ function dataOf(event: Event, value: (given: unknown, name?: string) => unknown)
     changed ||= made !== given
     data[key] = made
   }
-  // A secret that was cut with the line is none that can be told any more.
+  // A secret that was cut with the line cannot be recognized any more.
   if (event.type.startsWith('raw.') && data['truncated'] === true && typeof data['line'] === 'string') {
     const line = withoutCutWord(data['line'])
     changed ||= line !== data['line']
     data['line'] = line
   }
-  // A mark may be longer than what it is put in the place of.
+  // A mark may be longer than the text it replaces.
   if (typeof data['line'] === 'string' && data['line'].length > MAX_LINE) {
     changed = true
     data['line'] = data['line'].slice(0, MAX_LINE)
@@ -224,7 +224,7 @@ function dataOf(event: Event, value: (given: unknown, name?: string) => unknown)
   return changed ? data : event.data
 }
 
-/** Without the word at its end, if that has letters and digits, or letters of both cases: the half of a key may be one. */
+/** Without the last word, if it has letters and digits, or letters of both cases: it may be half of a key. */
 function withoutCutWord(line: string): string {
   let from = line.length
   let [digits, small, capital] = [false, false, false]
@@ -245,7 +245,7 @@ function markOf({ kind, quote = '' }: Secret): string {
 
 function sameLengthMark({ kind, from, to, quote = '' }: Secret): string {
   const length = to - from - 2 * quote.length
-  // A number that is shorter than its quotes.
+  // The number is shorter than its quotes.
   if (length < 0) return '1'.repeat(to - from)
   const mark = `[redacted:${kind}]`
   return quote + (mark.length > length ? '*'.repeat(length) : mark.padEnd(length, '*')) + quote
@@ -255,7 +255,7 @@ function flagName(item: unknown): string {
   return typeof item === 'string' && item.startsWith('--') && item.length < 70 ? item.slice(2) : ''
 }
 
-/** Whether a value is so much its own that it can be found elsewhere without being found by accident. */
+/** Whether a value is distinctive enough not to match elsewhere by accident. */
 function isTelling(text: string): boolean {
   if (text.length < MIN_KNOWN || text.length > MAX_KNOWN_LENGTH || text.includes('\n')) return false
   let digits = false
@@ -273,7 +273,7 @@ function addAll(text: string, value: string, kind: string, found: Secret[]): voi
     if (!insideMark(text, from)) found.push({ kind, from, to: from + value.length })
 }
 
-/** The user's own: line by line, and a long line in pieces. */
+/** Matches of the user's pattern: line by line, and a long line in pieces. */
 function addMatches(text: string, pattern: RegExp, found: Secret[]): void {
   for (let start = 0; start < text.length; ) {
     const lf = text.indexOf('\n', start)
@@ -288,14 +288,14 @@ function addMatches(text: string, pattern: RegExp, found: Secret[]): void {
   }
 }
 
-/** Whether this place is in a mark: `[redacted:password]` holds the word. */
+/** Whether this position is inside a mark: `[redacted:password]` contains the word. */
 function insideMark(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 40), at + 10)
   const mark = before.lastIndexOf('[redacted:')
   return mark >= 0 && !before.slice(mark, before.length - 10).includes(']')
 }
 
-/** In order, without overlaps; two that overlap are one. */
+/** Sorted, without overlaps; two that overlap become one. */
 function apart(found: Secret[]): Secret[] {
   found.sort((a, b) => a.from - b.from || b.to - a.to)
   const result: Secret[] = []
@@ -314,16 +314,16 @@ function checkPattern(pattern: unknown): string | RegExp {
   throw misfit('redactor', wanted, pattern, EXAMPLE)
 }
 
-/** Characters of a message that may wait for the end of their line, and messages that have some. */
+/** Limits of the characters of a message that may wait for the end of their line, and of the messages that wait. */
 const MAX_HELD = 64 * 1024
 const MAX_MESSAGES = 256
 
 /**
- * Hides secrets in events: `[redacted:kind]` in every string of `data`, keys too. Ids and `raw_ref` stay as they are.
+ * Hides secrets in events: `[redacted:kind]` in every string of `data`, keys too. Ids and `raw_ref` stay unchanged.
  *
- * The pieces of a message are shown line by line, so that no secret is cut in two: a piece has the lines that are complete with it,
- * the rest comes with the next piece, and the last line with the final message, which is always whole. A line of more than 64 K characters
- * comes with the final message only, and so does what follows it. A private key that goes over many raw lines is hidden as a whole.
+ * The pieces of a message are emitted line by line, so that no secret is cut in two: a piece has the lines that it completes,
+ * the rest comes with the next piece, and the last line with the final message, which is always complete. A line of more than 64 K characters
+ * comes with the final message only, and so does what follows it. A private key that spans many raw lines is hidden as a whole.
  * No event is held, left out or moved.
  *
  * @example
@@ -335,9 +335,9 @@ export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event
   checkRedacting('redactStage', options)
   return (next) => {
     const hide = 'sameLength' in options ? options : redactor(options)
-    /** Text of open messages that waits for its line end; `undefined` is one that waits for its final message. */
+    /** Text of open messages that waits for its line end; `undefined` if it waits for its final message. */
     const held = new Map<string, string | undefined>()
-    /** Streams in which a private key is open, and for how many more lines. */
+    /** Streams in which a private key is open, and the maximum number of lines it can continue. */
     const keys = new Map<string, number>()
 
     const piece = (id: string, text: string): string => {
@@ -345,19 +345,19 @@ export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event
       if (held.has(id) && before === undefined) return ''
       const all = (before ?? '') + text
       const line = all.lastIndexOf('\n') + 1
-      // Of what is complete: the line that ends a key is part of it.
+      // Only in complete lines: the line that ends a key is part of it.
       const open = openKeyBlock(all.slice(0, line))
       const sure = open < 0 ? line : Math.min(line, open)
       const rest = all.slice(sure)
       if (held.size >= MAX_MESSAGES && !held.has(id)) {
-        // The oldest goes on without its held text; its final message has it.
+        // The oldest loses its held text; its final message has it.
         for (const oldest of held.keys()) {
           held.set(oldest, undefined)
           break
         }
       }
       held.set(id, rest.length > MAX_HELD ? undefined : rest)
-      // The final message counts them.
+      // They are counted in the final message.
       return sure === 0 ? '' : hide.text(all.slice(0, sure), { count: false })
     }
     const rawLine = (stream: string, line: string): string => {
@@ -401,5 +401,5 @@ export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event
   }
 }
 
-/** Lines of a private key, at most. */
+/** Maximum lines of a private key. */
 const MAX_KEY_LINES = 300

@@ -2,21 +2,21 @@ import type { Event } from '../events/event.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Tokens, tokenCounter } from '../events/tokens.ts'
 
-/** Files that a summary names; more are only counted. */
+/** Files that a summary lists; more are only counted. */
 const MAX_FILES = 1000
 /** Characters of the prompt that a summary keeps. */
 const MAX_PROMPT = 64 * 1024
 
-/** What is known of a run so far. What the engine did not tell is missing, not empty and not 0. */
+/** What is known of a run so far. What the engine did not report is missing, not empty and not 0. */
 export interface RunSummary {
   readonly engine?: string
   readonly engine_version?: string
   readonly model?: string
   readonly cwd?: string
   readonly session_id?: string
-  /** What the user asked first, at most 64 K characters of it. */
+  /** The user's first prompt, at most 64 K characters of it. */
   readonly prompt?: string
-  /** The times of the first and the last event: those of reading, if the log has none. */
+  /** The times of the first and the last event; the time of reading, if the log has none. */
   readonly first_ts?: string
   readonly last_ts?: string
   readonly events: number
@@ -30,16 +30,16 @@ export interface RunSummary {
   /** Diagnostics of severity `warning` and worse. */
   readonly warnings: number
   readonly tokens?: Tokens
-  /** Missing while the run goes on. */
+  /** Missing while the run is in progress. */
   readonly outcome?: RunOutcome
-  /** The agent's last message that is complete. */
+  /** The agent's last complete message. */
   readonly answer?: string
 }
 
 type Growing = { -readonly [K in keyof RunSummary]: RunSummary[K] }
 
 /**
- * Adds up the events of a run: what its head and its end show. Memory does not grow with the run, but for the paths of files.
+ * Adds up the events of a run, for its head and its end. Memory does not grow with the run, except for the paths of files.
  *
  * @example
  * const facts = summarizer()
@@ -52,8 +52,8 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
   const attempts = new Set<number>()
   const calls = new Set<string>()
   let [events, turns, messages, called, failed, fileCount, warnings] = [0, 0, 0, 0, 0, 0, 0]
-  /** The sum that the end of an attempt tells; before it, what the turns told. */
-  let told: Tokens | undefined
+  /** The total from the end of an attempt; before that, the sum of its turns. */
+  let reported: Tokens | undefined
   let spent = tokenCounter()
 
   const change = (path: string) => {
@@ -72,7 +72,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
     switch (event.type) {
       case 'lifecycle.run.status': {
         const { status, model, cwd, engine_version, tokens } = event.data
-        // A new attempt begins: the run is not over any more.
+        // A new attempt begins: the run is in progress again.
         if (status === 'started') delete facts.outcome
         if (status === 'turn_started') turns++
         if (model !== undefined) facts.model = model
@@ -83,7 +83,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
       }
       case 'lifecycle.completion.state':
         facts.outcome = outcomeOf(event.data)
-        told = event.data.tokens ?? told
+        reported = event.data.tokens ?? reported
         spent = tokenCounter()
         calls.clear()
         return
@@ -100,7 +100,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
         return
       case 'tool.call.completed':
       case 'tool.call.failed':
-        // Some engines tell only the end of a call.
+        // Some engines report only the end of a call.
         if (!calls.delete(event.data.call_id)) called++
         if (event.type === 'tool.call.failed') failed++
         return
@@ -117,7 +117,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
   }
 
   const summary = (): RunSummary => {
-    const tokens = spent.sum() ?? told
+    const tokens = spent.sum() ?? reported
     return {
       ...facts,
       events,

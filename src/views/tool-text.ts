@@ -1,14 +1,14 @@
 import type { ToolData } from '../events/event.ts'
 
-/** Characters of a subject. */
+/** Maximum length of a subject, in characters. */
 const MAX_SUBJECT = 2000
-/** Characters of an output that are looked into as JSON. */
+/** Maximum length of an output to parse as JSON, in characters. */
 const MAX_JSON = 1 << 20
 
 const names = ['command', 'cmd', 'commands', 'file_path', 'filePath', 'path', 'query', 'pattern', 'url']
 
 /**
- * What a call is about, in one line: its command, path, query or address, the files of its changes; else its arguments as JSON.
+ * The subject of a call, in one line: its command, path, query or address, the files of its changes; else its arguments as JSON.
  * A shell that only wraps the command is left out.
  *
  * @example
@@ -18,15 +18,15 @@ export function callSubject(input: unknown): string {
   if (input === undefined || input === null) return ''
   if (typeof input === 'string') return bounded(patchedFiles(input) ?? input)
   if (typeof input !== 'object') return String(input)
-  const fields = input as Record<string, unknown>
+  const fields = input as Record<string, unknown> // cast: an object, whose fields are checked below
   for (const name of names) {
-    const told = words(fields[name])
-    if (told !== undefined) return bounded(withoutShell(told))
+    const reported = words(fields[name])
+    if (reported !== undefined) return bounded(withoutShell(reported))
   }
   return bounded(changedFiles(fields['changes']) ?? JSON.stringify(input))
 }
 
-/** A text, or a list of texts as one: the words of a command, or several commands. */
+/** A string, or a list of strings joined: the words of a command, or several commands. */
 function words(value: unknown): string | undefined {
   if (typeof value === 'string' && value !== '') return value
   if (!Array.isArray(value) || value.length === 0 || !value.every((word) => typeof word === 'string'))
@@ -43,7 +43,7 @@ function isFlag(word: string): boolean {
   return word === '-c' || word === '-lc'
 }
 
-/** The script in `bash -lc '…'`; the command as it is, if it is anything else. */
+/** The script in `bash -lc '…'`; any other command unchanged. */
 function withoutShell(command: string): string {
   const [shell = '', flag = ''] = command.slice(0, 40).split(' ', 2)
   if (!isShell(shell) || !isFlag(flag)) return command
@@ -56,7 +56,7 @@ function withoutShell(command: string): string {
   return quote === "'" ? inside : unescaped(inside)
 }
 
-/** In double quotes a backslash makes only these four plain. */
+/** In double quotes a backslash escapes only these four. */
 function unescaped(text: string): string {
   let plain = ''
   for (let at = 0; at < text.length; at++) {
@@ -74,7 +74,7 @@ function changedFiles(changes: unknown): string | undefined {
   return paths.length === 0 ? undefined : paths.join(' ')
 }
 
-/** The files that a patch names, as some engines write it. */
+/** The files in a patch, in the format of some engines. */
 function patchedFiles(text: string): string | undefined {
   if (!text.startsWith('*** Begin Patch')) return undefined
   const files = text
@@ -90,20 +90,20 @@ function bounded(text: string): string {
 }
 
 /**
- * What a call gave, as text: its output with stderr last, and its error unless the output holds that already. Empty if it gave
- * nothing.
+ * The result of a call, as text: its output with stderr last, and its error unless the output contains it already. Empty if there
+ * is none.
  *
  * @example
  * callText({ output: { stdout: '1 failed\n', stderr: 'boom\n' } }) // '1 failed\nboom'
  */
 export function callText({ output, error }: Pick<ToolData, 'output' | 'error'>): string {
   const text = textOf(unpacked(output), 0).trim()
-  const told = error?.trim() ?? ''
-  if (told === '' || text.includes(told)) return text
-  return text === '' ? told : `${text}\n${told}`
+  const reported = error?.trim() ?? ''
+  if (reported === '' || text.includes(reported)) return text
+  return text === '' ? reported : `${text}\n${reported}`
 }
 
-/** Some engines put an object with the output into a text. */
+/** Some engines serialize an object with the output into a string. */
 function unpacked(output: unknown): unknown {
   if (typeof output !== 'string' || !output.startsWith('{"') || output.length > MAX_JSON) return output
   try {
@@ -114,7 +114,7 @@ function unpacked(output: unknown): unknown {
   }
 }
 
-/** Where an object holds its text. The first that is there counts, and then what went wrong follows. */
+/** The fields of an object that may have its text. The first one counts, followed by the errors. */
 const pieces = ['stdout', 'aggregated_output', 'output', 'result', 'text', 'content', 'message']
 const errors = ['stderr', 'error', 'errorMessage']
 
@@ -124,7 +124,7 @@ function textOf(value: unknown, depth: number): string {
   if (typeof value !== 'object') return String(value)
   if (depth > 4) return JSON.stringify(value)
   if (Array.isArray(value)) return lines(value.map((part) => textOf(part, depth + 1)))
-  const fields = value as Record<string, unknown>
+  const fields = value as Record<string, unknown> // cast: an object, whose fields are checked below
   const found = pieces.find((name) => name in fields && fields[name] !== '')
   const bad = errors.filter((name) => typeof fields[name] === 'string')
   if (found === undefined && bad.length === 0) return JSON.stringify(value)
@@ -141,13 +141,13 @@ function lines(parts: readonly string[]): string {
     .join('\n')
 }
 
-/** What a call gave back, as text: its output, else its error. Output that is no text is written as JSON. */
+/** The result of a call, as text: its output, else its error. Output that is not text is written as JSON. */
 export function outputText({ output, error }: ToolData): string {
   if (output === undefined) return error ?? ''
   return typeof output === 'string' ? output : JSON.stringify(output)
 }
 
-/** Why a call failed, in a few words or all of its output; never empty. */
+/** Why a call failed, as a short message or all of its output; never empty. */
 export function failureText(data: ToolData): string {
   const { error, exit_code } = data
   return error || outputText(data) || (exit_code === undefined ? 'failed' : `exit ${exit_code}`)

@@ -1,11 +1,11 @@
-/** So many ids are remembered; after them every id gets its place. */
+/** Number of ids to remember; after that every id gets its place appended. */
 const MAX_IDS = 65_536
 /** Longer ids are not remembered. */
 const MAX_LENGTH = 256
 
 /**
- * Makes ids unique in a whole stream. Engines use an id again in the next attempt, or for the reasoning and the text of one
- * message, and clients of other protocols would take both for one thing.
+ * Makes ids unique in a whole stream. Engines reuse an id in the next attempt, or for the reasoning and the text of one
+ * message, and clients of other protocols would merge the two.
  *
  * @example
  * const unique = uniqueIds()
@@ -19,7 +19,7 @@ export function uniqueIds(): (id: string, place: string) => string {
     if (count === undefined && (id.length > MAX_LENGTH || uses.size >= MAX_IDS)) return `${id}#${place}`
     uses.set(id, (count ?? 0) + 1)
     if (count === undefined) return id
-    // An engine may itself say `a#2`.
+    // An engine may itself use `a#2`.
     let again = `${id}#${count + 1}`
     while (uses.has(again)) again += '#'
     if (uses.size < MAX_IDS) uses.set(again, 1)

@@ -17,30 +17,30 @@ export interface FailedCall {
   readonly raw_ref: RawRef | null
 }
 
-/** Why a run ended as it did: the facts that one looks for first. */
+/** Why a run ended as it did: the facts to look at first. */
 export interface Why {
-  /** Missing while the run goes on. */
+  /** Missing while the run is in progress. */
   readonly outcome?: RunOutcome
   readonly completion?: CompletionData
-  /** The first thing that went wrong and was not overcome. Missing if nothing went wrong. */
+  /** The first problem that the run did not recover from. Missing if nothing went wrong. */
   readonly first?: Problem
   /** The last error, if it is another one. */
   readonly last?: Problem
-  /** The file that was changed last. */
+  /** The last file that was changed. */
   readonly file?: { readonly path: string; readonly change: 'created' | 'modified' | 'deleted' }
-  /** The call that failed last, or the one that did not finish. */
+  /** The last call that failed, or the one that did not finish. */
   readonly call?: FailedCall
 }
 
-/** Lines of a failed call that are kept. */
+/** Lines of a failed call to keep. */
 const MAX_LINES = 12
-/** Calls that may be open. */
+/** Limit of the open calls. */
 const MAX_CALLS = 10_000
 
 /**
- * Finds out why a run ended as it did, from the events of its last attempt. A failed tool that the agent went on after is not
- * what ended the run; an error of the engine is, unless it went on after that. Where no engine tells an error, a call that did
- * not finish is the first thing, then a line on stderr that reads like an error, then the end itself.
+ * Finds out why a run ended as it did, from the events of its last attempt. A failed tool is not the reason if the agent
+ * continued after it; an error of the engine is, unless the engine continued after it. If the engine reports no error, a call that
+ * did not finish comes first, then a line on stderr that reads like an error, then the end itself.
  *
  * @example
  * const reason = whyOf()
@@ -61,26 +61,26 @@ export function whyOf(): { write(event: Event): void; why(): Why } {
   return { write, why: () => conclude(facts) }
 }
 
-/** What is remembered of an attempt: of each kind the first, and where it matters the last. */
+/** What is remembered of an attempt: the first of each kind, and where it matters the last. */
 interface Facts {
-  /** The first error of the engine that was not overcome; a fatal one never is. */
+  /** The first error of the engine that it did not recover from; it never recovers from a fatal one. */
   engine?: Problem | undefined
   fatal?: Problem
-  /** The first error of the engine at all. */
+  /** The first error of the engine, whether it recovered or not. */
   engineEver?: Problem
-  /** The first failed call that the agent did not go on after. */
+  /** The first failed call that the agent did not continue after. */
   tool?: Problem | undefined
-  /** The first thing that went wrong at all. */
+  /** The first problem, whether the run recovered or not. */
   earliest?: Problem
-  /** The last thing that went wrong, but for the end. */
+  /** The last problem, except the end. */
   latest?: Problem
   /** Output that stops in the middle. */
   cut?: Problem
   result?: Problem
-  /** Lines that no engine understands but that read like an error, and the last of any. */
+  /** The first and the last line that no engine understands but that read like an error. */
   hints?: { first: Problem; last: Problem }
   lastLine?: Problem
-  /** The conversation began: what comes before is about the start of the program. */
+  /** The conversation began: earlier problems are about the start of the program. */
   begun?: boolean
   completion?: CompletionData
   end?: Problem
@@ -88,7 +88,7 @@ interface Facts {
   file?: Why['file']
   inTurn?: boolean
   inMessage?: boolean
-  /** Where the last bytes were understood. */
+  /** Where bytes were last understood. */
   lastRef?: RawRef
   readonly calls: Map<string, EventOf<'tool.call.started'>>
 }
@@ -113,7 +113,7 @@ function note(facts: Facts, event: Event): void {
       }
       return
     case 'user.message':
-      // Asked again: what failed before can be overcome now.
+      // A new prompt: what failed before may still be recovered from.
       delete facts.fatal
       return
     case 'agent.message.delta':
@@ -172,7 +172,7 @@ function keep(facts: Facts, event: Event, problem: Problem): void {
       facts.tool ??= problem
       break
     default:
-      // The failure of a turn is often told with its reason in the same record; then that says more.
+      // The reason of a failed turn is often in the same record; then that says more.
       if (facts.engine?.kind === 'turn' && isSamePlace(facts.engine.raw_ref, problem.raw_ref))
         facts.engine = problem
       facts.engine ??= problem
@@ -187,7 +187,7 @@ function isSamePlace(one: RawRef | null, other: RawRef | null): boolean {
   return one !== null && one.stream === other?.stream && one.byte_from === other.byte_from
 }
 
-/** The agent went on: what went wrong before did not end the run. */
+/** The agent continued: earlier problems did not end the run. */
 function overcome(facts: Facts): void {
   facts.engine = facts.fatal
   facts.tool = undefined
@@ -213,11 +213,11 @@ function conclude(facts: Facts): Why {
   }
 }
 
-/** The first thing that went wrong in a run that did not end well. */
+/** The first problem of a run that did not end well. */
 function causeOf(facts: Facts, unfinished: FailedCall | undefined): Problem | undefined {
   const { completion, end, cut, hints } = facts
-  const told = facts.engine ?? facts.tool
-  if (told || !end || !completion) return told ?? end
+  const reported = facts.engine ?? facts.tool
+  if (reported || !end || !completion) return reported ?? end
   const { signal, exit_code } = completion.evidence ?? {}
   if (unfinished) {
     const { name, subject, seq, raw_ref } = unfinished
@@ -228,7 +228,7 @@ function causeOf(facts: Facts, unfinished: FailedCall | undefined): Problem | un
   if (byItself && facts.engineEver) return facts.engineEver
   // In a run that did not fail, a line that reads like an error may be about anything.
   if (byItself && hints) return hints.first
-  // A program that refuses to start says why in its last words, whatever they are.
+  // A program that refuses to start says why in its last line, whatever that is.
   if (byItself && !facts.begun && !facts.inTurn && facts.lastLine) return facts.lastLine
   if (cut && (completion.reason_code === 'TRUNCATED' || !byItself)) return cut
   const where = facts.inMessage
@@ -244,7 +244,7 @@ function causeOf(facts: Facts, unfinished: FailedCall | undefined): Problem | un
   }
 }
 
-/** Exit codes by which a shell, and many programs, tell a signal. */
+/** Exit codes by which a shell, and many programs, report a signal. */
 const signals: ReadonlyMap<number, string> = new Map([
   [129, 'SIGHUP'],
   [130, 'SIGINT'],
@@ -260,10 +260,10 @@ function endWords({ evidence }: CompletionData): string {
   const { signal, exit_code, stopped } = evidence ?? {}
   const by = stopped === undefined ? '' : ' on request'
   if (typeof signal === 'string') return `${signal} ended it${by}`
-  if (typeof exit_code !== 'number') return `the log stops${by}, without telling an end,`
-  if (exit_code === 0) return `it left with exit code 0${by}, without telling an end,`
+  if (typeof exit_code !== 'number') return `the log stops${by}, without reporting an end,`
+  if (exit_code === 0) return `it exited with code 0${by}, without reporting an end,`
   const likely = signals.get(exit_code)
-  return `it left with exit code ${exit_code}${likely ? ` (as after ${likely})` : ''}${by}`
+  return `it exited with code ${exit_code}${likely ? ` (as after ${likely})` : ''}${by}`
 }
 
 function callOf(data: ToolData, { seq, raw_ref }: Event, finished: boolean): FailedCall {

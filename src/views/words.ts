@@ -1,5 +1,5 @@
 /**
- * A length of time as people say it: `340 ms`, `1.4 s`, `3 min 5 s`, `2 h 10 min`.
+ * A duration for people: `340 ms`, `1.4 s`, `3 min 5 s`, `2 h 10 min`.
  *
  * @example
  * durationWords(1400) // '1.4 s'
@@ -15,7 +15,7 @@ export function durationWords(milliseconds: number): string {
 }
 
 /**
- * A count with its thing: `1 tool`, `12,345 lines`.
+ * A count with its noun: `1 tool`, `12,345 lines`.
  *
  * @example
  * countWords(2, 'file') // '2 files'
@@ -24,7 +24,7 @@ export function countWords(count: number, thing: string, things = `${thing}s`): 
   return `${grouped(count)} ${count === 1 ? thing : things}`
 }
 
-/** A number with its thousands apart, the same in every locale. */
+/** A number with thousands separators, the same in every locale. */
 export function grouped(count: number): string {
   const digits = String(count)
   let text = ''

@@ -4,7 +4,7 @@ import { brief } from './brief.ts'
 import type { WorkOrder } from './order.ts'
 
 /**
- * How one type of worker is given its order, and where its result is looked for. Every worker also gets
+ * How a type of worker gets its order, and where its result is. Every worker also gets
  * `WORK_ISSUE_REF`, `WORK_RUN_ID`, `WORK_REPO_DIR`, `WORK_TASK` and `WORK_CONSTRAINTS` in its environment.
  *
  * @example
@@ -16,19 +16,19 @@ import type { WorkOrder } from './order.ts'
  */
 export interface Adapter {
   readonly type: string
-  /** What is started when the caller names no command. */
+  /** The command to start if the caller names none. */
   readonly command?: readonly string[]
-  /** Write the order to a file; its path is `WORK_ORDER` and is handed to `args` and `env`. @default false */
+  /** Write the order to a file; its path is in `WORK_ORDER` and is passed to `args` and `env`. @default false */
   readonly orderFile?: boolean
   /** Arguments after those of the command. */
   readonly args?: (order: WorkOrder, orderFile: string) => readonly string[]
-  /** Further variables of the environment. */
+  /** Additional environment variables. */
   readonly env?: (order: WorkOrder, orderFile: string) => Readonly<Record<string, string>>
-  /** Where the JSON result is, from `repo_dir`; `false` if the worker never writes one. @default 'work_result.json' */
+  /** The path of the JSON result, relative to `repo_dir`; `false` if the worker never writes one. @default 'work_result.json' */
   readonly json?: string | false
-  /** Where the text result is, from `repo_dir`; `false` if the worker never writes one. @default 'work_result.txt' */
+  /** The path of the text result, relative to `repo_dir`; `false` if the worker never writes one. @default 'work_result.txt' */
   readonly text?: string | false
-  /** The engine that reads its output as a conversation, if it speaks one. */
+  /** The engine that reads its output as a conversation, if it has one. */
   readonly engine?: string
   /**
    * Let a complete result in the last message of the conversation advance, if there is no file.
@@ -38,7 +38,7 @@ export interface Adapter {
 }
 
 /**
- * The adapters that are included. `json-cli` reads the order from a file and writes `work_result.json`,
+ * The included adapters. `json-cli` reads the order from a file and writes `work_result.json`,
  * `text-cli` reads the environment and writes `work_result.txt`, `script` is any command, and the others
  * are agents that get the order as their prompt.
  *
@@ -56,7 +56,7 @@ export const adapters: readonly Adapter[] = [
 ]
 
 /**
- * Finds the adapter of a worker type; adapters of your own come first, so they can replace included ones.
+ * Finds the adapter of a worker type; your own adapters come first, so they can replace included ones.
  *
  * @example
  * findAdapter('codex')
@@ -74,22 +74,22 @@ export function findAdapter(type: string, own: readonly Adapter[] = []): Adapter
   const known = [...new Set([...own, ...adapters].map((adapter) => adapter.type))].join(', ')
   throw new Fault(
     'BAD_OPTION',
-    `there is no worker type ${quote(type)}; known are ${known}; a module is named by its path`,
+    `there is no worker type ${quote(type)}; the known types are ${known}; give a module by its path`,
   )
 }
 
 /**
- * Makes sure that an adapter is one, wherever it came from: from a file of the user, or from a caller without types. Throws
+ * Checks an adapter, wherever it came from: from a file of the user, or from a caller without types. Throws
  * a `BAD_OPTION` Fault that says what is wrong.
  */
 export function checkAdapter(value: unknown): Adapter {
-  const wrong = typeof value !== 'object' || value === null ? 'it is no object' : wrongField(value)
+  const wrong = typeof value !== 'object' || value === null ? 'it is not an object' : wrongField(value)
   if (wrong !== undefined) throw new Fault('BAD_OPTION', `the adapter cannot be used: ${wrong}`)
-  return value as Adapter // every field was looked at
+  return value as Adapter // cast: every field was checked
 }
 
 function wrongField(value: object): string | undefined {
-  const given = value as Record<string, unknown> // also of a class, whose methods are not its own
+  const given = value as Record<string, unknown> // cast: an instance of a class is fine, too, so own keys are not required
   const isText = (found: unknown) => typeof found === 'string' && found !== ''
   const rules: Record<string, [must: string, holds: (found: unknown) => boolean]> = {
     type: ['a name', isText],
@@ -126,7 +126,7 @@ export function envOf(
   return returned(adapter, 'env', 'an object of strings', () => adapter.env?.(order, orderFile), isObject)
 }
 
-/** What a function of the caller returned, whatever its types say: a worker with half its arguments must not start. */
+/** Checks what a function of the caller returned, whatever its types say: a worker with half its arguments must not start. */
 function returned<T extends object>(
   { type }: Adapter,
   field: string,
@@ -145,7 +145,7 @@ function returned<T extends object>(
     throw new Fault('BAD_OPTION', `${of} threw: ${why}`, { cause })
   }
   if (isPromise(found)) {
-    found.then(undefined, () => {}) // refused already, so its own failure is no news
+    found.then(undefined, () => {}) // it is refused already, so its rejection does not matter
     throw wrong('a promise')
   }
   if (found === undefined || !isContainer(found)) throw wrong(inWords(found))

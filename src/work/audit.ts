@@ -6,40 +6,40 @@ import type { headerParser } from './headers.ts'
 import type { Source, Step, Verdict, WorkExit } from './settle.ts'
 import { withLock } from './short-lock.ts'
 
-/** What `work_audit.json` holds: how a verdict came about. */
+/** The content of `work_audit.json`: how a verdict came about. */
 export interface WorkAudit {
   readonly version: 'work-audit/1'
   readonly parser: typeof headerParser
   readonly issue_ref: string
   readonly run_id: string
-  /** The run that was active when the result was settled; null if the ledger could not tell. */
+  /** The run that was active when the result was settled; null if the ledger could not be read. */
   readonly active_run_id: string | null
   readonly worker: string
   readonly started_at: string
   readonly ended_at: string
   readonly duration_ms: number
   readonly exit: WorkExit
-  /** In which form the result came. */
+  /** The format of the result. */
   readonly encoding: Source | 'none'
-  /** Every source in the order it was tried, and what came of it. */
+  /** Every source in the order it was tried, and its outcome. */
   readonly path: readonly Step[]
   readonly verdict: Verdict
   readonly reasons: readonly Note[]
   readonly notes: readonly Note[]
   readonly bytes: Readonly<Record<'stdout' | 'stderr' | 'json' | 'text', number>>
-  /** Which key fields were present in what the worker said. */
+  /** Which key fields were present in the worker's claim. */
   readonly fields: Readonly<Record<string, boolean>>
-  /** What became of the comment; `pending` if the process died before it was known. */
+  /** The delivery of the comment; `pending` if the process died before it was known. */
   readonly outbox: Delivery | 'pending' | 'failed'
   /** The fault of the outbox or the ledger that ended the work, if one did. The work can be settled again. */
   readonly failed?: Note
-  /** The events of the run, beside this file. */
+  /** The events of the run, next to this file. */
   readonly events: string | null
 }
 
 /**
- * What became of a result: posted now, put in the place of a comment that said needs-human, posted by an earlier
- * attempt, archived, or not handed to an outbox.
+ * What happened to a result: posted now, replaced a comment that said needs-human, posted by an earlier
+ * attempt, archived, or not passed to an outbox.
  */
 export type Delivery = 'posted' | 'replaced' | 'already posted' | 'archived' | 'none'
 
@@ -49,8 +49,8 @@ export interface AuditPlace {
 }
 
 /**
- * A place for audits. The directory is fixed before the worker starts: one that has since become a link
- * leads somewhere else, and nothing is written there.
+ * A place for audits. The directory is resolved before the worker starts: if it has since become a link
+ * to another place, nothing is written there.
  */
 export async function auditPlace(dir: string): Promise<AuditPlace> {
   let mine: string | undefined
@@ -81,7 +81,7 @@ async function setAside(dir: string, path: string): Promise<void> {
   }
 }
 
-/** Where an audit is that another start may have set aside since. */
+/** The path of an audit that another start may have set aside since. */
 async function placeOf(dir: string, path: string, text: string): Promise<string> {
   let older = path
   for (let attempt = 1; await exists(older); attempt++) {

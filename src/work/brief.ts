@@ -2,7 +2,7 @@ import { isObject, misfit } from '../base/check-options.ts'
 import type { WorkOrder } from './order.ts'
 
 /**
- * The order as a prompt for an agent: what to do, what to keep to, and the one file to leave behind.
+ * The order as a prompt for an agent: the task, the constraints, and the one file to write.
  *
  * @example
  * spawn('codex', ['exec', '--json', brief(order)])

@@ -8,10 +8,10 @@ import type { Evidence } from './settle.ts'
 export const BY_HAND = 'by hand'
 
 /**
- * Reads the result that a person wrote: JSON if it begins with a bracket, else headers as in `work_result.txt`.
+ * Reads a result that a person wrote: JSON if it begins with a bracket, else headers as in `work_result.txt`.
  *
- * It is read with the same care as that of a worker, because it may lie in the worker's repository, where the worker
- * may have put a link to a secret under its name. What cannot be read is misuse: the person is still there to mend it.
+ * It is read as carefully as that of a worker, because it may be in the worker's repository, where the worker
+ * may have put a link to a secret under its name. An unreadable file throws: the person is there to fix it.
  */
 export async function readByHand(
   path: string,

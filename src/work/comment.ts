@@ -68,8 +68,8 @@ Summary of {{author}}:
  * Makes a comment of a settled run. Only a result that advances shows its status; for any other the status
  * is `needs-human`, whatever the worker said, with the reasons and what to do next.
  *
- * What workers wrote cannot change the shape of the comment: one-line values stay on their line, longer
- * text is quoted line by line, markup and control characters are made harmless.
+ * Text of workers cannot change the shape of the comment: one-line values stay on their line, longer
+ * text is quoted line by line, markup and control characters are escaped.
  *
  * @example
  * renderComment(settled, order, 'json-cli').split('\n')[2] // 'Status: ok'
@@ -83,7 +83,7 @@ export function renderComment(
 ): string {
   const { claim, reasons, repaired } = settled
   const good = settled.verdict === 'advance'
-  // Where there is no result, that stderr is empty is worth telling, too.
+  // Without a result, an empty stderr is worth reporting, too.
   const missing = left.exit !== undefined && reasons.some(({ code }) => code === 'WORK_NO_RESULT')
   const values: Record<Name, string> = {
     issue_ref: inline(order.issue_ref),
@@ -109,23 +109,23 @@ export function renderComment(
     stderr: good ? '' : block(left.stderr ?? '') || (missing ? '> (nothing)' : ''),
     repaired: good || !repaired ? '' : shown(repaired),
   }
-  // Values are put in once and never read as template again.
+  // Values are inserted once and never read as template again.
   const filled = piecesOf(template)
     .filter(({ section }) => section === undefined || values[section] !== '')
     .map(({ text, name }) => text + (name === undefined ? '' : values[name]))
   return `${filled.join('').trimEnd()}\n`
 }
 
-/** What a run left beside its result, for the person who takes over. */
+/** What a run left besides its result, for the person who takes over. */
 export interface Left {
   readonly exit?: WorkExit | undefined
   /** The last lines of stderr. */
   readonly stderr?: string | undefined
-  /** Where the audit of the run is. */
+  /** The path of the audit of the run. */
   readonly audit?: string | undefined
 }
 
-/** Throws at once if a template cannot be filled, whatever the verdict will be: before any worker was started. */
+/** Throws if a template cannot be filled, whatever the verdict will be: before any worker is started. */
 export function checkTemplate(template: string): void {
   piecesOf(template)
 }
@@ -156,7 +156,7 @@ const names = [
 ] as const
 type Name = (typeof names)[number]
 
-/** Some text, then a value, both only if the section they are in stands. */
+/** Some text, then a value, both only if their section is kept. */
 interface Piece {
   readonly section: Name | undefined
   readonly text: string
@@ -165,7 +165,7 @@ interface Piece {
 
 const mark = /\{\{([^{}]{0,100})\}\}/g
 
-/** Takes a template apart. Sections stand on lines of their own, and not in one another. */
+/** Splits a template. Section marks are on lines of their own, and sections are not nested. */
 function piecesOf(template: string): Piece[] {
   const pieces: Piece[] = []
   let section: Name | undefined
@@ -182,8 +182,8 @@ function piecesOf(template: string): Piece[] {
     const name = nameOf(inside.slice(1))
     const alone = found.index === 0 || template[found.index - 1] === '\n'
     const ended = template[at] === '\n'
-    if (!alone || (opens && !ended)) throw misplaced(whole, 'must stand on a line of its own')
-    if (opens && section) throw misplaced(whole, `stands in the section ${section}`)
+    if (!alone || (opens && !ended)) throw misplaced(whole, 'must be on a line of its own')
+    if (opens && section) throw misplaced(whole, `is inside the section ${section}`)
     if (!opens && section !== name) throw misplaced(whole, 'closes a section that is not open')
     pieces.push({ section, text })
     section = opens ? name : undefined
@@ -215,7 +215,7 @@ function nextStep({ reasons, source }: Settled): string {
     return `check what the worker claims, then write the result by hand and ${handIn}.`
   const refused = reasons.find(({ code }) => code === 'WORK_FILE_REFUSED')
   if (refused)
-    return `look at the result file before touching it (${inline(refused.message)}). Then run the order again, or write the result as a small, plain file of UTF-8 and ${handIn}.`
+    return `look at the result file before touching it (${inline(refused.message)}). Then run the order again, or write the result as a small regular file in UTF-8 and ${handIn}.`
   return `correct the ${source === 'text' ? 'text' : 'JSON'} result and ${handIn}, or run the order again.`
 }
 
@@ -227,7 +227,7 @@ function exitWords({ code, signal, ended }: WorkExit): string {
   return ended === undefined ? how : `${how} (${ended})`
 }
 
-/** What a result that does not count says of itself: never in the place of the status. */
+/** The status that a result which does not count claims: never shown as the status. */
 function claimedStatus({ claim, reasons }: Settled): string {
   if (claim.status === undefined) return ''
   const untrusted = reasons.some(({ code }) => code === 'WORK_UNTRUSTED')
@@ -241,12 +241,12 @@ function shown({ claim, changes, notes }: Repaired): string {
   return found + how + but.join('')
 }
 
-/** One line, without anything that a terminal, a log or a Markdown page would act on. */
+/** One line, without anything that a terminal, a log or Markdown would interpret. */
 function inline(text: string): string {
   return clip(harmless(text).replace(/\s+/g, ' ').trim(), 500)
 }
 
-/** Several lines, each behind a quote mark: none of them can pass for a header of the comment. */
+/** Several lines, each after a quote mark: none of them can look like a header of the comment. */
 function block(text: string): string {
   const lines = harmless(clip(text, 16 * 1024)).split('\n')
   return text === '' ? '' : lines.map((line) => `> ${line.trimEnd()}`.trimEnd()).join('\n')

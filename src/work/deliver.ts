@@ -11,26 +11,26 @@ interface Done extends Settled {
   readonly comment?: string
 }
 
-/** What the outbox did and, if the run has another result already, the reason why this one does not count. */
+/** What the outbox did and, if the run already has another result, the reason why this one does not count. */
 export interface Delivered {
   readonly delivery: Delivery
   readonly late?: Note
-  /** The state that the comment of the run tells now, for the ledger; none if it tells none, or is not of this work. */
+  /** The state in the comment of the run, for the ledger; none if it has none, or is not from this work. */
   readonly reached?: LedgerEntry['state']
 }
 
 /**
- * Hands a settled run to the outbox.
+ * Passes a settled run to the outbox.
  *
- * Every step may be the last one before a crash, and every step can be taken again: the outbox posts a run
- * once, and the ledger only moves while the run is still the active one. A comment that says needs-human is open: the
- * next result of the run, of a worker or of a person, takes its place. One that tells a status is final: a second,
- * different result is archived, and the ledger gets the state that the comment tells: the attempt that posted it may
- * not have lived to note it.
+ * A crash can follow any step, and every step can be repeated: the outbox posts a run
+ * once, and the ledger only changes while the run is still the active one. A comment that says needs-human is open: the
+ * next result of the run, of a worker or of a person, replaces it. A comment with a status is final: a second,
+ * different result is archived, and the ledger gets the state in the comment, because the attempt that posted it may
+ * have been killed before it stored the state.
  *
- * `told` is what a comment for a human shows beside the result (exit, stderr): with other news it is another comment.
+ * `told` is what a comment for a human shows besides the result (exit, stderr): if that differs, it is another comment.
  *
- * A person whose result does not count (`byHand`) is told at once, so an open run keeps the comment it has.
+ * A person whose result does not count (`byHand`) gets an error at once, so an open run keeps its comment.
  */
 export async function deliver(
   done: Done,
@@ -44,7 +44,7 @@ export async function deliver(
   const { issue_ref, run_id, verdict, claim, reasons } = done
   const state: LedgerEntry['state'] =
     verdict === 'advance' ? (done.result?.status ?? 'needs-human') : 'needs-human'
-  // What the result says, not how the comment looks: a changed template makes no second result.
+  // The content of the result, not the look of the comment: a changed template does not make a second result.
   const hash = digestOf(
     verdict === 'needs-human'
       ? [verdict, claim, reasons, options.told ?? null]
@@ -91,7 +91,7 @@ async function leaveOpen(outbox: Outbox, post: Post, wait: Wait): Promise<Standi
   return posted === 'needs-human' ? { delivery: 'none' } : { delivery: 'archived', posted }
 }
 
-/** Posts, or finds out why not. Another process may post or replace at any moment: then its comment is looked at. */
+/** Posts, or finds out why not. Another process may post or replace at any time: then its comment is read. */
 async function settleWith(outbox: Outbox, post: Post, hash: string, wait: Wait): Promise<Standing> {
   let standing = await wait(() => outbox.find(post))
   for (let turn = 0; turn < MAX_TURNS; turn++) {
@@ -101,7 +101,7 @@ async function settleWith(outbox: Outbox, post: Post, hash: string, wait: Wait):
     const ask = standing === undefined ? post : { ...post, replaces: standing }
     const now = await wait(() => outbox.post(ask))
     if (now === undefined) return { delivery: standing === undefined ? 'posted' : 'replaced' }
-    // A tracker that cannot edit keeps what it has.
+    // A tracker that cannot edit comments keeps the old one.
     if (now === standing) return { delivery: 'archived', posted: found?.state }
     standing = now
   }
@@ -111,14 +111,14 @@ async function settleWith(outbox: Outbox, post: Post, hash: string, wait: Wait):
   )
 }
 
-/** So often another process may be faster. */
+/** How often another process may be faster. */
 const MAX_TURNS = 100
 
 const states = ['ok', 'fail', 'blocked', 'needs-human'] as const satisfies readonly LedgerEntry['state'][]
 
-/** The two parts of a digest. One that was edited, or is older than this rule, tells no state. */
+/** The two parts of a digest. One that was edited, or has the old format, has no state. */
 function split(digest: string): { hash: string; state: LedgerEntry['state'] | undefined } {
-  // A tracker of somebody else may answer with anything.
+  // A third-party tracker may return anything.
   const [hash = '', ...rest] = typeof digest === 'string' ? digest.split('-') : []
   return { hash, state: states.find((state) => state === rest.join('-')) }
 }

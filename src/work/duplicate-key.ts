@@ -1,7 +1,7 @@
 /**
- * The first key that one object of a valid JSON text holds twice, down to two levels (the result and its
- * `changes`), or undefined. JSON.parse would silently take the last one, and a reader before us may have
- * taken the first.
+ * The first key that occurs twice in one object of a valid JSON text, down to two levels (the result and its
+ * `changes`), or undefined. JSON.parse would silently use the last one, and an earlier reader may have
+ * used the first.
  *
  * @example
  * duplicateKey('{"run_id":"7","run_id":"8"}') // 'run_id'
@@ -18,7 +18,7 @@ export function duplicateKey(json: string): string | undefined {
     else if (c === '"') {
       const end = closingQuote(json, at)
       if (depth <= LEVELS && followedByColon(json, end + 1)) {
-        // Spelling with escapes makes no other key: "\u0072un_id" is run_id.
+        // Escapes do not make another key: "\u0072un_id" is run_id.
         const key: string = JSON.parse(json.slice(at, end + 1))
         if (open[depth]?.has(key)) return key
         open[depth]?.add(key)

@@ -10,19 +10,19 @@ import type { Outbox } from './outbox.ts'
 import { presence } from './result.ts'
 import { type Evidence, type Settled, settle, type WorkExit } from './settle.ts'
 
-/** What became of an order. */
+/** The result of an order. */
 export interface Work extends Settled {
   readonly issue_ref: string
   readonly run_id: string
   readonly active_run_id: string
   readonly worker: string
-  /** How the process of the worker ended; no code and no signal for a result given by hand. */
+  /** How the worker's process ended; no code and no signal for a result given by a person. */
   readonly exit: WorkExit
   /** What the outbox did with it. */
   readonly delivery: Delivery
-  /** The comment, as it is or would be posted; none for a result that is only archived. */
+  /** The comment that is or would be posted; none for a result that is only archived. */
   readonly comment?: string
-  /** Where `work_audit.json` is. */
+  /** The path of `work_audit.json`. */
   readonly audit?: string
 }
 
@@ -48,7 +48,7 @@ export interface Ending {
   readonly maxOutboxWait: number
 }
 
-/** Settles what was gathered for an order, writes the audit and hands the result over. */
+/** Settles what was gathered for an order, writes the audit and delivers the result. */
 export async function finish(order: WorkOrder, gathered: Gathered, ending: Ending): Promise<Work> {
   const { evidence, worker, place: audit, started, duration, stderr } = gathered
   const { ledger, outbox, activeRunId, maxOutboxWait } = ending
@@ -58,7 +58,7 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
   const { entry, unread } = await lookUp(ledger, issue_ref)
   const active = activeRunId ?? activeIn(entry) ?? run_id
   const found = settle(evidence, order, active)
-  // Without the ledger it is not known which run is the active one, so nothing may count.
+  // Without the ledger the active run is unknown, so nothing may count.
   const settled: Settled = unread
     ? { ...found, verdict: 'needs-human', reasons: [faultNote(unread), ...found.reasons] }
     : found
@@ -93,7 +93,7 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
     events: audit && !byHand ? 'events.jsonl' : null,
     ...(unread ? { failed: faultNote(unread) } : {}),
   }
-  // Written before the comment goes out, so that even a crash in between leaves its trace.
+  // Written before the comment is posted, so that even a crash in between leaves a trace.
   await audit?.write(record)
   if (unread) throw unread
   const done = {
@@ -107,14 +107,16 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
     ...(auditFile ? { audit: auditFile } : {}),
   }
   if (!outbox) return { ...done, delivery: 'none' }
-  const told = { exit, stderr }
-  const { delivery, late, reached } = await deliver(done, outbox, { byHand, maxOutboxWait, told }).catch(
-    async (error: Fault) => {
-      await audit?.write({ ...record, outbox: 'failed', failed: faultNote(error) })
-      throw error
-    },
-  )
-  // A run that has its comment keeps it, so nothing of a late result may say that it counts.
+  const reported = { exit, stderr }
+  const { delivery, late, reached } = await deliver(done, outbox, {
+    byHand,
+    maxOutboxWait,
+    told: reported,
+  }).catch(async (error: Fault) => {
+    await audit?.write({ ...record, outbox: 'failed', failed: faultNote(error) })
+    throw error
+  })
+  // The run keeps its comment, so a late result must not look as if it counted.
   const { comment: _, ...uncounted } = done
   const ended: Omit<Work, 'delivery'> = late
     ? { ...uncounted, verdict: 'archive', reasons: [late, ...settled.reasons] }
@@ -123,15 +125,15 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
   try {
     if (ledger && reached) await conclude(ledger, issue_ref, run_id, reached)
   } catch (error) {
-    // The outbox has done its part, and the next attempt notes the state.
-    await audit?.write({ ...final, failed: faultNote(error as Fault) })
+    // The outbox has done its part, and the next attempt stores the state.
+    await audit?.write({ ...final, failed: faultNote(error as Fault) }) // cast: `boundedLedger` throws only Faults
     throw error
   }
   await audit?.write(final)
   return { ...ended, delivery }
 }
 
-/** The entry of an issue, or why it cannot be read: the audit has to tell that before the work ends with it. */
+/** The entry of an issue, or why it cannot be read: the audit must record that before the work fails. */
 async function lookUp(
   ledger: Ledger | undefined,
   issueRef: string,
@@ -139,7 +141,7 @@ async function lookUp(
   try {
     return { entry: await ledger?.read(issueRef) }
   } catch (error) {
-    return { unread: error as Fault } // `within` makes a Fault of anything
+    return { unread: error as Fault } // cast: `within` throws only Faults
   }
 }
 

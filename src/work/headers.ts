@@ -1,14 +1,14 @@
 import { type Code, quote } from '../base/fault.ts'
 
-/** The version of the rules below. Stands in every audit, so that old audits stay readable. */
+/** The version of the rules below. It is in every audit, so that old audits stay readable. */
 export const headerParser = 'work-headers/1'
 
-/** A file of headers, read: the fields in it, the free text after it, and what is wrong with it. */
+/** A parsed file of headers: its fields, the free text after them, and what is wrong with it. */
 export interface Headers {
-  /** Field name to value, by the snake_case name. Values are trimmed and may be blank. */
+  /** Values by the snake_case name of the field. They are trimmed and may be blank. */
   readonly fields: ReadonlyMap<string, string>
   readonly body: string
-  /** Why the file cannot be relied on, if anything is wrong. */
+  /** Why the file cannot be trusted, if anything is wrong. */
   readonly broken?: { readonly code: Code; readonly message: string }
 }
 
@@ -26,14 +26,14 @@ const spellings = new Map<string, string>([
 for (const snake of [...spellings.values()]) spellings.set(snake, snake)
 
 /**
- * The field that a key stands for, or undefined. Spelling is exact: a key in another alphabet that looks
+ * The field of a key, or undefined. Spelling is exact: a key in another alphabet that looks
  * the same is another key.
  */
 export function fieldOf(key: string): string | undefined {
   return spellings.get(key)
 }
 
-/** A header block is short. More lines than this are no header block. */
+/** Maximum number of lines of a header block. */
 const MAX_LINES = 100
 
 /**
@@ -60,12 +60,12 @@ export function readHeaders(text: string): Headers {
     const colon = line.indexOf(':')
     const key = line.slice(0, Math.max(colon, 0))
     if (colon < 1 || key !== key.trim()) {
-      return broken('WORK_RESULT_BROKEN', `line ${count} is no header: ${quote(line)}`)
+      return broken('WORK_RESULT_BROKEN', `line ${count} is not a header: ${quote(line)}`)
     }
     const field = fieldOf(key)
     if (field === undefined) continue
     if (fields.has(field)) {
-      return broken('WORK_FIELD_TWICE', `the header ${quote(key)} stands twice (line ${count})`)
+      return broken('WORK_FIELD_TWICE', `the header ${quote(key)} occurs twice (line ${count})`)
     }
     fields.set(field, line.slice(colon + 1).trim())
   }
@@ -73,8 +73,8 @@ export function readHeaders(text: string): Headers {
 }
 
 /**
- * Looks for the same headers at line starts anywhere in the output of a worker. The first of each counts:
- * nothing that is found here can advance by itself, it only helps the person who takes over.
+ * Looks for the same headers at line starts anywhere in the output of a worker. The first of each counts.
+ * Nothing found here is enough to advance, it only helps the person who takes over.
  */
 export function findAnchors(output: string): Map<string, string> {
   const found = new Map<string, string>()
@@ -82,7 +82,7 @@ export function findAnchors(output: string): Map<string, string> {
   for (let at = 0; at < output.length; ) {
     const lf = output.indexOf('\n', at)
     const end = lf < 0 ? output.length : lf
-    // The next colon may be many lines away: it is looked for once, not once per line.
+    // The next colon may be many lines away: search for it once, not once per line.
     if (colon < at) colon = output.indexOf(':', at)
     if (colon < 0) break
     if (colon < end && colon - at <= 20) {

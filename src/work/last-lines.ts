@@ -4,7 +4,7 @@ const MAX_LINES = 20
 const MAX_CHARACTERS = 2000
 
 /**
- * The last lines of an output, without colors and blank ends: at most 20 lines and 2,000 characters.
+ * The last lines of an output, without colors and trailing blanks: at most 20 lines and 2,000 characters.
  *
  * @example
  * lastLines('\u001b[31mError: no network\u001b[0m\n') // 'Error: no network'
@@ -12,7 +12,7 @@ const MAX_CHARACTERS = 2000
 export function lastLines(output: string): string {
   const kept: Uint8Array[] = []
   const remover = escapeRemover('stderr', { keep: (bytes) => void kept.push(bytes), drop() {} })
-  // An escape sequence may be cut at the start; what is shown begins later.
+  // An escape sequence may be cut at the start, but the shown text begins later.
   remover.write(Buffer.from(output.slice(-8 * MAX_CHARACTERS)))
   remover.end()
   const lines = Buffer.concat(kept).toString().trimEnd().split('\n').slice(-MAX_LINES)

@@ -9,13 +9,13 @@ import { digestOf } from './outbox.ts'
 import type { Status } from './result.ts'
 import { within } from './within.ts'
 
-/** Which run is the active one of an issue, and how far it is. */
+/** The active run of an issue, and its state. */
 export interface LedgerEntry {
   readonly issue_ref: string
   readonly run_id: string
   readonly state: 'active' | Status | 'needs-human'
   /**
-   * False if no run of this issue was made the active one: the entry only tells how the last run
+   * False if no run of this issue was activated: the entry only records how the last run
    * ended, and the next may be any.
    */
   readonly activated?: false
@@ -33,7 +33,7 @@ export interface LedgerEntry {
  */
 export interface Ledger {
   read(issueRef: string): Promise<LedgerEntry | undefined>
-  /** The new entry, with all that `next` has, or undefined if another process was faster. */
+  /** The new entry, with everything in `next`, or undefined if another process was faster. */
   swap(
     issueRef: string,
     version: number,
@@ -42,7 +42,7 @@ export interface Ledger {
 }
 
 /**
- * A ledger in a directory. Each version of an entry is a file of its own, made under a name that is still
+ * A ledger in a directory. Each version of an entry is a separate file, created under a name that is still
  * free, so there is no lock that a killed process could leave behind.
  *
  * @example
@@ -60,7 +60,7 @@ export function ledger(dir: string): Ledger {
       try {
         return parseEntry(readPlain(path, MAX_ENTRY), issueRef, version)
       } catch (error) {
-        // Gone: newer versions were made meanwhile, and the old one was cleared away.
+        // Gone: newer versions were created meanwhile, and the old one was removed.
         if (codeOf(error) !== 'ENOENT') throw foreign(path, error)
       }
     }
@@ -79,7 +79,7 @@ export function ledger(dir: string): Ledger {
         if (!(await writeWhole(join(path, nameOf(entry.version)), JSON.stringify(entry), true)))
           return undefined
         const newest = await newestIn()
-        // Others may have gone so far on that our name was used and cleared away before we took it.
+        // Other processes may have moved on so far that our name was used and removed before we took it.
         if (newest >= entry.version + KEPT) return undefined
         await clear(dir, path, newest)
       } catch (error) {
@@ -90,11 +90,11 @@ export function ledger(dir: string): Ledger {
   }
 }
 
-/** So many old versions stay: a name is never free again for a process that is less far behind. */
+/** Number of old versions to keep, so that a slower process never finds an old name free again. */
 const KEPT = 20
 
 /**
- * Makes a run the active one of its issue, whichever was before.
+ * Makes a run the active one of its issue, whichever was active before.
  *
  * @example
  * await activate(ledger('.outbox/ledger'), 'shop#12', 'run-8')
@@ -107,7 +107,7 @@ export async function activate(runs: Ledger, issueRef: string, runId: string): P
   for (let turn = 0; turn < MAX_TURNS; turn++) {
     const entry = await runs.read(issueRef)
     if (entry?.run_id === runId && entry.activated !== false) return entry
-    // A run that has ended keeps its end.
+    // A run that has ended keeps its state.
     const state = entry?.run_id === runId ? entry.state : 'active'
     const next = await runs.swap(issueRef, entry?.version ?? 0, { run_id: runId, state })
     if (next) return next
@@ -116,9 +116,9 @@ export async function activate(runs: Ledger, issueRef: string, runId: string): P
 }
 
 /**
- * Notes how a run ended, if it is still the active one, or if no run of its issue was made the active one. Never
- * touches the entry of another run that was. A run that has its status keeps it: `needs-human` comes before, and who
- * notes it late was overtaken by the result that a person gave.
+ * Stores how a run ended, if it is still the active one, or if no run of its issue was activated. Never
+ * changes the entry of another activated run. A run that has its status keeps it: `needs-human` comes before a status, so
+ * an attempt that stores it late was overtaken by the result of a person.
  */
 export async function conclude(
   runs: Ledger,
@@ -145,19 +145,19 @@ function isFinal({ state }: LedgerEntry): boolean {
   return state !== 'active' && state !== 'needs-human'
 }
 
-/** The run that was made the active one, if one was. */
+/** The activated run, if there is one. */
 export function activeIn(entry: LedgerEntry | undefined): string | undefined {
   return entry?.activated === false ? undefined : entry?.run_id
 }
 
-/** So often somebody else may be faster; more is a ledger that never takes a change. */
+/** How often another process may be faster; a ledger that refuses more changes is broken. */
 const MAX_TURNS = 1000
 
 function stuck(what: string): Fault {
   return new Fault('LEDGER_FAILED', `the ledger ${what} ${MAX_TURNS} times`)
 }
 
-/** A ledger of somebody else: it may throw anything, or never answer. */
+/** A third-party ledger may throw anything, or never answer. */
 export function boundedLedger(runs: Ledger, ms: number): Ledger {
   const wait = <T>(ask: () => Promise<T>) => within(ask, 'the ledger', 'LEDGER_FAILED', ms)
   return {
@@ -168,14 +168,14 @@ export function boundedLedger(runs: Ledger, ms: number): Ledger {
 
 const nameOf = (version: number) => `${String(version).padStart(9, '0')}.json`
 const MAX_VERSION = 999_999_999
-/** Names of an issue and a run, and a word: an entry is never this large. */
+/** Names of an issue and a run, and a state: an entry is never this large. */
 const MAX_ENTRY = 16 * 1024
 
-/** The versions that are there, newest first. */
+/** The existing versions, newest first. */
 async function versions(dir: string, path: string): Promise<number[]> {
   const names = await readdir(path).catch(async (error) => {
     if (codeOf(error) !== 'ENOENT') throw foreign(path, error)
-    // A link to nowhere looks absent, too, but nothing can be written there when the work is done.
+    // A dangling link looks absent, too, but nothing can be written there when the work is done.
     for (const place of [dir, path]) {
       if (await lstat(place).then((stats) => stats.isSymbolicLink(), absent)) throw foreign(place, error)
     }
@@ -201,11 +201,11 @@ const states: readonly unknown[] = [
   'needs-human',
 ] satisfies LedgerEntry['state'][]
 
-/** Reads an entry; throws if it is none, or that of another issue or version. */
+/** Reads an entry; throws if it is invalid, or belongs to another issue or version. */
 export function parseEntry(text: string, issueRef: string, version: number): LedgerEntry {
   const entry: LedgerEntry | null = JSON.parse(text)
   if (typeof entry !== 'object' || entry === null)
-    throw new Error(`it holds ${quote(text)}, which is no entry`)
+    throw new Error(`it holds ${quote(text)}, which is not an entry`)
   const known = entry.issue_ref === issueRef && entry.version === version && states.includes(entry.state)
   if (!known || typeof entry.run_id !== 'string') throw new Error('not an entry of this issue and version')
   return entry
@@ -215,7 +215,7 @@ function absent(error: unknown): undefined {
   if (codeOf(error) !== 'ENOENT') throw error
 }
 
-/** Something of somebody else in the place of an entry: it is never guessed around, and never written over. */
+/** Something else under the name of an entry: it is never skipped, and never overwritten. */
 function foreign(path: string, cause: unknown): Fault {
   const why = codeOf(cause) ?? (cause instanceof SyntaxError ? 'not JSON' : (cause as Error).message)
   const hint = Object.hasOwn(hints, why) ? hints[why] : why
@@ -228,11 +228,11 @@ function foreign(path: string, cause: unknown): Fault {
 
 const hints: Record<string, string> = {
   ELOOP: 'a symbolic link',
-  ENOENT: 'a symbolic link to nowhere',
-  EFTYPE: 'no plain file',
+  ENOENT: 'a dangling symbolic link',
+  EFTYPE: 'not a regular file',
   EFBIG: 'too large for an entry',
   ENOTDIR: 'no directory',
-  ENXIO: 'no plain file',
+  ENXIO: 'not a regular file',
 }
 
 function unusable(error: unknown): never {

@@ -1,7 +1,7 @@
 import { Fault, quote } from '../base/fault.ts'
 
 /**
- * What a worker is asked to do, as the lead writes it.
+ * The task of a worker.
  *
  * @example
  * const order: WorkOrder = { issue_ref: 'shop#12', run_id: 'run-7', repo_dir: '/repos/shop', task: 'Fix the cart' }
@@ -9,22 +9,22 @@ import { Fault, quote } from '../base/fault.ts'
 export interface WorkOrder {
   /** The issue that the result is written back to. */
   readonly issue_ref: string
-  /** This run. A result that names another one is never written back. */
+  /** The id of this run. A result that names another one is never written back. */
   readonly run_id: string
-  /** Where the worker works, and where its result files are looked for. */
+  /** The working directory of the worker, where its result files are. */
   readonly repo_dir: string
-  /** What is to be done, in words. */
+  /** What to do, in words. */
   readonly task?: string
-  /** What the worker must keep to: any JSON. */
+  /** Constraints for the worker: any JSON. */
   readonly constraints?: unknown
 }
 
-/** An order travels in arguments and the environment; Linux takes 128 KiB for one string. */
+/** An order is passed in arguments and the environment; Linux allows 128 KiB for one string. */
 const MAX_ORDER = 64 * 1024
 const MAX_NAME = 200
 
 /**
- * Makes an order of untrusted JSON. Keys may be snake_case or PascalCase; unknown keys are left out.
+ * Reads an order from untrusted JSON. Keys may be snake_case or PascalCase; unknown keys are left out.
  * Throws a `BAD_ORDER` Fault that says what is wrong.
  *
  * @example
@@ -55,7 +55,7 @@ export function readOrder(value: unknown): WorkOrder {
   return order
 }
 
-/** Names stand in file headers and comments, so they are one short line without control characters. */
+/** Names appear in file headers and comments, so they are one short line without control characters. */
 function name(key: string, value: unknown): string {
   const found = text(key, value)
   if (found.length > MAX_NAME || found !== found.trim() || /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]/u.test(found)) {

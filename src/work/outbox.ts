@@ -9,32 +9,32 @@ import { appendLine, writeWhole } from '../sinks/durable.ts'
 import { openPlain } from '../sinks/plain-file.ts'
 import { withLock } from './short-lock.ts'
 
-/** Who a comment belongs to: a run has one comment on its issue. */
+/** The owner of a comment: a run has one comment on its issue. */
 export interface PostKey {
   readonly issue_ref: string
   readonly run_id: string
 }
 
-/** What is posted or archived. Two results are the same if their digests are. */
+/** A result to post or archive. Two results are the same if their digests are. */
 export interface Post extends PostKey {
-  /** A hash of what the result says, and for a comment the state it tells: `4f2c…-ok`. Keep it whole. */
+  /** A hash of the content of the result, and for a comment its state: `4f2c…-ok`. Store it unchanged. */
   readonly digest: string
   /** The rendered comment. */
   readonly comment: string
   /** The settled work, for the archive. */
   readonly work: unknown
   /**
-   * The digest of a comment of this run that says needs-human. This one takes its place, if that is still the comment
+   * The digest of a comment of this run that says needs-human. This comment replaces it, if it is still the comment
    * of the run.
    */
   readonly replaces?: string
 }
 
 /**
- * Where results are written back to. Three functions, so that any tracker can be plugged in.
+ * Where results are posted. Three functions, so that any tracker can be plugged in.
  *
- * `post` must be idempotent by `issue_ref` + `run_id`: if there is a comment of that run already, it
- * changes nothing and answers with its digest. The one exception is `post.replaces`: a comment with exactly that
+ * `post` must be idempotent by `issue_ref` + `run_id`: if there is already a comment of that run, it
+ * changes nothing and returns its digest. The one exception is `post.replaces`: a comment with exactly that
  * digest is replaced. A tracker that cannot edit a comment ignores `replaces`, and the new result is archived.
  *
  * @example
@@ -47,16 +47,16 @@ export interface Post extends PostKey {
 export interface Outbox {
   /** The digest of the result that was posted for this run, if one was. */
   find(key: PostKey): Promise<string | undefined>
-  /** Posts a comment, or puts it in the place of `replaces`; else answers with the digest of the one that is there. */
+  /** Posts a comment, or replaces the one with the digest `replaces`; else returns the digest of the existing one. */
   post(post: Post): Promise<string | undefined>
-  /** Keeps a result aside, without a comment. */
+  /** Stores a result without a comment. */
   archive(post: Post): Promise<void>
 }
 
 /**
- * An outbox in a directory: `comments/` has one file per run, `archive/` what does not count, and
- * `journal.jsonl` one line for each. A comment is there whole or not at all, and the first process to give
- * it its name wins. Only a comment that says needs-human is ever replaced, in place. After a crash between comment and
+ * An outbox in a directory: `comments/` has one file per run, `archive/` the results that do not count, and
+ * `journal.jsonl` one line for each. Comments are written atomically, and the first process to create
+ * one wins. Only a comment that says needs-human is ever replaced, in place. After a crash between comment and
  * journal, the next attempt adds the missing line; in a race it may be there twice, with the same `id`.
  *
  * @example
@@ -67,7 +67,7 @@ export function outbox(dir: string): Outbox {
   const journal = join(dir, 'journal.jsonl')
   const place = (key: PostKey) => join(dir, 'comments', `${fileName(key)}.md`)
 
-  /** The comment of a run, as far as it tells what it is. */
+  /** The current comment of a run, if it can be read. */
   function standing(key: PostKey): Standing | undefined {
     try {
       const found = head.exec(startOf(place(key)))
@@ -80,14 +80,14 @@ export function outbox(dir: string): Outbox {
     }
   }
 
-  /** Writes a file under a free name, then its line. False if the name was taken. */
+  /** Creates a file under a free name, then its line. False if the name was taken. */
   async function keep(kind: Kind, post: Post, path: string, text: string): Promise<boolean> {
     try {
       const won = await writeWhole(path, text, true)
       if (won) await record(kind, post)
       return won
     } catch (error) {
-      throw unkept(post, error)
+      throw notStored(post, error)
     }
   }
 
@@ -97,16 +97,16 @@ export function outbox(dir: string): Outbox {
     await appendLine(journal, JSON.stringify(entry))
   }
 
-  /** Adds the line that an attempt before us did not live to write. */
+  /** Adds the line that an earlier attempt was killed before writing. */
   async function complete(kind: Kind, posted: Posted): Promise<void> {
     const start = `{"id":"${idOf(kind, posted)}",`
-    // A FIFO in its place must not be waited for.
+    // Non-blocking: opening a FIFO would wait forever.
     const flags = fs.constants.O_RDONLY | fs.constants.O_NONBLOCK
     const file = await open(journal, flags).catch((error) => {
       if (codeOf(error) !== 'ENOENT') throw unfit(journal, error)
     })
     try {
-      if (file && !(await file.stat()).isFile()) throw unfit(journal, new Error('it is no plain file'))
+      if (file && !(await file.stat()).isFile()) throw unfit(journal, new Error('it is not a regular file'))
       if (file) {
         for await (const line of file.readLines({ autoClose: false }))
           if (line.startsWith(start) && isWhole(line)) return
@@ -131,7 +131,7 @@ export function outbox(dir: string): Outbox {
         return undefined
       })
     } catch (error) {
-      throw Fault.is(error) && error.code === 'OUTBOX_FAILED' ? error : unkept(post, error)
+      throw Fault.is(error) && error.code === 'OUTBOX_FAILED' ? error : notStored(post, error)
     }
   }
 
@@ -144,7 +144,7 @@ export function outbox(dir: string): Outbox {
     async post(post) {
       if (post.replaces !== undefined) return replace(post)
       if (await keep('comment', post, place(post), textOf(post))) return undefined
-      // The name is taken: undefined would say that the comment was posted.
+      // The name is taken: undefined would mean that the comment was posted.
       return standing(post)?.digest ?? 'unknown'
     },
     async archive(post) {
@@ -162,7 +162,7 @@ export function outbox(dir: string): Outbox {
 
 type Kind = 'comment' | 'archive'
 
-/** Which comment a run has; each time it is replaced, its revision counts up. */
+/** The comment of a run; its revision increases each time it is replaced. */
 interface Standing {
   readonly digest: string
   readonly revision: number
@@ -178,7 +178,7 @@ const textOf = ({ digest, comment, revision = 1 }: Post & Posted) =>
 
 const head = /^<!-- sluice-work ([0-9a-f]{64}(?:-[a-z-]{1,20})?)(?: (\d{1,9}))? -->\n/
 
-/** A writer that was killed in mid-line may have left the beginning of one. */
+/** A writer that was killed in mid-line may have left half a line. */
 function isWhole(line: string): boolean {
   try {
     JSON.parse(line)
@@ -188,7 +188,7 @@ function isWhole(line: string): boolean {
   }
 }
 
-/** The first bytes of a plain file, in which a head lies. */
+/** The first bytes of a regular file, which contain the head. */
 function startOf(path: string): string {
   const fd = openPlain(path)
   try {
@@ -199,8 +199,8 @@ function startOf(path: string): string {
   }
 }
 
-function unkept({ run_id }: Post, cause: unknown): Fault {
-  return new Fault('OUTBOX_FAILED', `the outbox cannot keep the result of ${quote(run_id)}`, { cause })
+function notStored({ run_id }: Post, cause: unknown): Fault {
+  return new Fault('OUTBOX_FAILED', `the outbox cannot store the result of ${quote(run_id)}`, { cause })
 }
 
 function unfit(path: string, cause: unknown): Fault {
@@ -210,7 +210,7 @@ function unfit(path: string, cause: unknown): Fault {
   })
 }
 
-/** A name that any file system takes: what people recognise, then a hash that keeps names apart. */
+/** A name that any file system accepts: readable characters, then a hash that keeps names distinct. */
 export function fileName({ issue_ref, run_id }: PostKey): string {
   const slug = `${issue_ref}-${run_id}`.replace(/[^A-Za-z0-9]+/g, '-').slice(0, 60)
   return `${slug}-${digestOf([issue_ref, run_id]).slice(0, 16)}`

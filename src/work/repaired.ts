@@ -2,13 +2,13 @@ import type { Note } from '../base/fault.ts'
 import { tryParse } from '../values/parse.ts'
 import { type Claim, check, fieldsOf } from './result.ts'
 
-/** What repair would have read in a broken result, and what it would have changed for that. */
+/** What a repair would read in a broken result, and its changes. */
 export interface Repaired {
-  /** Empty if repair finds nothing, either; the notes say why. */
+  /** Empty if the repair finds nothing; the notes say why. */
   readonly claim: Claim
   /** The first changes, in words: `dropped a comma at 41`. */
   readonly changes: readonly string[]
-  /** What else speaks against this reading: a key that is there twice, a file that is cut. */
+  /** Other reasons against this reading: a key that occurs twice, a file that was cut. */
   readonly notes: readonly Note[]
 }
 
@@ -16,7 +16,7 @@ const MAX_CHANGES = 5
 const MAX_NOTES = 5
 
 /**
- * Reads a result that is not JSON as `parse` would, for a person to look at: a result that had to be guessed never
+ * Reads a result that is not JSON as `parse` would, for display only: a repaired result never
  * counts.
  *
  * @example
@@ -30,7 +30,7 @@ export function repairOf(text: string): Repaired {
     return nothing({ code: 'WORK_FIELD_MISSING', message: 'there is no field of a result' })
   }
   const changes = outcome.notes.flatMap((note) => note.changes ?? [])
-  // The changes are told one by one; that there are some is no news.
+  // The changes are listed one by one, so the general note is left out.
   const others = outcome.notes.filter(({ code }) => code !== 'OUTPUT_REPAIRED_GENERIC')
   return {
     claim: check(fields).claim,

@@ -2,19 +2,19 @@ import { type BigIntStats, constants } from 'node:fs'
 import { lstat, open, realpath } from 'node:fs/promises'
 import { dirname, isAbsolute, join, relative, sep } from 'node:path'
 
-/** What is found at the place of a result file. */
+/** What is at the path of a result file. */
 export type Found =
   | { readonly state: 'absent' }
   | { readonly state: 'stale' }
   | { readonly state: 'refused'; readonly message: string }
   | { readonly state: 'read'; readonly text: string; readonly bytes: number }
 
-/** What a path looked like before the run. An equal one afterwards was not written by the run. */
+/** The state of a path before the run. If it is the same afterwards, the run did not write it. */
 export interface Before {
   readonly print: string | undefined
 }
 
-/** Takes the picture of a path before the worker starts. */
+/** Records the state of a path before the worker starts. */
 export async function before(path: string): Promise<Before> {
   const stats = await look(path)
   return { print: typeof stats === 'object' ? fingerprint(stats) : undefined }
@@ -24,9 +24,9 @@ export async function before(path: string): Promise<Before> {
  * Reads a file that a worker wrote, and trusts nothing about it: it may be a link to a secret, a FIFO that
  * never answers, a device, a directory, 2 GB of zeros, or be swapped for one of them at any moment.
  *
- * So: the path is looked at without following, opened without following and without blocking, and what
- * was opened must be the very file that was looked at, plain, with no second name, small, and unchanged
- * when it has been read.
+ * So the path is checked without following links, opened without following links and without blocking, and the
+ * opened file must be the same one that was checked: a regular file without a second hard link, small, and unchanged
+ * after it was read.
  *
  * @example
  * const found = await readResult(root, 'work_result.json', await before(path), 1 << 20)
@@ -39,7 +39,7 @@ export async function readResult(root: string, name: string, old: Before, maxByt
   if (fingerprint(seen) === old.print) return { state: 'stale' }
   const wrong = unfit(seen, maxBytes) ?? (await outside(root, path))
   if (wrong) return refused(wrong)
-  // A FIFO that was put here since would block an ordinary open for ever.
+  // Non-blocking: an ordinary open of a FIFO that was put here since would wait forever.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   const file = await open(path, flags).catch((error: NodeJS.ErrnoException) => error.code ?? 'unreadable')
   if (typeof file === 'string') return refused(`cannot be opened (${file})`)
@@ -74,11 +74,11 @@ async function look(path: string): Promise<BigIntStats | string> {
     return await lstat(path, { bigint: true })
   } catch (error) {
     const code = errorCode(error)
-    return code === 'ENOENT' ? 'absent' : `cannot be looked at (${code})`
+    return code === 'ENOENT' ? 'absent' : `cannot be checked (${code})`
   }
 }
 
-/** Identity and state of a file, in one string: nanosecond times tell two writes apart. */
+/** Identity and state of a file, in one string: nanosecond times distinguish two writes. */
 function fingerprint(stats: BigIntStats): string {
   return [stats.dev, stats.ino, stats.mode, stats.size, stats.mtimeNs, stats.ctimeNs].join(':')
 }
@@ -87,16 +87,16 @@ function unfit(stats: BigIntStats, maxBytes: number): string | undefined {
   if (stats.isSymbolicLink()) return 'is a symbolic link'
   if (stats.isDirectory()) return 'is a directory'
   if (stats.isFIFO()) return 'is a FIFO'
-  if (!stats.isFile()) return 'is no plain file'
-  if (stats.nlink > 1n) return 'has a second name (hard link)'
+  if (!stats.isFile()) return 'is not a regular file'
+  if (stats.nlink > 1n) return 'has a second hard link'
   if (stats.size > BigInt(maxBytes)) return `has ${stats.size} bytes, more than ${maxBytes}`
   return undefined
 }
 
-/** O_NOFOLLOW guards the last name only: a folder on the way may be a link, too. */
+/** O_NOFOLLOW protects the last name only: a folder on the way may be a link, too. */
 async function outside(root: string, path: string): Promise<string | undefined> {
   const real = await realpath(dirname(path)).catch(() => undefined)
-  if (real === undefined) return 'is in a folder that went away'
+  if (real === undefined) return 'is in a folder that was removed'
   const inside = relative(root, real)
   const left = inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)
   return left ? 'is reached through a link out of repo_dir' : undefined

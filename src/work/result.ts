@@ -1,27 +1,27 @@
 import { type Code, clip, type Note, quote } from '../base/fault.ts'
 import { fieldOf } from './headers.ts'
 
-/** How the work went, in the worker's own word. */
+/** How the work went, as the worker reports it. */
 export type Status = 'ok' | 'fail' | 'blocked'
 
-/** The one shape every worker's result ends in. */
+/** The normalized result of every worker. */
 export interface WorkResult {
   readonly issue_ref: string
   readonly run_id: string
   readonly status: Status
   /** At least one of the two. */
   readonly changes: { readonly pr?: string; readonly commit?: string }
-  /** What the tests said; `n/a` is an answer. */
+  /** The outcome of the tests; `n/a` is a valid answer. */
   readonly tests: string
   readonly summary: string
   readonly blocked_by?: string
   readonly questions?: readonly string[]
 }
 
-/** What a worker said, as far as it can be read: any field may be missing. */
+/** What a worker reported, as far as it can be read: any field may be missing. */
 export type Claim = Partial<WorkResult>
 
-/** A claim, checked: `result` is there only when every required field is good. */
+/** A checked claim: `result` is set only when every required field is valid. */
 export interface Checked {
   readonly claim: Claim
   readonly result?: WorkResult
@@ -35,7 +35,7 @@ const MAX_QUESTIONS = 20
 /**
  * Checks raw fields (by snake_case name) and makes a result of them.
  *
- * `none`, `n/a` and `-` mean "there is none": for `pr` and `commit` they are as good as absent, for `tests`
+ * `none`, `n/a` and `-` mean "there is none": for `pr` and `commit` they count as missing, for `tests`
  * they are an answer.
  */
 export function check(fields: ReadonlyMap<string, unknown>, body = ''): Checked {
@@ -92,14 +92,14 @@ export function check(fields: ReadonlyMap<string, unknown>, body = ''): Checked 
 }
 
 /**
- * The fields of a `work_result.json`. `pr` and `commit` stand at the top or in `changes`. A field that is
- * given in two spellings, or in both places, is refused, as a header given twice is.
+ * The fields of a `work_result.json`. `pr` and `commit` are at the top or in `changes`. A field that is
+ * given in two spellings, or in both places, is refused, like a duplicate header.
  */
 export function fieldsOf(value: unknown): { fields: Map<string, unknown>; reasons: Note[] } {
   const fields = new Map<string, unknown>()
   const reasons: Note[] = []
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    reasons.push({ code: 'WORK_RESULT_BROKEN', message: 'the result is no JSON object' })
+    reasons.push({ code: 'WORK_RESULT_BROKEN', message: 'the result is not a JSON object' })
     return { fields, reasons }
   }
   const gather = (from: object, only?: readonly string[]): void => {
@@ -121,7 +121,7 @@ export function fieldsOf(value: unknown): { fields: Map<string, unknown>; reason
   return { fields, reasons }
 }
 
-/** Which key fields a claim has: the audit counts them. */
+/** Which key fields a claim has, for the audit. */
 export function presence(claim: Claim): Record<string, boolean> {
   return {
     issue_ref: claim.issue_ref !== undefined,
@@ -142,14 +142,14 @@ function meant(value: string | undefined): string | undefined {
   return value !== undefined && ['none', 'n/a', '-'].includes(value.trim().toLowerCase()) ? undefined : value
 }
 
-/** A report of tests may be structured: `{"passed": 12}`. It is kept as its JSON on one line. */
+/** A test report may be structured: `{"passed": 12}`. It is kept as JSON on one line. */
 function flat(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Object.keys(value).length === 0) return undefined
   try {
     return clip(JSON.stringify(value), MAX_LINE)
   } catch {
-    return value // nested too deep to be written: no string, so it will be refused as one
+    return value // nested too deep to serialize: not a string, so it is refused later
   }
 }
 

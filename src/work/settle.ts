@@ -8,14 +8,14 @@ import { type Repaired, repairOf } from './repaired.ts'
 import { type Checked, type Claim, check, fieldsOf, type WorkResult } from './result.ts'
 import type { Found } from './result-file.ts'
 
-/** Where a result came from, best first. */
+/** The source of a result, best first. */
 export type Source = 'json' | 'text' | 'conversation' | 'output'
 
 /** How the worker's process ended. */
 export interface WorkExit {
   readonly code: number | null
   readonly signal: string | null
-  /** Why it was ended by us, or why it never started. */
+  /** Why we ended it, or why it never started. */
   readonly ended?: 'timeout' | 'aborted' | 'not started'
 }
 
@@ -23,39 +23,39 @@ export interface WorkExit {
 export interface Evidence {
   readonly json?: Found | undefined
   readonly text?: Found | undefined
-  /** What the files are called in messages. @default work_result.json and work_result.txt */
+  /** File names for messages. @default work_result.json and work_result.txt */
   readonly names?: { readonly json: string; readonly text: string } | undefined
-  /** The payload in the agent's last message, and whether the adapter was configured to trust it. */
+  /** The payload in the agent's last message, and whether the adapter is configured to trust it. */
   readonly conversation?: { readonly payload: unknown; readonly trusted: boolean } | undefined
-  /** Bounded output of the process, only looked at when there is nothing else. */
+  /** Bounded output of the process, only used when there is nothing else. */
   readonly stdout?: string | undefined
   readonly stderr?: string | undefined
   readonly exit?: WorkExit | undefined
 }
 
-/** What may happen now: write back, keep aside, or ask a person. */
+/** What may happen now: post it, archive it, or ask a person. */
 export type Verdict = 'advance' | 'archive' | 'needs-human'
 
-/** One source that was tried, and what came of it. */
+/** One source that was tried, and its outcome. */
 export interface Step {
   readonly source: Source
   readonly outcome: 'absent' | 'stale' | 'refused' | 'broken' | 'incomplete' | 'complete' | 'not read'
   readonly message?: string
 }
 
-/** What became of a run. */
+/** The verdict on a run. */
 export interface Settled {
   readonly verdict: Verdict
   /** Why, if it does not advance. */
   readonly reasons: readonly Note[]
-  /** Worth knowing, but not what decided. */
+  /** Notes that did not decide. */
   readonly notes: readonly Note[]
-  /** The normalised result; only there when every required field is good. */
+  /** The normalized result; only set when every required field is valid. */
   readonly result?: WorkResult
-  /** What the worker said, as far as it can be read. */
+  /** What the worker reported, as far as it can be read. */
   readonly claim: Claim
   readonly source?: Source
-  /** What repair would have read in a JSON file that is broken: shown to the person who takes over, and no more. */
+  /** What a repair would read in a broken JSON file: only shown to the person who takes over. */
   readonly repaired?: Repaired
   /** Every source in the order it was tried. */
   readonly tried: readonly Step[]
@@ -65,8 +65,8 @@ export interface Settled {
  * Decides what a run's evidence is worth. Pure: the same evidence always gives the same verdict.
  *
  * - A result of another run than the active one is only archived, whatever else it says.
- * - A missing, wrong or doubled field, a broken file or no file at all needs a human.
- * - What the worker merely said (its output, its last words) never advances by itself, and it never archives either: a
+ * - A missing, invalid or duplicate field, a broken file or no file at all needs a human.
+ * - What the worker only said (its output, its last message) is never enough to advance, nor to archive: a
  *   log may name any run.
  *
  * @example
@@ -112,11 +112,11 @@ interface Read extends Checked {
 
 interface Best extends Read {
   readonly source?: Source
-  /** True if it was only said. */
+  /** True if it was only said, not written to a file. */
   readonly untrusted?: boolean
 }
 
-/** Takes the first source that is there, good or bad: a broken better one never falls to a lesser one. */
+/** Takes the first existing source, valid or not: a broken source never falls back to a lesser one. */
 function best(evidence: Evidence, tried: Step[], notes: Note[]): Best {
   let taken: Best | undefined
   const files = [
@@ -155,7 +155,7 @@ function fromJson(text: string, name: string): Read {
   const { fields, reasons } = fieldsOf(value)
   const doubled = duplicateKey(text)
   if (doubled !== undefined) {
-    reasons.push({ code: 'WORK_FIELD_TWICE', message: `the key ${quote(doubled)} stands twice` })
+    reasons.push({ code: 'WORK_FIELD_TWICE', message: `the key ${quote(doubled)} occurs twice` })
   }
   return withReasons(check(fields), reasons)
 }
@@ -165,7 +165,7 @@ function fromText(text: string): Checked {
   return withReasons(check(fields, body), broken ? [broken] : [])
 }
 
-/** A result with a reason against it is no result. */
+/** If there is a reason against it, there is no result. */
 function withReasons(checked: Checked, first: readonly Note[]): Checked {
   if (first.length === 0) return checked
   return { claim: checked.claim, reasons: [...first, ...checked.reasons] }
@@ -182,7 +182,7 @@ function fromConversation(evidence: Evidence, tried: Step[]): Best | undefined {
   return trusted ? said : distrust(said, 'the result is only in what the agent said')
 }
 
-/** Scenario C of the seed: only a log. A few anchors help the person who takes over, and that is all. */
+/** Only a log is left. A few fields found in it help the person who takes over, and nothing more. */
 function fromOutput(evidence: Evidence, tried: Step[]): Best {
   const { fields, reasons } = jsonAnchors(evidence.stdout ?? '')
   for (const output of [evidence.stdout, evidence.stderr]) {
@@ -214,7 +214,7 @@ function note(source: Source, checked: Read, tried: Step[]): Best {
   return { ...checked, source }
 }
 
-/** What speaks against a result although it is well formed. */
+/** Reasons against a result although it is well formed. */
 function doubts({ claim }: Best, { exit }: Evidence, order: WorkOrder): Note[] {
   const found: Note[] = []
   if (claim.issue_ref !== undefined && claim.issue_ref !== order.issue_ref) {
@@ -224,7 +224,7 @@ function doubts({ claim }: Best, { exit }: Evidence, order: WorkOrder): Note[] {
   if (exit?.ended === 'not started') {
     found.push({ code: 'SPAWN_FAILED', message: 'the worker could not be started' })
   } else if (exit?.ended !== undefined || (exit && exit.signal !== null)) {
-    // Whatever it wrote before, it had not said that it was done.
+    // Whatever it wrote before, it did not report that it was done.
     const how = exit.ended ?? `signal ${exit.signal}`
     found.push({ code: 'WORK_INTERRUPTED', message: `the worker was ended before it was done (${how})` })
   }

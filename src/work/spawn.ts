@@ -19,9 +19,9 @@ export interface SpawnOptions {
   readonly timeout: number | undefined
   readonly signal: AbortSignal | undefined
   readonly runId: string
-  /** The engine whose words the output is, if it is one's. */
+  /** The engine that reads the output, if it is an agent. */
   readonly engine: string | undefined
-  /** Where the run is recorded; false for nowhere. */
+  /** Where the run is recorded; false to skip that. */
   readonly audit: string | false
 }
 
@@ -30,20 +30,20 @@ export interface Spawned {
   readonly exit: WorkExit
   readonly stdout: Output
   readonly stderr: Output
-  /** The last payload in the messages of the agent, if it is one. */
+  /** The last payload in the messages of the agent, if it is an agent. */
   readonly said?: { readonly payload: unknown }
   readonly place: AuditPlace | undefined
 }
 
-/** The first and the last of what was written, and how much it was. */
+/** The start and the end of the output, and its size. */
 interface Output {
   readonly text: string
   readonly bytes: number
 }
 
 /**
- * Runs a worker to its end and records it: raw output, events and all. What it wrote is kept on the disk;
- * only the ends of it are read again.
+ * Runs a worker to its end and records it: raw output, events and everything else. The output is on disk;
+ * only its start and end are read again.
  */
 export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
   const recorded = options.audit !== false
@@ -67,8 +67,8 @@ export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
 }
 
 /**
- * Runs it once. Right after the recorder of an earlier attempt was killed, it is not known yet whether its worker still
- * writes: nothing is started then, so it can be tried again a moment later.
+ * Runs it once. Right after the recorder of an earlier attempt was killed, it is not yet known whether its worker is still
+ * writing: then nothing is started, and the caller can try again a moment later.
  */
 async function attempt(
   dir: string,
@@ -89,10 +89,10 @@ async function attempt(
   }
 }
 
-/** Two seconds: a worker without a known number counts as gone when its logs have rested for one. */
+/** Two seconds: a worker with unknown pid counts as gone when its logs have not changed for one. */
 const MAX_WAITS = 9
 
-/** Starts in a directory of its own: another process may be at the same run, in the same place. */
+/** Starts in a separate directory: another process may run the same order in the same place. */
 async function begin(dir: string, options: SpawnOptions): Promise<{ place: AuditPlace; running?: Run }> {
   const { command, args, cwd, env, timeout, signal, runId } = options
   const engine = engineOf(options.engine)
@@ -113,7 +113,7 @@ async function begin(dir: string, options: SpawnOptions): Promise<{ place: Audit
 
 const MAX_PLACES = 100
 
-/** Reads the run to its end, and keeps the last payload that the agent gave. */
+/** Reads the run to its end, and returns the last payload of the agent. */
 async function listen(running: Run, isAgent: boolean): Promise<Spawned['said']> {
   let said: { payload: unknown } | undefined
   try {
@@ -128,7 +128,7 @@ async function listen(running: Run, isAgent: boolean): Promise<Spawned['said']> 
   return said
 }
 
-/** A worker that cannot be started is a verdict for a human; anything else is a failure of ours. */
+/** If a worker cannot be started, a human must decide; any other error is a failure of ours. */
 function cannotStart(error: unknown): undefined {
   if (!Fault.is(error)) throw new Fault('AUDIT_FAILED', 'the run cannot be recorded', { cause: error })
   if (error.code !== 'SPAWN_FAILED') throw error

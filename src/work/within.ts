@@ -1,6 +1,6 @@
 import { type Code, Fault } from '../base/fault.ts'
 
-/** Asks a part of somebody else, which may throw anything, or never answer: either is a Fault with this code. */
+/** Calls third-party code, which may throw anything, or never answer: both become a Fault with this code. */
 export async function within<T>(ask: () => Promise<T>, who: string, code: Code, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

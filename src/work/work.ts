@@ -18,49 +18,49 @@ import { type Spawned, spawnWorker } from './spawn.ts'
 
 /** How a worker is run and where its result goes. */
 export interface WorkOptions {
-  /** A type (`json-cli`, `codex`, …) or an adapter of your own. Needed unless there is a `result`. */
+  /** A type (`json-cli`, `codex`, …) or your own adapter. Required unless there is a `result`. */
   readonly worker?: string | Adapter | undefined
   /**
    * A result that a person wrote, as JSON or as headers. No worker is started: after `needs-human`, this is how a person
-   * finishes the run. It takes the place of the comment that asked for a human; a result that does not count changes
+   * finishes the run. It replaces the comment that asked for a human; a result that does not count changes
    * nothing there. @default none: the worker gives the result
    */
   readonly result?: string | undefined
   /** The command and its arguments. @default the command of the adapter */
   readonly command?: readonly string[] | undefined
-  /** Adapters of your own, to be found by type. @default [] */
+  /** Your own adapters, found by type. @default [] */
   readonly adapters?: readonly Adapter[] | undefined
-  /** The run whose result counts. @default the one the ledger has as active, else the order's */
+  /** The run whose result counts. @default the active run in the ledger, else the order's */
   readonly activeRunId?: string | undefined
-  /** Where the active runs are kept; the state of the run is noted there. @default none */
+  /** Stores the active runs; the state of the run is recorded there. @default none */
   readonly ledger?: Ledger | undefined
-  /** Where the comment goes. @default none: nothing is written back */
+  /** Where the comment is posted. @default none: nothing is posted */
   readonly outbox?: Outbox | undefined
-  /** The comment, with `{{names}}`. @default the packaged `comment.md` (`commentTemplate`) */
+  /** The template of the comment, with `{{names}}`. @default the packaged `comment.md` (`commentTemplate`) */
   readonly template?: string | undefined
   /**
-   * Where each run gets a directory of its own, with `work_audit.json` and what is recorded of the run:
-   * logs, events, meta. `false` for nowhere. @default '.audit'
+   * The folder in which each run gets its own directory, with `work_audit.json` and the recording of the run:
+   * logs, events, meta. `false` to skip that. @default '.audit'
    */
   readonly audit?: string | false | undefined
   /** Milliseconds after which the worker is ended. @default none */
   readonly timeout?: number | undefined
   /** Ends the worker. The run is still settled, and needs a human. */
   readonly signal?: AbortSignal | undefined
-  /** Bytes a result file may have; a larger one needs a human. @default 1 MiB */
+  /** Maximum size of a result file in bytes; a larger one needs a human. @default 1 MiB */
   readonly maxResult?: number | undefined
   /**
-   * Milliseconds the outbox and the ledger may take for each answer, before the work fails with OUTBOX_FAILED or
+   * Milliseconds to wait for each call of the outbox and the ledger, before the work fails with OUTBOX_FAILED or
    * LEDGER_FAILED. @default 60,000
    */
   readonly maxOutboxWait?: number | undefined
 }
 
 /**
- * Runs a worker on an order and ends in one result, however the worker speaks: the files it left are read
- * with care, settled against the active run, rendered as a comment and handed to the outbox, once.
+ * Runs a worker on an order and returns one result, however the worker reports it: the files it left are read
+ * carefully, settled against the active run, rendered as a comment and posted to the outbox, once.
  *
- * A run that needs a human is still open: `work` with the same order, or with the `result` of a person, ends it.
+ * A run that needs a human is still open: call `work` with the same order, or with the `result` of a person, to end it.
  *
  * Bad results are verdicts, not errors. It only throws a Fault for a bad order or option, before anything
  * is started, and for an outbox, ledger or audit that fails.
@@ -93,7 +93,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   const ending = { template, ledger, outbox: options.outbox, activeRunId, maxOutboxWait }
   if (options.result !== undefined) {
     if (options.command?.length) {
-      throw new Fault('BAD_OPTION', 'a result takes the place of a worker: leave the command away')
+      throw new Fault('BAD_OPTION', 'a result replaces the worker: leave out the command')
     }
     const evidence = await readByHand(options.result, maxResult)
     return finish(asked, await handedIn(asked, evidence, options), ending)
@@ -106,7 +106,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
     text: fileOf(adapter.text, 'work_result.txt'),
   }
   const root = await directory(asked.repo_dir)
-  // A ledger that cannot be read is told now, not when the work is done: the state is noted there whichever run is active.
+  // Fails now if the ledger cannot be read, not when the work is done: the state is stored there whichever run is active.
   await ledger?.read(asked.issue_ref)
 
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }
@@ -117,7 +117,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   const moved = (await realpath(asked.repo_dir).catch(() => '')) !== root
   const look = (name: string, was: typeof old.json) =>
     moved
-      ? { state: 'refused' as const, message: 'is in a repo_dir that was moved away' }
+      ? { state: 'refused' as const, message: 'is in a repo_dir that was moved' }
       : readResult(root, name, was, maxResult)
   const evidence: Evidence = {
     json: adapter.json === false ? { state: 'absent' } : await look(files.json, old.json),
@@ -138,7 +138,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
   )
 }
 
-/** What a person gave, in the place of what a worker leaves. */
+/** What a person gave, instead of what a worker leaves. */
 async function handedIn(
   order: WorkOrder,
   evidence: Evidence,
@@ -155,11 +155,12 @@ async function handedIn(
 }
 
 function adapterOf({ worker, adapters }: WorkOptions): Adapter {
-  if (worker === undefined) throw new Fault('BAD_OPTION', 'work needs a worker, or the result of a person')
+  if (worker === undefined)
+    throw new Fault('BAD_OPTION', 'work needs a worker, or a result that a person wrote')
   return typeof worker === 'string' ? findAdapter(worker, adapters) : checkAdapter(worker)
 }
 
-/** Hands the order over as the adapter says, and runs the worker to its end. */
+/** Passes the order on as the adapter says, and runs the worker to its end. */
 async function start(
   order: WorkOrder,
   adapter: Adapter,
@@ -205,7 +206,7 @@ async function start(
 async function directory(path: string): Promise<string> {
   const root = await realpath(path).catch(() => undefined)
   if (root !== undefined && (await stat(root)).isDirectory()) return root
-  throw new Fault('BAD_ORDER', `repo_dir is no directory: ${quote(path, 200)}`)
+  throw new Fault('BAD_ORDER', `repo_dir is not a directory: ${quote(path, 200)}`)
 }
 
 function fileOf(name: string | false | undefined, usual: string): string {

@@ -74,7 +74,7 @@ describe('sluice ask', () => {
     const script = `echo x >> ${count}; ${noise}; printf 'quota \\033[2Jis over' >&2; echo '{"a":1}'; exit 3`
     const { code, out, err } = await sluice('p', '--schema', schema(), '--', 'sh', '-c', script)
     expect([code, out]).toEqual([1, ''])
-    expect(err).toContain('COMMAND_FAILED: "sh" left with exit code 3')
+    expect(err).toContain('COMMAND_FAILED: "sh" exited with code 3')
     expect(err).toContain('quota ␛[2Jis over')
     expect(err.length).toBeLessThan(2500)
     expect(readFileSync(count, 'utf8')).toBe('x\n')

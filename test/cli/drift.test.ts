@@ -46,7 +46,7 @@ test('lists runs that no engine knows with the keys of a record', async () => {
   const log = file('odd.log', '{"a":1}\n{"a":2}\n')
   const { code, out } = await inside(['drift', log])
   expect(code).toBe(0)
-  expect(out).toContain(`1 run of no known engine:\n  ${log}:0: records (2); the first: {a}`)
+  expect(out).toContain(`1 run of an unknown engine:\n  ${log}:0: records (2); the first: {a}`)
 })
 
 test('a name with a line end makes no row of its own', async () => {

@@ -54,9 +54,9 @@ describe('--engine with the path of a module', () => {
     const { code } = await inside(['events', '--engine', `./${relative('', engine)}`, log])
     expect(code).toBe(0)
     const missing = await inside(['events', '--engine', 'missing.mjs', log])
-    expect(missing.err).toContain('"missing.mjs" gives no engine: "there is no such file"')
+    expect(missing.err).toContain('"missing.mjs" has no usable engine: "there is no such file"')
     const folder = await inside(['events', '--engine', './', log])
-    expect(folder.err).toContain('"./" gives no engine: "it is no file"')
+    expect(folder.err).toContain('"./" has no usable engine: "it is not a file"')
   })
 
   test.each([
@@ -89,8 +89,8 @@ describe('--engine with the path of a module', () => {
     ['one that is no JavaScript', 'export default {', ''],
     ['one without an engine', 'export const toy = 1', 'it has no default export, and none called engine'],
     ['a function', 'export default () => {}', 'it must be an object'],
-    ['no name', 'export default {}', 'name must be a text'],
-    ['no parser', 'export default { name: "toy" }', 'parser must be a text'],
+    ['no name', 'export default {}', 'name must be a non-empty string'],
+    ['no parser', 'export default { name: "toy" }', 'parser must be a non-empty string'],
     ['no cut', profile(''), 'cut must be an object'],
     ['an empty cut', profile('cut: {}'), 'cut must name stdout, stderr or pty'],
     [
@@ -101,7 +101,7 @@ describe('--engine with the path of a module', () => {
     ['odd blocks', profile('cut: { stdout: "text", blocks: "a" }'), 'cut.blocks must be a list of names'],
     ['no open', profile('cut: { stdout: "text" }'), 'open must be a function'],
     ['an odd shape', profile('cut: { stdout: "text" }, open() {}, shape: 1'), 'shape must be a function'],
-    ['an odd about', profile('cut: { stdout: "text" }, open() {}, about: 1'), 'about must be a text'],
+    ['an odd about', profile('cut: { stdout: "text" }, open() {}, about: 1'), 'about must be a string'],
     [
       'an odd growing',
       profile('cut: { stdout: "text" }, open() {}, growing: 1'),
@@ -118,7 +118,7 @@ describe('--engine with the path of a module', () => {
     for (const command of ['events', 'chat', 'replay']) {
       const { code, out, err } = await inside([command, '--engine', path, log])
       expect([code, out]).toEqual([2, ''])
-      expect(err).toContain('gives no engine')
+      expect(err).toContain('has no usable engine')
       expect(err).toContain(words)
     }
     const run = await inside(['run', '--engine', path, '--audit', join(home, 'none'), '--', 'true'])
@@ -144,7 +144,7 @@ describe('--engine with the path of a module', () => {
   test('one that answers with a promise ends the command with what it must do', async () => {
     const path = file('promise.mjs', profile('cut: { stdout: "records" }, open: () => ({ async read() {} })'))
     const { code, err } = await inside(['events', '--engine', path, log])
-    expect([code, err]).toEqual([2, expect.stringContaining('must answer at once in read')])
+    expect([code, err]).toEqual([2, expect.stringContaining('must return true, false or')])
   })
 
   test('completes a journal of its own engine after a crash', async () => {

@@ -278,7 +278,7 @@ describe('sluice export', () => {
   test('leaves everything with --no-redact, and says so', async () => {
     const { out, err } = await inside(['export', dir, '--to', 'json', '--no-redact'])
     expect(out).not.toContain('[redacted:')
-    expect(err).toBe('sluice: secrets were not looked for\n')
+    expect(err).toBe('sluice: secrets were not hidden\n')
   })
 
   test('reads a single log, and hides what it is told to', async () => {

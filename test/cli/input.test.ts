@@ -46,7 +46,7 @@ test.each([
   [
     'a schema that is a list',
     ['values', '--schema', 'list.json'],
-    'the schema "list.json" must hold a JSON object',
+    'the schema "list.json" must be a JSON object',
   ],
   [
     'a diff with something else than paths',

@@ -88,7 +88,7 @@ test('what the environment turns off is not set up, and what cannot be done is s
   expect(openOtel({ OTEL_SDK_DISABLED: 'true' })).toBeUndefined()
   expect(openOtel({ OTEL_TRACES_EXPORTER: 'none' })).toBeUndefined()
   expect(() => openOtel({ OTEL_TRACES_EXPORTER: 'zipkin' })).toThrow(/cannot export to "zipkin"/)
-  expect(() => openOtel({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toThrow(/does not speak "grpc"/)
+  expect(() => openOtel({ OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' })).toThrow(/does not support "grpc"/)
 })
 
 test('--otel-content alone is bad usage', async () => {

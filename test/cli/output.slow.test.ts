@@ -39,7 +39,7 @@ test.runIf(hasFull).each([`values --lines ${log}`, `chat --json ${log}`, 'help c
     const { code, err } = await shell(`${sluice} ${words} > /dev/full`)
     expect([code, err]).toEqual([
       7,
-      'sluice: cannot write to stdout (ENOSPC): the disk is full; what was written before is kept\n',
+      'sluice: cannot write to stdout (ENOSPC): the disk is full; the output before it is complete\n',
     ])
   },
 )

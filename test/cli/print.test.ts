@@ -97,7 +97,7 @@ test.each([
   const { code, err } = await inside(words, { stdout: full() })
   expect([code, err]).toEqual([
     7,
-    'sluice: cannot write to stdout (ENOSPC): the disk is full; what was written before is kept\n',
+    'sluice: cannot write to stdout (ENOSPC): the disk is full; the output before it is complete\n',
   ])
 })
 

@@ -157,10 +157,10 @@ describe('sluice values', () => {
     })
     expect(await sluice(['values', '--where', 'a=1'], input)).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--where goes with --lines'),
+      err: expect.stringContaining('--where needs --lines'),
     })
     const explained = await inside(['values', '--lines', '--where', 'a=1', '--explain'], { stdin: input })
-    expect(explained.out).toContain('passed over: it does not match where')
+    expect(explained.out).toContain('skipped: it does not match where')
   })
 
   test('takes any root if asked to', async () => {

@@ -170,7 +170,7 @@ test.each([
 test.each([
   ['is not there', [], /is not there/],
   ['is a directory', [], /is a directory/],
-  ['comes with a command', ['--', 'true'], /leave the command away/],
+  ['comes with a command', ['--', 'true'], /leave out the command/],
 ])('--result that %s exits 2', async (what, more, message) => {
   if (what === 'is a directory') mkdirSync(join(base, 'fixed.json'))
   if (more.length > 0) writeFileSync(join(base, 'fixed.json'), result)
@@ -197,9 +197,9 @@ test.each(['my-adapter.js', 'my-adapter.mjs', 'my-adapter.cjs'])(
 )
 
 test.each([
-  ['is not there', [], /my-adapter.mjs" gives no worker/],
+  ['is not there', [], /my-adapter.mjs" has no usable worker/],
   ['has no default export', ['export const a = 1'], /no default export/],
-  ['throws', ['throw "no"'], /gives no worker: "no"/],
+  ['throws', ['throw "no"'], /has no usable worker: "no"/],
   ['is no object', ['export default 7'], /no object/],
   ['has no type', ['export default {}'], /no type/],
   ['has a wrong field', ['export default { type: "x", args: [] }'], /args must be a function/],
@@ -262,7 +262,7 @@ test('a link to nowhere in the ledger was an endless loop that ignored SIGTERM; 
 
 test.each([
   ['above 16 KiB left with 7, as if a disk were full', 'x'.repeat(17_000), /too large for an entry/],
-  ['that holds null told of a property of null', 'null', /\(it holds "null", which is no entry\)/],
+  ['that holds null told of a property of null', 'null', /\(it holds "null", which is not an entry\)/],
 ])('a ledger file %s; now it exits 1 and says what is wrong', async (_, text, message) => {
   await activate(ledger(join(base, 'box', 'ledger')), 'shop#12', 'run-7')
   const folder = join(base, 'box', 'ledger', readdirSync(join(base, 'box', 'ledger'))[0]!)
@@ -278,7 +278,7 @@ test('--result without --outbox exited 0 and wrote nothing back without a word; 
   const args = [...order(), '--audit', join(base, 'audit'), '--result', join(base, 'fixed.json')]
   const { code, work, err } = await sluice(...args)
   expect([code, work.verdict, work.delivery]).toEqual([0, 'advance', 'none'])
-  expect(err).toBe('sluice: nothing was written back: --result without --outbox is only checked\n')
+  expect(err).toBe('sluice: nothing was posted: --result without --outbox is only checked\n')
   expect((await sluice(...args, '--dry-run')).err).toBe('')
   expect((await sluice(...args, ...box())).err).toBe('')
 })

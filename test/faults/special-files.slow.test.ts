@@ -112,7 +112,7 @@ test.each(['events.jsonl', 'parser_diagnostics.jsonl'])(
     mkfifo(join(audit, file))
     const { code, err } = await sluice('run', '--cwd', cwd, '--audit', audit, '--', 'true')
     expect(code).toEqual(expect.any(Number))
-    expect(err).toMatch(/^sluice: cannot open [^\n]*no plain file[^\n]*\n$/)
+    expect(err).toMatch(/^sluice: cannot open [^\n]*not a regular file[^\n]*\n$/)
   },
   LIMIT,
 )

@@ -59,7 +59,7 @@ test('a run in the same place does not wait, but says what is in the way', async
   next.resume()
   await expect(next.end).rejects.toMatchObject({
     code: 'JOURNAL_LOCKED',
-    message: expect.stringContaining(`its process ${agent.pid} still runs`),
+    message: expect.stringContaining(`its process ${agent.pid} is still running`),
   })
   agent.kill('SIGKILL')
   await once(agent, 'exit')
@@ -68,7 +68,7 @@ test('a run in the same place does not wait, but says what is in the way', async
 test('a process whose number was never noted counts as gone when its log rests', async () => {
   lost({}, 0)
   const book = openJournal(dir)
-  await expect(resumeInto(dir, book, { wait: false })).rejects.toThrow('its process still runs')
+  await expect(resumeInto(dir, book, { wait: false })).rejects.toThrow('its process is still running')
   book.close()
   const began = Date.now()
   expect(await resume(dir)).toMatchObject({ attempts: [1] })

@@ -182,7 +182,7 @@ test('sluice run --pty --pipes records all three; --pipes alone is bad usage', a
     expect(existsSync(join(audit, `${name}.1.log`))).toBe(true)
   expect(await inside(['run', '--pipes', ...words])).toMatchObject({
     code: 2,
-    err: expect.stringContaining('--pipes goes with --pty'),
+    err: expect.stringContaining('--pipes needs --pty'),
   })
 })
 

@@ -358,7 +358,7 @@ test('a directory that holds another run says which, and what to do', async () =
     '; use a fresh directory for another run, or events(engine, { runId: "r1", attempt: 2 }) for one more attempt of this one'
   for (const [events, why] of [
     [[makeEvent(1, { run: 'r2' })], 'an event of run "r2" arrives'],
-    [[makeEvent(1, { diagnostic: true })], 'event 1 of attempt 1 is another one'],
+    [[makeEvent(1, { diagnostic: true })], 'event 1 of attempt 1 differs'],
     [[makeEvent(4)], 'event 4 of attempt 1 arrives where event 3 is next'],
   ] as const) {
     await expect(pass(dir, [...events])).rejects.toMatchObject({

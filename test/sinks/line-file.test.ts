@@ -167,7 +167,7 @@ test('a file that cannot be looked at, or repaired, is closed again', () => {
 test('a fault says what can be done, where something can', () => {
   expect(diskFault('write', 'f', { code: 'ENOSPC' }).message).toMatch(/disk is full/)
   expect(diskFault('write', 'f', { code: 'EWEIRD' }).message).toBe(
-    'cannot write "f" (EWEIRD): what stands there so far is whole',
+    'cannot write "f" (EWEIRD): what was written so far is whole',
   )
   expect(diskFault('write', 'f', { code: 'constructor' }).message).toContain('so far is whole')
   expect(diskFault('write', 'f', 'words').message).toContain('(unknown)')

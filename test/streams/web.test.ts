@@ -4,8 +4,8 @@ import { describe, expect, test, vi } from 'vitest'
 import { Bytes } from '../../src/base/platform.ts'
 import { wholeIntake } from '../../src/base/stage.ts'
 import { codex } from '../../src/engines/codex.ts'
-import { webDoor } from '../../src/streams/web.ts'
-import { chat, events, frames, values } from '../../src/streams/web-doors.ts'
+import { webFlow } from '../../src/streams/web.ts'
+import { chat, events, frames, values } from '../../src/streams/web-flows.ts'
 import { asLines, chatOf, eventsOf, fixtures, inPieces } from '../engines/fixture.ts'
 
 // Everything that is tested here runs on the Web's version of the platform.
@@ -98,7 +98,7 @@ describe('a door of Web Streams', () => {
         throw new Error('no end')
       },
     })
-    await expect(all(bodyOf('x').pipeThrough(webDoor(broken, wholeIntake())))).rejects.toThrow('no end')
+    await expect(all(bodyOf('x').pipeThrough(webFlow(broken, wholeIntake())))).rejects.toThrow('no end')
   })
 
   test('a source that fails makes the reader fail', async () => {

@@ -13,7 +13,7 @@ test.each([
   '-1.000000000000000005',
   '0.123456789012345678',
   '3e-324',
-])('%s does not survive as a JavaScript number', (token) => {
+])('%s cannot be represented exactly as a JavaScript number', (token) => {
   expect(codes(`{"a":[${token}]}`)).toEqual(['PRECISION_LOSS'])
 })
 

@@ -288,7 +288,7 @@ function differs(outcome: Outcome<unknown>, broken: string): string | undefined 
 }
 
 function isLost(outcome: Outcome<unknown>): boolean {
-  return !outcome.ok && outcome.fault.message.includes('where it ends cannot be known')
+  return !outcome.ok && outcome.fault.message.includes('its end cannot be known')
 }
 
 const EXCEPTIONS: readonly (string | undefined)[] = [

@@ -46,7 +46,7 @@ The command failed with exit code 3.
 
 ---
 
-1 warning · 1 line of output that is no event left out
+1 warning · 1 line of output that is not an event left out
 `)
   })
 

@@ -26,11 +26,11 @@ const table: readonly (readonly [run: string, first: string])[] = [
   ['claude-session/rate-limit', "You've hit your limit"],
   ['cline/http_429.pipe', 'Rate limit reached for mock-model. Please try again later.'],
   ['cline/http_500.pipe', 'The server had an error while processing your request.'],
-  ['cline/sigint.pipe', 'it left with exit code 0, without telling an end, in the middle of a message'],
-  ['cline/sigint.tee80', 'it left with exit code 0, without telling an end, in the middle of a message'],
+  ['cline/sigint.pipe', 'it exited with code 0, without reporting an end, in the middle of a message'],
+  ['cline/sigint.tee80', 'it exited with code 0, without reporting an end, in the middle of a message'],
   [
     'cline/sigint_tool.pipe',
-    'it left with exit code 0, without telling an end, while run_commands ran: echo begun; sleep 600',
+    'it exited with code 0, without reporting an end, while run_commands ran: echo begun; sleep 600',
   ],
   ['cline/sigkill_tool.pipe', 'SIGKILL ended it while run_commands ran: echo begun; sleep 600'],
   [
@@ -41,7 +41,7 @@ const table: readonly (readonly [run: string, first: string])[] = [
   ['cline-session/3.0.65-sigint_tool', 'run_commands failed: Command failed: Command was aborted'],
   [
     'cline-session/3.0.65-sigkill_tool',
-    'the log stops, without telling an end, while run_commands ran: echo begun; sleep 600',
+    'the log stops, without reporting an end, while run_commands ran: echo begun; sleep 600',
   ],
   [
     'codex/0.142-max_tokens.pipe',
@@ -52,18 +52,18 @@ const table: readonly (readonly [run: string, first: string])[] = [
     'codex/08d-http-401.pipe',
     'unexpected status 401 Unauthorized: Incorrect API key provided: dummy., url: http://127.0.0.1:8099/s/08d-http-',
   ],
-  ['codex/11a-sigint.pipe', 'it left with exit code 1 in the middle of a turn'],
+  ['codex/11a-sigint.pipe', 'it exited with code 1 in the middle of a turn'],
   [
     'codex/app-server-http_500.pipe',
     'We’re currently experiencing high demand, which may cause temporary errors.',
   ],
   ['codex/app-server-interrupt.pipe', 'the turn was interrupted'],
-  ['codex/sigint_tool.pipe', 'it left with exit code 1 while command_execution ran: echo begun; sleep 600'],
+  ['codex/sigint_tool.pipe', 'it exited with code 1 while command_execution ran: echo begun; sleep 600'],
   ['codex-session/0.166.0-sigint_tool', 'the turn was interrupted'],
   ['continue/cut.json-pipe', 'the input ended inside a record'],
   ['continue/http_429.json-pipe', '429 Rate limit reached for mock-model. Please try again later.'],
   ['continue/http_429.json-tee80', '429 Rate limit reached for mock-model. Please try again later.'],
-  ['continue/sigint.json-pipe', 'it left with exit code 130 (as after SIGINT)'],
+  ['continue/sigint.json-pipe', 'it exited with code 130 (as after SIGINT)'],
   ['copilot/http_401.pipe', 'Authentication failed with provider at http://127.0.0.1:8787/v1 (HTTP 401).'],
   ['copilot/http_429.pipe', 'Failed to get response from the AI model; retried 5 times'],
   ['copilot/sigterm.tee80', 'SIGTERM ended it in the middle of a message'],
@@ -108,7 +108,7 @@ const table: readonly (readonly [run: string, first: string])[] = [
   ['opencode-session/1.18.34-cut_mid', 'APIError: Connection reset by server'],
   [
     'opencode-session/1.18.34-sigkill_tool',
-    'the log stops, without telling an end, while bash ran: echo begun; sleep 600',
+    'the log stops, without reporting an end, while bash ran: echo begun; sleep 600',
   ],
   ['pi/0.73-sigint.pipe', 'SIGINT ended it in the middle of a message'],
   ['pi/cut_mid.pipe', 'terminated'],
@@ -116,11 +116,11 @@ const table: readonly (readonly [run: string, first: string])[] = [
     'pi/http_401.pipe',
     '401: {"message":"Incorrect API key provided: dummy.","type":"invalid_api_key","code":"invalid_api_key","param"',
   ],
-  ['pi/sigterm.tee80', 'it left with exit code 143 (as after SIGTERM) in the middle of a message'],
+  ['pi/sigterm.tee80', 'it exited with code 143 (as after SIGTERM) in the middle of a message'],
   ['pi-session/0.87.1-cut_mid', 'terminated'],
   [
     'pi-session/0.87.1-sigint_tool',
-    'the log stops, without telling an end, while bash ran: echo begun; sleep 600',
+    'the log stops, without reporting an end, while bash ran: echo begun; sleep 600',
   ],
   ['qwen/0.15.10-sigint.stream-json-pipe', 'Operation cancelled.'],
   [
@@ -143,7 +143,7 @@ const table: readonly (readonly [run: string, first: string])[] = [
 ]
 
 /** All that is known of these is that their logs tell no end: text modes, and sessions that went on or were left. */
-const noEnd = ['it left with exit code 0, without telling an end', 'the log stops, without telling an end']
+const noEnd = ['it exited with code 0, without reporting an end', 'the log stops, without reporting an end']
 
 function whyOfRun(run: string) {
   const reason = whyOf()
@@ -223,12 +223,12 @@ describe('why', () => {
   test('is the last words of a program that refused to start, and of no other', () => {
     const said: [string, object] = ['raw.pty', { line: 'No prompt provided.' }]
     expect(whyOfEvents(said, failed).first?.title).toBe('No prompt provided.')
-    expect(whyOfEvents(message, said, failed).first?.title).toBe('it left with exit code 1')
+    expect(whyOfEvents(message, said, failed).first?.title).toBe('it exited with code 1')
   })
 
   test('counts the last attempt only', () => {
     const again: [string, object, number] = [failed[0], failed[1], 2]
-    expect(whyOfEvents(error('one'), failed, again).first?.title).toBe('it left with exit code 1')
+    expect(whyOfEvents(error('one'), failed, again).first?.title).toBe('it exited with code 1')
   })
 
   test('of a run that goes on has no outcome', () => {

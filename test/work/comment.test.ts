@@ -58,14 +58,14 @@ test('the status in a file with a missing field is shown as a claim, and no clai
 })
 
 test.each(['is not UTF-8', 'has 2147483648 bytes, more than 1048576', 'is a FIFO'])(
-  'the next step for a file that %s said that it is no plain file',
+  'the next step for a file that %s says that it is not a regular file',
   (message) => {
     const refused = settle({ json: { state: 'refused', message } }, order, 'run-7')
     const text = renderComment(refused, order, 'json-cli')
     const step = /^Next step: (.*)$/m.exec(text)![1]
     expect(step).toContain(`look at the result file before touching it (work_result.json ${message})`)
-    expect(step).not.toContain('is not a plain file')
-    expect(step).toContain('small, plain file of UTF-8')
+    expect(step).not.toContain('is not a regular file')
+    expect(step).toContain('small regular file in UTF-8')
   },
 )
 

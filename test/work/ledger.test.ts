@@ -60,8 +60,8 @@ test('loses no change when several processes count in it at once', async () => {
 })
 
 test.each([
-  ['null', 'it holds "null", which is no entry'],
-  ['7', 'it holds "7", which is no entry'],
+  ['null', 'it holds "null", which is not an entry'],
+  ['7', 'it holds "7", which is not an entry'],
   ['[]', 'not an entry of this issue'],
   ['{', 'not JSON'],
   ['{"issue_ref":"other","run_id":"x"}', 'not an entry of this issue'],
@@ -117,7 +117,7 @@ test.each(['the ledger', 'the folder of the issue'])(
     symlinkSync(join(dir, '..', 'nowhere-at-all'), place)
     await expect(ledger(dir).read('shop#12')).rejects.toMatchObject({
       code: 'LEDGER_FAILED',
-      message: expect.stringContaining('a symbolic link to nowhere'),
+      message: expect.stringContaining('a dangling symbolic link'),
     })
   },
 )

@@ -52,7 +52,7 @@ test.each<[string, () => void]>([
     },
   ],
   [
-    'has a second name',
+    'has a second hard link',
     () => {
       writeFileSync(join(root, 'secret'), 'x')
       linkSync(join(root, 'secret'), path)
@@ -142,10 +142,10 @@ test('does not hang on a file that is swapped for a FIFO all the time', async ()
 test('a place that cannot be looked at is refused, and was nothing before', async () => {
   writeFileSync(join(root, 'file'), '')
   expect(await before(join(root, 'file', 'x'))).toEqual({ print: undefined })
-  expect(await read('file/x')).toEqual({ state: 'refused', message: 'cannot be looked at (ENOTDIR)' })
+  expect(await read('file/x')).toEqual({ state: 'refused', message: 'cannot be checked (ENOTDIR)' })
 })
 
-test('a device is no plain file', async () => {
+test('a device is not a regular file', async () => {
   const found = await readResult('/dev', 'null', { print: undefined }, MAX)
-  expect(found).toEqual({ state: 'refused', message: 'is no plain file' })
+  expect(found).toEqual({ state: 'refused', message: 'is not a regular file' })
 })

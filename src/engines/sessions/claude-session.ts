@@ -10,8 +10,8 @@ import { turns } from './turns.ts'
 type Line = Record<string, unknown>
 
 /**
- * Claude Code's session files (`projects/<dir>/<session>.jsonl` in its home). They tell no end of a turn, so a run that
- * did not fail is `unknown`. What a subagent did is in them too (`isSidechain`), and so are copies after a resume.
+ * Claude Code's session files (`projects/<dir>/<session>.jsonl` in its home). They do not record the end of a turn, so a run
+ * that did not fail is `unknown`. They also contain the work of subagents (`isSidechain`), and copies after a resume.
  */
 export const claudeSession: Profile = {
   name: 'claude',
@@ -28,7 +28,7 @@ export const claudeSession: Profile = {
         known ||= isSpoken(value) || isBookkeeping(value)
         if (!known || !isRecord(value) || typeof value['type'] !== 'string') return false
         if (isSpoken(value)) return read(value, say)
-        // Other records name no message: titles, snapshots of files, queued prompts.
+        // Other records have no message: titles, snapshots of files, queued prompts.
         if (bookkeeping.has(value['type'])) return true
         if (value['type'] === 'system' && typeof value['sessionId'] === 'string')
           return readSystem(value, say)
@@ -44,7 +44,7 @@ const bookkeeping = new Set([
   ...['custom-title', 'last-prompt', 'permission-mode', 'mode', 'tag', 'agent-name', 'pr-link'],
 ])
 
-/** A line of the user or the assistant. Qwen Code's file is alike, but its messages have `parts`. */
+/** A line of the user or the assistant. Qwen Code's file is similar, but its messages have `parts`. */
 function isSpoken(value: unknown): value is Line & { message: Line } {
   if (!isRecord(value) || !isRecord(value['message']) || 'parts' in value['message']) return false
   return (
@@ -65,15 +65,15 @@ function isBookkeeping(value: unknown): boolean {
   if (typeof sessionId !== 'string') return false
   if (type === 'queue-operation') return typeof value['operation'] === 'string'
   if (type === 'permission-mode') return typeof value['permissionMode'] === 'string'
-  // A link of the chain: what a hook said, a file that was attached.
+  // A link of the chain: the output of a hook, an attached file.
   const chained = typeof uuid === 'string' && 'parentUuid' in value && typeof isSidechain === 'boolean'
   return chained && (type === 'system' || bookkeeping.has(text(type) ?? ''))
 }
 
 function readSystem(line: Line, say: Say): boolean {
   if (line['subtype'] === 'compact_boundary') say.status('compacted')
-  // Told before each retry. Whether the last one failed, the synthetic assistant line says.
-  if (line['subtype'] === 'api_error') say.error('the model could not be asked', 'warning')
+  // Written before each retry. The synthetic assistant line says whether the last one failed.
+  if (line['subtype'] === 'api_error') say.error('the request to the model failed', 'warning')
   return true
 }
 
@@ -86,9 +86,9 @@ function sessionReader() {
   const begun = calls()
   /** Lines and blocks that were read: a resumed session has copies of them. */
   const seen = memory<true>(() => 0)
-  /** Blocks of a message id: its lines have one each. */
+  /** Number of blocks of a message id: each of its lines has one. */
   const blocks = memory<number>(() => 0)
-  /** The call of the subagent whose lines come next. */
+  /** The call of the subagent whose lines follow. */
   let task = 'sidechain'
   let model: string | undefined
   const added = messageTokens()

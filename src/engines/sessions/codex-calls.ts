@@ -5,15 +5,15 @@ import { durationOf } from '../duration.ts'
 
 type Line = Record<string, unknown>
 
-/** Functions that run a command; stdout calls them all `command_execution`. */
+/** Functions that run a command; on stdout all of them are `command_execution`. */
 const commands = new Set(['exec_command', 'shell', 'shell_command', 'local_shell', 'container.exec'])
 
 /**
- * Reads the calls of a rollout. A `response_item` tells their beginning. Their end is told up to twice: by the output
+ * Reads the calls of a rollout. A `response_item` has their start. Their end is recorded up to twice: by the output
  * that the model got, and by an event or an item that has the exit code. The first of them counts.
  */
 export function callReader() {
-  /** Names of the calls that are open. */
+  /** Names of the open calls. */
   const open = memory<string>((name) => name.length)
   const ended = memory<true>(() => 0)
 
@@ -25,7 +25,7 @@ export function callReader() {
     return true
   }
 
-  /** Says the end of a call, once. True if this was the first. */
+  /** Reports the end of a call, once. True if this was the first. */
   const end = (call: Call, failed: boolean, say: Say): boolean => {
     open.take(call.id)
     if (ended.get(call.id)) return false
@@ -39,13 +39,14 @@ export function callReader() {
     const id = text(payload['call_id']) ?? ''
     const name = open.get(id)
     if (name === undefined) return true
-    const told = readOutput(payload['output'], name)
-    if (told) end({ id, name, ...told }, told.error !== undefined || (told.exit_code ?? 0) !== 0, say)
+    const reported = readOutput(payload['output'], name)
+    if (reported)
+      end({ id, name, ...reported }, reported.error !== undefined || (reported.exit_code ?? 0) !== 0, say)
     return true
   }
 
   return {
-    /** A `response_item`. Messages and reasoning are told by events too, and are read there. */
+    /** A `response_item`. Messages and reasoning are recorded as events too, and are read there. */
     read(payload: Line, say: Say): boolean {
       switch (payload['type']) {
         case 'function_call':
@@ -68,7 +69,7 @@ export function callReader() {
           return false
       }
     },
-    /** The item of a call that ended (0.166). False if it is no call. */
+    /** The item of a call that ended (0.166). False if it is not a call. */
     item(item: Line, say: Say): boolean {
       const id = text(item['id']) ?? ''
       const exit_code = typeof item['exit_code'] === 'number' ? item['exit_code'] : undefined
@@ -107,7 +108,7 @@ export function callReader() {
     const call = {
       id,
       name: 'file_change',
-      // As stdout has it: the text that is written can be long.
+      // As on stdout, without the written text, which can be long.
       input: { changes: changes.map(({ path, kind }) => ({ path, kind })) },
       output: payload['stdout'] ?? undefined,
       error,
@@ -116,7 +117,7 @@ export function callReader() {
   }
 }
 
-/** The names that `codex exec --json` gives to what a function does. */
+/** The name that `codex exec --json` uses for a function. */
 function nameOf(name: string): string {
   if (commands.has(name)) return 'command_execution'
   return name === 'apply_patch' ? 'file_change' : name
@@ -129,15 +130,15 @@ function inputOf(payload: Line): unknown {
   return { command: given['command'] ?? given['cmd'] }
 }
 
-/** The head that Codex puts before the output of a command. */
+/** Maximum length of the head that Codex puts before the output of a command. */
 const MAX_HEAD = 400
 const exitWords = ['Process exited with code ', 'Exit code: ']
 const WALL_TIME = 'Wall time: '
 const RUNNING = 'Process running with session ID '
 
 /**
- * What the output of a call tells: JSON with the exit code (0.74), or words with it (0.142). Nothing if the command
- * still runs. A command that never started, or a patch that was refused, has an output without a head: it failed.
+ * What the output of a call contains: JSON with the exit code (0.74), or text with it (0.142). Nothing if the command
+ * is still running. A command that never started, or a patch that was refused, has an output without a head: it failed.
  */
 function readOutput(
   output: unknown,
@@ -162,7 +163,7 @@ function readOutput(
   return { output: words, error: said }
 }
 
-/** The exit code that a line of the head tells. */
+/** The exit code in a line of the head. */
 function codeIn(line: string): number[] {
   const words = exitWords.find((start) => line.startsWith(start))
   const code =
@@ -170,7 +171,7 @@ function codeIn(line: string): number[] {
   return Number.isInteger(code) ? [code] : []
 }
 
-/** The time that a line of the head tells. */
+/** The duration in a line of the head. */
 function wallTime(line: string): number | undefined {
   if (!line.startsWith(WALL_TIME) || !line.endsWith(' seconds')) return undefined
   return milliseconds(Number(line.slice(WALL_TIME.length, -' seconds'.length)))
@@ -180,7 +181,7 @@ function milliseconds(seconds: unknown): number | undefined {
   return typeof seconds === 'number' ? durationOf(Math.round(seconds * 1000)) : undefined
 }
 
-/** The value of JSON in a string; the string itself if it is none. */
+/** The value of JSON in a string; the string itself if it is not JSON. */
 function parsed(value: unknown): unknown {
   if (typeof value !== 'string' || !value.startsWith('{')) return value
   try {

@@ -8,7 +8,7 @@ type Line = Record<string, unknown>
 
 /**
  * Codex rollouts (`sessions/YYYY/MM/DD/rollout-*.jsonl` in its home): `{timestamp, type, payload}` per line. Each text is
- * there twice, as an event and as a `response_item`: texts are read from the events, calls from both.
+ * recorded twice, as an event and as a `response_item`: texts are read from the events, calls from both.
  */
 export const codexSession: Profile = {
   name: 'codex',
@@ -35,7 +35,7 @@ function isRollout(value: unknown): value is Line & { payload: Line } {
   return lineTypes.has(type)
 }
 
-/** Events that repeat what another line tells, or tell nothing of the conversation. */
+/** Events that repeat another line, or are not about the conversation. */
 const silent = new Set([
   ...['thread_settings_applied', 'exec_command_begin', 'exec_command_end', 'mcp_tool_call_begin'],
   ...['mcp_tool_call_end', 'web_search_begin', 'web_search_end', 'patch_apply_begin', 'thread_name_updated'],
@@ -46,15 +46,15 @@ function rolloutReader() {
   const calls = callReader()
   let known = false
   let model: string | undefined
-  /** The file tells where turns begin (0.142 and later); before, the prompts do. */
+  /** The file records where turns begin (0.142 and later); before, prompts mark them. */
   let tasks = false
-  /** Which kind of event told the messages of this turn, and which the prompt: only that kind is read. */
+  /** Which kind of record has the messages of this turn, and which has the prompt: only that kind is read. */
   let teller: 'event' | 'item' | undefined
   let asker: 'event' | 'item' | undefined
-  /** The tokens of the thread. 0.74 counts from 0 again when it is resumed, and tells null until it has a count. */
+  /** The tokens of the thread. 0.74 starts again from 0 when it is resumed, and writes null until it has a count. */
   let counter = tokenCounter()
   let uncounted = false
-  /** The last count. 0.166 tells each of them twice, older versions some. */
+  /** The last count. 0.166 writes each of them twice, older versions some. */
   let counted = ''
 
   const begin = (say: Say): true => {
@@ -94,7 +94,7 @@ function rolloutReader() {
       say.error(errorText(payload['error']), 'fatal')
       return true
     }
-    // A turn that failed ends with the same record in 0.142, only without a last message. So without one the end is not known.
+    // In 0.142 a failed turn ends with the same record, only without a last message. So without one the end is unknown.
     const answered = typeof payload['last_agent_message'] === 'string'
     say.status(answered ? 'turn_completed' : 'turn_over')
     if (answered) say.ended('task_complete')
@@ -189,7 +189,7 @@ function rolloutReader() {
       case 'response_item':
         return calls.read(payload, say)
       case 'token_usage_record':
-        // It comes before the event, which a killed run does not have.
+        // It comes before the event, which is missing if the run was killed.
         return count(payload['thread_token_usage'], payload['usage'], say)
       default:
         return true

@@ -7,7 +7,7 @@ import { turns } from './turns.ts'
 type Line = Record<string, unknown>
 
 /**
- * GitHub Copilot CLI's session files (`session-state/<session>/events.jsonl` in its home): the lines of stdout that last,
+ * GitHub Copilot CLI's session files (`session-state/<session>/events.jsonl` in its home): the permanent lines of stdout,
  * with the session at the start and without the result at the end. A shutdown is routine after a failure, too, so the end
  * of a session that did not fail is unknown.
  */
@@ -67,7 +67,7 @@ function sessionReader() {
     const output = isRecord(result) ? result['content'] : undefined
     const exit_code = typeof code === 'number' ? code : undefined
     const call = { id, name, output, exit_code, parent: text(data['parentToolCallId']) }
-    // `success` only says that the shell ran: the command itself may have failed.
+    // `success` only means that the shell ran: the command itself may have failed.
     if (data['success'] !== true || (exit_code ?? 0) !== 0) {
       say.failed({ ...call, error: isRecord(error) ? text(error['message']) : text(error) })
       return true
@@ -117,7 +117,7 @@ function sessionReader() {
       case 'session.error':
         return turn.fail(text(data['message']) ?? 'the session failed', say)
       case 'abort':
-        return turn.fail(`aborted: ${text(data['reason']) ?? 'no reason told'}`, say)
+        return turn.fail(`aborted: ${text(data['reason']) ?? 'no reason given'}`, say)
       case 'session.compaction_complete':
         say.status('compacted')
         return true

@@ -10,7 +10,7 @@ const writers: Readonly<Record<string, 'created' | 'modified'>> = {
   replace: 'modified',
 }
 
-/** Says which file a call that succeeded has changed. `shown` may have the text from before: then the file was there. */
+/** Reports the file that a successful call has changed. `shown` may contain the text from before: then the file existed. */
 export function sayChange(name: string, path: string | undefined, shown: unknown, say: Say): void {
   const change = Object.hasOwn(writers, name) ? writers[name] : undefined
   if (change === undefined || path === undefined) return
@@ -18,7 +18,7 @@ export function sayChange(name: string, path: string | undefined, shown: unknown
   say.artifact(text(originalContent) ? 'modified' : change, path, text(fileDiff))
 }
 
-/** The file that the arguments of a call name. */
+/** The path in the arguments of a call. */
 export function pathOf(input: unknown): string | undefined {
   return isRecord(input) ? (text(input['file_path']) ?? text(input['path'])) : undefined
 }

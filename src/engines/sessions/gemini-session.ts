@@ -9,8 +9,8 @@ type Line = Record<string, unknown>
 
 /**
  * Gemini CLI's session files (`tmp/<project>/chats/session-*` in its home): one document (0.20), or a log of changes to it
- * (0.40 and later). A message comes again when its tools are done, and all of them come again after a resume: only what
- * is new is told. The file tells no end and no failure; 0.61 takes a failed turn out of it.
+ * (0.40 and later). A message is written again when its tools are done, and all of them after a resume: only what
+ * is new is reported. The file records no end and no failure; 0.61 removes a failed turn from it.
  */
 export const geminiSession: Profile = {
   name: 'gemini',
@@ -55,7 +55,7 @@ function isHead(value: unknown): value is Line {
 
 function messageReader() {
   const turn = turns()
-  /** Messages, texts and calls that were told. */
+  /** Messages, texts and calls that were reported. */
   const seen = memory<true>(() => 0)
   let model: string | undefined
 
@@ -90,7 +90,7 @@ function messageReader() {
       model = message['model']
       say.status('configured', { model })
     }
-    // The message comes again with its calls, and the same counts.
+    // The message is written again with its calls, and the same counts.
     const tokens = isRecord(usage) ? geminiTokens(usage) : undefined
     if (tokens && isNew('tokens', id)) say.status('usage', { usage, tokens })
     for (const thought of Array.isArray(message['thoughts']) ? message['thoughts'] : []) {
@@ -131,7 +131,7 @@ function messageReader() {
           return false
       }
     },
-    /** All messages once more, some of them rewritten. What they say was told when it was said. */
+    /** All messages once more, some of them rewritten. Their content was reported before. */
     again(messages: readonly unknown[], say: Say): void {
       say.status('messages_replaced', { reason: `${messages.length} messages` })
     },

@@ -61,13 +61,13 @@ function isMessage(value: unknown): value is Line & { data: Line; parts: unknown
   return typeof value['sessionID'] === 'string' && isRecord(value['data']) && Array.isArray(value['parts'])
 }
 
-/** The user's own words: files and what commands add to them are synthetic. */
+/** The user's own text: files and additions of commands are synthetic. */
 function promptOf(parts: readonly unknown[]): string {
   const own = parts.filter(isRecord).filter((part) => part['type'] === 'text' && part['synthetic'] !== true)
   return own.flatMap((part) => text(part['text']) ?? []).join('\n')
 }
 
-/** Parts that stdout has as lines of their own, under other names. */
+/** Parts that are lines of their own on stdout, under other names. */
 const lineTypes: Readonly<Record<string, string>> = {
   'step-start': 'step_start',
   'step-finish': 'step_finish',
@@ -91,7 +91,7 @@ function readAnswer(
       const value = { type: lineTypes[type], sessionID: message['sessionID'], part }
       inner.read({ ...frame, value }, say)
     } else if (type === 'text') {
-      // Attempts that were broken off leave empty ones.
+      // Aborted attempts leave empty texts.
       if (words && part['synthetic'] !== true)
         say.message(text(part['id']), words, isRecord(error) ? { incomplete: true } : {})
     } else if (type === 'reasoning') {

@@ -8,7 +8,7 @@ type Line = Record<string, unknown>
 
 /**
  * pi's session files (`agent/sessions/--<dir>--/*.jsonl` in its home): entries of a tree. The first line is on stdout too,
- * so the second one tells the two apart. Each answer says how it ended (`stopReason`).
+ * so the second one distinguishes the two. Each answer says how it ended (`stopReason`).
  */
 export const piSession: Profile = {
   name: 'pi',
@@ -76,7 +76,7 @@ function sessionReader() {
     say.status('step_finish', { reason: reason ?? 'unknown', usage, tokens: tokensIn(usage) })
     if (reason === 'stop') turn.end('stop', say)
     if (reason === 'length') say.truncated('length')
-    // A failed attempt is followed by the next one, if there is one.
+    // The next attempt, if there is one, follows a failed one.
     if (broken) turn.fail(text(message['errorMessage']) ?? `the answer was ${reason}`, say)
     return true
   }

@@ -10,7 +10,7 @@ type Line = Record<string, unknown>
 
 /**
  * Qwen Code's session files (`projects/<dir>/chats/<session>.jsonl` in its home). Lines like Claude Code's with messages
- * like Gemini's. They tell no end, and of a failure only that single requests failed: both stay unknown.
+ * like Gemini's. They record no end, and only failures of single requests: how a run ended stays unknown.
  */
 export const qwenSession: Profile = {
   name: 'qwen',
@@ -40,7 +40,7 @@ function parts(line: Line): readonly unknown[] | undefined {
   return isRecord(message) && Array.isArray(message['parts']) ? message['parts'] : undefined
 }
 
-/** Records beside the conversation. */
+/** Records that are not part of the conversation. */
 const silent = new Set([
   ...['ui_telemetry', 'attribution_snapshot', 'slash_command', 'at_command', 'file_history_snapshot'],
   ...['custom_title', 'session_title', 'rewind', 'notification'],
@@ -53,7 +53,7 @@ const lineFields =
 function sessionReader() {
   const begun = calls()
   const turn = turns()
-  /** How long calls took: told before their results, and by id only in 0.24. */
+  /** Durations of calls: recorded before their results, and with an id only in 0.24. */
   const took = memory<number>(() => 0)
   let model: string | undefined
 
@@ -89,8 +89,8 @@ function sessionReader() {
   }
 
   const result = (line: Line, say: Say): true => {
-    const told = isRecord(line['toolCallResult']) ? line['toolCallResult'] : {}
-    const shown = told['resultDisplay']
+    const reported = isRecord(line['toolCallResult']) ? line['toolCallResult'] : {}
+    const shown = reported['resultDisplay']
     for (const part of parts(line) ?? []) {
       if (!isRecord(part) || !isRecord(part['functionResponse'])) continue
       const { id, name, response } = part['functionResponse']
@@ -104,7 +104,7 @@ function sessionReader() {
         exit_code: exit,
         duration_ms: took.take(text(id) ?? ''),
       }
-      if (error !== undefined || (told['status'] !== undefined && told['status'] !== 'success')) {
+      if (error !== undefined || (reported['status'] !== undefined && reported['status'] !== 'success')) {
         say.failed({ ...call, output: answer['output'], error: error ?? text(shown) })
         continue
       }
@@ -125,7 +125,7 @@ function sessionReader() {
       tool: tool_token_count,
       total: total_token_count,
     })
-    // The event has the whole answer too.
+    // The event contains the whole answer, too.
     const counts = Object.entries(event).filter(([key]) => key.endsWith('_token_count'))
     if (tokens) say.status('usage', { usage: Object.fromEntries(counts), tokens })
   }
@@ -137,9 +137,9 @@ function sessionReader() {
     const call = text(event['call_id'])
     const duration = durationOf(event['duration_ms'])
     if (call !== undefined && duration !== undefined) took.set(call, duration)
-    // One per request, also those of subagents, which have no assistant line.
+    // One per request, including those of subagents, which have no assistant line.
     if (event['event.name'] === 'qwen-code.api_response') request(event, say)
-    // One per attempt. Whether it was the last one the file does not tell.
+    // One per attempt. The file does not say whether it was the last one.
     if (event['event.name'] === 'qwen-code.api_error')
       say.error(text(event['error_message']) ?? text(event['error']) ?? 'a request failed', 'error')
     if (subtype === 'chat_compression') say.status('compacted')

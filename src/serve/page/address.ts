@@ -1,4 +1,4 @@
-/** What the part of an address after `#` names: a run, and perhaps an event of it. */
+/** The target of an address after `#`: a run, and perhaps one of its events. */
 export interface Address {
   readonly run: string
   readonly event?: { readonly attempt: number; readonly seq: number } | undefined
@@ -9,7 +9,7 @@ export function addressOf(run: string, event?: { readonly attempt: number; reado
   return `#run/${encodeURIComponent(run)}${event ? `/${event.attempt}.${event.seq}` : ''}`
 }
 
-/** Reads an address; undefined if it names no run. Until 0.1 it was `#<id>` alone, and such links still work. */
+/** Reads an address; undefined if it names no run. Up to 0.1 it was `#<id>` alone, and such links still work. */
 export function readAddress(hash: string): Address | undefined {
   const [place = '', id = '', event = ''] = hash.slice(1).split('/')
   try {

@@ -1,12 +1,12 @@
 import { make } from './element.ts'
 
-/** Copies a text. False if the browser does not let us. */
+/** Copies a text. False if the browser does not allow it. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    // Without TLS a browser has no clipboard for other hosts than this one; the old way still works.
+    // Without TLS a browser has a clipboard only for localhost; the old way still works.
     return copyBySelection(text)
   }
 }

@@ -7,7 +7,7 @@ import { highlight } from './highlight.ts'
 import type { Item } from './item.ts'
 import { virtualList } from './virtual-list.ts'
 
-/** How an item came to be chosen: step by step, by a jump to a place, or not by the reader. */
+/** How an item was chosen: step by step, by a jump, or not by the reader. */
 type How = 'step' | 'jump' | 'quiet'
 
 export interface ConversationOptions {
@@ -16,7 +16,7 @@ export interface ConversationOptions {
   readonly onDraw: () => void
 }
 
-/** The conversation as it is seen: which items are shown, and which one is chosen. */
+/** The visible conversation: which items are shown, and which one is chosen. */
 export interface ConversationView {
   readonly model: Conversation
   readonly chosen: Item | undefined
@@ -26,17 +26,17 @@ export interface ConversationView {
   /** Follow the end as it grows, while the reader is there and nothing is chosen. */
   setLive(live: boolean): void
   setFilters(filters: ReadonlySet<Filter>): void
-  /** Marks this text wherever it is in sight. */
+  /** Marks this text wherever it is visible. */
   setNeedle(needle: string): void
   choose(item: Item | undefined, how: How): void
-  /** Chooses an item and brings it into sight, filtered out or not. */
+  /** Chooses an item and scrolls to it, filtered out or not. */
   go(item: Item, how?: How): void
   step(by: number): void
   /** Folds or unfolds the chosen item. */
   toggle(): void
-  /** Unfolds everything, or folds it if everything is. */
+  /** Unfolds everything, or folds it if everything is unfolded. */
   toggleAll(): void
-  /** Moves the focus to what is chosen, or to the list. */
+  /** Moves the focus to the chosen item, or to the list. */
   focus(): void
 }
 
@@ -50,7 +50,7 @@ export function conversationView({ onChoose, onDraw }: ConversationOptions): Con
   let chosen: Item | undefined
   let needle = ''
   let live = false
-  /** Items up to here were looked at for `shown`. */
+  /** Items up to here were checked for `shown`. */
   let looked = 0
   let scheduled = false
   let marking = false
@@ -88,7 +88,7 @@ export function conversationView({ onChoose, onDraw }: ConversationOptions): Con
 
   const visible = (item: Item) => isShown(item, filters) || extra.has(item)
 
-  /** The place of an item in the list, or where it would be. */
+  /** The index of an item in the list, or where it would be. */
   function placeOf(item: Item): number {
     let [low, high] = [0, shown.length]
     while (low < high) {
@@ -112,7 +112,7 @@ export function conversationView({ onChoose, onDraw }: ConversationOptions): Con
     if (chosen) list.reveal(placeOf(chosen), 'center')
   }
 
-  /** A feed without an article is none. */
+  /** The role `feed` requires at least one article. */
   function name(): void {
     const role = shown.length > 0 ? 'feed' : 'region'
     if (box.getAttribute('role') !== role) box.setAttribute('role', role)
@@ -138,7 +138,7 @@ export function conversationView({ onChoose, onDraw }: ConversationOptions): Con
       if (scheduled) draw()
     }
     requestAnimationFrame(once)
-    // A page in the background has no frames, but must not pile up either.
+    // A page in the background has no animation frames, but updates must not pile up either.
     setTimeout(once, 250)
   }
 

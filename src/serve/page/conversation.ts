@@ -3,7 +3,7 @@ import { type Problem, problemOf } from '../../views/problems.ts'
 import { type RunSummary, summarizer } from '../../views/summary.ts'
 import type { Content, Item, MessageItem, RawItem, ToolItem } from './item.ts'
 
-/** Raw lines that are gathered in one item. */
+/** Maximum number of raw lines in one item. */
 const MAX_LINES = 500
 
 /** A problem and the item that shows it. */
@@ -12,14 +12,14 @@ interface Found {
   readonly item: Item
 }
 
-/** The events of a run as items, in the order of the conversation. It knows nothing of the document. */
+/** The events of a run as items, in the order of the conversation. It does not use the DOM. */
 export interface Conversation {
   readonly items: readonly Item[]
   readonly problems: readonly Found[]
   summary(): RunSummary
-  /** Takes the next event, and says which item it went into. */
+  /** Takes the next event, and returns its item. */
   take(event: Event): Item
-  /** The item that an event went into. */
+  /** The item of an event. */
   find(attempt: number, seq: number): Item | undefined
   /** The item that was read from this byte. */
   itemAt(attempt: number, stream: string, byte: number): Item | undefined
@@ -29,7 +29,7 @@ export function conversation(): Conversation {
   const items: Item[] = []
   const problems: Found[] = []
   const facts = summarizer()
-  /** By attempt, then by seq: the place of the item. */
+  /** By attempt, then by seq: the index of the item. */
   const places = new Map<number, number[]>()
   const messages = new Map<string, MessageItem>()
   const calls = new Map<string, ToolItem>()
@@ -51,7 +51,7 @@ export function conversation(): Conversation {
       open: false,
       version: 0,
     }
-    // The cast joins the two halves of an item, which TypeScript does not see for a union.
+    // Cast: joins the two halves of an item, which TypeScript cannot do for a union.
     const item = { ...common, ...content } as unknown as Extract<Item, C>
     items.push(item as Item)
     return item
@@ -193,7 +193,7 @@ export function conversation(): Conversation {
         facts.write(event)
         problem = problemOf(event)
       } catch {
-        // Another program may have written the journal: what does not have the shape of its type is shown as it is.
+        // Another program may have written the journal: an event without the shape of its type is shown as a raw line.
         item = rawLine(event)
       }
       attempt = event.attempt_number
@@ -226,7 +226,7 @@ export function conversation(): Conversation {
   }
 }
 
-/** Text stays as it is; in a journal of another program it may be anything. */
+/** Text stays unchanged; in a journal of another program it may be anything. */
 function plain(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
@@ -237,7 +237,7 @@ const changes = {
   'artifact.deleted': 'deleted',
 } as const
 
-/** Events that were read at once have one time, which says nothing about how long a thing took. */
+/** Events that were read at once have the same time, which says nothing about a duration. */
 function between(from: string, to: string): number | undefined {
   const time = Date.parse(to) - Date.parse(from)
   return time > 0 ? time : undefined

@@ -1,9 +1,9 @@
 import { make } from './element.ts'
 
-/** Lines of a diff that are drawn; the rest is counted. */
+/** Maximum number of lines of a diff to draw; the rest is counted. */
 const MAX_LINES = 2000
 
-/** A unified diff, with what was added and what was removed told apart by sign and by colour. */
+/** A unified diff, with added and removed lines distinguished by sign and colour. */
 export function diffNodes(diff: string): HTMLElement {
   const lines = diff.split('\n')
   if (lines.at(-1) === '') lines.pop()
@@ -27,7 +27,7 @@ export function replacedNodes(before: string, after: string): HTMLElement {
 
 const MAX_TEXT = 200_000
 
-/** Whether a text is a unified diff, judged by its first lines. */
+/** Whether a text is a unified diff, judging by its first lines. */
 export function isDiff(text: string): boolean {
   return text.startsWith('diff --git ') || (text.startsWith('--- ') && text.slice(0, 2000).includes('\n+++ '))
 }

@@ -7,10 +7,10 @@ import { firstLine, pretty, summaryOf } from './item-text.ts'
 import { markdownNodes } from './markdown-nodes.ts'
 import { countWords, outcomeLine, spanWords, tokenWords, visible, whyEnded } from './words.ts'
 
-/** Characters of one text that are drawn at once; a button brings the rest. */
+/** Characters of one text to draw at once; a button shows the rest. */
 const MAX_TEXT = 60_000
 
-/** Draws an item. What is folded is drawn when it is unfolded. */
+/** Draws an item. Folded content is drawn when it is unfolded. */
 export function drawItem(item: Item): HTMLElement {
   const element = make(
     'article',
@@ -31,7 +31,7 @@ export function drawItem(item: Item): HTMLElement {
   return element
 }
 
-/** What a screen reader says first. */
+/** The label that a screen reader reads first. */
 function labelOf(item: Item): string {
   const name = {
     message: 'Message',
@@ -55,7 +55,7 @@ function titleOf(item: Item): string {
   return `${item.type}${time}${sure}`
 }
 
-/** An item that cannot be drawn as what it is must not keep the others from being drawn. */
+/** If one item cannot be drawn, the others must still be drawn. */
 function safeBody(item: Item): Node {
   try {
     return bodyOf(item)
@@ -128,7 +128,7 @@ function bodyOf(item: Item): Node {
   }
 }
 
-/** A line that unfolds. The state is the item's, so that it lasts while the element comes and goes. */
+/** A line that unfolds. The state belongs to the item, so that it survives when the element is removed and drawn again. */
 function fold(
   item: Item,
   name: string,
@@ -167,7 +167,7 @@ function toolBody(item: ToolItem): Node {
     ),
   ]
   const details = fold(item, 'tool', head, () => [inputAndOutput(item)])
-  // Why a call failed is what a reader is after: its last lines are there without unfolding.
+  // Readers want to know why a call failed: its last lines are visible without unfolding.
   const tail = bad && !item.open ? lastLines(item.error ?? pretty(item.output)) : ''
   if (tail === '') return details
   const shown = make('pre', { class: 'tail' }, tail)
@@ -207,10 +207,11 @@ function inputAndOutput(item: ToolItem): HTMLElement {
 
 function inputNodes(input: unknown): Node[] {
   if (typeof input === 'object' && input !== null) {
+    // Cast: an object, whose fields are checked below.
     const { old_string, new_string, ...rest } = input as Readonly<Record<string, unknown>>
     if (typeof old_string === 'string' && typeof new_string === 'string')
       return [...longText(pretty(rest)), replacedNodes(old_string, new_string)]
-    // A command alone is shown as it was typed, not as JSON.
+    // A single command is shown as it was typed, not as JSON.
     const [only, second] = Object.values(input)
     if (typeof only === 'string' && second === undefined) return longText(visible(only))
   }
@@ -232,14 +233,14 @@ function outputNodes(given: unknown): Node[] {
   return [...images.map(imageNode), ...longText(text)]
 }
 
-/** The text of an output in the form of blocks of text, as several engines give it. */
+/** The text of an output that consists of text blocks, as several engines write it. */
 function textBlocks(output: unknown): string | undefined {
   if (!Array.isArray(output) || output.length === 0) return undefined
   const texts = output.map((block) => (block?.type === 'text' ? block.text : undefined))
   return texts.every((text) => typeof text === 'string') ? texts.join('\n') : undefined
 }
 
-/** A text in a frame of its own; what is very long only in part, until it is asked for. */
+/** A text in a separate box; a very long one only in part, until the reader asks for the rest. */
 function longText(text: string): Node[] {
   const frame = make('pre', { tabindex: 0 }, text.slice(0, MAX_TEXT))
   if (text.length <= MAX_TEXT) return [frame]
@@ -273,7 +274,7 @@ function statusBody({ status, model, reason, tokens }: StatusItem): Node {
   return make('div', { class: 'step' }, parts.filter(Boolean).join(' · '))
 }
 
-/** Marks of Markdown at the ends of a line that is shown as text. */
+/** Removes Markdown marks at the ends of a line that is shown as text. */
 function plain(line: string): string {
   let [from, to] = [0, line.length]
   while (from < to && '*#_ '.includes(line[from]!)) from++
@@ -281,7 +282,7 @@ function plain(line: string): string {
   return line.slice(from, to)
 }
 
-/** About how high an item will be before it is drawn. */
+/** The approximate height of an item before it is drawn. */
 export function estimateHeight(item: Item): number {
   switch (item.kind) {
     case 'message':

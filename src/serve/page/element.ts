@@ -1,4 +1,4 @@
-/** The element of the page with this id. The page's own markup has it, so it is there. */
+/** The element of the page with this id. The page's own markup has it. */
 export function byId(id: string): HTMLElement {
   const found = document.getElementById(id)
   if (!found) throw new Error(`the page has no element ${id}`)
@@ -8,7 +8,7 @@ export function byId(id: string): HTMLElement {
 type Prop = string | number | boolean | undefined | null
 type Child = Node | string | undefined | null | false
 
-/** Makes an element. Children are elements or text; text is never read as HTML. */
+/** Creates an element. Children are elements or text; text is never parsed as HTML. */
 export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   props: Readonly<Record<string, Prop>> = {},
@@ -24,7 +24,7 @@ export function make<K extends keyof HTMLElementTagNameMap>(
   return element
 }
 
-/** Makes a button that does something. */
+/** Creates a button with an action. */
 export function button(
   props: Readonly<Record<string, Prop>>,
   act: () => void,

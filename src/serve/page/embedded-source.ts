@@ -2,10 +2,10 @@ import type { EmbeddedData, EmbeddedStream } from './embedded.ts'
 import { pause } from './pause.ts'
 import type { Source } from './source.ts'
 
-/** Events that are handed over at once. */
+/** Number of events to pass on at once. */
 const SLICE = 2000
 
-/** The runs inside the document: nothing is asked of any server. */
+/** The runs inside the document: no server is contacted. */
 export function embeddedSource(data: EmbeddedData): Source {
   const runOf = (id: string) => data.runs.find(({ info }) => info.id === id)
   return {
@@ -38,11 +38,11 @@ export function embeddedSource(data: EmbeddedData): Source {
   }
 }
 
-/** The bytes `[from, to)`; where a stretch was left out, its place is filled with full stops. */
+/** The bytes `[from, to)`; a part that was left out is filled with full stops. */
 function cut(stream: EmbeddedStream, from: number, to: number): Uint8Array {
   const bytes = new Uint8Array(Math.max(0, to - from)).fill(LEFT_OUT)
   for (const { from: begin, base64 } of stream.pieces) {
-    // Four letters are three bytes, so most pieces need not be decoded to see that they lie elsewhere.
+    // Four letters are three bytes, so most pieces need not be decoded to see that they are outside the range.
     if (begin >= to || begin + (base64.length / 4) * 3 <= from) continue
     const piece = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))
     const first = Math.max(begin, from)
@@ -51,5 +51,5 @@ function cut(stream: EmbeddedStream, from: number, to: number): Uint8Array {
   return bytes
 }
 
-/** A full stop: one byte, so that the ranges still fit. */
+/** A full stop: one byte, so that the ranges stay valid. */
 const LEFT_OUT = 46

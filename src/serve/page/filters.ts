@@ -1,6 +1,6 @@
 import type { Item } from './item.ts'
 
-/** The kinds of things a reader can ask for, in the order of their keys. */
+/** The kinds of items a reader can select, in the order of their keys. */
 export const filters = ['messages', 'tools', 'failed', 'files', 'warnings', 'raw'] as const
 
 export type Filter = (typeof filters)[number]
@@ -22,7 +22,7 @@ export function belongs(item: Item, filter: Filter): boolean {
   }
 }
 
-/** Whether it is shown. Notes of the parser about its own work are out of the way until they are asked for. */
+/** Whether it is shown. Notes of the parser about its own work are hidden until the reader selects them. */
 export function isShown(item: Item, chosen: ReadonlySet<Filter>): boolean {
   if (chosen.size === 0) return !(item.kind === 'diagnostic' && item.ours && item.problem === undefined)
   for (const filter of chosen) if (belongs(item, filter)) return true

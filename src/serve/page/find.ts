@@ -11,22 +11,22 @@ export interface FindOptions {
   readonly go: (item: Item) => void
   readonly chosen: () => Item | undefined
   readonly onNeedle: (needle: string) => void
-  /** The reader is done with the field. */
+  /** Called when the reader leaves the field. */
   readonly onLeave: () => void
 }
 
-/** Finds text in the run: every item that has it is listed. */
+/** Finds text in the run, and lists every item that contains it. */
 export interface Find {
   focus(): void
-  /** Goes to the next hit, or the one before. */
+  /** Goes to the next hit, or the previous one. */
   step(by: 1 | -1): void
-  /** Looks at what has come since. */
+  /** Searches what has arrived since. */
   refresh(): void
   clear(): void
   readonly active: boolean
 }
 
-/** An item that has the text, and how often. */
+/** An item that contains the text, and how often. */
 interface Hit {
   readonly item: Item
   readonly count: number
@@ -35,26 +35,27 @@ interface Hit {
   readonly after: string
 }
 
-/** Milliseconds of looking after which the page gets its turn. */
+/** Milliseconds of searching after which the page gets a turn. */
 const SLICE_MS = 8
-/** Milliseconds without a key before a run is searched. */
+/** Milliseconds without a key press before a run is searched. */
 const REST_MS = 80
 const ROW = 26
 
 export function findInRun({ model, go, chosen, onNeedle, onLeave }: FindOptions): Find {
+  // Cast: an <input> in page.html.
   const field = byId('seek') as HTMLInputElement
   const count = byId('hits-count')
   const box = byId('hits')
   let hits: Hit[] = []
-  /** The place of the hit that was gone to last. */
+  /** The index of the hit that was last gone to. */
   let at = -1
   let ticket = 0
   let timer = 0
-  /** Items that were looked at for this text. */
+  /** Number of items that were searched for this text. */
   let looked = 0
   let looking = false
   let needle = ''
-  /** The reader asked for a hit before there was one. */
+  /** The reader asked for a hit before one was found. */
   let asked: 0 | 1 | -1 = 0
 
   const list = virtualList<Hit>({
@@ -143,10 +144,10 @@ export function findInRun({ model, go, chosen, onNeedle, onLeave }: FindOptions)
     go(hit.item)
   }
 
-  /** From what is chosen, if nothing was gone to yet. */
+  /** Starts from the chosen item, if no hit was gone to yet. */
   function step(by: 1 | -1): void {
     if (field.value.toLowerCase() !== needle) begin()
-    // The run is still being searched: the first hit is gone to when it is found.
+    // The run is still being searched: go to the first hit when it is found.
     asked = hits.length === 0 && looking ? by : 0
     if (hits.length === 0) return
     const here = chosen()

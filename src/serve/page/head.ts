@@ -7,27 +7,27 @@ import { drawTimeline } from './timeline.ts'
 import { countWords, outcomeLine, reasonWords, spanWords, tokenWords } from './words.ts'
 
 export interface Head {
-  /** What the list says of the run; undefined if it is no longer there. */
+  /** Sets the info of the run from the list; undefined if it is gone. */
   inform(info: RunInfo | undefined): void
   /** The events changed. */
   draw(): void
   clear(): void
   connection(words: string): void
-  /** Chooses the next problem, or the one before. */
+  /** Chooses the next problem, or the previous one. */
   problem(by: 1 | -1): void
   toggleFilter(filter: Filter | undefined): void
 }
 
-/** Milliseconds between two drawings of the head, while events come. */
+/** Milliseconds between two redraws of the head, while events arrive. */
 const DRAW_MS = 300
-/** Chips of files that are shown; the rest is counted. */
+/** Maximum number of files to show; the rest is counted. */
 const MAX_FILES = 4
 
-/** What is above the conversation: the run, its facts, its problems, its filters. */
+/** The part above the conversation: the run, its facts, its problems, its filters. */
 export function runHead(view: ConversationView): Head {
   let info: RunInfo | undefined
   const chosen = new Set<Filter>()
-  /** How many items of each filter there are among the first `counted` items. */
+  /** Number of items of each filter among the first `counted` items. */
   let counts = new Map<Filter, number>()
   let counted = 0
   let files = new Map<string, FileItem>()
@@ -139,7 +139,7 @@ export function runHead(view: ConversationView): Head {
   function problem(by: 1 | -1): void {
     const { problems } = view.model
     if (problems.length === 0) return
-    // The place of what is chosen; from nothing the first, also backwards the last.
+    // The position of the chosen item; without one, start before the first, or backwards after the last.
     const here = view.chosen?.at ?? (by > 0 ? -1 : Number.POSITIVE_INFINITY)
     const ordered = [...new Set(problems.map(({ item }) => item))].sort((a, b) => a.at - b.at)
     const next =
@@ -207,7 +207,7 @@ export function runHead(view: ConversationView): Head {
   }
 }
 
-/** By the process if its times are known, else by the events. */
+/** From the process if its times are known, else from the events. */
 function timeOf(info: RunInfo | undefined, items: readonly Item[]): number | undefined {
   if (info?.started_at && info.ended_at) return Date.parse(info.ended_at) - Date.parse(info.started_at)
   const [first, last] = [items[0]?.ts, items.at(-1)?.ts]
@@ -215,7 +215,7 @@ function timeOf(info: RunInfo | undefined, items: readonly Item[]): number | und
   return time > 0 ? time : undefined
 }
 
-/** A word of a command line as a shell would take it. */
+/** A word of a command line, quoted for a shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]{1,500}$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

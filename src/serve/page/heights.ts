@@ -1,17 +1,17 @@
 /**
- * The heights of many things, one below the other: where each begins and which is at a place, both in logarithmic time, also
- * while heights change (a Fenwick tree). 100,000 items are measured only as they are seen.
+ * The heights of many items below each other: where each begins and which is at a position, both in logarithmic time, also
+ * while heights change (a Fenwick tree). 100,000 items are measured only when they become visible.
  */
 export class Heights {
   readonly #heights: number[] = []
-  /** From 1: the entry n holds the sum of the heights before and at n, as many as its lowest set bit. */
+  /** From 1: entry n has the sum of the heights up to n, as many as its lowest set bit. */
   readonly #sums: number[] = [0]
 
   get length(): number {
     return this.#heights.length
   }
 
-  /** The height of all together. */
+  /** The total height. */
   get total(): number {
     return this.top(this.length)
   }
@@ -34,14 +34,14 @@ export class Heights {
     for (let n = index + 1; n < this.#sums.length; n += n & -n) this.#sums[n]! += more
   }
 
-  /** Where the thing at this index begins: the sum of the heights before it. */
+  /** The top of the item at this index: the sum of the heights before it. */
   top(index: number): number {
     let sum = 0
     for (let n = index; n > 0; n -= n & -n) sum += this.#sums[n]!
     return sum
   }
 
-  /** The index of what is at this place; the first or the last if it is outside. */
+  /** The index of the item at this position; the first or the last if it is outside. */
   at(place: number): number {
     let n = 0
     let left = place

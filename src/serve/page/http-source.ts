@@ -4,9 +4,9 @@ import { pause } from './pause.ts'
 import type { EventReader, OpenRun, Source } from './source.ts'
 import { sseReader } from './sse-reader.ts'
 
-/** Milliseconds until a server that is away is asked again. */
+/** Milliseconds until the page tries an unreachable server again. */
 const RETRY_MS = 1000
-/** Milliseconds of reading after which the page gets its turn: less than one frame. */
+/** Milliseconds of reading after which the page gets a turn: less than one frame. */
 const SLICE_MS = 10
 
 /** The runs of the server that the page came from. */
@@ -16,9 +16,9 @@ export function httpSource(): Source {
     async runs() {
       try {
         const response = await fetch('runs')
-        // The session ended: the page of the server asks for the token.
+        // The session ended: the server shows its login page.
         if (response.status === 401) location.reload()
-        // The door: the server is ours, and its answer has this shape.
+        // Cast: the server is ours, and its response has this shape.
         return response.ok ? ((await response.json()) as RunInfo[]) : undefined
       } catch {
         return undefined
@@ -87,7 +87,7 @@ function openRun(id: string, reader: EventReader): OpenRun {
       if (message.event === 'sluice.fault') {
         hand()
         faulted = true
-        // The door: the server spells it so.
+        // Cast: the server is ours, and writes this format.
         const { code, message: why } = JSON.parse(message.data) as { code: string; message: string }
         reader.fault(code, why)
       } else if (message.event === 'sluice.reset') {
@@ -95,6 +95,7 @@ function openRun(id: string, reader: EventReader): OpenRun {
         lastId = ''
         reader.reset()
       } else {
+        // Cast: any other message of our server is an event.
         events.push(JSON.parse(message.data) as Event)
         lastId = message.id
       }
@@ -118,7 +119,7 @@ function openRun(id: string, reader: EventReader): OpenRun {
         since = performance.now()
       }
     }
-    // A stream that ended without an event has no id to ask with, and asking again would bring the same.
+    // A stream that ended without an event has no id to resume with, and another request would return the same.
     return count === 0
   }
 

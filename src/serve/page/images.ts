@@ -1,21 +1,21 @@
 import { make } from './element.ts'
 
-/** An image that an engine gave as data. */
+/** An image that an engine embedded as data. */
 export interface ImageData64 {
   readonly type: string
   readonly base64: string
 }
 
-/** Formats that are pictures and nothing else: an SVG could hold a script. */
+/** Formats that can only be pictures: an SVG could contain a script. */
 const TYPES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 const MAX_BASE64 = 16 * 1024 * 1024
 const MAX_IMAGES = 20
-/** Values that are looked at, so that a huge output is not searched for pictures for ever. */
+/** Limit of values to search, so that a huge output is not searched forever. */
 const MAX_VALUES = 20_000
 
 /**
  * Finds the images in the output of a tool, in the shapes that engines use: `{data, mimeType}` (MCP), `{source: {data,
- * media_type}}` (Claude), a `data:` address in a text field. What is only an address elsewhere is none: nothing is fetched.
+ * media_type}}` (Claude), a `data:` address in a text field. A plain address does not count: nothing is fetched.
  */
 export function imagesIn(value: unknown): ImageData64[] {
   const found: ImageData64[] = []
@@ -26,6 +26,7 @@ export function imagesIn(value: unknown): ImageData64[] {
       const image = fromAddress(next)
       if (image) found.push(image)
     } else if (typeof next === 'object' && next !== null) {
+      // Cast: an object, whose fields are checked there.
       const image = fromFields(next as Readonly<Record<string, unknown>>)
       if (image) found.push(image)
       else open.push(...Object.values(next).reverse())
@@ -34,7 +35,7 @@ export function imagesIn(value: unknown): ImageData64[] {
   return found
 }
 
-/** The image as an element; its data stays in the document. */
+/** The image as an element, with its data in the document. */
 export function imageNode({ type, base64 }: ImageData64): HTMLElement {
   const alt = `Image from the tool, ${type.slice('image/'.length)}`
   return make('img', { src: `data:${type};base64,${base64}`, alt, loading: 'lazy', decoding: 'async' })

@@ -3,7 +3,7 @@ import type { Item } from './item.ts'
 import { pretty, summaryOf } from './item-text.ts'
 import { outcomeLine, tokenWords, whyEnded } from './words.ts'
 
-/** An item as Markdown that reads well in an issue; empty for what only the viewer needs. */
+/** An item as Markdown that reads well in an issue; empty for items that only matter in the viewer. */
 export function markdownOf(item: Item): string {
   switch (item.kind) {
     case 'message':

@@ -1,6 +1,6 @@
 import type { Item } from './item.ts'
 
-/** Everything that can be found in an item, as text. */
+/** Everything in an item that can be searched, as text. */
 export function textOf(item: Item): string {
   switch (item.kind) {
     case 'message':
@@ -24,7 +24,7 @@ export function textOf(item: Item): string {
   }
 }
 
-/** A value as a person reads it: text as it is, the rest as indented JSON. */
+/** A value for people: text unchanged, anything else as indented JSON. */
 export function pretty(value: unknown): string {
   if (value === undefined) return ''
   return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '')
@@ -33,12 +33,12 @@ export function pretty(value: unknown): string {
 const TELLING = ['command', 'cmd', 'path', 'file_path', 'filePath', 'query', 'pattern', 'url', 'description']
 const MAX_SUMMARY = 300
 
-/** What a call is about, in one line. */
+/** The subject of a call, in one line. */
 export function summaryOf(value: unknown): string {
   if (value === undefined || value === null) return ''
   if (typeof value === 'string') return firstLine(value)
   if (typeof value === 'object' && !Array.isArray(value)) {
-    const fields = value as Readonly<Record<string, unknown>>
+    const fields = value as Readonly<Record<string, unknown>> // cast: fields are checked below
     if (Array.isArray(fields['changes'])) {
       const paths = fields['changes'].slice(0, 20).map((change: { path?: unknown } | null) => change?.path)
       return paths
@@ -47,15 +47,15 @@ export function summaryOf(value: unknown): string {
         .slice(0, MAX_SUMMARY)
     }
     for (const name of TELLING) {
-      const told = fields[name]
-      if (typeof told === 'string' && told !== '') return firstLine(told)
-      if (Array.isArray(told)) return firstLine(told.slice(0, 50).join(' '))
+      const reported = fields[name]
+      if (typeof reported === 'string' && reported !== '') return firstLine(reported)
+      if (Array.isArray(reported)) return firstLine(reported.slice(0, 50).join(' '))
     }
   }
   return firstLine(JSON.stringify(value) ?? '')
 }
 
-/** The first line that says something, at most 300 characters of it. */
+/** The first line that is not blank, at most 300 characters of it. */
 export function firstLine(text: string): string {
   for (const line of text.slice(0, 4 * MAX_SUMMARY).split('\n')) {
     const trimmed = line.trim()

@@ -2,11 +2,11 @@ import type { CompletionData, RawRef, ResultData, Severity } from '../../events/
 import type { Tokens } from '../../events/tokens.ts'
 import type { Problem } from '../../views/problems.ts'
 
-/** What every item of the conversation has. */
+/** Fields of every item of the conversation. */
 interface Common {
   /** The address of its first event: `<attempt>.<seq>`. */
   readonly id: string
-  /** Its place among all items. */
+  /** Its index among all items. */
   readonly at: number
   readonly attempt: number
   readonly seq: number
@@ -14,7 +14,7 @@ interface Common {
   /** The type of its first event. */
   readonly type: string
   readonly confidence: number
-  /** The bytes it was read from, in the order in which they came. */
+  /** The bytes it was read from, in order. */
   readonly refs: RawRef[]
   /** Set on the first item of a later attempt. */
   readonly heading?: string | undefined
@@ -22,17 +22,17 @@ interface Common {
   problem?: Problem | undefined
   /** Whether it is unfolded. */
   open: boolean
-  /** Counts the changes, so that a picture of it knows when it is old. */
+  /** Counts the changes, so that the drawn element knows when it is outdated. */
   version: number
 }
 
 export interface MessageItem extends Common {
   readonly kind: 'message'
   text: string
-  /** More of it is to come. */
+  /** More of it will arrive. */
   growing: boolean
   incomplete: boolean
-  /** A subagent says it. */
+  /** A subagent wrote it. */
   readonly nested: boolean
 }
 
@@ -45,7 +45,7 @@ export interface ToolItem extends Common {
   error: string | undefined
   exitCode: number | undefined
   state: 'running' | 'completed' | 'failed'
-  /** As the engine measured it, else as long as its events are apart. */
+  /** As measured by the engine, else the time between its events. */
   milliseconds: number | undefined
 }
 
@@ -64,7 +64,7 @@ export interface FileItem extends Common {
 
 export interface NoteItem extends Common {
   readonly kind: 'diagnostic'
-  /** Of the parser, not of the engine. */
+  /** From the parser, not from the engine. */
   readonly ours: boolean
   readonly code: string
   readonly message: string
@@ -80,7 +80,7 @@ export interface StatusItem extends Common {
   readonly tokens: Tokens | undefined
 }
 
-/** One thing in the conversation. Several events make one: the deltas of a message, the start and the end of a call. */
+/** One entry of the conversation. It can be made of several events: the deltas of a message, the start and the end of a call. */
 export type Item =
   | MessageItem
   | ToolItem
@@ -92,5 +92,5 @@ export type Item =
   | (Common & { readonly kind: 'result'; readonly result: ResultData })
   | (Common & { readonly kind: 'end'; readonly end: CompletionData })
 
-/** The part of an item that is its own, before it has a place. */
+/** The part of an item that is specific to its kind. */
 export type Content = Item extends infer I ? (I extends Item ? Omit<I, keyof Common> : never) : never

@@ -1,6 +1,6 @@
 import { byId, make } from './element.ts'
 
-/** A key, what it does, and its words in the list of keys; two keys may share one line of it. */
+/** A key, its action, and its description in the list of keys; two keys may share one line. */
 export interface Key {
   readonly keys: readonly string[]
   readonly words: string
@@ -11,9 +11,9 @@ export interface Key {
 
 const names: Readonly<Record<string, string>> = { ArrowDown: '↓', ArrowUp: '↑', Escape: 'Esc', ' ': 'Space' }
 
-/** Listens to keys, and lists them in the help. */
+/** Handles key presses, and lists the keys in the help. */
 export function listenToKeys(table: readonly Key[]): void {
-  const help = byId('help') as HTMLDialogElement
+  const help = byId('help') as HTMLDialogElement // cast: a <dialog> in page.html
   const box = byId('conversation')
   byId('key-list').replaceChildren(
     ...table.flatMap(({ keys, words }) => [

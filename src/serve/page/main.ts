@@ -16,7 +16,7 @@ import type { OpenRun } from './source.ts'
 import { restoreTheme, turnTheme } from './theme.ts'
 import { countWords } from './words.ts'
 
-/** Milliseconds between two looks at the list of runs. */
+/** Milliseconds between two requests for the list of runs. */
 const LIST_MS = 2000
 
 restoreTheme()
@@ -25,7 +25,7 @@ let runs: readonly RunInfo[] = []
 let current: string | undefined
 let feed: OpenRun | undefined
 let over = false
-/** The event that the address names, until it has come. */
+/** The event in the address, until it has arrived. */
 let wanted: { readonly attempt: number; readonly seq: number } | undefined
 
 const box = byId('conversation')
@@ -33,7 +33,7 @@ const view = conversationView({
   onChoose(item, how) {
     raw.light(item?.refs ?? [])
     if (current === undefined || how === 'quiet') return
-    // A step replaces the address, so that "back" leads to the last place that was jumped from.
+    // A step replaces the address, so that "back" leads to the last place that the reader jumped from.
     const address = addressOf(current, item)
     if (location.hash === address) return
     if (how === 'jump') history.pushState(null, '', address)
@@ -120,7 +120,7 @@ function openRun(id: string): void {
       over = state === 'over'
       box.setAttribute('aria-busy', String(state === 'connecting'))
       const running = infoOf(id)?.state === 'running'
-      // A run that is over has nothing to be connected to; what it ended with stays.
+      // A run that has ended needs no connection; its final state stays.
       if (state === 'over') {
         if (source.redacted !== undefined) head.connection(`${countWords(source.redacted, 'secret')} hidden`)
         else if (running || !byId('link').textContent?.includes(':')) head.connection('')
@@ -132,7 +132,7 @@ function openRun(id: string): void {
   })
 }
 
-/** The last events were drawn: says so, for those who wait for it. */
+/** The last events were drawn: marks the page as settled, for tests that wait for it. */
 function settle(id: string): void {
   if (id !== current || !over) return
   box.dataset['over'] = 'true'
@@ -146,7 +146,7 @@ function goWanted(): void {
   view.go(item, 'quiet')
 }
 
-/** Opens what the address names. */
+/** Opens the run in the address. */
 function follow(): void {
   const address = readAddress(location.hash)
   if (!address) return
@@ -157,7 +157,7 @@ function follow(): void {
   if (wanted) goWanted()
 }
 
-/** In a narrow window one part is seen at a time. */
+/** A narrow window shows one part at a time. */
 function showPane(pane: 'runs' | 'run' | 'bytes'): void {
   const before = document.body.dataset['pane']
   document.body.dataset['pane'] = pane
@@ -175,7 +175,7 @@ function say(text: string): void {
 }
 
 async function copyAndSay(text: string, what: string): Promise<void> {
-  say((await copy(text)) ? `${what} copied` : `The browser did not let ${what.toLowerCase()} be copied`)
+  say((await copy(text)) ? `${what} copied` : `The browser did not allow copying: ${what.toLowerCase()}`)
 }
 
 function copyAddress(): void {
@@ -253,6 +253,7 @@ listenToKeys([
     },
   },
   { keys: ['t'], words: 'light or dark', act: turnTheme },
+  // Cast: a <dialog> in page.html.
   { keys: ['?'], words: 'all keys', act: () => (byId('help') as HTMLDialogElement).showModal() },
   {
     keys: ['Escape'],

@@ -3,10 +3,10 @@ import type { MarkdownInline } from '../../views/markdown-inlines.ts'
 import { diffNodes } from './diff-nodes.ts'
 import { make } from './element.ts'
 
-/** Characters of a message that are read as Markdown; a longer one is shown as it is. */
+/** Maximum length of a message to render as Markdown, in characters; a longer one is shown as plain text. */
 const MAX_MARKDOWN = 200_000
 
-/** A message as elements. Only elements of this list are made, and text is only ever text. */
+/** A message as elements. Only elements of a fixed list are created, and text stays text. */
 export function markdownNodes(text: string): Node[] {
   if (text.length > MAX_MARKDOWN) return [make('pre', { tabindex: 0 }, text)]
   return markdownBlocks(text).map(blockNode)
@@ -15,7 +15,7 @@ export function markdownNodes(text: string): Node[] {
 function blockNode(block: MarkdownBlock): Node {
   switch (block.type) {
     case 'heading':
-      // Not a heading of the page: what an agent takes for one has no place among those.
+      // Not a heading element: the headings of an agent are not headings of the page.
       return make('p', { class: `heading level-${block.level}` }, ...inlineNodes(block.children))
     case 'paragraph':
       return make('p', {}, ...inlineNodes(block.children))
@@ -51,7 +51,7 @@ function blockNode(block: MarkdownBlock): Node {
   }
 }
 
-/** The one paragraph of an item needs no element of its own. */
+/** A single paragraph of an item needs no element of its own. */
 function tight(blocks: readonly MarkdownBlock[]): Node[] {
   const [first, ...rest] = blocks
   if (first?.type !== 'paragraph') return blocks.map(blockNode)
@@ -77,7 +77,7 @@ function inlineNode(inline: MarkdownInline): Node {
     case 'strike':
       return make('s', {}, ...inlineNodes(inline.children))
     case 'image':
-      // Never fetched: the address of a picture tells its server who reads this.
+      // Never fetched: requesting a picture would tell its server who reads this.
       return make('span', { class: 'picture', title: inline.target }, `[${inline.alt || inline.target}]`)
     case 'link': {
       const children = inlineNodes(inline.children)

@@ -6,6 +6,6 @@ import type { Source } from './source.ts'
 /** The data in the document if there is any, else the server. */
 export function openSource(): Source {
   const element = document.getElementById(EMBEDDED_ID)
-  // The door: an exporter wrote it with this type.
+  // Cast: an exporter wrote it with this type.
   return element ? embeddedSource(JSON.parse(element.textContent ?? '') as EmbeddedData) : httpSource()
 }

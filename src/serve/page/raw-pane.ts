@@ -6,31 +6,31 @@ import { countWords, sizeWords, visible } from './words.ts'
 
 /** The raw bytes of a run: one stream at a time, with the bytes of the chosen item marked. */
 export interface RawPane {
-  /** Forgets the run before and shows this one. */
+  /** Forgets the previous run and shows this one. */
   open(id: string): void
-  /** What is known of the run: its streams and their sizes. */
+  /** Sets the info of the run: its streams and their sizes. */
   inform(info: RunInfo): void
-  /** Marks these ranges and brings the first into sight; without any, shows the stream as it is. */
+  /** Marks these ranges and scrolls to the first; without any, shows the stream unmarked. */
   light(refs: readonly RawRef[]): Promise<void>
   /** Shows the end of the stream if nothing is chosen, at most twice a second. */
   tail(): void
   /** Shows the next stream. */
   next(): void
-  /** Brings what is marked into sight, if the pane could not be seen before. */
+  /** Scrolls to the marked bytes, if the pane was not visible before. */
   reveal(): void
 }
 
 export interface RawPaneOptions {
   readonly source: Source
-  /** A line was chosen: the byte it begins at. */
+  /** Called when a line is chosen, with its first byte. */
   readonly onLine: (attempt: number, stream: string, byte: number) => void
 }
 
-/** Bytes that are shown around what is looked at. */
+/** Bytes to show around the current position. */
 const WINDOW = 16 * 1024
-/** Bytes of the chosen item that are shown at most. */
+/** Maximum bytes of the chosen item to show. */
 const MAX_LIT = 512 * 1024
-/** Bytes of a line that are drawn; the rest of it is counted. */
+/** Maximum bytes of a line to draw; the rest is counted. */
 const MAX_LINE = 64 * 1024
 const TAIL_MS = 500
 const LF = 10
@@ -43,15 +43,15 @@ export function rawPane({ source, onLine }: RawPaneOptions): RawPane {
   let id = ''
   let info: RunInfo | undefined
   let stream: { readonly attempt: number; readonly stream: string } | undefined
-  /** The bytes [from, to) that are shown, of a log that has `total`. */
+  /** The visible bytes [from, to), of a log that has `total`. */
   let from = 0
   let to = 0
   let total = 0
   let bytes: Uint8Array = NOTHING
   let ranges: readonly RawRef[] = []
-  /** What was lit last, in whichever stream it is. */
+  /** The last ranges to mark, in whichever stream they are. */
   let wanted: readonly RawRef[] = []
-  /** Answers that come after a later question are dropped. */
+  /** Drops responses that arrive after a later request. */
   let ticket = 0
   let tailing = false
 
@@ -71,7 +71,7 @@ export function rawPane({ source, onLine }: RawPaneOptions): RawPane {
     return got?.bytes
   }
 
-  /** Shows [start, end), widened to whole lines where they are near. False if it is not what is wanted any more. */
+  /** Shows [start, end), extended to whole lines if they are near. False if it is outdated. */
   async function show(start: number, end: number): Promise<boolean> {
     const mine = ++ticket
     const begin = Math.max(0, start)
@@ -107,12 +107,12 @@ export function rawPane({ source, onLine }: RawPaneOptions): RawPane {
     box.replaceChildren(...rows)
   }
 
-  /** One line of the log, with the parts that are meant by the chosen item marked. */
+  /** One line of the log, with the parts of the chosen item marked. */
   function row(at: number, whole: Uint8Array, decoder: TextDecoder): HTMLElement {
     const parts: (Node | string)[] = []
     let done = 0
     let lit = false
-    // A line that is longer than the frame can show is drawn from where the mark is.
+    // A line that is too long to draw is drawn from the mark on.
     const first = ranges.find((ref) => ref.byte_to > at && ref.byte_from < at + whole.length)
     const skip = whole.length > MAX_LINE && first ? Math.max(0, first.byte_from - at - 1024) : 0
     const line = whole.subarray(0, skip + MAX_LINE)
@@ -193,7 +193,7 @@ export function rawPane({ source, onLine }: RawPaneOptions): RawPane {
     if (other) choose(other)
   }
 
-  /** Nothing is chosen: the end of a log that grows, the beginning of one that does not. */
+  /** Nothing is chosen: shows the end of a log that grows, or the start of one that does not. */
   async function rest(): Promise<void> {
     if (info?.state !== 'running') {
       if (await show(0, WINDOW * 2)) box.scrollTop = 0

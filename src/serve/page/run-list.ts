@@ -9,14 +9,14 @@ export interface RunList {
   focusFind(): void
 }
 
-/** The states by which runs can be picked, in the order in which a reader cares. */
+/** The states to filter runs by, the most interesting first. */
 const states = ['running', 'failed', 'needs_input', 'unknown', 'cancelled', 'succeeded'] as const
 type State = (typeof states)[number]
 
-/** The list of runs: by directory, narrowed by what is looked for and by how they ended. */
+/** The list of runs: grouped by directory, filtered by text and outcome. */
 export function runList(onPick: () => void): RunList {
   const box = byId('runs')
-  const find = byId('find') as HTMLInputElement
+  const find = byId('find') as HTMLInputElement // cast: an <input> in page.html
   const bar = byId('outcomes')
   const none = byId('none')
   const chosen = new Set<State>()
@@ -29,7 +29,7 @@ export function runList(onPick: () => void): RunList {
     drawStates(found)
     const shown = found.filter((run) => chosen.size === 0 || chosen.has(stateOf(run)))
     none.hidden = shown.length > 0
-    none.replaceChildren(...(runs.length === 0 ? emptyWords() : [make('p', {}, 'No run fits.')]))
+    none.replaceChildren(...(runs.length === 0 ? emptyWords() : [make('p', {}, 'No run matches.')]))
     const key = JSON.stringify([
       current,
       shown.map((run) => [
@@ -43,6 +43,7 @@ export function runList(onPick: () => void): RunList {
     ])
     if (box.dataset['key'] === key) return
     box.dataset['key'] = key
+    // Cast: only HTML elements are in the box.
     const focused = box.contains(document.activeElement)
       ? (document.activeElement as HTMLElement).dataset['id']
       : undefined
@@ -148,7 +149,7 @@ function stateOf(run: RunInfo): State {
   return run.outcome ?? 'running'
 }
 
-/** Everything a reader may type to find a run: its name, its engine, and how it ended, in every word there is for that. */
+/** Everything a reader may type to find a run: its name, its engine, and how it ended, in all words for that. */
 function wordsOf(run: RunInfo): string {
   const outcome = run.outcome === null ? 'running live' : `${run.outcome} ${outcomeWords[run.outcome]}`
   const parts = [
@@ -167,7 +168,7 @@ function dateOf(run: RunInfo): string | null {
   return run.session ? run.session.updated_at : run.started_at
 }
 
-/** A session is known by the folder the agent worked in, an audit folder by the folder it is in. */
+/** A session is named by the folder the agent worked in, an audit folder by the folder it is in. */
 function placeOf(run: RunInfo): { readonly folder: string; readonly name: string } {
   const audit = '/.audit'
   const id = run.id.length > audit.length && run.id.endsWith(audit) ? run.id.slice(0, -audit.length) : run.id
@@ -176,7 +177,7 @@ function placeOf(run: RunInfo): { readonly folder: string; readonly name: string
   return { folder: path.slice(0, Math.max(0, cut)), name: path.slice(cut + 1) || path }
 }
 
-/** By directory, in the order of the first run of each: those that run come first, then the newest. */
+/** Grouped by directory, in the order of the first run of each: runs in progress first, then the newest. */
 function grouped(runs: readonly RunInfo[]): [string, RunInfo[]][] {
   const groups = new Map<string, RunInfo[]>()
   for (const run of runs) {

@@ -1,38 +1,38 @@
 import type { Event } from '../../events/event.ts'
 import type { RunInfo } from '../run-info.ts'
 
-/** Where a page has its runs from: a server, or the data inside the document. */
+/** Where a page gets its runs from: a server, or the data inside the document. */
 export interface Source {
-  /** Whether the list can change, so that it is worth asking again. */
+  /** Whether the list can change, so that it must be requested again. */
   readonly live: boolean
-  /** How many secrets were hidden in it, if any were looked for. */
+  /** Number of secrets that were hidden in it, if it was redacted. */
   readonly redacted?: number | undefined
-  /** The runs, or undefined if they cannot be had now. */
+  /** The runs, or undefined if they are not available now. */
   runs(): Promise<readonly RunInfo[] | undefined>
-  /** Reads the events of a run, from the first to the last and on while it grows. */
+  /** Reads the events of a run, from the first to the last, and continues while it grows. */
   open(id: string, reader: EventReader): OpenRun
-  /** Where the run is as one file, if that can be had. */
+  /** The address of the run as one file, if there is one. */
   fileOf?(id: string): string
-  /** The bytes `[from, to)` of a stream, or undefined if they cannot be had now. */
+  /** The bytes `[from, to)` of a stream, or undefined if they are not available now. */
   bytes(id: string, range: ByteRange): Promise<Bytes | undefined>
 }
 
-/** Who gets the events of a run. */
+/** Receives the events of a run. */
 export interface EventReader {
   take(events: readonly Event[]): void
-  /** What was taken so far does not hold any more; everything comes again. */
+  /** The events so far are no longer valid; everything is sent again. */
   reset(): void
-  /** Nothing more comes, and this is why. */
+  /** Nothing more will come, for this reason. */
   fault(code: string, message: string): void
   connection(state: Connection): void
 }
 
-/** `away`: the server cannot be reached and is tried again; `over`: there is nothing more to come. */
+/** `away`: the server cannot be reached and is tried again; `over`: nothing more will come. */
 type Connection = 'connecting' | 'live' | 'away' | 'over'
 
 /** A run that is being read. */
 export interface OpenRun {
-  /** Asks for what has come since it was over. */
+  /** Requests what was added after it seemed to be over. */
   resume(): void
   close(): void
 }
@@ -46,6 +46,6 @@ interface ByteRange {
 
 interface Bytes {
   readonly bytes: Uint8Array
-  /** How many the log has. */
+  /** The size of the log. */
   readonly total: number
 }

@@ -1,17 +1,17 @@
 /** One message of an event stream. */
 export interface SseEvent {
-  /** The last id that was sent, this message's or an earlier one's. */
+  /** The last id that was sent, with this message or an earlier one. */
   readonly id: string
   readonly event: string
   readonly data: string
 }
 
 /**
- * Reads `text/event-stream` from text in any pieces. EventSource would do it too, but it tells neither a stream that ended from
- * one that was cut, nor a server that is away from a run that is over, and it takes ten times as long for large runs.
+ * Reads `text/event-stream` from text in any pieces. EventSource would do it too, but it cannot distinguish a stream that ended from
+ * one that was cut, nor an unreachable server from a run that has ended, and it takes ten times as long for large runs.
  */
 export function sseReader(take: (message: SseEvent) => void): (text: string) => void {
-  /** The pieces of a line whose end has not come yet. */
+  /** The pieces of a line whose end has not arrived yet. */
   let pieces: string[] = []
   let id = ''
   let event = ''

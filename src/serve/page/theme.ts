@@ -1,6 +1,6 @@
 const KEY = 'sluice.theme'
 
-/** Light or dark, as the reader chose it the last time; else as the system has it. */
+/** Light or dark, as the reader last chose; else the system's setting. */
 export function restoreTheme(): void {
   try {
     const theme = localStorage.getItem(KEY)
@@ -17,6 +17,6 @@ export function turnTheme(): void {
   try {
     localStorage.setItem(KEY, root.dataset['theme'])
   } catch {
-    // Then it lasts as long as the page.
+    // Then the choice lasts as long as the page.
   }
 }

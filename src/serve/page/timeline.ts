@@ -6,15 +6,15 @@ const BINS = 240
 const SVG = 'http://www.w3.org/2000/svg'
 type Rank = 'failed' | 'file' | 'tool' | 'message' | 'other'
 
-/** What happened in a stretch of time, and what a click on it leads to. */
+/** What happened in an interval, and the target of a click on it. */
 interface Bin {
   readonly counts: Map<Rank, number>
   first: Item
 }
 
 /**
- * When things happened: the time of the run from left to right, with what was going on in each stretch. A click goes there.
- * Events that were read at once have one time, and then there is no line.
+ * Shows when things happened: the time of the run from left to right, with the activity of each interval. A click goes there.
+ * Events that were read at once have the same time, and then there is no timeline.
  */
 export function drawTimeline(box: HTMLElement, view: ConversationView): void {
   const { items } = view.model
@@ -22,7 +22,7 @@ export function drawTimeline(box: HTMLElement, view: ConversationView): void {
   const end = Date.parse(items.at(-1)?.ts ?? '')
   const span = end - begin
   box.hidden = !(span > 0)
-  // While a long run is being read, a line that is drawn anew for every twentieth more of it is new enough.
+  // While a long run is being read, redrawing after every 5 % of it is enough.
   const drawn = Number(box.dataset['count'] ?? 0)
   const over = byId('conversation').dataset['over'] === 'true'
   if (
@@ -75,7 +75,7 @@ function rankOf(item: Item): Rank {
   return item.kind === 'message' || item.kind === 'prompt' || item.kind === 'reasoning' ? 'message' : 'other'
 }
 
-/** A failure always shows; else what there was most of. */
+/** A failure always wins; else the most frequent kind. */
 function mostOf(counts: ReadonlyMap<Rank, number>): Rank {
   if (counts.has('failed')) return 'failed'
   return [...counts].reduce((most, next) => (next[1] > most[1] ? next : most))[0]

@@ -1,35 +1,35 @@
 import { Heights } from './heights.ts'
 
 export interface VirtualOptions<T> {
-  /** What scrolls. */
+  /** The scrolling element. */
   readonly box: HTMLElement
-  /** About how high it will be, in pixels. */
+  /** The approximate height, in pixels. */
   readonly estimate: (item: T) => number
   readonly draw: (item: T, index: number) => HTMLElement
-  /** A number that changes when the item must be drawn anew. */
+  /** A number that changes when the item must be redrawn. */
   readonly version: (item: T) => number
-  /** Pixels of empty room below the last one. @default 0 */
+  /** Pixels of empty space below the last item. @default 0 */
   readonly below?: number | undefined
 }
 
-/** A list of which only what can be seen is in the document, however long it is. */
+/** A list that has only its visible items in the document, however long it is. */
 export interface VirtualList<T> {
-  /** Shows these from the start. The array may grow afterwards; then call `refresh`. */
+  /** Shows these items from the start. The array may grow afterwards; then call `refresh`. */
   show(items: readonly T[]): void
-  /** Draws what changed or came since. */
+  /** Draws what changed or was added since. */
   refresh(): void
-  /** Draws everything in sight anew. */
+  /** Redraws everything visible. */
   redraw(): void
-  /** Brings an item into sight. */
+  /** Scrolls to an item. */
   reveal(index: number, where: 'nearest' | 'center' | 'start'): void
   toEnd(): void
-  /** Whether the end is in sight, or nearly. */
+  /** Whether the end is visible, or nearly. */
   atEnd(): boolean
   /** The element of an item, if it is in the document now. */
   elementOf(index: number): HTMLElement | undefined
 }
 
-/** Pixels above and below the sight that are drawn too, so that a quick scroll shows no holes. */
+/** Pixels above and below the visible part that are drawn too, so that a quick scroll shows no gaps. */
 const MARGIN = 700
 
 export function virtualList<T>(options: VirtualOptions<T>): VirtualList<T> {
@@ -43,7 +43,7 @@ export function virtualList<T>(options: VirtualOptions<T>): VirtualList<T> {
 
   let items: readonly T[] = []
   let heights = new Heights()
-  /** What is in the document, by index. */
+  /** The drawn items, by index. */
   let drawn = new Map<number, { readonly element: HTMLElement; readonly version: number }>()
   const indexes = new WeakMap<Element, number>()
   let scheduled = false
@@ -70,7 +70,7 @@ export function virtualList<T>(options: VirtualOptions<T>): VirtualList<T> {
     })
   }
 
-  /** Changes heights without moving what is at the top of the sight. */
+  /** Changes heights without moving the topmost visible item. */
   function settle(change: () => void): void {
     const before = box.scrollTop
     const anchor = heights.length > 0 ? heights.at(before) : 0
@@ -81,7 +81,7 @@ export function virtualList<T>(options: VirtualOptions<T>): VirtualList<T> {
     if (anchor > 0 && Math.abs(after - before) > 0.5) box.scrollTop = after
   }
 
-  /** Puts the pane where its first item belongs. */
+  /** Moves the pane to where its first item belongs. */
   function place(): void {
     const height = Math.ceil(heights.total) + below
     if (height !== sheetHeight) {
@@ -151,7 +151,7 @@ export function virtualList<T>(options: VirtualOptions<T>): VirtualList<T> {
     drawn = next
     if (fresh.length > 0) settle(() => measure(fresh))
     else place()
-    // The keys still reach the list when the element that had the focus is out of sight.
+    // The keys must still reach the list when the focused element is scrolled out of view.
     if (lost) box.focus({ preventScroll: true })
   }
 
@@ -185,7 +185,7 @@ export function virtualList<T>(options: VirtualOptions<T>): VirtualList<T> {
     reveal(index, where) {
       if (index < 0 || index >= items.length) return
       render()
-      // What comes into sight is measured only then, which can move it: it is there when it rests.
+      // Items are measured when they become visible, which can move them: repeat until the position is stable.
       for (let tries = 0; tries < 5; tries++) {
         const target = Math.max(0, Math.round(targetOf(index, where)))
         if (Math.abs(box.scrollTop - target) < 1) break

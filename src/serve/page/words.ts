@@ -2,7 +2,7 @@ import type { CompletionData } from '../../events/event.ts'
 import { outcomeWords, type RunOutcome } from '../../events/run-outcome.ts'
 import type { Tokens } from '../../events/tokens.ts'
 
-/** What decided the end of a run, as a person says it. */
+/** What decided the end of a run, in words. */
 export const reasonWords: Readonly<Record<string, string>> = {
   DONE_MARKER: 'it said that its work is done',
   END_SIGNAL: 'its turn is over and it waits for an answer',
@@ -76,7 +76,7 @@ export function countWords(count: number, one: string, many = `${one}s`): string
   return `${count.toLocaleString()} ${count === 1 ? one : many}`
 }
 
-/** Characters that cannot be seen, made visible; a terminal would obey them. */
+/** Makes invisible characters visible, which a terminal would interpret. */
 export function visible(text: string): string {
   return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f]/g, (character) =>
     character === '\u007f' ? '\u2421' : String.fromCharCode(0x2400 + character.charCodeAt(0)),

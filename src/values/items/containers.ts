@@ -38,24 +38,24 @@ export interface ContainerOptions {
 
 /** Reads the containers of a document. */
 export interface ContainerReader {
-  /** Begins with the bracket that the document is at. */
+  /** Begins with the bracket at the current position of the document. */
   begin(document: DocumentState): 'on'
   readonly steps: Readonly<Record<ContainerStage, () => Step>>
   /** The first position that is still needed. */
   keep(): number
-  /** The input is over inside the document: hands out what there is, and answers where prose goes on. */
+  /** The input ended inside the document: emits what there is, and returns where prose continues. */
   finish(): number
 }
 
 /**
- * Reads the containers on the way to the selections, byte by byte. What is in them is guessed or walked over
- * whole, and handed out if it is selected.
+ * Reads the containers on the way to the selections, byte by byte. The end of each element in them is guessed or found by a
+ * walk, and the element is emitted if it is selected.
  *
  *     {"summary":"…","issues":[{"a":1},{"a":2}]}
  *     ^ level 0               ^ level 1  ^ element /issues/1
  *
- * A comma or a colon that is missing here is no matter. At a bracket out of place nothing more is handed out: what
- * follows may be inside of anything.
+ * A missing comma or colon is tolerated here. After a bracket out of place nothing more is emitted: what
+ * follows may be inside anything.
  */
 export function containerReader(scan: Scan, options: ContainerOptions): ContainerReader {
   const { tape } = scan
@@ -80,7 +80,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     const level = doc.levels.at(-1) as Level
     switch (byte) {
       case COMMA:
-        // One too many, before the element or in its place.
+        // A surplus comma, before the element or instead of it.
         if (doc.notJson()) return leave(doc.at)
         doc.at++
         return 'on'
@@ -120,7 +120,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     return startWalk(path, true)
   }
 
-  /** Walks over the element; `item` if it is handed out. */
+  /** Walks over the element; `item` if it is to be emitted. */
   function startWalk(path: string, item: boolean): 'on' {
     element.begin(doc, path, item)
     doc.stage = 'walk'
@@ -208,7 +208,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     return 'on'
   }
 
-  /** Passes over `=`, `=>` or a wide colon; false if the bytes at hand do not tell. */
+  /** Skips `=`, `=>` or a wide colon; false if more bytes are needed. */
   function passOddColon(byte: number): boolean {
     if (byte === EQUALS) {
       if (doc.at + 1 >= end.bound && !end.final) return false
@@ -237,7 +237,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
       }
     }
     if (doc.notJson()) return leave(doc.at)
-    // A comma is missing, or the element before was not over: two of a kind are side by side.
+    // A comma is missing, or the element before was not complete: two of a kind are side by side.
     const alike = byte === element.first && (byte === OPEN_BRACE || byte === QUOTE)
     return alike || !level.array ? toNext(level, false) : lose()
   }
@@ -253,7 +253,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     const level = doc.levels.at(-1) as Level
     if (level.array !== (byte === CLOSE_BRACKET)) return doc.notJson() ? leave(doc.at) : lose()
     if (doc.levels.length === 1 && !doc.isDoubtful()) {
-      const goesOn = goesOnAfter(doc.at + 1)
+      const goesOn = continuesAfter(doc.at + 1)
       if (goesOn === undefined) return 'wait'
       if (goesOn) {
         doc.at++
@@ -269,7 +269,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
 
   //  [{"a":1}],{"a":2}]      {"issues":[{"a":1}}
   //           ^ one too many                   ^ one is missing
-  /** A bracket is out of place: whether what follows is an element, or inside of one, cannot be known. */
+  /** A bracket is out of place: what follows may be an element, or inside one. */
   function lose(): 'on' {
     const { path } = doc.levels.at(-1) as Level
     sink.itemLost({ from: doc.at, to: Math.min(doc.at + 1, end.bound), path, why: undefined })
@@ -278,13 +278,13 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     return 'on'
   }
 
-  //    {             indented less than what is in the element: a neighbour of the one that was lost
+  //    {             indented less than the inside of the lost element: its neighbour
   //      "a": [1,
   //    },
   //    {
   //      "a": [2]
   /**
-   * Passes over what cannot be handed out: to the next element, if the layout leaves no doubt where that begins, to
+   * Skips what cannot be emitted: to the next element, if the layout shows clearly where that begins, to
    * the tag that ends the document, or to its end.
    */
   function passLost(): Step {
@@ -316,7 +316,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     return at
   }
 
-  /** What a line begins with, after a lost element; undefined if the bytes at hand do not tell. */
+  /** What a line begins with, after a lost element; undefined if more bytes are needed. */
   function lineHead(line: number, bound: number): 'neighbour' | 'inside' | 'stranger' | undefined {
     let at = line
     while (at < bound && at - line < doc.indent && isIndent(scan.byte(at))) at++
@@ -334,7 +334,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     return at - first === doc.indent ? 'neighbour' : 'stranger'
   }
 
-  /** What a `<` comes to: nothing, unless it may be a tag that ends the document. */
+  /** Handles a `<`: undefined unless it may be a tag that ends the document. */
   function stopAtTag(): 'wait' | 'left' | undefined {
     const tag = end.tagAt(doc.at, end.bound)
     if (tag === undefined) return 'wait'
@@ -346,7 +346,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     return leave(at)
   }
 
-  /** The document is over before its end: says so, if it was one. */
+  /** The document broke off before its end: reports that, if it was a document. */
   function breakOff(to: number): void {
     if (doc.stage === 'lost') return
     if (doc.stage === 'walk' && element.breakOff(doc, to)) return
@@ -363,7 +363,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     doc.found = true
   }
 
-  /** The next byte that is neither blank nor in a comment; undefined if it has not come yet. */
+  /** The next byte that is neither blank nor in a comment; undefined if it has not arrived yet. */
   function nextByte(): number | undefined {
     for (;;) {
       if (doc.comment && !passComment()) return undefined
@@ -375,14 +375,14 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
       if (i >= stop) return undefined
       const byte = view[i] as number
       if (byte < 0x80 && byte !== SLASH && byte !== HASH) return byte
-      // In prose, what is not JSON is the end of the matter.
+      // In prose, anything that is not JSON ends the document.
       if (doc.isDoubtful()) return byte
       const passed = passOddBlank(byte)
       if (passed !== true) return passed === undefined ? undefined : byte
     }
   }
 
-  /** Passes over a blank that JSON does not know, or into a comment; undefined if the bytes at hand do not tell. */
+  /** Skips a blank that JSON does not know, or enters a comment; undefined if more bytes are needed. */
   function passOddBlank(byte: number): boolean | undefined {
     const { view, base } = tape
     const i = doc.at - base
@@ -393,7 +393,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
       if (!isUnusualBlank(unit)) return false
       doc.at += unit < 0x800 ? 2 : 3
     } else if (byte === HASH) {
-      // As the ladder has it: a blank follows.
+      // The ladder has the same rule: a blank must follow.
       if (i + 1 >= stop && !end.final) return undefined
       if (!isBlank(view[i + 1])) return false
       doc.comment = 'line'
@@ -407,7 +407,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     return true
   }
 
-  /** Goes on in a comment between two tokens: false if it has not ended yet. */
+  /** Continues a comment between two tokens: false if it has not ended yet. */
   function passComment(): boolean {
     const { view, base } = tape
     const block = doc.comment === 'block'
@@ -427,7 +427,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     return false
   }
 
-  /** The character at a position, as a unit of a string; undefined if it has not come yet. */
+  /** The character at a position, as a unit of a string; undefined if it has not arrived yet. */
   function unitAt(position: number): number | undefined {
     const first = scan.byte(position) as number
     const width = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
@@ -436,8 +436,8 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     return tape.view.toString('utf8', i, Math.min(i + width, end.bound - tape.base)).charCodeAt(0)
   }
 
-  /** Whether the document goes on after its last bracket; undefined if the bytes at hand do not tell. */
-  function goesOnAfter(position: number): boolean | undefined {
+  /** Whether the document continues after its last bracket; undefined if more bytes are needed. */
+  function continuesAfter(position: number): boolean | undefined {
     const { view, base } = tape
     const stop = Math.min(end.bound - base, position - base + LOOK_AFTER)
     let i = position - base
@@ -473,7 +473,7 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
       const string = doc.stage === 'walk' ? element.openString : -1
       const closer = end.block && string >= 0 ? end.nextCloser(string) : -1
       if (closer >= 0) {
-        // A string that never ends: the tag in it was the end of the block.
+        // A string that never ends: the tag inside it was the end of the block.
         breakOff(closer)
         return closer + end.closer.length
       }
@@ -487,9 +487,9 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
 //  {"name": 1, name: 1, 'name': 1}
 //    ^^^^^     ^^^^     ^^^^^^
 
-/** Reads the name of a member, whatever the chunks and the quotes. Reused for every member. */
+/** Reads the name of a member, across chunks and in any quotes. Reused for every member. */
 class MemberName {
-  /** How far it has come. */
+  /** Current position. */
   at = 0
   readonly #scan: Scan
   readonly #end: DocumentEnd
@@ -508,7 +508,7 @@ class MemberName {
     this.#quoted = quoted
   }
 
-  /** Goes on as far as there are bytes: true when the name has ended. */
+  /** Reads the bytes that have arrived: true when the name has ended. */
   read(): boolean {
     const { view, base } = this.#scan.tape
     let i = this.at - base
@@ -526,7 +526,7 @@ class MemberName {
     return ended
   }
 
-  /** What was read; undefined for a name that is too long to be one that is asked for. */
+  /** The name; undefined if it is too long to be one that is wanted. */
   text(): string | undefined {
     return this.#isLong() ? undefined : nameOf(this.#scan.decode(this.#from, this.at))
   }
@@ -541,11 +541,11 @@ class MemberName {
   }
 }
 
-/** What follows the last bracket of a document is looked at so far. */
+/** How far to look at what follows the last bracket of a document. */
 const LOOK_AFTER = 512
 /** Longer names are not read. */
 const MAX_NAME = 4096
-/** What a name without quotes cannot hold. */
+/** Characters that end a name without quotes. */
 const WORD_ENDS = Bytes.from(':,{}[]"<')
 
 /** The name that a key spells, in whatever quotes. */

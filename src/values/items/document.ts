@@ -6,29 +6,29 @@ import { isBlank, LF, SPACE } from '../../json/characters.ts'
 import type { ChangeKind } from '../ladder/change.ts'
 import type { Level } from './item-paths.ts'
 
-/** Before the first bracket of a document is sure, and after its last one. */
+/** Until the first bracket of a document is certain, and after its last one. */
 type OpeningStage = 'gate' | 'before' | 'marks'
 /** Inside its containers. */
 export type ContainerStage = 'value' | 'key' | 'in key' | 'colon' | 'comma' | 'walk' | 'lost'
 export type Stage = OpeningStage | ContainerStage
 
-/** What a step comes to: there is more to do, more bytes are needed, the document is over, or it has been left. */
+/** Result of a step: there is more to do, more bytes are needed, the document has ended, or it was given up. */
 export type Step = 'on' | 'wait' | 'over' | 'left'
 
 /** How a document began. */
 export interface Beginning {
   readonly from: number
-  /** Where that was in the original: the bytes themselves are let go. */
+  /** Offset of that in the original; the bytes themselves are not kept. */
   readonly origin: number
-  /** Where to go on: after the tag of a block, or after the bracket. */
+  /** Where to continue: after the tag of a block, or after the bracket. */
   readonly at: number
-  /** What a bare bracket must pass before it counts as one. */
+  /** Decides whether a bare bracket opens a document. */
   readonly judge: ReturnType<typeof gate> | undefined
   readonly why: ChangeKind | undefined
   readonly sure: boolean
 }
 
-/** All that is known of the document under way. Made anew for each. */
+/** State of the current document; new for each. */
 export class DocumentState {
   readonly from: number
   readonly origin: number
@@ -37,19 +37,19 @@ export class DocumentState {
   stage: Stage
   at: number
   readonly levels: Level[] = []
-  /** The place of the items has been found: from here on nothing is taken for prose any more. */
+  /** The place of the items was found: from here on nothing is treated as prose any more. */
   found = false
-  /** Whether it is one beyond doubt: in a tag, in a fence, or the first thing of the input. */
+  /** Whether it is certainly a document: in a tag, in a fence, or the first thing of the input. */
   readonly sure: boolean
-  /** How far the inside of the element that was lost is indented; -1 if that says nothing. */
+  /** Indentation inside the lost element; -1 if unknown. */
   indent = -1
-  /** The kind of comment between two tokens that is under way. */
+  /** The kind of the current comment between two tokens. */
   comment: 'line' | 'block' | undefined = undefined
-  /** The fence marks that its block begins with; 0 for none. They may be there after it, too. */
+  /** The fence marks that its block begins with; 0 for none. They may follow it, too. */
   marks = 0
   /** Something before the next element was not JSON. */
   odd = false
-  /** The name of the member at hand, if it was read. */
+  /** The name of the current member, if it was read. */
   name: string | undefined = undefined
 
   constructor({ from, origin, at, judge, why, sure }: Beginning) {
@@ -62,35 +62,35 @@ export class DocumentState {
     this.sure = sure
   }
 
-  /** Nothing but its brackets says that this is a document. */
+  /** Only its brackets suggest that this is a document. */
   isDoubtful(): boolean {
     return !this.sure && !this.found
   }
 
-  /** Something is not JSON: true if it is prose then. */
+  /** Something is not JSON: true if that makes it prose. */
   notJson(): boolean {
     this.odd = true
     return this.isDoubtful()
   }
 
-  /** How the document needed help up to here. */
+  /** How the document needed repair up to here. */
   whyNow(): ChangeKind | undefined {
-    return this.why ?? (this.odd ? 'passed over what is no JSON' : undefined)
+    return this.why ?? (this.odd ? 'skipped what is not JSON' : undefined)
   }
 }
 
 /**
- * What ends a document from outside, wherever in it that is: the tag of the next block, the closer of its own
+ * What ends a document from outside, at any position: the opening tag of the next block, the closing tag of its own
  * block, or the closing line of its fence.
  */
 export class DocumentEnd {
-  /** As far as the document under way may be read. */
+  /** The current document may be read up to here. */
   bound = 0
-  /** No more bytes of it will come after the bound. */
+  /** No more bytes of it will arrive after the bound. */
   final = false
-  /** Whether the document under way is in a block of the tag. */
+  /** Whether the current document is in a block of the tag. */
   block = false
-  /** The fence around the document under way. In one, tags are text. */
+  /** The fence around the current document. Inside a fence, tags are text. */
   fence: FenceEnd | undefined = undefined
   readonly opener: Bytes
   readonly closer: Bytes
@@ -102,7 +102,7 @@ export class DocumentEnd {
     this.#scan = scan
   }
 
-  /** Takes note of the bytes that have come. */
+  /** Takes the bytes into account that have arrived. */
   look(): void {
     const { tape, ended } = this.#scan
     this.fence?.look()
@@ -110,7 +110,7 @@ export class DocumentEnd {
     this.final = ended || this.fence?.closed === true
   }
 
-  /** Whether a tag that ends the document is between a position and a bound; undefined if it may yet be. */
+  /** Whether a tag that ends the document is between a position and a bound; undefined if more bytes are needed. */
   tagAt(position: number, bound: number): boolean | undefined {
     if (this.fence) return false
     const begun = this.#begins(this.opener, position, bound)
@@ -119,14 +119,14 @@ export class DocumentEnd {
     return closed === true || (closed === false && begun === false) ? closed : undefined
   }
 
-  /** Where the closing tag is, at or after a position, in the bytes that are held; -1 for nowhere. */
+  /** Position of the closing tag at or after `position`, in the bytes that are held; -1 for none. */
   nextCloser(position: number): number {
     const { view, base } = this.#scan.tape
     const index = view.indexOf(this.closer, position - base)
     return index < 0 ? -1 : index + base
   }
 
-  /** Where the first tag that ends the document begins, between two positions; -1 for nowhere. */
+  /** Start of the first tag that ends the document, between two positions; -1 for none. */
   firstTag(from: number, to: number): number {
     if (this.fence) return -1
     const { view, base } = this.#scan.tape
@@ -148,29 +148,29 @@ export class DocumentEnd {
 }
 
 //  ```json
-//  {"issues":[          ^ line: as far as the body is known to go
+//  {"issues":[          ^ line: the body is known up to here
 //     ```   LF
 //  ^^^          indent
 //     ^^^       marks, at least as many as in the opener
 //        ^^^    blanks
 
-/** Finds the line that closes a fence, whatever the chunks. */
+/** Finds the line that closes a fence, across chunks. */
 export class FenceEnd {
-  /** The body is known to go as far as this; when the fence is closed, where its closing line begins. */
+  /** The body is known up to here; when the fence is closed, the start of its closing line. */
   line: number
   closed = false
-  /** Where prose goes on after the closing line. */
+  /** Where prose continues after the closing line. */
   after = 0
   readonly #scan: Scan
   readonly #mark: number
   readonly #length: number
   readonly #maxIndent: number
   readonly #lf: Needle
-  /** Where the line under way begins, and how far it has been looked at. */
+  /** Start of the current line, and how far it was read. */
   #start: number
   #at: number
   #marks = 0
-  /** `no` if the line under way closes nothing. */
+  /** `no` if the current line closes nothing. */
   #stage: 'indent' | 'marks' | 'blanks' | 'no' = 'indent'
 
   /** For a fence with `length` marks, indented by `indent`, whose body begins at `body`. */
@@ -186,7 +186,7 @@ export class FenceEnd {
     this.line = body
   }
 
-  /** Looks at the bytes that have come. */
+  /** Reads the bytes that have arrived. */
   look(): void {
     const { tape, ended } = this.#scan
     while (!this.closed && this.#at < tape.end) {

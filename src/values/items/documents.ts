@@ -19,24 +19,24 @@ export interface FinderOptions {
 }
 
 export interface DocumentFinder {
-  /** Finds the next document and hands over to its machine. False: it waits for more bytes. */
+  /** Finds the next document and switches to its machine. False: it waits for more bytes. */
   look(): boolean
-  /** Whether nothing but blanks has been seen. */
+  /** Whether only blanks have been seen. */
   blank(): boolean
 }
 
 /**
- * The outside of documents: finds where the next one begins. Think blocks hide what is in them. The body of a json
- * fence is a document; in any other fence, brackets are looked at as in prose. With `tag`, fences are text.
+ * The state outside documents: finds where the next one begins. Think blocks hide their content. The body of a json
+ * fence is a document; in any other fence, brackets are treated as in prose. With `tag`, fences are text.
  */
 export function documentFinder(scan: Scan, machine: DocumentMachine, options: FinderOptions): DocumentFinder {
   const { tape } = scan
   const { end } = machine
   const backticks = openings(scan, '```')
   const tildes = openings(scan, '~~~')
-  /** What the fence under way is worth: its first bracket is a document, or any bracket in it may be one. */
+  /** How the current fence is treated: its first bracket is a document, or any bracket in it may be one. */
   let fenceKind: 'payload' | 'unlabelled' | 'prose' = 'prose'
-  /** The first byte of the fence's body has been seen. */
+  /** The first byte of the fence's body was seen. */
   let begun = false
   const bare = options.tag === undefined
   const opener = new Needle(tape, `<${options.tag ?? 'json'}>`)
@@ -48,7 +48,7 @@ export function documentFinder(scan: Scan, machine: DocumentMachine, options: Fi
   const proseKind = options.loose ? 'loose' : 'strict'
   const longestOpener = Math.max(opener.length, '<thinking>'.length)
   let blank = true
-  /** Where the first byte of the input that matters is looked for; NOWHERE when that is over. */
+  /** The search for the first byte of the input that counts continues here; NOWHERE when it is over. */
   let firstFrom = 0
   /** A think block at the very start: the document may begin after it. */
   let firstThink = -1
@@ -87,7 +87,7 @@ export function documentFinder(scan: Scan, machine: DocumentMachine, options: Fi
     const { mark, container, runEnd, lineEnd } = (scan.byte(from) === BACKTICK ? backticks : tildes).at(from)
     const body = Math.min(lineEnd + 1, tape.end)
     scan.position = body
-    // A quoted fence has its marks on every line: its body is prose.
+    // A quoted fence has quote marks on every line: its body is prose.
     if (container.quotes > 0) return
     const info = runEnd === lineEnd ? '' : scan.decode(runEnd, lineEnd).trim()
     fenceKind = info === '' ? 'unlabelled' : isPayloadFence(info, '') ? 'payload' : 'prose'
@@ -96,7 +96,7 @@ export function documentFinder(scan: Scan, machine: DocumentMachine, options: Fi
   }
 
   //  ```json
-  //  {"issues":[{"a":1}]}     the first thing in it: a document beyond doubt
+  //  {"issues":[{"a":1}]}     the first thing in it: certainly a document
   //  ```
   function lookInFence(fence: FenceEnd): boolean {
     end.look()
@@ -127,7 +127,7 @@ export function documentFinder(scan: Scan, machine: DocumentMachine, options: Fi
     return true
   }
 
-  /** Looks for the first byte that is not blank. False: it has not come yet. */
+  /** Searches for the first byte that is not blank. False: it has not arrived yet. */
   function findFirst(): boolean {
     for (; firstFrom < tape.end; firstFrom++) {
       const byte = scan.byte(firstFrom)
@@ -166,28 +166,28 @@ const NOTHING: FenceHit = { at: NOWHERE, decided: true }
 export interface DocumentOptions {
   readonly selections: readonly Selection[]
   readonly tag: string
-  /** Whether a block begins with a document, or may begin with anything else. */
+  /** Whether a block must begin with a document, or may begin with anything else. */
   readonly needsPayload: boolean
   readonly sink: ItemSink
 }
 
-/** Begins documents, at a tag or at a bracket. */
+/** Starts documents, at a tag or at a bracket. */
 export interface DocumentMachine {
-  /** What ends the document under way. */
+  /** What ends the current document. */
   readonly end: DocumentEnd
-  /** The block of a tag that opens at `from`. */
+  /** Opens the block of a tag at `from`. */
   openBlock(from: number): void
   /**
-   * What begins with the bracket at `from`; `why` is undefined if it is the first thing of the input. Unless it
+   * Opens what begins with the bracket at `from`; `why` is undefined if it is the first thing of the input. Unless it
    * is `sure` to be a document, it is given up at the first thing that is not JSON.
    */
   openBare(from: number, kind: GateKind, why: ChangeKind | undefined, sure?: boolean): void
 }
 
 /**
- * Goes through a document of any size and hands out the elements that are selected, each as soon as what follows
- * shows that it is whole. Only the element under way is held. Here it is found out whether there is a document,
- * and where it begins; the rest is for its containers.
+ * Reads a document of any size and emits the selected elements, each as soon as what follows
+ * shows that it is complete. Only the current element is held. This part finds out whether there is a document,
+ * and where it begins; the container reader does the rest.
  *
  *     <json> ```json {"summary":"…","issues":[{"a":1},{"a":2}]} ```</json>
  *           ^^^^^^^^^ before          the containers             ^^^ marks
@@ -237,14 +237,14 @@ export function documentMachine(scan: Scan, options: DocumentOptions): DocumentM
   }
 
   //  see [1] and {"a":1}
-  //      ^^      ^^       gate: as much as tells prose from a document
+  //      ^^      ^^       gate: enough to tell prose from a document
   function passGate(): Step {
     const limit = scan.limit(doc.from)
     for (; doc.at < Math.min(limit, end.bound); doc.at++) {
       const opens = doc.judge?.(scan.byte(doc.at) ?? 0)
       if (opens === undefined) continue
       if (!opens) return leave(doc.at)
-      // The bytes after the bracket are read again, as what they are.
+      // The bytes after the bracket are read again, this time as a document.
       doc.at = doc.from
       return containers.begin(doc)
     }

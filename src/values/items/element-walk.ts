@@ -26,23 +26,23 @@ import { Walk, type Walked } from './walk.ts'
 export interface Piece {
   readonly from: number
   readonly to: number
-  /** Where in the document, as a JSON pointer. */
+  /** Its place in the document, as a JSON pointer. */
   readonly path: string
-  /** How the document itself needed help. */
+  /** How the document itself needed repair. */
   readonly why: ChangeKind | undefined
 }
 
-/** What a document hands out. */
+/** Receives what a document emits. */
 export interface ItemSink {
-  /** Takes a guess: false, and as if nothing had been, unless the piece is JSON as it is. */
+  /** Takes a guess: returns false, without any effect, unless the piece is JSON as it is. */
   guessed(piece: Piece): boolean
-  /** A whole element, good or bad. */
+  /** A complete element, valid or not. */
   item(piece: Piece): void
-  /** An element whose end cannot be known, as far as it was read. Nothing more of its document is handed out. */
+  /** An element whose end cannot be known, up to where it was read. Nothing more of its document is emitted. */
   itemLost(piece: Piece): void
-  /** An element in which the document broke off. */
+  /** An element inside which the document broke off. */
   itemCut(piece: Piece): void
-  /** The element at `from` outgrew `maxFrame`. */
+  /** The element at `from` grew past `maxFrame`. */
   itemTooLong(path: string, from: number): void
   /** A document that began at the original offset `from` broke off at `end`, between two elements in `path`. */
   documentCut(path: string, from: number, end: number): void
@@ -57,8 +57,8 @@ export interface ElementOptions {
 }
 
 /**
- * Walks over an element whose end could not be guessed, and hands it out if it is an item, which is one that is
- * selected. Only an item is held, and only up to `maxFrame`; of anything else no more than the reader of the ladder
+ * Walks over an element whose end could not be guessed, and emits it if it is an item, which means a selected
+ * element. Only an item is held, and only up to `maxFrame`; of anything else no more than the reader of the ladder
  * may need.
  *
  *     walk ──end──▶ over? ──▶ end            a strict element, and what follows it
@@ -70,20 +70,20 @@ export class ElementWalk {
   readonly #walk: Walk
   readonly #options: ElementOptions
   #mode: 'walk' | 'after' | 'broken' = 'walk'
-  /** Where the element begins. */
+  /** Start of the element. */
   #from = 0
   #first: number | undefined = 0
-  /** It is held, to be handed out. */
+  /** It is held, to be emitted. */
   #item = false
   #path = ''
   #inArray = false
   #outer: ElementPlace['outer'] = 'none'
-  /** It was too long, and that has been said. */
+  /** It was too long, and that was reported. */
   #reported = false
-  /** So much of a broken element, and of what follows, is looked at next. */
+  /** How much of a broken element, and of what follows, is read next. */
   #size = 0
   #indent = -1
-  /** What broken elements may cost beyond their own bytes, which are paid back. */
+  /** How many bytes broken elements may read again beyond their own length, which is paid back. */
   #credit = MAX_CREDIT
 
   constructor(scan: Scan, options: ElementOptions) {
@@ -92,7 +92,7 @@ export class ElementWalk {
     this.#options = options
   }
 
-  /** Begins with the element at which the document is; `item` if it is handed out. */
+  /** Begins with the current element of the document; `item` if it is to be emitted. */
   begin(doc: DocumentState, path: string, item: boolean): void {
     const outer = doc.levels.at(-2)
     this.#mode = 'walk'
@@ -107,8 +107,8 @@ export class ElementWalk {
   }
 
   /**
-   * Goes on as far as there are bytes. An item that outgrew `maxFrame` is let go, and the walk is not over then.
-   * `odd` is for a document that is none if it is not JSON; otherwise, an element whose end is not known is `lost`.
+   * Reads the bytes that have arrived. An item that grew past `maxFrame` is dropped, and the walk continues.
+   * `odd` is for a document that must be JSON to count as one; otherwise, an element whose end is unknown is `lost`.
    */
   run(doc: DocumentState): Walked | 'too long' | 'lost' {
     const { end, sink } = this.#options
@@ -138,21 +138,21 @@ export class ElementWalk {
     return this.#readBroken(doc)
   }
 
-  /** The document is over inside the element: true if that was an item, which is handed out as far as it goes. */
+  /** The document ended inside the element: true if that was an item, which is then emitted up to there. */
   breakOff(doc: DocumentState, to: number): boolean {
     if (!this.#item) return false
     this.#options.sink.itemCut(this.#piece(doc, to))
     return true
   }
 
-  /** The same for an item that is a whole string, of which only the end could not be sure: true if it was one. */
+  /** The same for an item that is a complete string whose end was not certain: true if it was one. */
   takeString(doc: DocumentState): boolean {
     if (!this.#item || this.#mode !== 'walk' || !this.#walk.wholeString) return false
     this.#endAt(doc, this.#walk.to)
     return true
   }
 
-  /** Where it begins. */
+  /** Start of the element. */
   get from(): number {
     return this.#from
   }
@@ -162,17 +162,17 @@ export class ElementWalk {
     return this.#first
   }
 
-  /** How far the inside of an item that was lost is indented; -1 if that says nothing. */
+  /** Indentation inside a lost item; -1 if unknown. */
   get indent(): number {
     return this.#indent
   }
 
-  /** How far it has come; when it has ended, where to go on. */
+  /** Current position; when the element has ended, where to continue. */
   get at(): number {
     return this.#walk.at
   }
 
-  /** Where the string begins whose end has not been seen; -1 outside strings. */
+  /** Start of the string whose end was not seen yet; -1 outside strings. */
   get openString(): number {
     return this.#mode === 'walk' ? this.#walk.openString : -1
   }
@@ -182,7 +182,7 @@ export class ElementWalk {
     return this.#item || this.#isHeld() ? this.#from : this.#walk.keep
   }
 
-  /** What is no item is still held while the ladder might be asked where it ends. */
+  /** An element that is not an item is still held while the ladder may be asked where it ends. */
   #isHeld(): boolean {
     return this.#mode !== 'walk' || this.#walk.at - this.#from <= MAX_BROKEN
   }
@@ -193,8 +193,8 @@ export class ElementWalk {
   }
 
   //  {"a":1}  , {"a":2}       {"a":1}},{"a":2}
-  //         ^^^^^ as it should be    ^ a bracket too many
-  /** Whether what follows can follow a whole value; undefined if the bytes at hand do not tell. */
+  //         ^^^^^ as expected    ^ a bracket too many
+  /** Whether what follows can follow a whole value; undefined if more bytes are needed. */
   #isOver(): boolean | undefined {
     const { end } = this.#options
     const { view, base } = this.#scan.tape
@@ -213,14 +213,14 @@ export class ElementWalk {
       if (tag !== false) return tag
     }
     const final = end.final && !full
-    // Half a character tells nothing: the other half may come.
+    // Half a character decides nothing: the other half may still arrive.
     const text = view.toString('utf8', from, final ? stop : Math.max(from, characterStart(view, stop)))
     const over = isElementOver(text, this.#place(final), final || full)
-    // Where nothing is to be seen for so long, it is believed.
+    // After that many blanks, the element counts as complete.
     return over === undefined && full ? i >= stop || view[i] !== SLASH : over
   }
 
-  /** Asks the reader of the ladder where the element ends, with more and more of what follows. */
+  /** Asks the reader of the ladder where the element ends, giving it more and more of what follows. */
   #readBroken(doc: DocumentState): Walked | 'lost' {
     const { end } = this.#options
     const { view, base } = this.#scan.tape
@@ -236,12 +236,12 @@ export class ElementWalk {
       if (final) stop = tag >= 0 ? tag : known
       while (!final && isContinuation(view[stop])) stop--
       const text = view.toString('utf8', from, stop)
-      // What is no UTF-8 has other places in the text.
+      // Invalid UTF-8 would shift the positions in the text.
       if (Bytes.byteLength(text) !== stop - from) break
       this.#credit -= text.length
       const ending = elementEnd(text, this.#place(final))
       if (typeof ending === 'number') {
-        // What is indented less than the inside of the element is its neighbour.
+        // Anything indented less than the inside of the element is its neighbour.
         if (holdsNeighbour(text.slice(0, ending), this.#innerIndent())) break
         return this.#endAt(doc, this.#from + Bytes.byteLength(text.slice(0, ending)))
       }
@@ -277,7 +277,7 @@ export class ElementWalk {
 
   //  {
   //    "a": 1
-  //  ^^ so many blanks
+  //  ^^ this many blanks
   #innerIndent(): number {
     const { view, base } = this.#scan.tape
     let i = this.#from - base
@@ -289,7 +289,7 @@ export class ElementWalk {
     return view[i] === QUOTE && i > line ? i - line : -1
   }
 
-  /** Where the frame of a lost element ends: before what may be its neighbour. */
+  /** Where the frame of a lost element ends: before its possible neighbour. */
   #lostTo(): number {
     const { view, base } = this.#scan.tape
     const stop = this.#walk.at - base
@@ -326,15 +326,15 @@ export class ElementWalk {
   }
 }
 
-/** More of a broken element is not read. The ladder does not repair more, either. */
+/** Maximum to read of a broken element. The ladder does not repair more, either. */
 const MAX_BROKEN = 1 << 16
-/** What is looked at behind the place that is not JSON, at first. */
+/** How much to read at first after the place that is not JSON. */
 const FIRST_LOOK = 1024
 const LOOK_AFTER = 512
 const MAX_CREDIT = 1 << 22
 const PAID_BACK = 256
 
-/** Whether a byte of UTF-8 goes on with a character. */
+/** Whether a byte of UTF-8 continues a character. */
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80
 }
@@ -344,7 +344,7 @@ function isContinuation(byte: number | undefined): boolean {
 //  },
 //  {            of the same layout, but indented less than the inside
 //    "a": */ 2
-/** Whether a text holds a neighbour of the object that it begins with, as far as the layout tells. */
+/** Whether a text holds a neighbour of the object that it begins with, judging by the layout. */
 function holdsNeighbour(text: string, indent: number): boolean {
   if (indent < 0) return false
   const inner = text.slice(1, text.indexOf('\n') + 1 + indent)

@@ -9,25 +9,25 @@ import { BACKSLASH, CLOSE_BRACE, COLON, COMMA, isBlank, OPEN_BRACE, QUOTE } from
  *     [{"id":1,"tags":[]},{"id":2,"tags":[]}]
  *      ^^^^^^ head       ^^^^^^^ the head again, after a brace and a comma
  *
- * A guess never decides: JSON.parse does. Only the whole element is JSON from its first brace to its last, so a
- * guess that parses was right, and one that does not is as if it had not been made.
+ * A guess never decides: JSON.parse does. Only the complete element is JSON from its first brace to its last, so a
+ * guess that parses was right, and one that does not has no effect.
  */
 export class Guess {
   /** Where the neighbour of the last guess begins. */
   next = 0
   readonly #tape: Tape
   #head: Bytes = NONE
-  /** The next place of the head, or -1; there is none before it, as far as `#seen`. */
+  /** The next occurrence of the head, or -1; there is none before it, up to `#seen`. */
   #hit = -1
   #seen = 0
-  /** Wrong guesses are paid for in bytes that were read, so all of them together cost no more than the input. */
+  /** Wrong guesses are paid for with bytes already read, so all of them together cost no more than the input. */
   #credit = MAX_CREDIT
 
   constructor(tape: Tape) {
     this.#tape = tape
   }
 
-  /** Where the object at `from` might end, or -1 if there is nothing to go by. */
+  /** Where the object at `from` might end, or -1 if there is nothing to guess from. */
   end(from: number, bound: number): number {
     if (this.#credit <= 0) return -1
     const { view, base } = this.#tape
@@ -56,7 +56,7 @@ export class Guess {
     this.#credit -= end - from + MISS
   }
 
-  /** An element has been read, guessed or not. */
+  /** An element was read, guessed or not. */
   read(from: number, end: number): void {
     if (this.#credit < MAX_CREDIT) this.#credit += end - from
   }
@@ -82,7 +82,7 @@ export class Guess {
 }
 
 /**
- * What an object begins with, up to the colon of its first key; undefined if that is not at hand, or unusual.
+ * The beginning of an object, up to the colon of its first key; undefined if that has not arrived, or is unusual.
  *
  * @example
  * headAt(Buffer.from('{ "id": 1 }'), 0)?.toString() // '{ "id":'

@@ -1,9 +1,9 @@
 import { Fault, quote } from '../../base/fault.ts'
 
-/** One path, in its steps: the name of a member, the index of an element, or `*` for every one. */
+/** One path, as its steps: the name of a member, the index of an element, or `*` for every one. */
 export type Selection = readonly string[]
 
-/** What is known of a value by its place: is it handed out, and which paths lead on into it? */
+/** What follows from the place of a value: whether it is emitted, and which paths lead further into it. */
 export interface Place {
   readonly selected: boolean
   readonly deeper: readonly Selection[]
@@ -26,13 +26,13 @@ export function selectionsOf(items: string | readonly string[]): readonly Select
     if (!inner) continue
     throw new Fault(
       'BAD_OPTION',
-      `items: ${quote(inner.join('.'))} lies inside ${quote(outer.join('.'))}, which is handed out whole; leave one out`,
+      `items: ${quote(inner.join('.'))} is inside ${quote(outer.join('.'))}, which is emitted whole; leave one out`,
     )
   }
   return selections
 }
 
-/** What the step `name`, at `depth` levels below the root, makes of the paths that led to its container. */
+/** Applies the step `name`, at `depth` levels below the root, to the paths that led to its container. */
 function placeOf(selections: readonly Selection[], depth: number, name: string | undefined): Place {
   let selected = false
   const deeper: Selection[] = []
@@ -58,7 +58,7 @@ function stepsOf(path: unknown): Selection {
   if (steps.length > MAX_STEPS || (!pointer && steps.includes(''))) {
     throw new Fault(
       'BAD_OPTION',
-      `items: ${quote(path)} is no path; write "issues.*", "*" for a root array, or a JSON pointer "/issues/*"`,
+      `items: ${quote(path)} is not a path; write "issues.*", "*" for a root array, or a JSON pointer "/issues/*"`,
     )
   }
   return steps
@@ -68,7 +68,7 @@ function unescaped(step: string): string {
   return step.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
-/** Could a value that `outer` selects be on the way of `inner`? */
+/** Whether a value that `outer` selects can be on the way of `inner`. */
 function leadsInto(outer: Selection, inner: Selection): boolean {
   return outer.every((step, i) => step === inner[i] || step === EVERY || inner[i] === EVERY)
 }
@@ -83,9 +83,9 @@ export interface Level {
   /** The selections that lead here. */
   readonly selections: readonly Selection[]
   index: number
-  /** What every element is, if none has a place of its own. */
+  /** The place of every element, if none has a place of its own. */
   readonly every: Place | undefined
-  /** The path of the elements so far as it is the same for a thousand of them. */
+  /** The path of the elements without the last three digits of their index. */
   stem: string
   thousand: number
 }
@@ -97,7 +97,7 @@ export function newLevel(
   selections: readonly Selection[],
 ): Level {
   const steps = selections.map((selection) => selection[depth])
-  // In an array nearly every element has the same place, so it is found once.
+  // In an array nearly every element has the same place, so it is computed once.
   const same = steps.every((step) => step === EVERY || !isIndex(step))
   const every = array && same ? placeOf(selections, depth, undefined) : undefined
   return {
@@ -112,24 +112,24 @@ export function newLevel(
   }
 }
 
-/** Whether the level is an array of which every element is handed out: the place of the items, even if empty. */
+/** Whether the level is an array whose every element is emitted: the place of the items, even if empty. */
 export function isListOfItems({ array, depth, selections }: Level): boolean {
   return array && selections.some((one) => one.length === depth + 1 && one[depth] === EVERY)
 }
 
-/** What is known of the element at hand; `name` is that of a member. */
+/** The place of the current element; `name` is that of a member. */
 export function placeIn(level: Level, name: string | undefined): Place {
   return level.every ?? placeOf(level.selections, level.depth, level.array ? String(level.index) : name)
 }
 
-/** The path of the element at hand; `name` is that of a member. */
+/** The path of the current element; `name` is that of a member. */
 export function pathIn(level: Level, name: string | undefined): string {
   return level.array ? indexPath(level) : `${level.path}/${escaped(name)}`
 }
 
 /**
- * Put together from pieces: what turns numbers into strings keeps thousands of the last ones alive, and then V8
- * makes its young generation as large as it gets, three times the rest.
+ * Built from pieces: the number-to-string conversion caches thousands of results, which makes V8
+ * grow its young generation to the maximum, three times the rest of the heap.
  */
 function indexPath(level: Level): string {
   const { index } = level

@@ -26,16 +26,16 @@ interface ItemOptions {
   readonly turn: number | undefined
 }
 
-/** What `items` asks for. Paths that are none are told at once, before any byte flows. */
+/** The stage for `items`. Invalid paths throw at once, before any byte flows. */
 export function elementsOf(paths: string | readonly string[]) {
   const selections = selectionsOf(paths)
   return (options: Omit<ItemOptions, 'selections'>) => itemStage({ ...options, selections })
 }
 
 /**
- * Hands out the selected elements of documents that are too large to be held: of each document in the input,
- * or of each block of the tag, one outcome for each element, as soon as it closes. What a broken element is
- * worth, the ladder says, as for any payload; the elements after it go on, if it is known where it ends.
+ * Emits the selected elements of documents that are too large to be held: for each document in the input,
+ * or each block of the tag, one outcome for each element, as soon as it closes. A broken element goes
+ * through the ladder like any payload; the elements after it follow, if it is known where it ends.
  */
 function itemStage(options: ItemOptions): Stage<Chunk, Outcome<unknown>> {
   return (next) => {
@@ -70,13 +70,13 @@ function itemStage(options: ItemOptions): Stage<Chunk, Outcome<unknown>> {
 }
 
 interface Items extends Required<Sink<Uint8Array>> {
-  /** Everything has been read: says so if there was nothing. */
+  /** End of input: reports it if nothing was found. */
   close(): void
 }
 
 function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unknown>>): Items {
   const { rules, label, unmatched, selections, tag, maxFrame } = options
-  // The text between documents is of no interest here.
+  // The text between documents is not needed here.
   const scan = new Scan(channel, { write() {}, end() {} }, { maxFrame, text: false })
   let found = false
 
@@ -90,7 +90,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
       const result = climbStrictly(frame.text, rules)
       if (!result.ok && !result.strict) return false
       if (result.ok) emit(goodOf(frame, result, piece.why))
-      // JSON that was rejected may still be an envelope: that is for the ladder to say.
+      // JSON that was rejected may still be an envelope: the ladder decides.
       else judge(frame, piece.why)
       return true
     },
@@ -103,7 +103,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
     },
     itemCut(piece) {
       const frame: Frame = { ...frameOf(piece), open: true }
-      // Half a number may look like a whole one, so only what has brackets can be closed.
+      // Half a number may look like a whole one, so only values with brackets can be closed.
       const closes = rules.partial && /^[{[]/.test(frame.text)
       const result = closes ? climb(frame.text, rules) : CUT
       if (result.ok && result.incomplete) emit(goodOf(frame, result, piece.why))
@@ -113,7 +113,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
       const at = scan.tape.origin(from)
       const note: Note = {
         code: 'FRAME_TOO_LONG',
-        message: `the item ${clip(path, 80)} at byte ${at} is longer than maxFrame (${maxFrame} bytes) and is passed over`,
+        message: `the item ${clip(path, 80)} at byte ${at} is longer than maxFrame (${maxFrame} bytes) and is skipped`,
         at,
       }
       const frame: Frame = {
@@ -149,7 +149,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
     const { tape } = scan
     const text = scan.decode(from, to)
     const notes = scan.notesOf({ kind: 'object', text, textFrom: from, textTo: to })
-    // Spelled out: a spread costs more than the JSON.parse of a small element.
+    // Written out: a spread costs more than the JSON.parse of a small element.
     const frame: Frame = {
       kind: 'object',
       channel,
@@ -172,13 +172,13 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
   }
 }
 
-/** The document broke off: no rung was climbed, and none could help. */
+/** The document broke off: no rung was tried, and none could help. */
 const CUT: Miss = { ok: false, code: 'TRUNCATED', detail: '', notes: [], strict: false, repaired: false }
-/** What follows may be inside of it, so nothing is handed out any more. */
+/** What follows may be inside it, so nothing more is emitted. */
 const LOST: Miss = {
   ok: false,
   code: 'INVALID_JSON',
-  detail: 'where it ends cannot be known',
+  detail: 'its end cannot be known',
   notes: [],
   strict: false,
   repaired: false,

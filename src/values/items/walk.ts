@@ -3,35 +3,35 @@ import type { Scan } from '../../frames/scan.ts'
 import { BACKSLASH, classTable, LESS, OPEN_BRACE, QUOTE } from '../../json/characters.ts'
 import type { DocumentEnd } from './document.ts'
 
-/** Where a walk is: it waits for bytes, its value has ended, a tag has ended the document, or this is not JSON. */
+/** Result of a walk: it waits for bytes, its value has ended, a tag has ended the document, or this is not JSON. */
 export type Walked = 'wait' | 'end' | 'tag' | 'odd'
 
 type Expects = 'first value' | 'value' | 'first key' | 'key' | 'colon' | 'comma'
 
 /**
- * Walks over one JSON value and finds its end, whatever the chunks. It reads tokens, but judges only their
- * order: that numbers and escapes are right is left to JSON.parse.
+ * Walks over one JSON value and finds its end, across chunks. It reads tokens, but checks only their
+ * order: JSON.parse checks numbers and escapes later.
  *
  *     [{"a":[1,"]"]},{"a":2}]
  *      ^ from       ^ to
  *
- * At the first token out of place it stops. Reused for every value.
+ * It stops at the first token out of place. Reused for every value.
  */
 export class Walk {
-  /** How far it has come; when it has ended, where to go on. */
+  /** Current position; when the value has ended, where to continue. */
   at = 0
   /** One past the value, when it has ended. */
   to = 0
   readonly #scan: Scan
   readonly #end: DocumentEnd
-  /** The kinds of the open brackets; how deep it is beyond `MAX_KNOWN` is only counted. */
+  /** The kinds of the open brackets; deeper than `MAX_KNOWN`, levels are only counted. */
   readonly #open = new Uint8Array(MAX_KNOWN)
   #depth = 0
   #inBrackets = false
   #expects: Expects = 'value'
   #inString = false
   #inToken = false
-  /** Where the string begins that is under way, or was the last token; -1 for none. */
+  /** Start of the current string, or of the last token if it was a string; -1 for none. */
   #string = -1
 
   constructor(scan: Scan, end: DocumentEnd) {
@@ -51,23 +51,23 @@ export class Walk {
     this.#string = -1
   }
 
-  /** Goes on to `bound` at most. */
+  /** Continues up to `bound`. */
   run(bound: number): Walked {
     const walked = this.#inBrackets ? undefined : this.#walkScalar(bound)
     return walked ?? this.#walkTokens(bound)
   }
 
-  /** The value has brackets, and they are all closed. */
+  /** The value has brackets, and all of them are closed. */
   get closed(): boolean {
     return this.#inBrackets && this.#depth === 0
   }
 
-  /** Where the string begins whose end has not been seen; -1 outside strings, and in one too long to be kept. */
+  /** Start of the string whose end was not seen yet; -1 outside strings, and in one too long to be kept. */
   get openString(): number {
     return this.#inString && this.#isStringKept() ? this.#string : -1
   }
 
-  /** Where the string begins that was the last token; where it stopped, if that was none. */
+  /** Start of the last token if it was a string; else the current position. */
   get lastToken(): number {
     return this.#isStringKept() ? this.#string : this.at
   }
@@ -77,7 +77,7 @@ export class Walk {
     return !this.#inBrackets && this.#string >= 0 && !this.#inString
   }
 
-  /** The first position that may be asked for again. */
+  /** The first position that may be needed again. */
   get keep(): number {
     return this.#isStringKept() ? this.#string : this.at
   }
@@ -137,7 +137,7 @@ export class Walk {
   }
 
   //  {"a":[1,"]"]}
-  //   ^^^^^^^^^^^^  inside brackets, every token in its place. What changes is held in locals.
+  //   ^^^^^^^^^^^^  inside brackets. Changing state is held in locals.
   #walkTokens(bound: number): Walked {
     const { view, base } = this.#scan.tape
     const end = bound - base
@@ -147,7 +147,7 @@ export class Walk {
     let depth = this.#depth
     let string = this.#string
     let walked: Walked = 'wait'
-    /** Set where a byte is not as it should be. */
+    /** Set when a byte is out of place. */
     let odd = false
     loop: while (i < end) {
       const byte = view[i] as number
@@ -231,7 +231,7 @@ export class Walk {
     return 'wait'
   }
 
-  /** Finishes the string or token that the last chunk broke off; answers where to go on in the view. */
+  /** Finishes the string or token that the last chunk cut; returns where to continue in the view. */
   #resume(end: number): number {
     const { view, base } = this.#scan.tape
     let i = this.at - base
@@ -248,20 +248,20 @@ export class Walk {
     return i
   }
 
-  /** Whether the last string is still there. */
+  /** Whether the last string is still in the buffer. */
   #isStringKept(): boolean {
     return this.#string >= 0 && this.at - this.#string <= this.#scan.maxFrame
   }
 }
 
-/** So many open brackets are known by their kind. */
+/** The kinds of up to this many open brackets are stored. */
 const MAX_KNOWN = 1024
 
 function mayClose(expects: Expects): boolean {
   return expects === 'comma' || expects === 'first key' || expects === 'first value'
 }
 
-// What a byte can be in JSON. Small numbers, because a switch over them is a jump: without this table the walk
+// Class of a byte in JSON. Small numbers, because a switch over them is a jump table: without it the walk
 // over tokens takes a third longer.
 const C_BLANK = 1
 const C_QUOTE = 2
@@ -269,10 +269,10 @@ const C_COMMA = 3
 const C_COLON = 4
 const C_OPEN = 5
 const C_CLOSE = 6
-/** What numbers and literals are made of. */
+/** Characters of numbers and literals. */
 const C_TOKEN = 7
 
-/** The class of each byte; 0 for those that JSON has only in strings. */
+/** The class of each byte; 0 for those that JSON allows only in strings. */
 const CLASS = /* @__PURE__ */ classTable(
   [C_TOKEN, '+-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz'],
   [C_BLANK, ' \t\n\r'],
@@ -283,7 +283,7 @@ const CLASS = /* @__PURE__ */ classTable(
   [C_COLON, ':'],
 )
 
-/** Where the closing quote is, or `end` or one more (after a backslash) if it is not there. */
+/** Position of the closing quote; `end`, or one more after a backslash, if it is not there. */
 function stringEnd(view: Bytes, from: number, end: number): number {
   let i = from
   while (i < end) {
@@ -294,7 +294,7 @@ function stringEnd(view: Bytes, from: number, end: number): number {
   return i
 }
 
-/** Where the number or literal is over, or `end`. */
+/** End of the number or literal, or `end`. */
 function tokenEnd(view: Bytes, from: number, end: number): number {
   let i = from
   while (i < end && CLASS[view[i] as number] === C_TOKEN) i++

@@ -6,13 +6,13 @@ import type { Check } from '../schema/schema.ts'
 import { isOrdinary } from './plain-value.ts'
 import { type ProtoKeys, removeProtoKeys } from './proto.ts'
 
-/** By what a candidate is judged. */
+/** Rules for judging a candidate. */
 export interface Rules {
   readonly check: Check | undefined
-  // biome-ignore lint/suspicious/noExplicitAny: a normalizer says itself what it takes
+  // biome-ignore lint/suspicious/noExplicitAny: a normalizer declares its own input type
   readonly normalize: readonly ((value: any) => unknown)[]
   readonly root: 'object' | 'any'
-  /** Scalars count wherever one is found, because the caller asked for any root. */
+  /** Scalars count wherever they are found, because the caller asked for any root. */
   readonly scalars: boolean
   /** Which of several candidates inside one frame is taken. */
   readonly pick: 'first' | 'last'
@@ -25,21 +25,21 @@ export interface Rules {
   readonly verdict?: RecordFit | undefined
 }
 
-/** Whether the record that is taken from a text is one that the caller wants. */
+/** Whether the record taken from a text is one that the caller wants. */
 export interface RecordFit {
   readonly fits: (record: unknown) => boolean
-  /** About the first value that was parsed: later ones were found inside of it, in an envelope. Undefined while there is none. */
+  /** For the first value that was parsed: later ones were found inside it, in an envelope. Undefined before that. */
   wanted: boolean | undefined
 }
 
-/** What became of one text: it passed, it is JSON but was rejected, or it is no JSON. */
+/** Result for one text: it passed, it is JSON but was rejected, or it is not JSON. */
 export type Tried = Passed | Rejected | Broken
 
 export interface Passed {
   readonly kind: 'passed'
   readonly value: unknown
   readonly notes: readonly Note[]
-  /** There may be something to say about how its text was read. */
+  /** There may be notes about how its text was read. */
   readonly unusual: boolean
 }
 
@@ -49,7 +49,7 @@ export interface Rejected {
   readonly detail: string
   readonly errors?: readonly SchemaError[]
   readonly cause?: unknown
-  /** What a normalizer threw on. */
+  /** The value that a normalizer threw on. */
   readonly value?: unknown
   /** The field that may hold the payload: text, or an object. */
   readonly envelope?: string | object
@@ -62,14 +62,14 @@ export interface Broken {
   readonly cause?: unknown
 }
 
-/** Parses one text strictly and shows it to the root rule, the normalizers and the schema, in this order. */
+/** Parses one text strictly and applies the root rule, the normalizers and the schema, in this order. */
 export function attempt(text: string, rules: Rules): Tried {
   const { maxDepth, verdict } = rules
-  // Brackets alone become many times their size: a large text is asked before it is parsed, a small one only if
-  // it looks unusual.
+  // Brackets alone become many times their size: the depth of a large text is checked before it is parsed, that of a
+  // small one only if it looks unusual.
   const asked = text.length > LARGE && isDense(text)
   if (asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
-  // An error costs twenty times as much as a look at the first key, and logs are full of `{name} …`.
+  // Creating an error costs twenty times as much as checking the first key, and logs are full of `{name} …`.
   if (opensNoKey(text)) return isDeeper(text, maxDepth) ? tooDeep(maxDepth) : NO_KEY
   let value: unknown
   try {
@@ -88,10 +88,10 @@ export function attempt(text: string, rules: Rules): Tried {
         if (verdict) verdict.wanted ??= verdict.fits(value)
         return { kind: 'rejected', code: 'PROTO_KEY', detail: '' }
       }
-      notes = [{ code: 'PROTO_KEY', message: `removed ${removed} key(s) that reach for a prototype` }]
+      notes = [{ code: 'PROTO_KEY', message: `removed ${removed} key(s) that could change a prototype` }]
     }
   }
-  // Now, because normalizers may change the value in place.
+  // Checked now, because normalizers may change the value in place.
   if (verdict) verdict.wanted ??= verdict.fits(value)
   return judgeValue(value, notes, unusual, rules)
 }
@@ -103,7 +103,7 @@ const MAX_RECURSION = 256
 
 const NO_KEY: Broken = { kind: 'broken', code: 'INVALID_JSON', detail: '' }
 
-/** A brace with something behind it that is no key, no closer and no blank: certainly no JSON. */
+/** A brace followed by neither a key, a closer nor a blank is certainly not JSON. */
 function opensNoKey(text: string): boolean {
   if (text.charCodeAt(0) !== OPEN_BRACE || text.length < 2) return false
   const next = text.charCodeAt(1)
@@ -114,13 +114,13 @@ function tooDeep(maxDepth: number): Broken {
   return { kind: 'broken', code: 'MAX_DEPTH', detail: `more than ${maxDepth} levels` }
 }
 
-/** Are there so many brackets that to parse them may cost many times the size of the text? */
+/** Whether there are so many brackets that parsing them may need many times the size of the text. */
 function isDense(text: string): boolean {
   const some = text.length >> 5
   return count(text, '{', some) + count(text, '[', some) > some
 }
 
-/** Shows a parsed value to the root rule, the normalizers and the schema. */
+/** Applies the root rule, the normalizers and the schema to a parsed value. */
 export function judgeValue(
   parsed: unknown,
   notes: readonly Note[],
@@ -130,7 +130,7 @@ export function judgeValue(
   if (rules.root === 'object' && !isRecord(parsed)) {
     return { kind: 'rejected', code: 'ROOT_NOT_OBJECT', detail: `it is ${nameOf(parsed)}` }
   }
-  // Nearly every value passes with nothing to do before the schema: that path makes nothing it does not need.
+  // Nearly every value reaches the schema directly: that path allocates nothing it does not need.
   if (rules.normalize.length > 0) return judgeNormalized(parsed, notes, unusual, rules)
   const checked = rules.check?.(parsed)
   if (!checked) return { kind: 'passed', value: parsed, notes, unusual }
@@ -177,7 +177,7 @@ function rejectedBy(
   return { kind: 'rejected', code: 'SCHEMA_FAILED', detail, errors, ...envelope }
 }
 
-/** What the envelope's field holds, if it can be a payload. */
+/** The content of the envelope's field, if it can be a payload. */
 function envelopeOf(parsed: unknown, field: string): { envelope: string | object } | undefined {
   const inner = isRecord(parsed) && Object.hasOwn(parsed, field) ? parsed[field] : undefined
   return typeof inner === 'string' || (typeof inner === 'object' && inner !== null)

@@ -1,23 +1,23 @@
 import { isDigit } from '../../json/characters.ts'
 import type { ChangeKind } from './change.ts'
 
-/** How JSON spells a word that it does not know, and what that changes. */
+/** A word as JSON spells it, and the change that makes. */
 export interface Spelling {
   readonly text: string
   readonly kind: ChangeKind
 }
 
-/** A word, a number or a key without quotes is at most this long. */
+/** Maximum length of a word, a number or a key without quotes. */
 export const MAX_WORD = 256
 
-/** Is it a number or a literal as JSON spells it? */
+/** Whether it is a number or a literal as JSON spells it. */
 export function isJsonWord(word: string): boolean {
   return number.test(word) || literals.has(word)
 }
 
 /**
- * Spells another language's literal or number as JSON does, or gives `undefined` if it is neither. No value is
- * invented: `tru`, `5.`, `1_000`, `0x1F` and `undefined` are none.
+ * Spells another language's literal or number as JSON does; `undefined` if it is neither. No value is
+ * invented: `tru`, `5.`, `1_000`, `0x1F` and `undefined` are neither.
  *
  * @example
  * spellingOf('None') // { text: 'null', kind: 'spelled a literal as JSON' }
@@ -29,7 +29,7 @@ export function spellingOf(word: string): Spelling | undefined {
   const parts = foreignNumber.exec(word)
   if (!parts) return undefined
   const [, sign = '', whole = '', rest = ''] = parts
-  // A sign or an exponent alone is no number.
+  // A sign or an exponent alone is not a number.
   if (whole === '' && rest[0] !== '.') return undefined
   const digits = whole.replace(/^0+(?=\d)/, '') || '0'
   const text = `${sign === '-' ? '-' : ''}${digits}${rest}`
@@ -37,8 +37,8 @@ export function spellingOf(word: string): Spelling | undefined {
 }
 
 /**
- * May this text without quotes be a string that lost both of them? Not if it is closer to a literal or a number than to
- * a word: `tru`, `ture`, `5px` and `1 000` would be retyped. With `colons`, one before a blank may be in it.
+ * Whether this text without quotes may be a string that lost both. Not if it is closer to a literal or a number than to
+ * a word: `tru`, `ture`, `5px` and `1 000` would change their type. With `colons`, it may contain one before a blank.
  */
 export function isPlainText(text: string, colons: boolean): boolean {
   if (text.length > MAX_WORD) return false
@@ -50,7 +50,7 @@ export function isPlainText(text: string, colons: boolean): boolean {
   return ![...new Set(text.split(/[^A-Za-z]+/))].some(isNearLiteral)
 }
 
-/** Is it what a literal becomes when a character is lost, doubled, added or swapped with its neighbour? */
+/** Whether a literal becomes this word when a character is lost, doubled, added or swapped with its neighbour. */
 function isNearLiteral(word: string): boolean {
   if (word.length < 2 || word.length > 12) return false
   const lower = word.toLowerCase()
@@ -59,7 +59,7 @@ function isNearLiteral(word: string): boolean {
   return [...literals].some((literal) => {
     const foreign = [...lower].filter((letter) => !literal.includes(letter)).length
     if (foreign > 1) return false
-    // Two edits lead from half of all short words to a literal; they count only if no foreign letter came in.
+    // Two edits lead from half of all short words to a literal; allow them only if no other letter came in.
     return editDistance(lower, literal) <= (foreign === 0 ? 2 : 1)
   })
 }
@@ -84,7 +84,7 @@ function editDistance(a: string, b: string): number {
   return row[b.length]!
 }
 
-/** A number of JSON has no more characters that mean anything. */
+/** No meaningful JSON number is longer. */
 const MAX_NUMBER = 400
 const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 //  +5, .5, -.5, 007: a sign, digits with needless zeros or none, and the rest
@@ -92,7 +92,7 @@ const foreignNumber = /^([+-]?)(?=\.?\d)(\d*)((?:\.\d+)?(?:[eE][+-]?\d+)?)$/
 const isoDate = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?$/
 const beginsText = /^[\p{L}\p{N}\p{Extended_Pictographic}_$]/u
 const sentence = /^\d+(?: \p{L}+){3,}/u
-/** Quotes, brackets and colons do not belong to plain text: where it ends would be a guess. */
+/** Quotes, brackets and colons do not belong to plain text: its end would be a guess. */
 const forbidden = /["“”„‟`{}[\]:,]|\\(?!n)|;(?! )|[\u0000-\u001f]/u
 const literals = new Set(['true', 'false', 'null'])
 const otherLiterals = ['none', 'nan', 'undefined', 'infinity']

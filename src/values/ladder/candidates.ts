@@ -20,11 +20,11 @@ export interface Candidate {
 
 /**
  * The candidates in a text that begins like prose: its `<json>` blocks, or else the bodies of its payload fences, or else
- * its objects, think blocks left out. They are cut by the frame scanner, so that a tag body is searched as the whole input is. `undefined` for a text that
- * begins with a bracket: its value is the only candidate.
+ * its objects, without think blocks. The frame scanner cuts them, so a tag body is searched like the whole input. `undefined` for a
+ * text that begins with a bracket: its value is the only candidate.
  */
 export function candidatesIn(text: string, rules: Rules): readonly Candidate[] | undefined {
-  // Comments may be before the first bracket, and a bracket may be all there is.
+  // Comments may precede the first bracket, and the text may be nothing but a bracket.
   const first = text.charCodeAt(0)
   const start = first === BACKTICK || first === TILDE ? 0 : skipBlanks(text, 0)
   const opens = start === text.length - 1 || opensAs('document', text.slice(start))
@@ -37,7 +37,7 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
     lines: false,
     text: false,
     loose: rules.check !== undefined,
-    // Nothing here is too long: the text is one payload.
+    // No limit here: the text is one payload.
     maxFrame: bytes.length + 1024,
   })
   const frames = drive(stage, [{ channel: 'stdout', bytes }]).filter(({ kind }) => kind !== 'text')
@@ -49,7 +49,7 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
   return found.slice(0, MAX_CANDIDATES).map((frame) => candidateOf(frame, text, bytes, thinks))
 }
 
-/** Most log lines that begin with a bracket, `{cmd} failed`, hold no key in quotes, no tag and no fence: they need no scan. */
+/** Most log lines that begin with a bracket, `{cmd} failed`, have no quoted key, no tag and no fence: they need no scan. */
 function mayHoldPayload(text: string): boolean {
   return (
     (text.includes('"') && /[{[]\s*"/.test(text)) ||
@@ -59,18 +59,18 @@ function mayHoldPayload(text: string): boolean {
   )
 }
 
-/** A text may be made of nothing but candidates. */
+/** Limit, because a text may consist of nothing but candidates. */
 const MAX_CANDIDATES = 64
 
-/** As in prose: not a part of something broken and, without a schema, only what begins with a key in double quotes. */
+/** As in prose: not part of something broken and, without a schema, only if it begins with a key in double quotes. */
 function mayBePayload({ text, broken, attached }: Frame, rules: Rules): boolean {
   if (broken !== undefined || attached || (rules.root === 'object' && text[0] === '[')) return false
   return rules.check !== undefined || hasQuotedKey(text)
 }
 
 /**
- * Does a text begin with an object, or an array of them, whose first key is in double quotes? Without a schema only that
- * tells a payload in prose from code or a template.
+ * Whether a text begins with an object, or an array of objects, whose first key is in double quotes. Without a schema only
+ * that distinguishes a payload in prose from code or a template.
  *
  * @example
  * hasQuotedKey('{"a": 1}') // true

@@ -2,7 +2,7 @@ import { type Change, clip, visible } from '../../base/fault.ts'
 
 export type { Change }
 
-/** What kind of change a repair made. */
+/** The kinds of changes a repair makes. */
 export type ChangeKind =
   | 'closed what the input left open'
   | 'added a missing closing tag'
@@ -21,7 +21,7 @@ export type ChangeKind =
   | 'escaped a control character'
   | 'escaped a quote'
   | 'joined two strings'
-  | 'passed over what is no JSON'
+  | 'skipped what is not JSON'
   | 'quoted a key'
   | 'quoted a word'
   | 'read an unclosed think block'
@@ -39,16 +39,16 @@ export type ChangeKind =
 
 const plain = /^[ -~]*$/
 
-/** Longer pieces of text are cut in the ledger; `at` says where the rest is. */
+/** Longer pieces of text are cut in the list of changes; `at` says where the rest is. */
 const MAX_PIECE = 40
 
-/** Makes an entry of the ledger. What it quotes is bounded and cannot steer a terminal. */
+/** Creates an entry of the list of changes. What it quotes is bounded and cannot control a terminal. */
 export function changeOf(kind: ChangeKind, at: number, before: string, after: string): Change {
   return { kind, at, before: piece(before), after: piece(after) }
 }
 
 function piece(text: string): string {
-  // Nearly all of them are short and plain.
+  // Nearly all pieces are short and plain.
   if (text.length <= MAX_PIECE && plain.test(text)) return text
   return visible(clip(text, MAX_PIECE))
 }

@@ -1,6 +1,6 @@
 import { type Change, type ChangeKind, changeOf } from './change.ts'
 
-/** One edit of a text, linked to the one before it: readings that part ways share what they have in common. */
+/** One edit of a text, linked to the one before it: readings that diverge share their common edits. */
 export interface Edit {
   readonly from: number
   readonly to: number
@@ -9,13 +9,13 @@ export interface Edit {
   readonly before: Edit | undefined
 }
 
-/** A text after its edits, and the ledger of them; `at` counts UTF-16 units of the text. */
+/** A text after its edits, and the list of changes; `at` counts UTF-16 units of the text. */
 export interface Edited {
   readonly text: string
   readonly changes: readonly Change[]
 }
 
-/** What became of a text that is almost JSON. `at` is where reading it as JSON stops, in units of the text. */
+/** Result for a text that is almost JSON. `at` is where reading it as JSON stops, in units of the text. */
 export type Mended =
   | ({ readonly kind: 'mended' } & Edited)
   /** There is more than one way to read it. */
@@ -26,12 +26,12 @@ export type Mended =
   | { readonly kind: 'followed'; readonly at: number }
   | { readonly kind: 'broken'; readonly at: number }
 
-/** Makes all edits at once: one copy, however many there are. The ledger keeps the first MAX_CHANGES of them. */
+/** Applies all edits at once: one copy, however many there are. The list keeps the first MAX_CHANGES of them. */
 export function applyEdits(text: string, last: Edit | undefined): Edited {
   const edits: Edit[] = []
   for (let edit = last; edit; edit = edit.before) edits.push(edit)
   edits.reverse()
-  // A trailing or missing comma is known as such only behind the blanks after it, so edits may be out of order.
+  // A trailing or missing comma is recognized only after the blanks that follow it, so edits may be out of order.
   if (!isInOrder(edits)) edits.sort((a, b) => a.from - b.from || a.to - b.to)
   const pieces: string[] = []
   const changes: Change[] = []
@@ -47,14 +47,14 @@ export function applyEdits(text: string, last: Edit | undefined): Edited {
 }
 
 /**
- * Rewrites a text of any size from its start to its end. Nothing is held but the pieces of the new text and the first
- * entries of the ledger.
+ * Rewrites a text of any size from start to end. It holds only the pieces of the new text and the first
+ * entries of the list of changes.
  */
 export class Rewriter {
   readonly #text: string
   readonly #pieces: string[] = []
   readonly #changes: Change[] = []
-  /** Where pieces of the new text begin, and what they were in the old one. */
+  /** Starts of the pieces in the new text, and the same positions in the old one. */
   readonly #starts: number[] = []
   readonly #origins: number[] = []
   #copied = 0
@@ -64,7 +64,7 @@ export class Rewriter {
     this.#text = text
   }
 
-  /** Puts `by` in the place of what is from `from` to `to`, behind the last replacement. */
+  /** Replaces `from` to `to` with `by`. The range must be after the last replacement. */
   replace(from: number, to: number, by: string, kind: ChangeKind): void {
     this.#pieces.push(this.#text.slice(this.#copied, from), by)
     this.#length += from - this.#copied + by.length
@@ -80,7 +80,7 @@ export class Rewriter {
     return { text: this.#pieces.join('') + this.#text.slice(this.#copied), changes: this.#changes }
   }
 
-  /** Where a place in the new text was in the old one. */
+  /** Maps a position in the new text to the old one. */
   origin(at: number): number {
     let low = 0
     let high = this.#starts.length
@@ -93,7 +93,7 @@ export class Rewriter {
   }
 }
 
-/** A payload that needs more changes than this is told by its first ones. */
+/** Only this many changes are listed; the first ones are enough to describe a payload with more. */
 const MAX_CHANGES = 100
 
 function isInOrder(edits: readonly Edit[]): boolean {

@@ -15,28 +15,27 @@ import { guessesFor, isKeyAt } from './repair-guesses.ts'
 import { isHalfBlank, type Level, Reading, skipBlanks } from './repair-syntax.ts'
 import { isStructureAt } from './structure.ts'
 
-/** Where an element is. */
+/** The place of an element. */
 export interface ElementPlace {
-  /** In an array, or a member of an object. */
+  /** In an array; else a member of an object. */
   readonly inArray: boolean
-  /** What holds that array or object. */
+  /** The container of that array or object. */
   readonly outer: 'none' | 'array' | 'object'
   /** Nothing follows the text. */
   readonly final: boolean
 }
 
-/** Where it ends; or that the text breaks off in it, that more text is needed, or that it cannot be known. */
+/** The end; or the text breaks off in the element, more text is needed, or the end cannot be known. */
 export type Ending = number | 'cut' | 'more' | 'unknown'
 
 /**
- * Finds the end of the element that a text begins with, which is not JSON: where the reader of the ladder says that
- * it ends, if all its readings with the fewest guesses say the same and a neighbour follows.
+ * Finds the end of the element that a text begins with, which is not JSON: where the reader of the ladder ends it,
+ * if all its readings with the fewest guesses agree and a neighbour follows.
  *
  *     {"a":"5" tall", /* } *\/ b: [1]},{"a":"7"},…
  *                                    ^ end      ^ the neighbour is read, too
  *
- * What the ladder cannot read, like `{"a":}`, ends where its brackets say, provided that quotes are where they
- * belong.
+ * What the ladder cannot read, like `{"a":}`, ends where its brackets say, if its quotes are in order.
  */
 export function elementEnd(text: string, place: ElementPlace): Ending {
   const { ends, cut, more, breaksOff, stopped } = readFrom(text, 0, place, true)
@@ -51,23 +50,23 @@ export function elementEnd(text: string, place: ElementPlace): Ending {
   return !place.final && text.length < stopped + ENOUGH ? 'more' : 'unknown'
 }
 
-/** So much text behind the place that is not JSON shows whether there is a way to read it. */
+/** This much text after the place that is not JSON shows whether it can be read. */
 const ENOUGH = 2048
 
 interface Readings {
-  /** Where the value ends by the readings with the fewest guesses. */
+  /** Ends of the value in the readings with the fewest guesses. */
   readonly ends: ReadonlySet<number>
-  /** A reading comes to the end of the text inside the value. */
+  /** A reading reaches the end of the text inside the value. */
   readonly cut: boolean
-  /** What follows the value cannot be seen. */
+  /** What follows the value has not arrived. */
   readonly more: boolean
-  /** The text as it is comes to its end inside the value, or right behind it. */
+  /** The unchanged text ends inside the value, or right after it. */
   readonly breaksOff: boolean
   /** Where the first reading stopped. */
   readonly stopped: number
 }
 
-/** Reads the value at `at`, as `mend` reads a whole text. With `looksOn`, what follows must be able to follow it. */
+/** Reads the value at `at`, as `mend` reads a whole text. With `looksOn`, what follows must fit after it. */
 function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolean): Readings {
   const level: Level = { array: place.inArray, up: undefined }
   const first = new Reading(text)
@@ -127,7 +126,7 @@ function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolea
   return { ends, cut, more, breaksOff, stopped }
 }
 
-/** Whether a comment holds the start of another one: the first may have been none. */
+/** Whether a comment contains the start of another one: then the first may not have been a comment. */
 function hasOddComment({ text, edits }: Reading): boolean {
   for (let edit = edits; edit; edit = edit.before) {
     if (edit.kind === 'dropped a comment' && text.slice(edit.from + 2, edit.to).includes('/*')) return true
@@ -139,7 +138,7 @@ const MAX_READS = 24
 const LEAST_WORK = 1 << 14
 const WORK_PER_GUESS = 64
 
-/** Two objects, or two strings: between others a comma is hardly missing. In an object, a key must follow. */
+/** Two objects, or two strings: between other values a comma is unlikely to be missing. In an object, a key must follow. */
 function isCommaMissing(text: string, at: number, { inArray }: ElementPlace): boolean {
   if (!inArray) return isKeyAt(text, at)
   const unit = text.charCodeAt(at)
@@ -147,7 +146,7 @@ function isCommaMissing(text: string, at: number, { inArray }: ElementPlace): bo
 }
 
 /**
- * Whether what follows can follow a whole element; `nothing` if the text is over. If the end is a `guess`, the
+ * Whether what follows can follow a complete element; `nothing` if the text has ended. If the end is a `guess`, the
  * neighbour must be of the same kind.
  */
 function isFollowed(
@@ -158,24 +157,24 @@ function isFollowed(
 ): boolean | 'nothing' | 'more' {
   const { inArray, outer, final } = place
   const at = skipBlanks(text, end)
-  const behind = skipBlanks(text, at + 1)
+  const following = skipBlanks(text, at + 1)
   if (at >= text.length) return final ? 'nothing' : 'more'
   const unit = text.charCodeAt(at)
   if (unit === (inArray ? CLOSE_BRACKET : CLOSE_BRACE)) {
-    if (behind >= text.length) return final ? true : 'more'
-    const next = text.charCodeAt(behind)
+    if (following >= text.length) return final ? true : 'more'
+    const next = text.charCodeAt(following)
     if (outer === 'none') return !isStructureAt(text, at + 1)
     if (next === (outer === 'array' ? CLOSE_BRACKET : CLOSE_BRACE)) return true
-    return next === COMMA && (outer === 'array') !== isKeyAt(text, skipBlanks(text, behind + 1))
+    return next === COMMA && (outer === 'array') !== isKeyAt(text, skipBlanks(text, following + 1))
   }
   if (unit !== COMMA) return false
-  if (behind >= text.length) return final ? true : 'more'
-  if (text.charCodeAt(behind) === (inArray ? CLOSE_BRACKET : CLOSE_BRACE)) return true
-  if (isKeyAt(text, behind) === inArray) return false
+  if (following >= text.length) return final ? true : 'more'
+  if (text.charCodeAt(following) === (inArray ? CLOSE_BRACKET : CLOSE_BRACE)) return true
+  if (isKeyAt(text, following) === inArray) return false
   if (!inArray) return true
-  const kind = kindOf(text, behind)
+  const kind = kindOf(text, following)
   if (guess && kind !== '' && kind !== kindOf(text, 0)) return false
-  const next = readFrom(text, behind, place, false)
+  const next = readFrom(text, following, place, false)
   for (const end of next.ends) {
     const then = skipBlanks(text, Math.max(end, 0))
     if (then >= text.length) return final ? true : 'more'
@@ -183,17 +182,17 @@ function isFollowed(
   }
   if (next.ends.size > 0) return false
   if (next.cut) return final ? true : 'more'
-  return plainEnd(text, behind, true) >= 0
+  return plainEnd(text, following, true) >= 0
 }
 
-/** What a value begins with; blank for words and numbers. */
+/** First character of a value; blank for words and numbers. */
 function kindOf(text: string, at: number): string {
   return '{["'.includes(text[at]!) ? text[at]! : ''
 }
 
 /**
- * Whether a strict element is over, by the next few characters; undefined if they do not tell. Unless these are
- * `all` that will be looked at, the answer is one that no further character changes.
+ * Whether a strict element is complete, judging by the next few characters; undefined if they are not enough. Unless `all`
+ * of the text is here, the answer is one that no further character can change.
  */
 export function isElementOver(text: string, place: ElementPlace, all = place.final): boolean | undefined {
   const { inArray, final } = place
@@ -215,24 +214,24 @@ export function isElementOver(text: string, place: ElementPlace, all = place.fin
   const close = first === QUOTE ? stringEnd(text, next + 1) : text.slice(next).search(/[,\]}]/)
   if (close < 0) return final ? true : undefined
   if (first !== QUOTE) return true
-  // A string that is no key is followed by another element, or it has lost a quote.
+  // A string that is not a key is followed by another element, or it has lost a quote.
   const then = skipBlanks(text, close + 1)
   return then < text.length ? ',]'.includes(text[then]!) : final ? true : undefined
 }
 
 //  'a, b     "a" ~~     a:/
 //       ^         ^       ^ a key, or a string that is none, or a URL
-/** Whether the text breaks off before it tells whether a key is at `at`. */
+/** Whether the text breaks off before it is clear whether a key is at `at`. */
 function isHalfKey(text: string, at: number): boolean {
   if (!isQuote(text.charCodeAt(at))) return isKeyAt(text, at) && text.indexOf(':', at) + 2 >= text.length
   const close = closingQuote(text, at)
-  const behind = close < 0 ? text.length : skipBlanks(text, close + 1)
-  return behind >= text.length || isHalfBlank(text, behind)
+  const following = close < 0 ? text.length : skipBlanks(text, close + 1)
+  return following >= text.length || isHalfBlank(text, following)
 }
 
 //  {"a":,"b":[1 2]}     tru     {\"a\":1}
 //                 ^ end    ^ end        ^ end
-/** Where a value ends by its brackets alone; -1 if quotes are where none belong, or brackets do not match. */
+/** The end of a value by its brackets alone; -1 if quotes are out of place, or brackets do not match. */
 function plainEnd(text: string, from: number, inArray: boolean): number {
   const open: number[] = []
   const escaped = isEscapedOnce(text, from)
@@ -269,9 +268,9 @@ function plainEnd(text: string, from: number, inArray: boolean): number {
 }
 
 const MAX_OPEN = 1024
-/** What is before a string or a bracket. */
+/** Characters that precede a string or a bracket. */
 const OPENERS = new Set([...'{[,:'].map((one) => one.charCodeAt(0)))
-/** Comments, and what else may hide a bracket. */
+/** Comments, and anything else that may hide a bracket. */
 const NEVER = '/#\\<'
 
 function stringEnd(text: string, from: number): number {
@@ -283,7 +282,7 @@ function stringEnd(text: string, from: number): number {
   return -1
 }
 
-/** The quote of a string that was escaped once too often: three backslashes are before one inside it. */
+/** The closing quote of a string that was escaped once too often: inner quotes have three backslashes. */
 function escapedStringEnd(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
     let backslashes = 0

@@ -22,7 +22,7 @@ import { withoutSequences } from './sequences.ts'
 import { inspect } from './silent-losses.ts'
 import { isStructureAt } from './structure.ts'
 
-/** A value that passed. `changes` is empty if the text was taken as it is; their `at` counts units of the text. */
+/** A value that passed. `changes` is empty if the text was used unchanged; their `at` counts units of the text. */
 export interface Pass {
   readonly ok: true
   readonly value: unknown
@@ -31,35 +31,35 @@ export interface Pass {
   readonly incomplete?: readonly string[]
 }
 
-/** Why no rung passed: what the first one that parsed was rejected for, or that none parsed. */
+/** Why no rung passed: why the first one that parsed was rejected, or that none parsed. */
 export interface Miss {
   readonly ok: false
   readonly code: Code
-  /** What was found, to be put after the words of the code. */
+  /** What was found, appended to the text of the code. */
   readonly detail: string
-  /** Where in the text it broke, in units, if that is known. */
+  /** Where in the text it broke, in units, if known. */
   readonly at?: number | undefined
-  /** The same as a byte offset in the channel, where that is known instead. */
+  /** The same as a byte offset in the channel, if that is known instead. */
   readonly place?: number
-  /** What is there, at most 20 characters, and what JSON would have there. */
+  /** What is there, at most 20 characters, and what JSON allows there. */
   readonly broken?: { readonly found: string; readonly expected: string } | undefined
   readonly errors?: readonly SchemaError[]
   readonly cause?: unknown
-  /** What a normalizer threw on. */
+  /** The value that a normalizer threw on. */
   readonly value?: unknown
   readonly notes: readonly Note[]
-  /** The text as it is was JSON. */
+  /** The unchanged text was JSON. */
   readonly strict: boolean
   /** It was JSON after a repair, and then rejected. */
   readonly repaired: boolean
 }
 
 /**
- * Climbs the ladder: the text as it is, then one deterministic change after the other, until a candidate parses and
- * passes. A candidate that is JSON but does not pass ends the climb, except for the envelope: `[{"a":1}]` is not its
- * inner object. Where the text begins with a bracket, that bracket's value is the only candidate.
+ * Tries the rungs of the ladder: the text as it is, then one deterministic change after the other, until a candidate parses
+ * and passes. A candidate that is JSON but does not pass ends the search, except for the envelope: `[{"a":1}]` is not its
+ * inner object. If the text begins with a bracket, that bracket's value is the only candidate.
  *
- *     as is → envelope → escape sequences → think, fence, first object → own mends → control characters → closed
+ *     as is → envelope → escape sequences → think, fence, first object → syntax repair → control characters → closed
  *
  * @example
  * climb('{"a":1,}', rules) // { ok: true, value: { a: 1 }, changes: [{ kind: 'dropped a comma', … }], … }
@@ -70,7 +70,7 @@ export function climb(text: string, rules: Rules): Pass | Miss {
   return climbOn(text, asIs, rules, MAX_ENVELOPES)
 }
 
-/** The first rung alone: is the text JSON as it is, and does it pass? */
+/** Only the first rung: whether the text is JSON as it is, and passes. */
 export function climbStrictly(text: string, rules: Rules): Pass | Miss {
   const asIs = attemptTrimmed(text, rules)
   if (asIs.kind === 'passed') return passOf(asIs, text, NONE, NONE)
@@ -78,12 +78,12 @@ export function climbStrictly(text: string, rules: Rules): Pass | Miss {
 }
 
 const NONE: readonly never[] = []
-/** So many places are told where more than one candidate passes. */
+/** Maximum number of places listed when more than one candidate passes. */
 const MAX_PLACES = 16
-/** An envelope may be in an envelope, but not without end. */
+/** Maximum nesting of envelopes. */
 const MAX_ENVELOPES = 8
 
-/** Blanks are no matter to JSON; a BOM and NULs around it are trimmed, which is no repair. */
+/** JSON ignores blanks; a BOM and NULs around it are trimmed, which does not count as repair. */
 function attemptTrimmed(text: string, rules: Rules): Tried {
   const tried = attempt(text, rules)
   if (tried.kind !== 'broken' || tried.code === 'MAX_DEPTH') return tried
@@ -91,17 +91,17 @@ function attemptTrimmed(text: string, rules: Rules): Tried {
   return to - from === text.length ? tried : attempt(text.slice(from, to), rules)
 }
 
-/** The rungs after the first. `asIs` says why the text as it is did not do. */
+/** The rungs after the first. `asIs` says why the unchanged text failed. */
 function climbOn(text: string, asIs: Rejected | Broken, rules: Rules, envelopes: number): Pass | Miss {
   if (asIs.kind === 'rejected') {
     const opened = openEnvelope(asIs, rules, NONE, envelopes)
     return opened ?? missOf(asIs, { strict: true, repaired: false, text, notes: NONE })
   }
-  // The sequences of a terminal hold brackets, too.
+  // Terminal sequences contain brackets, too.
   if (asIs.code === 'MAX_DEPTH' && !text.includes('\u001b'))
     return missOf(asIs, { strict: false, repaired: false, text, notes: NONE })
   const [from, to] = margins(text)
-  // The blanks at the end of a cut text may be in a string.
+  // The blanks at the end of a cut text may be inside a string.
   const trimmed = text.slice(from, rules.partial ? text.length : to)
   const shown = withoutSequences(trimmed)
   if (shown) {
@@ -117,7 +117,7 @@ function climbOn(text: string, asIs: Rejected | Broken, rules: Rules, envelopes:
   return from === 0 ? result : moved(result, (at) => at + from)
 }
 
-/** A text after a change: as it is now, then the rungs that are left. */
+/** A text after a change: tried unchanged first, then on the remaining rungs. */
 function climbFurther(
   text: string,
   changes: readonly Change[],
@@ -130,7 +130,7 @@ function climbFurther(
   return settle(tried, { text, changes, notes: NONE, rules, envelopes })
 }
 
-/** A text that is no JSON: what is in it, if it begins like prose; what was meant by it, if it begins like a document. */
+/** A text that is not JSON: searched for candidates if it begins like prose, repaired if it begins like a document. */
 function beyond(
   text: string,
   broken: Broken,
@@ -152,7 +152,7 @@ function beyond(
   return repair(text, broken, changes, rules, envelopes)
 }
 
-/** A string, a number or a literal in another language's spelling. Words without quotes are prose. */
+/** A string, a number or a literal in the spelling of another language. Words without quotes are prose. */
 function mendScalar(text: string): Edited | undefined {
   if (text.length > MAX_SCALAR || !(isQuote(text.charCodeAt(0)) || text[0] === '\\' || spellingOf(text)))
     return undefined
@@ -160,14 +160,14 @@ function mendScalar(text: string): Edited | undefined {
   if (mended.kind !== 'mended') return undefined
   const inner = mended.text.slice(1, -1)
   const changes = mended.changes.map((change) => ({ ...change, at: change.at - 1 }))
-  // Two strings side by side are not one, and a string without its closing quote was cut.
+  // Two adjacent strings are not one, and a string without its closing quote was cut.
   if (mended.changes.some(({ kind }) => kind === 'added a missing quote')) return undefined
   return (JSON.parse(mended.text) as unknown[]).length === 1 ? { text: inner, changes } : undefined
 }
 
 const MAX_SCALAR = 16 * 1024
 
-/** One of the candidates in a text that begins like prose: the first that passes or, if wanted, the last one. */
+/** One of the candidates in a text that begins like prose: the first that passes or, if requested, the last one. */
 function choose(
   candidates: readonly Candidate[],
   text: string,
@@ -176,10 +176,10 @@ function choose(
   rules: Rules,
   envelopes: number,
 ): Pass | Miss {
-  // Most log lines that begin with a bracket hold none.
+  // Most log lines that begin with a bracket have none.
   if (candidates.length === 0) return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
   const { verdict } = rules
-  // Each has a verdict of its own: only that of the one that is taken counts.
+  // Each candidate has its own verdict: only the verdict of the chosen one counts.
   const verdicts = candidates.map(() => verdict && { ...verdict, wanted: undefined })
   const results = candidates.map((candidate, n) => {
     const all = [...changes, ...candidate.changes]
@@ -204,7 +204,7 @@ function choose(
   return { ...chosen, notes: [...chosen.notes, note] }
 }
 
-/** What was meant by a text that begins with a bracket and is no JSON. */
+/** Repairs a text that begins with a bracket and is not JSON. */
 function repair(
   text: string,
   broken: Broken,
@@ -220,7 +220,7 @@ function repair(
       incomplete,
     )
   const small = text.length <= rules.maxRepair
-  // With `partial`, the beginning of JSON is a cut text, and no text that lacks a quote.
+  // With `partial`, the beginning of JSON is a cut text, not one that lacks a quote.
   const isCut = rules.partial && closeCut(text) !== undefined
   const mended = small && !isCut ? mend(text) : undefined
   if (mended?.kind === 'mended') {
@@ -230,7 +230,7 @@ function repair(
   }
   if (mended?.kind === 'followed') return takeFirst(text, mended.at, broken, before, rules, envelopes)
   if (!small) {
-    // Raw control characters are by far the most common fault, and to escape them takes one pass.
+    // Raw control characters are by far the most common error, and escaping them takes one pass.
     const escaped = controlsEscaped(text)
     const tried = escaped.changes.length > 0 ? attempt(escaped.text, rules) : broken
     if (tried.kind !== 'broken') return settled(tried, escaped)
@@ -260,9 +260,9 @@ function takeFirst(
   rules: Rules,
   envelopes: number,
 ): Pass | Miss {
-  if (isStructureAt(text, end)) return { ...goesOnAt(text, end), cause: broken.cause }
+  if (isStructureAt(text, end)) return { ...continuesAt(text, end), cause: broken.cause }
   const first = text.slice(0, end)
-  // As in prose: without a schema, only an object that begins with a key in double quotes is told from code.
+  // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.
   if (!rules.check && !hasQuotedKey(first))
     return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
   const changes = [...before, changeOf('took an object from prose', end, text.slice(end, end + 80), '')]
@@ -270,7 +270,7 @@ function takeFirst(
 }
 
 /** The value at the start of a text ends at `end`, and what follows belongs to a larger one. */
-export function goesOnAt(text: string, end: number): Miss {
+export function continuesAt(text: string, end: number): Miss {
   const found = text.slice(end, end + 20)
   const expected = 'the end of the value'
   const detail = `at ${quote(found, 20)}, expected ${expected}`
@@ -286,7 +286,7 @@ interface Settling {
   readonly envelopes: number
 }
 
-/** A text that is JSON now: it passed, its envelope is opened, or it was rejected. */
+/** A text that is now JSON: it passed, its envelope is opened, or it was rejected. */
 function settle(tried: Tried, settling: Settling, incomplete?: readonly string[]): Pass | Miss {
   const { text, changes, notes, rules, envelopes } = settling
   if (tried.kind === 'passed') {
@@ -301,7 +301,7 @@ function settle(tried: Tried, settling: Settling, incomplete?: readonly string[]
   return missOf(tried, { strict: false, repaired, text, notes })
 }
 
-/** What is in an envelope, if that passes: valid JSON was rejected, so the payload may be the text in its field. */
+/** The content of an envelope, if that passes: valid JSON was rejected, so the payload may be the text in its field. */
 function openEnvelope(
   rejected: Rejected,
   rules: Rules,
@@ -328,7 +328,7 @@ function climbEnvelope(
   const tried = attemptTrimmed(text, rules)
   if (tried.kind === 'passed') return passOf(tried, text, changes, NONE)
   const result = climbOn(text, tried, rules, envelopes)
-  // Inside the text of a field, places are those of its envelope.
+  // Positions inside the text of a field become the position of the envelope.
   const placed = moved(result, () => 0)
   return placed.ok ? { ...placed, changes: [...changes, ...placed.changes] } : placed
 }
@@ -353,7 +353,7 @@ function skipped(message: string): Note {
   return { code: 'REPAIR_SKIPPED', message }
 }
 
-/** Places in a part of a text become places in the text. */
+/** Maps positions in a part of a text to positions in the text. */
 function moved(result: Pass | Miss, place: (at: number) => number): Pass | Miss {
   if (!result.ok) return result.at === undefined ? result : { ...result, at: place(result.at) }
   const changes = result.changes.map((change) => ({ ...change, at: place(change.at) }))
@@ -384,7 +384,7 @@ function missOf(tried: Rejected | Broken | Passed, why: Why): Miss {
     return { ok: false, ...reason, notes, strict, repaired }
   }
   if (tried.kind === 'broken' && tried.code === 'INVALID_JSON') {
-    // Spelled out, because a log may have thousands of such lines, and a spread takes as long as all the rest.
+    // Written out, because a log may have thousands of such lines, and a spread takes as long as everything else.
     const { code, detail, at, broken } = whyBroken(text, why)
     return { ok: false, code, detail, at, broken, cause: tried.cause, notes, strict, repaired }
   }
@@ -392,7 +392,7 @@ function missOf(tried: Rejected | Broken | Passed, why: Why): Miss {
   return { ok: false, code: 'MAX_DEPTH', detail, notes, strict, repaired }
 }
 
-/** Says where a text stops being JSON, and what JSON would have there. */
+/** Where a text stops being JSON, and what JSON allows there. */
 function whyBroken(text: string, why: Why): Pick<Miss, 'code' | 'detail' | 'at' | 'broken'> {
   const [from] = margins(text)
   const start = { found: text.slice(from, from + 20), expected: 'an object or an array' }
@@ -420,7 +420,7 @@ function whyBroken(text: string, why: Why): Pick<Miss, 'code' | 'detail' | 'at' 
   }
 }
 
-/** Where a text begins and ends without the blanks, BOMs and NULs around it. */
+/** Start and end of a text without the blanks, BOMs and NULs around it. */
 function margins(text: string): [number, number] {
   let from = 0
   let to = text.length

@@ -1,6 +1,6 @@
 /**
- * Is a fence with this info string and body a payload? One labelled json, json5 or jsonc is, and one without a label whose
- * body begins with a bracket.
+ * Whether a fence with this info string and body is a payload: it is labelled json, json5 or jsonc, or it has no label and
+ * its body begins with a bracket.
  *
  * @example
  * isPayloadFence('JSON title=x', '') // true

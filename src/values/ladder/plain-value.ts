@@ -13,24 +13,24 @@ import {
 } from '../../json/characters.ts'
 
 /**
- * Is there nothing to say about a parsed value? Nearly always, and every payload is asked, so the answer must be
- * cheap. True means: no key occurs twice, no number lost anything, no key reaches for a prototype, and no level is
- * deeper than `depth`. False means only that something looks unusual; then the thorough ways are asked.
+ * Whether a parsed value needs no note. Nearly always true, and checked for every payload, so it must be
+ * cheap. True means: no key occurs twice, no number lost anything, no key could change a prototype, and no level is
+ * deeper than `depth`. False means only that something looks unusual; then the thorough checks run.
  *
  * @example
  * isOrdinary(JSON.parse('{"a":1,"a":2}'), '{"a":1,"a":2}', 9) // false
  */
 export function isOrdinary(value: unknown, text: string, depth: number): boolean {
-  // A short text has few escapes and is often no longer than it must be: then the text need not be read at all.
+  // A short text has few escapes and is often as short as possible: then it need not be read at all.
   if (text.length <= SHORT && text.length - leastLength(value, depth) < LEAST_MEMBER) return true
   return pastValue(value, text, 0, depth) >= 0
 }
 
 const SHORT = 512
-/** `"":1,` is the least that a key which occurs twice adds to a text; `1e-324`, which is 0, has as much more than 0. */
+/** `"":1,` is the least that a duplicate key adds to a text; `1e-324`, which is 0, is as much longer than 0. */
 const LEAST_MEMBER = 5
 
-/** How long the text of a value is at least; less than nothing if the value is unusual by itself. */
+/** Minimum length of the text of a value; negative if the value is unusual by itself. */
 function leastLength(value: unknown, depth: number): number {
   switch (typeof value) {
     case 'string':
@@ -49,8 +49,8 @@ function leastLength(value: unknown, depth: number): number {
 }
 
 /**
- * As digits, or with an exponent where that is shorter: `0.5`, `1e3`, `4e-2`. Below 2^53 a number loses something only
- * if it is written with more than 15 digits, or (`3e-324`) if it is too small to keep even those.
+ * As digits, or with an exponent where that is shorter: `0.5`, `1e3`, `4e-2`. Below 2^53 a number loses digits only
+ * if it is written with more than 15, or (`3e-324`) if it is too small to keep even those.
  */
 function leastNumber(value: number): number {
   if (value < 0) return 1 + leastNumber(-value)
@@ -74,17 +74,17 @@ function leastArray(value: readonly unknown[], depth: number): number {
 function leastObject(value: Record<string, unknown>, depth: number): number {
   let length = 1
   for (const key in value) {
-    if (isReaching(key)) return UNUSUAL
+    if (isPrototypeKey(key)) return UNUSUAL
     length += key.length + 4 + leastLength(value[key], depth)
   }
   return length === 1 ? 2 : length
 }
 
-function isReaching(key: string): boolean {
+function isPrototypeKey(key: string): boolean {
   return key === '__proto__' || key === 'constructor'
 }
 
-/** So far below zero that what is added to it on the way does not matter. */
+/** So far below zero that additions on the way do not matter. */
 const UNUSUAL = -(1 << 29)
 
 //  The value and its text, side by side:
@@ -92,9 +92,9 @@ const UNUSUAL = -(1 << 29)
 //     { type: 'a', at: 12 }
 //     {"type":"a","at":12}
 //
-//  A text with a key twice has more members than its value: where the value's last member ends, the text goes on.
-//  The lengths of the value's strings say where to look, so few characters are read. A text can be made so that they
-//  mislead; that costs it a note about its spelling, no more, because keys and depth are the value's own.
+//  A text with a duplicate key has more members than its value: where the value's last member ends, the text goes on.
+//  The lengths of the value's strings say where to look, so few characters are read. A crafted text can mislead this,
+//  but then only a note about its spelling is missing: keys and depth are checked on the value itself.
 
 /** One past the value at `from`, or UNUSUAL. The text is known to be JSON. */
 function pastValue(value: unknown, text: string, from: number, depth: number, key?: string): number {
@@ -117,9 +117,9 @@ function pastValue(value: unknown, text: string, from: number, depth: number, ke
 function pastObject(value: Record<string, unknown>, text: string, from: number, depth: number): number {
   let at = from
   let between = OPEN_BRACE
-  // Own keys or not is no matter here: what is inherited is not in the text, and that is unusual.
+  // Whether keys are own does not matter here: an inherited key is not in the text, which is unusual.
   for (const key in value) {
-    if (isReaching(key)) return UNUSUAL
+    if (isPrototypeKey(key)) return UNUSUAL
     at = past(text, at, between)
     between = COMMA
     at = pastString(text, at, key.length)
@@ -140,7 +140,7 @@ function pastArray(value: readonly unknown[], text: string, from: number, depth:
   return past(text, at, CLOSE_BRACKET)
 }
 
-/** Without escapes a string is as long as its text; with escapes its end is searched. */
+/** Without escapes a string is as long as its text; otherwise its end is searched for. */
 function pastString(text: string, from: number, length: number, key?: string): number {
   const body = past(text, from, QUOTE)
   const end = body + length
@@ -152,8 +152,8 @@ function pastString(text: string, from: number, length: number, key?: string): n
 const LONG = 8192
 
 /**
- * The end of a long string. A text has at least a unit for each unit of its value, so the end is not looked for before
- * that. If its key occurs twice the value may be that of the later one, and the key is what was passed over.
+ * The end of a long string. Its text has at least one unit for each unit of the value, so the search begins after
+ * that. If its key occurs twice the value may be that of the later one, and the skipped part may contain the key.
  */
 function longEnd(text: string, body: number, least: number, key: string | undefined): number {
   const quote = stringEnd(text, body - 1, least)
@@ -161,12 +161,12 @@ function longEnd(text: string, body: number, least: number, key: string | undefi
   return passedKey ? stringEnd(text, body - 1) : quote
 }
 
-/** Up to 15 characters without exponent keep every digit; how others fare is not asked here. */
+/** Numbers of up to 15 characters without an exponent keep every digit; others are not decided here. */
 function pastNumber(text: string, from: number): number {
   let at = from
   for (; ; at++) {
     const unit = text.charCodeAt(at)
-    // Written so that NaN, behind the end of the text, is no digit.
+    // Written so that NaN, past the end of the text, does not count as a digit.
     if (!(unit >= 48 && unit <= 57) && unit !== DOT && unit !== MINUS) {
       const plain = at > from && at - from <= 15 && unit !== 101 && unit !== 69
       return plain ? at : UNUSUAL
@@ -174,7 +174,7 @@ function pastNumber(text: string, from: number): number {
   }
 }
 
-/** One past the unit that must stand at `from`, behind blanks if there are any; UNUSUAL if another one does. */
+/** One past the expected unit at `from`, after optional blanks; UNUSUAL if it is another one. */
 function past(text: string, from: number, unit: number): number {
   if (text.charCodeAt(from) === unit) return from + 1
   const at = from < 0 ? from : pastBlanks(text, from)
@@ -185,7 +185,7 @@ function pastBlanks(text: string, from: number): number {
   let at = from
   for (;;) {
     const unit = text.charCodeAt(at)
-    // Not a number behind the end of the text: that is no blank.
+    // NaN past the end of the text, which is not a blank.
     if (unit !== 32 && unit !== 10 && unit !== 13 && unit !== 9) return at
     at++
   }

@@ -1,6 +1,6 @@
 /**
- * Keys that reach for a prototype: `__proto__`, and `constructor` with a `prototype` inside. `JSON.parse`
- * makes plain own properties of them, which is harmless until someone copies or merges the value.
+ * Keys that could change a prototype: `__proto__`, and `constructor` with a `prototype` inside. `JSON.parse`
+ * makes them plain own properties, which is harmless until other code copies or merges the value.
  */
 
 /**
@@ -10,7 +10,7 @@
 export type ProtoKeys = 'remove' | 'error' | 'keep'
 
 /**
- * Takes the keys out of a parsed value, in place, and says how many there were. Iterative: the depth of the
+ * Removes the keys from a parsed value, in place, and returns how many there were. Iterative: the depth of the
  * value does not matter.
  *
  * @example

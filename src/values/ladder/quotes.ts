@@ -1,15 +1,15 @@
 import { APOSTROPHE, BACKSLASH, BACKTICK, QUOTE, SPACE } from '../../json/characters.ts'
 import type { Edit } from './edits.ts'
 
-/** Anything that a model may put around a string. */
+/** Any character that a model may put around a string. */
 export function isQuote(unit: number): boolean {
   return quoteFamily(unit) !== 0
 }
 
-/** `´`, which some pair with the backtick. */
+/** `´`, sometimes paired with the backtick. */
 const ACUTE = 0xb4
 
-/** Typographic quotes end at any of their kind, because models mix the two halves up, or at the plain one. */
+/** Typographic quotes end at any quote of their kind, because models mix up the two halves, or at the plain one. */
 export function closes(unit: number, opening: number): boolean {
   if (opening === BACKTICK) return unit === BACKTICK || unit === ACUTE
   if (opening < BACKTICK) return unit === opening
@@ -18,7 +18,7 @@ export function closes(unit: number, opening: number): boolean {
 }
 
 /**
- * The quote that ends the string which opens at `open`, or -1. A backslash protects what follows it, and an
+ * The quote that ends the string which opens at `open`, or -1. A backslash escapes what follows it, and an
  * apostrophe between two letters ends nothing.
  *
  * @example
@@ -37,8 +37,8 @@ export function closingQuote(text: string, open: number, limit = text.length): n
 }
 
 /**
- * The same for a string in double quotes, which nearly all are, with the answer whether it is clean: the index of its closing
- * quote if it is what JSON allows, less than -1 if it is not (`-2 - index`), and -1 if it has no end. One pass instead of two.
+ * The same for a string in double quotes, the common case, and whether it is clean: the index of its closing
+ * quote if JSON allows the string, `-2 - index` if not, and -1 if it has no end. One pass instead of two.
  */
 export function plainStringEnd(text: string, open: number): number {
   let clean = true
@@ -55,11 +55,11 @@ export function plainStringEnd(text: string, open: number): number {
   return -1
 }
 
-/** ASCII that neither ends a string nor protects a quote. */
+/** ASCII that neither ends a string nor escapes a quote. */
 const HARMLESS = new Uint8Array(128).fill(1)
 for (const unit of [QUOTE, APOSTROPHE, BACKTICK, BACKSLASH]) HARMLESS[unit] = 0
 
-/** Is it a quote between two letters, as in `it's`? */
+/** Whether it is a quote between two letters, as in `it's`. */
 export function isApostrophe(text: string, at: number): boolean {
   return (
     isSingle(text.charCodeAt(at)) && isLetter(text.charCodeAt(at - 1)) && isLetter(text.charCodeAt(at + 1))
@@ -70,7 +70,7 @@ function isSingle(unit: number): boolean {
   return quoteFamily(unit) === APOSTROPHE
 }
 
-/** The plain quote that a quote is a variant of; 0 for what is no quote. */
+/** The plain quote that a quote is a variant of; 0 if it is not a quote. */
 export function quoteFamily(unit: number): number {
   if (unit === QUOTE || unit === APOSTROPHE || unit === BACKTICK) return unit
   if (unit === ACUTE) return BACKTICK
@@ -82,7 +82,7 @@ function isLetter(unit: number): boolean {
   return (unit >= 97 && unit <= 122) || (unit >= 65 && unit <= 90) || (unit >= 0xc0 && unit < 0x2000)
 }
 
-/** May the string from `open` to `close` stay as it is? True if it is known to be what JSON allows. */
+/** Whether the string from `open` to `close` is known to be valid JSON as it is. */
 export function isCleanString(text: string, open: number, close: number): boolean {
   if (text.charCodeAt(open) !== QUOTE || text.charCodeAt(close) !== QUOTE) return false
   for (let at = open + 1; at < close; at++) {
@@ -96,15 +96,15 @@ export function isCleanString(text: string, open: number, close: number): boolea
   return true
 }
 
-/** Is the backslash at `at` the first of a path, `C:\\`? */
+/** Whether the backslash at `at` is the first of a path, `C:\\`. */
 function isDrive(text: string, at: number, open: number): boolean {
   return text[at - 1] === ':' && at - 2 > open && /[A-Za-z]/.test(text[at - 2]!)
 }
 
 /**
- * Spells a string as JSON does: its quotes, raw control characters, quotes and backslashes that were not escaped. Gives
- * the edits, after those in `before`; `undefined` where the meaning of a backslash is not known. Without an opening
- * quote (`open` is then the place before the text) or a closing one the edit adds it.
+ * Spells a string as JSON does: its quotes, raw control characters, unescaped quotes and backslashes. Returns
+ * the edits, after those in `before`; `undefined` if the meaning of a backslash is unclear. Without an opening
+ * quote (`open` is then the position before the text) or a closing one the edit adds it.
  */
 export function spellString(
   text: string,
@@ -158,7 +158,7 @@ const shortEscapes = new Map([
   [13, '\\r'],
 ])
 
-/** Does the backslash at `at` begin an escape that JSON knows? */
+/** Whether the backslash at `at` begins an escape that JSON knows. */
 function isEscape(text: string, at: number): boolean {
   const kind = text[at + 1]
   if (kind === undefined) return false
@@ -171,8 +171,8 @@ function isHexEscape(text: string, at: number, to: number): boolean {
 }
 
 /**
- * What the backslashes of one string mean: escapes as JSON has them, with single ones that are text; all of them text
- * (`C:\Users\new` has a `\n` that is no line break); or it is not known.
+ * What the backslashes of one string mean: JSON escapes, with single ones that are text; all of them text
+ * (`C:\Users\new` has a `\n` that is not a line break); or unknown.
  */
 type Backslashes = 'escapes' | 'text' | 'unknown'
 
@@ -198,7 +198,7 @@ function meaningOf(text: string, from: number, to: number): Backslashes {
     const start = text.startsWith('\\\\', from) ? 1 : 0
     return doubled <= start ? 'text' : 'unknown'
   }
-  // One lone `\z` may be what is left of a line break; several, or `\d`, are a path or a pattern.
+  // One lone `\z` may be the rest of a line break; several, or `\d`, are a path or a pattern.
   if (letters > 0 || doubled > 0) return 'unknown'
   return foreign >= 2 || classes === foreign ? 'escapes' : 'unknown'
 }

@@ -30,7 +30,7 @@ import {
 } from './repair-syntax.ts'
 
 /**
- * The ways in which a reading that stopped may go on. Each assumes one thing to be wrong with the text near the place,
+ * The ways in which a reading that stopped may continue. Each assumes one error in the text near the position,
  * and none lets a string swallow what reads as structure: a quote before a colon, before a comma and the next value, or
  * before a closing bracket.
  *
@@ -76,7 +76,7 @@ export function guessesFor(stopped: Reading): Reading[] {
   return found
 }
 
-/** Where the token ended that the reading has just passed. */
+/** End of the token that the reading has just passed. */
 function endOfToken({ state, valueEnd, token }: Reading): number {
   return state === 'comma' ? valueEnd : token.to
 }
@@ -88,7 +88,7 @@ function* missingComma(stopped: Reading): Iterable<Reading> {
   const unit = text.charCodeAt(at)
   if (unit === COLON) return
   if (token.kind === 'string' && isFirstOnLine(text, token.from, token.to - 1)) return
-  // A comma that is the last character in a string may be the one that is missing behind it.
+  // A comma at the end of a string may be the one that is missing after it.
   if (
     token.kind === 'string' &&
     /,[ \t]{0,9}$/.test(text.slice(Math.max(token.from, token.to - 11), token.to - 1))
@@ -124,7 +124,7 @@ function* missingColon(stopped: Reading): Iterable<Reading> {
 }
 
 //  {"a":"he said "hi" twice","b":1}
-//                ^ at: the string that ended before it goes on to a quote that ends a value
+//                ^ at: the string before it continues up to a quote that ends a value
 function* innerQuotes(stopped: Reading): Iterable<Reading> {
   const { text, token } = stopped
   const { from, key } = token
@@ -134,16 +134,16 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
   let close = token.to - 1
   for (let inner = 0; inner < MAX_INNER; inner++) {
     if (looksLikeOpening(text, from, close) || isJoined(text, close) || isBeforeBracket(text, close)) return
-    const behind = skipBlanks(text, close + 1)
-    const follows = text.charCodeAt(behind)
+    const following = skipBlanks(text, close + 1)
+    const follows = text.charCodeAt(following)
     if (follows === (key ? COMMA : COLON)) return
     // A comma is missing, and the next key was escaped.
     if (follows === BACKSLASH) return
-    // Two quotes with nothing between them are the end of one string and the start of another.
+    // Two quotes with nothing between them end one string and start another.
     if (before >= 0 && skipBlanks(text, before + 1) === close) return
     before = close
     close = nextQuote(text, close + 1, opening)
-    stopped.effort.spent += Math.max(behind, close < 0 ? text.length : close) - before
+    stopped.effort.spent += Math.max(following, close < 0 ? text.length : close) - before
     if (close < 0) return
     if (!endsHere(stopped, close, key) || isBeforeQuotingComment(text, close)) continue
     if (key && !isInnerOfKey(text, token, before, close)) return
@@ -186,15 +186,15 @@ function isInnerOfKey(text: string, token: Reading['token'], inner: number, clos
   return !/[\n:,]/.test(text.slice(token.from + 1, close))
 }
 
-/** So many quotes may be inside one string. */
+/** Maximum number of quotes inside one string. */
 const MAX_INNER = 256
 
 //  {"a":"Ada, or so,"b":1}
-//       ^ from      ^ at: what was taken for the closing quote opens the next string
+//       ^ from      ^ at: the supposed closing quote opens the next string
 function* missingClosingQuote(stopped: Reading): Iterable<Reading> {
   const { token, text } = stopped
   yield* endedEarlier(stopped, token.from, token.to - 1, token.key)
-  // Of a key without its colon, `{"a:1,"b":2}`, the place of the colon is known.
+  // For a key without its colon, `{"a:1,"b":2}`, the place of the colon is known.
   if (!token.key) return
   const end = token.to - 1
   let tries = 0
@@ -230,17 +230,17 @@ function* endedEarlier(stopped: Reading, from: number, to: number, key: boolean)
   stopped.effort.spent += last - from
 }
 
-/** So many delimiters before a quote are tried as the end of a string. */
+/** Maximum number of delimiters before a quote to try as the end of a string. */
 const MAX_ENDS = 12
 
-/** So often the text of a string is read before its end is believed. */
+/** How often the text of a string is read before its end is accepted. */
 const CHECKS = 4
 
 function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean): Iterable<Reading> {
   const { text } = stopped
   stopped.effort.spent += CHECKS * (end - from)
   if (!hasPairs(text, from + 1, end) || endsWithLoneQuote(text, from + 1, end)) return
-  // The blank is the string's, or the layout's.
+  // The blank belongs to the string or to the layout.
   if (
     end > from + 1 &&
     (text[end - 1] === ' ' ||
@@ -266,7 +266,7 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
   yield next
 }
 
-/** Whether a text ends with a quote of another kind that has no partner in it: that may be its closing quote. */
+/** Whether a text ends with an unpaired quote of another kind, which may be its closing quote. */
 function endsWithLoneQuote(text: string, from: number, end: number): boolean {
   let last = end - 1
   while (last > from && (isPunctuation(text.charCodeAt(last)) || text[last] === ' ')) last--
@@ -275,13 +275,13 @@ function endsWithLoneQuote(text: string, from: number, end: number): boolean {
   return [QUOTE, BACKTICK].some((family) => isLone(text, family, from, end))
 }
 
-/** Whether a quote of another kind has no partner between `from` and `end`. Apostrophes look like either. */
+/** Whether a quote of another kind is unpaired between `from` and `end`. Apostrophes look the same. */
 function isLoneQuote(text: string, quote: number, from: number, end: number): boolean {
   const family = quoteFamily(text.charCodeAt(quote))
   return family === APOSTROPHE || (family !== 0 && isLone(text, family, from, end))
 }
 
-/** Whether there is an odd number of quotes of a family, but for those with a backslash. */
+/** Whether the number of quotes of a family is odd, not counting escaped ones. */
 function isLone(text: string, family: number, from: number, end: number): boolean {
   let quotes = 0
   for (let at = from; at < end; at++) {
@@ -293,14 +293,14 @@ function isLone(text: string, family: number, from: number, end: number): boolea
 }
 
 /**
- * Would quotes around this text make a string of what is another value without them? `{"a":"12,"b":1}` has a quote too
+ * Whether quotes around this text would turn another value into a string. `{"a":"12,"b":1}` has one quote too
  * few, or one too many.
  */
 function isOtherValue(text: string, from: number, end: number): boolean {
   const content = text.slice(from, end).trim().replace(/,$/, '')
   const quoted =
     content.length > 1 && isQuote(content.charCodeAt(0)) && isQuote(content.charCodeAt(content.length - 1))
-  // Nothing at all: `{"a":"}` was cut rather than left without a quote.
+  // Empty: `{"a":"}` was cut rather than left without a quote.
   if (quoted || content === '') return true
   if (content.length <= MAX_WORD && (isJsonWord(content) || spellingOf(content))) return true
   if (
@@ -315,7 +315,7 @@ function isOtherValue(text: string, from: number, end: number): boolean {
   return content[0] === '{' || content[0] === '[' || content.includes(',[') || content.includes(',{')
 }
 
-/** Whether brackets are closed as often as they are opened: the end of a string is hardly inside them. */
+/** Whether brackets are balanced: a string is unlikely to end inside them. */
 function hasPairs(text: string, from: number, to: number): boolean {
   let open = 0
   for (let at = from; at < to; at++) {
@@ -389,7 +389,7 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   if (stopped.inArray() ? !isAlone(stopped, at, delimiter) : stopped.bareKeys > 0 && stopped.quotedKeys > 0)
     return
   const next = stopped.copy()
-  // Its escapes are those that it had between its quotes.
+  // Its escapes stay as they were between its quotes.
   next.add(at, end, `"${word}"`, 'quoted a word')
   next.token = { kind: 'other', from: at, to: end, key: false, edits: stopped.edits }
   next.endValue(end)
@@ -397,8 +397,8 @@ function* bareText(stopped: Reading): Iterable<Reading> {
 }
 
 /**
- * In an array, a comma may belong to a text without quotes. It does not if the writer puts commas so elsewhere, and no
- * other bare text is beside it.
+ * In an array, a comma may belong to a text without quotes. It does not if the other commas look the same, and no
+ * other bare text is next to it.
  */
 function isAlone(stopped: Reading, at: number, delimiter: number): boolean {
   const { text, comma, token, spacing } = stopped
@@ -421,18 +421,18 @@ function isAlone(stopped: Reading, at: number, delimiter: number): boolean {
   return isValueAt(text, next) && at < next
 }
 
-/** One past the quote of the same kind at or after `from` that no backslash protects; -1 for none. */
+/** One past the unescaped quote of the same kind at or after `from`; -1 for none. */
 function nextQuote(text: string, from: number, opening: number): number {
   for (let at = from; at < text.length; at++) {
     const unit = text.charCodeAt(at)
     if (unit === BACKSLASH) at++
-    // A typographic quote may be closed by a plain one, but not with others of its own kind before it.
+    // A plain quote may close a typographic one, but not if others of its own kind come first.
     else if (closes(unit, opening) && (unit !== QUOTE || opening === QUOTE)) return at
   }
   return -1
 }
 
-/** Does what follows the quote at `close` look like what follows a value (or a key) here? */
+/** Whether what follows the quote at `close` looks like what follows a value (or a key) here. */
 function endsHere(reading: Reading, close: number, key: boolean): boolean {
   const { text } = reading
   const at = skipBlanks(text, close + 1)
@@ -441,8 +441,8 @@ function endsHere(reading: Reading, close: number, key: boolean): boolean {
   const array = reading.inArray()
   if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) {
     if (array !== (unit === CLOSE_BRACKET)) return false
-    const behind = skipBlanks(text, at + 1)
-    return behind >= text.length || ',}]'.includes(text[behind]!)
+    const following = skipBlanks(text, at + 1)
+    return following >= text.length || ',}]'.includes(text[following]!)
   }
   if (unit !== COMMA) return false
   const next = skipBlanks(text, at + 1)
@@ -467,7 +467,7 @@ export function isKeyAt(text: string, at: number): boolean {
   return close >= 0 && text.charCodeAt(skipBlanks(text, close + 1)) === COLON
 }
 
-/** Is the quote where one that opens a string would be: right behind punctuation, or first on its line? */
+/** Whether the quote is where an opening quote would be: right after punctuation, or first on its line. */
 function looksLikeOpening(text: string, from: number, quote: number): boolean {
   if (',:[{'.includes(text[quote - 1] ?? ' ') && quote - 1 > from) return true
   let at = quote - 1
@@ -481,7 +481,7 @@ function isBeforeBracket(text: string, quote: number): boolean {
   return unit === CLOSE_BRACE || unit === CLOSE_BRACKET
 }
 
-/** A number before it, as far as the last character tells. */
+/** Whether a number precedes it, judging by the last character. */
 function isNumberEnd({ kind, to }: Reading['token'], text: string): boolean {
   return kind === 'word' && isDigit(text.charCodeAt(to - 1))
 }
@@ -513,7 +513,7 @@ function isUrl(word: string): boolean {
 const MAX_URL = 2048
 const url = /^(?:https?|ftp|file|mailto|data|irc):\/\/[A-Za-z0-9\-._~:/?#@!$&'()*+;=%]+/
 
-/** A lone inner quote that reads as an opening one (`, "x`), one between two separators, or one beside a number alone. */
+/** A lone inner quote that reads as an opening one (`, "x`), one between two separators, or one next to a bare number. */
 function isDoubtfulInner(text: string, from: number, close: number, opening: number): boolean {
   let inner = 0
   let opens = false
@@ -524,8 +524,8 @@ function isDoubtfulInner(text: string, from: number, close: number, opening: num
   ) {
     inner++
     if (/[,:;，：=>][ \t\n]{0,99}$/.test(text.slice(Math.max(from + 1, at - 100), at))) opens = true
-    const behind = text.slice(at, Math.min(at + 24, close))
-    if (/^["”]\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n)/.test(behind)) return true
+    const following = text.slice(at, Math.min(at + 24, close))
+    if (/^["”]\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n)/.test(following)) return true
   }
   if (inner % 2 === 0) return false
   return opens || isJsonWord(text.slice(from + 1, Math.min(close, from + MAX_WORD)).replaceAll('"', ''))

@@ -5,10 +5,10 @@ import { Reading, wordEnd } from './repair-syntax.ts'
 import { unescapeOnce } from './unescape.ts'
 
 /**
- * Makes JSON of what is almost JSON. It changes spelling, never meaning: a text is mended only if there is exactly one
+ * Makes JSON of what is almost JSON. It changes spelling, never meaning: a text is repaired only if there is exactly one
  * way to read it with the fewest guesses, all of one kind, and no value is invented.
  *
- * With `cut`, the text may stop anywhere; what is there is mended and the end is left as it is.
+ * With `cut`, the text may stop anywhere; its end is left open.
  *
  * @example
  * mend("{key: 'val', }") // { kind: 'mended', text: '{"key": "val" }', changes: […] }
@@ -31,8 +31,8 @@ export function mend(text: string, cut = false): Mended {
 }
 
 /**
- * Follows every guess. Of the readings that come to the end of the text, those with the fewest guesses count; if they
- * disagree, the text is ambiguous. Work is bounded: so many times the text is read, and no more.
+ * Follows every guess. Of the readings that reach the end of the text, those with the fewest guesses count; if they
+ * disagree, the text is ambiguous. The work is bounded to a multiple of the text's length.
  */
 function search(text: string, first: Reading): { best: Good | undefined; rival: boolean } {
   const open = guessesFor(first).reverse()
@@ -54,7 +54,7 @@ function search(text: string, first: Reading): { best: Good | undefined; rival: 
     fewest = reading.guesses
     found.push(mended(text, reading))
   }
-  // Nearly always there is one, and what it means need not be asked.
+  // Nearly always there is one, and its meaning need not be compared.
   if (found.length < 2) return { best: found[0], rival: false }
   const meanings = found.map((made) => meaningOf(made.text))
   const known = new Set(meanings.filter((meaning) => meaning !== undefined))
@@ -63,7 +63,7 @@ function search(text: string, first: Reading): { best: Good | undefined; rival: 
 
 //  {a: 'it
 //      ^ at
-/** Spells the half of a string that a text was cut in, and leaves it open. */
+/** Spells the string inside which a text was cut, and leaves it open. */
 function spellCutString(reading: Reading): void {
   const { text, at, edits } = reading
   const place = { from: at, to: halfEscape(text, at + 1), opened: true, closed: false }
@@ -73,20 +73,20 @@ function spellCutString(reading: Reading): void {
 }
 
 //  "x\   "x\u00
-//    ^     ^ where an escape begins that the end of the text cut; the end of the text if there is none
+//    ^     ^ start of an escape that the end of the text cut; the end of the text if there is none
 function halfEscape(text: string, from: number): number {
   const last = text.lastIndexOf('\\')
   if (last < from || !/^\\(?:u[0-9a-fA-F]{0,3})?$/.test(text.slice(last, last + 6))) return text.length
   if (last + 6 < text.length) return text.length
   let first = last
   while (first > from && text[first - 1] === '\\') first--
-  // Of an even number, the last one is protected.
+  // In an even run, the last one is escaped.
   return (last - first) % 2 === 0 ? last : text.length
 }
 
 //  {a: [True, Fal      {a: 1, ke      {a: 1 /* on
 //             ^ at            ^ at          ^ at
-/** Drops the half of a word or of a comment that a text was cut in. False if it was cut in something else. */
+/** Drops the half word or half comment at the end of a cut text. False if it was cut in something else. */
 function dropCutWord(reading: Reading): boolean {
   const { text, at, state } = reading
   const comment = text.startsWith('/*', at)
@@ -96,11 +96,11 @@ function dropCutWord(reading: Reading): boolean {
   return true
 }
 
-/** A text that needs more guesses is no JSON with a fault or two; and to follow 8,000 of them would take 50 ms. */
+/** A text that needs more guesses is not JSON with an error or two; and following 8,000 of them would take 50 ms. */
 const MAX_GUESSES = 2000
 const MAX_READS = 24
 const LEAST_WORK = 1 << 14
-/** What a guess costs beside the text it reads, in characters. */
+/** Cost of a guess in addition to the text it reads, in characters. */
 const WORK_PER_GUESS = 64
 
 type Good = Mended & { readonly kind: 'mended' }
@@ -109,7 +109,7 @@ function mended(text: string, reading: Reading): Good {
   return { kind: 'mended', ...applyEdits(text, reading.edits) }
 }
 
-/** What a text means, so that two readings can be compared; undefined if it is no JSON after all. */
+/** The meaning of a text, to compare two readings; undefined if it is not JSON after all. */
 function meaningOf(text: string): string | undefined {
   try {
     return JSON.stringify(JSON.parse(text))

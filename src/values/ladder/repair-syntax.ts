@@ -32,7 +32,7 @@ export interface Level {
   readonly up: Level | undefined
 }
 
-/** What was read last, kept so that a guess can read it anew. */
+/** The last token, kept so that a guess can read it again. */
 export interface Token {
   readonly kind: 'string' | 'word' | 'other'
   readonly from: number
@@ -43,13 +43,13 @@ export interface Token {
   readonly edits: Edit | undefined
 }
 
-/** What a guess assumes to be wrong with the text. A reading makes guesses of one kind only. */
+/** The error that a guess assumes in the text. A reading makes guesses of one kind only. */
 export type GuessKind = 'comma' | 'colon' | 'opening quote' | 'closing quote' | 'inner quote' | 'word'
 
 /**
  * One reading of a text that is almost JSON. It changes what has only one meaning: other quotes, trailing and leading
  * commas, comments, unusual blanks, keys without quotes, Python's literals, raw control characters, backslashes that were
- * not escaped, joined strings. Where more than one meaning is possible it stops, and `repair-guesses.ts` says how it may go on.
+ * not escaped, joined strings. Where more than one meaning is possible it stops, and `repair-guesses.ts` says how it may continue.
  *
  * A class, because a reading that stops is copied for each guess.
  */
@@ -58,7 +58,7 @@ export class Reading {
   at = 0
   state: State = 'value'
   level: Level | undefined = undefined
-  /** The level of the value that is read: in a container, for one of its elements. */
+  /** The level of the value that is read: for an element, inside its container. */
   base: Level | undefined = undefined
   edits: Edit | undefined = undefined
   token: Token = NO_TOKEN
@@ -68,17 +68,17 @@ export class Reading {
   valueEnd = 0
   guess: GuessKind | undefined = undefined
   guesses = 0
-  /** Keys with and without quotes: a text that mixes them is not believed to have words without quotes, too. */
+  /** Counts keys with and without quotes: if a text mixes them, it is not assumed to have words without quotes, too. */
   quotedKeys = 0
   bareKeys = 0
   /** Keys in double quotes. */
   plainKeys = 0
-  /** What follows the first comma between two values: the habit of the writer. */
+  /** What follows the first comma between two values: the writer's style. */
   spacing: Spacing | undefined = undefined
   /** The string that begins at `at` has no closing quote. */
   unclosed = false
 
-  /** The characters that were looked at for guesses, in all readings of the text together. */
+  /** Characters read for guesses, in all readings of the text together. */
   readonly effort: { spent: number }
 
   constructor(text: string, effort = { spent: 0 }) {
@@ -86,7 +86,7 @@ export class Reading {
     this.effort = effort
   }
 
-  /** Spelled out, because a text may need thousands of guesses, and `Object.assign` is slow. */
+  /** Written out, because a text may need thousands of guesses, and `Object.assign` is slow. */
   copy(): Reading {
     const next = new Reading(this.text, this.effort)
     next.at = this.at
@@ -107,7 +107,7 @@ export class Reading {
     return next
   }
 
-  /** Reads on as far as only one meaning is possible. */
+  /** Reads on while only one meaning is possible. */
   run(): 'whole' | 'cut' | 'stopped' {
     const { text } = this
     for (;;) {
@@ -125,7 +125,7 @@ export class Reading {
     return this.level?.array === true
   }
 
-  /** The value at hand ends before `at`. */
+  /** The current value ends before `at`. */
   endValue(at: number): void {
     this.at = at
     this.comma = -1
@@ -232,7 +232,7 @@ export class Reading {
       this.unclosed = true
       return false
     }
-    // `"a": red,", b": 1`: a key that begins with a comma has a quote of the value before it.
+    // `"a": red,", b": 1`: a key that begins with a comma has the closing quote of the value before it.
     if (key && this.guesses > 0 && this.text.charCodeAt(from + 1) === COMMA) return false
     if (!plain || close < 0) return this.takeString(from, close < 0 ? -2 - close : close, key)
     this.token = { kind: 'string', from, to: close + 1, key, edits: this.edits }
@@ -243,7 +243,7 @@ export class Reading {
     return true
   }
 
-  /** Takes what is between two quotes as a string. */
+  /** Takes the text between two quotes as a string. */
   takeString(from: number, close: number, key: boolean): boolean {
     const { edits } = this
     if (!isCleanString(this.text, from, close)) {
@@ -259,7 +259,7 @@ export class Reading {
       }
       const spelled = spellString(this.text, { from, to: close, opened: true, closed: true }, edits)
       if (!spelled) return false
-      // Not where the writer has other quotes around the keys, too.
+      // Not if the writer puts other quotes around keys, too.
       if (this.text[from] !== '"' && swallows(this.text, from + 1, close, this.plainKeys > 0)) return false
       this.edits = spelled.edits
     }
@@ -322,7 +322,7 @@ export class Reading {
     const { edits } = this
     const literal = end - at > 4 ? /^(?:true|false|null)(?=true$|false$|null$|-?\d)/.exec(word) : null
     if (literal) {
-      // `nullfalse`: two of them without a comma.
+      // `nullfalse`: two literals without a comma.
       word = literal[0]
       end = at + word.length
     }
@@ -361,7 +361,7 @@ export class Reading {
   }
 }
 
-/** The edits but for the replacement of the character at `at`. Those behind it are linked anew. */
+/** The edits without the replacement of the character at `at`. Those after it are linked again. */
 function withoutEditAt(edits: Edit | undefined, at: number): Edit | undefined {
   const later: Edit[] = []
   let edit = edits
@@ -379,8 +379,8 @@ export const WIDE_COLON = 0xff1a
 //  [
 //    "one,
 //    two"
-//    ^ as far in as the string that seems to hold it
-/** Has a string in a list a comma at the end of a line, and the next line as far in? Then it may be two that lost a quote each. */
+//    ^ indented like the string that seems to contain it
+/** Whether a string in a list has a comma at the end of a line and the next line has the same indentation: it may be two strings that lost a quote each. */
 function mayBeElements(text: string, from: number, close: number): boolean {
   let start = from
   while (text[start - 1] === ' ' || text[start - 1] === '\t') start--
@@ -404,7 +404,7 @@ export function spacingAfter(text: string, comma: number): Spacing {
   return at === comma + 1 ? 'tight' : 'blank'
 }
 
-/** The first index at or after `at` that is no blank, usual or not, and in no comment. */
+/** The first index at or after `at` that is neither a blank, usual or unusual, nor in a comment. */
 export function skipBlanks(text: string, at: number): number {
   let i = at
   while (i < text.length) {
@@ -432,7 +432,7 @@ function unusualEnd(text: string, at: number): number {
 
 //  ~~    #    <!-- one    ~~~json\r
 //    ^ a mark   ^ a comment        ^ a label, or none of them
-/** Whether the text breaks off in what may yet be a comment or a fence mark at `at`, where `skipBlanks` stopped. */
+/** Whether the text breaks off inside what may become a comment or a fence mark at `at`, where `skipBlanks` stopped. */
 export function isHalfBlank(text: string, at: number): boolean {
   const rest = text.slice(at)
   if (rest === '') return false
@@ -476,7 +476,7 @@ function htmlCommentEnd(text: string, at: number): number {
 }
 
 /**
- * A comment of Python or YAML: a `#` between blanks, without quotes. One that holds quotes may be a value that lost its
+ * A comment of Python or YAML: a `#` between blanks, without quotes. One with quotes may be a value that lost its
  * opening one.
  */
 function hashCommentEnd(text: string, at: number): number {
@@ -490,7 +490,7 @@ function hashCommentEnd(text: string, at: number): number {
   return end
 }
 
-/** Three or more backticks or tildes, and the label behind them if it ends the line. */
+/** Three or more backticks or tildes, with their label if it ends the line. */
 function markEnd(text: string, at: number): number {
   let end = at
   while (text[end] === text[at]) end++
@@ -503,7 +503,7 @@ const LABEL = /^[A-Za-z0-9]{1,16}[ \t]*(?=\r?\n|$)/
 
 //  ["a",
 //   //cdn.example/x",
-//                  ^^ a string that lost its opening quote, and no comment
+//                  ^^ a string that lost its opening quote, not a comment
 function endsLikeElement(text: string, end: number): boolean {
   let at = end - 1
   while (isBlank(text.charCodeAt(at))) at--
@@ -535,7 +535,7 @@ function isWordPart(unit: number): boolean {
   )
 }
 
-/** One past a key without quotes at `at`, if its colon follows on the same line; -1 if there is none. */
+/** One past a key without quotes at `at`, if its colon follows on the same line; else -1. */
 export function bareKeyEnd(text: string, at: number): number {
   let end = at
   let i = at
@@ -552,17 +552,17 @@ function isKeyPart(unit: number): boolean {
   return isWordPart(unit) || unit === 0x40 || unit === SLASH || unit === APOSTROPHE
 }
 
-/** `http://x` is no key. */
+/** `http://x` is not a key. */
 function isUrl(text: string, colon: number): boolean {
   return text.startsWith('://', colon)
 }
 
 /**
- * Does a text in other quotes hold a double quote that reads as structure? Then those other quotes were none:
- * `{"a":'1,"b":2}` must not become one string. With `keys`, also a quote before a colon counts.
+ * Whether a text in other quotes contains a double quote that reads as structure. Then those other quotes are not
+ * quotes: `{"a":'1,"b":2}` must not become one string. With `keys`, a quote before a colon counts, too.
  */
 function swallows(text: string, from: number, to: number, keys: boolean): boolean {
-  // Not `indexOf`: where no double quote follows, it would read to the end of the text for each string.
+  // Not `indexOf`: without a double quote it would read to the end of the text for each string.
   for (let at = from; at < to; at++) {
     if (text.charCodeAt(at) !== QUOTE) continue
     if (text[at - 1] === '\\') {

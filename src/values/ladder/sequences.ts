@@ -3,8 +3,8 @@ import { ESC } from '../../json/characters.ts'
 import { Rewriter } from './edits.ts'
 
 /**
- * Takes terminal escape sequences out of a document that was printed in colour: those between tokens are dropped, those
- * in strings are spelled as JSON spells them. One linear pass. `undefined` if there are none.
+ * Removes terminal escape sequences from a document that was printed in colour: those between tokens are dropped, those
+ * in strings are escaped. One linear pass. `undefined` if there are none.
  *
  * @example
  * withoutSequences('{"a":\u001b[32m1\u001b[0m}')?.done().text // '{"a":1}'
@@ -33,7 +33,7 @@ export function withoutSequences(text: string): Rewriter | undefined {
   return rewriter
 }
 
-/** No sequence is longer. */
+/** Maximum length of a sequence. */
 const MAX_SEQUENCE = 4096
 
 //  ESC [ 3 1 m   ESC ] 8 ; ; url BEL   ESC ( B
@@ -53,7 +53,7 @@ function paramsEnd(text: string, from: number): number {
   return isBetween(text, end, 0x40, 0x7e) ? end + 1 : end
 }
 
-/** Ends with BEL or ESC \; a line end or another ESC breaks it off. */
+/** Ends with BEL or ESC \; a line end or another ESC aborts it. */
 function stringSequenceEnd(text: string, from: number): number {
   for (let end = from; end < text.length && end < from + MAX_SEQUENCE; end++) {
     const unit = text.charCodeAt(end)

@@ -4,7 +4,7 @@ import type { Mended } from './edits.ts'
 /**
  * Reads a document that was escaped once too often: every quote in it has a backslash. `undefined` for any other text.
  *
- * Either only the quotes were escaped, or all that JSON escapes in a string was. Where both give a value, and not the same
+ * Either only the quotes were escaped, or everything that JSON escapes in a string. If both give a value, and not the same
  * one, the text is ambiguous: `\\n` is then a line break, or a backslash and an n.
  *
  * @example
@@ -27,7 +27,7 @@ export function unescapeOnce(text: string): Mended | undefined {
   }
 }
 
-/** The text as the content of a JSON string; raw line breaks may be in it. */
+/** The text as the content of a JSON string; it may contain raw line breaks. */
 function decoded(text: string): string | undefined {
   try {
     return JSON.parse(
@@ -51,7 +51,7 @@ function isSame(one: string, two: string): boolean {
   try {
     return JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(two))
   } catch {
-    // Too deep to be spelled again, so too deep for us.
+    // Too deep to be serialized, so too deep for us.
     return false
   }
 }

@@ -10,7 +10,7 @@ import { linearUniqueItems } from './unique-items.ts'
 export type { JsonSchema } from './plain-schemas.ts'
 
 /**
- * Makes a Standard Schema of a JSON Schema, so that a type can be given to it. Values are judged, never
+ * Makes a Standard Schema of a JSON Schema, so that it can have a type. Values are checked, never
  * changed: no coercion, no defaults, nothing removed. A schema is compiled once. Schemas are trusted: one
  * with a catastrophic `pattern` is as slow as it is written.
  *
@@ -22,7 +22,7 @@ export function jsonSchema<T = unknown>(schema: JsonSchema): StandardSchemaV1<un
   if (!isObject(schema))
     throw new Fault('BAD_SCHEMA', 'jsonSchema needs an object, such as jsonSchema({ type: "object" })')
   const known = compiled.get(schema)
-  // The cast is the door: the caller says what the schema describes.
+  // Cast: the caller says what the schema describes.
   if (known) return known as StandardSchemaV1<unknown, T>
   const passes = compile(schema, false)
   let explain: ValidateFunction | undefined
@@ -31,11 +31,11 @@ export function jsonSchema<T = unknown>(schema: JsonSchema): StandardSchemaV1<un
       version: 1,
       vendor: schema['$async'] === true ? 'agent-sluice, async' : 'agent-sluice',
       validate(value) {
-        // A promise, if the schema says `$async`.
+        // A promise, if the schema has `$async`.
         const verdict: unknown = passes(value)
         if (verdict instanceof Promise) return awaited(verdict, value as T)
         if (verdict) return { value: value as T }
-        // Stopping at the first error is fast; all of them are wanted only when there is one.
+        // Stopping at the first error is fast; the full list is needed only when there is one.
         explain ??= compile(schema, true)
         explain(value)
         return { issues: (explain.errors ?? passes.errors ?? []).map(issueOf) }
@@ -46,13 +46,13 @@ export function jsonSchema<T = unknown>(schema: JsonSchema): StandardSchemaV1<un
   return made
 }
 
-/** What a schema with `$async` says in the end: it throws its errors. */
+/** The result of a schema with `$async`, which throws its errors. */
 async function awaited<T>(verdict: Promise<unknown>, value: T): Promise<StandardSchemaV1.Result<T>> {
   try {
     await verdict
     return { value }
   } catch (error) {
-    // The cast is the door: what ajv throws has errors, and anything else is a failure of the schema itself.
+    // Cast: ajv throws an error with `errors`; anything else is a failure of the schema itself.
     const { errors } = (error ?? {}) as { errors?: ErrorObject[] }
     if (!Array.isArray(errors)) throw error
     return { issues: errors.map(issueOf) }
@@ -65,7 +65,7 @@ function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
   const options: Options = { allErrors, strict: false, ownProperties: true, logger: false }
   const Draft = drafts[draftOf(schema)]
   try {
-    // An instance of its own: two schemas may have the same `$id`, and none is kept longer than it is used.
+    // Own instance: two schemas may have the same `$id`, and none is kept longer than it is used.
     const ajv = new Draft(options)
     addFormats(ajv)
     linearUniqueItems(ajv)
@@ -77,7 +77,7 @@ function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
 }
 
 const drafts = { '2020-12': Ajv2020, '07': Ajv }
-// A CommonJS module whose default export is in `default` for some loaders and is the module for others.
+// Cast: a CommonJS module; its default export is in `default` for some loaders and is the module itself for others.
 const addFormats = ('default' in formats ? formats.default : formats) as unknown as typeof formats.default
 
 acceptPlainSchemas(jsonSchema)
@@ -113,7 +113,7 @@ function messageOf(error: ErrorObject): string {
   return message
 }
 
-/** Values as JSON has them, so that `1` is not `"1"`; as many as there is room for, each whole. */
+/** Values as JSON, so that `1` differs from `"1"`; as many as fit, each whole. */
 function spelled(values: readonly unknown[]): string {
   let text = ''
   for (const [n, value] of values.entries()) {

@@ -8,7 +8,7 @@ type Wrap = (schema: JsonSchema) => StandardSchemaV1
 
 let wrap: Wrap | undefined
 
-/** From now on plain JSON Schemas are understood. Only the entries that bring a validator call it, so that the small ones stay small. */
+/** Enables plain JSON Schemas. Only the entries that include a validator call it, so that the small ones stay small. */
 export function acceptPlainSchemas(by: Wrap): void {
   wrap = by
 }
@@ -18,6 +18,6 @@ export function wrapped(schema: JsonSchema): StandardSchemaV1 {
   if (wrap) return wrap(schema)
   throw new Fault(
     'BAD_OPTION',
-    "a plain JSON Schema is understood by 'agent-sluice', 'agent-sluice/ask' and 'agent-sluice/run'; here, wrap it with jsonSchema() of 'agent-sluice/json-schema'",
+    "a plain JSON Schema works in 'agent-sluice', 'agent-sluice/ask' and 'agent-sluice/run'; here, wrap it with jsonSchema() of 'agent-sluice/json-schema'",
   )
 }

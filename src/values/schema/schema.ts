@@ -5,18 +5,18 @@ import { type JsonSchema, wrapped } from './plain-schemas.ts'
 /** Any Standard Schema (zod, valibot, arktype, …), or a plain JSON Schema object. */
 export type Schema = StandardSchemaV1 | JsonSchema
 
-/** What a value is known to be once the schema let it pass. */
+/** The type of a value that passed the schema. */
 export type Value<S> = S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : unknown
 
-/** What a schema says of a value: the value it makes of it, or what is wrong. */
+/** The result of a schema: the value it returned, or the errors. */
 type Checked = { readonly value: unknown } | { readonly errors: readonly SchemaError[] }
 
-/** A schema, ready to be asked. */
+/** A schema as a function. */
 export type Check = (value: unknown) => Checked
 
 /**
- * Makes one synchronous function of any schema. Throws a Fault at once if it is none, and a BAD_SCHEMA
- * when it answers with a promise: nothing in a stream can wait for it.
+ * Makes one synchronous function of any schema. Throws a Fault at once if it is not a schema, and a BAD_SCHEMA
+ * when it returns a promise: nothing in a stream can wait for it.
  */
 export function checkOf(schema: Schema): Check {
   const { validate } = standard(schema)['~standard']
@@ -35,27 +35,27 @@ export function checkOf(schema: Schema): Check {
     if (checked) return checked
     throw new Fault(
       'BAD_SCHEMA',
-      'the schema answers asynchronously; use one without async checks or transforms',
+      'the schema validates asynchronously; use one without async checks or transforms',
     )
   }
 }
 
-/** What the answer of a schema means; undefined for a promise. Throws for what is no answer: a schema is anyone's code. */
+/** Reads the result of a schema; undefined for a promise. Throws if it is not a valid result: a schema is foreign code. */
 function read(
   result: ReturnType<StandardSchemaV1['~standard']['validate']>,
   value: unknown,
 ): Checked | undefined {
-  if (!isObject(result)) throw new TypeError(`it answered with ${describe(result)}`)
+  if (!isObject(result)) throw new TypeError(`it returned ${describe(result)}`)
   if ('then' in result) {
     result.then(undefined, () => {})
     return undefined
   }
-  // `issues` decides: a failed result may carry a value too.
+  // `issues` decides: a failed result may have a value, too.
   if (!result.issues) return { value: result.value }
   return { errors: result.issues.slice(0, MAX_ERRORS).map((issue) => errorOf(issue, value)) }
 }
 
-/** So many errors are kept; a value that breaks a thousand rules is told by its first twenty. */
+/** Maximum number of errors to keep; the first twenty are enough to describe a value that breaks a thousand rules. */
 export const MAX_ERRORS = 20
 const MAX_MESSAGE = 200
 

@@ -1,8 +1,8 @@
 import type { Ajv, KeywordDefinition } from 'ajv'
 
 /**
- * `uniqueItems` in linear time: ajv compares every item with every other, unless their type is one scalar, and a value comes
- * from the agent (100,000 untyped numbers take it a minute). Items that are equal as JSON have the same spelling.
+ * `uniqueItems` in linear time: ajv compares every item with every other, unless their type is one scalar, and the value comes
+ * from the agent (100,000 untyped numbers take a minute). Items that are equal as JSON serialize to the same text.
  */
 export function linearUniqueItems(ajv: Ajv): void {
   ajv.removeKeyword('uniqueItems')
@@ -20,7 +20,7 @@ const uniqueItems: KeywordDefinition = {
 function allDiffer(items: readonly unknown[]): boolean {
   const seen = new Set<unknown>()
   for (const item of items) {
-    // An object is the text of its sorted spelling, which no string can be: strings are spelled with quotes there.
+    // An object is the text of its sorted JSON, which no string can equal: strings get a quote in front.
     const key =
       typeof item === 'object' && item !== null ? spelled(item) : typeof item === 'string' ? `"${item}` : item
     if (seen.has(key)) return false

@@ -3,23 +3,23 @@ import { SIMD_ROOM, type SimdSearch } from '../../base/simd-search.ts'
 import { NOWHERE } from '../../frames/needle.ts'
 import { BACKSLASH, ESC, LETTER_U, ZERO } from '../../json/characters.ts'
 
-/** The part of a needle that is sought before the whole of it is compared. */
+/** The part of a needle that is searched for before all of it is compared. */
 const MAX_SPAN = 256
 
 interface Sought {
   readonly needles: readonly Bytes[]
-  /** What an escape that counts begins with: `\\u` or `\\u00`. */
+  /** The beginning of an escape that counts: `\\u` or `\\u00`. */
   readonly escape: Bytes
 }
 
 /**
- * Finds the first needle of a clue, an ESC, and escapes that count, whichever comes first. The memory of the search is shared, and
+ * Finds the first needle of a clue, an ESC, or an escape that counts, whichever comes first. The memory of the search is shared, and
  * holds a window of the bytes:
  *
  *     …{"type":"a"}\n{"type":"wanted"}\n{"type":"b"}\n…
  *        ^ from                              ^ safe ^ to
  *
- * Up to `safe` a needle that begins in the window is in it as a whole.
+ * A needle that begins before `safe` is completely inside the window.
  */
 export class BlockSearch {
   readonly #simd: SimdSearch
@@ -40,10 +40,10 @@ export class BlockSearch {
     this.#needle = sought.needles[0]!
     this.#maySpell = maySpell
     this.#byte1 = this.#needle[0]!
-    // Names of one family share a beginning or an end: `item.completed`, `turn.completed`, `turn.failed`.
+    // Related names share a beginning or an end: `item.completed`, `turn.completed`, `turn.failed`.
     this.#at2 = Math.min(this.#needle.length, MAX_SPAN) - 1
     this.#at3 = this.#at2 >> 1
-    // Of `\u00`, the first zero tells more than the `u`; the rest is looked at afterwards.
+    // In `\u00`, the first zero is rarer than the `u`; the rest is checked afterwards.
     const isAscii = sought.escape.length > 2
     this.#escapeAt = isAscii ? 2 : 1
     this.#escapeByte = isAscii ? ZERO : LETTER_U
@@ -99,7 +99,7 @@ export class BlockSearch {
     return found < 0 ? -1 : found + this.#from
   }
 
-  /** Looks at all of what was found by a part. */
+  /** Checks all of a hit that was found by a part. */
   #counts(at: number): boolean {
     const bytes = this.#bytes
     const byte = bytes[at]
@@ -117,5 +117,5 @@ export class BlockSearch {
   }
 }
 
-/** Whose bytes the memory holds. */
+/** The search whose bytes are in the memory. */
 let owner: BlockSearch | undefined

@@ -7,22 +7,22 @@ import { BlockSearch } from './block-search.ts'
 import type { Condition, Scalar } from './conditions.ts'
 
 /**
- * What the bytes of a line must have for one condition: one of the needles, or an escape `\uXXXX` that may spell a
- * character of one. Without needles every line may fit.
+ * What the bytes of a line must contain for one condition: one of the needles, or an escape `\uXXXX` that may spell a
+ * character of one. Without needles every line may match.
  */
 export interface Clue {
   readonly needles: readonly Bytes[]
   /** UTF-16 units of the needles: only their escapes can hide one. */
   readonly units: ReadonlySet<number>
-  /** What every such escape begins with. */
+  /** The beginning of every such escape. */
   readonly escape: Bytes
 }
 
-/** Every line has it. */
+/** Matches every line. */
 export const ANY_LINE: Clue = { needles: [], units: new Set(), escape: Bytes.alloc(0) }
 
 /**
- * The clues of conditions that tell lines apart, the rarest first. It is a guess: the one
+ * The clues of conditions that can rule out lines, the rarest first. Which is rarest is a guess: the one
  * whose shortest needle is longest.
  */
 export function cluesOf(conditions: readonly Condition[]): readonly Clue[] {
@@ -34,8 +34,8 @@ export function cluesOf(conditions: readonly Condition[]): readonly Clue[] {
 }
 
 /**
- * The clue of a condition. Text is sought by its value; a number, which has many spellings, a literal and an empty text
- * by the key. What is sought is the longest part that JSON can spell in two ways only, as it is or with `\u`.
+ * The clue of a condition. Text is searched for by its value; a number, which has many spellings, a literal and an empty text
+ * by the key. The needle is the longest part that JSON can spell in two ways only, as it is or with `\u`.
  *
  * @example
  * clueOf({ key: 'type', scalars: new Set(['turn.completed']) }).needles // [Bytes of 'turn.completed']
@@ -74,8 +74,8 @@ function plainPart(scalar: Scalar): string {
 }
 
 /**
- * Not plain: what has an escape of its own (`\n`, `\"`, `\/`), quotes of other kinds, which lose a backslash when a line
- * is repaired (`'it\'s'`), a lone surrogate, which UTF-8 cannot hold, and U+FFFD, which any invalid byte becomes.
+ * Not plain: characters with an escape of their own (`\n`, `\"`, `\/`), quotes of other kinds, which lose a backslash when a line
+ * is repaired (`'it\'s'`), a lone surrogate, which UTF-8 cannot represent, and U+FFFD, which replaces any invalid byte.
  */
 function isPlain(character: string): boolean {
   const unit = character.charCodeAt(0)
@@ -85,14 +85,14 @@ function isPlain(character: string): boolean {
 }
 
 /**
- * Searches bytes for places that a clue fits, with native searches that remember their hits: a byte loop takes twenty times
- * as long. Where there is SIMD, one search looks for the first needle and everything that may hide it.
+ * Searches bytes for hits of a clue, with native searches that remember their hits: a byte loop takes twenty times
+ * as long. With SIMD, one search looks for the first needle and everything that may hide it.
  */
 export class ClueSearch {
   readonly #searches: readonly { enter(bytes: Bytes): void; next(from: number): number }[]
   readonly #everywhere: boolean
 
-  /** `terminal`: a C1 control may begin a sequence. `simd`: null where it is not wanted. */
+  /** `terminal`: a C1 control may begin a sequence. `simd`: null to search without it. */
   constructor(clue: Clue, terminal: boolean, simd: SimdSearch | null = simdSearch() ?? null) {
     const { needles } = clue
     // An escape sequence in a line may hide anything.
@@ -105,12 +105,12 @@ export class ClueSearch {
         : [...all.map((one) => new Search(one)), new Search(clue.escape, maySpell)]
   }
 
-  /** Goes on with other bytes. */
+  /** Switches to other bytes. */
   enter(bytes: Bytes): void {
     if (!this.#everywhere) for (const search of this.#searches) search.enter(bytes)
   }
 
-  /** The first place at or after `from` that fits, or NOWHERE. Places must not go back. */
+  /** The first hit at or after `from`, or NOWHERE. Positions must not go back. */
   next(from: number): number {
     if (this.#everywhere) return from
     let next = NOWHERE
@@ -122,7 +122,7 @@ export class ClueSearch {
   }
 }
 
-/** Whether the escape at `at` is of a character that is sought. What is none is for the parser to judge. */
+/** Whether the escape at `at` is of a wanted character. Whether it is a valid escape is left to the parser. */
 function spells({ units }: Clue, bytes: Bytes, at: number): boolean {
   let unit = 0
   for (let digit = at + 2; digit < at + 6; digit++) {
@@ -139,7 +139,7 @@ class Search {
   #bytes = EMPTY
   #hit = -1
 
-  /** `counts`: whether a place where it is found counts. */
+  /** `counts`: whether a hit counts. */
   constructor(sought: number | Bytes, counts?: (bytes: Bytes, at: number) => boolean) {
     this.#sought = sought
     this.#counts = counts
@@ -161,5 +161,5 @@ class Search {
 }
 
 const EMPTY = Bytes.alloc(0)
-/** In UTF-8, the C1 controls begin with it. */
+/** First byte of the C1 controls in UTF-8. */
 const C1_LEAD = 0xc2

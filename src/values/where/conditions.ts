@@ -11,8 +11,8 @@ export type Scalar = string | number | boolean | null
 
 /**
  * Which records are wanted: for each key the scalar, or one of the scalars, that the record must have at its top level.
- * Several keys must all fit. Numbers are compared by value (`1`, `1.0` and `1e0` are one number), text exactly; a key
- * that is missing fits nothing, not even `null`; of a key that occurs twice the last one counts.
+ * All keys must match. Numbers are compared by value (`1`, `1.0` and `1e0` are one number), text exactly; a missing key
+ * matches nothing, not even `null`; if a key occurs twice, the last one counts.
  *
  * @example
  * const where: Where = { type: ['turn.completed', 'turn.failed'], exit_code: 1 }
@@ -27,7 +27,7 @@ export interface Condition {
 
 const EXAMPLE = "values({ lines: true, where: { type: 'turn.completed' } })"
 
-/** The conditions in an option of a caller; throws BAD_OPTION for what can be none. */
+/** Reads the option `where`; throws BAD_OPTION if it is invalid. */
 export function conditionsOf(where: unknown): readonly Condition[] {
   if (!isObject(where)) throw misfit('where', 'an object of keys and scalars', where, EXAMPLE)
   const conditions = Object.entries(where).map(([key, wanted]: [string, unknown]): Condition => {
@@ -48,10 +48,10 @@ function checkScalar(key: string, scalar: unknown): Scalar {
   throw new Fault('BAD_OPTION', `where: ${quote(key)} needs ${what}, but got ${quote(String(scalar))}`)
 }
 
-/** Whether a parsed record fits all conditions. Only an object can. */
+/** Whether a parsed record matches all conditions. Only an object can. */
 export function fits(conditions: readonly Condition[], record: unknown): boolean {
   if (!isObject(record)) return false
-  // A Set takes 0 and -0 for one number, as `===` does.
+  // A Set treats 0 and -0 as one number, as `===` does.
   return conditions.every(
     ({ key, scalars }) =>
       Object.hasOwn(record, key) && scalars.has((record as Record<string, Scalar>)[key] as Scalar),

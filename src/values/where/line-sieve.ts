@@ -8,21 +8,21 @@ import { LF } from '../../json/characters.ts'
 import { ANY_LINE, type Clue, ClueSearch } from './clue.ts'
 
 export interface SieveOptions {
-  /** What a line must have, one clue for each condition; the first is the one that the fewest lines have. */
+  /** What a line must contain, one clue for each condition; the first is the rarest. */
   readonly clues: readonly Clue[]
   readonly maxFrame: number
-  /** Makes the scanner of the channel that is read. */
+  /** Creates the scanner of the channel. */
   readonly open: (channel: Channel) => LineScan
-  /** Whether what is left of a chunk waits for `more()` after each step. */
+  /** Whether the rest of a chunk waits for `more()` after each step. */
   readonly turns: boolean
-  /** Is told of lines that are not read, because they cannot match. */
+  /** Called for lines that are not read because they cannot match. */
   readonly unread: (lines: number) => void
-  /** The scanner has written all there is. */
+  /** Called when the scanner has written everything. */
   readonly ended: () => void
 }
 
 /**
- * Lets only lines through to the scanner that may match, and tells it to skip the others.
+ * Passes only lines that may match on to the scanner, and tells it to skip the others.
  *
  *     {"type":"a"}\n{"type":"wanted"}\n{"type":"b"}\n
  *                            ^ hit
@@ -30,25 +30,25 @@ export interface SieveOptions {
  *     ^^^^^^^^^^^^^^                   ^^^^^^^^^^^^^^ skipped
  *
  * The search runs over all lines of a chunk at once, so a line that cannot match costs its share of the search, and one
- * more search for its end, by which it is counted. Carried over a chunk boundary: the start of a line whose LF has not
- * come, up to `maxFrame`. A longer line goes through to the scanner, which knows what to say of it.
+ * more search for its end, to count it. Carried over a chunk boundary: the start of a line whose LF has not
+ * arrived, up to `maxFrame`. A longer line is passed on to the scanner, which reports it.
  */
 export function lineSieve(options: SieveOptions): Required<Sink<Chunk>> {
   const { clues, maxFrame, turns } = options
   let scan: LineScan | undefined
-  /** Searches all lines at hand for the first clue. */
+  /** Searches all lines in the buffer for the first clue. */
   let search: ClueSearch = new ClueSearch(ANY_LINE, false)
-  /** Ask a line that has the first clue for the others. */
+  /** Check a line that has the first clue for the others. */
   let others: readonly ClueSearch[] = []
   const held = new Tape(maxFrame)
-  /** What has not been cut into lines yet, of the chunk at hand. */
+  /** The part of the current chunk that is not cut into lines yet. */
   let input = EMPTY
-  /** Whole lines, sifted up to `at`. */
+  /** Whole lines, filtered up to `at`. */
   let lines = EMPTY
   let at = 0
-  /** The line under way is too long, and goes through. */
+  /** The current line is too long, and is passed on. */
   let through = false
-  /** Where the next line begins that is longer than `maxFrame`. */
+  /** Start of the next line that is longer than `maxFrame`. */
   let longLine = -1
   let state: 'open' | 'ending' | 'closing' | 'closed' = 'open'
 
@@ -81,7 +81,7 @@ export function lineSieve(options: SieveOptions): Required<Sink<Chunk>> {
 
   function hold(start: Bytes): void {
     held.append(start)
-    // The chunk is the caller's: what stays is a copy.
+    // The chunk belongs to the caller: keep a copy.
     held.settle(held.base)
     if (held.end - held.base <= maxFrame) return
     through = true
@@ -100,7 +100,7 @@ export function lineSieve(options: SieveOptions): Required<Sink<Chunk>> {
   function sift(): void {
     const from = at
     const start = nextLine(from)
-    // Lines that follow each other are written at once.
+    // Consecutive lines are written at once.
     let to = from
     while (to < lines.length && nextLine(to) === to) {
       const end = lineEnd(to)
@@ -117,7 +117,7 @@ export function lineSieve(options: SieveOptions): Required<Sink<Chunk>> {
     held.settle(held.end)
   }
 
-  /** Where the next line begins, at or after the line at `from`, that has the first clue or is too long to tell. */
+  /** Start of the next line, at or after the line at `from`, that has the first clue or is too long to check. */
   function nextLine(from: number): number {
     const hit = Math.min(search.next(from), nextLongLine(from))
     if (hit === NOWHERE) return lines.length
@@ -183,7 +183,7 @@ export function lineSieve(options: SieveOptions): Required<Sink<Chunk>> {
         scan = options.open(channel)
         const [first = ANY_LINE, ...rest] = clues
         search = new ClueSearch(first, channel === 'pty')
-        // To copy each line into the memory of a faster search does not pay.
+        // Copying each line into the memory of a faster search does not pay.
         others = rest.map((clue) => new ClueSearch(clue, channel === 'pty', null))
       }
       const { buffer, byteOffset, byteLength } = chunk.bytes

@@ -15,7 +15,7 @@ import { lineSieve } from './line-sieve.ts'
  * values({ lines: true, where: { type: 'turn.completed' }, onDropped: ({ unread }: Dropped) => console.warn(unread) })
  */
 export interface Dropped {
-  /** Lines whose bytes cannot match, so that they were not parsed: records, broken or not, noise and blank lines alike. */
+  /** Lines that were not parsed, because their bytes cannot match: records, broken or not, noise and blank lines alike. */
   readonly unread: number
   /** Records that were parsed and do not match. */
   readonly parsed: number
@@ -31,17 +31,17 @@ export interface LineRules {
 
 /** One stream of lines that is read through a `where`. */
 export interface WhereReader {
-  /** About the line at hand. */
+  /** The verdict on the current line. */
   readonly verdict: RecordFit
-  /** Whether an outcome is of a line that matches, or of one that may have. */
+  /** Whether an outcome is of a line that matches, or that may have matched. */
   wanted(outcome: Outcome<unknown>): boolean
-  /** Puts the sieve before the floor that judges the frames. */
+  /** Puts the filter before the stage that judges the frames. */
   chunks(frames: Sink<Frame>): Sink<Chunk>
 }
 
 /**
  * Filters lines by their top-level scalars: on their bytes where these show that a line cannot match, on their value
- * otherwise. The option is checked at once; what is returned makes a reader for each stream.
+ * otherwise. The option is checked at once; the returned function creates a reader for each stream.
  */
 export function whereReader(
   where: unknown,
@@ -58,7 +58,7 @@ export function whereReader(
     return {
       verdict,
       wanted({ frame }) {
-        // What could not be parsed may have matched, and what is said of the whole input is no line.
+        // A line that could not be parsed may have matched, and an outcome about the whole input is not about a line.
         if (frame.kind !== 'line' || verdict.wanted !== false) return true
         parsed++
         return false

@@ -11,7 +11,7 @@ import type { Outcome } from '../values/outcome.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { type ValuesOptions, valueStage } from '../values/values.ts'
 import { eventIntake } from './event-intake.ts'
-import { type WebFlow, webDoor } from './web.ts'
+import { type WebFlow, webFlow } from './web.ts'
 
 /**
  * `frames()` of the Node entry, for `pipeThrough`.
@@ -20,7 +20,7 @@ import { type WebFlow, webDoor } from './web.ts'
  * for await (const frame of response.body.pipeThrough(frames({ lines: true }))) console.log(frame.kind)
  */
 export function frames(options: FrameOptions = {}): WebFlow<Frame> {
-  return webDoor(frameStage({ ...options, turn: TURN }), chunkIntake())
+  return webFlow(frameStage({ ...options, turn: TURN }), chunkIntake())
 }
 
 /**
@@ -32,7 +32,7 @@ export function frames(options: FrameOptions = {}): WebFlow<Frame> {
 export function values<S extends Schema | undefined = undefined>(
   options: Omit<ValuesOptions<S>, 'signal'> = {},
 ): WebFlow<Outcome<Value<S>>> {
-  return webDoor(valueStage(options, TURN), chunkIntake())
+  return webFlow(valueStage(options, TURN), chunkIntake())
 }
 
 /**
@@ -42,7 +42,7 @@ export function values<S extends Schema | undefined = undefined>(
  * for await (const event of response.body.pipeThrough(events(codex))) console.log(event.type)
  */
 export function events(profile: Profile | Picker, options: EventOptions = {}): WebFlow<Event> {
-  return webDoor(eventStage(guarded(profile), options), eventIntake())
+  return webFlow(eventStage(guarded(profile), options), eventIntake())
 }
 
 /**
@@ -52,5 +52,5 @@ export function events(profile: Profile | Picker, options: EventOptions = {}): W
  * const conversation = response.body.pipeThrough(events(auto)).pipeThrough(chat())
  */
 export function chat(options: ChatOptions = {}): WebFlow<Chat> {
-  return webDoor(chatStage(options), wholeIntake())
+  return webFlow(chatStage(options), wholeIntake())
 }
