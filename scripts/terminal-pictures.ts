@@ -135,10 +135,9 @@ function svg(title: string, text: string): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" xml:space="preserve"><title>${escaped(title)}</title><rect width="100%" height="100%" rx="8" fill="#0d1117"/>${rows.join('\n')}</svg>\n`
 }
 
-/** The parts of a line between wide gaps, and their columns: blanks at the start of a text are not drawn. */
+/** The parts of a line between wide gaps, and their columns: a row of blanks is drawn as one. */
 function pieces(text: string): [piece: string, column: number][] {
-  const trimmed = text.trimStart()
-  return [[trimmed.trimEnd(), text.length - trimmed.length]]
+  return [...text.matchAll(/\S+(?: \S+)*/g)].map((match) => [match[0], widthOf(text.slice(0, match.index))])
 }
 
 function escaped(text: string): string {

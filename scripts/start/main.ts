@@ -10,12 +10,13 @@ import { cutTo } from '../../src/cli/width.ts'
 import { codex, type Event, type EventOf, events, replay, tap, values } from '../../src/index.ts'
 import { grouped } from '../../src/views/words.ts'
 import { whyOf } from '../../src/views.ts'
-import { type Quote, screen } from './screen.ts'
+import { CR_SIGN, LF_SIGN, type Quote, screen } from './screen.ts'
 
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
 const show = screen()
 
 show.head('What agent-sluice makes of recorded agents: bytes in, events out')
+show.aside(`Line ends in the quoted bytes: ${CR_SIGN} is CR, ${LF_SIGN} is LF.`)
 await torn()
 await doubled()
 await failedTool()

@@ -15,6 +15,8 @@ export interface Quote {
 
 /** Columns of a terminal below which nothing is narrowed further. */
 const MIN_COLUMNS = 40
+/** How the quoted bytes show a line end. */
+export const [CR_SIGN, LF_SIGN] = ['←', '↵']
 const INDENT = '   '
 /** Bytes of each end of a quote that are looked at: more than fit on a line. */
 const MAX_END = 2048
@@ -36,6 +38,7 @@ export function screen() {
   return {
     /** The first line of all, or the title of the last part. */
     head: (text: string) => paragraph(text, styles.bold, ''),
+    aside: (text: string) => paragraph(text, styles.dim, ''),
     blank: () => write(''),
     part(number: number, text: string) {
       write('')
@@ -82,9 +85,9 @@ function ends(bytes: Uint8Array): Uint8Array {
     : Buffer.concat([bytes.subarray(0, MAX_END), bytes.subarray(-MAX_END)])
 }
 
-/** Control characters as signs: a quoted line end must not end the line. */
+/** Line ends as arrows, which every font has; other control characters as everywhere. */
 function visible(text: string): string {
-  return safeLine(text.replaceAll('\r', '\u240d'))
+  return safeLine(text.replaceAll('\r', CR_SIGN).replaceAll('\n', LF_SIGN))
 }
 
 /** The start and the end of a text that does not fit. */
