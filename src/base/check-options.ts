@@ -4,7 +4,7 @@ import { Fault, quote } from './fault.ts'
 export type OptionNames<O> = Readonly<Record<Exclude<keyof O, 'signal'>, 1>>
 
 /**
- * Throws BAD_OPTION unless the options are undefined or an object, and `signal` is an AbortSignal. Without this check a
+ * Throws BAD_OPTION unless the options are undefined or an object with known names, and `signal` is an AbortSignal. Without this check a
  * wrong argument would fail deep inside, with an error about our code instead of the call.
  *
  * @example

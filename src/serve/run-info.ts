@@ -1,7 +1,13 @@
 import type { EndState } from '../events/event.ts'
 import type { RunOutcome } from '../events/run-outcome.ts'
 
-/** A run in the response of `GET /runs`. */
+/**
+ * A run in the response of `GET /runs`.
+ *
+ * @example
+ * const { url } = await serve({ dir: '.audit', port: 0 })
+ * const runs = (await (await fetch(new URL('runs', url))).json()) as RunInfo[]
+ */
 export interface RunInfo {
   /** Its path under the served directory; for a session file `session://<engine>/<its path below the engine's directory>`. */
   readonly id: string
