@@ -246,7 +246,8 @@ export class Fault extends Error {
 
   /** For logs: an Error leaves its message out of JSON. The cause can be anything, so it is not in it. */
   toJSON(): object {
-    return { name: this.name, code: this.code, message: this.message, ...this }
+    const { name, code, message } = this
+    return Object.assign({ name, code, message }, this)
   }
 
   /**
