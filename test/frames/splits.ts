@@ -6,7 +6,8 @@ import type { CutFrame, CutOptions } from './reference.ts'
 
 /** The real scanner over the given cuts of one channel. */
 export function scan(pieces: Iterable<Uint8Array>, options: CutOptions = {}): CutFrame[] {
-  return drive(frameStage(options), chunks(pieces, options.channel ?? 'stdout'))
+  const { channel = 'stdout', ...rest } = options
+  return drive(frameStage(rest), chunks(pieces, channel))
 }
 
 function* chunks(pieces: Iterable<Uint8Array>, channel: Channel): Generator<Chunk> {
