@@ -3,7 +3,7 @@ export const slow = process.env['SLUICE_SLOW'] === '1'
 
 /**
  * How many random inputs a property is tried on: a twentieth in `npm test`, all of them in `npm run test:slow`, and as
- * many times that as `SLUICE_TIMES` says: `SLUICE_SLOW=1 SLUICE_TIMES=50 npx vitest run test/laws.test.ts`.
+ * many times that as `SLUICE_TIMES` says: `SLUICE_TIMES=50 npx vitest run --project slow test/laws.test.ts`.
  *
  * @example
  * fc.assert(property, { numRuns: runs(2000) })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Rules } from '../../src/values/ladder/attempt.ts'
 import { climb } from '../../src/values/ladder/ladder.ts'
 import { checkOf, type Schema } from '../../src/values/schema/schema.ts'
+import { sized } from '../pace.ts'
 
 const base: Rules = {
   check: undefined,
@@ -244,7 +245,7 @@ describe('limits', () => {
     '/*',
     '“',
   ])('needs linear time for %j again and again', (piece) => {
-    const text = piece.repeat(Math.ceil(1_000_000 / piece.length))
+    const text = piece.repeat(Math.ceil(sized(1_000_000) / piece.length))
     const started = process.cpuUsage()
     climb(text, rules({ partial: true, schema: needsA }))
     climb(`{"a":${text}`, rules({ partial: true }))
