@@ -183,7 +183,7 @@ describe('sluice values', () => {
     ['help for an unknown command', ['help', 'nope'], /^error: unknown command 'nope'/],
     ['a bad choice', ['values', '--pick', 'all'], /each, first, last/],
     ['options that exclude each other', ['values', '--lines', '--tag', 'json'], /exclude each other/],
-    ['a path that is none', ['values', '--items', 'a..b'], /"a\.\.b" is no path/],
+    ['a path that is none', ['values', '--items', 'a..b'], /"a\.\.b" is not a path/],
     ['two files', ['values', 'a', 'b'], /too many arguments/],
   ])('leaves with 2 on %s', async (_name, args, message) => {
     const { code, err, out } = await sluice(args)

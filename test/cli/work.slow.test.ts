@@ -200,7 +200,7 @@ test.each([
   ['is not there', [], /my-adapter.mjs" has no usable worker/],
   ['has no default export', ['export const a = 1'], /no default export/],
   ['throws', ['throw "no"'], /has no usable worker: "no"/],
-  ['is no object', ['export default 7'], /no object/],
+  ['is not an object', ['export default 7'], /not an object/],
   ['has no type', ['export default {}'], /no type/],
   ['has a wrong field', ['export default { type: "x", args: [] }'], /args must be a function/],
 ])('--worker with a module that %s exits 2', async (_, [text], message) => {
