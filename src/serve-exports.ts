@@ -1,4 +1,5 @@
 // Storing, printing and serving events: the part that the root exports.
+export type { RunInfo } from './serve/run-info.ts'
 export { type Served, type ServeOptions, serve } from './serve/server.ts'
 export { type JournalOptions, journal } from './sinks/journal.ts'
 export { jsonl } from './sinks/jsonl.ts'

@@ -2,7 +2,7 @@
 // that is printed is computed here, with the public functions and the command; a claim that does not hold ends it with an error.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { createReadStream, readFileSync } from 'node:fs'
+import { createReadStream, existsSync, readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { styles } from '../../src/cli/style.ts'
@@ -123,7 +123,10 @@ async function failedTool(): Promise<void> {
   assert(call?.raw_ref && completion)
   const { byte_from, byte_to, stream } = call.raw_ref
   const words = ['why', run, '--bytes']
-  const command = spawnSync(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...words])
+  // The built command if there is one: it starts faster than the sources.
+  const built = 'dist/cli/main.js'
+  const program = existsSync(built) ? [built] : ['--import', 'tsx', 'src/cli/main.ts']
+  const command = spawnSync(process.execPath, [...program, ...words])
   assert.equal(command.stdout.toString(), log.toString('utf8', byte_from, byte_to))
 
   show.note(`The agent went on after it and left with exit code ${completion.evidence.exit_code}.`)
