@@ -24,9 +24,12 @@ export interface NatsOptions {
   readonly creds?: string | undefined
   /** True for TLS with a certificate that Node trusts, or the files for it. @default as the server demands */
   readonly tls?: boolean | NatsTls | undefined
-  /** Milliseconds in which the first connection must succeed. Later ones are tried for ever. @default 10000 */
+  /**
+   * Milliseconds to wait at the start for a broker that is not there yet. One that goes away later is waited for without end.
+   * @default 0: if no server answers, that is told at once
+   */
   readonly connectTimeout?: number | undefined
-  /** Is told when the connection is lost, and when it is back. */
+  /** Is told when the connection is lost or waited for, and when it is there. */
   readonly onConnection?: ((connected: boolean) => void) | undefined
   /** Aborting it stops the work. */
   readonly signal?: AbortSignal | undefined
@@ -38,7 +41,7 @@ export const DEFAULT_STREAM = 'sluice'
 /** Throws BAD_OPTION for options that cannot work. */
 export function checkNatsOptions(who: string, options: NatsOptions, example: string): void {
   checkOptions(who, options, example)
-  const { servers, stream, replicas } = options
+  const { servers, stream, replicas, connectTimeout, tls, onConnection } = options
   const addresses = servers === undefined ? [] : [servers].flat()
   if (!addresses.every((address) => typeof address === 'string' && address !== ''))
     throw misfit(who, 'addresses of NATS servers', servers, example)
@@ -47,6 +50,12 @@ export function checkNatsOptions(who: string, options: NatsOptions, example: str
     throw misfit(who, 'letters, digits, - and _ as the name of the stream', stream, example)
   if (replicas !== undefined && ![1, 3, 5].includes(replicas))
     throw misfit(who, '1, 3 or 5 replicas', replicas, example)
+  if (connectTimeout !== undefined && !(typeof connectTimeout === 'number' && connectTimeout >= 0))
+    throw misfit(who, 'milliseconds as connectTimeout', connectTimeout, example)
+  if (tls !== undefined && typeof tls !== 'boolean' && (typeof tls !== 'object' || tls === null))
+    throw misfit(who, 'true or files as tls', tls, example)
+  if (onConnection !== undefined && typeof onConnection !== 'function')
+    throw misfit(who, 'a function as onConnection', onConnection, example)
   for (const name of ['user', 'password', 'token', 'creds'] as const)
     if (options[name] !== undefined && typeof options[name] !== 'string')
       throw misfit(who, `text as ${name}`, options[name], example)
