@@ -178,13 +178,18 @@ describe.skipIf(!hasNats)(`a stream of others${needsNats}`, () => {
     await ship(host(), options)
     const stop = new AbortController()
     const told: string[] = []
+    let asked = false
     const shipped = ship(host(), {
       ...options,
       follow: true,
       maxStall: 300,
       signal: stop.signal,
+      onProgress: ({ over }) => {
+        asked = over === 1
+      },
       onStall: ({ message }) => told.push(message),
     })
+    await until(() => asked)
     await manage(server.url, (manager) => manager.streams.delete(options.stream))
     writeRun(host('q'), 'q', 3)
     await until(() => told.length > 0)
