@@ -1,11 +1,12 @@
-// Runs the packed package in every runtime: 13 checks that must give the same values everywhere, every way of abandoning a
-// real agent, and the programs of test/consumer that are written for one runtime.
+// Runs the packed package in every runtime: 13 checks that must give the same values everywhere, every way to leave a real
+// agent, the programs of test/consumer that are written for one runtime, and every recorded run as the AI SDK 7 reads it.
 // Usage: npm run matrix -- [--only node20,node24] [--write] | --fetch workerd,bun
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
+import { aiSdk6, aiSdk7, runsAi7 } from './matrix/ai-sdk.ts'
 import { installedProject } from './matrix/installed-project.ts'
 import { compilePrograms, programsFor, runProgram } from './matrix/programs.ts'
 import { fetchRuntime, type Runtime, type RuntimeName, runtimes } from './matrix/runtimes.ts'
@@ -21,6 +22,9 @@ interface Row {
   readonly cells: readonly string[]
   readonly trouble: readonly string[]
 }
+
+/** What version 6 of the AI SDK makes of every recorded run, in this Node, and the program that has version 7, or why there is none. */
+let ai: Promise<{ readonly wanted: Report; readonly program: string | Error }> | undefined
 
 const { values: flags } = parseArgs({
   options: { only: { type: 'string' }, fetch: { type: 'string' }, write: { type: 'boolean' } },
@@ -39,8 +43,8 @@ if (flags.fetch !== undefined) {
   try {
     const rows = await matrix(flags.only === undefined ? all : namesIn(flags.only), installedProject())
     const table = [
-      '| Runtime | 13 checks, same values | Agents that were left | Programs of test/consumer |',
-      '| --- | --- | --- | --- |',
+      '| Runtime | 13 checks, same values | Agents that were left | Programs of test/consumer | AI SDK 7, same messages as 6 |',
+      '| --- | --- | --- | --- | --- |',
       ...rows.map(({ label, cells }) => `| ${[label, ...cells].join(' | ')} |`),
     ].join('\n')
     console.log(`\n${table}`)
@@ -82,6 +86,9 @@ async function matrix(names: readonly RuntimeName[], home: string): Promise<Row[
       cells.push(left(await report(binary, [...args, leaving, process.execPath, agent], home), trouble))
     }
     cells.push(await programs(name, binary, home, trouble))
+    cells.push(
+      runsAi7(name) ? await messages(binary, home, trouble) : name === 'node20' ? 'it needs Node 22' : '',
+    )
     console.log(`${label}: ${cells.join(', ')}`)
     rows.push({ label, cells, trouble })
   }
@@ -139,6 +146,20 @@ async function programs(name: RuntimeName, binary: string, home: string, trouble
     else trouble.push(`${program.file} printed ${JSON.stringify(said).slice(0, 600)}`)
   }
   return `${good} of ${all.length}`
+}
+
+/** Reads every recorded run with version 7 of the AI SDK. No registry is no fault of the package, so then it is skipped. */
+async function messages(binary: string, home: string, trouble: string[]): Promise<string> {
+  ai ??= (async () => ({
+    wanted: await report(process.execPath, [aiSdk6(home), resolve('fixtures')], home),
+    program: await aiSdk7(home).catch((error: Error) => error),
+  }))()
+  const { wanted, program } = await ai
+  if (program instanceof Error) {
+    console.log(program.message)
+    return 'skipped: no registry'
+  }
+  return compared(await report(binary, [program, resolve('fixtures')], home), wanted, trouble)
 }
 
 function isHash(value: string | undefined): boolean {

@@ -48,7 +48,7 @@ const imports: readonly Import[] = [
   },
   { names: '{ tryParse }', entry: 'web', limit: 43.5 },
   { names: '{ events, codex }', entry: 'web', limit: 68 },
-  { names: '*', entry: 'web', limit: 112 },
+  { names: '*', entry: 'web', limit: 115 },
   { names: '*', entry: 'json-schema', limit: 48.5 },
 ]
 

@@ -52,7 +52,7 @@ async function mirrorRuns(dir: string, { from, tenant, untilIdle, ...flags }: Fl
   let refused = 0
   try {
     const { runs, events } = await mirror(dir, {
-      ...natsOptions(from, flags),
+      ...natsOptions(from, flags, untilIdle === undefined),
       tenant,
       untilIdle,
       signal: stopped.signal,
@@ -98,17 +98,21 @@ export async function mirrorInBackground(
   ])
   const stop = new AbortController()
   const options = {
-    ...natsOptions(from, flags),
+    ...natsOptions(from, flags, true),
     tenant,
     signal: stop.signal,
     onRefused: (path: string, fault: Error) =>
       console.error(`sluice: ${safe(path)} is not mirrored: ${fault.message}`),
   }
   const dir = named ?? (await mkdtemp(join(tmpdir(), 'sluice-mirror-')))
-  // The journals of live runs are open when this returns, so that the server does not show them as ended.
+  const removed = async () => {
+    if (named === undefined) await rm(dir, { recursive: true, force: true })
+  }
+  // The journals of runs that go on are open when this is back, so that the server does not take them for ended.
   const mirrored = openMirror(dir, options)
-  const broker = await natsBroker(options).catch((error) => {
+  const broker = await natsBroker(options).catch(async (error) => {
     mirrored.close()
+    await removed()
     throw error
   })
   let stopped = false
@@ -131,7 +135,7 @@ export async function mirrorInBackground(
       await following.catch(() => {})
       await broker.close()
       mirrored.close()
-      if (named === undefined) await rm(dir, { recursive: true, force: true })
+      await removed()
     },
   }
 }

@@ -39,8 +39,14 @@ export function addNatsOptions(command: Command): Command {
     .option('--tls-key <file>', 'its key, in PEM')
 }
 
-/** The options for `agent-sluice/nats`. There can be several addresses, separated by commas. */
-export function natsOptions(addresses: string, flags: NatsFlags): NatsOptions {
+/** What goes on until it is stopped is often started together with its broker. */
+const FOLLOW_CONNECT_MS = 10_000
+
+/**
+ * The options for the calls of `agent-sluice/nats`. The addresses can be several, with commas between them. A command that goes on until it
+ * is stopped `follows`: it waits some seconds for a broker that is not there yet.
+ */
+export function natsOptions(addresses: string, flags: NatsFlags, follows: boolean): NatsOptions {
   const {
     stream,
     replicas,
@@ -65,6 +71,7 @@ export function natsOptions(addresses: string, flags: NatsFlags): NatsOptions {
     token,
     creds,
     tls: files === undefined ? tls : { ca, cert, key },
+    connectTimeout: follows ? FOLLOW_CONNECT_MS : undefined,
     onConnection: (connected) =>
       console.error(
         connected ? 'sluice: the broker is back' : 'sluice: the broker is unreachable; waiting for it',

@@ -49,7 +49,7 @@ async function shipRuns(dir: string, { to, tenant, follow, redact, ...flags }: F
   let refused = 0
   try {
     const { runs, events } = await ship(dir, {
-      ...natsOptions(to, flags),
+      ...natsOptions(to, flags, follow ?? false),
       tenant,
       follow,
       // Each event by itself: after a restart another process continues the run, without having seen the earlier events.
@@ -61,6 +61,10 @@ async function shipRuns(dir: string, { to, tenant, follow, redact, ...flags }: F
         refused++
         status.end()
         console.error(`sluice: ${safe(path)} is not shipped: ${fault.message}`)
+      },
+      onStall: (fault) => {
+        status.end()
+        console.error(`sluice: ${fault.message}`)
       },
     })
     status.end()

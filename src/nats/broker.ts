@@ -57,5 +57,11 @@ export interface Broker {
   close(): Promise<void>
 }
 
-/** Thrown by `read` if the broker has less than before: it must be read from the start. */
+/** Thrown by `read` if the broker has less than it had, or something else in its place: it must be read from the start. */
 export class Rewound extends Error {}
+
+/** Tells a block from another one that is at its place since the broker lost it. */
+export function markOf({ name, end }: StoredBlock): string {
+  const { attempt, seq, hash, part, over } = end
+  return `${name.tenant}.${name.run} ${attempt}.${seq} ${hash} ${part?.bytes ?? ''} ${over ?? ''}`
+}

@@ -108,7 +108,31 @@ export function hashOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex').slice(0, 32)
 }
 
-/** Lines from this position on that end within `size` bytes, or the one that begins there, if it is complete. */
+/** Events are told apart by fewer bytes. */
+const TAIL = 4096
+
+/** The hash of the last bytes before a place in a journal. */
+export function tailBefore(fd: number, at: number): string {
+  const bytes = Buffer.allocUnsafe(Math.min(TAIL, at))
+  const length = at > 0 ? fs.readSync(fd, bytes, 0, bytes.length, at - bytes.length) : 0
+  return hashOf(bytes.subarray(0, length))
+}
+
+const LOOK = 16 * 1024
+
+/** Whether the line that begins at this place has more than `limit` bytes, whole or not. */
+export function isLongLine(fd: number, at: number, limit: number): boolean {
+  if (fs.fstatSync(fd).size - at <= limit) return false
+  const bytes = Buffer.allocUnsafe(LOOK)
+  for (let seen = 0; seen < limit; ) {
+    const length = fs.readSync(fd, bytes, 0, Math.min(LOOK, limit - seen), at + seen)
+    if (length === 0 || bytes.subarray(0, length).includes(LF)) return false
+    seen += length
+  }
+  return true
+}
+
+/** Lines from this place on that end within `size` bytes, or the one that begins there, if it has an end. */
 function wholeLines(fd: number, path: string, at: number, size: number): Buffer | undefined {
   // No larger than what is there: most reads of a live run find one line.
   const left = fs.fstatSync(fd).size - at

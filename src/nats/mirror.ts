@@ -1,17 +1,19 @@
 import fs from 'node:fs'
 import { join, relative, sep } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { checkPath, misfit } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { folders } from '../run/folders.ts'
 import { writeWhole } from '../sinks/durable.ts'
 import { type Journal, LOCK_FILE, makeDir, openJournal } from '../sinks/journal.ts'
 import { takeLock } from '../sinks/lock.ts'
 import { readPlain } from '../sinks/plain-file.ts'
 import { type Assembler, assembler } from './assemble.ts'
-import { type Broker, Rewound, type RunName, type StoredBlock } from './broker.ts'
+import { type Broker, markOf, Rewound, type RunName, type StoredBlock } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
 import { checkNatsOptions, DEFAULT_STREAM, type NatsOptions } from './nats-options.ts'
-import { tokenOf } from './token.ts'
+import { isToken, tokenOf } from './token.ts'
 
 export interface MirrorOptions extends NatsOptions {
   /** Only the runs of this tenant. @default all */
@@ -74,9 +76,7 @@ const CURSOR_FILE = 'mirror.json'
 const MIRROR_LOCK = 'mirror.lock'
 const MAX_CURSOR = 4 << 20
 const SAVE_MS = 1000
-/** A longer wait for the broker means that it was unreachable. */
-const AWAY_MS = 50
-/** Journals that are open at once, two files each. A closed one is opened again when something arrives for its run. */
+/** Journals that are open at once, two files each. A run that is left out is opened again when something comes for it. */
 const MAX_OPEN = 1000
 
 interface Cursor {
@@ -85,8 +85,12 @@ interface Cursor {
   readonly tenant?: string | undefined
   /** The storage of the position. */
   readonly id: string
+  /** Which start of this machine it was written in: after a power cut the files may have less than the cursor says. */
+  readonly boot?: string | undefined
   readonly at: number
-  /** The runs that had not ended, each as `tenant/run`. */
+  /** Which block is there. After a loss at the broker it can be another one. */
+  readonly mark?: string | undefined
+  /** The runs that were not over, each as `tenant/run`. */
   readonly open: readonly string[]
 }
 
@@ -95,7 +99,8 @@ interface MirroredRun {
   blocks: Assembler
   book?: Journal | undefined
   over: boolean
-  refused: boolean
+  /** The place of the block that could not be written. It and those after it are read again by the next mirror. */
+  refused?: number | undefined
 }
 
 /**
@@ -116,11 +121,14 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   const runs = new Map<string, MirroredRun>()
   /** Runs with an open journal, the most recently used last. */
   const opened = new Set<MirroredRun>()
+  let maxOpen = MAX_OPEN
   let over = 0
   let events = 0
   let refusal: Fault | undefined
+  let firstRefused = Number.POSITIVE_INFINITY
   const progress = () => ({ runs: runs.size, over, events })
 
+  const boot = bootId()
   const saved = readCursor(join(dir, CURSOR_FILE))
   const close = () => {
     for (const run of [...opened]) shut(run)
@@ -129,7 +137,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   try {
     for (const key of new Set([...(saved?.open ?? []), ...leftOpen(dir)])) {
       const [of = '', run = ''] = key.split('/')
-      if (fs.existsSync(join(dir, of, run))) bookOf(runOf({ tenant: of, run }))
+      if (isToken(of) && isToken(run) && fs.existsSync(join(dir, of, run))) reopen({ tenant: of, run })
     }
   } catch (error) {
     close()
@@ -140,25 +148,51 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     const key = `${name.tenant}/${name.run}`
     let run = runs.get(key)
     if (!run) {
-      run = { dir: join(dir, name.tenant, name.run), blocks: assembler(), over: false, refused: false }
+      run = { dir: join(dir, name.tenant, name.run), blocks: assembler(), over: false }
       runs.set(key, run)
     }
     return run
   }
 
-  /** The journal of a run, opened if necessary. */
+  /** One that is damaged is told when something comes for it, and must not keep the others from being mirrored. */
+  function reopen(name: RunName): void {
+    try {
+      bookOf(runOf(name))
+    } catch (error) {
+      if (!Fault.is(error) || isOfWholeDisk(error)) throw error
+    }
+  }
+
+  /** The journal of a run, opened if it is not. */
   function bookOf(run: MirroredRun): Journal {
     opened.delete(run)
     opened.add(run)
     if (run.book) return run.book
+    shutDown(maxOpen)
+    try {
+      // Nothing is lost by a power cut that the broker does not have.
+      run.book = openJournal(run.dir, { fsync: 'end' })
+    } catch (error) {
+      if (!Fault.is(error) || codeOf(error.cause) !== 'EMFILE' || opened.size < 2) throw error
+      // The system allows fewer open files.
+      maxOpen = opened.size >> 1
+      shutDown(maxOpen)
+      return bookOf(run)
+    }
+    if (!run.blocks.last && run.book.last) {
+      // Without its run: the journal itself says best that it is of another one.
+      const { attempt_number, seq } = run.book.last
+      run.blocks = assembler({ attempt_number, seq })
+    }
+    return run.book
+  }
+
+  /** Shuts those that were used longest ago until so many are open. */
+  function shutDown(count: number): void {
     for (const oldest of opened) {
-      if (opened.size <= MAX_OPEN) break
+      if (opened.size <= count) break
       shut(oldest)
     }
-    // A power cut loses only what the broker still has.
-    run.book = openJournal(run.dir, { fsync: 'end' })
-    if (!run.blocks.last && run.book.last) run.blocks = assembler(run.book.last)
-    return run.book
   }
 
   function shut(run: MirroredRun): void {
@@ -169,9 +203,14 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
 
   function take(block: StoredBlock): void {
     const run = runOf(block.name)
-    if (run.refused) return
-    // A run that has ended and is complete needs no open journal: after a lost cursor there are thousands of them.
-    if (!run.book && !(run.over && isStored(block, run.blocks))) bookOf(run)
+    if (run.refused !== undefined) return
+    if (!isToken(block.name.tenant) || !isToken(block.name.run))
+      throw new Fault(
+        'BROKER_FAILED',
+        `message ${block.at} of the stream is of no run: its subject has other characters`,
+      )
+    // A run that is over and has all of this needs no open journal: after a lost cursor there are thousands of them.
+    if (!run.book && !(run.over && isBehind(block, run.blocks))) bookOf(run)
     const found = run.blocks.feed(block)
     for (const { event, line } of found) bookOf(run).append(event, `${line}\n`)
     events += found.length
@@ -180,23 +219,25 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     if (run.over) shut(run)
   }
 
-  function refuse(run: MirroredRun, fault: Fault): void {
-    run.refused = true
+  function refuse(run: MirroredRun, at: number, fault: Fault): void {
+    run.refused = at
+    firstRefused = Math.min(firstRefused, at)
     shut(run)
     refusal ??= fault
     options.onRefused?.(run.dir, fault)
   }
 
-  /** The position up to which nothing has to be read again. A partial line is not on the disk. */
+  /** Up to where nothing has to be read again. A line that is half there is not on the disk, nor is what was refused. */
   function settled(at: number): number {
-    let first = at
+    let first = Math.min(at, firstRefused - 1)
     for (const run of opened) if (run.blocks.open !== undefined) first = Math.min(first, run.blocks.open - 1)
     return first
   }
 
-  async function save(id: string, at: number): Promise<void> {
-    const open = [...runs].filter(([, run]) => !run.over && !run.refused).map(([key]) => key)
-    const cursor: Cursor = { stream, tenant, id, at: settled(at), open }
+  async function save(id: string, last: number, mark: string | undefined): Promise<void> {
+    const open = [...runs].filter(([, run]) => !run.over && run.refused === undefined).map(([key]) => key)
+    const at = settled(last)
+    const cursor: Cursor = { stream, tenant, id, boot, at, mark: at === last ? mark : undefined, open }
     await writeWhole(join(dir, CURSOR_FILE), JSON.stringify(cursor))
   }
 
@@ -207,37 +248,61 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     else signal?.addEventListener('abort', onAbort, { once: true })
     let idle: NodeJS.Timeout | undefined
     const stir = () => {
-      if (untilIdle === undefined) return
+      if (untilIdle === undefined || stop.signal.aborted) return
       clearTimeout(idle)
       idle = setTimeout(async () => {
-        const asked = performance.now()
-        // While the broker is unreachable, nothing can arrive.
-        await broker.reachable(stop.signal).catch(() => {})
-        if (performance.now() - asked > AWAY_MS) stir()
-        else stop.abort()
+        if (await isIdle()) stop.abort()
+        else stir()
       }, untilIdle)
     }
+    let lastAsked = 0
+    const isIdle = async (): Promise<boolean> => {
+      const now = await broker.state().catch(() => undefined)
+      // A broker that is away, and a cluster without a leader, give no answer: nothing can come.
+      if (!now) await broker.reachable(stop.signal).catch(() => {})
+      // The reader may be behind. What is of no run never reaches it, so it gets that time once.
+      const isBehind = now !== undefined && now.last > at && now.last !== lastAsked
+      lastAsked = now?.last ?? lastAsked
+      return now !== undefined && !isBehind
+    }
     let at = 0
+    /** Of the block at this place. */
+    let mark: string | undefined
     let id = ''
     let timer: NodeJS.Timeout | undefined
     /** One save at a time; a request meanwhile is covered by the next one. */
     let saving: Promise<void> = Promise.resolve()
+    let savedAt: number | undefined
     const saveNow = () => {
-      saving = saving.then(() => save(id, at)).catch(() => {})
+      saving = saving
+        .then(async () => {
+          const now = at
+          if (now !== savedAt) await save(id, now, mark)
+          savedAt = now
+        })
+        .catch(() => {})
       return saving
     }
     try {
       const now = await stateOf(broker, stop.signal)
       id = now.id
       const isGood =
-        saved?.stream === stream && saved.tenant === tenant && saved.id === id && saved.at <= now.last
-      at = isGood ? saved.at : 0
+        saved?.stream === stream &&
+        saved.tenant === tenant &&
+        saved.id === id &&
+        saved.boot === boot &&
+        saved.at <= now.last
+      if (isGood) {
+        at = saved.at
+        mark = saved.mark
+      }
       stir()
       timer = setInterval(() => void saveNow(), SAVE_MS)
       for (let whole = at === 0; !stop.signal.aborted; ) {
         const again = await pass(whole)
         if (!again) break
         at = 0
+        mark = undefined
         whole = true
       }
     } finally {
@@ -253,15 +318,22 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     async function pass(whole: boolean): Promise<boolean> {
       const filter = { tenant: tenant === undefined ? undefined : tokenOf(tenant) }
       try {
-        for await (const block of broker.read(at + 1, filter, stop.signal)) {
+        const expected = mark
+        const start = expected === undefined ? at + 1 : at
+        for await (const block of broker.read(start, filter, stop.signal)) {
+          if (expected !== undefined && block.at === start) {
+            if (markOf(block) !== expected) return true
+            continue
+          }
           try {
             take(block)
           } catch (error) {
-            if (!Fault.is(error)) throw error
+            if (!Fault.is(error) || isOfWholeDisk(error)) throw error
             if (error.code === 'BROKER_GAP' && !whole) return true
-            refuse(runOf(block.name), error)
+            refuse(runOf(block.name), block.at, error)
           }
           at = block.at
+          mark = markOf(block)
           stir()
           options.onProgress?.(progress())
         }
@@ -281,6 +353,20 @@ function isStored({ end }: StoredBlock, { last }: Assembler): boolean {
   return last !== undefined && (end.attempt - last.attempt_number || end.seq - last.seq) <= 0 && !end.part
 }
 
+/** A disk that takes nothing more: no run can be written, so none is refused. */
+function isOfWholeDisk({ cause }: Fault): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EROFS', 'EIO', 'EMFILE', 'ENFILE'].includes(codeOf(cause) ?? '')
+}
+
+/** Names this start of the machine, where that can be known. */
+function bootId(): string | undefined {
+  try {
+    return fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    return undefined
+  }
+}
+
 async function stateOf(broker: Broker, signal: AbortSignal): Promise<{ id: string; last: number }> {
   for (;;) {
     try {
@@ -288,9 +374,12 @@ async function stateOf(broker: Broker, signal: AbortSignal): Promise<{ id: strin
     } catch (error) {
       if (Fault.is(error)) throw error
     }
+    await delay(RETRY_MS, undefined, { signal })
     await broker.reachable(signal)
   }
 }
+
+const RETRY_MS = 200
 
 /** The runs whose journals a killed mirror left locked. */
 function leftOpen(dir: string): string[] {
@@ -303,13 +392,12 @@ function leftOpen(dir: string): string[] {
 
 function readCursor(path: string): Cursor | undefined {
   try {
-    // Cast: every field is checked below.
-    const { stream, tenant, id, at, open } = JSON.parse(readPlain(path, MAX_CURSOR)) as Partial<Cursor>
+    const { stream, tenant, id, boot, at, mark, open } = JSON.parse(
+      readPlain(path, MAX_CURSOR),
+    ) as Partial<Cursor>
     if (typeof stream !== 'string' || typeof id !== 'string' || !Number.isSafeInteger(at)) return undefined
-    const keys = Array.isArray(open)
-      ? open.filter((key) => typeof key === 'string' && !key.includes('..'))
-      : []
-    return { stream, tenant, id, at: Math.max(0, at as number), open: keys }
+    const keys = Array.isArray(open) ? open.filter((key) => typeof key === 'string') : []
+    return { stream, tenant, id, boot, at: Math.max(0, at as number), mark, open: keys }
   } catch {
     // Missing or invalid: everything is read again, and existing events are not written twice.
     return undefined

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { StreamInfo } from '@nats-io/jetstream'
 import type { MsgHdrs } from '@nats-io/transport-node'
 import { Fault, quote } from '../base/fault.ts'
-import { type BlockEnd, type Broker, Rewound, type RunName, type StoredBlock } from './broker.ts'
+import { type BlockEnd, type Broker, markOf, Rewound, type RunName, type StoredBlock } from './broker.ts'
 import { ANSWER_MS, brokerFault, connectNats, isNamed, type NatsClient } from './nats-client.ts'
 import { DEFAULT_STREAM, type NatsOptions } from './nats-options.ts'
 
@@ -10,27 +10,33 @@ import { DEFAULT_STREAM, type NatsOptions } from './nats-options.ts'
 const MAX_BLOCK = 256 * 1024
 /** Room for subject and headers within the limit of a message. */
 const HEADER_ROOM = 4096
-/** Blocks in flight to a reader: 8 MiB at most. */
+/** With less an event would take hundreds of messages. */
+const MIN_BLOCK = 4096
+/** Blocks that are on their way to a reader: 8 MiB at most. */
 const AHEAD = 32
 /** A reader whose consumer is silent for two of these creates a new one. */
 const HEARTBEAT_MS = 1500
 const RETRY_MS = 200
+const NOTHING = new Uint8Array(0)
 
 /** Runs in a JetStream stream. A block is one message; its position is its sequence number in the stream. */
 export async function natsBroker(options: NatsOptions): Promise<Broker> {
   const client = await connectNats(options)
   const { stream = DEFAULT_STREAM } = options
+  let config: StreamConfig | undefined
+  let maxBlock: number
   try {
-    await openStream(client, stream, options.replicas ?? 1)
+    config = await openStream(client, stream, options.replicas ?? 1)
+    maxBlock = roomIn(client, config)
   } catch (error) {
     await client.close()
     throw brokerFault(error, client.shown)
   }
-  const { js, manager, connection, transport } = client
+  const { js, manager, transport } = client
   const subject = ({ tenant, run }: RunName) => `${stream}.${tenant}.${run}`
 
   return {
-    maxBlock: Math.min(MAX_BLOCK, (connection.info?.max_payload ?? 1 << 20) - HEADER_ROOM),
+    maxBlock,
     async append(name, end, bytes, after) {
       const headers = writeEnd(transport.headers(), end)
       try {
@@ -46,30 +52,53 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
     },
     async last(name) {
       const query = { last_by_subj: subject(name) }
+      const direct = () => client.answer(() => manager.direct.getMessage(stream, query))
+      const fromLeader = () => client.answer(() => manager.streams.getMessage(stream, query))
       try {
-        const direct = client.answer(() => manager.direct.getMessage(stream, query))
-        const message = await direct.catch((error) => {
-          if (isFinal(error)) throw error
-          // A stream that was created by another program may not allow it.
-          return client.answer(() => manager.streams.getMessage(stream, query))
-        })
+        // A stream that was made by others may not allow the direct way, and then there is no answer. Where it is allowed, the other
+        // one may be forbidden: a cluster without a leader must not look like a user without rights.
+        const message = await (config === undefined
+          ? direct().catch((error) => (isFinal(error) ? Promise.reject(error) : fromLeader()))
+          : config.allow_direct
+            ? direct()
+            : fromLeader())
         return message ? { at: message.seq, end: readEnd(message.header) } : undefined
       } catch (error) {
         throw isFinal(error) ? brokerFault(error, client.shown) : error
       }
     },
     async state() {
-      const { created, state } = await client.answer(() => manager.streams.info(stream))
-      return { id: created, last: state.last_seq }
+      try {
+        const { created, state } = await client.answer(() => manager.streams.info(stream))
+        return { id: created, last: state.last_seq }
+      } catch (error) {
+        throw isFinal(error) ? brokerFault(error, client.shown) : error
+      }
     },
     async *read(from, { tenant = '*', run = '*' }, signal) {
       let next = from
+      /** The last block that was read: after a loss of storage another one can be in its place. */
+      let seen: StoredBlock | undefined
       for (let failures = 0; !signal.aborted; failures++) {
         try {
           await client.connected(signal)
           if (failures > 0) await delay(RETRY_MS, undefined, { signal })
-          for await (const block of consumed(client, stream, subject({ tenant, run }), next, signal)) {
+          const again = seen
+          const start = again ? next - 1 : next
+          for await (const block of consumed(
+            client,
+            stream,
+            subject({ tenant, run }),
+            start,
+            next - 1,
+            signal,
+          )) {
+            if (again && block.at === again.at) {
+              if (markOf(block) === markOf(again)) continue
+              throw new Rewound(`block ${block.at} is another one`)
+            }
             next = block.at + 1
+            seen = { ...block, bytes: NOTHING }
             failures = 0
             yield block
           }
@@ -85,17 +114,18 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
   }
 }
 
-/** Blocks from one consumer, until it, the connection or the server fails. */
+/** Blocks from one consumer, until it, the connection or the server fails. The stream must reach to the place that is `known`. */
 async function* consumed(
   { js, manager, connection, answer }: NatsClient,
   stream: string,
   filter: string,
   from: number,
+  known: number,
   signal: AbortSignal,
 ): AsyncGenerator<StoredBlock, void> {
   const { state } = await answer(() => manager.streams.info(stream))
-  if (state.last_seq < from - 1) throw new Rewound(`the stream ends at ${state.last_seq}, before ${from - 1}`)
-  // A string: a list needs server 2.10.
+  if (state.last_seq < known) throw new Rewound(`the stream ends at ${state.last_seq}, before ${known}`)
+  // A text: a list needs a server of 2.10.
   const start = { filter_subjects: filter, opt_start_seq: Math.max(1, from) }
   const consumer = await answer(() => js.consumers.get(stream, start))
   const messages = await consumer.consume({
@@ -138,15 +168,37 @@ const broken: ReadonlySet<string> = new Set([
   'no_responders',
 ])
 
-/** Creates the stream if it is missing. A user without permission to query it continues: every block names its stream. */
-async function openStream({ manager, shown }: NatsClient, stream: string, replicas: number): Promise<void> {
+type StreamConfig = StreamInfo['config']
+
+/** Bytes that fit into a block, by the limits of the server and of the stream. */
+function roomIn({ connection, shown }: NatsClient, config: StreamConfig | undefined): number {
+  const ofServer = connection.info?.max_payload ?? 1 << 20
+  const ofStream = config && config.max_msg_size > 0 ? config.max_msg_size : ofServer
+  const room = Math.min(ofServer, ofStream) - HEADER_ROOM
+  if (room >= MIN_BLOCK) return Math.min(MAX_BLOCK, room)
+  const limit = ofStream < ofServer ? 'max_msg_size of the stream' : 'max_payload of the server'
+  throw new Fault(
+    'BROKER_FAILED',
+    `${shown} takes messages of up to ${room + HEADER_ROOM} bytes, too few for events; raise ${limit} to ${HEADER_ROOM + MIN_BLOCK} or more`,
+  )
+}
+
+/**
+ * Makes the stream if it is missing, and gives its settings. A user who may not ask about it goes on without them: every block names the
+ * stream it is for.
+ */
+async function openStream(
+  { manager, shown }: NatsClient,
+  stream: string,
+  replicas: number,
+): Promise<StreamConfig | undefined> {
   for (let turn = 1; ; turn++) {
     try {
       const { config } = await manager.streams.info(stream)
       checkStream(config, stream)
-      return
+      return config
     } catch (error) {
-      if (isNamed(error, 'PermissionViolationError')) return
+      if (isNamed(error, 'PermissionViolationError')) return undefined
       if (!isMissing(error)) {
         if (Fault.is(error) || isFinal(error) || turn >= MAX_TURNS) throw error
         await delay(RETRY_MS * turn)
@@ -161,8 +213,9 @@ async function openStream({ manager, shown }: NatsClient, stream: string, replic
         allow_direct: true,
       })
     } catch (error) {
-      // Cast: the client throws only Errors.
-      if (isNamed(error, 'PermissionViolationError') || turn >= MAX_TURNS)
+      const hopeless =
+        isNamed(error, 'PermissionViolationError') || NEVER_MADE.includes(apiCode(error).code ?? 0)
+      if (hopeless || turn >= MAX_TURNS)
         throw new Fault(
           'BROKER_FAILED',
           `${shown} has no stream ${quote(stream)}, and it could not be created (${quote((error as Error).message, 120)}): nats stream add ${stream} --subjects "${stream}.>" --allow-direct`,
@@ -175,13 +228,32 @@ async function openStream({ manager, shown }: NatsClient, stream: string, replic
 }
 
 const MAX_TURNS = 12
+/** Replicas without a cluster; a stream of another name that has these subjects. */
+const NEVER_MADE = [10074, 10065]
 
-function checkStream({ subjects }: StreamInfo['config'], stream: string): void {
-  if (subjects?.some((subject) => subject === `${stream}.>` || subject === `${stream}.*.*`)) return
-  throw new Fault(
-    'BROKER_FAILED',
-    `the stream ${quote(stream)} has other subjects (${quote(String(subjects), 100)}) than ${stream}.>; use another stream`,
-  )
+/** Throws if the stream was made for something else, or with settings by which it would lose events. */
+function checkStream(config: StreamConfig, stream: string): void {
+  const { subjects, retention, max_msgs_per_subject: kept, no_ack } = config
+  if (!subjects?.some((subject) => subject === `${stream}.>` || subject === `${stream}.*.*`))
+    throw unfit(
+      stream,
+      `has other subjects (${quote(String(subjects), 100)}) than ${stream}.>`,
+      'name another stream',
+    )
+  const addAnew = 'remove it and let ship make it, or name another stream'
+  if (retention !== 'limits')
+    throw unfit(stream, `removes what was read (retention ${quote(String(retention))})`, addAnew)
+  if (no_ack) throw unfit(stream, 'acknowledges nothing (no_ack)', addAnew)
+  if (kept > 0)
+    throw unfit(
+      stream,
+      `keeps only ${kept} messages of a run`,
+      `nats stream edit ${stream} --max-msgs-per-subject=-1`,
+    )
+}
+
+function unfit(stream: string, why: string, next: string): Fault {
+  return new Fault('BROKER_FAILED', `the stream ${quote(stream)} ${why}; ${next}`)
 }
 
 const HEADERS = {

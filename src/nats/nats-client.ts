@@ -39,7 +39,7 @@ const PING_MS = 5000
 export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   const packages = await loadNats()
   const { jetstream } = packages
-  const { servers, shown, user, password, secure } = addressesOf(options.servers)
+  const { servers, shown, secure, ...inAddress } = addressesOf(options)
   const settings: NodeConnectionOptions = {
     servers,
     name: 'agent-sluice',
@@ -48,7 +48,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
     reconnectTimeWait: RETRY_MS,
     pingInterval: PING_MS,
     maxPingOut: 2,
-    ...authOf(packages, { user, password, ...given(options) }),
+    ...authOf(packages, { ...inAddress, ...given(options) }),
     ...tlsOf(options.tls ?? (secure || undefined)),
   }
   const connection = await firstConnection(packages, settings, shown, options)
@@ -143,26 +143,39 @@ async function firstConnection(
   { transport }: NatsPackages,
   settings: NodeConnectionOptions,
   shown: string,
-  { connectTimeout = 10_000, signal }: NatsOptions,
+  { connectTimeout = 0, onConnection, signal }: NatsOptions,
 ): Promise<NatsConnection> {
   const until = performance.now() + connectTimeout
-  for (;;) {
+  for (let waited = false; ; waited = true) {
     signal?.throwIfAborted()
     try {
-      return await transport.connect(settings)
+      const connection = await transport.connect(settings)
+      if (waited) onConnection?.(true)
+      return connection
     } catch (error) {
-      const final = !isAway(error) || performance.now() > until
-      if (final) throw brokerFault(error, shown)
+      if (!isAway(error) || performance.now() >= until) throw brokerFault(error, shown)
     }
+    if (!waited) onConnection?.(false)
     await delay(RETRY_MS, undefined, { signal })
   }
 }
 
-/** True for errors that may be temporary: no server listens there, or it does not answer. */
+/** What a system call says of a server that may come: the name of a container is known only when it runs. */
+const AWAY: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EPIPE',
+])
+
+/** True for what may pass by itself: no server listens there, or it does not answer. */
 function isAway(error: unknown): boolean {
   for (let each = error, depth = 0; each instanceof Error && depth < 4; each = each.cause, depth++) {
-    if (['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ETIMEDOUT', 'EPIPE'].includes(codeOf(each) ?? ''))
-      return true
+    if (AWAY.has(codeOf(each) ?? '')) return true
     if (['TimeoutError', 'ClosedConnectionError'].includes(each.name)) return true
     if (each.name === 'ConnectionError' && each.message.includes('connection refused')) return true
   }
@@ -172,30 +185,30 @@ function isAway(error: unknown): boolean {
 /** An error of the broker, as a Fault with what to do about it. */
 export function brokerFault(error: unknown, shown: string): Fault {
   if (Fault.is(error)) return error
-  const what = quote(deepest(error), 160)
+  return new Fault('BROKER_FAILED', explained(error, shown, quote(deepest(error), 160)), { cause: error })
+}
+
+function explained(error: unknown, shown: string, what: string): string {
   if (isNamed(error, 'AuthorizationError') || isNamed(error, 'UserAuthenticationExpiredError'))
-    return new Fault(
-      'BROKER_FAILED',
-      `${shown} refuses this user (${what}); check user, password, token or creds`,
-      {
-        cause: error,
-      },
-    )
+    return `${shown} refuses this user (${what}); check user, password, token or creds`
   if (isNamed(error, 'PermissionViolationError'))
-    return new Fault(
-      'BROKER_FAILED',
-      `${shown} does not allow this (${what}); docs/hosts.md lists the permissions`,
-      {
-        cause: error,
-      },
-    )
-  return new Fault(
-    'BROKER_FAILED',
-    `NATS at ${shown} cannot be used (${what}); is the address right and JetStream on?`,
-    {
-      cause: error,
-    },
-  )
+    return `${shown} does not allow this (${what}); docs/hosts.md lists the permissions`
+  if (isOfTls(error))
+    return `the certificate of ${shown} is not trusted (${what}); name the authority that signed it: --tls-ca, or tls: { ca }`
+  if (isAway(error))
+    return `no NATS server answers at ${shown} (${what}); check the address, or start it: nats-server -js`
+  if (isNamed(error, 'JetStreamApiError'))
+    return `${shown} refuses this (${what}); look at the settings and the limits of the stream`
+  return `NATS at ${shown} cannot be used (${what}); is the address right and JetStream on?`
+}
+
+/** Whether it is about a certificate: Node's codes for those are OpenSSL's names. */
+function isOfTls(error: unknown): boolean {
+  for (let each = error, depth = 0; each instanceof Error && depth < 4; each = each.cause, depth++) {
+    const code = codeOf(each) ?? ''
+    if (code.includes('CERT') || code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE') return true
+  }
+  return false
 }
 
 /** Checks the name of an error and its causes: the class differs in another copy of the package. */
@@ -253,29 +266,45 @@ function fileBytes(path: string): Uint8Array {
   }
 }
 
-/** Addresses without users and passwords, and the first user and password: a message must not show them. */
-function addressesOf(servers: NatsOptions['servers']) {
-  let user: string | undefined
-  let password: string | undefined
+/** Addresses without users and passwords, and those of the first that has them: a message must not show them. */
+function addressesOf({ servers, password }: NatsOptions) {
+  let auth: Auth | undefined
   let secure = false
   const plain = [servers ?? DEFAULT_SERVER].flat().map((address) => {
     const url = urlOf(address)
-    if (url.username !== '' && user === undefined) {
-      user = decodeURIComponent(url.username)
-      password = decodeURIComponent(url.password)
-    }
-    // The packages ignore it: they encrypt if the server asks, and continue unencrypted if it does not.
+    // A name without any password is a token, as for the tools of NATS.
+    if (url.username !== '')
+      auth ??=
+        url.password === '' && password === undefined
+          ? { token: decoded(url.username) }
+          : { user: decoded(url.username), password: decoded(url.password) }
+    // The packages do not look at it: they encrypt if the server asks, and go on in the clear if it does not.
     secure ||= url.protocol === 'tls:'
     return `${url.protocol}//${url.host}`
   })
-  return { servers: plain, shown: plain.join(', '), user, password, secure }
+  return { servers: plain, shown: plain.join(', '), secure, ...auth }
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    throw notAnAddress()
+  }
 }
 
 function urlOf(address: string): URL {
   try {
     const url = new URL(address.includes('://') ? address : `nats://${address}`)
-    if (url.host !== '') return url
+    if (url.host !== '' && ['nats:', 'tls:'].includes(url.protocol)) return url
   } catch {}
-  // Not quoted: it may contain a password.
-  throw new Fault('BAD_OPTION', 'an address of NATS looks like this: nats://127.0.0.1:4222')
+  throw notAnAddress()
+}
+
+/** Does not quote it: it may hold a password. */
+function notAnAddress(): Fault {
+  return new Fault(
+    'BAD_OPTION',
+    'an address of NATS looks like this: nats://127.0.0.1:4222, or with a user nats://user:password@host:4222 (a % in it is %25)',
+  )
 }

@@ -7,8 +7,10 @@ import { digestOf } from '../work/outbox.ts'
 import { ANSWER_MS, brokerFault, connectNats, isNamed, type NatsClient } from './nats-client.ts'
 import { checkNatsOptions, type NatsOptions } from './nats-options.ts'
 
-export interface NatsLedgerOptions extends Omit<NatsOptions, 'stream'> {
-  /** The bucket of the key-value store; it is created if it is missing. @default 'sluice-ledger' */
+export interface NatsLedgerOptions extends Omit<NatsOptions, 'stream' | 'connectTimeout'> {
+  /** Milliseconds to wait for a broker that is not there when it is first asked. @default 10000 */
+  readonly connectTimeout?: number | undefined
+  /** The bucket of the key-value store; it is made if it is missing. @default 'sluice-ledger' */
   readonly bucket?: string | undefined
 }
 
@@ -21,6 +23,8 @@ export interface NatsLedger extends Ledger {
 const WRITER = 'Sluice-Writer'
 /** Number of versions of an entry to keep. */
 const KEPT = 20
+/** A worker that was asked to do something rather waits some seconds for a server that is started again. */
+const CONNECT_MS = 10_000
 const MAX_TURNS = 8
 const RETRY_MS = 100
 
@@ -44,7 +48,7 @@ export function natsLedger(options: NatsLedgerOptions = {}): NatsLedger {
   const stream = `KV_${bucket}`
   let opening: Promise<NatsClient> | undefined
   const open = () => {
-    opening ??= connectNats(options)
+    opening ??= connectNats({ ...options, connectTimeout: options.connectTimeout ?? CONNECT_MS })
       .then(async (client) => {
         await openBucket(client, bucket, options.replicas ?? 1)
         return client
@@ -152,6 +156,11 @@ async function openBucket(
       const there = await manager.streams.info(name).catch((error) => {
         if (!isNamed(error, 'StreamNotFoundError')) throw error
       })
+      if (there && there.config.max_age > 0)
+        throw new Fault(
+          'LEDGER_FAILED',
+          `the bucket ${quote(bucket)} forgets its entries after a time (ttl), so a run could be active twice; name another bucket`,
+        )
       if (there) return
       await manager.streams.add({
         name,

@@ -24,9 +24,12 @@ export interface NatsOptions {
   readonly creds?: string | undefined
   /** True for TLS with a certificate that Node trusts, or the files for it. @default if the server requires it */
   readonly tls?: boolean | NatsTls | undefined
-  /** Milliseconds in which the first connection must succeed. Later ones are retried forever. @default 10000 */
+  /**
+   * Milliseconds to wait at the start for a broker that is not there yet. One that goes away later is waited for without end.
+   * @default 0: if no server answers, that is told at once
+   */
   readonly connectTimeout?: number | undefined
-  /** Called when the connection is lost, and when it is back. */
+  /** Is told when the connection is lost or waited for, and when it is there. */
   readonly onConnection?: ((connected: boolean) => void) | undefined
   /** Aborting it stops the work. */
   readonly signal?: AbortSignal | undefined
@@ -35,28 +38,10 @@ export interface NatsOptions {
 export const DEFAULT_SERVER = 'nats://127.0.0.1:4222'
 export const DEFAULT_STREAM = 'sluice'
 
-const NATS_OPTIONS: OptionNames<NatsOptions> = {
-  servers: 1,
-  stream: 1,
-  replicas: 1,
-  user: 1,
-  password: 1,
-  token: 1,
-  creds: 1,
-  tls: 1,
-  connectTimeout: 1,
-  onConnection: 1,
-}
-
-/** Throws BAD_OPTION for options that cannot work; `more` are the names that only this function has. */
-export function checkNatsOptions<O extends NatsOptions>(
-  who: string,
-  options: O,
-  example: string,
-  more: OptionNames<Omit<NoInfer<O>, keyof NatsOptions>>,
-): void {
-  checkOptions<object>(who, options, example, { ...NATS_OPTIONS, ...more })
-  const { servers, stream, replicas } = options
+/** Throws BAD_OPTION for options that cannot work. */
+export function checkNatsOptions(who: string, options: NatsOptions, example: string): void {
+  checkOptions(who, options, example)
+  const { servers, stream, replicas, connectTimeout, tls, onConnection } = options
   const addresses = servers === undefined ? [] : [servers].flat()
   if (!addresses.every((address) => typeof address === 'string' && address !== ''))
     throw misfit(who, 'addresses of NATS servers', servers, example)
@@ -65,6 +50,12 @@ export function checkNatsOptions<O extends NatsOptions>(
     throw misfit(who, 'letters, digits, - and _ as the name of the stream', stream, example)
   if (replicas !== undefined && ![1, 3, 5].includes(replicas))
     throw misfit(who, '1, 3 or 5 replicas', replicas, example)
+  if (connectTimeout !== undefined && !(typeof connectTimeout === 'number' && connectTimeout >= 0))
+    throw misfit(who, 'milliseconds as connectTimeout', connectTimeout, example)
+  if (tls !== undefined && typeof tls !== 'boolean' && (typeof tls !== 'object' || tls === null))
+    throw misfit(who, 'true or files as tls', tls, example)
+  if (onConnection !== undefined && typeof onConnection !== 'function')
+    throw misfit(who, 'a function as onConnection', onConnection, example)
   for (const name of ['user', 'password', 'token', 'creds'] as const)
     if (options[name] !== undefined && typeof options[name] !== 'string')
       throw misfit(who, `text as ${name}`, options[name], example)

@@ -11,7 +11,15 @@ import { EVENTS_FILE } from '../sinks/journal.ts'
 import type { Place } from '../sinks/journal-line.ts'
 import { openPlain } from '../sinks/plain-file.ts'
 import type { BlockEnd, Broker, RunName } from './broker.ts'
-import { hashOf, type JournalSource, type Portion, placeAfter, readPortion } from './journal-portions.ts'
+import {
+  hashOf,
+  isLongLine,
+  type JournalSource,
+  type Portion,
+  placeAfter,
+  readPortion,
+  tailBefore,
+} from './journal-portions.ts'
 import { tokenOf } from './token.ts'
 
 /** A run that is being shipped. */
@@ -39,12 +47,14 @@ interface Known {
   readonly at: number
   readonly last: Place | undefined
   readonly end: BlockEnd
+  /** What is before this place: if that changes, it is another journal. */
+  readonly tail: string
 }
 
 const CONFLICT_MS = 10
 const NOTHING = Buffer.alloc(0)
 const NO_EVENT_YET: BlockEnd = { attempt: 0, seq: 0, hash: '' }
-const START: Known = { at: 0, last: undefined, end: NO_EVENT_YET }
+const START: Known = { at: 0, last: undefined, end: NO_EVENT_YET, tail: hashOf(NOTHING) }
 
 /**
  * Ships the journal in one directory. The journal is the queue: only the block in flight is held in memory, and the broker
@@ -70,8 +80,8 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
         const { fd } = source
         const stats = fs.fstatSync(fd)
         size = stats.size
-        if (stats.ino !== inode || size < (here?.at ?? 0)) {
-          // The journal was truncated or replaced.
+        if (stats.ino !== inode || (here && tailBefore(fd, here.at) !== here.tail)) {
+          // Somebody cut the journal or began another one. Its file can have the same number, and be longer.
           name = here = sent = acked = undefined
           inode = stats.ino
         }
@@ -79,21 +89,24 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
         // No event so far.
         if (!name) return place.isRunning() ? 'waiting' : 'over'
         here ??= await ask(source, name)
-        const portion = readPortion(source, here.at, here.last, broker.maxBlock)
+        const start = here
+        const isLong = isLongLine(fd, start.at, broker.maxBlock)
+        if (isLong && (await options.alone(() => sendLong(source, start)))) continue
+        const portion = isLong ? undefined : readPortion(source, start.at, start.last, broker.maxBlock)
         if (!portion) {
           // First the process, then the size: what it wrote last must not be missed.
           const over = !place.isRunning()
           if (fs.fstatSync(fd).size !== size) continue
           if (!over) return 'waiting'
-          const { attempt, seq, hash } = here.end
-          if (here.end.over || (await append({ ...here, end: { attempt, seq, hash, over } }, NOTHING)))
+          const { attempt, seq, hash } = start.end
+          if (start.end.over || (await append({ ...start, end: { attempt, seq, hash, over } }, NOTHING)))
             return 'over'
         } else if (portion.bytes.length > broker.maxBlock) {
-          const start = here
-          await options.alone(() => sendParts(start, portion))
+          // Redaction made it longer.
+          await options.alone(() => sendLong(source, start))
         } else {
           const over = portion.next === size && !place.isRunning() && fs.fstatSync(fd).size === size
-          if (await append(knownAfter(portion, over), portion.bytes))
+          if (await append(knownAfter(fd, portion, over), portion.bytes))
             options.sent(portion.events, portion.bytes.length)
         }
       }
@@ -121,11 +134,13 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
     const there = await broker.last(run)
     if (!there) return { ...START, after: 0 }
     const { at: after, end } = there
-    for (const known of [sent, acked]) if (known && isSame(known.end, end)) return { ...known, end, after }
+    for (const known of [sent, acked])
+      if (known && isSame(known.end, end) && tailBefore(source.fd, known.at) === known.tail)
+        return { ...known, end, after }
     if (end.seq === 0) return { ...START, end, after }
     const found = placeAfter(source.fd, path, end)
     if (!found) throw refused(dir, run, end)
-    return { ...found, end, after }
+    return { ...found, end, after, tail: tailBefore(source.fd, found.at) }
   }
 
   /** True if it was accepted. If not, the broker must be asked. */
@@ -144,8 +159,17 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
     return true
   }
 
-  /** Sends a line that is too long for a block. A part of it may be there, from us or from an earlier process. */
-  async function sendParts(start: Known, { bytes, ...portion }: Portion): Promise<void> {
+  /**
+   * Sends a line that is too long for a block. A part of it may be there, of us or of the process before us. False if the line has no
+   * end yet. It is read here and not before: other runs can have such lines, too.
+   */
+  async function sendLong(source: JournalSource, start: Known): Promise<boolean> {
+    // Others came first, and meanwhile it may have become another journal.
+    if (tailBefore(source.fd, start.at) !== start.tail) return true
+    const portion = readPortion(source, start.at, start.last, broker.maxBlock)
+    if (!portion) return false
+    const { bytes, events } = portion
+    const { end, ...known } = knownAfter(source.fd, portion, false)
     const { part } = start.end
     const goesOn = part && part.bytes < bytes.length && hashOf(bytes.subarray(0, part.bytes)) === part.hash
     let from = goesOn ? part.bytes : 0
@@ -155,12 +179,12 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
       hash.update(piece)
       const there = { bytes: from + piece.length, hash: hash.copy().digest('hex').slice(0, 32) }
       const { attempt, seq, hash: before } = start.end
-      const end = { attempt, seq, hash: before, part: there, ...(from > 0 ? { from } : {}) }
-      if (!(await append({ ...start, end }, piece))) return
+      const partEnd = { attempt, seq, hash: before, part: there, ...(from > 0 ? { from } : {}) }
+      if (!(await append({ ...start, end: partEnd }, piece))) return true
     }
-    const { end, ...known } = knownAfter(portion, false)
     if (await append({ ...known, end: from > 0 ? { ...end, from } : end }, bytes.subarray(from)))
-      options.sent(portion.events, bytes.length)
+      options.sent(events, bytes.length)
+    return true
   }
 
   return {
@@ -175,9 +199,10 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
   }
 }
 
-function knownAfter({ next, last, hash }: Omit<Portion, 'bytes'>, over: boolean): Known {
+function knownAfter(fd: number, { next, last, hash }: Portion, over: boolean): Known {
   const { attempt_number: attempt, seq } = last
-  return { at: next, last, end: { attempt, seq, hash, ...(over ? { over } : {}) } }
+  const end = { attempt, seq, hash, ...(over ? { over } : {}) }
+  return { at: next, last, end, tail: tailBefore(fd, next) }
 }
 
 /** Whether the broker's last block is exactly this one. A part or an end may follow the same event. */

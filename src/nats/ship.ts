@@ -1,12 +1,12 @@
 import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { checkPath, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import type { Event } from '../events/event.ts'
-import { folders } from '../run/folders.ts'
+import { folders, isSkipped } from '../run/folders.ts'
 import { diskFault } from '../sinks/disk-fault.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
 import type { Broker } from './broker.ts'
@@ -27,6 +27,13 @@ export interface ShipOptions extends NatsOptions {
   readonly onProgress?: ((progress: ShipProgress) => void) | undefined
   /** Called at once for a run that cannot be shipped; the others continue. */
   readonly onRefused?: ((dir: string, fault: Fault) => void) | undefined
+  /**
+   * Milliseconds for which the broker may be there and take nothing, for example because its disk is full. Then it is BROKER_FAILED; with
+   * `follow`, `onStall` is told, and it goes on. @default 30000
+   */
+  readonly maxStall?: number | undefined
+  /** With `follow`: is told that the broker is there and takes nothing, once until it takes something. */
+  readonly onStall?: ((fault: Fault) => void) | undefined
 }
 
 /** The progress of `ship`. */
@@ -63,9 +70,12 @@ export async function ship(dir: string, options: ShipOptions = {}): Promise<Ship
   })
   if (options.tenant !== undefined && (typeof options.tenant !== 'string' || options.tenant === ''))
     throw misfit('ship', 'a name as tenant', options.tenant, example)
-  for (const name of ['redact', 'onProgress', 'onRefused'] as const)
+  for (const name of ['redact', 'onProgress', 'onRefused', 'onStall'] as const)
     if (options[name] !== undefined && typeof options[name] !== 'function')
       throw misfit('ship', `a function as ${name}`, options[name], example)
+  for (const name of ['maxInFlight', 'maxStall'] as const)
+    if (options[name] !== undefined && !(typeof options[name] === 'number' && options[name] > 0))
+      throw misfit('ship', `a number above 0 as ${name}`, options[name], example)
   const root = realDir(dir)
   const broker = await natsBroker(options)
   try {
@@ -80,14 +90,24 @@ const MAX_DEPTH = 6
 const FOLDERS_A_TURN = 100
 /** Milliseconds between two checks of the journals that are being written; a watcher is usually faster. */
 const POLL_MS = 100
-/** After this many milliseconds without growth, check whether a run has ended. */
+/** After so many milliseconds a run that does not grow is asked whether it is over; of thousands, one part in so many at a time. */
 const LOOK_MS = 300
-/** Milliseconds between two listings of the directory; one that takes long is repeated less often. */
+const LOOKS = 50
+const LOOK_SHARE = 20
+/** Milliseconds between two walks over the directory. */
 const WALK_MS = 500
-const WALK_SHARE = 5
-/** Maximum number of watched journals; the others are polled. */
+/** With thousands of runs both take long, and are done less often: for one part in so many of the time. */
+const POLL_SHARE = 5
+const WALK_SHARE = 20
+/** Journals that are watched; the others are polled. */
 const MAX_WATCHERS = 500
+/** Folders with runs that are watched for new ones; those in others are found by the next walk. */
+const MAX_FOLDERS = 50
+/** So long a new folder is looked into for its journal. */
+const FRESH_MS = 5000
 const MAX_BACKOFF_MS = 2000
+/** Waiting longer than this for the broker means that it was away. */
+const AWAY_MS = 50
 
 interface Entry {
   readonly run: ShippedRun
@@ -103,7 +123,7 @@ interface Entry {
 
 /** The same over any broker. `root` is the real path of the directory. */
 export async function shipTo(broker: Broker, root: string, options: ShipOptions): Promise<ShipProgress> {
-  const { tenant = 'default', follow = false, maxInFlight = 32, signal } = options
+  const { tenant = 'default', follow = false, maxInFlight = 32, maxStall = 30_000, signal } = options
   const redact = options.redact && guarded(options.redact)
   const entries = new Map<string, Entry>()
   const queue = new Set<Entry>()
@@ -112,6 +132,9 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
   let bytes = 0
   let refusal: Fault | undefined
   let fatal: { readonly error: unknown } | undefined
+  /** Since when the broker is there and takes nothing, and whether that was told. */
+  let stalled: number | undefined
+  let stallTold = false
   /** Wakes the loop below. */
   let wake = () => {}
   const stop = new AbortController()
@@ -122,16 +145,24 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
   /** Runs by state: with thousands of them they must not be counted each time. */
   const counts = { waiting: 0, over: 0, gone: 0, refused: 0 }
   let watchers = 0
+  /** Those that are being written, the one that was looked at last at the end. */
+  const waiting = new Set<Entry>()
   const become = (entry: Entry, state: Entry['state']) => {
     counts[entry.state]--
     counts[state]++
     entry.state = state
+    if (state === 'waiting') waiting.add(entry)
+    else waiting.delete(entry)
   }
+  const watchedFolders = new Map<string, fs.FSWatcher>()
+  /** What was made just now beside other runs, and until when it is looked into. */
+  const fresh = new Map<string, number>()
 
   const progress = (): ShipProgress => ({ runs: entries.size, over: counts.over, events, bytes })
   const sent = (moreEvents: number, moreBytes: number) => {
     events += moreEvents
     bytes += moreBytes
+    moving()
     options.onProgress?.(progress())
   }
 
@@ -168,7 +199,10 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
       entry.looked = performance.now()
       watch(entry)
       if (entry.state === 'gone') entries.delete(entry.run.dir)
-      if (entry.state === 'over') options.onProgress?.(progress())
+      if (entry.state === 'over') {
+        moving()
+        options.onProgress?.(progress())
+      }
     } catch (error) {
       entry.run.forget()
       if (stop.signal.aborted) return
@@ -176,8 +210,13 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
       else if (Fault.is(error)) refuse(entry, error)
       else if (isOfDisk(error)) refuse(entry, diskFault('read', entry.run.dir, error))
       else if (error instanceof TypeError || error instanceof RangeError) fatal ??= { error }
-      else await pause(entry)
+      else await pause(entry, error)
     }
+  }
+
+  function moving(): void {
+    stalled = undefined
+    stallTold = false
   }
 
   function refuse(entry: Entry, fault: Fault): void {
@@ -187,16 +226,32 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
     options.onRefused?.(entry.run.dir, fault)
   }
 
-  /** Waits until the broker is reachable again. Nothing is published meanwhile, so nothing piles up in the client. */
-  async function pause(entry: Entry): Promise<void> {
+  /** Waits until the broker can be asked again. Nothing is published meanwhile, so nothing piles up in the client. */
+  async function pause(entry: Entry, why: unknown): Promise<void> {
     entry.again = true
     const ms = Math.min(MAX_BACKOFF_MS, 50 * 2 ** entry.failures++)
+    stalled ??= performance.now()
     await sleep(ms, stop.signal)
     try {
+      const asked = performance.now()
       await broker.reachable(stop.signal)
+      if (performance.now() - asked > AWAY_MS) stalled = undefined
+      else if (stalled !== undefined && asked - stalled >= maxStall) stall(why)
     } catch (error) {
       if (!stop.signal.aborted) fatal ??= { error }
     }
+  }
+
+  function stall(cause: unknown): void {
+    const fault = new Fault(
+      'BROKER_FAILED',
+      `the broker is there, but has taken nothing for ${Math.round(maxStall / 1000)} s (${quote((cause as Error).message, 120)}). ` +
+        'Look at its log, at its disk and at the limits of the stream (max_bytes). Nothing is lost: the journals wait',
+      { cause },
+    )
+    if (!follow) fatal ??= { error: fault }
+    else if (!stallTold) options.onStall?.(fault)
+    stallTold = true
   }
 
   function watch(entry: Entry): void {
@@ -221,27 +276,56 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
   /** Checks the runs that are being written: those that grew, and from time to time whether the others have ended. */
   function poll(): void {
     const now = performance.now()
-    for (const entry of entries.values()) {
-      if (entry.state !== 'waiting' || entry.busy || queue.has(entry)) continue
-      if (now - entry.looked > LOOK_MS || sizeOf(entry.run.dir) !== entry.run.size) enqueue(entry)
+    let looks = Math.max(LOOKS, waiting.size / LOOK_SHARE)
+    for (const entry of [...waiting]) {
+      if (entry.busy || queue.has(entry)) continue
+      if (now - entry.looked > LOOK_MS && looks > 0) {
+        looks--
+        waiting.delete(entry)
+        waiting.add(entry)
+        enqueue(entry)
+      } else if (sizeOf(entry.run.dir) !== entry.run.size) enqueue(entry)
     }
   }
 
-  /** Finds new runs, and old ones that continue. */
-  async function walk(): Promise<void> {
+  /** Finds new runs, and old ones that go on. Gives the milliseconds that it took by itself. */
+  async function walk(top: string): Promise<number> {
     let seen = 0
-    for (const { path, entries: files } of folders(root, { maxDepth: MAX_DEPTH })) {
-      if (++seen % FOLDERS_A_TURN === 0) await turn()
-      if (stop.signal.aborted) return
+    let took = 0
+    let since = performance.now()
+    for (const { path, entries: files } of folders(top, { maxDepth: MAX_DEPTH })) {
+      if (++seen % FOLDERS_A_TURN === 0) {
+        took += performance.now() - since
+        await turn()
+        since = performance.now()
+      }
+      if (stop.signal.aborted) break
       if (!files.some((file) => file.name === EVENTS_FILE && file.isFile())) continue
       const known = entries.get(path)
       if (!known) {
         const run = shipRun(broker, path, root, { tenant, redact, sent, alone })
         const entry: Entry = { run, state: 'waiting', busy: false, again: false, failures: 0, looked: 0 }
         counts.waiting++
+        waiting.add(entry)
         entries.set(path, entry)
+        if (path !== root) watchFolder(dirname(path))
         enqueue(entry)
       } else if (known.state === 'over' && sizeOf(path) !== known.run.size) enqueue(known)
+    }
+    return took + performance.now() - since
+  }
+
+  /** With thousands of runs a walk takes long; a new one is usually made beside them. */
+  function watchFolder(path: string): void {
+    if (!follow || watchedFolders.has(path) || watchedFolders.size >= MAX_FOLDERS) return
+    try {
+      const watcher = fs.watch(path, { persistent: false }, (_, name) => {
+        if (name !== null && !isSkipped(name)) fresh.set(join(path, name), performance.now() + FRESH_MS)
+      })
+      watcher.on('error', () => watcher.close())
+      watchedFolders.set(path, watcher)
+    } catch {
+      // No watcher to be had: the next walk finds it.
     }
   }
 
@@ -252,27 +336,37 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
   if (signal?.aborted) onAbort()
   else signal?.addEventListener('abort', onAbort, { once: true })
   try {
-    let walked = Number.NEGATIVE_INFINITY
-    let took = 0
+    watchFolder(root)
+    let nextWalk = Number.NEGATIVE_INFINITY
+    let nextPoll = Number.NEGATIVE_INFINITY
     while (!stop.signal.aborted && !fatal) {
+      const began = performance.now()
       const done = queue.size === 0 && busy === 0 && counts.waiting === 0
-      if (done || performance.now() - walked > Math.max(WALK_MS, took * WALK_SHARE)) {
-        const began = performance.now()
+      if (began >= nextWalk || (done && !follow)) {
         const before = entries.size
-        await walk()
-        walked = performance.now()
-        took = walked - began
-        // Nothing new appeared while the last ones ended.
+        const took = await walk(root)
+        nextWalk = performance.now() + Math.max(WALK_MS, took * WALK_SHARE)
+        // Nothing new turned up while the last ones ended.
         if (!follow && done && entries.size === before && queue.size === 0 && busy === 0) break
-        if (follow && done) await wakeable(WALK_MS)
       }
-      poll()
-      await wakeable(POLL_MS)
+      // The end of every block wakes this loop.
+      const polled = performance.now()
+      if (polled >= nextPoll) {
+        poll()
+        for (const [path, until] of fresh) {
+          if (polled <= until) await walk(path)
+          if (polled > until || entries.has(path)) fresh.delete(path)
+        }
+        const ended = performance.now()
+        nextPoll = ended + Math.max(POLL_MS, (ended - polled) * POLL_SHARE)
+      }
+      await wakeable(Math.min(WALK_MS, nextPoll - performance.now()))
     }
   } finally {
     stop.abort()
     signal?.removeEventListener('abort', onAbort)
     for (const entry of entries.values()) entry.watcher?.close()
+    for (const watcher of watchedFolders.values()) watcher.close()
   }
   if (fatal) throw fatal.error
   if (signal?.aborted && !follow) throw signal.reason

@@ -18,3 +18,8 @@ export function tokenOf(name: string): string {
   const hash = createHash('sha256').update(JSON.stringify(name)).digest('hex').slice(0, 32)
   return `${token.slice(0, KEPT)}-${hash}`
 }
+
+/** Whether this is a token as `tokenOf` makes them. Others may publish what would lead to another folder: a `/`, a name too long. */
+export function isToken(text: string): boolean {
+  return text.length <= MAX_TOKEN && /^[\w\-!~'()%]+$/.test(text)
+}

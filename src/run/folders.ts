@@ -18,6 +18,11 @@ export interface FolderOptions {
 
 const skipped = new Set(['node_modules', '.git'])
 
+/** Whether folders of this name are not looked into. */
+export function isSkipped(name: string): boolean {
+  return skipped.has(name)
+}
+
 /** A folder and those below it, one by one, in the order of their names. Links are not followed. */
 export function* folders(root: string, options: FolderOptions): Generator<Folder> {
   const { maxDepth, maxFolders = Number.POSITIVE_INFINITY, unreadable } = options
@@ -35,7 +40,7 @@ export function* folders(root: string, options: FolderOptions): Generator<Folder
     yield { path, entries }
     if (depth >= maxDepth) continue
     for (const entry of entries.toReversed()) {
-      if (entry.isDirectory() && !skipped.has(entry.name)) {
+      if (entry.isDirectory() && !isSkipped(entry.name)) {
         waiting.push({ path: join(path, entry.name), depth: depth + 1 })
       }
     }

@@ -23,7 +23,7 @@ export interface FoundRun {
 export interface FindOptions {
   /** How many levels below the served directory are searched. @default 6 */
   readonly maxDepth?: number | undefined
-  /** Maximum number of runs in the list; the rest is left out. @default 5000 */
+  /** How many runs are listed; the rest is left out. @default 20000 */
   readonly maxRuns?: number | undefined
   /** Maximum number of folders to read. @default 50000 */
   readonly maxFolders?: number | undefined
@@ -31,9 +31,14 @@ export interface FindOptions {
   readonly logs?: LogOverviews | undefined
   /** A cache of the ends of journals. @default they are all read */
   readonly tails?: Tails | undefined
+  /** What was found the last time, of runs that are over and have a journal alone. @default none */
+  readonly ended?: EndedRuns | undefined
 }
 
-/** The ends of journals, by path, until they change. */
+/** Runs of which nothing can change as long as their folder and their journal do not, by path. A mirror has thousands of them. */
+export type EndedRuns = Map<string, { readonly mark: string; readonly run: FoundRun }>
+
+/** What the ends of journals say, by path, as long as they do not change. */
 export type Tails = Map<string, { readonly mark: string; readonly told: RunOverview | undefined }>
 
 /**
@@ -41,26 +46,39 @@ export type Tails = Map<string, { readonly mark: string; readonly told: RunOverv
  * link `latest` next to the runs is not another run. Runs in progress come first, then the newest.
  */
 export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
-  const { maxDepth = 6, maxRuns = 5000, maxFolders = 50_000, tails } = options
+  const { maxDepth = 6, maxRuns = 20_000, maxFolders = 50_000, tails, ended } = options
   const asked = new Set<string>()
   const found: FoundRun[] = []
   for (const { path, entries } of folders(root, { maxDepth, maxFolders })) {
     if (found.length >= maxRuns) break
     const journaled = entries.some((entry) => entry.name === EVENTS_FILE && entry.isFile())
+    const journal = join(path, EVENTS_FILE)
+    const mark = journaled && ended ? `${fileMark(path)} ${fileMark(journal)}` : undefined
+    const before = ended?.get(path)
+    if (before && before.mark === mark) {
+      asked.add(journal)
+      found.push(before.run)
+      continue
+    }
+    ended?.delete(path)
     try {
       const place = auditPlace(path, root)
       const attempts = place.attempts()
       if (journaled || attempts.length > 0) {
         const info = infoOf(root, place, attempts, options)
-        asked.add(join(path, EVENTS_FILE))
-        // A folder may have become a link since it was listed: then all this came from elsewhere.
-        if (isInside(fs.realpathSync(path), root)) found.push({ place, info })
+        asked.add(journal)
+        // A folder may have become a link since it was seen: then all this is of somewhere else.
+        if (!isInside(fs.realpathSync(path), root)) continue
+        found.push({ place, info })
+        if (mark !== undefined && attempts.length === 0 && info.state !== 'running')
+          ended?.set(path, { mark, run: { place, info } })
       }
     } catch {
       // It was removed or replaced while it was read: the other runs are listed all the same.
     }
   }
   for (const path of tails?.keys() ?? []) if (!asked.has(path)) tails!.delete(path)
+  for (const path of ended?.keys() ?? []) if (!asked.has(join(path, EVENTS_FILE))) ended!.delete(path)
   return inOrder(found)
 }
 
@@ -74,10 +92,15 @@ function rank(info: RunInfo): number {
 }
 
 function newestFirst(a: RunInfo, b: RunInfo): number {
-  return dateOf(b).localeCompare(dateOf(a)) || a.id.localeCompare(b.id)
+  const [mine, theirs] = [dateOf(a), dateOf(b)]
+  if (mine !== theirs) return mine > theirs ? -1 : 1
+  return byName(a.id, b.id)
 }
 
-/** A session may last for days: its last change counts. */
+/** As `localeCompare`, which takes five times as long for thousands of runs. */
+const byName = new Intl.Collator().compare
+
+/** A session goes on for days: its last word counts. */
 function dateOf({ session, started_at }: RunInfo): string {
   return session?.updated_at ?? started_at ?? ''
 }

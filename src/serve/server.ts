@@ -16,7 +16,7 @@ import { memo } from './memo.ts'
 import { sendRaw } from './raw.ts'
 import { refuse } from './refuse.ts'
 import type { RunInfo } from './run-info.ts'
-import { type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
+import { type EndedRuns, type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
 import { type SessionsServed, sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
 
@@ -117,10 +117,11 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const hiding = hidingOf(options.redact ?? false)
   const shared = feeds(logs, hiding)
   const tails: Tails = new Map()
+  const ended: EndedRuns = new Map()
   const { sessions: asked = false } = options
   const sessions = asked === false ? undefined : sessionRuns(logs, asked === true ? {} : asked)
   const runs = memo(LIST_MS, () => {
-    const found = findRuns(root, { logs, tails })
+    const found = findRuns(root, { logs, tails, ended })
     return sessions ? inOrder([...found, ...sessions.find()]) : found
   })
   const shown = (info: RunInfo) => (hiding ? hiding.info(info) : info)

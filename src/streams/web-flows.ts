@@ -10,6 +10,8 @@ import { type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { type ValuesOptions, valueStage } from '../values/values.ts'
+import { type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
+import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
 import { eventIntake } from './event-intake.ts'
 import { type WebFlow, webFlow } from './web.ts'
 
@@ -53,4 +55,24 @@ export function events(profile: Profile | Picker, options: EventOptions = {}): W
  */
 export function chat(options: ChatOptions = {}): WebFlow<Chat> {
   return webFlow(chatStage(options), wholeIntake())
+}
+
+/**
+ * `agUi()` of `agent-sluice/views`, for `pipeThrough`.
+ *
+ * @example
+ * for await (const event of response.body.pipeThrough(events(codex)).pipeThrough(agUi())) console.log(event.type)
+ */
+export function agUi(options: AgUiOptions = {}): WebFlow<AgUiEvent> {
+  return webDoor(agUiStage(options), wholeIntake())
+}
+
+/**
+ * `aiSdk()` of `agent-sluice/views`, for `pipeThrough`: a stream that `readUIMessageStream` takes as it is.
+ *
+ * @example
+ * const stream = response.body.pipeThrough(events(codex)).pipeThrough(aiSdk())
+ */
+export function aiSdk(): WebFlow<AiSdkChunk> {
+  return webDoor(aiSdkStage(), wholeIntake())
 }

@@ -38,6 +38,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'cli/replay.ts /^[1-9]\\d{0,8}$/': { why: 'an option on the command line' },
   'cli/serve.ts /^\\d{1,5}$/': { why: 'an option on the command line' },
   'nats/nats-options.ts /^[\\w-]{1,64}$/': { why: 'an option, anchored and bounded' },
+  "nats/token.ts /^[\\w\\-!~'()%]+$/": { why: 'one class, in a text of at most 200 characters' },
   'nats/nats-ledger.ts /^[\\w-]{1,64}$/': { why: 'an option, anchored and bounded' },
   'cli/width.ts /\\ufe0f/u': { why: 'one grapheme' },
   'cli/width.ts /^[\\p{Mn}\\p{Me}\\p{Cf}]/u': { why: 'one grapheme' },

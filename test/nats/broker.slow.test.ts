@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { BlockEnd, Broker, StoredBlock } from '../../src/nats/broker.ts'
+import { type BlockEnd, type Broker, Rewound, type StoredBlock } from '../../src/nats/broker.ts'
 import { natsBroker } from '../../src/nats/nats-broker.ts'
 import { memoryBroker } from './memory-broker.ts'
 import { hasNats, type NatsServer, natsCluster, natsServer } from './nats-server.ts'
@@ -99,6 +99,16 @@ describe.each(makers)('a broker: %s', (_, there, make) => {
       expect(block.at).toBe(found[2]!.at)
       again.abort()
     }
+    await broker.close()
+  })
+
+  it('tells a reader that it has lost what the reader has', async () => {
+    const broker = await make()
+    const first = (await broker.append(a, end(1), bytes('1\n'), 0))!
+    const reading = (async () => {
+      for await (const _ of broker.read(first + 2, {}, new AbortController().signal));
+    })()
+    await expect(reading).rejects.toBeInstanceOf(Rewound)
     await broker.close()
   })
 

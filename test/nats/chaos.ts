@@ -4,9 +4,8 @@ import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { takeLock } from '../../src/sinks/lock.ts'
+import { bundled } from './bundled.ts'
 import { type NatsServer, natsCluster, natsServer } from './nats-server.ts'
 import { journalsIn, lineAt } from './runs.ts'
 
@@ -221,26 +220,4 @@ function compared(dir: string, names: readonly string[]) {
     }
   }
   return { lost, twice, outOfOrder, differing }
-}
-
-/** One file that starts fast, with all packages in it. */
-async function bundled(source: string, outfile: string): Promise<string> {
-  await build({
-    entryPoints: [fileURLToPath(new URL(source, import.meta.url))],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    logLevel: 'error',
-    external: ['@lydell/node-pty'],
-    banner: {
-      js: "import { createRequire as __make } from 'node:module'; const require = __make(import.meta.url);",
-    },
-  })
-  // The version of the command is read from there.
-  fs.copyFileSync(
-    fileURLToPath(new URL('../../package.json', import.meta.url)),
-    join(outfile, '..', 'package.json'),
-  )
-  return outfile
 }

@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -6,6 +16,7 @@ import { type MirrorOptions, mirror, openMirror } from '../../src/nats/mirror.ts
 import { shipTo } from '../../src/nats/ship.ts'
 import { openJournal } from '../../src/sinks/journal.ts'
 import { isLocked } from '../../src/sinks/lock.ts'
+import { type SmallDisk, smallDisk } from '../faults/small-disk.ts'
 import { type MemoryBroker, memoryBroker } from './memory-broker.ts'
 import { until } from './nats-server.ts'
 import { eventAt, journalsIn, lineAt, writeRun } from './runs.ts'
@@ -103,6 +114,19 @@ test('a broker that lost its last blocks gets them again, and the mirror has all
   expect(journalsIn(copy())).toEqual(expected())
 })
 
+test('a broker that lost blocks and got as many others in their place is read from its start', async () => {
+  writeRun(host('r1'), 'r1', 10)
+  await shipTo(broker, host(), {})
+  await mirrored()
+  broker.lose(1)
+  for (const run of ['r2', 'r3']) writeRun(host(run), run, 3)
+  // r1 is not sent again, so that no gap of it is met.
+  await shipTo(broker, host('r2'), {})
+  await shipTo(broker, host('r3'), {})
+  await mirrored()
+  expect(journalsIn(copy())).toEqual(expected())
+})
+
 test('holds the lock of a run until it is over, also after a restart', async () => {
   const book = openJournal(host('r1'))
   book.append(eventAt('r1', 1, 1))
@@ -170,6 +194,167 @@ test.each([
   await expect(mirrored()).rejects.toMatchObject({ code: 'BROKER_FAILED' })
   expect(journalsIn(copy())['t/x/events.jsonl']).toBe('')
 })
+
+test('a subject that would lead to another folder is told and left out; the others are there', async () => {
+  writeRun(host('r1'), 'r1', 3)
+  await shipTo(broker, host(), {})
+  const end = { attempt: 1, seq: 1, hash: '' }
+  for (const [tenant, run] of [
+    ['a/b', 'c'],
+    ['t', '\\..\\x'],
+    ['t', 'x'.repeat(300)],
+  ] as const)
+    await broker.append({ tenant, run }, end, Buffer.from(lineAt('x', 1, 1)), 0)
+  writeRun(host('r2'), 'r2', 3)
+  await shipTo(broker, host(), {})
+  let told = 0
+  await expect(mirrored({ onRefused: () => void told++ })).rejects.toMatchObject({ code: 'BROKER_FAILED' })
+  expect(told).toBe(3)
+  expect(journalsIn(copy())).toEqual(expected())
+})
+
+test('a run that was refused is read again by the next mirror, which has it when the directory is mended', async () => {
+  writeRun(host('r1'), 'r1', 3)
+  writeRun(host('r2'), 'r2', 3)
+  await shipTo(broker, host(), {})
+  writeRun(copy('default', 'r1'), 'other', 2)
+  await expect(mirrored()).rejects.toMatchObject({ code: 'JOURNAL_MISMATCH' })
+  await expect(mirrored()).rejects.toMatchObject({ code: 'JOURNAL_MISMATCH' })
+  rmSync(copy('default', 'r1'), { recursive: true })
+  await mirrored()
+  expect(journalsIn(copy())).toEqual(expected())
+})
+
+test('after a new start of the machine all is read again: its files may have less than the cursor says', async () => {
+  writeRun(host('r1'), 'r1', 10)
+  await shipTo(broker, host(), {})
+  await mirrored()
+  const path = copy('default', 'r1', 'events.jsonl')
+  writeFileSync(path, readFileSync(path, 'utf8').split('\n').slice(0, 4).join('\n'))
+  const cursor = JSON.parse(readFileSync(copy('mirror.json'), 'utf8'))
+  writeFileSync(copy('mirror.json'), JSON.stringify({ ...cursor, boot: 'before' }))
+  await mirrored()
+  expect(journalsIn(copy())).toEqual(expected())
+})
+
+test('a journal of a run that goes on is damaged: the others are mirrored, and it is told when it goes on', async () => {
+  const book = openJournal(host('r1'))
+  book.append(eventAt('r1', 1, 1))
+  const stop = new AbortController()
+  const shipped = shipTo(broker, host(), { follow: true, signal: stop.signal })
+  await until(() => broker.blocks.length === 1)
+  await mirrored()
+  writeFileSync(copy('default', 'r1', 'events.jsonl'), `{}\n${lineAt('r1', 1, 1)}`)
+  writeRun(host('r2'), 'r2', 3)
+  await until(() => broker.blocks.length === 2)
+  expect(await mirrored()).toMatchObject({ events: 3 })
+  book.append(eventAt('r1', 1, 2))
+  await until(() => broker.blocks.length === 3)
+  await expect(mirrored()).rejects.toMatchObject({ code: 'JOURNAL_MISMATCH' })
+  stop.abort()
+  await shipped
+  book.close()
+})
+
+test('is not idle while the broker has no answer', async () => {
+  writeRun(host('r1'), 'r1', 3)
+  await shipTo(broker, host(), {})
+  let asked = 0
+  let answer = () => {}
+  const leader = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  const { state, read } = broker
+  const headless: MemoryBroker = {
+    ...broker,
+    async state() {
+      if (++asked === 1 || asked > 5) return state()
+      if (asked === 5) answer()
+      throw new Error('no answer')
+    },
+    async *read(...given) {
+      await leader
+      yield* read(...given)
+    },
+  }
+  const open = openMirror(copy(), { untilIdle: 50 })
+  expect(await open.follow(headless)).toMatchObject({ events: 3 })
+  open.close()
+})
+
+test('killed after any block, with any cursor: the next one has all of it, once', async () => {
+  writeRun(host('r1'), 'r1', 100, { pad: 2000 })
+  writeRun(host('r2'), 'r2', 2, { pad: 150_000 })
+  await shipTo(broker, host(), {})
+  const { read } = broker
+  const images: string[] = []
+  const image = () => {
+    const to = join(dir, `image-${images.length}`)
+    if (existsSync(copy())) cpSync(copy(), to, { recursive: true })
+    images.push(to)
+  }
+  const photographed: MemoryBroker = {
+    ...broker,
+    async *read(...given) {
+      for await (const block of read(...given)) {
+        image()
+        yield block
+      }
+    },
+  }
+  const open = openMirror(copy(), { untilIdle: 50 })
+  await open.follow(photographed)
+  image()
+  open.close()
+  expect(images.length).toBeGreaterThan(8)
+  const last = readFileSync(copy('mirror.json'), 'utf8')
+  for (const [n, at] of images.entries()) {
+    for (const path of readdirSync(at, { recursive: true, encoding: 'utf8' }))
+      if (path.endsWith('.lock')) killHolder(join(at, path))
+    // A cursor that was written before or at this block, and one that is not there.
+    if (n % 2 === 0)
+      writeFileSync(join(at, 'mirror.json'), JSON.stringify({ ...JSON.parse(last), at: n, open: [] }))
+    const again = openMirror(at, { untilIdle: 50 })
+    await again.follow(broker)
+    again.close()
+    expect(journalsIn(at)).toEqual(expected())
+  }
+})
+
+/** Makes a lock that of a process that is gone. */
+function killHolder(path: string): void {
+  const holder = JSON.parse(readFileSync(path, 'utf8'))
+  writeFileSync(path, JSON.stringify({ ...holder, pid: 2 ** 22 + 1 }))
+}
+
+const probe = smallDisk('64k')
+const noDisk = typeof probe === 'string' ? ` (skipped: ${probe})` : ''
+if (typeof probe !== 'string') probe.remove()
+test.skipIf(noDisk !== '')(
+  `a disk that is full ends it, and when there is room again, the next one has all of it${noDisk}`,
+  async () => {
+    const { dir: small, remount, remove } = smallDisk('64k') as SmallDisk
+    try {
+      writeRun(host('r1'), 'r1', 20, { pad: 1000 })
+      writeRun(host('r2'), 'r2', 60, { pad: 1000 })
+      writeRun(host('r3'), 'r3', 3)
+      await shipTo(broker, host(), {})
+      const mirroredTo = async () => {
+        const open = openMirror(small, { untilIdle: 50 })
+        await open.follow(broker).finally(() => open.close())
+      }
+      await expect(mirroredTo()).rejects.toMatchObject({
+        code: 'JOURNAL_FAILED',
+        message: expect.stringContaining('ENOSPC'),
+      })
+      remount('size=1m')
+      await mirroredTo()
+      expect(journalsIn(small)).toEqual(expected())
+    } finally {
+      remove()
+    }
+  },
+)
 
 test('a second mirror into the same directory is refused', () => {
   const first = openMirror(copy())

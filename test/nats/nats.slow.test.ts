@@ -206,6 +206,7 @@ describe.skipIf(!hasNats)(`with users, permissions and TLS${needsNats}`, () => {
       mirror(join(dir, 'm'), { servers: server.url, user: 'page', password: 'pw' }),
     ).rejects.toMatchObject({
       code: 'BROKER_FAILED',
+      message: expect.stringMatching(/is not trusted .*--tls-ca/),
     })
     const plain = await natsServer()
     try {

@@ -103,6 +103,80 @@ test('a line of which another process left a part that does not fit is begun aga
   expect(text('r1')).toBe(all)
 })
 
+test.each([
+  ['before', false],
+  ['after', true],
+])(
+  'killed at any question to the broker, %s it was done: the next one sends the rest, once',
+  async (_, done) => {
+    writeRun(join(dir, 'r1'), 'r1', 150, { pad: 1000 })
+    writeRun(join(dir, 'long'), 'long', 2, { pad: 150_000 })
+    for (let calls = 0, all = false; !all; calls++) {
+      broker = memoryBroker()
+      const stop = new AbortController()
+      let left = calls
+      const dying = async <T>(act: () => Promise<T>): Promise<T> => {
+        if (left-- > 0) return act()
+        if (done) await act()
+        stop.abort()
+        return new Promise(() => {})
+      }
+      const { append, last } = broker
+      const killed: MemoryBroker = {
+        ...broker,
+        append: (...given) => dying(() => append(...given)),
+        last: (name) => dying(() => last(name)),
+      }
+      all = await shipTo(killed, dir, { signal: stop.signal, maxInFlight: 1 }).then(
+        () => true,
+        () => false,
+      )
+      await shipTo(broker, dir, {})
+      expect(text('r1')).toBe(lines('r1', 1, 150, 1000))
+      expect(text('long')).toBe(lines('long', 1, 2, 150_000))
+    }
+  },
+)
+
+test('a journal that is written anew under the same name, with as many bytes, is another writer', async () => {
+  writeRun(join(dir, 'r1'), 'r1', 10)
+  const stop = new AbortController()
+  let refused: unknown
+  const { signal } = stop
+  const shipped = shipTo(broker, dir, { follow: true, signal, onRefused: (_, fault) => (refused = fault) })
+  await until(() => text('r1') === lines('r1', 1, 10))
+  writeFileSync(join(dir, 'r1', 'events.jsonl'), lines('r1', 1, 12).replaceAll('line', 'lime'))
+  await until(() => refused !== undefined)
+  stop.abort()
+  await expect(shipped).rejects.toMatchObject({ code: 'RUN_REFUSED' })
+  expect(text('r1')).toBe(lines('r1', 1, 10))
+})
+
+test('a broker that is there and takes nothing is told: at the end of maxStall, or with follow once', async () => {
+  writeRun(join(dir, 'r1'), 'r1', 10)
+  writeRun(join(dir, 'r2'), 'r2', 10)
+  let full = true
+  const { append } = broker
+  const filled: MemoryBroker = {
+    ...broker,
+    append: (...given) => (full ? Promise.reject(new Error('maximum bytes exceeded')) : append(...given)),
+  }
+  await expect(shipTo(filled, dir, { maxStall: 200 })).rejects.toMatchObject({
+    code: 'BROKER_FAILED',
+    message: expect.stringContaining('maximum bytes exceeded'),
+  })
+  const stop = new AbortController()
+  let told = 0
+  const onStall = () => void told++
+  const shipped = shipTo(filled, dir, { follow: true, maxStall: 200, signal: stop.signal, onStall })
+  await until(() => told > 0)
+  full = false
+  await until(() => text('r1') + text('r2') === lines('r1', 1, 10) + lines('r2', 1, 10))
+  stop.abort()
+  await shipped
+  expect(told).toBe(1)
+})
+
 test('waits for a run that is being written, and ends when it is over', async () => {
   const book = openJournal(join(dir, 'r1'))
   book.append(eventAt('r1', 1, 1))
@@ -267,6 +341,11 @@ test.each<[string, () => Promise<unknown>]>([
   ['four replicas', () => ship('.', { replicas: 4 })],
   ['a number as redact', () => ship('.', { redact: 7 as never })],
   ['a creds file that is not there', () => ship('.', { creds: '/nowhere' })],
+  ['a time to connect that is none', () => ship('.', { connectTimeout: Number.NaN })],
+  ['no runs at once', () => ship('.', { maxInFlight: 0 })],
+  ['a text as tls', () => ship('.', { tls: 'yes' as never })],
+  ['a user that is badly encoded', () => ship('.', { servers: 'nats://a%zz:b@127.0.0.1' })],
+  ['an address of another protocol', () => ship('.', { servers: 'http://127.0.0.1:4222' })],
 ])('%s is BAD_OPTION', async (_, call) => {
   await expect(call()).rejects.toMatchObject({ code: 'BAD_OPTION' })
 })

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai'
 import { describe, expect, test, vi } from 'vitest'
 import { Bytes } from '../../src/base/platform.ts'
 import { wholeIntake } from '../../src/base/stage.ts'
 import { codex } from '../../src/engines/codex.ts'
-import { webFlow } from '../../src/streams/web.ts'
-import { chat, events, frames, values } from '../../src/streams/web-flows.ts'
+import { webDoor } from '../../src/streams/web.ts'
+import { agUi, aiSdk, chat, events, frames, values } from '../../src/streams/web-doors.ts'
 import { asLines, chatOf, eventsOf, fixtures, inPieces } from '../engines/fixture.ts'
 
 // Everything that is tested here runs on the Web's version of the platform.
@@ -50,6 +51,27 @@ describe('a door of Web Streams', () => {
       [0, 3],
       [3, 23],
     ])
+  })
+
+  test('agUi() and aiSdk() behind events(), as their clients take them', async () => {
+    const log =
+      '{"type":"thread.started","thread_id":"t"}\n' +
+      '{"type":"item.completed","item":{"id":"m","type":"agent_message","text":"Fixed."}}\n' +
+      '{"type":"turn.completed","usage":{}}\n'
+    const shown = await all(
+      bodyOf(log)
+        .pipeThrough(events(codex))
+        .pipeThrough(agUi({ raw: false })),
+    )
+    expect(shown.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['RUN_STARTED', 'TEXT_MESSAGE_CONTENT', 'RUN_FINISHED']),
+    )
+    const stream = bodyOf(log).pipeThrough(events(codex)).pipeThrough(aiSdk())
+    let message: UIMessage | undefined
+    // The casts are the door: its type names every tool and data part of a program.
+    for await (const each of readUIMessageStream({ stream: stream as ReadableStream<UIMessageChunk> }))
+      message = each
+    expect(message?.parts).toContainEqual(expect.objectContaining({ type: 'text', text: 'Fixed.' }))
   })
 
   test('events() and chat(), one behind the other', async () => {

@@ -1,0 +1,51 @@
+// Sends every recorded run to the AI SDK that is installed beside this file, as a server would, and prints the messages that it makes.
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { aiSdkHeaders, aiSdkSse } from 'agent-sluice/views'
+import { DefaultChatTransport, readUIMessageStream, validateUIMessages } from 'ai'
+
+const [, , fixtures] = process.argv
+const results = {}
+const found = {}
+const unhandled = []
+process.on('unhandledRejection', (error) => unhandled.push(String(error)))
+
+for (const path of readdirSync(fixtures, { recursive: true, encoding: 'utf8' }).sort()) {
+  if (!path.endsWith('events.jsonl')) continue
+  const lines = readFileSync(join(fixtures, path), 'utf8').split('\n').filter(Boolean)
+  try {
+    found[path] = await received(lines.map((line) => JSON.parse(line)))
+    results[path] = hashOf(found[path])
+  } catch (error) {
+    results[path] = `failed: ${error}`
+  }
+}
+console.log(JSON.stringify({ results, unhandled, found }))
+
+async function received(events) {
+  const line = aiSdkSse({ heartbeat: 0 })
+  const body = line.toArray()
+  for (const event of events) line.write(event)
+  line.end()
+  const response = new Response((await body).join(''), { headers: aiSdkHeaders })
+  const transport = new DefaultChatTransport({ fetch: async () => response })
+  const stream = await transport.reconnectToStream({ chatId: 'run' })
+  let errors = 0
+  let message
+  const onError = () => {
+    errors++
+  }
+  for await (const shown of readUIMessageStream({ stream, onError })) message = shown
+  await validateUIMessages({ messages: [message] })
+  return { message, errors }
+}
+
+/** The same whatever order the keys have. */
+function hashOf(value) {
+  const sorted = (_, each) =>
+    each?.constructor === Object
+      ? Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : each
+  return createHash('sha256').update(JSON.stringify(value, sorted)).digest('hex').slice(0, 16)
+}
