@@ -210,7 +210,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
         `message ${block.at} of the stream is of no run: its subject has other characters`,
       )
     // A run that is over and has all of this needs no open journal: after a lost cursor there are thousands of them.
-    if (!run.book && !(run.over && isBehind(block, run.blocks))) bookOf(run)
+    if (!run.book && !(run.over && isStored(block, run.blocks))) bookOf(run)
     const found = run.blocks.feed(block)
     for (const { event, line } of found) bookOf(run).append(event, `${line}\n`)
     events += found.length

@@ -25,11 +25,11 @@ export interface NatsOptions {
   /** True for TLS with a certificate that Node trusts, or the files for it. @default if the server requires it */
   readonly tls?: boolean | NatsTls | undefined
   /**
-   * Milliseconds to wait at the start for a broker that is not there yet. One that goes away later is waited for without end.
-   * @default 0: if no server answers, that is told at once
+   * Milliseconds to wait for the first connection. A connection that is lost later is retried forever.
+   * @default 0: fails at once if no server answers
    */
   readonly connectTimeout?: number | undefined
-  /** Is told when the connection is lost or waited for, and when it is there. */
+  /** Called when the connection is lost or awaited, and when it is back. */
   readonly onConnection?: ((connected: boolean) => void) | undefined
   /** Aborting it stops the work. */
   readonly signal?: AbortSignal | undefined
@@ -38,9 +38,27 @@ export interface NatsOptions {
 export const DEFAULT_SERVER = 'nats://127.0.0.1:4222'
 export const DEFAULT_STREAM = 'sluice'
 
-/** Throws BAD_OPTION for options that cannot work. */
-export function checkNatsOptions(who: string, options: NatsOptions, example: string): void {
-  checkOptions(who, options, example)
+const NATS_OPTIONS: OptionNames<NatsOptions> = {
+  servers: 1,
+  stream: 1,
+  replicas: 1,
+  user: 1,
+  password: 1,
+  token: 1,
+  creds: 1,
+  tls: 1,
+  connectTimeout: 1,
+  onConnection: 1,
+}
+
+/** Throws BAD_OPTION for options that cannot work; `more` are the names that only this function has. */
+export function checkNatsOptions<O extends NatsOptions>(
+  who: string,
+  options: O,
+  example: string,
+  more: OptionNames<Omit<NoInfer<O>, keyof NatsOptions>>,
+): void {
+  checkOptions<object>(who, options, example, { ...NATS_OPTIONS, ...more })
   const { servers, stream, replicas, connectTimeout, tls, onConnection } = options
   const addresses = servers === undefined ? [] : [servers].flat()
   if (!addresses.every((address) => typeof address === 'string' && address !== ''))

@@ -28,11 +28,11 @@ export interface ShipOptions extends NatsOptions {
   /** Called at once for a run that cannot be shipped; the others continue. */
   readonly onRefused?: ((dir: string, fault: Fault) => void) | undefined
   /**
-   * Milliseconds for which the broker may be there and take nothing, for example because its disk is full. Then it is BROKER_FAILED; with
-   * `follow`, `onStall` is told, and it goes on. @default 30000
+   * Milliseconds for which the broker may be connected and accept nothing, for example because its disk is full. After that `ship` fails with
+   * BROKER_FAILED; with `follow` it calls `onStall` and keeps trying. @default 30000
    */
   readonly maxStall?: number | undefined
-  /** With `follow`: is told that the broker is there and takes nothing, once until it takes something. */
+  /** With `follow`: called once when the broker accepts nothing for `maxStall`, until it accepts something again. */
   readonly onStall?: ((fault: Fault) => void) | undefined
 }
 
@@ -67,6 +67,8 @@ export async function ship(dir: string, options: ShipOptions = {}): Promise<Ship
     maxInFlight: 1,
     onProgress: 1,
     onRefused: 1,
+    maxStall: 1,
+    onStall: 1,
   })
   if (options.tenant !== undefined && (typeof options.tenant !== 'string' || options.tenant === ''))
     throw misfit('ship', 'a name as tenant', options.tenant, example)

@@ -64,7 +64,7 @@ export function chat(options: ChatOptions = {}): WebFlow<Chat> {
  * for await (const event of response.body.pipeThrough(events(codex)).pipeThrough(agUi())) console.log(event.type)
  */
 export function agUi(options: AgUiOptions = {}): WebFlow<AgUiEvent> {
-  return webDoor(agUiStage(options), wholeIntake())
+  return webFlow(agUiStage(options), wholeIntake())
 }
 
 /**
@@ -74,5 +74,5 @@ export function agUi(options: AgUiOptions = {}): WebFlow<AgUiEvent> {
  * const stream = response.body.pipeThrough(events(codex)).pipeThrough(aiSdk())
  */
 export function aiSdk(): WebFlow<AiSdkChunk> {
-  return webDoor(aiSdkStage(), wholeIntake())
+  return webFlow(aiSdkStage(), wholeIntake())
 }

@@ -5,8 +5,8 @@ import { describe, expect, test, vi } from 'vitest'
 import { Bytes } from '../../src/base/platform.ts'
 import { wholeIntake } from '../../src/base/stage.ts'
 import { codex } from '../../src/engines/codex.ts'
-import { webDoor } from '../../src/streams/web.ts'
-import { agUi, aiSdk, chat, events, frames, values } from '../../src/streams/web-doors.ts'
+import { webFlow } from '../../src/streams/web.ts'
+import { agUi, aiSdk, chat, events, frames, values } from '../../src/streams/web-flows.ts'
 import { asLines, chatOf, eventsOf, fixtures, inPieces } from '../engines/fixture.ts'
 
 // Everything that is tested here runs on the Web's version of the platform.
