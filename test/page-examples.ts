@@ -129,7 +129,7 @@ export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageE
       before: runLog,
       prints: [
         /^\{"ok":true,"value":\{"issues":\[/m,
-        /^\{"ok":false,"fault":\{"name":"Fault","code":"INVALID_JSON","broken":\{"line":1,.*\}$/m,
+        /^\{"ok":false,"fault":\{"name":"Fault","code":"INVALID_JSON","message":".*","broken":\{"line":1,.*\}$/m,
       ],
     },
     'only-values': {
