@@ -1,6 +1,6 @@
 // Makes the pictures of the terminal in docs/images: npx tsx scripts/terminal-pictures.ts
-// What is drawn is the output of the command itself, in colors. The first run is a toy agent that speaks Codex's records; the
-// others are fixtures, recorded from the real CLIs.
+// What is drawn is the output of the command itself, or of npm start, in colors. The first run is a toy agent that speaks Codex's
+// records; the others are fixtures, recorded from the real CLIs.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -135,10 +135,9 @@ function svg(title: string, text: string): string {
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" xml:space="preserve"><title>${escaped(title)}</title><rect width="100%" height="100%" rx="8" fill="#0d1117"/>${rows.join('\n')}</svg>\n`
 }
 
-/** The parts of a line between wide gaps, and their columns: blanks at the start of a text are not drawn. */
+/** The parts of a line between wide gaps, and their columns: a row of blanks is drawn as one. */
 function pieces(text: string): [piece: string, column: number][] {
-  const trimmed = text.trimStart()
-  return [[trimmed.trimEnd(), text.length - trimmed.length]]
+  return [...text.matchAll(/\S+(?: \S+)*/g)].map((match) => [match[0], widthOf(text.slice(0, match.index))])
 }
 
 function escaped(text: string): string {
@@ -146,13 +145,22 @@ function escaped(text: string): string {
 }
 
 function picture(name: string, ...words: string[]): void {
-  const shown = sluice(words)
-  if (shown === '') throw new Error(`sluice ${words.join(' ')} wrote nothing`)
   const typed = words.filter((word) => word !== '--draw').join(' ')
-  writeFileSync(
-    join(images, `${name}.svg`),
-    svg(`sluice ${typed}`, `\u001b[32m$\u001b[0m sluice ${typed}\n${shown}`),
-  )
+  write(name, `sluice ${typed}`, sluice(words))
+}
+
+function write(name: string, typed: string, shown: string): void {
+  if (shown === '') throw new Error(`${typed} wrote nothing`)
+  writeFileSync(join(images, `${name}.svg`), svg(typed, `\u001b[32m$\u001b[0m ${typed}\n${shown}`))
+}
+
+/** What `npm start` writes. */
+function start(): string {
+  const { stdout } = spawnSync(process.execPath, [join(root, 'scripts/start.js')], {
+    env: { ...process.env, COLUMNS: String(COLUMNS), FORCE_COLOR: '1' },
+    encoding: 'utf8',
+  })
+  return stdout
 }
 
 mkdirSync(images, { recursive: true })
@@ -162,3 +170,4 @@ cpSync(join(root, 'fixtures/codex/03b-tool-fail.pipe'), join(home, '.audit/flaky
 picture('terminal-chat', 'chat', '.audit/fix-the-clock', '--draw')
 picture('terminal-failed', 'chat', '.audit/outage', '--draw')
 picture('terminal-why', 'why', '.audit/flaky')
+write('terminal-start', 'npm start', start())
