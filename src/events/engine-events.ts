@@ -176,6 +176,8 @@ export function speech(options: SpeechOptions) {
   }
 
   const call = (type: 'tool.call.started' | 'tool.call.completed' | 'tool.call.failed', of: Call) => {
+    checkText('the id of a call', of?.id)
+    checkText('the name of a call', of.name)
     work()
     if (type === 'tool.call.started') {
       calls.set(of.id, true)
@@ -203,9 +205,12 @@ export function speech(options: SpeechOptions) {
     },
     status: (name, more = {}) => status(name, more),
     user(text) {
+      checkText('the text of say.user', text)
       write('user.message', { text }, confidence)
     },
     delta(id, text, more = {}) {
+      checkText('the id of say.delta', id)
+      checkText('the text of say.delta', text)
       write(
         'agent.message.delta',
         { message_id: id, text, ...(more.parent !== undefined && { parent_call_id: more.parent }) },
@@ -215,15 +220,19 @@ export function speech(options: SpeechOptions) {
       if (cut) diagnose('FRAME_TOO_LONG', 'a message outgrew maxFrame; its final text is cut')
     },
     message(id, text, more = {}) {
+      if (id !== undefined) checkText('the id of say.message', id)
       if (text === undefined) {
         if (id !== undefined) closeOpen(id, more)
         return
       }
+      checkText('the text of say.message', text)
       if (id !== undefined) open.take(id)
       final(id ?? newId(), text, more, work())
     },
     newId,
     reasoning(id, text) {
+      if (id !== undefined) checkText('the id of say.reasoning', id)
+      checkText('the text of say.reasoning', text)
       work()
       write('agent.reasoning.summary', { message_id: id ?? `reasoning-${++nameless}`, text }, confidence)
     },
@@ -361,6 +370,11 @@ export function speech(options: SpeechOptions) {
     sawTruncation: evidence.truncated,
     tokens: tokens.sum,
   }
+}
+
+/** An engine in JavaScript can say anything: what would break the schema of the records is thrown back at it (PROFILE_FAILED). */
+function checkText(what: string, value: unknown): void {
+  if (typeof value !== 'string') throw new TypeError(`${what} must be a string, but is ${typeof value}`)
 }
 
 /** Built key by key: a call is the most frequent record, and spreads of conditions are slow. */

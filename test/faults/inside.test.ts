@@ -332,6 +332,32 @@ describe('an engine of the user', () => {
     expect(told).toEqual([expect.stringContaining('boom'), expect.stringContaining('3 times')])
     expect(rawIn(got)).toHaveLength(3)
   })
+  test.for([
+    ['message', [7, 'x']],
+    ['message', ['m', 7]],
+    ['delta', [7, 'x']],
+    ['delta', ['m', null]],
+    ['user', [7]],
+    ['reasoning', ['m', {}]],
+    ['started', ['call-1', 'shell', {}]],
+    ['completed', [{ name: 'shell' }]],
+    ['failed', [{ id: 'call-1', name: 7 }]],
+  ] as const)(
+    'that says %s with %j: no record is made of it, and PROFILE_FAILED says why',
+    async ([word, given]) => {
+      const says = (_: unknown, say: Record<string, (...words: readonly unknown[]) => void>) => {
+        say[word]!(...given)
+        return true
+      }
+      const got = await read(engine({ read: says }))
+      expect(got[0]?.data).toMatchObject({
+        code: 'PROFILE_FAILED',
+        message: expect.stringContaining('must be a string, but is'),
+      })
+      expect(rawIn(got)).toHaveLength(3)
+      expect(got.filter(({ event }) => /^(?:agent|tool|user)/.test(event.type))).toEqual([])
+    },
+  )
   test('that throws in a real run: the run is recorded to its end', async () => {
     const { cwd, audit } = workspace()
     const body = 'for (const line of lines) say(line)'
