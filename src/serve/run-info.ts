@@ -1,7 +1,13 @@
 import type { EndState } from '../events/event.ts'
 import type { RunOutcome } from '../events/run-outcome.ts'
 
-/** A run as `GET /runs` tells it. */
+/**
+ * A run as `GET /runs` tells it.
+ *
+ * @example
+ * const { url } = await serve({ dir: '.audit', port: 0 })
+ * const runs = (await (await fetch(new URL('runs', url))).json()) as RunInfo[]
+ */
 export interface RunInfo {
   /** Its path under the served directory; of a session file `session://<engine>/<its path below the engine's directory>`. */
   readonly id: string

@@ -51,6 +51,7 @@ export interface ServeOptions {
 
 /** A server that runs. */
 export interface Served {
+  /** With a slash at its end: `new URL('runs', url)`. */
   readonly url: string
   readonly port: number
   /** Event streams that are open. */
@@ -82,6 +83,7 @@ const LOGS_MS = 1000
  *
  * @example
  * const { url, close } = await serve({ dir: '.audit', port: 0 })
+ * const runs = await (await fetch(new URL('runs', url))).json()
  */
 export async function serve(options: ServeOptions): Promise<Served> {
   if (!isObject(options) || typeof options.dir !== 'string')
@@ -132,7 +134,11 @@ export async function serve(options: ServeOptions): Promise<Served> {
     // Accept a plain path only: `//host/x` and `http://host/x` name another server.
     const target = request.url!
     if (!target.startsWith('/') || target.startsWith('//'))
-      return refuse(response, 404, 'there is no such page or run')
+      return refuse(
+        response,
+        404,
+        'the path must begin with one slash; the url of serve() ends with one already',
+      )
     const { pathname, searchParams } = new URL(`http://sluice${target}`)
     if (access && !openPaths.has(pathname) && !access.allows(request)) return access.askFor(request, response)
     const file = pageFiles.get(pathname)
