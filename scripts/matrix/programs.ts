@@ -80,6 +80,21 @@ const table: readonly (Omit<ConsumerProgram, 'prints'> & { readonly prints: read
       '14',
     ],
   },
+  {
+    file: 'serve.ts',
+    where: 'node',
+    prints: [
+      'one codex needs_input',
+      ...types.map((type) => `event: ${type}`),
+      '404 the path must begin with one slash; the url of serve() ends with one already',
+    ],
+  },
+  {
+    file: 'terminal.ts',
+    where: 'node',
+    prints: ['4 4 needs_input', 'Fixed. stdout', '## codex run: needs input'],
+  },
+  { file: 'mine.ts', where: 'node', prints: ['10 991 0', 'NO_MATCH', '4.0', 'must be even, found 5'] },
   { file: 'browser.ts', where: 'browser', prints: [...conversation, '4 records'] },
   { file: 'edge.ts', where: 'workerd', prints: [...types, '["cart.ts"]', 'BAD_OPTION'] },
   { file: 'bun.ts', where: 'bun', prints: ['Fixed.', '0', 'enough', 'string'] },
