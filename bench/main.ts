@@ -25,7 +25,7 @@ writes bench/results.json, bench/README.md and bench/plot.svg.
   --write          with --quick or --only: write the files after all
 `
 
-/** What stands above it in bench/README.md is written by hand and stays. */
+/** The part of bench/README.md above this line is written by hand and kept. */
 const MARK = '<!-- Below this line the bench writes. -->'
 
 const FULL: Pace = { rounds: 7, minCpuMs: 200, warmUpMs: 600 }

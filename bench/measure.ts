@@ -174,7 +174,7 @@ async function milliseconds(candidate: Candidate, times: number, clock: Clock): 
     count++
   }
   // Each begins with an empty nursery and pays for its own garbage. A full collection would also throw away the
-  // compiled code of whoever had not run for a few turns, and so measure the compiler.
+  // compiled code of a candidate that had not run for a few turns, and so measure the compiler.
   globalThis.gc?.({ type: 'minor', execution: 'sync' })
   const began = performance.now()
   const before = process.cpuUsage()

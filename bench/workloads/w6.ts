@@ -70,7 +70,7 @@ function say(chunks: readonly Chunk[], visit: Visit): Promise<void> {
   })
 }
 
-/** What one writes by hand: whoever comes first is parsed, the other is known by its hash. */
+/** What one writes by hand: the first copy is parsed, the second is recognised by its hash. */
 async function bySet(stdout: Buffer, pty: Buffer, visit: Visit): Promise<void> {
   const seen = new Set<string>()
   const read = (bytes: Buffer) =>

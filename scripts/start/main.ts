@@ -13,6 +13,8 @@ import { whyOf } from '../../src/views.ts'
 import { CR_SIGN, LF_SIGN, type Quote, screen } from './screen.ts'
 
 process.chdir(fileURLToPath(new URL('../..', import.meta.url)))
+// The reader may leave early: npm start | head
+process.stdout.on('error', () => process.exit())
 const show = screen()
 
 show.head('What agent-sluice makes of recorded agents: bytes in, events out')
