@@ -70,7 +70,7 @@ export function runCommand(exit: (code: number) => void): Command {
     )
     .option(
       '--end-after <time>',
-      'end it this long after its turn has ended: 500ms, 5s, 1m (default: wait for it)',
+      'end it this long after its turn is over: 500ms, 5s, 1m (default: wait for it)',
       duration,
     )
     .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')

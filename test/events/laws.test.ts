@@ -11,7 +11,7 @@ import { fixtures } from '../engines/fixture.ts'
 import { codesOf, run } from '../engines/run.ts'
 import { uncovered } from '../engines/uncovered.ts'
 import { validEvents } from '../engines/valid.ts'
-import { runs, slow } from '../pace.ts'
+import { runs } from '../pace.ts'
 
 /** Lines of all engines, and what can happen to them. */
 const pool = fixtures().flatMap(({ logs }) =>
@@ -116,35 +116,5 @@ describe('hostile input', () => {
     expect(codesOf(events)).toContain('MAX_DEPTH')
     expect(() => JSON.stringify(events)).not.toThrow()
     expect(events.at(-1)!.data).toMatchObject({ state: 'awaiting_user_input' })
-  })
-
-  test.each([
-    ['a line without end', 'x'.repeat(1 << 16)],
-    ['lookalike openers', '{"a":\n'.repeat(2_000)],
-    ['open brackets', '['.repeat(1 << 16)],
-    ['quotes', '"'.repeat(1 << 16)],
-    ['blank lines', '\n'.repeat(1 << 13)],
-    ['escapes', '\u001b['.repeat(1 << 15)],
-    ['block openers', '<Execution Info>\n'.repeat(1_000)],
-    ['block openers on one line', '<Execution Info>'.repeat(4_000)],
-    ['blocks on one line', 'x<Execution Info>{}</Execution Info>'.repeat(500)],
-    ['blocks that are none', 'x<Execution Info>{\n1\n'.repeat(500)],
-    ['documents behind text', 'x{"session_id":1}'.repeat(1_000)],
-    ['documents behind text that are none', 'x{"session_id"\nx{\n'.repeat(1_000)],
-    ['braces behind text', 'x{ '.repeat(10_000)],
-  ])('takes linear time: %s', (_, piece) => {
-    const time = (times: number) => {
-      const bytes = Buffer.from(piece)
-      const started = performance.now()
-      const sink = eventStage(auto, { clock: () => 0, maxFrame: 1 << 20 })({ write() {}, end() {} })
-      for (let i = 0; i < times; i++) sink.write({ channel: 'pty', bytes })
-      sink.end()
-      return performance.now() - started
-    }
-    const least = slow ? 8 : 1
-    time(least)
-    const [once, more] = [time(least), time(8 * least)]
-    // Eight times the input; quadratic would be 64 times the time.
-    expect(more).toBeLessThan(28 * Math.max(once, 5))
   })
 })

@@ -8,7 +8,7 @@ import type { Event } from '../../src/events/event.ts'
 import { redact } from '../../src/streams/redact.ts'
 import { redactor, redactStage } from '../../src/views/redact.ts'
 import { validEvents } from '../engines/valid.ts'
-import { runs } from '../pace.ts'
+import { runs, sized } from '../pace.ts'
 import { chance, plantedSecrets } from './secrets.ts'
 
 /** An event of that type; the first of a run, unless it says something else. */
@@ -401,7 +401,7 @@ describe('time grows with the text alone', { timeout: 60_000 }, () => {
     '1//0',
   ]
   test.each(units)('%s, again and again', (unit) => {
-    const text = unit.repeat(Math.ceil(1_000_000 / unit.length))
+    const text = unit.repeat(Math.ceil(sized(1_000_000) / unit.length))
     const began = performance.now()
     redactor().text(text)
     // A megabyte takes some tenths of a second; in square time it would take hours.

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { auto } from '../../src/engines/auto.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
+
+test.each([
+  ['a line without end', 'x'.repeat(1 << 16)],
+  ['lookalike openers', '{"a":\n'.repeat(2_000)],
+  ['open brackets', '['.repeat(1 << 16)],
+  ['quotes', '"'.repeat(1 << 16)],
+  ['blank lines', '\n'.repeat(1 << 13)],
+  ['escapes', '\u001b['.repeat(1 << 15)],
+  ['block openers', '<Execution Info>\n'.repeat(1_000)],
+  ['block openers on one line', '<Execution Info>'.repeat(4_000)],
+  ['blocks on one line', 'x<Execution Info>{}</Execution Info>'.repeat(500)],
+  ['blocks that are none', 'x<Execution Info>{\n1\n'.repeat(500)],
+  ['documents behind text', 'x{"session_id":1}'.repeat(1_000)],
+  ['documents behind text that are none', 'x{"session_id"\nx{\n'.repeat(1_000)],
+  ['braces behind text', 'x{ '.repeat(10_000)],
+])('hostile input takes linear time: %s', (_, piece) => {
+  const time = (times: number) => {
+    const bytes = Buffer.from(piece)
+    const started = process.cpuUsage()
+    const sink = eventStage(auto, { clock: () => 0, maxFrame: 1 << 20 })({ write() {}, end() {} })
+    for (let i = 0; i < times; i++) sink.write({ channel: 'pty', bytes })
+    sink.end()
+    const { user, system } = process.cpuUsage(started)
+    return (user + system) / 1000
+  }
+  time(4)
+  const [once, more] = [time(8), time(64)]
+  // Eight times the input; quadratic would be 64 times the time.
+  expect(more).toBeLessThan(28 * Math.max(once, 5))
+})
