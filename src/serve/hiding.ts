@@ -1,6 +1,7 @@
 import { isObject } from '../base/check-options.ts'
 import type { Event } from '../events/event.ts'
 import { type RedactOptions, type Redactor, redactor } from '../views/redact.ts'
+import { cutWord } from '../views/redact-pieces.ts'
 import type { RunInfo } from './run-info.ts'
 
 /** What hides the secrets of everything that is served. */
@@ -13,7 +14,7 @@ export interface Hiding {
 
 /**
  * Hides secrets in each event by itself, because a client may begin anywhere. So the pieces of messages have no text: a secret
- * could be cut in two, and the final message has all of it. Nothing is learned from one event for another, for the same
+ * could be cut in two, and the final message has all of it. Nor have raw records of pieces. Nothing is learned from one event for another, for the same
  * reason: an event is the same for everyone who asks for it.
  */
 export function hidingOf(redact: boolean | RedactOptions): Hiding | undefined {
@@ -24,9 +25,27 @@ export function hidingOf(redact: boolean | RedactOptions): Hiding | undefined {
       // Another program may have written the journal: what is not as it should be is hidden as any value is.
       if (!isObject(event.data)) return { ...(event as object), data: hide.value(event.data) } as Event
       if (event.type === 'agent.message.delta') return { ...event, data: { ...event.data, text: '' } }
-      return hide.event(event)
+      return withoutKeyLine(hide.event(event))
     },
     info: (info) => ({ ...info, argv: hide.value(info.argv) as string[] }),
     log: hide,
   }
 }
+
+/**
+ * A private key that is printed has one raw line for each of its own, and the last one is too short to look random: a line of one
+ * word in which small and capital letters or digits are mixed goes.
+ */
+function withoutKeyLine(event: Event): Event {
+  if (event.type !== 'raw.stdout' && event.type !== 'raw.stderr' && event.type !== 'raw.pty') return event
+  const { line } = event.data
+  // Another program may have written the journal.
+  if (typeof line !== 'string' || line.length > MAX_KEY_LINE) return event
+  const word = line.trim()
+  const isKey = cutWord(word) === 0 && !NO_BASE64.some((sign) => word.includes(sign))
+  return isKey ? { ...event, data: { ...event.data, line: '[redacted:private-key]' } } : event
+}
+
+const MAX_KEY_LINE = 200
+/** Signs of words that no private key has. */
+const NO_BASE64 = ['_', '-', '.', '~']

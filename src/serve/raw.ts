@@ -6,21 +6,22 @@ import { readBlock } from '../run/read-attempt.ts'
 import { openPlain } from '../sinks/plain-file.ts'
 import { hiddenLog } from './hidden-log.ts'
 import type { Hiding } from './hiding.ts'
+import type { PieceRanges } from './piece-ranges.ts'
 import { refuse } from './refuse.ts'
 import type { RunPlace } from './run-place.ts'
 
 /**
  * Answers with the bytes `[from, to)` of a raw log, as they are: never as something a browser would show or run. `attempt`
  * chooses the attempt (the last one without it); `x-total-bytes` says how many there are. A log that does not really lie
- * where the run is kept is none. With `hiding`, secrets are overwritten.
+ * where the run is kept is none. With `hidden`, secrets are overwritten, and so are the pieces of messages.
  */
-export function sendRaw(
+export async function sendRaw(
   response: ServerResponse,
   place: RunPlace,
   channel: Channel,
   query: URLSearchParams,
-  hiding?: Hiding,
-): void {
+  hidden?: { readonly hiding: Hiding; readonly pieces: PieceRanges },
+): Promise<void> {
   const wanted = numberIn(query, 'attempt')
   const attempts = place.attempts().filter((attempt) => attempt.logs[channel] !== undefined)
   const attempt = wanted === undefined ? attempts.at(-1) : attempts.find((found) => found.number === wanted)
@@ -29,6 +30,9 @@ export function sendRaw(
     refuse(response, 404, 'there is no such stream')
     return
   }
+  // Before the log is opened, so that nothing is open while this waits; what is written meanwhile is behind it.
+  const growing = hidden !== undefined && place.isRunning()
+  const covered = await hidden?.pieces.of(place, attempt!.number, channel)
   let fd: number
   try {
     fd = openPlain(path, fs.constants.O_RDONLY, undefined, place.within)
@@ -58,10 +62,10 @@ export function sendRaw(
     response.end()
     return
   }
-  if (hiding) {
+  if (hidden) {
     const read = (at: number, length: number) => readBlock(fd, at, Math.max(0, Math.min(length, total - at)))
-    const hidden = Readable.from(hiddenLog(read, from, to, hiding.log))
-    pipeline(hidden, response, () => fs.closeSync(fd))
+    const bytes = hiddenLog(read, from, to, hidden.hiding.log, { covered, growing })
+    pipeline(Readable.from(bytes), response, () => fs.closeSync(fd))
     return
   }
   pipeline(fs.createReadStream('', { fd, start: from, end: to - 1 }), response, () => {})

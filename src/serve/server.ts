@@ -101,6 +101,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   // Loaded here: the root of the package has `serve`, and most programs that import it serve nothing.
   const [{ pageFiles }, { hidingOf }] = await Promise.all([import('./page.ts'), import('./hiding.ts')])
   const hiding = hidingOf(options.redact ?? false)
+  const hidden = hiding && { hiding, pieces: (await import('./piece-ranges.ts')).pieceRanges() }
   const shared = feeds(logs, hiding)
   const tails: Tails = new Map()
   const { sessions: asked = false } = options
@@ -157,7 +158,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     if (what !== undefined && name === undefined && isSpelling(what))
       return await sendEvents(request, response, run, searchParams, what)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
-    if (channel) return sendRaw(response, run.place, channel, searchParams, hiding)
+    if (channel) return await sendRaw(response, run.place, channel, searchParams, hidden)
     if ((what === 'export.html' || what === 'export.md') && name === undefined) {
       const { sendExport } = await import('./send-export.ts')
       return await sendExport(response, run, what === 'export.html' ? 'html' : 'md')
