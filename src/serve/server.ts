@@ -124,9 +124,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isOwnHost(request.headersDistinct['host'], host))
       return refuse(response, 403, 'this server does not go by that name')
-    const login = access && request.method === 'POST' && request.url === '/login'
-    if (login) return await access.login(request, response)
-    if (request.method !== 'GET') {
+    const login = access && request.method === 'POST'
+    if (request.method !== 'GET' && !login) {
       response.setHeader('allow', 'GET')
       return refuse(response, 405, 'only GET is answered here')
     }
@@ -135,6 +134,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
     if (!target.startsWith('/') || target.startsWith('//'))
       return refuse(response, 404, 'there is no such page or run')
     const { pathname, searchParams } = new URL(`http://sluice${target}`)
+    // The page that asks for the token is shown at every address, and sent back to it.
+    if (login) return await access.login(request, response, pathname === '/login' ? '/' : pathname)
     if (access && !openPaths.has(pathname) && !access.allows(request)) return access.askFor(request, response)
     const file = pageFiles.get(pathname)
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
