@@ -1,8 +1,8 @@
 // Engines, events and conversations, without streams: what the root has of them.
 export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType } from './chat/chat.ts'
+export { claude, codex, copilot, gemini, iflow, opencode, qwen } from './engines/all-engines.ts'
 export { auto } from './engines/auto.ts'
 export { engines } from './engines/engines-by-name.ts'
-export { claude, codex, copilot, gemini, iflow, opencode, qwen } from './engines/all-engines.ts'
 export type { FsDiff } from './events/artifacts.ts'
 export type {
   CompletionData,

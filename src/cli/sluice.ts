@@ -1,6 +1,6 @@
 import { Fault } from '../base/fault.ts'
-import { exits } from './exit-code-table.ts'
 import { faultExit } from './exit-code-of-fault.ts'
+import { exits } from './exit-code-table.ts'
 import { flushed, output, toleratingStderr } from './print.ts'
 import { version } from './version.ts'
 

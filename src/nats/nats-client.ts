@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
-import { codeOf } from '../base/system-error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { DEFAULT_SERVER, type NatsOptions } from './nats-options.ts'
 
 /** The optional packages, once they are loaded. */

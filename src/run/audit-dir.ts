@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { codeOf } from '../base/system-error-code.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { diskFault } from '../sinks/disk-fault.ts'
 import { DIAGNOSTICS_FILE, EVENTS_FILE, makeDir } from '../sinks/journal.ts'
 

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { basename, join } from 'node:path'
-import { codeOf } from '../base/system-error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import type { Channel } from '../frames/chunk.ts'
 import { openPlain } from '../sinks/plain-file.ts'
 

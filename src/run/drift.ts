@@ -1,5 +1,5 @@
-import { codeOf } from '../base/system-error-code.ts'
 import { clip, Fault } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
 import { type DiagnosticData, type Event, isEvent } from '../events/event.ts'

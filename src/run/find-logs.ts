@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
-import { codeOf } from '../base/system-error-code.ts'
 import { quote } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../sinks/journal.ts'
 import { type Attempt, listAttempts, singleLog } from './audit.ts'
 import { fixedDir } from './audit-dir.ts'

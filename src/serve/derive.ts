@@ -10,8 +10,8 @@ import { jsonLine } from '../sinks/jsonl.ts'
 import { type LineFile, openLines } from '../sinks/line-file.ts'
 import { fingerprint } from './fingerprint.ts'
 import { readLogs } from './read-logs.ts'
+import { overviewOf, type RunOverview } from './run-overview.ts'
 import type { RunPlace } from './run-place.ts'
-import { type RunOverview, overviewOf } from './run-overview.ts'
 
 /** Events that are made here because there is no journal of them. */
 export interface Derived {
@@ -35,7 +35,10 @@ export interface Derived {
  * ever written where the run is kept. A run that is still going on is followed. `onOver` is told what the logs with this
  * fingerprint say.
  */
-export function derive(place: RunPlace, onOver: (print: string, told: RunOverview) => void = () => {}): Derived {
+export function derive(
+  place: RunPlace,
+  onOver: (print: string, told: RunOverview) => void = () => {},
+): Derived {
   const folder = fs.mkdtempSync(join(tmpdir(), 'sluice-serve-'))
   const path = join(folder, EVENTS_FILE)
   const print = () => fingerprint(place.attempts())

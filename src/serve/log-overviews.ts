@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers/promises'
 import { type Attempt, channels } from '../run/audit.ts'
 import { fingerprint } from './fingerprint.ts'
 import { readLogs } from './read-logs.ts'
+import { overviewOf, type RunOverview } from './run-overview.ts'
 import type { RunPlace } from './run-place.ts'
-import { type RunOverview, overviewOf } from './run-overview.ts'
 
 /** What the logs of runs without a journal say, read in the background. */
 export interface LogOverviews {

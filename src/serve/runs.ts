@@ -11,8 +11,8 @@ import { isInside, openPlain } from '../sinks/plain-file.ts'
 import { fileMark } from './fingerprint.ts'
 import type { LogOverviews } from './log-overviews.ts'
 import type { RunInfo } from './run-info.ts'
-import { auditPlace, type RunPlace } from './run-place.ts'
 import type { RunOverview } from './run-overview.ts'
+import { auditPlace, type RunPlace } from './run-place.ts'
 
 /** A run and where it is kept. */
 export interface FoundRun {

@@ -1,5 +1,5 @@
-import { codeOf } from '../base/system-error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
 
 /** What a person can do about the errors that disks really give. */
 const advice: Record<string, string> = {

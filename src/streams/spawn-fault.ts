@@ -1,6 +1,6 @@
 import fs from 'node:fs'
-import { codeOf } from '../base/system-error-code.ts'
 import { Fault, quote } from '../base/fault.ts'
+import { codeOf } from '../base/system-error-code.ts'
 
 /** The Fault for a command that cannot be started. Node says ENOENT both for a missing command and for a missing `cwd`. */
 export function cannotStart(command: string, cwd: string | undefined, cause: unknown): Fault {

@@ -1,12 +1,12 @@
 import { isObject, misfit } from '../base/check-options.ts'
 import { clip, type Note, quote } from '../base/fault.ts'
 import { duplicateKey } from './duplicate-key.ts'
-import type { Found } from './result-file.ts'
 import { findAnchors, readHeaders } from './headers.ts'
 import { jsonAnchors } from './json-anchors.ts'
 import type { WorkOrder } from './order.ts'
 import { type Repaired, repairOf } from './repaired.ts'
 import { type Checked, type Claim, check, fieldsOf, type WorkResult } from './result.ts'
+import type { Found } from './result-file.ts'
 
 /** Where a result came from, best first. */
 export type Source = 'json' | 'text' | 'conversation' | 'output'

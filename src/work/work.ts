@@ -7,12 +7,12 @@ import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapte
 import { auditPlace } from './audit.ts'
 import { BY_HAND, readByHand } from './by-hand.ts'
 import { checkTemplate, commentTemplate } from './comment.ts'
-import { before, readResult } from './result-file.ts'
 import { finish, type Gathered, type Work } from './finish.ts'
 import { lastLines } from './last-lines.ts'
 import { boundedLedger, type Ledger } from './ledger.ts'
 import { readOrder, type WorkOrder } from './order.ts'
 import { fileName, type Outbox } from './outbox.ts'
+import { before, readResult } from './result-file.ts'
 import type { Evidence } from './settle.ts'
 import { type Spawned, spawnWorker } from './spawn.ts'
 

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { isDeeper } from '../../src/json/depth.ts'
-import { inspect } from '../../src/values/ladder/silent-losses.ts'
 import { isOrdinary } from '../../src/values/ladder/plain-value.ts'
 import { removeProtoKeys } from '../../src/values/ladder/proto.ts'
+import { inspect } from '../../src/values/ladder/silent-losses.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 
 const name = fc.constantFrom(

@@ -23,8 +23,8 @@ import {
   TAB,
 } from '../../json/characters.ts'
 import { isQuote } from '../ladder/quotes.ts'
-import { isStructureAt } from '../ladder/structure.ts'
 import { isUnusualBlank, WIDE_COLON } from '../ladder/repair-syntax.ts'
+import { isStructureAt } from '../ladder/structure.ts'
 import type { ContainerStage, DocumentEnd, DocumentState, Step } from './document.ts'
 import { ElementWalk, type ItemSink } from './element-walk.ts'
 import { Guess } from './guess.ts'

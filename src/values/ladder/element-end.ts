@@ -10,10 +10,10 @@ import {
   QUOTE,
   SLASH,
 } from '../../json/characters.ts'
-import { guessesFor, isKeyAt } from './repair-guesses.ts'
 import { closingQuote, isQuote } from './quotes.ts'
-import { isStructureAt } from './structure.ts'
+import { guessesFor, isKeyAt } from './repair-guesses.ts'
 import { isHalfBlank, type Level, Reading, skipBlanks } from './repair-syntax.ts'
+import { isStructureAt } from './structure.ts'
 
 /** Where an element is. */
 export interface ElementPlace {

@@ -16,10 +16,10 @@ import { type Candidate, candidatesIn, hasQuotedKey } from './candidates.ts'
 import { type Change, changeOf } from './change.ts'
 import { controlsEscaped } from './control.ts'
 import type { Edited } from './edits.ts'
-import { inspect } from './silent-losses.ts'
-import { mend } from './repair-search.ts'
 import { isQuote } from './quotes.ts'
+import { mend } from './repair-search.ts'
 import { withoutSequences } from './sequences.ts'
+import { inspect } from './silent-losses.ts'
 import { isStructureAt } from './structure.ts'
 
 /** A value that passed. `changes` is empty if the text was taken as it is; their `at` counts units of the text. */

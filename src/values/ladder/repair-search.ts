@@ -1,6 +1,6 @@
 import { applyEdits, type Mended } from './edits.ts'
-import { guessesFor } from './repair-guesses.ts'
 import { spellString } from './quotes.ts'
+import { guessesFor } from './repair-guesses.ts'
 import { Reading, wordEnd } from './repair-syntax.ts'
 import { unescapeOnce } from './unescape.ts'
 
