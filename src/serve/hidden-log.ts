@@ -42,7 +42,8 @@ export function* hiddenLog(
     const seen = linesAround(read, piece)
     const [first, last] = [Math.max(from, piece), Math.min(to, piece + PIECE, seen.start + seen.bytes.length)]
     const [cut, end] = [first - seen.start, last - seen.start]
-    const hidden = hide.sameLength(withoutPieces(seen, growing), { from: cut, to: end })
+    const found = hide.sameLength(withoutPieces(seen, growing), { from: cut, to: end })
+    const hidden = seen.atEnd ? withoutCutWord(found) : found
     if (last > first) yield cover(Buffer.from(hidden.slice(cut, end), 'latin1'), first, covered)
     if (seen.atEnd && seen.start + seen.bytes.length < piece + PIECE) return
   }
@@ -112,13 +113,17 @@ function withoutPieces({ bytes, headless, endless, atEnd }: Lines, growing: bool
     } else {
       shown = hidePieces(line)
       torn = shown !== line && begins && !line.trimEnd().endsWith('}') ? next + MAX_TORN : 0
-      const word = open && atEnd ? cutWord(shown) : -1
-      if (word >= 0) shown = shown.slice(0, word) + stars(shown.length - word)
     }
     made.push(shown, text.slice(end, next))
     at = next
   }
   return made.join('')
+}
+
+/** A log that ends within a line may end within a secret. */
+function withoutCutWord(text: string): string {
+  const word = cutWord(text)
+  return word < 0 ? text : text.slice(0, word) + stars(text.length - word)
 }
 
 function stars(length: number): string {

@@ -74,7 +74,7 @@ describe.each(Object.entries(quietPieces))('%s', (_, record) => {
     for (const size of [4, 5, 9, 14, 23, 31]) {
       const log = Buffer.from(piecesOf(size, record))
       expect([size, seenIn(hidden(log)), seenIn(hidden(onTerminal(log)))]).toEqual([size, [], []])
-      for (const engine of [auto, engines.lines])
+      for (const engine of [auto, engines.text])
         for (const channel of ['stdout', 'stderr', 'pty'] as const) {
           const events = drive(eventStage(engine, { runId: 'r', clock: () => 0 }), [{ channel, bytes: log }])
           const raw = events.filter(({ type }) => type.startsWith('raw.')).map(event)

@@ -58,7 +58,7 @@ function plant(log: Uint8Array, deltas: readonly Delta[], cut: number): Buffer {
   let at = 0
   for (const line of Buffer.from(log).toString().split('\n')) {
     const i = deltas.findIndex(
-      ({ raw_ref }) => raw_ref !== undefined && raw_ref.byte_from <= at && at < raw_ref.byte_to,
+      ({ raw_ref }) => raw_ref && raw_ref.byte_from <= at && at < raw_ref.byte_to,
     )
     lines.push(withTexts(line, (given) => (i >= 0 && given === told[i] ? words[i] : others.get(given))))
     at += Buffer.byteLength(line) + 1

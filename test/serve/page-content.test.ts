@@ -3,16 +3,15 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import type { Event, RawRef } from '../../src/events/event.ts'
-import { exportRun, logsOf } from '../../src/serve/export.ts'
 import { listAttempts } from '../../src/run/audit.ts'
+import { exportRun, logsOf } from '../../src/serve/export.ts'
 import { ends, makeRun } from '../views/make-run.ts'
 import { chromiumPath, needsBrowser } from './browser.ts'
 import { over, pagesOfBrowser } from './opened-page.ts'
 import { root, serving } from './serving.ts'
 
 /** One red pixel. */
-const PNG =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
 
 const diff = '--- a/clock.ts\n+++ b/clock.ts\n@@ -1,2 +1,2 @@\n-const hour = 2\n+const hour = 3\n keep()\n'
 const steps: Parameters<typeof makeRun>[0] = [
@@ -72,7 +71,9 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
     expect(await image.getAttribute('src')).toBe(`data:image/png;base64,${PNG}`)
     await image.scrollIntoViewIfNeeded()
     await expect.poll(() => image.evaluate('(one) => one.complete && one.naturalWidth')).toBe(1)
-    expect(await page.locator('article[data-kind=tool]').innerText()).toContain('https://images.example/other.png')
+    expect(await page.locator('article[data-kind=tool]').innerText()).toContain(
+      'https://images.example/other.png',
+    )
     expect(asked.filter((one) => !one.startsWith(url) && !one.startsWith('data:'))).toEqual([])
   })
 

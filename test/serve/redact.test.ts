@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { hiddenLog } from '../../src/serve/hidden-log.ts'
-import { redactor } from '../../src/views/redact.ts'
 import { LOCK_FILE } from '../../src/sinks/journal.ts'
 import { takeLock } from '../../src/sinks/lock.ts'
+import { redactor } from '../../src/views/redact.ts'
 import { codexLines } from '../run/agent.ts'
 import { makeEvent } from '../sinks/make-event.ts'
 import { plantedSecrets } from '../views/secrets.ts'
@@ -83,26 +83,35 @@ const pem = [
   '-----END RSA PRIVATE KEY-----',
 ]
 
-test.each(['stdout', 'stderr', 'pty'])('a private key that is printed on %s, line by line, leaves nowhere', async (channel) => {
-  const dir = root()
-  const path = join(dir, 'a')
-  mkdirSync(path)
-  const agent = `${codexLines.join('\n')}\n`
-  const file = channel === 'pty' ? 'pty-output.log' : `${channel}.log`
-  if (channel !== 'stdout') writeFileSync(join(path, 'stdout.log'), agent)
-  const before = channel === 'stderr' ? '' : codexLines.slice(0, 2).map((line) => `${line}\n`).join('')
-  const end = channel === 'pty' ? '\r\n' : '\n'
-  writeFileSync(join(path, file), `${before}cat id_rsa${end}${pem.join(end)}${end}done${end}`)
-  for (const name of ['stdout.log', file]) utimesSync(join(path, name), 1000, 1000)
-  const { url } = await serving(dir, { redact: true })
-  const seen = (text: string) => pem.slice(1, -1).filter((line) => text.includes(line.slice(0, 12)))
-  for (const part of ['events', 'chat', 'ag-ui', 'ai-sdk', `raw/${channel}`, 'export.html', 'export.md']) {
-    const { status, text } = await ask(`${url}runs/a/${part}`)
-    expect([part, status, seen(text)]).toEqual([part, 200, []])
-    for (const [, base64 = ''] of text.matchAll(/"base64":"([^"]*)"/g))
-      expect(seen(Buffer.from(base64, 'base64').toString())).toEqual([])
-  }
-})
+test.each(['stdout', 'stderr', 'pty'])(
+  'a private key that is printed on %s, line by line, leaves nowhere',
+  async (channel) => {
+    const dir = root()
+    const path = join(dir, 'a')
+    mkdirSync(path)
+    const agent = `${codexLines.join('\n')}\n`
+    const file = channel === 'pty' ? 'pty-output.log' : `${channel}.log`
+    if (channel !== 'stdout') writeFileSync(join(path, 'stdout.log'), agent)
+    const before =
+      channel === 'stderr'
+        ? ''
+        : codexLines
+            .slice(0, 2)
+            .map((line) => `${line}\n`)
+            .join('')
+    const end = channel === 'pty' ? '\r\n' : '\n'
+    writeFileSync(join(path, file), `${before}cat id_rsa${end}${pem.join(end)}${end}done${end}`)
+    for (const name of ['stdout.log', file]) utimesSync(join(path, name), 1000, 1000)
+    const { url } = await serving(dir, { redact: true })
+    const seen = (text: string) => pem.slice(1, -1).filter((line) => text.includes(line.slice(0, 12)))
+    for (const part of ['events', 'chat', 'ag-ui', 'ai-sdk', `raw/${channel}`, 'export.html', 'export.md']) {
+      const { status, text } = await ask(`${url}runs/a/${part}`)
+      expect([part, status, seen(text)]).toEqual([part, 200, []])
+      for (const [, base64 = ''] of text.matchAll(/"base64":"([^"]*)"/g))
+        expect(seen(Buffer.from(base64, 'base64').toString())).toEqual([])
+    }
+  },
+)
 
 test('an engine of the user’s own has records of any shape: the bytes of its pieces go as a whole', async () => {
   const dir = root()
@@ -113,7 +122,13 @@ test('an engine of the user’s own has records of any shape: the bytes of its p
   const log = `hello\n${lines.join('')}bye\n`
   let at = 6
   const events = lines.map((line, i) => {
-    const raw_ref = { attempt_number: 1, stream: 'stdout', byte_from: at, byte_to: at + line.length, encoding: 'utf-8' }
+    const raw_ref = {
+      attempt_number: 1,
+      stream: 'stdout',
+      byte_from: at,
+      byte_to: at + line.length,
+      encoding: 'utf-8',
+    }
     at += line.length
     const type = 'agent.message.delta'
     return {
