@@ -3,7 +3,7 @@ import type { Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { findSecrets, openKeyBlock, type Secret } from './redact-find.ts'
 import { familyOf, isOpaqueName, isSecretValue } from './redact-names.ts'
-import { cutWord, hidePieces } from './redact-pieces.ts'
+import { cutWord, hideNestedPieces, hidePieces } from './redact-pieces.ts'
 
 export interface RedactOptions {
   /**
@@ -197,10 +197,10 @@ const MAX_LINE = 4096
 function dataOf(event: Event, value: (given: unknown, name?: string) => unknown): object {
   let changed = false
   const data: Record<string, unknown> = {}
-  const raw = event.type.startsWith('raw.')
+  const [raw, tool] = [event.type.startsWith('raw.'), event.type.startsWith('tool.')]
   for (const [key, given] of Object.entries(event.data)) {
-    const whole =
-      raw && key === 'line' && typeof given === 'string' ? hidePieces(given, clippedBy(event)) : given
+    let whole: unknown = tool ? hideNestedPieces(given) : given
+    if (raw && key === 'line' && typeof given === 'string') whole = hidePieces(given, clippedBy(event))
     const made = fixed.has(key) ? whole : value(whole, '')
     changed ||= made !== given
     data[key] = made

@@ -12,7 +12,8 @@ import { hiddenLog } from '../../src/serve/hidden-log.ts'
 import { hidingOf } from '../../src/serve/hiding.ts'
 import type { EmbeddedData } from '../../src/serve/page/embedded.ts'
 import { redactor } from '../../src/views/redact.ts'
-import { quietPieces, SECRET, seenIn, streamedRuns } from './cut-secrets.ts'
+import { hidePieces } from '../../src/views/redact-pieces.ts'
+import { quietPieces, SECRET, seenIn, streamedRuns, wholeRecords } from './cut-secrets.ts'
 import { ask, root, serving, shutAll } from './serving.ts'
 
 afterEach(shutAll)
@@ -82,6 +83,45 @@ describe.each(Object.entries(quietPieces))('%s', (_, record) => {
         }
     }
   })
+})
+
+/** What a command prints, in the record of an agent that has run it. */
+const printed = (output: string) => ({
+  type: 'item.completed',
+  item: {
+    id: 'item_1',
+    type: 'command_execution',
+    command: 'agent',
+    aggregated_output: output,
+    exit_code: 0,
+    status: 'completed',
+  },
+})
+
+test.each(Object.entries(quietPieces))('%s of an agent that a tool has called', (_, record) => {
+  const { event } = hidingOf(true)!
+  for (const size of [5, 14, 23]) {
+    const inner = `Starting.\n${piecesOf(size, record)}`
+    for (const output of [inner, `${JSON.stringify(printed(inner))}\n`]) {
+      const log = Buffer.from(`${JSON.stringify(printed(output))}\n`)
+      expect([size, seenIn(hidden(log))]).toEqual([size, []])
+      expect(hidden(log)).toContain('command_execution')
+      const stage = eventStage(engines.codex, { runId: 'r', clock: () => 0 })
+      const events = drive(stage, [{ channel: 'stdout', bytes: log }]).map(event)
+      expect([size, seenIn(JSON.stringify(events))]).toEqual([size, []])
+      expect(events.map(({ type }) => type)).toContain('tool.call.completed')
+    }
+  }
+})
+
+test.each(Object.entries(wholeRecords))('%s stays as it is', (_, record) => {
+  const line = JSON.stringify(record)
+  expect(hidePieces(line)).toBe(line)
+})
+
+test('a record with too many members to be judged goes', () => {
+  const line = JSON.stringify({ many: Array(5000).fill(0), event: { delta: 'a secret' } })
+  expect(hidePieces(line)).not.toContain('secret')
 })
 
 /** A run in a directory: its logs, with the journal that a recorder leaves or without. */

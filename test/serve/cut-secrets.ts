@@ -57,9 +57,7 @@ function plant(log: Uint8Array, deltas: readonly Delta[], cut: number): Buffer {
   const lines: string[] = []
   let at = 0
   for (const line of Buffer.from(log).toString().split('\n')) {
-    const i = deltas.findIndex(
-      ({ raw_ref }) => raw_ref && raw_ref.byte_from <= at && at < raw_ref.byte_to,
-    )
+    const i = deltas.findIndex(({ raw_ref }) => raw_ref && raw_ref.byte_from <= at && at < raw_ref.byte_to)
     lines.push(withTexts(line, (given) => (i >= 0 && given === told[i] ? words[i] : others.get(given))))
     at += Buffer.byteLength(line) + 1
   }
@@ -210,4 +208,60 @@ export const quietPieces: Readonly<Record<string, (piece: string, soFar: string)
     object: 'chat.completion.chunk',
     choices: [{ index: 0, delta: { content } }],
   }),
+}
+
+/** Records that have a whole text, with words in them that others have in pieces. */
+export const wholeRecords: Readonly<Record<string, object>> = {
+  'the end of a tool call of ACP': {
+    jsonrpc: '2.0',
+    method: 'session/update',
+    params: {
+      sessionId: 's',
+      update: { sessionUpdate: 'tool_call_update', toolCallId: 'c', status: 'completed', title: 'env' },
+    },
+  },
+  'the commands of an agent': {
+    jsonrpc: '2.0',
+    method: 'session/update',
+    params: {
+      sessionId: 's',
+      update: {
+        sessionUpdate: 'available_commands_update',
+        availableCommands: [{ name: 'help', description: 'How to use it' }],
+      },
+    },
+  },
+  'a message of Claude Code': {
+    type: 'assistant',
+    message: {
+      role: 'assistant',
+      content: [{ type: 'text', text: 'Done.' }],
+      usage: { cache_creation: { ephemeral_5m_input_tokens: 6053, ephemeral_1h_input_tokens: 0 } },
+    },
+  },
+  'the result of Claude Code': {
+    type: 'result',
+    subtype: 'success',
+    result: 'Done.',
+    usage: { cache_creation: { ephemeral_5m_input_tokens: 6053 } },
+  },
+  'a file that Codex has changed': {
+    type: 'item.completed',
+    item: {
+      id: 'i',
+      type: 'file_change',
+      changes: [{ path: '/tmp/notes.md', kind: 'update' }],
+      status: 'completed',
+    },
+  },
+  'a failure that Copilot does not keep': {
+    type: 'model.call_failure',
+    data: { errorMessage: 'No such model' },
+    ephemeral: true,
+    id: 'i',
+  },
+  'the list of records of Qwen Code': [
+    { type: 'system', subtype: 'init', tools: ['update_goal', 'stream'] },
+    { type: 'result', subtype: 'success', result: 'Done.' },
+  ],
 }
