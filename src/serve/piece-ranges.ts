@@ -111,7 +111,11 @@ function note(journal: Read, lines: Buffer): void {
         if (type === 'agent.message.delta') {
           journal.own ||= !(source.engine in engines)
           const ranges = journal.ranges.get(key) ?? []
-          ranges.push({ from: byte_from, to: byte_to })
+          const last = ranges.at(-1)
+          // A message is many records in a row: a long run has few ranges.
+          if (last && last.from <= byte_from && byte_from <= last.to)
+            ranges[ranges.length - 1] = { from: last.from, to: Math.max(last.to, byte_to) }
+          else ranges.push({ from: byte_from, to: byte_to })
           journal.ranges.set(key, ranges)
         }
       }

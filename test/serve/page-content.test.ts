@@ -35,7 +35,7 @@ const steps: Parameters<typeof makeRun>[0] = [
 ]
 
 /** A log with words that no event has. */
-const log = `${JSON.stringify({ type: 'item', text: 'Done' })}\n${JSON.stringify({ type: 'telemetry', note: 'Hidden-Pearl é' })}\n`
+const log = `${JSON.stringify({ type: 'item', text: '**Done**' })}\n${JSON.stringify({ type: 'telemetry', note: 'Hidden-Pearl é' })}\n`
 const logRef = (from: number, to: number): RawRef => ({
   attempt_number: 1,
   stream: 'stdout',
@@ -70,7 +70,8 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
     await expect.poll(() => image.count()).toBe(1)
     expect(await image.getAttribute('src')).toBe(`data:image/png;base64,${PNG}`)
     await image.scrollIntoViewIfNeeded()
-    await expect.poll(() => image.evaluate('(one) => one.complete && one.naturalWidth')).toBe(1)
+    const width = "document.querySelector('article[data-kind=tool] img')?.naturalWidth"
+    await expect.poll(() => page.evaluate(width)).toBe(1)
     expect(await page.locator('article[data-kind=tool]').innerText()).toContain(
       'https://images.example/other.png',
     )
@@ -139,12 +140,11 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
       await page.keyboard.press('Enter')
       await expect.poll(() => page.evaluate(marked)).toBe('Hidden-Pearl')
       // What an event has is told once, not once more as bytes.
-      await page.keyboard.press('/')
-      await page.keyboard.type('Done')
+      const field = page.locator('#seek')
+      await field.fill('**Done**')
       await expect.poll(() => count.getAttribute('data-done')).toBe('true')
       if (page === served) expect(await count.innerText()).toBe('1 hit')
-      await page.keyboard.press('/')
-      await page.keyboard.type('Pearl é')
+      await field.fill('Pearl é')
       await expect.poll(() => count.innerText()).toBe('1 hit')
     }
   })
@@ -162,8 +162,7 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
     const count = page.locator('#hits-count')
     await expect.poll(() => count.getAttribute('data-done')).toBe('true')
     expect(await count.innerText()).toBe('nothing found')
-    await page.keyboard.press('/')
-    await page.keyboard.type('the key is')
+    await page.locator('#seek').fill('the key is')
     await expect.poll(() => count.innerText()).toBe('1 hit')
   })
 })

@@ -206,6 +206,7 @@ export function findInRun(options: FindOptions): Find {
 
   field.addEventListener('input', () => {
     clearTimeout(timer)
+    count.dataset['done'] = 'false'
     timer = setTimeout(begin, REST_MS)
   })
   field.addEventListener('keydown', (press) => {
