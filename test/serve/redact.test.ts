@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { hiddenLog } from '../../src/serve/hidden-log.ts'
@@ -113,14 +113,11 @@ test.each(['stdout', 'stderr', 'pty'])(
   },
 )
 
-test('an engine of the user’s own has records of any shape: the bytes of its pieces go as a whole', async () => {
-  const dir = root()
-  const path = join(dir, 'a')
-  mkdirSync(path)
+/** Lines of an engine that no one else has, with a secret cut in two, and the events that tell their pieces. */
+function ownPieces() {
   const { secret } = secrets.find(({ kind }) => kind === 'github')!
   const lines = [secret.slice(0, 15), secret.slice(15)].map((piece) => `say ${piece}\n`)
-  const log = `hello\n${lines.join('')}bye\n`
-  let at = 6
+  let at = 'hello\n'.length
   const events = lines.map((line, i) => {
     const raw_ref = {
       attempt_number: 1,
@@ -131,7 +128,7 @@ test('an engine of the user’s own has records of any shape: the bytes of its p
     }
     at += line.length
     const type = 'agent.message.delta'
-    return {
+    const event = {
       ...makeEvent(i + 1, { run: 'a' }),
       type,
       event: { category: 'agent', type },
@@ -139,19 +136,59 @@ test('an engine of the user’s own has records of any shape: the bytes of its p
       data: { message_id: 'm', text: line.slice(4, -1) },
       raw_ref,
     }
+    return `${JSON.stringify(event)}\n`
   })
-  writeFileSync(join(path, 'events.jsonl'), events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+  return { lines, events, stars: lines.map((line) => `${'*'.repeat(line.length - 1)}\n`) }
+}
+
+test('an engine of the user’s own has records of any shape: the bytes of its pieces go as a whole', async () => {
+  const dir = root()
+  const path = join(dir, 'a')
+  mkdirSync(path)
+  const { lines, events, stars } = ownPieces()
+  const log = `hello\n${lines.join('')}bye\n`
+  const shown = `hello\n${stars.join('')}bye\n`
+  writeFileSync(join(path, 'events.jsonl'), events.join(''))
   writeFileSync(join(path, 'stdout.1.log'), log)
   writeFileSync(join(path, 'pty-output.1.log'), log.replaceAll('\n', '\r\n'))
   const { url } = await serving(dir, { redact: true })
-  const stars = lines.map((line) => `${'*'.repeat(line.length - 1)}\n`).join('')
-  expect((await ask(`${url}runs/a/raw/stdout`)).text).toBe(`hello\n${stars}bye\n`)
-  expect((await ask(`${url}runs/a/raw/stdout?from=8&to=20`)).text).toBe(`hello\n${stars}bye\n`.slice(8, 20))
+  expect((await ask(`${url}runs/a/raw/stdout`)).text).toBe(shown)
+  expect((await ask(`${url}runs/a/raw/stdout?from=8&to=20`)).text).toBe(shown.slice(8, 20))
   expect((await ask(`${url}runs/a/raw/pty`)).text).not.toContain('say')
+  // The header `Range` asks for nothing here.
+  const ranged = await ask(`${url}runs/a/raw/stdout`, { range: 'bytes=8-20' })
+  expect([ranged.status, ranged.text]).toEqual([200, shown])
   // While it goes on, nothing is sent that no event has told yet.
   const lock = takeLock(join(path, LOCK_FILE))
   try {
-    expect((await ask(`${url}runs/a/raw/stdout`)).text).toBe(`hello\n${stars}***\n`)
+    expect((await ask(`${url}runs/a/raw/stdout`)).text).toBe(`hello\n${stars.join('')}***\n`)
+  } finally {
+    lock.release()
+  }
+})
+
+test('what is written between two requests is hidden by the second, whichever file was first', async () => {
+  const dir = root()
+  const path = join(dir, 'a')
+  mkdirSync(path)
+  const { lines, events, stars } = ownPieces()
+  const [journal, log] = [join(path, 'events.jsonl'), join(path, 'stdout.1.log')]
+  const lock = takeLock(join(path, LOCK_FILE))
+  try {
+    writeFileSync(log, 'hello\n')
+    writeFileSync(journal, '')
+    const { url } = await serving(dir, { redact: true })
+    const bytes = async () => (await ask(`${url}runs/a/raw/stdout`)).text
+    expect(await bytes()).toBe('*****\n')
+    appendFileSync(log, lines[0]!)
+    expect(await bytes()).toBe(`*****\n${stars[0]}`)
+    appendFileSync(journal, events[0]!.slice(0, 40))
+    expect(await bytes()).toBe(`*****\n${stars[0]}`)
+    appendFileSync(journal, events[0]!.slice(40))
+    expect(await bytes()).toBe(`hello\n${stars[0]}`)
+    appendFileSync(journal, events[1]!)
+    appendFileSync(log, lines[1]!)
+    expect(await bytes()).toBe(`hello\n${stars.join('')}`)
   } finally {
     lock.release()
   }
