@@ -1,15 +1,16 @@
 import type { ArtifactData, CompletionData, Event, EventOf, ResultData, ToolData } from '../events/event.ts'
-import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
-import { type RunSummary, summarizer } from '../views/summary.ts'
+import { outcomeWords } from '../events/run-outcome.ts'
+import { summarizer } from '../views/summary.ts'
 import { callSubject, callText } from '../views/tool-text.ts'
-import { countWords, durationWords, grouped } from '../views/words.ts'
+import { durationWords } from '../views/words.ts'
+import { endOf } from './draw-end.ts'
 import { drawMarkdown } from './draw-markdown.ts'
+import { factLines, oneLine, rowsFor } from './draw-rows.ts'
 import { type MarkdownPieces, markdownPieces } from './markdown-pieces.ts'
 import { quoted } from './quoted.ts'
 import { safe } from './safe.ts'
 import { painter, type Style, styles } from './style.ts'
-import { cutTo, fitTo, widthOf } from './width.ts'
-import { wrap } from './wrap.ts'
+import { fitTo } from './width.ts'
 
 /** What is known about an attempt besides its events. */
 export interface About {
@@ -51,16 +52,7 @@ const MIN_WIDTH = 20
 /** Number of calls whose start is remembered. */
 const MAX_CALLS = 10_000
 
-/** Green, yellow, red. */
-export const outcomeStyles = {
-  succeeded: styles.green,
-  needs_input: styles.yellow,
-  failed: styles.red,
-  cancelled: styles.yellow,
-  unknown: styles.yellow,
-} as const
-
-/** Warnings about raw lines, which are counted separately. */
+/** Warnings about raw lines, which are counted themselves. */
 const ofRawLines: ReadonlySet<string> = new Set(['RAW_LINE', 'LOW_CONFIDENCE_PARSE'])
 
 /** What was drawn last: some kinds are separated by an empty line. */
@@ -86,6 +78,7 @@ export function drawing(options: DrawOptions): Drawing {
   const { color, full = false, verbose = false, timed = false } = options
   const paint = painter(color)
   const columns = () => Math.max(MIN_WIDTH, options.width())
+  const { row, indented, folds, inMargin } = rowsFor({ paint, columns, full })
   let last: Kind | undefined
   let attempt: number | undefined
   let facts = summarizer()
@@ -108,47 +101,6 @@ export function drawing(options: DrawOptions): Drawing {
     last = kind
     return `${apart ? '\n' : ''}${lines.join('\n')}\n`
   }
-  /** One line with a mark, cut to the width; `tail` is never cut. */
-  const row = (
-    mark: string,
-    style: Style,
-    text: string,
-    { tail = '', indent = 0, look = styles.plain as Style } = {}, // cast: widens the literal type
-  ) => {
-    const left = columns() - indent - 2 - widthOf(tail)
-    const body = fitTo(oneLine(text), Math.max(8, left))
-    return `${' '.repeat(indent)}${paint(style, mark)} ${paint(look, body)}${paint(styles.dim, tail)}`
-  }
-  const indented = (text: string, indent = 2, look: Style = styles.plain) =>
-    wrap([{ text, style: look }], columns() - indent, paint).map((line) => ' '.repeat(indent) + line)
-
-  const folds = (lines: number) => paint(styles.dim, `  … ${countWords(lines, 'more line')} (--full)`)
-
-  /** The first or the last lines of a text in a margin, and the number of hidden lines. */
-  const inMargin = (
-    text: string,
-    {
-      most,
-      from,
-      indent,
-      look,
-    }: { most: number; from: 'start' | 'end'; indent: number; look?: (line: string) => Style },
-  ): string[] => {
-    const all = safe(text).split('\n')
-    const count = full ? all.length : Math.min(most, all.length)
-    const shown = from === 'start' ? all.slice(0, count) : all.slice(all.length - count)
-    const margin = `${' '.repeat(indent)}${paint(styles.dim, '│')} `
-    const width = Math.max(8, columns() - indent - 2)
-    const lines = shown.flatMap((line) =>
-      (full ? cutTo(line, width) : [fitTo(line, width)]).map((part) =>
-        (margin + paint(look?.(line) ?? styles.plain, part)).trimEnd(),
-      ),
-    )
-    const left = all.length - count
-    const more = left > 0 ? [margin + paint(styles.dim, `… ${countWords(left, 'more line')} (--full)`)] : []
-    return from === 'start' ? [...lines, ...more] : [...more, ...lines]
-  }
-
   const head = (): string => {
     if (headed) return ''
     headed = true
@@ -332,65 +284,13 @@ export function drawing(options: DrawOptions): Drawing {
     for (const { data } of calls.values())
       text += add('step', [toolRow(data, '…', styles.yellow, ['did not finish'])])
     const { audit } = options.about?.(attempt ?? 1) ?? {}
-    text += add('end', [...endLines(data, result), ...summaryLines(facts.summary(), audit)])
+    const seen = { completion: data, result, summary: facts.summary(), headModel, folded, audit }
+    text += add('end', endOf(seen, { paint, columns, full, verbose, timed }))
     begin(undefined)
     return text
   }
 
-  const endLines = (data: CompletionData, result: ResultData | undefined): string[] => {
-    const outcome = outcomeOf(data)
-    const { reason_code } = data
-    // A journal of another program may lack the evidence.
-    const { failure, signal, end_signal, truncated, exit_code } = data.evidence ?? {}
-    const why = [
-      verbose ? reason_code : '',
-      reason_code === 'DONE_MARKER' ? 'done marker' : '',
-      failure ?? signal ?? end_signal ?? (truncated ? 'output was cut' : ''),
-      reason_code === 'NO_END_SIGNAL' ? 'no end signal' : '',
-      typeof exit_code === 'number' ? `exit ${exit_code}` : '',
-      result ? `result ${result.status}` : '',
-    ].filter(Boolean)
-    const words = `${outcome}: ${outcomeWords[outcome]}${why.length > 0 ? ` (${why.join(', ')})` : ''}`
-    // Never cut to the width: readers look for how it ended.
-    const [first = '', ...rest] = wrap([{ text: oneLine(words), style: styles.bold }], columns() - 2, paint)
-    return [`${paint(outcomeStyles[outcome], '■')} ${first}`, ...rest.map((line) => `  ${line}`)]
-  }
-
-  const summaryLines = (summary: RunSummary, audit: string | undefined): string[] => {
-    const { turns, tools, fileCount, tokens, first_ts, last_ts, model } = summary
-    const took = timed && first_ts !== undefined ? Date.parse(last_ts ?? first_ts) - Date.parse(first_ts) : 0
-    const count = (name: string, tokens: number | undefined) =>
-      tokens === undefined ? '' : `${grouped(tokens)} ${name}`
-    const spent = [count('in', tokens?.input), count('out', tokens?.output), count('cached', tokens?.cached)]
-    const reported = spent.filter(Boolean).join(' / ')
-    const hidden = [
-      folded.warnings > 0 ? countWords(folded.warnings, 'warning') : '',
-      folded.raw > 0 ? countWords(folded.raw, 'raw line') : '',
-    ].filter(Boolean)
-    const lines = [
-      ...factLines(
-        [
-          // Some engines report the model late.
-          model === headModel ? '' : (model ?? ''),
-          turns > 0 ? countWords(turns, 'turn') : '',
-          tools.called > 0
-            ? countWords(tools.called, 'tool') + (tools.failed > 0 ? ` (${tools.failed} failed)` : '')
-            : '',
-          folded.retries > 0 ? countWords(folded.retries, 'retry', 'retries') : '',
-          fileCount > 0 ? countWords(fileCount, 'file') : '',
-          reported === '' ? '' : `tokens ${reported}`,
-          took > 0 ? durationWords(took) : '',
-        ],
-        columns(),
-      ),
-      ...(hidden.length > 0 ? factLines([`not shown: ${hidden.join(', ')} (--verbose)`], columns()) : []),
-      // In full, so that it can be copied.
-      ...(audit === undefined ? [] : [`  audit: ${oneLine(audit)}`]),
-    ]
-    return lines.map((line) => paint(styles.dim, line))
-  }
-
-  /** Forgets the previous attempt. */
+  /** Forgets the attempt before. */
   const begin = (number: number | undefined) => {
     attempt = number
     facts = summarizer()
@@ -476,23 +376,6 @@ export function drawing(options: DrawOptions): Drawing {
   }
 }
 
-/** Facts on as few lines as possible, indented; a fact is not broken unless it is longer than a line. */
-function factLines(facts: readonly string[], columns: number): string[] {
-  const lines: string[] = []
-  let line = ''
-  for (const fact of facts.filter(Boolean).map(oneLine)) {
-    const longer = line === '' ? `  ${fact}` : `${line} · ${fact}`
-    if (line !== '' && widthOf(longer) > columns) {
-      lines.push(line)
-      line = `  ${fact}`
-    } else line = longer
-  }
-  if (line !== '') lines.push(line)
-  return lines.flatMap((long) =>
-    widthOf(long) <= columns ? [long] : cutTo(long.trim(), columns - 2).map((part) => `  ${part}`),
-  )
-}
-
 /** The lines of a diff that only name its files. */
 function isFileLine(line: string): boolean {
   return (
@@ -501,8 +384,4 @@ function isFileLine(line: string): boolean {
     line.startsWith('diff ') ||
     line.startsWith('index ')
   )
-}
-
-function oneLine(text: string): string {
-  return safe(text.slice(0, 4000)).replaceAll('\n', ' ').trimEnd()
 }

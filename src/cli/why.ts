@@ -9,7 +9,7 @@ import { fixedDir } from '../run/audit-dir.ts'
 import { isDatabase } from '../run/opencode-db.ts'
 import { readBlock } from '../run/read-attempt.ts'
 import { type FailedCall, type Why, whyOf } from '../views/why.ts'
-import { outcomeStyles } from './draw.ts'
+import { outcomeStyles } from './draw-end.ts'
 import { addColor, type ColorFlags, columnsOf, wantsColor } from './draw-flags.ts'
 import { runExits, watchEnd } from './exit-code.ts'
 import { exits } from './exit-code-table.ts'
@@ -33,7 +33,8 @@ const TOOL_LINES = 3
 const examples = `
 At most ten lines: how the run ended and on which evidence, the first thing that
 went wrong, the last error, the last file, the failed tool with the end of its
-output, and where in the raw log it is. Of several attempts, the last counts.
+output (or the end of stderr, if nothing else tells), and where in the raw log
+it is. Of several attempts, the last counts.
 
 ${runExits}
 
@@ -92,7 +93,8 @@ function whyLines(why: Why, log: string | undefined, open: string | undefined, f
     ...(open !== undefined && log !== undefined ? [`${paint(styles.dim, 'open: ')} ${safeLine(open)}`] : []),
   ]
   const left = Math.min(TOOL_LINES, MAX_LINES - lines.length - end.length)
-  const tail = call && left > 0 ? call.lines.slice(-left).map((text) => line('     │', text)) : []
+  const said = call?.lines ?? why.stderr ?? []
+  const tail = left > 0 ? said.slice(-left).map((text) => line('     │', text)) : []
   return [...lines, ...tail, ...end]
 }
 

@@ -12,8 +12,8 @@ export interface Access {
   allows(request: IncomingMessage): boolean
   /** Responds that the token is needed; a browser gets a page that asks for it. */
   askFor(request: IncomingMessage, response: ServerResponse): void
-  /** Handles `POST /login`: sets a cookie for the right token. */
-  login(request: IncomingMessage, response: ServerResponse): Promise<void>
+  /** Handles the posted login form: sets a cookie for the right token, and redirects to `path`. */
+  login(request: IncomingMessage, response: ServerResponse, path: string): Promise<void>
 }
 
 /** Maximum size of a login body in bytes. */
@@ -49,7 +49,7 @@ export function accessBy(token: string | undefined): Access | undefined {
       if (request.headers.accept?.includes('text/html')) sendGate(response, 401)
       else refuse(response, 401, 'send the token of this server: Authorization: Bearer <token>')
     },
-    async login(request, response) {
+    async login(request, response, path) {
       const { origin, host } = request.headers
       // The login page sends no referrer, and then browsers send no origin either.
       const own = [undefined, 'null', `http://${host}`, `https://${host}`]
@@ -61,7 +61,8 @@ export function accessBy(token: string | undefined): Access | undefined {
         return sendGate(response, 401, 'That is not the token.')
       }
       const cookie = `${cookieName(request)}=${session}; HttpOnly; SameSite=Strict; Path=/`
-      response.writeHead(303, { location: '/', 'set-cookie': cookie }).end()
+      // Without a fragment, so that the browser keeps its own.
+      response.writeHead(303, { location: path, 'set-cookie': cookie }).end()
     },
   }
 }

@@ -8,7 +8,7 @@ import { readMeta } from '../run/meta.ts'
 import { readBlock } from '../run/read-attempt.ts'
 import { markdownStage } from '../views/markdown.ts'
 import { type Hidden, type Redactor, redactor, redactStage } from '../views/redact.ts'
-import { hiddenLog, type Range, type ReadBytes } from './hidden-log.ts'
+import { hiddenLog, merged, type Range, type ReadBytes } from './hidden-log.ts'
 import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream } from './page/embedded.ts'
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
 import type { RunInfo } from './run-info.ts'
@@ -29,6 +29,8 @@ export interface ExportSource {
   readonly events: () => AsyncIterable<Event>
   readonly attempts: readonly Attempt[]
   readonly logs: readonly ExportLog[]
+  /** The run goes on, so the last line of a log may be half of one. @default false */
+  readonly growing?: boolean | undefined
 }
 
 export type ExportFormat = 'md' | 'html' | 'json'
@@ -82,6 +84,7 @@ interface Hiding {
   readonly logs: Redactor
   /** By log, the records of message pieces that contain a secret: no search finds one that is cut in two. */
   readonly covered: ReadonlyMap<string, readonly Range[]>
+  readonly growing: boolean | undefined
 }
 
 async function learn(source: ExportSource, own: readonly string[], logs: boolean): Promise<Hiding> {
@@ -107,13 +110,16 @@ async function learn(source: ExportSource, own: readonly string[], logs: boolean
     }
   }
   const inLogs = redactor({ patterns: own.map(asBytes) })
-  for (const { read, total } of logs ? source.logs : []) for (const _ of hiddenLog(read, 0, total, inLogs));
-  const reported = inLogs.known().map((value) => Buffer.from(value, 'latin1').toString())
-  const known = [...new Set([...scout.known(), ...reported])]
+  const { growing } = source
+  for (const { read, total } of logs ? source.logs : [])
+    for (const _ of hiddenLog(read, 0, total, inLogs, { growing }));
+  const told = inLogs.known().map((value) => Buffer.from(value, 'latin1').toString())
+  const known = [...new Set([...scout.known(), ...told])]
   return {
     events: redactor({ patterns: own, known, learn: false }),
     logs: redactor({ patterns: own.map(asBytes), known: known.map(asBytes), learn: false }),
-    covered,
+    covered: new Map([...covered].map(([key, ranges]) => [key, merged(ranges)])),
+    growing,
   }
 }
 
@@ -247,8 +253,10 @@ function* bytesOf(
   to: number,
   hiding: Hiding | undefined,
 ) {
-  if (hiding) yield* hiddenLog(read, from, to, hiding.logs, hiding.covered.get(keyOf(attempt, stream)))
-  else for (let at = from; at < to; at += RAW_PIECE) yield read(at, Math.min(to - at, RAW_PIECE))
+  if (hiding) {
+    const covered = hiding.covered.get(keyOf(attempt, stream))
+    yield* hiddenLog(read, from, to, hiding.logs, { covered, growing: hiding.growing })
+  } else for (let at = from; at < to; at += RAW_PIECE) yield read(at, Math.min(to - at, RAW_PIECE))
 }
 
 /** The run info that `/runs` would return, from its events and metas. */

@@ -1,6 +1,7 @@
 import { isObject } from '../base/check-options.ts'
 import type { Event } from '../events/event.ts'
 import { type RedactOptions, type Redactor, redactor } from '../views/redact.ts'
+import { cutWord } from '../views/redact-pieces.ts'
 import type { RunInfo } from './run-info.ts'
 
 /** Hides the secrets of everything that is served. */
@@ -24,10 +25,28 @@ export function hidingOf(redact: boolean | RedactOptions): Hiding | undefined {
       // Cast: another program may have written the journal, and its `data` may be of any type: hide it like any value.
       if (!isObject(event.data)) return { ...(event as object), data: hide.value(event.data) } as Event
       if (event.type === 'agent.message.delta') return { ...event, data: { ...event.data, text: '' } }
-      return hide.event(event)
+      return withoutKeyLine(hide.event(event))
     },
     // Cast: redacting keeps the shape of a value.
     info: (info) => ({ ...info, argv: hide.value(info.argv) as string[] }),
     log: hide,
   }
 }
+
+/**
+ * A private key that is printed has one raw line for each of its own, and the last one is too short to look random: a line of one
+ * word in which small and capital letters or digits are mixed goes.
+ */
+function withoutKeyLine(event: Event): Event {
+  if (event.type !== 'raw.stdout' && event.type !== 'raw.stderr' && event.type !== 'raw.pty') return event
+  const { line } = event.data
+  // Another program may have written the journal.
+  if (typeof line !== 'string' || line.length > MAX_KEY_LINE) return event
+  const word = line.trim()
+  const isKey = cutWord(word) === 0 && !NO_BASE64.some((sign) => word.includes(sign))
+  return isKey ? { ...event, data: { ...event.data, line: '[redacted:private-key]' } } : event
+}
+
+const MAX_KEY_LINE = 200
+/** Signs of words that no private key has. */
+const NO_BASE64 = ['_', '-', '.', '~']

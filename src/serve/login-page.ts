@@ -1,4 +1,7 @@
-/** The page that asks for the token. It has no script. */
+/**
+ * The page that asks for the token. It has no script: a form without an action is sent to the address of the page, and a browser
+ * keeps the fragment of that (`#run/…`) over the redirect that answers it.
+ */
 export function loginPage(wrong?: string): string {
   return `<!doctype html>
 <html lang="en">
@@ -12,7 +15,7 @@ export function loginPage(wrong?: string): string {
 </head>
 <body class="gate">
 <main>
-<form method="post" action="/login">
+<form method="post">
 <h1>sluice</h1>
 <label for="token">The token of this server</label>
 <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>

@@ -6,6 +6,7 @@ import { readBlock } from '../run/read-attempt.ts'
 import { openPlain } from '../sinks/plain-file.ts'
 import { hiddenLog } from './hidden-log.ts'
 import type { Hiding } from './hiding.ts'
+import type { PieceRanges } from './piece-ranges.ts'
 import { refuse } from './refuse.ts'
 import type { RunPlace } from './run-place.ts'
 
@@ -14,13 +15,13 @@ import type { RunPlace } from './run-place.ts'
  * selects the attempt (default: the last one); `x-total-bytes` is the size of the log. A log that is not really inside
  * the directory of the run does not count. With `hiding`, secrets are overwritten.
  */
-export function sendRaw(
+export async function sendRaw(
   response: ServerResponse,
   place: RunPlace,
   channel: Channel,
   query: URLSearchParams,
-  hiding?: Hiding,
-): void {
+  hidden?: { readonly hiding: Hiding; readonly pieces: PieceRanges },
+): Promise<void> {
   const wanted = numberIn(query, 'attempt')
   const attempts = place.attempts().filter((attempt) => attempt.logs[channel] !== undefined)
   const attempt = wanted === undefined ? attempts.at(-1) : attempts.find((found) => found.number === wanted)
@@ -29,6 +30,9 @@ export function sendRaw(
     refuse(response, 404, 'there is no such stream')
     return
   }
+  // Before the log is opened, so that nothing is open while this waits; what is written meanwhile is behind it.
+  const growing = hidden !== undefined && place.isRunning()
+  const covered = await hidden?.pieces.of(place, attempt!.number, channel)
   let fd: number
   try {
     fd = openPlain(path, fs.constants.O_RDONLY, undefined, place.within)
@@ -58,10 +62,10 @@ export function sendRaw(
     response.end()
     return
   }
-  if (hiding) {
+  if (hidden) {
     const read = (at: number, length: number) => readBlock(fd, at, Math.max(0, Math.min(length, total - at)))
-    const hidden = Readable.from(hiddenLog(read, from, to, hiding.log))
-    pipeline(hidden, response, () => fs.closeSync(fd))
+    const bytes = hiddenLog(read, from, to, hidden.hiding.log, { covered, growing })
+    pipeline(Readable.from(bytes), response, () => fs.closeSync(fd))
     return
   }
   pipeline(fs.createReadStream('', { fd, start: from, end: to - 1 }), response, () => {})

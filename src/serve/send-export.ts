@@ -26,7 +26,8 @@ export async function sendExport(
   const leave = new AbortController()
   response.once('close', () => leave.abort())
   const events = () => readLogs(place, { signal: leave.signal })
-  const source = { name: info.id, events, attempts, logs: logsOf(attempts) }
+  const growing = place.isRunning()
+  const source = { name: info.id, events, attempts, logs: logsOf(attempts), growing }
   response.writeHead(200, {
     'content-type': types[to],
     'content-disposition': `attachment; filename="run.${to}"`,

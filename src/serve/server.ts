@@ -115,6 +115,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   // Loaded here: the root of the package exports `serve`, and most programs that import it do not serve.
   const [{ pageFiles }, { hidingOf }] = await Promise.all([import('./page.ts'), import('./hiding.ts')])
   const hiding = hidingOf(options.redact ?? false)
+  const hidden = hiding && { hiding, pieces: (await import('./piece-ranges.ts')).pieceRanges() }
   const shared = feeds(logs, hiding)
   const tails: Tails = new Map()
   const ended: EndedRuns = new Map()
@@ -138,9 +139,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isOwnHost(request.headersDistinct['host'], host))
       return refuse(response, 403, 'this server does not have that name')
-    const login = access && request.method === 'POST' && request.url === '/login'
-    if (login) return await access.login(request, response)
-    if (request.method !== 'GET') {
+    const login = access && request.method === 'POST'
+    if (request.method !== 'GET' && !login) {
       response.setHeader('allow', 'GET')
       return refuse(response, 405, 'only GET is allowed')
     }
@@ -153,6 +153,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
         'the path must begin with one slash; the url of serve() ends with one already',
       )
     const { pathname, searchParams } = new URL(`http://sluice${target}`)
+    // The page that asks for the token is shown at every address, and sent back to it.
+    if (login) return await access.login(request, response, pathname === '/login' ? '/' : pathname)
     if (access && !openPaths.has(pathname) && !access.allows(request)) return access.askFor(request, response)
     const file = pageFiles.get(pathname)
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
@@ -176,7 +178,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     if (what !== undefined && name === undefined && isFormat(what))
       return await sendEvents(request, response, run, searchParams, what)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
-    if (channel) return sendRaw(response, run.place, channel, searchParams, hiding)
+    if (channel) return await sendRaw(response, run.place, channel, searchParams, hidden)
     if ((what === 'export.html' || what === 'export.md') && name === undefined) {
       const { sendExport } = await import('./send-export.ts')
       return await sendExport(response, run, what === 'export.html' ? 'html' : 'md')

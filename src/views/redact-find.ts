@@ -250,9 +250,7 @@ function valueAt(text: string, from: number, bareEnd: BareEnd, place: Place): Se
 /** Whether the quote before this position does not open the value, but closes the JSON string that contains the name. */
 function isClosing(text: string, from: number, quote: string, keyQuote: string): boolean {
   if (keyQuote !== '') return keyQuote.at(-1) === quote.at(-1) && keyQuote !== quote
-  let next = from
-  while (isBlank(text.charCodeAt(next)) && next - from < 9) next++
-  return ',:}]'.includes(text[next] ?? ',')
+  return isStringEnd(text, from)
 }
 
 const kinds: Readonly<Record<NameFamily, string>> = {
@@ -276,20 +274,29 @@ function isNumber(value: string): boolean {
   return true
 }
 
-/** The closing quote, escaped like the opening one; the end of the line if there is none. */
+//  ["password= 'abc", 5]
+//                  ^ the end
+/** The closing quote, escaped like the opening one; the end of the line, or of the JSON string it is in, if there is none before. */
 function closing(text: string, from: number, quote: string): number {
   const mark = quote.charCodeAt(quote.length - 1)
   const last = Math.min(text.length, from + MAX_VALUE)
   for (let i = from; i < last; i++) {
     const unit = text.charCodeAt(i)
     if (unit === LF || unit === CR) return i
-    if (unit !== mark) continue
+    if (unit !== mark && (unit !== QUOTE || !isStringEnd(text, i + 1))) continue
     let backslashes = 0
     while (backslashes < 16 && text.charCodeAt(i - 1 - backslashes) === BACKSLASH) backslashes++
-    // A quote with fewer backslashes than the opening one closes what is around the value: `"{\"password\": \"abc"`.
-    if (backslashes <= quote.length - 1) return i - backslashes
+    // Fewer than opened it close what is around it: `"{\"password\": \"abc"`.
+    if (unit !== mark || backslashes <= quote.length - 1) return i - backslashes
   }
   return last
+}
+
+/** Whether what follows a quote is what follows a string in JSON. */
+function isStringEnd(text: string, from: number): boolean {
+  let next = from
+  while (isBlank(text.charCodeAt(next)) && next - from < 9) next++
+  return ',:}]\r\n'.includes(text[next] ?? ',')
 }
 
 /** The end of a value without quotes, which may be the rest of the line. */

@@ -3,6 +3,7 @@ import type { Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { findSecrets, openKeyBlock, type Secret } from './redact-find.ts'
 import { familyOf, isOpaqueName, isSecretValue } from './redact-names.ts'
+import { cutWord, hideNestedPieces, hidePieces } from './redact-pieces.ts'
 
 export interface RedactOptions {
   /**
@@ -204,16 +205,21 @@ const MAX_LINE = 4096
 function dataOf(event: Event, value: (given: unknown, name?: string) => unknown): object {
   let changed = false
   const data: Record<string, unknown> = {}
+  const [raw, tool] = [event.type.startsWith('raw.'), event.type.startsWith('tool.')]
   for (const [key, given] of Object.entries(event.data)) {
-    const made = fixed.has(key) ? given : value(given, '')
+    let whole: unknown = tool ? hideNestedPieces(given) : given
+    if (raw && key === 'line' && typeof given === 'string') whole = hidePieces(given, clippedBy(event))
+    const made = fixed.has(key) ? whole : value(whole, '')
     changed ||= made !== given
     data[key] = made
   }
-  // A secret that was cut with the line cannot be recognized any more.
-  if (event.type.startsWith('raw.') && data['truncated'] === true && typeof data['line'] === 'string') {
-    const line = withoutCutWord(data['line'])
-    changed ||= line !== data['line']
-    data['line'] = line
+  // A secret that was cut with the text cannot be recognized any more.
+  const cut = raw && data['truncated'] === true ? 'line' : data['incomplete'] === true ? 'text' : ''
+  const text = data[cut]
+  const word = typeof text === 'string' ? cutWord(text) : -1
+  if (typeof text === 'string' && word >= 0) {
+    changed = true
+    data[cut] = `${text.slice(0, word)}[redacted:cut]`
   }
   // A mark may be longer than the text it replaces.
   if (typeof data['line'] === 'string' && data['line'].length > MAX_LINE) {
@@ -224,19 +230,8 @@ function dataOf(event: Event, value: (given: unknown, name?: string) => unknown)
   return changed ? data : event.data
 }
 
-/** Without the last word, if it has letters and digits, or letters of both cases: it may be half of a key. */
-function withoutCutWord(line: string): string {
-  let from = line.length
-  let [digits, small, capital] = [false, false, false]
-  for (; from > 0 && line.length - from < MAX_KNOWN_LENGTH; from--) {
-    const unit = line.charCodeAt(from - 1)
-    if (unit >= 48 && unit <= 57) digits = true
-    else if (unit >= 97 && unit <= 122) small = true
-    else if (unit >= 65 && unit <= 90) capital = true
-    else if (!'+/_-=.~'.includes(line[from - 1]!)) break
-  }
-  const mixed = Number(digits) + Number(small) + Number(capital) > 1
-  return mixed && line.length - from >= MIN_KNOWN ? `${line.slice(0, from)}[redacted:cut]` : line
+function clippedBy({ data }: Event) {
+  return { clipped: 'truncated' in data && data.truncated === true }
 }
 
 function markOf({ kind, quote = '' }: Secret): string {

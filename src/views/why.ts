@@ -30,11 +30,15 @@ export interface Why {
   readonly file?: { readonly path: string; readonly change: 'created' | 'modified' | 'deleted' }
   /** The last call that failed, or the one that did not finish. */
   readonly call?: FailedCall
+  /** The last lines of stderr, where nothing but the exit code tells that the run failed. */
+  readonly stderr?: readonly string[]
 }
 
 /** Lines of a failed call to keep. */
 const MAX_LINES = 12
-/** Limit of the open calls. */
+/** Lines of stderr that are kept. */
+const MAX_STDERR = 3
+/** Calls that may be open. */
 const MAX_CALLS = 10_000
 
 /**
@@ -80,7 +84,9 @@ interface Facts {
   /** The first and the last line that no engine understands but that read like an error. */
   hints?: { first: Problem; last: Problem }
   lastLine?: Problem
-  /** The conversation began: earlier problems are about the start of the program. */
+  /** The last lines of stderr. */
+  stderr?: readonly string[]
+  /** The conversation began: what comes before is about the start of the program. */
   begun?: boolean
   completion?: CompletionData
   end?: Problem
@@ -147,7 +153,11 @@ function note(facts: Facts, event: Event): void {
     case 'raw.stderr':
     case 'raw.stdout':
     case 'raw.pty': {
-      if (event.data.line.trim() !== '') facts.lastLine = problemAt(event, 'output', event.data.line)
+      if (event.data.line.trim() !== '') {
+        facts.lastLine = problemAt(event, 'output', event.data.line)
+        if (event.type === 'raw.stderr')
+          facts.stderr = [...(facts.stderr ?? []), facts.lastLine.title].slice(-MAX_STDERR)
+      }
       const title = errorLine(event.data.line)
       if (title === undefined) return
       const last = problemAt(event, 'output', title)
@@ -203,6 +213,7 @@ function conclude(facts: Facts): Why {
   const first =
     good || outcome === undefined ? (facts.result ?? facts.earliest ?? facts.cut) : causeOf(facts, unfinished)
   const last = facts.latest ?? (good ? undefined : facts.hints?.last)
+  const mute = outcome === 'failed' && first?.kind === 'end' && !call
   return {
     ...(outcome && { outcome }),
     ...(completion && { completion }),
@@ -210,6 +221,7 @@ function conclude(facts: Facts): Why {
     ...(last && last.title !== first?.title && { last }),
     ...(file && { file }),
     ...(call && { call }),
+    ...(mute && facts.stderr && { stderr: facts.stderr }),
   }
 }
 

@@ -298,4 +298,16 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
     why: 'an info string of at most 1,024 characters; one class between two others',
   },
   'values/ladder/change.ts /^[ -~]*$/': { why: 'one class, in at most 40 characters' },
+  'views/redact-pieces.ts /^[\\da-f]{8}-[\\da-f]{4}-[\\da-f-]{22}$/i': {
+    why: 'anchored, in a text of at most 48 characters',
+    max: 48,
+  },
+  'views/redact-pieces.ts /^[a-z_./-]{1,48}$/i': {
+    why: 'anchored, in a text of at most 48 characters',
+    max: 48,
+  },
+  'views/redact-pieces.ts /^\\d{4}-\\d\\d-\\d\\dT[\\d:.]{1,16}Z?$/': {
+    why: 'anchored, in a text of at most 48 characters',
+    max: 48,
+  },
 }

@@ -132,7 +132,7 @@ test.skipIf(!chromiumPath)(`a browser is asked for the token once${needsBrowser}
   const browser = await launch()
   try {
     const page = await browser.newPage()
-    await page.goto(url)
+    await page.goto(`${url}#run/r/1.2`)
     await page.locator('#token').fill('wrong-wrong-wrong-wrong')
     await page.keyboard.press('Enter')
     await expect.poll(() => page.locator('.wrong').innerText()).toBe('That is not the token.')
@@ -141,6 +141,9 @@ test.skipIf(!chromiumPath)(`a browser is asked for the token once${needsBrowser}
     await over(page)
     expect(await page.locator('article').count()).toBe(3)
     expect(page.url()).not.toContain(token)
+    // The address that was asked for is kept.
+    expect(page.url()).toBe(`${url}#run/r/1.2`)
+    await expect.poll(() => page.locator('article.chosen').getAttribute('data-id')).toBe('1.2')
   } finally {
     await browser.close()
   }

@@ -197,6 +197,15 @@ describe('what is no secret stays', () => {
   })
 })
 
+test.each([`[[["password= '"]]]`, `{"a":"password='hunter 2x"}`, `["password='hunter 2x","it's"]`])(
+  'a quote that is not closed in its JSON string closes with it: %s',
+  (text) => {
+    const shown = redactor().text(text)
+    expect(shown).not.toContain('hunter')
+    expect(() => JSON.parse(shown)).not.toThrow()
+  },
+)
+
 describe('the laws of redaction', () => {
   const secrets = [1, 2, 3].flatMap((seed) => plantedSecrets(seed))
   const texts = fc

@@ -1,7 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
+import { text } from '../../src/engines/text.ts'
 import type { Event } from '../../src/events/event.ts'
+import { eventStage } from '../../src/events/event-stage.ts'
 import { errorLine } from '../../src/views/error-line.ts'
 import { callSubject, callText } from '../../src/views/tool-text.ts'
 import { whyOf } from '../../src/views/why.ts'
@@ -258,6 +261,20 @@ test.each([
   ['ERROR: Reconnecting... 1/5', undefined],
   ['all is well', undefined],
 ])('the error in the line %j is %j', (line, error) => expect(errorLine(line)).toBe(error))
+
+test('a start that was refused and read as plain text has the last lines of stderr, where nothing else tells', () => {
+  const bytes = (text: string) => new TextEncoder().encode(text)
+  const reason = whyOf()
+  for (const event of drive(eventStage(text, { runId: 'r', clock: () => 0 }), [
+    { channel: 'stdout', bytes: bytes('Welcome to the agent.\n') },
+    { channel: 'stderr', bytes: bytes('one\n\ntwo\nYou are not logged in.\nRun agent login first.\n') },
+    { channel: 'exit', code: 3, signal: null },
+  ]))
+    reason.write(event)
+  const { first, stderr } = reason.why()
+  expect(first?.title).toBe('it left with exit code 3')
+  expect(stderr).toEqual(['two', 'You are not logged in.', 'Run agent login first.'])
+})
 
 test.each<[unknown, string]>([
   [undefined, ''],

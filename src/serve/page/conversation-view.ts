@@ -1,6 +1,6 @@
 import type { Event } from '../../events/event.ts'
 import { type Conversation, conversation } from './conversation.ts'
-import { drawItem, estimateHeight } from './draw-item.ts'
+import { drawItem, estimateHeight, isFold } from './draw-item.ts'
 import { byId } from './element.ts'
 import { type Filter, isShown } from './filters.ts'
 import { highlight } from './highlight.ts'
@@ -248,8 +248,4 @@ export function conversationView({ onChoose, onDraw }: ConversationOptions): Con
       ;(element ?? box).focus({ preventScroll: true })
     },
   }
-}
-
-function isFold(item: Item): boolean {
-  return item.kind === 'tool' || item.kind === 'reasoning' || item.kind === 'raw' || item.kind === 'result'
 }

@@ -74,7 +74,7 @@ function bodyOf(item: Item): Node {
         item.incomplete && make('div', { class: 'cut' }, 'cut off'),
       )
     case 'prompt':
-      return item.text.length > 1200
+      return isFold(item)
         ? fold(item, 'asked', [make('span', { class: 'text' }, firstLine(item.text))], () =>
             longText(item.text),
           )
@@ -128,7 +128,21 @@ function bodyOf(item: Item): Node {
   }
 }
 
-/** A line that unfolds. The state belongs to the item, so that it survives when the element is removed and drawn again. */
+/** Characters of a prompt that are shown at once. */
+const MAX_PROMPT = 1200
+
+/** Whether an item has a part that is folded away. */
+export function isFold(item: Item): boolean {
+  switch (item.kind) {
+    case 'prompt':
+      return item.text.length > MAX_PROMPT
+    case 'artifact':
+      return item.diff !== undefined
+    default:
+      return ['tool', 'reasoning', 'raw', 'result'].includes(item.kind)
+  }
+}
+
 function fold(
   item: Item,
   name: string,

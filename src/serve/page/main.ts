@@ -5,6 +5,7 @@ import { conversationView } from './conversation-view.ts'
 import { byId } from './element.ts'
 import { filters } from './filters.ts'
 import { findInRun } from './find.ts'
+import { findBytes } from './find-bytes.ts'
 import { runHead } from './head.ts'
 import type { Item } from './item.ts'
 import { markdownOf } from './item-markdown.ts'
@@ -58,6 +59,15 @@ const find = findInRun({
   model: () => view.model,
   chosen: () => view.chosen,
   go: (item) => view.go(item),
+  async *searchBytes(typed) {
+    const info = infoOf(current)
+    if (info) yield* findBytes(source, info, typed)
+  },
+  goToBytes(ref) {
+    view.choose(undefined, 'quiet')
+    raw.light([ref])
+    showPane('bytes')
+  },
   onNeedle: (needle) => view.setNeedle(needle),
   onLeave: () => view.focus(),
 })

@@ -1,0 +1,168 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import type { Event, RawRef } from '../../src/events/event.ts'
+import { listAttempts } from '../../src/run/audit.ts'
+import { exportRun, logsOf } from '../../src/serve/export.ts'
+import { ends, makeRun } from '../views/make-run.ts'
+import { chromiumPath, needsBrowser } from './browser.ts'
+import { over, pagesOfBrowser } from './opened-page.ts'
+import { root, serving } from './serving.ts'
+
+/** One red pixel. */
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
+
+const diff = '--- a/clock.ts\n+++ b/clock.ts\n@@ -1,2 +1,2 @@\n-const hour = 2\n+const hour = 3\n keep()\n'
+const steps: Parameters<typeof makeRun>[0] = [
+  ['lifecycle.run.status', { status: 'started', model: 'gpt-5' }],
+  ['user.message', { text: 'Mend the clock.' }],
+  ['agent.message.final', { message_id: 'm', text: '**Done**, see `clock.ts`.' }],
+  ['tool.call.started', { call_id: 'c', name: 'screenshot', input: { url: 'http://localhost/' } }],
+  [
+    'tool.call.completed',
+    {
+      call_id: 'c',
+      name: 'screenshot',
+      output: [
+        { type: 'image', data: PNG, mimeType: 'image/png' },
+        { type: 'image_url', image_url: 'https://images.example/other.png' },
+      ],
+    },
+  ],
+  ['artifact.modified', { path: 'clock.ts', diff }],
+  ends.well as Parameters<typeof makeRun>[0][number],
+]
+
+/** A log with words that no event has. */
+const log = `${JSON.stringify({ type: 'item', text: '**Done**' })}\n${JSON.stringify({ type: 'telemetry', note: 'Hidden-Pearl é' })}\n`
+const logRef = (from: number, to: number): RawRef => ({
+  attempt_number: 1,
+  stream: 'stdout',
+  byte_from: from,
+  byte_to: to,
+  encoding: 'utf-8',
+})
+
+function putSteps(dir: string): string {
+  const path = join(dir, 'run')
+  mkdirSync(path)
+  const first = log.indexOf('\n') + 1
+  const events = makeRun(steps).map((event, i) => (i === 2 ? { ...event, raw_ref: logRef(0, first) } : event))
+  writeFileSync(join(path, 'events.jsonl'), events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+  writeFileSync(join(path, 'stdout.1.log'), log)
+  return path
+}
+
+describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
+  const pages = pagesOfBrowser()
+
+  test('an image that is given as data is shown, and one that is only named is not fetched', async () => {
+    const dir = root()
+    putSteps(dir)
+    const { url } = await serving(dir)
+    const page = await pages.open(url)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await over(page)
+    await page.keyboard.press('f')
+    const image = page.locator('article[data-kind=tool] img')
+    await expect.poll(() => image.count()).toBe(1)
+    expect(await image.getAttribute('src')).toBe(`data:image/png;base64,${PNG}`)
+    await image.scrollIntoViewIfNeeded()
+    const width = "document.querySelector('article[data-kind=tool] img')?.naturalWidth"
+    await expect.poll(() => page.evaluate(width)).toBe(1)
+    expect(await page.locator('article[data-kind=tool]').innerText()).toContain(
+      'https://images.example/other.png',
+    )
+    expect(asked.filter((one) => !one.startsWith(url) && !one.startsWith('data:'))).toEqual([])
+  })
+
+  test('a change of a file is shown as a diff', async () => {
+    const dir = root()
+    putSteps(dir)
+    const { url } = await serving(dir)
+    const page = await pages.open(url)
+    await over(page)
+    await page.keyboard.press('f')
+    const lines = page.locator('article[data-kind=artifact] .diff')
+    await expect.poll(() => lines.locator('.added').innerText()).toContain('+const hour = 3')
+    expect(await lines.locator('.removed').innerText()).toContain('-const hour = 2')
+    expect(await lines.locator('.hunk').innerText()).toContain('@@ -1,2 +1,2 @@')
+  })
+
+  test('what is chosen, and the whole run, is copied as Markdown', async () => {
+    const dir = root()
+    putSteps(dir)
+    const { url } = await serving(dir)
+    const page = await pages.open(url)
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await over(page)
+    const copied = () => page.evaluate('navigator.clipboard.readText()')
+    await page.locator('article[data-kind=message]').click()
+    await page.keyboard.press('c')
+    await expect.poll(() => page.locator('#toast').innerText()).toContain('copied')
+    await expect.poll(copied).toBe('**Done**, see `clock.ts`.\n')
+    await page.keyboard.press('C')
+    await expect.poll(copied).toContain(`\`\`\`diff\n${diff.trimEnd()}\n\`\`\``)
+    expect(await copied()).toMatch(/^> Mend the clock\.\n\n\*\*Done\*\*/)
+  })
+
+  test('/ finds text that only the raw log has, and shows its bytes', async () => {
+    const dir = root()
+    const path = putSteps(dir)
+    const { url } = await serving(dir)
+    const attempts = listAttempts(path)
+    const events: Event[] = makeRun(steps)
+    const source = {
+      name: 'run',
+      events: async function* () {
+        yield* events
+      },
+      attempts,
+      logs: logsOf(attempts),
+    }
+    let html = ''
+    for await (const text of exportRun(source, { to: 'html', redact: false }).text) html += text
+    const file = join(dir, 'run.html')
+    writeFileSync(file, html)
+    const marked = "[...document.querySelectorAll('#bytes mark')].map((mark) => mark.textContent).join('')"
+    const served = await pages.open(url)
+    const kept = await pages.bare()
+    await kept.goto(pathToFileURL(file).href)
+    for (const page of [served, kept]) {
+      await over(page)
+      await page.keyboard.press('/')
+      await page.keyboard.type('hidden-pearl')
+      const count = page.locator('#hits-count')
+      await expect.poll(() => count.innerText()).toBe('1 hit')
+      expect(await page.locator('.hit .kind').innerText()).toBe('stdout')
+      await page.keyboard.press('Enter')
+      await expect.poll(() => page.evaluate(marked)).toBe('Hidden-Pearl')
+      // What an event has is told once, not once more as bytes.
+      const field = page.locator('#seek')
+      await field.fill('**Done**')
+      await expect.poll(() => count.getAttribute('data-done')).toBe('true')
+      if (page === served) expect(await count.innerText()).toBe('1 hit')
+      await field.fill('Pearl é')
+      await expect.poll(() => count.innerText()).toBe('1 hit')
+    }
+  })
+
+  test('with redact the raw log is searched as it is sent', async () => {
+    const dir = root()
+    const path = putSteps(dir)
+    const token = 'ghp_Zq7Xw2Vb9Nk4Jt6Hs8Rd3Mf5Lc1PyGuEoAi0'
+    writeFileSync(join(path, 'stdout.1.log'), `${log}the key is ${token}\n`)
+    const { url } = await serving(dir, { redact: true })
+    const page = await pages.open(url)
+    await over(page)
+    await page.keyboard.press('/')
+    await page.keyboard.type(token.slice(0, 12))
+    const count = page.locator('#hits-count')
+    await expect.poll(() => count.getAttribute('data-done')).toBe('true')
+    expect(await count.innerText()).toBe('nothing found')
+    await page.locator('#seek').fill('the key is')
+    await expect.poll(() => count.innerText()).toBe('1 hit')
+  })
+})
