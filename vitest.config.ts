@@ -21,6 +21,8 @@ const shared = {
 
 export default defineConfig({
   test: {
+    // By default one core is left free, which on two cores is half of them.
+    maxWorkers: '100%',
     projects: [
       {
         // `npm test`: everything that does not take seconds of its own.

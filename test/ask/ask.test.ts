@@ -10,6 +10,7 @@ import { ask } from '../../src/ask/ask.ts'
 import type { AttemptInfo } from '../../src/ask/options.ts'
 import type { CacheEntry } from '../../src/sinks/cache.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
+import { slow } from '../pace.ts'
 import { model, streamingModel } from './model.ts'
 
 const schema = {
@@ -132,17 +133,20 @@ describe('an abort', () => {
     return { out: out.trim(), err, code: child.exitCode ?? (await once(child, 'exit'))[0] }
   }
 
-  test('before the question keeps the model from being called, and ends in the reason alone', async () => {
-    const ended = await alone(`
+  test.runIf(slow)(
+    'before the question keeps the model from being called, and ends in the reason alone',
+    async () => {
+      const ended = await alone(`
       let calls = 0
       const call = async ({ signal }) => { calls++; signal.throwIfAborted(); return '{}' }
       const signal = AbortSignal.abort(new Error('enough'))
       const error = await ask(call, { prompt: 'x', signal }).catch((error) => error)
       console.log(calls, error.message)`)
-    expect(ended).toEqual({ out: '0 enough', err: '', code: 0 })
-  })
+      expect(ended).toEqual({ out: '0 enough', err: '', code: 0 })
+    },
+  )
 
-  test('closes a stream that comes after it, whose failure then is of no account', async () => {
+  test.runIf(slow)('closes a stream that comes after it, whose failure then is of no account', async () => {
     const ended = await alone(`
       import { Readable } from 'node:stream'
       const stop = new AbortController()
@@ -189,8 +193,10 @@ describe('an abort', () => {
     expect(returned).toEqual(['good', 'rejects', 'throws'])
   })
 
-  test('between two snapshots asks the stream for nothing more, and ends in the reason alone', async () => {
-    const ended = await alone(`
+  test.runIf(slow)(
+    'between two snapshots asks the stream for nothing more, and ends in the reason alone',
+    async () => {
+      const ended = await alone(`
       const stop = new AbortController()
       let asked = 0
       let left = 0
@@ -209,10 +215,11 @@ describe('an abort', () => {
       } catch (error) {
         console.log(asked, left, error.message)
       }`)
-    expect(ended).toEqual({ out: '1 1 enough', err: '', code: 0 })
-  })
+      expect(ended).toEqual({ out: '1 1 enough', err: '', code: 0 })
+    },
+  )
 
-  test('while the model is asked leaves its late failure without consequence', async () => {
+  test.runIf(slow)('while the model is asked leaves its late failure without consequence', async () => {
     const ended = await alone(`
       const stop = new AbortController()
       const call = ({ signal }) => { stop.abort(new Error('enough')); return Promise.reject(new Error('late')) }

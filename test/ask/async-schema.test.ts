@@ -6,6 +6,7 @@ import type { AskOptions } from '../../src/ask/options.ts'
 import type { CacheEntry } from '../../src/sinks/cache.ts'
 import { values } from '../../src/streams/values.ts'
 import { jsonSchema } from '../../src/values/schema/json-schema.ts'
+import { slow } from '../pace.ts'
 import { model, streamingModel } from './model.ts'
 
 const prompt = 'Name a user.'
@@ -157,7 +158,7 @@ describe('a schema that answers with a promise and', () => {
     })
   })
 
-  test('meets thousands of candidates is asked about each once, in bounded time', async () => {
+  test.runIf(slow)('meets thousands of candidates is asked about each once, in bounded time', async () => {
     const { schema, asked } = counting(() => false)
     const text = Array.from({ length: 2000 }, (_, n) => `{"n":${n},}`).join('')
     await expect(ask(() => `So: ${text}`, { prompt, schema, retries: 0 })).rejects.toMatchObject({

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Call } from '../../src/ask/answer.ts'
 import { ask } from '../../src/ask/ask.ts'
 import type { AskOptions } from '../../src/ask/options.ts'
+import { slow } from '../pace.ts'
 import { streamingModel } from './model.ts'
 
 const prompt = 'List the issues.'
@@ -130,7 +131,7 @@ describe('constraints', () => {
     ).toEqual([])
   })
 
-  test('are told as soon as a part is finished', async () => {
+  test.runIf(slow)('are told as soon as a part is finished', async () => {
     const text = '{"name": "Al", "items": [{"id": 1.5, "note": ""}, {"id": 2}], "pair": [1, "x"], "other": 3}'
     expect(await errorsOf(text)).toEqual([
       '/name minLength',
@@ -149,7 +150,7 @@ describe('constraints', () => {
   })
 })
 
-test('takes time linear in the answer for a delta of any size', async () => {
+test.runIf(slow)('takes time linear in the answer for a delta of any size', async () => {
   const text = (n: number) =>
     JSON.stringify({ list: Array.from({ length: n / 20 }, (_, i) => ({ id: i, t: 'x' })) })
   const time = async (n: number) => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { ask } from '../../src/ask/ask.ts'
 import type { JsonSchema } from '../../src/values/schema/json-schema.ts'
+import { slow } from '../pace.ts'
 import { streamingModel } from './model.ts'
 
 /** What is said against the parts of an answer while it comes, before the whole is judged. */
@@ -17,7 +18,7 @@ async function told(schema: JsonSchema, answer: object): Promise<string[]> {
 
 const count = { type: 'number' }
 
-test('follows a reference to a definition, in both spellings', async () => {
+test.runIf(slow)('follows a reference to a definition, in both spellings', async () => {
   const list = (ref: string, shelf: string) => ({
     [shelf]: { count, more: { $ref: `#/${shelf}/count` } },
     properties: { a: { items: { $ref: ref } } },
@@ -61,7 +62,7 @@ test('a part that refers to another place of the whole is left to the whole', as
   ).rejects.toMatchObject({ code: 'SCHEMA_FAILED' })
 })
 
-test('knows which part speaks about a place: by position, by name, for all others', async () => {
+test.runIf(slow)('knows which part speaks about a place: by position, by name, for all others', async () => {
   const tuple = { properties: { a: { prefixItems: [count], items: { type: 'string' } } } }
   expect(await told(tuple, { a: [1, 'x', 2] })).toEqual(['/a/2 type'])
   const others = { properties: { a: { properties: { b: {} }, additionalProperties: count } } }

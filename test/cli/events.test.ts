@@ -9,6 +9,7 @@ import type { Chat } from '../../src/chat/chat.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import type { Event } from '../../src/events/event.ts'
 import { validChat, validEvents } from '../engines/valid.ts'
+import { slow } from '../pace.ts'
 import { inside } from './inside.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'sluice-events-'))
@@ -122,7 +123,7 @@ describe('sluice chat', () => {
     expect(JSON.stringify(records(out.split('\n').filter(Boolean)))).toContain('\u0085')
   })
 
-  test('stops quietly when its reader has left', async () => {
+  test.runIf(slow)('stops quietly when its reader has left', async () => {
     const child = start(['chat', fixture('codex/03h-interleave.tee80', 'stdout.log')])
     child.stdin.end()
     child.stdout.once('data', () => child.stdout.destroy())

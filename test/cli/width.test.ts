@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { cutTo, widthOf, wordsOf } from '../../src/cli/width.ts'
+import { slow } from '../pace.ts'
 
 const mixed = 'The fox, 数据行 0 {"k":0} é 👨‍👩‍👧 '
 
-test('a long line takes time in proportion to its length', { timeout: 20_000 }, () => {
+test.runIf(slow)('a long line takes time in proportion to its length', { timeout: 20_000 }, () => {
   // With the whole line in one segmenter, this takes minutes.
   const line = mixed.repeat(8000)
   expect([...wordsOf(line)].map(({ text }) => text).join('')).toBe(line)

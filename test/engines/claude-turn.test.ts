@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { claude } from '../../src/engines/claude.ts'
 import { qwen } from '../../src/engines/qwen.ts'
+import { slow } from '../pace.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 import { uncovered } from './uncovered.ts'
 
@@ -221,7 +222,7 @@ describe('a call', () => {
     expect(codesOf(events)).toEqual([])
   })
 
-  test('is remembered by name up to a bound', () => {
+  test.runIf(slow)('is remembered by name up to a bound', () => {
     const uses = Array.from({ length: 4097 }, (_, n) => use({ id: `c${n}`, name: 'ls' }))
     const ends = [0, 4095, 4096].map((n) => result({ tool_use_id: `c${n}` }))
     const events = run(claude, { stdout: lines(...uses, ...ends), exit: 0 })

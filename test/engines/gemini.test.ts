@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
 import { gemini } from '../../src/engines/gemini.ts'
+import { slow } from '../pace.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 import { uncovered } from './uncovered.ts'
 
@@ -95,7 +96,7 @@ describe('stream-json', () => {
     ])
   })
 
-  test('forgets no name of a call that a person could have made', () => {
+  test.runIf(slow)('forgets no name of a call that a person could have made', () => {
     const calls = Array.from({ length: 4097 }, (_, n) =>
       line('tool_use', { tool_id: `c${n}`, tool_name: 'ls' }),
     )

@@ -6,6 +6,7 @@ import { auto } from '../../src/engines/auto.ts'
 import { sessions } from '../../src/engines/sessions/sessions.ts'
 import { type Event, isEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
+import { slow } from '../pace.ts'
 import { eventsOf, type Fixture, fixtures, inPieces } from './fixture.ts'
 import { printed, type Told } from './printed.ts'
 import { endOf, lines, run, texts } from './run.ts'
@@ -94,7 +95,7 @@ describe('a session file that is not as its engine left it', () => {
   const said = (events: readonly Event[]) =>
     events.flatMap(({ type, data }) => (/^(agent|tool)\./.test(type) ? [[type, data]] : []))
 
-  test('ends no better, and says nothing more, when it is cut anywhere', () => {
+  test.runIf(slow)('ends no better, and says nothing more, when it is cut anywhere', () => {
     for (const fixture of files) {
       const bytes = Buffer.from(bytesOf(fixture))
       const whole = JSON.stringify(texts(read(fixture, bytes)))

@@ -3,6 +3,7 @@ import { cutter } from '../../src/events/cut.ts'
 import { lines } from '../../src/events/lines.ts'
 import type { Cut, EngineFrame } from '../../src/events/profile.ts'
 import type { Channel } from '../../src/frames/chunk.ts'
+import { slow } from '../pace.ts'
 
 function cut(
   text: string | Buffer,
@@ -150,7 +151,7 @@ describe('text after a record on its line', () => {
     }
   })
 
-  test('may be ten thousand records', () => {
+  test.runIf(slow)('may be ten thousand records', () => {
     const frames = cut(`${'{"a":1} '.repeat(2000)}\u001b[0m${'{}'.repeat(8000)} end\n`, 'pty')
     expect(frames).toHaveLength(10_001)
     expect(frames[3000]!.from).toBe(8 * 2000 + 4 + 2 * 1000)
@@ -271,7 +272,7 @@ test('a channel that is not named is text, whatever it holds', () => {
   expect(cut('{"a":1}\n', 'stdout', { pty: 'records' })).toMatchObject([{ kind: 'text', text: '{"a":1}' }])
 })
 
-test('lookalikes take linear time', () => {
+test.runIf(slow)('lookalikes take linear time', () => {
   const time = (count: number) => {
     const text = '{"a":\n'.repeat(count)
     const started = performance.now()

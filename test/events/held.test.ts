@@ -3,6 +3,7 @@ import { claude } from '../../src/engines/claude.ts'
 import { iflow } from '../../src/engines/iflow.ts'
 import { text } from '../../src/engines/text.ts'
 import { codesOf, lines, only, run, texts } from '../engines/run.ts'
+import { slow } from '../pace.ts'
 
 const piece = (text: string, parent: string | null) => ({
   type: 'stream_event',
@@ -53,7 +54,7 @@ describe('messages that are open at once', () => {
     ])
   })
 
-  test('are no more than 4,096, however short', () => {
+  test.runIf(slow)('are no more than 4,096, however short', () => {
     const records = Array.from({ length: 4100 }, (_, n) => piece('x', `p${n}`))
     const events = run(claude, { stdout: lines(...records), exit: 0 })
     const last = events.findLast(({ event }) => event.type === 'agent.message.delta')!.seq

@@ -145,9 +145,9 @@ describe.each<[string, Profile | Picker]>([...Object.entries(engines), ['auto', 
 
     // These look for documents and blocks in lines of text.
     test.runIf(['gemini', 'iflow', 'auto'].includes(name))('whatever lines of text follow each other', () => {
-      for (const first of some(words))
-        for (const second of words)
-          for (const third of words) {
+      for (const first of words)
+        for (const second of some(words))
+          for (const third of some(words)) {
             const lines = [first, second, third]
             expect([lines, lost(profile, 'stdout', lines)]).toEqual([lines, -1])
           }

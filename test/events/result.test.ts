@@ -7,6 +7,7 @@ import type { ResultData } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { isRecord, type Profile } from '../../src/events/profile.ts'
 import { chat, type Input, lines, only, run } from '../engines/run.ts'
+import { slow } from '../pace.ts'
 
 const schema = {
   type: 'object',
@@ -178,7 +179,7 @@ describe('the result of a run', () => {
       expect(pathOf([{ id: 'a', text: 'Well: ' }, last[0]!, tagged])).toBe('artifacts/draft.md')
     })
 
-    test('is that of the last open one, however many there are', () => {
+    test.runIf(slow)('is that of the last open one, however many there are', () => {
       const many = Array.from({ length: 100 }, (_, n) => part(`m-${n}`, `${n}.md`))
       expect(pathOf(many)).toBe('artifacts/99.md')
       expect(pathOf([...many, { id: 'x', text: 'no' }], { maxFrame: 200 })).toBe('artifacts/99.md')

@@ -20,6 +20,7 @@ import { values } from '../../src/streams/values.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import { settle } from '../../src/work/settle.ts'
 import { chat, lines, run } from '../engines/run.ts'
+import { slow } from '../pace.ts'
 import { putRun, ask as request, root, serving, shutAll } from '../serve/serving.ts'
 import { inSource, regexes } from './regexes.ts'
 import { reviewed } from './reviewed-regexes.ts'
@@ -241,7 +242,7 @@ describe('control characters', () => {
     }
   })
 
-  test('are escaped in what the command says about a missing file', async () => {
+  test.runIf(slow)('are escaped in what the command says about a missing file', async () => {
     const main = new URL('../../src/cli/main.ts', import.meta.url).pathname
     const name = evil.replaceAll('\u0000', '')
     const said = await Promise.all(
@@ -361,13 +362,16 @@ describe('requests to the server', () => {
 })
 
 describe('regular expressions', () => {
-  test('every one in src/ and on the page was reviewed, with the reason why its input is bounded or its time linear', () => {
-    const found = regexes()
-    expect(found.length).toBeGreaterThan(50)
-    expect(found.filter((one) => !Object.hasOwn(reviewed, one))).toEqual([])
-    expect(Object.keys(reviewed).filter((known) => !found.includes(known))).toEqual([])
-    for (const [name, { why }] of Object.entries(reviewed)) expect(why, name).not.toBe('')
-  })
+  test.runIf(slow)(
+    'every one in src/ and on the page was reviewed, with the reason why its input is bounded or its time linear',
+    () => {
+      const found = regexes()
+      expect(found.length).toBeGreaterThan(50)
+      expect(found.filter((one) => !Object.hasOwn(reviewed, one))).toEqual([])
+      expect(Object.keys(reviewed).filter((known) => !found.includes(known))).toEqual([])
+      for (const [name, { why }] of Object.entries(reviewed)) expect(why, name).not.toBe('')
+    },
+  )
 
   test.each(Object.entries(reviewed))(
     '%s takes no time on what is made to hurt it',

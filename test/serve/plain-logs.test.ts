@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
+import { slow } from '../pace.ts'
 import { codexLines } from '../run/agent.ts'
 import { ask, parseSse, putRun, root, serving, shutAll } from './serving.ts'
 
@@ -42,7 +43,7 @@ test('a client that has everything is told so, not sent a reset and everything a
   }
 })
 
-test('the list shows the engine and the end of runs without a journal', async () => {
+test.runIf(slow)('the list shows the engine and the end of runs without a journal', async () => {
   const dir = root()
   const done =
     '{"type":"item.completed","item":{"id":"i","type":"agent_message","text":"{\\"__SKILL_DONE__\\": true}"}}'

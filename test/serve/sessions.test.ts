@@ -16,6 +16,7 @@ import { dirname, join } from 'node:path'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Event } from '../../src/events/event.ts'
+import { slow } from '../pace.ts'
 import { sessionLines, withSqlite } from '../run/sqlite.ts'
 import { ask, parseSse, putRun, root, serving, shutAll } from './serving.ts'
 
@@ -125,33 +126,36 @@ test('without the option no session file is listed', async () => {
   vi.unstubAllEnvs()
 })
 
-test('a file that grows is followed, and a client that comes back gets what follows', async () => {
-  const whole = readFileSync('fixtures/codex-session/0.166.0-tool_fail/session.jsonl', 'utf8').split('\n')
-  const file = put(rollout, 'codex-session/0.166.0-tool_fail')
-  writeFileSync(file, `${whole.slice(0, 12).join('\n')}\n${whole[12]!.slice(0, 40)}`)
-  const served = await start()
-  expect(await list(served)).toMatchObject([{ id, state: 'running', outcome: null }])
-  const first = await client(`${url(served)}/events`)
-  await first.until(({ event }) => event === 'lifecycle.run.status')
-  // The rest of a line, and all but the last ones.
-  appendFileSync(file, `${whole[12]!.slice(40)}\n${whole.slice(13, -4).join('\n')}\n`)
-  await first.until(({ event }) => event === 'tool.call.failed')
-  const last = first.seen.at(-1)!.id!
-  first.leave()
-  appendFileSync(file, `${whole.slice(-4).join('\n')}`)
-  const second = await client(`${url(served)}/events`, { 'last-event-id': last })
-  await second.until(({ data }) => data.includes('"awaiting_user_input"'))
-  second.leave()
-  const seqs = [...first.seen, ...second.seen].map(({ data }) => JSON.parse(data).seq)
-  expect(seqs).toEqual(seqs.map((_, at) => at + 1))
-  // When it has rested, it is over: the same events, and the end.
-  utimesSync(file, 1000, 1000)
-  await expect.poll(async () => (await list(served))[0]?.outcome, { timeout: 20_000 }).toBe('needs_input')
-  const { text } = await ask(`${url(served)}/events`, { 'last-event-id': second.seen.at(-1)!.id! })
-  expect(eventsIn(text).at(-1)?.type).toBe('lifecycle.completion.state')
-})
+test.runIf(slow)(
+  'a file that grows is followed, and a client that comes back gets what follows',
+  async () => {
+    const whole = readFileSync('fixtures/codex-session/0.166.0-tool_fail/session.jsonl', 'utf8').split('\n')
+    const file = put(rollout, 'codex-session/0.166.0-tool_fail')
+    writeFileSync(file, `${whole.slice(0, 12).join('\n')}\n${whole[12]!.slice(0, 40)}`)
+    const served = await start()
+    expect(await list(served)).toMatchObject([{ id, state: 'running', outcome: null }])
+    const first = await client(`${url(served)}/events`)
+    await first.until(({ event }) => event === 'lifecycle.run.status')
+    // The rest of a line, and all but the last ones.
+    appendFileSync(file, `${whole[12]!.slice(40)}\n${whole.slice(13, -4).join('\n')}\n`)
+    await first.until(({ event }) => event === 'tool.call.failed')
+    const last = first.seen.at(-1)!.id!
+    first.leave()
+    appendFileSync(file, `${whole.slice(-4).join('\n')}`)
+    const second = await client(`${url(served)}/events`, { 'last-event-id': last })
+    await second.until(({ data }) => data.includes('"awaiting_user_input"'))
+    second.leave()
+    const seqs = [...first.seen, ...second.seen].map(({ data }) => JSON.parse(data).seq)
+    expect(seqs).toEqual(seqs.map((_, at) => at + 1))
+    // When it has rested, it is over: the same events, and the end.
+    utimesSync(file, 1000, 1000)
+    await expect.poll(async () => (await list(served))[0]?.outcome, { timeout: 20_000 }).toBe('needs_input')
+    const { text } = await ask(`${url(served)}/events`, { 'last-event-id': second.seen.at(-1)!.id! })
+    expect(eventsIn(text).at(-1)?.type).toBe('lifecycle.completion.state')
+  },
+)
 
-test('a file that is replaced is read anew, and one that is deleted is gone', async () => {
+test.runIf(slow)('a file that is replaced is read anew, and one that is deleted is gone', async () => {
   const file = put(rollout, 'codex-session/0.166.0-reasoning')
   const served = await start()
   const live = await client(`${url(served)}/events`)

@@ -8,6 +8,7 @@ import { ask } from '../../src/ask/ask.ts'
 import type { CacheEntry } from '../../src/sinks/cache.ts'
 import { fileCache } from '../../src/sinks/file-cache.ts'
 import { model } from '../ask/model.ts'
+import { slow } from '../pace.ts'
 
 let dir = ''
 beforeEach(() => {
@@ -37,7 +38,7 @@ test('a pipe in the place of an entry is as good as absent, and nothing waits fo
   expect(await fileCache(dir).get('k')).toBeUndefined()
 })
 
-test('stays bounded: the oldest go', async () => {
+test.runIf(slow)('stays bounded: the oldest go', async () => {
   const cache = fileCache(dir, { maxEntries: 20 })
   for (let i = 0; i < 100; i++) await cache.set(`k${i}`, entry(i))
   expect(readdirSync(dir).length).toBeLessThanOrEqual(20)

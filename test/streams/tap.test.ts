@@ -8,6 +8,7 @@ import { text } from '../../src/engines/text.ts'
 import type { BytesChunk, Chunk, ExitChunk } from '../../src/frames/chunk.ts'
 import { events } from '../../src/streams/events.ts'
 import { tap } from '../../src/streams/tap.ts'
+import { slow } from '../pace.ts'
 
 const node = (script: string) =>
   spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -48,7 +49,7 @@ describe('a child process', () => {
     })
   })
 
-  test('loses nothing to a reader that is slower than the grace', async () => {
+  test.runIf(slow)('loses nothing to a reader that is slower than the grace', async () => {
     const child = spawn(process.execPath, ['-e', 'process.stdout.write("x".repeat(300_000))'])
     let bytes = 0
     let held: unknown
@@ -60,7 +61,7 @@ describe('a child process', () => {
     expect({ bytes, held }).toEqual({ bytes: 300_000, held: undefined })
   })
 
-  test('whose grandchild holds the pipe is let go after the grace, and says so', async () => {
+  test.runIf(slow)('whose grandchild holds the pipe is let go after the grace, and says so', async () => {
     const script = `require('child_process').spawn('sleep', ['30'], { stdio: ['ignore', 'inherit', 'ignore'], detached: true }).unref(); console.log('hi')`
     const child = node(script)
     const flow = tap(child, { grace: 100 }).pipe(events(text))

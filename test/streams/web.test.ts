@@ -8,6 +8,7 @@ import { codex } from '../../src/engines/codex.ts'
 import { webFlow } from '../../src/streams/web.ts'
 import { agUi, aiSdk, chat, events, frames, values } from '../../src/streams/web-flows.ts'
 import { asLines, chatOf, eventsOf, fixtures, inPieces } from '../engines/fixture.ts'
+import { slow } from '../pace.ts'
 
 // Everything that is tested here runs on the Web's version of the platform.
 vi.mock('../../src/base/platform.ts', () => import('../../src/base/platform-web.ts'))
@@ -80,7 +81,7 @@ describe('a door of Web Streams', () => {
     expect(records.map(({ type }) => type)).toContain('user.input.required')
   })
 
-  test('the writer waits while the reader does not read, and nothing is lost', async () => {
+  test.runIf(slow)('the writer waits while the reader does not read, and nothing is lost', async () => {
     const flow = values({ lines: true })
     const writer = flow.writable.getWriter()
     const lines = '{"a":1}\n'.repeat(100_000)

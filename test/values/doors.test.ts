@@ -12,7 +12,7 @@ import { tryParse } from '../../src/values/parse.ts'
 import type { Schema } from '../../src/values/schema/schema.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 import { streamingModel } from '../ask/model.ts'
-import { some } from '../pace.ts'
+import { slow, some } from '../pace.ts'
 import { texts } from './doors.ts'
 import { below, randomFrom } from './random-document.ts'
 
@@ -198,7 +198,7 @@ describe.each(Object.entries(doors))('%s', (name, door) => {
     if (failures.length > 0) expect.fail(readable(failures))
   })
 
-  test('carries what it can', () => {
+  test.runIf(slow)('carries what it can', () => {
     const reasons = texts.map((text) => reasonOf(door, text, first(text, door.options)))
     // A reason that applies to no text says nothing.
     expect([...new Set(reasons)].sort()).toEqual([undefined, ...door.cannot.map(([why]) => why)].sort())

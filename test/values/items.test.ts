@@ -4,6 +4,7 @@ import { drive } from '../../src/base/stage.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
 import { values } from '../../src/streams/values.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
+import { slow } from '../pace.ts'
 import { outcomes } from './chunked.ts'
 
 /** The outcomes in short: the path, and the value or the code of the fault. */
@@ -106,7 +107,7 @@ describe('what is handed out', () => {
     expect(seen).toHaveLength(2)
   })
 
-  test('in turns, where much is read again', async () => {
+  test.runIf(slow)('in turns, where much is read again', async () => {
     const list = JSON.stringify(Array.from({ length: 3000 }, (_, n) => ({ n })))
     const flow = values({ items: '*' })
     flow.end(`<think>${list}`)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { withoutSequences } from '../../src/values/ladder/sequences.ts'
+import { slow } from '../pace.ts'
 import { outcomes } from './chunked.ts'
 
 test.each([
@@ -20,7 +21,7 @@ test('there is nothing to do for a text without them', () => {
   expect(withoutSequences('{"a":"\\u001b[1m"}')).toBeUndefined()
 })
 
-test('they are taken out of texts that are too long for any other repair', () => {
+test.runIf(slow)('they are taken out of texts that are too long for any other repair', () => {
   const text = `{"a":"${'x'.repeat(100_000)}","b":\u001b[32m1\u001b[0m}`
   expect(outcomes(text, { maxRepair: 100 })).toMatchObject([
     { ok: true, value: { b: 1 }, repair_level: 'deterministic_generic' },

@@ -8,7 +8,7 @@ import type { Event } from '../../src/events/event.ts'
 import { markdown } from '../../src/streams/markdown.ts'
 import { markdownStage } from '../../src/views/markdown.ts'
 import { codeSpan, fenced, safeMarkdown } from '../../src/views/markdown-safe.ts'
-import { runs } from '../pace.ts'
+import { runs, slow } from '../pace.ts'
 
 function eventsOf(folder: string): Event[] {
   const text = readFileSync(join('fixtures', folder, 'events.jsonl'), 'utf8')
@@ -88,7 +88,7 @@ The command failed with exit code 3.
     expect(text).toContain('… `sleep 9` did not end')
   })
 
-  test('is bounded: the middle of a long run is left out, and counted', () => {
+  test.runIf(slow)('is bounded: the middle of a long run is left out, and counted', () => {
     const events = Array.from({ length: 5000 }, (_, i) =>
       event('agent.message.final', { message_id: `m${i}`, text: `message ${i} ${'x'.repeat(100)}` }, i + 1),
     )

@@ -8,7 +8,7 @@ import type { Event } from '../../src/events/event.ts'
 import { redact } from '../../src/streams/redact.ts'
 import { redactor, redactStage } from '../../src/views/redact.ts'
 import { validEvents } from '../engines/valid.ts'
-import { runs, sized } from '../pace.ts'
+import { runs, sized, slow } from '../pace.ts'
 import { chance, plantedSecrets } from './secrets.ts'
 
 /** An event of that type; the first of a run, unless it says something else. */
@@ -184,7 +184,7 @@ describe('what is no secret stays', () => {
     expect(redactor().value({ text })).toEqual({ text })
   })
 
-  test('in all fixtures: not one word', { timeout: 60_000 }, () => {
+  test.runIf(slow)('in all fixtures: not one word', { timeout: 60_000 }, () => {
     let words = 0
     const hide = redactor()
     for (const path of readdirSync('fixtures', { recursive: true, encoding: 'utf8' })) {

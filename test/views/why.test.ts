@@ -272,7 +272,7 @@ test('a start that was refused and read as plain text has the last lines of stde
   ]))
     reason.write(event)
   const { first, stderr } = reason.why()
-  expect(first?.title).toBe('it left with exit code 3')
+  expect(first?.title).toBe('it exited with code 3')
   expect(stderr).toEqual(['two', 'You are not logged in.', 'Run agent login first.'])
 })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Evidence, settle } from '../../src/work/settle.ts'
-import { runs } from '../pace.ts'
+import { runs, slow } from '../pace.ts'
 
 const order = { issue_ref: 'shop#12', run_id: 'run-7', repo_dir: '/repo' }
 const good = {
@@ -224,7 +224,7 @@ describe('settle', () => {
     expect(codes({ stderr: JSON.stringify(good) })).toEqual(['WORK_NO_RESULT'])
   })
 
-  test('hostile output takes linear time', () => {
+  test.runIf(slow)('hostile output takes linear time', () => {
     for (const piece of ['{', '{"run_id":', '"', '[{', '{"run_id":"a"}', '```json\n{']) {
       const stdout = piece.repeat(Math.ceil((128 * 1024) / piece.length))
       expect(settle({ stdout, json: file(stdout) }, order, 'run-7').verdict).toBe('needs-human')
