@@ -15,7 +15,7 @@ import type { Position } from './position.ts'
 import { checkEngine, type EngineFrame, type Picker, type Profile, type Reader } from './profile.ts'
 import { outcomeOf } from './run-outcome.ts'
 import { tally } from './tally.ts'
-import { unique } from './unique.ts'
+import { dedupe } from './dedupe.ts'
 import { writer } from './write.ts'
 
 export interface EventOptions {
@@ -158,7 +158,7 @@ export function eventStage(
       }
     }
 
-    const once = unique({ hash, window, maxHeld: maxFrame, pass })
+    const once = dedupe({ hash, window, maxHeld: maxFrame, pass })
     const channels = new Map<Channel, { write(bytes: Uint8Array): void; end(): void }>()
 
     const open = (channel: Channel) => {

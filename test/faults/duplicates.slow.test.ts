@@ -3,7 +3,7 @@ import { drive } from '../../src/base/stage.ts'
 import { codex } from '../../src/engines/codex.ts'
 import type { Event } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
-import { unique } from '../../src/events/unique.ts'
+import { dedupe } from '../../src/events/dedupe.ts'
 import type { Channel, Chunk } from '../../src/frames/chunk.ts'
 import { codesOf, lines, run, texts } from '../engines/run.ts'
 
@@ -91,7 +91,7 @@ test('a twin that arrives after the window: emitted again, with LATE_DUPLICATE_P
   expect(codesOf(roomy)).not.toContain('LATE_DUPLICATE_POSSIBLE')
 
   const window = 64
-  const floor = unique({ hash: String, window, maxHeld: 1 << 20, pass: () => {} })
+  const floor = dedupe({ hash: String, window, maxHeld: 1 << 20, pass: () => {} })
   floor.announce(['stdout', 'stderr', 'pty'])
   const put = (channel: Channel, text: string) =>
     floor.admit({ kind: 'line', channel, from: 0, to: 1, text, value: { text } })

@@ -30,7 +30,7 @@ interface UniqueOptions {
  * Each frame comes with its position in the run, because a record of the PTY can be emitted long after the records that
  * follow it. Only the difference between the channels is held: digests of what was emitted, text of what waits.
  */
-export function unique(options: UniqueOptions) {
+export function dedupe(options: UniqueOptions) {
   const { hash, window, maxHeld, pass } = options
   const seen = { stdout: false, stderr: false, pty: false }
   /** All channels are known, so no twin can come from another one. */

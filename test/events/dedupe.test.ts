@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { EngineFrame } from '../../src/events/profile.ts'
-import { unique } from '../../src/events/unique.ts'
+import { dedupe } from '../../src/events/dedupe.ts'
 import type { Channel } from '../../src/frames/chunk.ts'
 
 const hash = (text: string | Uint8Array) => createHash('sha256').update(text).digest('base64url').slice(0, 22)
 
 function pairing(window = 100, maxHeld = 1 << 20) {
   const passed: string[] = []
-  const floor = unique({
+  const floor = dedupe({
     hash,
     window,
     maxHeld,
