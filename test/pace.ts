@@ -2,14 +2,14 @@
 export const slow = process.env['SLUICE_SLOW'] === '1'
 
 /**
- * How many random inputs a property is tried on: a twentieth in `npm test`, all of them in `npm run test:slow`, and as
+ * How many random inputs a property is tried on: a fortieth in `npm test`, all of them in `npm run test:slow`, and as
  * many times that as `SLUICE_TIMES` says: `SLUICE_TIMES=50 npx vitest run --project slow test/laws.test.ts`.
  *
  * @example
  * fc.assert(property, { numRuns: runs(2000) })
  */
 export function runs(all: number): number {
-  return Math.ceil(slow ? all * Number(process.env['SLUICE_TIMES'] ?? 1) : Math.max(5, all / 20))
+  return Math.ceil(slow ? all * Number(process.env['SLUICE_TIMES'] ?? 1) : Math.max(5, all / 40))
 }
 
 /** Some of many cases, from the first to the last: every tenth in `npm test`, all of them in `npm run test:slow`. */

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { escapeRemover } from '../../src/frames/ansi.ts'
 import type { Channel } from '../../src/frames/chunk.ts'
+import { some } from '../pace.ts'
 import { clean } from './reference-clean.ts'
 
 function cleaned(bytes: Buffer, channel: Channel): { kept: string; dropped: number } {
@@ -31,7 +32,7 @@ test.each([
   ['a C1 CSI', [0xc2, 0x9b]],
   ['a C1 OSC', [0xc2, 0x9d]],
 ])('%s and any three bytes at the edge of a class: what is kept is what the reference keeps', (_, opener) => {
-  for (const a of edges) {
+  for (const a of some(edges)) {
     for (const b of edges) {
       for (const c of edges) {
         const bytes = Buffer.from([0x78, ...opener, a, b, c, 0x79])

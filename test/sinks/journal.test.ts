@@ -240,7 +240,7 @@ test('a directory that cannot be made is said at once', () => {
   )
 })
 
-test.runIf(process.platform !== 'win32')('a real limit on the file size tears no line', async () => {
+test.runIf(slow && process.platform !== 'win32')('a real limit on the file size tears no line', async () => {
   const dir = fresh()
   const script = `
     import { Readable } from 'node:stream'

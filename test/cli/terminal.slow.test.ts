@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { slow } from '../pace.ts'
 import { agent, workspace } from '../run/agent.ts'
 import { inside, standIn } from './inside.ts'
 
@@ -46,7 +45,7 @@ describe('on a terminal', () => {
     expect(longest(narrow.out)).toBeLessThanOrEqual(20)
   })
 
-  test.runIf(slow)('events that are printed there cannot steer it', async () => {
+  test('events that are printed there cannot steer it', async () => {
     const { cwd, audit } = workspace()
     const program = agent(cwd, 'say(JSON.stringify({ type: "thread.started", thread_id: "\\u009b2J" }))')
     const run = ['run', '--cwd', cwd, '--audit', audit, '--engine', 'codex', '--json']
@@ -197,7 +196,7 @@ describe('sluice run', () => {
     },
   )
 
-  test.runIf(slow)('tells on a terminal how to kill an agent that does not heed Ctrl-C', async () => {
+  test('tells on a terminal how to kill an agent that does not heed Ctrl-C', async () => {
     const { cwd, audit } = workspace()
     const program = agent(cwd, "process.on('SIGINT', () => say(lines[1])); say(lines[0]); await sleep(60000)")
     const stdout = standIn()
