@@ -7,7 +7,7 @@ import { widthOf } from '../src/cli/width.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const script = ['scripts/start.js']
-const { NO_COLOR: _no, FORCE_COLOR: _force, ...environment } = process.env
+const { NO_COLOR: _no, FORCE_COLOR: _force, CI: _ci, ...environment } = process.env
 
 /** What `npm start` writes in a pipe. */
 function inPipe(env: Record<string, string>): string {

@@ -102,7 +102,7 @@ test.each<[string, string[], string]>([
   ['ship without an address', ['ship', '.'], "required option '--to <addresses>'"],
   ['mirror without an address', ['mirror', 'x'], "required option '--from <addresses>'"],
   ['--dir without --from', ['serve', '--dir', 'x'], '--dir is for --from'],
-  ['--from and a directory', ['serve', 'x', '--from', 'nats://x'], '--dir names that of its mirror'],
+  ['--from and a directory', ['serve', 'x', '--from', 'nats://x'], '--dir names the one for its mirror'],
   ['two replicas', ['ship', '.', '--to', 'nats://x', '--replicas', '2'], '1, 3 or 5'],
 ])('%s is bad usage', async (_, words, message) => {
   const { code, err } = await run(...words)
