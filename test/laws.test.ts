@@ -14,7 +14,7 @@ import {
   tilingFault,
   toBytes,
 } from './frames/splits.ts'
-import { runs, sized, slow } from './pace.ts'
+import { PATIENCE, runs, sized, slow } from './pace.ts'
 
 const RUNS = runs(2000)
 
@@ -236,7 +236,7 @@ function placeFault(
   return undefined
 }
 
-describe('Line: hostile input ends in under 2 seconds', () => {
+describe('Line: hostile input takes linear time', () => {
   const families: Record<string, string> = {
     'opening braces': '{',
     'opening brackets': '[',
@@ -293,13 +293,13 @@ describe('Line: hostile input ends in under 2 seconds', () => {
     options.map((o) => [name, piece, o] as const),
   )
 
-  test.for(cases)('%s', { timeout: 20_000 }, ([, piece, options]) => {
+  test.for(cases)('%s', { timeout: 60_000 }, ([, piece, options]) => {
     const times = Math.min(sized(200_000), Math.ceil(sized(1_600_000) / piece.length))
     const bytes = Buffer.from(piece.repeat(times))
     const chunks = inSizes(bytes, [65_536])
     const started = process.cpuUsage()
     const frames = scan(chunks, options)
-    expect(cpuMilliseconds(started)).toBeLessThan(2000)
+    expect(cpuMilliseconds(started)).toBeLessThan(2000 * PATIENCE)
     expect(tilingFault(frames, bytes.length)).toBe(undefined)
   })
 
@@ -308,7 +308,7 @@ describe('Line: hostile input ends in under 2 seconds', () => {
     const bytes = Buffer.from(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`)
     const started = process.cpuUsage()
     const frames = scan([bytes], { lines: false })
-    expect(cpuMilliseconds(started)).toBeLessThan(2000)
+    expect(cpuMilliseconds(started)).toBeLessThan(2000 * PATIENCE)
     expect(frames.map((frame) => [frame.kind, frame.from, frame.to])).toEqual([['object', 0, bytes.length]])
   })
 })

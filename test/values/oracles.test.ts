@@ -4,7 +4,7 @@ import { parse } from 'ndjson'
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { valueStage } from '../../src/values/values.ts'
-import { runs, sized } from '../pace.ts'
+import { PATIENCE, runs, sized } from '../pace.ts'
 import { outcomesOf, plain } from './chunked.ts'
 
 const any = { root: 'any', protoKeys: 'keep' } as const
@@ -78,33 +78,30 @@ describe('JSONTestSuite', () => {
   })
 })
 
-test.each(['{', '"', '<json>', '`', '['])(
-  '%j again and again ends in under two seconds, with a fault',
-  (piece) => {
-    const chunks = [{ channel: 'stdout', bytes: Buffer.from(piece.repeat(sized(200_000))) } as const]
-    for (const options of [
-      {},
-      { tag: 'json' },
-      { lines: true },
-      { schema: { required: ['a'] }, partial: true },
-    ]) {
-      const started = process.cpuUsage()
-      const all = drive(valueStage(options), chunks)
-      expect(process.cpuUsage(started).user).toBeLessThan(2_000_000)
-      expect(all.map((outcome) => outcome.ok)).toEqual([false])
-    }
-  },
-)
+test.each(['{', '"', '<json>', '`', '['])('%j again and again takes linear time, and is a fault', (piece) => {
+  const chunks = [{ channel: 'stdout', bytes: Buffer.from(piece.repeat(sized(200_000))) } as const]
+  for (const options of [
+    {},
+    { tag: 'json' },
+    { lines: true },
+    { schema: { required: ['a'] }, partial: true },
+  ]) {
+    const started = process.cpuUsage()
+    const all = drive(valueStage(options), chunks)
+    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000 * PATIENCE)
+    expect(all.map((outcome) => outcome.ok)).toEqual([false])
+  }
+})
 
 test.each([
   ['closed', '['.repeat(sized(1e6)) + ']'.repeat(sized(1e6))],
   ['open', '['.repeat(sized(1e6))],
   ['objects', `${'{"a":'.repeat(sized(1e6))}1${'}'.repeat(sized(1e6))}`],
-])('a great depth ends in under two seconds, with a fault: %s', (_name, text) => {
+])('a great depth takes linear time, and is a fault: %s', (_name, text) => {
   for (const wrapped of [text, `<json>${text}</json>`, `x\n\`\`\`json\n${text}\n\`\`\``]) {
     const started = process.cpuUsage()
     const [outcome] = outcomesOf(wrapped, { root: 'any', schema: { required: ['a'] } })
-    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000)
+    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000 * PATIENCE)
     expect(outcome).toMatchObject({ ok: false })
   }
 })
