@@ -1,19 +1,11 @@
+import { pageHead } from './page-head.ts'
+
 /**
  * The page that asks for the token. It has no script: a form without an action is sent to the address of the page, and a browser
  * keeps the fragment of that (`#run/…`) over the redirect that answers it.
  */
 export function loginPage(wrong?: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>sluice</title>
-<link rel="icon" href="/icon.svg">
-<link rel="stylesheet" href="/page.css">
-</head>
-<body class="gate">
+  return `${pageHead()}<body class="gate">
 <main>
 <form method="post">
 <h1>sluice</h1>

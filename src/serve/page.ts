@@ -1,17 +1,7 @@
+import { pageHead } from './page-head.ts'
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
 
-const html = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>sluice</title>
-<link rel="icon" href="/icon.svg">
-<link rel="stylesheet" href="/page.css">
-<script src="/page.js" defer></script>
-</head>
-<body>
+const html = `${pageHead('<script src="/page.js" defer></script>\n')}<body>
 ${pageBody}</body>
 </html>
 `

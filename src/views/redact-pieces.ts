@@ -137,7 +137,7 @@ function isPieceOrNone(item: unknown): boolean {
   return typeof item !== 'object' || item === null || isPiece(item)
 }
 
-/** Whether a record has a piece, by the words that protocols have for it: those of an engine nobody has seen yet, too. */
+/** Whether a record has a piece, by the words that protocols use for it, so that unknown engines are covered as well. */
 function isPiece(record: object): boolean {
   // Cursor's pieces have only a time that the whole has not.
   if ('timestamp_ms' in record && 'message' in record && !('model_call_id' in record)) return true

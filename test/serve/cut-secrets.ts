@@ -250,7 +250,7 @@ export const wholeRecords: Readonly<Record<string, object>> = {
     item: {
       id: 'i',
       type: 'file_change',
-      changes: [{ path: '/tmp/notes.md', kind: 'update' }],
+      changes: [{ path: '/srv/notes.md', kind: 'update' }],
       status: 'completed',
     },
   },

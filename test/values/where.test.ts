@@ -8,7 +8,7 @@ import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 import type { Scalar, Where } from '../../src/values/where/conditions.ts'
 import type { Dropped } from '../../src/values/where/where.ts'
 import { everySplit, inSizes, manyWays } from '../frames/splits.ts'
-import { runs, slow, some } from '../pace.ts'
+import { runs, some } from '../pace.ts'
 import { plain } from './chunked.ts'
 
 type Options = ValuesOptions<Schema | undefined>
@@ -415,7 +415,7 @@ test('is parse-then-filter: what is JSON is judged by its value, and no repaired
   )
 })
 
-test.runIf(slow)('is the same for every split', () => {
+test('is the same for every split', () => {
   fc.assert(
     fc.property(
       input,
