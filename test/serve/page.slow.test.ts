@@ -67,6 +67,8 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     for (const id of listed) {
       const count = readFileSync(join(fixtures, id, 'events.jsonl'), 'utf8').split('\n').length - 1
       await page.evaluate(`location.hash = encodeURIComponent(${JSON.stringify(id)})`)
+      // Two runs may have as many events.
+      await page.waitForFunction(`document.title.startsWith(${JSON.stringify(id)})`)
       await counted(page, count)
       await page.keyboard.press('G')
       expect(await page.locator('article.chosen').getAttribute('data-kind'), id).toBe('end')

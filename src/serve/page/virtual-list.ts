@@ -31,6 +31,8 @@ export interface VirtualList<T> {
 
 /** Pixels above and below the visible part that are drawn too, so that a quick scroll shows no gaps. */
 const MARGIN = 700
+/** Scrolling draws again when less than this is left of the margin: every few frames, not in each. */
+const LEAST_MARGIN = 350
 
 export function virtualList<T>(options: VirtualOptions<T>): VirtualList<T> {
   const { box, estimate, draw, version, below = 0 } = options
@@ -58,7 +60,7 @@ export function virtualList<T>(options: VirtualOptions<T>): VirtualList<T> {
     })
     if (changed) settle(() => measure([...drawn.keys()]))
   })
-  box.addEventListener('scroll', schedule, { passive: true })
+  box.addEventListener('scroll', () => covers(LEAST_MARGIN) || schedule(), { passive: true })
   new ResizeObserver(schedule).observe(box)
 
   function schedule(): void {
@@ -68,6 +70,13 @@ export function virtualList<T>(options: VirtualOptions<T>): VirtualList<T> {
       scheduled = false
       render()
     })
+  }
+
+  /** Whether the visible part and this margin around it are drawn. */
+  function covers(margin: number): boolean {
+    const { scrollTop, clientHeight } = box
+    const last = heights.at(scrollTop + clientHeight + margin)
+    return drawn.has(heights.at(scrollTop - margin)) && drawn.has(last)
   }
 
   /** Changes heights without moving the topmost visible item. */
@@ -92,7 +101,7 @@ export function virtualList<T>(options: VirtualOptions<T>): VirtualList<T> {
     const top = heights.top(first)
     if (top !== paneTop) {
       paneTop = top
-      pane.style.transform = `translateY(${top}px)`
+      pane.style.paddingTop = `${top}px`
     }
   }
 
