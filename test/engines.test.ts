@@ -45,7 +45,7 @@ describe.each(all.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture
       const expected = asLines(events)
       expect(asLines(eventsOf(fixture, asRead(fixture))) === expected).toBe(true)
       const size = Math.max(...fixture.logs.map(({ bytes }) => bytes.length))
-      const piece = slow || size < 50_000 ? 1 : 61
+      const piece = slow || size < 5000 ? 1 : 61
       expect(asLines(eventsOf(fixture, inPieces(fixture, piece))) === expected).toBe(true)
     })
 

@@ -375,10 +375,15 @@ function isRestOfWhole(text: string, end: number): boolean {
 /** Whether the last bracket of an object with keys in single quotes is inside one of its strings. */
 function endsInString(text: string): boolean {
   if (!/^\{\s{0,99}'/.test(text.slice(0, 110))) return false
-  let inString = false
-  for (let at = text.indexOf("'"); at >= 0; at = text.indexOf("'", at + 1))
-    if (text[at - 1] !== '\\') inString = !inString
-  return inString
+  // An apostrophe in "double quotes" opens nothing, nor a quote in 'single ones'.
+  let open = ''
+  for (let at = 1; at < text.length; at++) {
+    const unit = text[at]!
+    if (unit === '\\') at++
+    else if (unit === open) open = ''
+    else if (open === '' && (unit === "'" || unit === '"')) open = unit
+  }
+  return open !== ''
 }
 
 function isBracketed(text: string): boolean {

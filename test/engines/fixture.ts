@@ -28,8 +28,16 @@ const files = {
   pty: ['pty-output.log'],
 } as const
 
-/** Every folder of `fixtures/<engine>/`. */
-export function fixtures(root = 'fixtures'): Fixture[] {
+const known = new Map<string, readonly Fixture[]>()
+
+/** Every folder of `fixtures/<engine>/`, read once. */
+export function fixtures(root = 'fixtures'): readonly Fixture[] {
+  const all = known.get(root) ?? readFixtures(root)
+  known.set(root, all)
+  return all
+}
+
+function readFixtures(root: string): Fixture[] {
   const names = Object.keys(engines) as (keyof typeof engines)[]
   return names.flatMap((engine) => {
     const folder = join(root, engine)

@@ -44,8 +44,16 @@ export function summaryOf(fixture: Fixture): Summary {
   return whole
 }
 
+const known = new WeakMap<Fixture, readonly string[][]>()
+
 /** The engines that take each line of stdout for theirs. */
-export function takers({ logs }: Fixture): readonly string[][] {
+export function takers(fixture: Fixture): readonly string[][] {
+  const all = known.get(fixture) ?? findTakers(fixture)
+  known.set(fixture, all)
+  return all
+}
+
+function findTakers({ logs }: Fixture): readonly string[][] {
   const stdout = logs.find(({ channel }) => channel === 'stdout')?.bytes ?? Buffer.of()
   const lines = Buffer.from(stdout)
     .toString()

@@ -11,10 +11,10 @@ import { fixtures } from '../engines/fixture.ts'
 import { codesOf, run } from '../engines/run.ts'
 import { uncovered } from '../engines/uncovered.ts'
 import { validEvents } from '../engines/valid.ts'
-import { runs } from '../pace.ts'
+import { runs, some } from '../pace.ts'
 
 /** Lines of all engines, and what can happen to them. */
-const pool = fixtures().flatMap(({ logs }) =>
+const pool = some(fixtures()).flatMap(({ logs }) =>
   logs.flatMap(({ bytes }) =>
     bytes.length > 50_000 ? [] : Buffer.from(bytes).toString('latin1').split('\n').slice(0, 12),
   ),

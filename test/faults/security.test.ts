@@ -22,7 +22,6 @@ import { settle } from '../../src/work/settle.ts'
 import { chat, lines, run } from '../engines/run.ts'
 import { slow } from '../pace.ts'
 import { putRun, ask as request, root, serving, shutAll } from '../serve/serving.ts'
-import { inSource, regexes } from './regexes.ts'
 import { reviewed } from './reviewed-regexes.ts'
 
 afterEach(async () => {
@@ -364,7 +363,8 @@ describe('requests to the server', () => {
 describe('regular expressions', () => {
   test.runIf(slow)(
     'every one in src/ and on the page was reviewed, with the reason why its input is bounded or its time linear',
-    () => {
+    async () => {
+      const { regexes } = await import('./regexes.ts')
       const found = regexes()
       expect(found.length).toBeGreaterThan(50)
       expect(found.filter((one) => !Object.hasOwn(reviewed, one))).toEqual([])
@@ -417,7 +417,8 @@ describe('regular expressions', () => {
 
   // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source of one.
   const source = 'const a = b / c / d; x(/y+/g, `${/z/}`, new RegExp(u), RegExp("v"))'
-  test('the scan sees literals, calls and those in templates, and no divisions', () => {
+  test.runIf(slow)('the scan sees literals, calls and those in templates, and no divisions', async () => {
+    const { inSource } = await import('./regexes.ts')
     expect(inSource(source)).toEqual(['/y+/g', '/z/', 'new RegExp(u)', 'RegExp("v")'])
   })
 

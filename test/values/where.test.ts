@@ -36,7 +36,7 @@ function run(pieces: readonly Uint8Array[], options: Options, channel: Channel =
 function found(text: string | Buffer, where: Where, options: Options = {}) {
   const bytes = Buffer.from(text as string)
   const whole = run([bytes], { ...options, where })
-  for (const pieces of manyWays(bytes)) {
+  for (const pieces of some([...manyWays(bytes)])) {
     const cut = run(pieces, { ...options, where })
     expect(cut.outcomes.map(plain)).toEqual(whole.outcomes.map(plain))
     expect(cut.dropped).toEqual(whole.dropped)
@@ -219,7 +219,7 @@ describe('where', () => {
     const bytes = Buffer.from(
       '{"a":"x\u001b[1mx"}\r\n{"a":"\u009b1mxx"}\r\n{"a":"x\u009b0mx"}\r\n{"a":"yy"}\r\n',
     )
-    for (const pieces of manyWays(bytes)) {
+    for (const pieces of some([...manyWays(bytes)])) {
       const { outcomes, dropped } = run(pieces, { where: { a: 'xx' } }, 'pty')
       expect(outcomes.map((outcome) => outcome.ok && outcome.value)).toEqual([
         { a: 'xx' },

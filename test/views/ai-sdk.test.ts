@@ -10,9 +10,10 @@ import { ends, makeRun } from './make-run.ts'
 
 describe('every recorded run', () => {
   test.each(recordedRuns())('$name is taken by the AI SDK, and nothing is lost', async ({ events }) => {
-    const kept = await keptByAiSdk(events)
+    const received = await sentToAiSdk(events)
+    const kept = await keptByAiSdk(events, received)
     expect(events.filter((_, index) => kept[index] === 'lost')).toEqual([])
-    const { message, errors } = await sentToAiSdk(events)
+    const { message, errors } = received
     const end = events.findLast((event) => event.type === 'lifecycle.completion.state')
     const outcome = end?.type === 'lifecycle.completion.state' ? outcomeOf(end.data) : undefined
     expect(message).toMatchObject({ id: events[0]!.run_id, metadata: { outcome } })

@@ -11,8 +11,15 @@ export interface Recorded {
   readonly events: readonly Event[]
 }
 
-/** Every recorded run. */
-export function recordedRuns(): Recorded[] {
+let known: readonly Recorded[] | undefined
+
+/** Every recorded run, read once. */
+export function recordedRuns(): readonly Recorded[] {
+  known ??= readRuns()
+  return known
+}
+
+function readRuns(): Recorded[] {
   return readdirSync(root).flatMap((engine) =>
     readdirSync(join(root, engine)).flatMap((name) => {
       const file = join(root, engine, name, 'events.jsonl')

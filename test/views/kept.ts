@@ -10,7 +10,7 @@ import type { Event, MessageData, ToolData } from '../../src/events/event.ts'
 import { type OtelOptions, otelStage } from '../../src/views/otel.ts'
 import { failureText, outputText } from '../../src/views/tool-text.ts'
 import { sentToAgUi } from './ag-ui-client.ts'
-import { sentToAiSdk } from './ai-sdk-client.ts'
+import { type Received, sentToAiSdk } from './ai-sdk-client.ts'
 
 /**
  * Where a client has what a record says: in what it shows by itself, in what it hands to the program (events, data parts),
@@ -64,8 +64,11 @@ export async function keptByAgUi(events: readonly Event[]): Promise<Kept[]> {
 }
 
 /** Where the AI SDK has each record. Throws if it refuses something. */
-export async function keptByAiSdk(events: readonly Event[]): Promise<Kept[]> {
-  const { message, chunks } = await sentToAiSdk(events)
+export async function keptByAiSdk(
+  events: readonly Event[],
+  received?: Received | undefined,
+): Promise<Kept[]> {
+  const { message, chunks } = received ?? (await sentToAiSdk(events))
   const parts = message?.parts ?? []
   const texts = inOrder(parts.filter((part) => part.type === 'text'))
   const thoughts = inOrder(parts.filter((part) => part.type === 'reasoning'))
