@@ -2,11 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as node from '../../src/base/platform.ts'
 import * as web from '../../src/base/platform-web.ts'
+import { codePoint } from '../code-point.ts'
 
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 40 }),
   // Whole and broken UTF-8, and few different bytes, so that something is found.
-  fc.string({ unit: 'binary', maxLength: 12 }).map((text) => new Uint8Array(Buffer.from(text))),
+  fc.string({ unit: codePoint, maxLength: 12 }).map((text) => new Uint8Array(Buffer.from(text))),
   fc
     .array(fc.constantFrom(0x61, 0x62, 0xc3, 0xa9, 0xf0, 0x9f), { maxLength: 24 })
     .map((list) => Uint8Array.from(list)),
@@ -54,7 +55,7 @@ describe('bytes without Node are the same as Buffers', () => {
   test('how long a text is', () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: 'binary' }),
+        fc.string({ unit: codePoint }),
         fc.constantFrom('', '\ud800', '\udc00x', '😀'),
         (text, odd) => {
           expect(web.Bytes.byteLength(text + odd)).toBe(node.Bytes.byteLength(text + odd))

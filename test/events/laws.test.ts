@@ -7,6 +7,7 @@ import { engines } from '../../src/engines/engines-by-name.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
+import { codePoint } from '../code-point.ts'
 import { fixtures } from '../engines/fixture.ts'
 import { codesOf, run } from '../engines/run.ts'
 import { uncovered } from '../engines/uncovered.ts'
@@ -46,7 +47,7 @@ const noise = [
 const line = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...pool) },
   fc.constantFrom(...noise),
-  fc.string({ unit: 'binary', maxLength: 8 }),
+  fc.string({ unit: codePoint, maxLength: 8 }),
 )
 const log = fc
   .tuple(fc.array(line, { maxLength: 12 }), fc.constantFrom('', '\n', '\r\n'))

@@ -20,7 +20,7 @@ import { values } from '../../src/streams/values.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import { settle } from '../../src/work/settle.ts'
 import { chat, lines, run } from '../engines/run.ts'
-import { slow } from '../pace.ts'
+import { sized, slow } from '../pace.ts'
 import { putRun, ask as request, root, serving, shutAll } from '../serve/serving.ts'
 import { reviewed } from './reviewed-regexes.ts'
 
@@ -404,7 +404,8 @@ describe('regular expressions', () => {
         '{{#a}}\n',
       ]) {
         for (const prefix of ['', 'a']) {
-          const text = `${prefix}${unit.repeat(Math.ceil(max / unit.length)).slice(0, max)}\u0001`
+          const size = sized(max)
+          const text = `${prefix}${unit.repeat(Math.ceil(size / unit.length)).slice(0, size)}\u0001`
           const began = performance.now()
           regex.lastIndex = 0
           text.replace(regex, '')

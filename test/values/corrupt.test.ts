@@ -9,7 +9,7 @@ import { type Case, type Count, casesOf, judge, KINDS, type Parser, pairsOf } fr
 import { peers } from './peers.ts'
 import { below, randomFrom } from './random-document.ts'
 
-const SEEDS = runs(60)
+const SEEDS = slow ? runs(60) : 2
 const PAIRS = runs(3000)
 const schema = { type: 'object' }
 

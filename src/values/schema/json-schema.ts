@@ -62,11 +62,14 @@ async function awaited<T>(verdict: Promise<unknown>, value: T): Promise<Standard
 const compiled = new WeakMap<JsonSchema, StandardSchemaV1>()
 
 function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
-  const options: Options = { allErrors, strict: false, ownProperties: true, logger: false }
   const Draft = drafts[draftOf(schema)]
   try {
+    // Compiling the schema of schemas takes longer than most schemas, so it is done once for all.
+    const judge = judges.get(Draft) ?? new Draft(options)
+    judges.set(Draft, judge)
+    judge.validateSchema(schema, true)
     // Own instance: two schemas may have the same `$id`, and none is kept longer than it is used.
-    const ajv = new Draft(options)
+    const ajv = new Draft({ ...options, allErrors, validateSchema: false })
     addFormats(ajv)
     linearUniqueItems(ajv)
     return ajv.compile(schema)
@@ -76,6 +79,9 @@ function compile(schema: JsonSchema, allErrors: boolean): ValidateFunction {
   }
 }
 
+const options: Options = { strict: false, ownProperties: true, logger: false }
+/** For each draft, what says whether a schema is one. */
+const judges = new Map<typeof Ajv | typeof Ajv2020, Ajv>()
 const drafts = { '2020-12': Ajv2020, '07': Ajv }
 // Cast: a CommonJS module; its default export is in `default` for some loaders and is the module itself for others.
 const addFormats = ('default' in formats ? formats.default : formats) as unknown as typeof formats.default
