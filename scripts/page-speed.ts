@@ -5,7 +5,7 @@ import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { argv } from 'node:process'
 import type { CDPSession, Page } from 'playwright-core'
-import { serve } from '../src/serve/server.ts'
+import { serve } from '../src/serve/serve.ts'
 import { launch } from '../test/serve/browser.ts'
 import { putLargeRun } from '../test/serve/large-run.ts'
 

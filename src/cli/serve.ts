@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { Fault } from '../base/fault.ts'
-import { serve } from '../serve/server.ts'
+import { serve } from '../serve/serve.ts'
 import { exits } from './exit-code-table.ts'
 import { addNatsOptions, type NatsFlags } from './nats-options.ts'
 import { warnAboutOpenCode } from './sessions.ts'

@@ -3,61 +3,24 @@ import fs from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
-import { checkOptions, isObject, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { channels } from '../run/audit.ts'
-import type { RedactOptions } from '../views/redact.ts'
 import { accessBy, checkBindAddress } from './access.ts'
 import { feeds } from './feeds.ts'
+import { hidingOf } from './hiding.ts'
 import { isOwnHost } from './host-header.ts'
 import { logOverviews } from './log-overviews.ts'
 import { memo } from './memo.ts'
+import { pageFiles } from './page.ts'
+import { pieceRanges } from './piece-ranges.ts'
 import { sendRaw } from './raw.ts'
 import { refuse } from './refuse.ts'
 import type { RunInfo } from './run-info.ts'
 import { type EndedRuns, type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
-import { type SessionsServed, sessionRuns } from './session-runs.ts'
+import type { Served, ServeOptions } from './serve-options.ts'
+import { sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
-
-export interface ServeOptions {
-  /** The directory with the runs. */
-  readonly dir: string
-  /** 0 for any free one. @default 4180 */
-  readonly port?: number | undefined
-  /** @default '127.0.0.1' */
-  readonly host?: string | undefined
-  /** Milliseconds of silence after which a client gets a heartbeat. @default 15000 */
-  readonly heartbeat?: number | undefined
-  /** Milliseconds a client may leave sent data unread before it is dropped. @default 30000 */
-  readonly maxStall?: number | undefined
-  /** Event streams at once; another one gets a 503. @default 2000 */
-  readonly maxClients?: number | undefined
-  /** Also shows the session files of agents in the home directory, next to the runs. @default false */
-  readonly sessions?: boolean | SessionsServed | undefined
-  /**
-   * What a client must send (`Authorization: Bearer …`), or type into the page, to read anything: at least 16 characters.
-   * @default none; then `host` must be an address of this machine only, or `insecure` be set
-   */
-  readonly token?: string | undefined
-  /** Lets every machine that reaches `host` read all runs, without a token. @default false */
-  readonly insecure?: boolean | undefined
-  /**
-   * Hides keys, tokens and passwords in everything that is sent, never in the files. Messages then arrive when they are complete, not
-   * piece by piece. @default false
-   */
-  readonly redact?: boolean | RedactOptions | undefined
-}
-
-/** A running server. */
-export interface Served {
-  /** With a slash at its end: `new URL('runs', url)`. */
-  readonly url: string
-  readonly port: number
-  /** Number of open event streams. */
-  readonly clients: () => number
-  close(): Promise<void>
-}
 
 /** Nothing may be loaded, framed or sent anywhere but here. */
 const security = {
@@ -77,29 +40,8 @@ const LIST_MS = 500
 /** How long a list waits for logs without a journal; what is not read by then is in the next list. */
 const LOGS_MS = 1000
 
-/**
- * Serves the runs under a directory: a page, their events over SSE, their raw bytes. It only reads; it answers
- * GET only, and only requests that address this machine by its own name.
- *
- * @example
- * const { url, close } = await serve({ dir: '.audit', port: 0 })
- * const runs = await (await fetch(new URL('runs', url))).json()
- */
-export async function serve(options: ServeOptions): Promise<Served> {
-  if (!isObject(options) || typeof options.dir !== 'string')
-    throw misfit('serve', 'an object with the directory of the runs', options, 'serve({ dir: ".audit" })')
-  checkOptions('serve', options, 'serve({ dir: ".audit" })', {
-    dir: 1,
-    port: 1,
-    host: 1,
-    heartbeat: 1,
-    maxStall: 1,
-    maxClients: 1,
-    sessions: 1,
-    token: 1,
-    insecure: 1,
-    redact: 1,
-  })
+/** The server of `serve`, whose options are checked already. */
+export async function startServer(options: ServeOptions): Promise<Served> {
   const { port = 4180, host = '127.0.0.1' } = options
   const { heartbeat = 15_000, maxStall = 30_000, maxClients = 2000 } = options
   if (!Number.isInteger(port) || typeof host !== 'string')
@@ -112,10 +54,8 @@ export async function serve(options: ServeOptions): Promise<Served> {
   // Every client adds a listener.
   setMaxListeners(0, shut.signal)
   const logs = logOverviews(shut.signal)
-  // Loaded here: the root of the package exports `serve`, and most programs that import it do not serve.
-  const [{ pageFiles }, { hidingOf }] = await Promise.all([import('./page.ts'), import('./hiding.ts')])
   const hiding = hidingOf(options.redact ?? false)
-  const hidden = hiding && { hiding, pieces: (await import('./piece-ranges.ts')).pieceRanges() }
+  const hidden = hiding && { hiding, pieces: pieceRanges() }
   const shared = feeds(logs, hiding)
   const tails: Tails = new Map()
   const ended: EndedRuns = new Map()

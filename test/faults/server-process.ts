@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import type { ServeOptions } from '../../src/serve/server.ts'
+import type { ServeOptions } from '../../src/serve/serve-options.ts'
 import { ask } from '../serve/serving.ts'
 
 /** A server that is a process, and what it has open right now. */

@@ -41,7 +41,7 @@ test.each(Object.keys(put).flatMap((what) => files.map((file) => [file, what] as
     mkdirSync(join(dir, 'bad'))
     writeFileSync(join(dir, 'bad', 'stdout.1.log'), `${codexLines.join('\n')}\n`)
     put[what]!(join(dir, 'bad', file))
-    const server = new URL('../../src/serve/server.ts', import.meta.url).pathname
+    const server = new URL('../../src/serve/serve.ts', import.meta.url).pathname
     const { out, err } = await node(
       '--input-type=module',
       '-e',

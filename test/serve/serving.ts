@@ -3,7 +3,8 @@ import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { type Served, type ServeOptions, serve } from '../../src/serve/server.ts'
+import { serve } from '../../src/serve/serve.ts'
+import type { Served, ServeOptions } from '../../src/serve/serve-options.ts'
 import { makeEvent } from '../sinks/make-event.ts'
 
 const open: Served[] = []

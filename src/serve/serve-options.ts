@@ -1,0 +1,41 @@
+import type { RedactOptions } from '../views/redact.ts'
+import type { SessionsServed } from './session-runs.ts'
+
+export interface ServeOptions {
+  /** The directory with the runs. */
+  readonly dir: string
+  /** 0 for any free one. @default 4180 */
+  readonly port?: number | undefined
+  /** @default '127.0.0.1' */
+  readonly host?: string | undefined
+  /** Milliseconds of silence after which a client gets a heartbeat. @default 15000 */
+  readonly heartbeat?: number | undefined
+  /** Milliseconds a client may leave sent data unread before it is dropped. @default 30000 */
+  readonly maxStall?: number | undefined
+  /** Event streams at once; another one gets a 503. @default 2000 */
+  readonly maxClients?: number | undefined
+  /** Also shows the session files of agents in the home directory, next to the runs. @default false */
+  readonly sessions?: boolean | SessionsServed | undefined
+  /**
+   * What a client must send (`Authorization: Bearer …`), or type into the page, to read anything: at least 16 characters.
+   * @default none; then `host` must be an address of this machine only, or `insecure` be set
+   */
+  readonly token?: string | undefined
+  /** Lets every machine that reaches `host` read all runs, without a token. @default false */
+  readonly insecure?: boolean | undefined
+  /**
+   * Hides keys, tokens and passwords in everything that is sent, never in the files. Messages then arrive when they are complete, not
+   * piece by piece. @default false
+   */
+  readonly redact?: boolean | RedactOptions | undefined
+}
+
+/** A running server. */
+export interface Served {
+  /** With a slash at its end: `new URL('runs', url)`. */
+  readonly url: string
+  readonly port: number
+  /** Number of open event streams. */
+  readonly clients: () => number
+  close(): Promise<void>
+}
