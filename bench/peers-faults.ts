@@ -137,9 +137,9 @@ function ours(options: { readonly lines?: true }): Take {
 }
 
 const peers: Record<string, { readonly take: Take; readonly whole?: true }> = {
-  // Told that the input is lines, as the others are by their nature; and told nothing.
+  // With the hint that the input is lines, which the others assume; and without any.
   'agent-sluice': { take: ours({ lines: true }) },
-  'agent-sluice, told nothing': { take: ours({}) },
+  'agent-sluice without options': { take: ours({}) },
   ndjson: { take: through(async () => (await import('ndjson')).default.parse()) },
   'ndjson strict:false': {
     take: through(async () => (await import('ndjson')).default.parse({ strict: false })),

@@ -154,7 +154,7 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     return run
   }
 
-  /** One that is damaged is told when something comes for it, and must not keep the others from being mirrored. */
+  /** A damaged one is reported when something arrives for it, and must not keep the others from being mirrored. */
   function reopen(name: RunName): void {
     try {
       bookOf(runOf(name))

@@ -81,7 +81,7 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
         const stats = fs.fstatSync(fd)
         size = stats.size
         if (stats.ino !== inode || (here && tailBefore(fd, here.at) !== here.tail)) {
-          // Somebody cut the journal or began another one. Its file can have the same number, and be longer.
+          // The journal was cut, or replaced by another one, whose file can have the same number and be longer.
           name = here = sent = acked = undefined
           inode = stats.ino
         }

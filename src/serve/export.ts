@@ -113,8 +113,8 @@ async function learn(source: ExportSource, own: readonly string[], logs: boolean
   const { growing } = source
   for (const { read, total } of logs ? source.logs : [])
     for (const _ of hiddenLog(read, 0, total, inLogs, { growing }));
-  const told = inLogs.known().map((value) => Buffer.from(value, 'latin1').toString())
-  const known = [...new Set([...scout.known(), ...told])]
+  const fromLogs = inLogs.known().map((value) => Buffer.from(value, 'latin1').toString())
+  const known = [...new Set([...scout.known(), ...fromLogs])]
   return {
     events: redactor({ patterns: own, known, learn: false }),
     logs: redactor({ patterns: own.map(asBytes), known: known.map(asBytes), learn: false }),

@@ -11,7 +11,7 @@ export interface LogOverviews {
   /** The overview of these logs in their current state; if it is not known, they are read soon. */
   of(place: RunPlace, attempts: readonly Attempt[]): RunOverview | undefined
   /** Stores the overview of logs with this fingerprint that were read elsewhere. */
-  learn(place: RunPlace, print: string, reported: RunOverview | undefined): void
+  learn(place: RunPlace, print: string, overview: RunOverview | undefined): void
   /** Waits until everything requested is read, or for `ms` milliseconds. True if it is, and more is known than before. */
   settled(ms: number): Promise<boolean>
 }
@@ -27,7 +27,7 @@ const MAX_HEAD = 100
  */
 export function logOverviews(signal: AbortSignal): LogOverviews {
   /** By place, in order of the last request. */
-  const known = new Map<string, { readonly print: string; readonly told: RunOverview | undefined }>()
+  const known = new Map<string, { readonly print: string; readonly overview: RunOverview | undefined }>()
   const queue = new Map<
     string,
     { readonly place: RunPlace; readonly print: string; readonly large: boolean }
@@ -35,8 +35,8 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
   let reading: Promise<void> | undefined
   let learned = 0
 
-  const learn = ({ key }: RunPlace, print: string, reported: RunOverview | undefined) => {
-    known.set(key, { print, told: reported })
+  const learn = ({ key }: RunPlace, print: string, overview: RunOverview | undefined) => {
+    known.set(key, { print, overview })
     if (queue.get(key)?.print === print) queue.delete(key)
     learned++
   }
@@ -49,12 +49,12 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
     }
   }
   const read = async (place: RunPlace, large: boolean): Promise<RunOverview | undefined> => {
-    let reported: RunOverview | undefined
+    let overview: RunOverview | undefined
     let count = 0
     const leave = new AbortController()
     try {
       for await (const event of readLogs(place, { signal: AbortSignal.any([signal, leave.signal]) })) {
-        reported = overviewOf(event)
+        overview = overviewOf(event)
         if (large && ++count === MAX_HEAD) break
       }
     } catch {
@@ -63,7 +63,7 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
     } finally {
       leave.abort()
     }
-    return large && reported ? { ...reported, completion: undefined } : reported
+    return large && overview ? { ...overview, completion: undefined } : overview
   }
 
   return {
@@ -74,7 +74,7 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
       known.delete(key)
       if (found?.print === print) {
         known.set(key, found)
-        return found.told
+        return found.overview
       }
       for (const old of known.keys()) {
         if (known.size < MAX_KNOWN) break

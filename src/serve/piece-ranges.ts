@@ -27,8 +27,8 @@ interface Read {
   at: number
   /** By attempt and channel. */
   readonly ranges: Map<string, Range[]>
-  /** Up to where events tell the bytes of a log. */
-  readonly told: Map<string, number>
+  /** Up to which byte of a log there are events, by attempt and channel. */
+  readonly covered: Map<string, number>
   /** An engine of the user's own wrote some of it: nothing here knows what its records look like. */
   own: boolean
 }
@@ -48,7 +48,7 @@ export function pieceRanges(): PieceRanges {
       const journal: Read =
         before?.inode === ino && before.at <= size
           ? before
-          : { inode: ino, at: 0, ranges: new Map(), told: new Map(), own: false }
+          : { inode: ino, at: 0, ranges: new Map(), covered: new Map(), own: false }
       known.delete(path)
       known.set(path, journal)
       for (const oldest of known.keys()) {
@@ -80,7 +80,7 @@ export function pieceRanges(): PieceRanges {
     async of(place, attempt, channel) {
       const path = place.journal()
       if (path === undefined) return []
-      // Asked before the read: what is written in between is then told already.
+      // Asked before the read, so that what is written in between has its events.
       const running = place.isRunning()
       const journal = await read(path, place.within)
       if (!journal) return []
@@ -88,7 +88,7 @@ export function pieceRanges(): PieceRanges {
       const ranges = merged(journal.ranges.get(key) ?? [])
       const copy = channel === 'pty' && journal.own && journal.ranges.has(keyOf(attempt, 'stdout'))
       if (copy) return [{ from: 0, to: Number.POSITIVE_INFINITY }]
-      const from = journal.told.get(key) ?? 0
+      const from = journal.covered.get(key) ?? 0
       return running ? merged([...ranges, { from, to: Number.POSITIVE_INFINITY }]) : ranges
     },
   }
@@ -107,7 +107,7 @@ function note(journal: Read, lines: Buffer): void {
       if (raw_ref) {
         const { attempt_number, stream, byte_from, byte_to } = raw_ref
         const key = keyOf(attempt_number, stream)
-        journal.told.set(key, Math.max(byte_to, journal.told.get(key) ?? 0))
+        journal.covered.set(key, Math.max(byte_to, journal.covered.get(key) ?? 0))
         if (type === 'agent.message.delta') {
           journal.own ||= !(source.engine in engines)
           const ranges = journal.ranges.get(key) ?? []

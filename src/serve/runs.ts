@@ -39,7 +39,7 @@ export interface FindOptions {
 export type EndedRuns = Map<string, { readonly mark: string; readonly run: FoundRun }>
 
 /** What the ends of journals say, by path, as long as they do not change. */
-export type Tails = Map<string, { readonly mark: string; readonly told: RunOverview | undefined }>
+export type Tails = Map<string, { readonly mark: string; readonly overview: RunOverview | undefined }>
 
 /**
  * Finds the runs under a directory, including itself: every folder with logs or events. Links are not followed, so a
@@ -165,10 +165,10 @@ const TAIL = 64 * 1024
 function tailOf(path: string, root: string, tails: Tails | undefined): RunOverview | undefined {
   const mark = fileMark(path)
   const known = tails?.get(path)
-  if (known?.mark === mark) return known.told
-  const reported = lastEvents(path, root)
-  tails?.set(path, { mark, told: reported })
-  return reported
+  if (known?.mark === mark) return known.overview
+  const overview = lastEvents(path, root)
+  tails?.set(path, { mark, overview })
+  return overview
 }
 
 /** Another program may have written it: only strings count as text. */
@@ -184,31 +184,31 @@ function lastEvents(path: string, root: string): RunOverview | undefined {
   } catch {
     return undefined
   }
-  let reported: RunOverview | undefined
+  let overview: RunOverview | undefined
   const lines = text.split('\n')
   // From the end: the last whole line has the run and attempt, the last completion of that attempt has the outcome.
   for (let i = lines.length - 2; i >= 0; i--) {
     try {
       const event = JSON.parse(lines[i]!)
       const { run_id, ts, attempt_number: attempt } = event
-      reported ??= { run_id: textOf(run_id), engine: textOf(event.source.engine), ts: textOf(ts), attempt }
+      overview ??= { run_id: textOf(run_id), engine: textOf(event.source.engine), ts: textOf(ts), attempt }
       // The previous attempt ended; this one has no end.
-      if (attempt !== reported.attempt) return reported
+      if (attempt !== overview.attempt) return overview
       // Journals of before 0.2 have no `type` at the top.
       if ((event.type ?? event.event?.type) === 'lifecycle.completion.state') {
         const state = endStates.find((known) => known === event.data.state) ?? 'unknown'
         const { evidence, reason_code } = event.data
         return {
-          ...reported,
+          ...overview,
           completion: { state, evidence: evidence ?? {}, reason_code: textOf(reason_code) },
         }
       }
     } catch {
       // The first line of the block may be incomplete.
     }
-    if (reported && lines.length - i > 16) break
+    if (overview && lines.length - i > 16) break
   }
-  return reported
+  return overview
 }
 
 const endStates: readonly EndState[] = ['completed', 'awaiting_user_input', 'interrupted', 'unknown']

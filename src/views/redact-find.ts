@@ -10,7 +10,7 @@ export interface Secret {
   /** It was a bare number in JSON: the mark that replaces it needs these quotes. */
   readonly quote?: string
   /** Its name or its place shows that it is a secret; the same text elsewhere is the same secret. */
-  readonly told?: true
+  readonly certain?: true
 }
 
 /** Maximum characters of a name before `=` or `:`, of a value after it, of the part of an address before its host. */
@@ -241,8 +241,8 @@ function valueAt(text: string, from: number, bareEnd: BareEnd, place: Place): Se
   const kind = shape?.to === end ? shape.kind : kinds[family]
   const bare = !quoted && keyQuote !== '' && isNumber(value)
   // Remember only values that are long enough not to match elsewhere by accident.
-  const reported = family !== 'cookie' && family !== 'authorization'
-  return { kind, from, to: end, ...(bare && { quote: keyQuote }), ...(reported && { told: reported }) }
+  const certain = family !== 'cookie' && family !== 'authorization'
+  return { kind, from, to: end, ...(bare && { quote: keyQuote }), ...(certain && { certain }) }
 }
 
 //  {"text":"password=","next":1}     ["\"password\":", 5]
@@ -383,7 +383,7 @@ function userFlagAt(text: string, at: number, bareEnd: BareEnd): Secret | undefi
   if (colon < 1) return undefined
   const value = text.slice(from + colon + 1, end)
   const secret = isSecretValue(value, { family: 'password', quoted: true, plain: true })
-  return secret ? { kind: 'password', from: from + colon + 1, to: end, told: true } : undefined
+  return secret ? { kind: 'password', from: from + colon + 1, to: end, certain: true } : undefined
 }
 
 //  postgres://name:password@host/…      https://token@host/…
@@ -407,15 +407,15 @@ function addressAt(text: string, at: number): Secret | undefined {
       break
   }
   if (host < 0) return undefined
-  const reported = true
+  const certain = true
   if (colon >= 0 && colon < host - 1) {
     const value = text.slice(colon + 1, host)
     const secret = isSecretValue(value, { family: 'password', quoted: true, plain: true }) || value.length < 4
-    return secret ? { kind: 'url', from: colon + 1, to: host, told: reported } : undefined
+    return secret ? { kind: 'url', from: colon + 1, to: host, certain } : undefined
   }
   const to = colon >= 0 && colon < host ? colon : host
   const secret = isSecretValue(text.slice(at, to), { family: 'secret', quoted: true, plain: false })
-  return secret && to - at >= 16 ? { kind: 'url', from: at, to, told: reported } : undefined
+  return secret && to - at >= 16 ? { kind: 'url', from: at, to, certain } : undefined
 }
 
 const BEGIN = '-----BEGIN '

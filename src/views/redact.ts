@@ -105,7 +105,7 @@ export function redactor(options: RedactOptions = {}): Redactor {
       let copied = 0
       for (const secret of found) {
         if (counted(secret.from)) count(secret.kind)
-        if (secret.told) remember(result.slice(secret.from, secret.to))
+        if (secret.certain) remember(result.slice(secret.from, secret.to))
         pieces.push(result.slice(copied, secret.from), mark(secret))
         copied = secret.to
       }

@@ -10,7 +10,7 @@ export interface ByteHit {
   readonly after: string
 }
 
-/** Bytes that are asked for at once; of a log, the first so many are searched, and so many hits are told. */
+/** How many bytes are requested at once, how many of a log are searched, and how many hits are listed. */
 const PIECE = 1 << 20
 const MAX_BYTES = 64 << 20
 const MAX_BYTE_HITS = 200
