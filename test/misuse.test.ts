@@ -159,6 +159,10 @@ test.each<[string, Call]>([
   ['markdown', () => views.markdown(strange)],
   ['redact', () => views.redact(strange)],
   ['redactor', () => views.redactor(strange)],
+  ['pty of run', () => api.run('true', [], { pty: strange })],
+  ['fsDiff of run', () => api.run('true', [], { fsDiff: strange })],
+  ['sessions of serve', () => api.serve({ dir, sessions: strange })],
+  ['tls of ship', () => nats.ship(dir, { tls: strange } as never)],
   ['work', () => api.work({ issue_ref: 'a#1', run_id: 'r', repo_dir: dir }, strange)],
   ['subscribe', () => nats.subscribe(strange)],
   ['ship', () => nats.ship(dir, strange)],
@@ -177,7 +181,7 @@ test.each<[string, Call]>([
   ['maxDepth', () => api.parse('{}', { maxdepth: 3 } as never)],
   ['idleTimeout', () => api.run('true', [], { idleTimout: 3 } as never)],
   ['heartbeat', () => api.sse({ heartBeat: 3 } as never)],
-])('an option that is nearly %s is told by that name', async (name, call) => {
+])('an option that is nearly %s is answered with that name', async (name, call) => {
   expect(await faultOf(call, [])).toMatchObject({
     message: expect.stringMatching(`; did you mean ${name}\\?$`),
   })

@@ -72,6 +72,8 @@ export function checkNatsOptions<O extends NatsOptions>(
     throw misfit(who, 'milliseconds as connectTimeout', connectTimeout, example)
   if (tls !== undefined && typeof tls !== 'boolean' && (typeof tls !== 'object' || tls === null))
     throw misfit(who, 'true or files as tls', tls, example)
+  if (typeof tls === 'object')
+    checkOptions(`tls of ${who}`, tls, '{ tls: { ca: "ca.pem" } }', { ca: 1, cert: 1, key: 1 })
   if (onConnection !== undefined && typeof onConnection !== 'function')
     throw misfit(who, 'a function as onConnection', onConnection, example)
   for (const name of ['user', 'password', 'token', 'creds'] as const)

@@ -221,6 +221,13 @@ export function run(called: string | RunCommand, given?: readonly string[], more
     )
   }
   const pty = options.pty === true ? {} : options.pty || undefined
+  checkOptions('pty of run', pty, '{ pty: { cols: 120 } }', { cols: 1, rows: 1, pipes: 1 })
+  if (fsDiff !== false)
+    checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', {
+      ignore: 1,
+      except: 1,
+      maxFiles: 1,
+    })
   const { cache, cacheKey, maxCacheWait } = options
   const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
   const key = { engine, command, args, cwd: resolve(cwd), input, pty: on, reading } as const

@@ -24,6 +24,12 @@ export async function serve(options: ServeOptions): Promise<Served> {
     insecure: 1,
     redact: 1,
   })
+  if (typeof options.sessions === 'object')
+    checkOptions('sessions of serve', options.sessions, '{ sessions: { max: 50 } }', {
+      home: 1,
+      engine: 1,
+      max: 1,
+    })
   // Loaded here: the root of the package exports `serve`, and most programs that import it do not serve.
   const { startServer } = await import('./server.ts')
   return await startServer(options)
