@@ -10,7 +10,7 @@ import { drive } from '../../src/base/stage.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
-import { PATIENCE, runs, sized, slow } from '../pace.ts'
+import { PATIENCE, runs, sized, slow, some } from '../pace.ts'
 import { brief, outcomesOf, plain } from './chunked.ts'
 
 const any = { items: 'issues.*', root: 'any', protoKeys: 'keep', maxDepth: 100_000 } as const
@@ -329,7 +329,8 @@ describe('laws', () => {
     ['closers too many', (n: number) => `[{"a":1${'}'.repeat(n)}`],
   ])('Line: much of it takes linear time: %s', (_name, make) => {
     const bytes = Buffer.from(make(sized(100_000)))
-    for (const chosen of [{}, { tag: 'json' }, { root: 'any', partial: true, maxFrame: 65_536 }] as const) {
+    const ways = [{}, { tag: 'json' }, { root: 'any', partial: true, maxFrame: 65_536 }] as const
+    for (const chosen of some(ways)) {
       for (const input of [bytes, Buffer.concat([Buffer.from('<json>'), bytes])]) {
         const started = process.cpuUsage()
         outcomesOf(input, { items: '*', ...chosen }, 16_384)
