@@ -48,7 +48,7 @@ describe('Split: the frames do not depend on where chunks are cut', () => {
   test.for(rows)('%s', ([, { input, options }]) => {
     const bytes = toBytes(input)
     const whole = scan([bytes], options).map(shape)
-    const few = [byteByByte(bytes), inSizes(bytes, [7, 1, 0, 5])]
+    const few = [inSizes(bytes, [7, 1, 0, 5]), ...(slow ? [byteByByte(bytes)] : [])]
     const ways = slow && bytes.length <= 1000 ? manyWays(bytes) : few
     for (const pieces of ways) expectSame(scan(pieces, options), whole, pieces)
   })

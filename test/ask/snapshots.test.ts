@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Progress, type SnapshotOptions, snapshots } from '../../src/ask/snapshots.ts'
-import { runs, sized } from '../pace.ts'
+import { runs, sized, slow } from '../pace.ts'
 
 /** Cuts a text into pieces of these sizes, over and over. */
 function pieces(text: string, sizes: readonly number[]): string[] {
@@ -258,7 +258,7 @@ describe('snapshots', () => {
       const time = (n: number) => {
         const cut = pieces(make(n), [size])
         let best = Number.POSITIVE_INFINITY
-        for (let round = 0; round < 3; round++) {
+        for (let round = 0; round < (slow ? 3 : 1); round++) {
           const seen = snapshots()
           const started = process.cpuUsage()
           for (const piece of cut) seen.push(piece)

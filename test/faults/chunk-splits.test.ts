@@ -68,7 +68,7 @@ test('1-byte chunks, random 1..7-byte chunks and empty chunks between give the s
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
     return 1 + (state % 7)
   }
-  for (const row of some(rows.filter(({ input }) => input.length <= 5000))) {
+  for (const row of some(some(rows.filter(({ input }) => input.length <= 5000)))) {
     expectSame(row, (bytes) => [
       byteByByte(bytes),
       inSizes(bytes, Array.from({ length: 50 }, random)),

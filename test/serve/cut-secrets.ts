@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Event } from '../../src/events/event.ts'
-import { eventsOf, type Fixture, fixtures, inPieces } from '../engines/fixture.ts'
+import { type Fixture, fixtures } from '../engines/fixture.ts'
 
 /** Made of chance; any four characters of it in a row are found nowhere else. */
 export const SECRET = 'ghp_Zq7Xw2Vb9Nk4Jt6Hs8Rd3Mf5Lc1PyGuEoAi0'
@@ -24,7 +26,7 @@ export interface Streamed {
 export function streamedRuns(): Streamed[] {
   return fixtures().flatMap((fixture) => {
     const stdout = fixture.logs.find(({ channel }) => channel === 'stdout')
-    const pieces = stdout ? longestMessage(eventsOf(fixture, inPieces(fixture))) : []
+    const pieces = stdout ? longestMessage(recordedDeltas(fixture)) : []
     if (!stdout || pieces.length < 2) return []
     const planted = (cut: number) => plant(stdout.bytes, pieces, cut)
     return [{ name: `${fixture.engine}/${fixture.name}`, fixture, planted }]
@@ -33,13 +35,24 @@ export function streamedRuns(): Streamed[] {
 
 type Delta = Extract<Event, { type: 'agent.message.delta' }>
 
+/** The pieces of messages on stdout, from the events that are committed with the fixture. */
+function recordedDeltas({ path }: Fixture): Delta[] {
+  return readFileSync(join(path, 'events.jsonl'), 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('agent.message.delta'))
+    .map((line) => JSON.parse(line) as Event)
+    .filter((event) => event.type === 'agent.message.delta')
+    .filter(({ raw_ref }) => raw_ref?.stream === 'stdout')
+}
+
 /** The pieces of the message that has most. */
-function longestMessage(events: readonly Event[]): Delta[] {
+function longestMessage(deltas: readonly Delta[]): Delta[] {
   const messages = new Map<string, Delta[]>()
-  for (const event of events) {
-    if (event.type !== 'agent.message.delta' || event.raw_ref?.stream !== 'stdout') continue
-    const { message_id } = event.data
-    messages.set(message_id, [...(messages.get(message_id) ?? []), event])
+  for (const delta of deltas) {
+    const { message_id } = delta.data
+    const known = messages.get(message_id)
+    if (known) known.push(delta)
+    else messages.set(message_id, [delta])
   }
   return [...messages.values()].sort((a, b) => b.length - a.length)[0] ?? []
 }
