@@ -407,15 +407,14 @@ function addressAt(text: string, at: number): Secret | undefined {
       break
   }
   if (host < 0) return undefined
-  const certain = true
   if (colon >= 0 && colon < host - 1) {
     const value = text.slice(colon + 1, host)
     const secret = isSecretValue(value, { family: 'password', quoted: true, plain: true }) || value.length < 4
-    return secret ? { kind: 'url', from: colon + 1, to: host, certain } : undefined
+    return secret ? { kind: 'url', from: colon + 1, to: host, certain: true } : undefined
   }
   const to = colon >= 0 && colon < host ? colon : host
   const secret = isSecretValue(text.slice(at, to), { family: 'secret', quoted: true, plain: false })
-  return secret && to - at >= 16 ? { kind: 'url', from: at, to, certain } : undefined
+  return secret && to - at >= 16 ? { kind: 'url', from: at, to, certain: true } : undefined
 }
 
 const BEGIN = '-----BEGIN '
