@@ -20,12 +20,12 @@ const imports: readonly Import[] = [
   {
     names: '{ frameStage }',
     entry: 'values',
-    limit: 16,
+    limit: 17,
     goal: 12,
     missed:
       'What is left is cutting alone: tags and objects in torn text, fences of CommonMark, think blocks, terminal escapes and limits, all with exact byte offsets',
   },
-  { names: '{ frames }', entry: 'values', limit: 18 },
+  { names: '{ frames }', entry: 'values', limit: 19 },
   { names: '{ tryParse }', entry: 'values', limit: 42.5 },
   { names: '{ values }', entry: 'values', limit: 58 },
   {

@@ -1,5 +1,16 @@
 import { Bytes } from '../base/platform.ts'
-import { bomAt, COLON, COMMA, isBlank, LF, NUL, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../json/characters.ts'
+import {
+  APOSTROPHE,
+  bomAt,
+  COLON,
+  COMMA,
+  isBlank,
+  LF,
+  NUL,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../json/characters.ts'
 import type { Tape } from './tape.ts'
 
 /** Maximum length of a fence prefix; a longer one is prose. */
@@ -67,7 +78,7 @@ export class LineHead {
    */
   attached(position: number): boolean {
     const { last, lastButOne } = this.#tail(position)
-    if (last === COLON) return lastButOne === QUOTE
+    if (last === COLON) return lastButOne === QUOTE || lastButOne === APOSTROPHE
     return last === OPEN_BRACKET || last === OPEN_BRACE || last === COMMA
   }
 

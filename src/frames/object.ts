@@ -1,22 +1,9 @@
 import { ByteBalance } from '../json/byte-balance.ts'
-import {
-  APOSTROPHE,
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  isBlank,
-  isBracket,
-  isDigit,
-  isWordCharacter,
-  MINUS,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-} from '../json/characters.ts'
-import { debrisMachine, isLiteral, MAX_WORD } from './debris.ts'
+import { isBlank, OPEN_BRACE, OPEN_BRACKET } from '../json/characters.ts'
+import { debrisMachine } from './debris.ts'
 import { type GateKind, gate } from './gate.ts'
 import type { Inside, Scan } from './scan.ts'
+import { whatFollows } from './what-follows.ts'
 
 /** What ends a candidate early. */
 export interface Interruptions {
@@ -49,6 +36,7 @@ export function objectMachine(
   const { tape } = scan
   const passDebris = debrisMachine(scan, interruptions)
   const balance = new ByteBalance()
+  const follows = whatFollows(scan)
   let candidate = newCandidate(0, 'strict', false)
 
   function newCandidate(from: number, kind: GateKind, first: boolean) {
@@ -58,14 +46,12 @@ export function objectMachine(
       judge: gate(kind, scan.byte(from) ?? 0),
       /** Everything before it has been looked at. */
       seek: from + 1,
-      stage: 'gate' as 'gate' | 'body' | 'behind' | 'separated',
+      stage: 'gate' as 'gate' | 'body' | 'behind',
       /** A string contained a raw LF: this is not JSON, but it may be repairable. */
       torn: false,
       attached: false,
       /** One past its closer, once that is found. */
       to: 0,
-      /** The `,` or `:` after it. */
-      separator: 0,
     }
   }
 
@@ -86,7 +72,7 @@ export function objectMachine(
       }
       if (candidate.stage === 'body' && !walk(limit)) return false
       if (scan.inside !== object || candidate.stage === 'body') return true
-      const broken = checkWhatFollows(Math.min(limit, tape.end), tape.end >= limit)
+      const broken = follows.look(Math.min(limit, tape.end), tape.end >= limit)
       if (broken === undefined) return false
       cut(broken)
       return true
@@ -95,7 +81,7 @@ export function objectMachine(
       // The first bracket of the input may be the whole document.
       if (candidate.stage === 'gate' && !candidate.first) scan.leave(tape.end)
       else if (candidate.stage === 'gate' || candidate.stage === 'body') emit(tape.end, true, undefined)
-      else cut(checkWhatFollows(tape.end, true) ?? -1)
+      else cut(follows.look(tape.end, true) ?? -1)
     },
   }
 
@@ -152,47 +138,13 @@ export function objectMachine(
         case 'closed':
           candidate.to = candidate.seek
           candidate.stage = 'behind'
+          follows.begin(candidate.to)
           return true
         default:
           return balance.stop satisfies never
       }
     }
     return false
-  }
-
-  //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
-  //         ^ broken            ^ broken           ^ not
-  //
-  /** Where it is broken, -1 if it is not, undefined if more bytes are needed. At the limit nothing follows. */
-  function checkWhatFollows(bound: number, over: boolean): number | undefined {
-    if (candidate.stage === 'behind') {
-      const byte = nextByte(bound)
-      if (byte === undefined) return over ? -1 : undefined
-      if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) return candidate.seek
-      if (byte !== COMMA && byte !== COLON) return -1
-      candidate.separator = candidate.seek++
-      candidate.stage = 'separated'
-    }
-    const byte = nextByte(bound)
-    if (byte === undefined) return over ? -1 : undefined
-    const opens =
-      isQuote(byte) || isBracket(byte) || isDigit(byte) ? true : opensWithWord(candidate.seek, bound, over)
-    return opens === undefined ? undefined : opens ? candidate.separator : -1
-  }
-
-  function nextByte(bound: number): number | undefined {
-    while (candidate.seek < bound && isBlank(scan.byte(candidate.seek))) candidate.seek++
-    return candidate.seek < bound ? scan.byte(candidate.seek) : undefined
-  }
-
-  /** Whether a number, a literal or a bare key with its colon begins at `from`. At most one word is read twice. */
-  function opensWithWord(from: number, bound: number, over: boolean): boolean | undefined {
-    let to = from
-    while (to < bound && to - from <= MAX_WORD && isWordCharacter(scan.byte(to))) to++
-    if (to === from || to - from > MAX_WORD) return false
-    if (to === bound && !over) return undefined
-    if (scan.byte(from) === MINUS) return to - from > 1 && isDigit(scan.byte(from + 1)!)
-    return (to < bound && scan.byte(to) === COLON) || isLiteral(scan, from, to)
   }
 
   function leave(position: number): true {
@@ -231,8 +183,4 @@ export function objectMachine(
       scan.enter(object)
     }
   }
-}
-
-function isQuote(byte: number): boolean {
-  return byte === QUOTE || byte === APOSTROPHE
 }

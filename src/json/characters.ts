@@ -33,6 +33,8 @@ export const LETTER_U = 0x75
 export const OPEN_BRACE = 0x7b
 export const CLOSE_BRACE = 0x7d
 export const TILDE = 0x7e
+/** `´`, sometimes paired with the backtick. */
+export const ACUTE = 0xb4
 
 /** Space, tab, CR and LF: what JSON allows between its tokens. */
 export function isBlank(character: number | undefined): boolean {
@@ -49,6 +51,14 @@ export function hexValue(character: number): number {
   if (isDigit(character)) return character - ZERO
   const lower = character | 32
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
+}
+
+/** The plain quote that a quote is a variant of; 0 if it is not a quote. */
+export function quoteFamily(unit: number): number {
+  if (unit === QUOTE || unit === APOSTROPHE || unit === BACKTICK) return unit
+  if (unit === ACUTE) return BACKTICK
+  if (unit < 0x2018 || unit > 0x201f) return 0
+  return unit <= 0x201b ? APOSTROPHE : QUOTE
 }
 
 /** `{` or `[`, the first byte of a record. */

@@ -3,7 +3,7 @@ import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/gate.ts'
 import { stringEnd } from '../json/balanced.ts'
-import { bomAt, CLOSE_BRACE, CLOSE_BRACKET, isBlank, isBracket, LF, QUOTE } from '../json/characters.ts'
+import { bomAt, CLOSE_BRACE, CLOSE_BRACKET, isBlank, isBracket, QUOTE } from '../json/characters.ts'
 import type { Rules } from './ladder/attempt.ts'
 import { hasQuotedKey } from './ladder/candidates.ts'
 import type { ChangeKind } from './ladder/change.ts'
@@ -55,6 +55,8 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     let inMembers = false
     /** The last bracket was the start of something broken: what looks like its inside is not emitted. */
     let broken = false
+    /** The end of the last object whose keys have no double quotes and that goes on where it seemed to end. */
+    let tornTo = -1
     /** The first array in prose whose content the schema rejects: reported if there is nothing else to report. */
     let rejected: Outcome<unknown> | undefined
 
@@ -105,8 +107,9 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       if (inMembers || (frame.attached && (broken || isMember(frame)))) return
       const quoted = hasQuotedKey(frame.text)
       // Once something was found, the text before it is no longer kept.
-      if (!quoted && (found ? broken : isAfterQuote(frame))) return
+      if (!quoted && (found ? broken : isAfterQuote(frame) || isAfterTorn(frame))) return
       broken = true
+      if (!quoted && (frame.broken !== undefined || endsInString(frame.text))) tornTo = frame.to
       if (endsInString(frame.text)) return
       const array = frame.text[0] === '['
       if (rules.root === 'object' && array) return
@@ -147,11 +150,21 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       return /"\s{0,99}:\s{0,99}$/.test(unmatched.bytes().toString('latin1', Math.max(0, from - 200), from))
     }
 
-    /** Whether a quote precedes it on its line: then an object without quotes of its own is part of a string. */
+    /**
+     * Whether a quote precedes it on its line, or an odd number of backticks that are not its own: then an object without
+     * quotes of its own is part of a string.
+     */
     function isAfterQuote({ from }: Frame): boolean {
       if (found || !unmatched || from > unmatched.bytes().length) return false
-      const before = unmatched.bytes().subarray(Math.max(0, from - 4096), from)
-      return before.subarray(before.lastIndexOf(LF) + 1).includes(QUOTE)
+      const before = unmatched.bytes().toString('latin1', Math.max(0, from - 4096), from)
+      const line = before.slice(before.lastIndexOf('\n') + 1)
+      return line.includes('"') || (!line.endsWith('`') && line.split('`').length % 2 === 0)
+    }
+
+    /** Whether it may be the inside of an object that seemed to end too early: no blank line is between the two. */
+    function isAfterTorn({ from }: Frame): boolean {
+      if (tornTo < 0 || !unmatched || from > unmatched.bytes().length) return false
+      return !/\n[ \t\r]*\n/.test(unmatched.bytes().toString('latin1', tornTo, from))
     }
 
     /** Something follows the first frame, so it was not the whole input, unless it is broken. */
@@ -197,8 +210,9 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
           wholeInput({ ...first, to: whole.to, text: whole.text })
           return
         }
-        const goesOn = isRestOfWhole(whole.text, end) || endsInString(first.text)
-        if (end > 0 && first.broken === undefined && !first.open && goesOn) {
+        const goesOn =
+          first.broken === undefined ? isRestOfWhole(whole.text, end) || endsInString(first.text) : !result.ok
+        if (end > 0 && !first.open && goesOn) {
           bad(first, continuesAt(whole.text, end))
           broken = true
           for (const frame of frames) judge(frame)

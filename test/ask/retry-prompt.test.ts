@@ -54,7 +54,7 @@ describe('the retry prompt says what was wrong, and where', () => {
       {},
       'INVALID_JSON',
       broken,
-      'the answer is not valid JSON: line 1, column 8 of the JSON, at " \\"b\\":2}": expected the end of the value',
+      'the answer is not valid JSON: line 1, column 8 of the JSON, at " \\"": expected the end of the value',
     ],
     [
       'a block without JSON',

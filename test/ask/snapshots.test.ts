@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Progress, type SnapshotOptions, snapshots } from '../../src/ask/snapshots.ts'
-import { runs, sized, slow } from '../pace.ts'
+import { PATIENCE, runs, sized, slow } from '../pace.ts'
 
 /** Cuts a text into pieces of these sizes, over and over. */
 function pieces(text: string, sizes: readonly number[]): string[] {
@@ -267,7 +267,7 @@ describe('snapshots', () => {
         return best
       }
       // Quadratic work would take 64 times as long for 8 times the text.
-      expect(time(sized(400_000))).toBeLessThan(Math.max(100, 24 * time(sized(50_000))))
+      expect(time(sized(400_000))).toBeLessThan(Math.max(100 * PATIENCE, 24 * time(sized(50_000))))
     }
   })
 })

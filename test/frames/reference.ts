@@ -2,6 +2,7 @@ import type { Note } from '../../src/base/fault.ts'
 import type { Channel } from '../../src/frames/chunk.ts'
 import type { Frame, FrameKind } from '../../src/frames/frame.ts'
 import type { FrameOptions } from '../../src/frames/frames.ts'
+import { goesOnAt, MAX_REST } from '../../src/json/goes-on.ts'
 import { type Clean, clean } from './reference-clean.ts'
 
 /** The options of the stage, with those that only values() sets. */
@@ -654,7 +655,9 @@ class Reference {
   #isAttached(from: number): boolean {
     const before = this.#slice(0, from).toString('latin1')
     const [last, lastButOne] = [...before.replace(/[ \t\r\n]+/g, '').slice(-2)].reverse()
-    return last === ':' ? lastButOne === '"' : last !== undefined && '[{,'.includes(last)
+    return last === ':'
+      ? lastButOne === '"' || lastButOne === "'"
+      : last !== undefined && '[{,'.includes(last)
   }
 
   //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
@@ -663,7 +666,20 @@ class Reference {
     const at = this.#pastBlanks(to)
     if (at >= limit) return undefined
     if ('}]'.includes(this.#char(at))) return at
-    if (!',:'.includes(this.#char(at))) return undefined
+    const isBelow = this.#slice(to, at).includes(LF)
+    if (!',:'.includes(this.#char(at)))
+      return isBelow && !'"\''.includes(this.#char(at)) ? undefined : this.#brokenAlong(to, at, limit)
+    return this.#brokenAfterSeparator(at, limit) ?? this.#brokenAlong(to, at, limit)
+  }
+
+  //  {'k': 'x} y', 'm': 2}    {"k": 1} y
+  //           ^ here                   ^ nowhere
+  #brokenAlong(to: number, at: number, limit: number): number | undefined {
+    const rest = this.#slice(to - 1, Math.min(limit, at + MAX_REST)).toString('utf8')
+    return goesOnAt(rest, 1) ? at : undefined
+  }
+
+  #brokenAfterSeparator(at: number, limit: number): number | undefined {
     const next = this.#pastBlanks(at + 1)
     if (next >= limit) return undefined
     const rest = this.#slice(next, Math.min(limit, next + MAX_WORD + 2)).toString('latin1')

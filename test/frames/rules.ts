@@ -780,7 +780,7 @@ export const objectRules: readonly Rule[] = [
     expect: [
       ['text', 'x, \n'],
       ['object attached', '{"a":2}'],
-      ['text', ' "k" : '],
+      ['text', ' x "k" : '],
       ['object attached', '{"a":3}'],
       ['text', ' k: '],
       ['object', '{"a":4}'],

@@ -188,7 +188,7 @@ function seedOf(name: string): number {
   return hash >>> 0
 }
 
-function isJson(text: string): boolean {
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text)
     return true

@@ -1,13 +1,10 @@
-import { APOSTROPHE, BACKSLASH, BACKTICK, QUOTE, SPACE } from '../../json/characters.ts'
+import { ACUTE, APOSTROPHE, BACKSLASH, BACKTICK, QUOTE, quoteFamily, SPACE } from '../../json/characters.ts'
 import type { Edit } from './edits.ts'
 
 /** Any character that a model may put around a string. */
 export function isQuote(unit: number): boolean {
   return quoteFamily(unit) !== 0
 }
-
-/** `´`, sometimes paired with the backtick. */
-const ACUTE = 0xb4
 
 /** Typographic quotes end at any quote of their kind, because models mix up the two halves, or at the plain one. */
 export function closes(unit: number, opening: number): boolean {
@@ -68,14 +65,6 @@ export function isApostrophe(text: string, at: number): boolean {
 
 function isSingle(unit: number): boolean {
   return quoteFamily(unit) === APOSTROPHE
-}
-
-/** The plain quote that a quote is a variant of; 0 if it is not a quote. */
-export function quoteFamily(unit: number): number {
-  if (unit === QUOTE || unit === APOSTROPHE || unit === BACKTICK) return unit
-  if (unit === ACUTE) return BACKTICK
-  if (unit < 0x2018 || unit > 0x201f) return 0
-  return unit <= 0x201b ? APOSTROPHE : QUOTE
 }
 
 function isLetter(unit: number): boolean {

@@ -14,9 +14,10 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
+  quoteFamily,
 } from '../../json/characters.ts'
 import { isJsonWord, isPlainText, MAX_WORD, spellingOf } from './bare-words.ts'
-import { closes, closingQuote, isQuote, quoteFamily, spellString } from './quotes.ts'
+import { closes, closingQuote, isQuote, spellString } from './quotes.ts'
 import {
   bareKeyEnd,
   type GuessKind,

@@ -1,12 +1,15 @@
+import { goesOnAt } from '../../json/goes-on.ts'
+
 /**
- * Whether what follows a value at `at` belongs to a larger one: a closing bracket, a comma or colon and a value, or a key.
+ * Whether what follows a value at `at` belongs to a larger one: a closing bracket, a comma or colon and a value, a
+ * key, or the end of a string or number.
  *
  * @example
  * isStructureAt('{"k":1}},"m":2}', 7) // true
  * isStructureAt('{"k":1}, as asked', 7) // false
  */
 export function isStructureAt(text: string, at: number): boolean {
-  return structure.test(text.slice(at, at + MAX_LOOK))
+  return structure.test(text.slice(at, at + MAX_LOOK)) || goesOnAt(text, at)
 }
 
 const MAX_LOOK = 4096

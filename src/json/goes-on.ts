@@ -1,0 +1,146 @@
+import {
+  APOSTROPHE,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  DOT,
+  isBlank,
+  isBracket,
+  isDigit,
+  isWordCharacter,
+  QUOTE,
+  quoteFamily,
+} from './characters.ts'
+
+/** How far the rest of a line is read. */
+export const MAX_REST = 512
+
+type Last = 'other' | 'number' | 'quote' | 'end of a string' | 'comma after it'
+
+/**
+ * Whether the line after a value shows that its last bracket was not its end, but one too many, or part of a string
+ * whose quotes are lost or not double ones. `at` is the position after the bracket. Read up to the line end and the first
+ * character after it, or up to where another value opens.
+ *
+ *     {"k":1}"m":2}      {"k": 'x} y', "m": 2}      {"k":1}23}      {"k":1}, the "key": 1
+ *            ^^^^ a key          ^^ a string's end         ^^ a number's end         ^^^^^ prose
+ *
+ * @example
+ * goesOnAt('{"k":1}"m":2}', 7) // true
+ * goesOnAt('{"k":1} and "m": 2', 7) // false
+ */
+export function goesOnAt(text: string, at: number): boolean {
+  const own = text.charCodeAt(at - 1)
+  let from = at
+  while (from < text.length && isBlank(text.charCodeAt(from))) from++
+  const limit = Math.min(text.length, from + MAX_REST)
+  const lineEnd = text.indexOf('\n', from)
+  const end = lineEnd < 0 ? limit : Math.min(limit, lineEnd)
+  /** What the last character that is not blank was. */
+  let last = 'other' as Last
+  /** The kind of quote that opened a string on this line, 0 for none, and where. */
+  let opened = 0
+  let openedAt = -1
+  /** A string ended on this line that did not begin on it, and whether a comma followed it. */
+  let hasEnd = false
+  let hasComma = false
+  let hasColon = false
+  let depth = 0
+  for (let here = from; here < end; here++) {
+    const unit = text.charCodeAt(here)
+    if (isBlank(unit)) continue
+    if (isQuote(unit)) {
+      if (opened === 0 && opensAt(text, here, from) && isClosedBefore(text, here, end)) {
+        opened = quoteFamily(unit)
+        openedAt = here
+        last = 'other'
+      } else if (opened === quoteFamily(unit)) {
+        opened = 0
+        last = hasEnd ? 'end of a string' : 'quote'
+      } else if (opened === 0 && !isInWord(text, here)) {
+        last = here === at && mayEnclose(text, at) ? 'quote' : 'end of a string'
+        hasEnd ||= last === 'end of a string'
+      }
+      continue
+    }
+    const wasNumber = last === 'number'
+    const wasEnd = last === 'end of a string'
+    if (isBracket(unit) && opened === 0) {
+      if (!hasEnd && opensValue(text, here)) return false
+      depth++
+    } else if (isClosing(unit) && opened === 0) {
+      if (wasEnd || wasNumber || (depth === 0 && unit === own && (hasColon || hasEnd))) return true
+      depth = Math.max(0, depth - 1)
+    } else if (unit === COLON) {
+      if (wasEnd || hasComma || (last === 'quote' && openedAt === from)) return true
+      hasColon = true
+    } else if (unit === COMMA) {
+      if (wasNumber) return true
+      hasComma ||= wasEnd
+    }
+    last = 'other'
+    if (unit === COMMA && wasEnd) last = 'comma after it'
+    else if ((isDigit(unit) || unit === DOT) && (here === at || wasNumber)) last = 'number'
+  }
+  return goesOnBelow(text, end, last)
+}
+
+//  "k": "x} y",          "k": "x} y"
+//  "m": 2             }
+//  ^ a key            ^ the end
+/** Whether the line below continues a document whose string, or number, ended on this one. */
+function goesOnBelow(text: string, from: number, last: Last): boolean {
+  if (last === 'other' || last === 'quote') return false
+  let at = from
+  while (at < text.length && isBlank(text.charCodeAt(at))) at++
+  const unit = text.charCodeAt(at)
+  return isClosing(unit) || (last === 'comma after it' && isQuote(unit))
+}
+
+/** Whether a quote right after a value may be the second of two around it. */
+function mayEnclose(text: string, at: number): boolean {
+  const after = text.charCodeAt(at + 1)
+  return after !== COMMA && !isClosing(after)
+}
+
+/** Whether a bracket opens another value: another bracket or a string follows. */
+function opensValue(text: string, at: number): boolean {
+  let next = at + 1
+  while (isBlank(text.charCodeAt(next))) next++
+  const unit = text.charCodeAt(next)
+  return isBracket(unit) || (isQuote(unit) && mayFollowOpening(text.charCodeAt(next + 1)))
+}
+
+/** Whether a quote opens a string: after a blank or a separator, before what may be its first character. */
+function opensAt(text: string, at: number, from: number): boolean {
+  if (at !== from && !isBlank(text.charCodeAt(at - 1)) && !'(,:=['.includes(text[at - 1]!)) return false
+  return mayFollowOpening(text.charCodeAt(at + 1))
+}
+
+/** Whether a quote has a partner before `end`; of two curly ones the second looks different, and is taken for granted. */
+function isClosedBefore(text: string, at: number, end: number): boolean {
+  const unit = text.charCodeAt(at)
+  return quoteFamily(unit) !== unit || text.lastIndexOf(text[at]!, end - 1) > at
+}
+
+/** Whether a string may begin with this character: after the quote that closes one, a separator, a bracket or a blank is more likely. */
+export function mayFollowOpening(character: number): boolean {
+  if (Number.isNaN(character) || isBlank(character)) return false
+  return character !== COMMA && character !== COLON && !isClosing(character)
+}
+
+/** An apostrophe, as in `it's`. */
+function isInWord(text: string, at: number): boolean {
+  return isWordCharacter(text.charCodeAt(at - 1)) && isWordCharacter(text.charCodeAt(at + 1))
+}
+
+function isClosing(unit: number): boolean {
+  return unit === CLOSE_BRACE || unit === CLOSE_BRACKET
+}
+
+/** A quote of strings. Backticks are the quotes of prose. */
+function isQuote(unit: number): boolean {
+  const family = quoteFamily(unit)
+  return family === QUOTE || family === APOSTROPHE
+}

@@ -1,0 +1,92 @@
+import { isDeepStrictEqual } from 'node:util'
+import { expect, test } from 'vitest'
+import { tryParse } from '../../src/values/parse.ts'
+import { slow, some } from '../pace.ts'
+import { isJson, KINDS } from './corrupt.ts'
+import { type Json, layOut, pickOne, type Random, randomDocument, randomFrom } from './random-document.ts'
+
+const FENCE = '```'
+
+const doors: [string, (text: string) => string][] = [
+  ['the whole input', (text) => text],
+  ['a tag', (text) => `Sure: <json>${text}</json> Bye.`],
+  ['a fence', (text) => `Sure:\n${FENCE}json\n${text}\n${FENCE}\nBye.`],
+  ['prose', (text) => `Sure, it is: ${text}\nBye.`],
+  ['the start of prose', (text) => `${text} That's it: "done".\nBye.`],
+]
+const schemas = [undefined, { type: 'object' }]
+const schemasOfAny = [undefined, { type: ['object', 'array'] }]
+
+test.each(doors)('%s: brackets in strings do not end a broken document', (_, put) => {
+  const wrong: unknown[] = []
+  for (const kind of some(KINDS)) {
+    for (const layout of ['compact', 'pretty'] as const) {
+      for (let seed = 1; seed <= (slow ? 25 : 2); seed++) {
+        const original = withBrackets(randomDocument(randomFrom(seed)), randomFrom(7919 * seed))
+        const text = kind.corrupt(layOut(original, layout), randomFrom(31 * seed))
+        if (text === undefined || isJson(text)) continue
+        for (const schema of schemas) {
+          const outcome = tryParse(put(text), { schema })
+          if (outcome.ok && !isDeepStrictEqual(outcome.value, original)) wrong.push([kind.name, text])
+        }
+      }
+    }
+  }
+  expect(wrong).toEqual([])
+})
+
+/** Strings whose brackets end a document if the string is not seen. */
+const STRINGS = [
+  ...['x} y', 'x}, y', 'a], b', 'if (a) { b', '} else {', 'see {name} and }', 'end }', '{ start', 'x}]'],
+  ...['f(x)]', 'a: {b', '}', ']', "it's }, ok", 'he said "}" x', '1}2', 'k": {"v"'],
+]
+
+function withBrackets(value: Json, random: Random): Json {
+  if (typeof value === 'string') return random() < 0.3 ? pickOne(STRINGS, random)! : value
+  if (Array.isArray(value)) return value.map((one) => withBrackets(one, random))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withBrackets(one, random)]))
+}
+
+const documents = [
+  `{'a':"it's",'b':'x}y','c':[1,2]}`,
+  `{'a':"its",'b':'x}y','c':[1,2]}`,
+  `{'a':"the boss' }",'b':"{",'c':'"'}`,
+  `{'p':'C:\\\\','q':"don't"}`,
+  `{"a":1,'b':'x}y','c':2}`,
+  `{"a":1,'b':'x}, y','c':2}`,
+  `{'a':1,'b':'x}, y','c':2}`,
+  `{a:1,b:'x}, y',c:2}`,
+  `{a:1,b:"x}, y",c:2}`,
+  `{"a":1,"b":"x}, y","c":2}`,
+  `{“a”:1,“b”:“x}, y”,“c”:2}`,
+  `{"a":1,“b”:“x}, y”,"c":2}`,
+  '{`a`:1,`b`:`x}, y`,`c`:2}',
+  `{'a': 1, 'b': 'x} y', 'c': 2}`,
+  `{'a': 1, 'b': {'k': 'see {x} y'}, 'c': 2}`,
+  `{"a": 1, "b": {"k": "see {x} y"}, "c": 2}`,
+  `[{'a':1,'b':'x}, y','c':2}]`,
+  `[{'a':1,'b':'x}], y','c':2}]`,
+  `[{"a":1,'b':'x}], y','c':2}]`,
+  `{'name':'fn() { return 1 }','ok':True,'n':None}`,
+]
+
+test.each(documents)('in prose, one character more or less gives no other value: %s', (document) => {
+  const wrong: unknown[] = []
+  const places = some(Array.from(document, (_, at) => at))
+  for (const at of places) {
+    for (const put of ['', "'", '"', '}', '{', ',', '\\', ' ', ':']) {
+      for (const drop of [0, 1]) {
+        const text = document.slice(0, at) + put + document.slice(at + drop)
+        for (const schema of schemasOfAny) {
+          const prose = tryParse(`Sure: ${text}\nBye.`, { schema })
+          // A bracket before the whole document does not change it.
+          const whole = tryParse(text.replace(/^\{\{/, '{'), { schema })
+          if (prose.ok && !(whole.ok && isDeepStrictEqual(prose.value, whole.value)))
+            wrong.push([text, prose.value])
+        }
+      }
+    }
+  }
+  expect(wrong).toEqual([])
+})
