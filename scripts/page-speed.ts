@@ -123,11 +123,14 @@ async function traced(page: Page, act: () => Promise<void>) {
       path: trace,
       categories: ['devtools.timeline', 'disabled-by-default-devtools.timeline.frame', 'cc', 'toplevel'],
     })
+    const before = coreTime()
     await act()
+    const after = coreTime()
     await browser.stopTracing()
     // Cast: Chromium's own format.
     const { traceEvents } = JSON.parse(readFileSync(trace, 'utf8')) as { traceEvents: TraceEvent[] }
-    rounds.push(figures(traceEvents))
+    const stolen = (100 * (after.stolen - before.stolen)) / (after.all - before.all)
+    rounds.push({ ...figures(traceEvents), stolen })
   }
   return rounds
 }
@@ -152,8 +155,24 @@ function figures(traceEvents: readonly TraceEvent[]) {
   }
 }
 
-function frames(rounds: readonly { readonly rate: number; readonly late: number }[]): string {
-  return `${range(rounds.map(({ rate }) => rate))} a second, ${range(rounds.map(({ late }) => late))} % later than 25 ms`
+interface Round {
+  readonly rate: number
+  readonly late: number
+  readonly stolen: number
+}
+
+function frames(rounds: readonly Round[]): string {
+  const [rates, late, stolen] = (['rate', 'late', 'stolen'] as const).map((of) =>
+    range(rounds.map((round) => round[of])),
+  )
+  return `${rates} a second, ${late} % later than 25 ms, while the host took ${stolen} % of the time away`
+}
+
+/** What the cores of a virtual machine have had, and what its host took away from them, in units of Linux. */
+function coreTime() {
+  const [, ...times] = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]!.split(/\s+/)
+  const all = times.slice(0, 8).map(Number)
+  return { stolen: all[7]!, all: all.reduce((sum, time) => sum + time, 0) }
 }
 
 /** The lowest and the highest of the rounds. */

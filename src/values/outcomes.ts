@@ -164,7 +164,8 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     /** Whether it may be the inside of an object that seemed to end too early: no blank line is between the two. */
     function isAfterTorn({ from }: Frame): boolean {
       if (tornTo < 0 || !unmatched || from > unmatched.bytes().length) return false
-      return !/\n[ \t\r]*\n/.test(unmatched.bytes().toString('latin1', tornTo, from))
+      const between = unmatched.bytes().toString('latin1', Math.max(tornTo, from - 4096), from)
+      return !/\n[ \t\r]*\n/.test(between)
     }
 
     /** Something follows the first frame, so it was not the whole input, unless it is broken. */

@@ -294,6 +294,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/ladder/repair-guesses.ts /^[eE][+-]?\\d+$/': { why: 'one word of at most 256 characters' },
   'values/ladder/repair-syntax.ts /\\n[ \\t]{1,99}$/': { why: 'in at most 100 characters' },
   'values/outcomes.ts /^"[^"\\n]{0,256}"\\s{0,9}:/': { why: 'anchored, in at most 300 characters' },
+  'values/outcomes.ts /\\n[ \\t\\r]*\\n/': { why: 'begins at line ends only, in at most 4,096 bytes' },
   'values/outcomes.ts /^json[5c]?[ \\t]*(?=[{[])/i': {
     why: 'an info string of at most 1,024 characters; one class between two others',
   },

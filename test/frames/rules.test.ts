@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type Code, codes } from '../../src/base/fault.ts'
+import { some } from '../pace.ts'
 import { type CutFrame, referenceFrames } from './reference.ts'
 import {
   documentRules,
@@ -40,7 +41,7 @@ for (const [name, rules] of Object.entries(chapters)) {
     test.for(rules.map((rule) => [rule.says, rule] as const))('%s', ([, rule]) => {
       const { input, expected } = read(rule)
       const wanted = expected.map(brief)
-      for (const pieces of manyWays(input)) {
+      for (const pieces of some([...manyWays(input)])) {
         const sizes = pieces.map((piece) => piece.length).join(' ')
         expect(scan(pieces, rule.options).map(brief), `cut in ${sizes}`).toEqual(wanted)
       }

@@ -73,20 +73,23 @@ const documents = [
 
 test.each(documents)('in prose, one character more or less gives no other value: %s', (document) => {
   const wrong: unknown[] = []
-  const places = some(Array.from(document, (_, at) => at))
-  for (const at of places) {
-    for (const put of ['', "'", '"', '}', '{', ',', '\\', ' ', ':']) {
-      for (const drop of [0, 1]) {
-        const text = document.slice(0, at) + put + document.slice(at + drop)
-        for (const schema of schemasOfAny) {
-          const prose = tryParse(`Sure: ${text}\nBye.`, { schema })
-          // A bracket before the whole document does not change it.
-          const whole = tryParse(text.replace(/^\{\{/, '{'), { schema })
-          if (prose.ok && !(whole.ok && isDeepStrictEqual(prose.value, whole.value)))
-            wrong.push([text, prose.value])
-        }
-      }
+  for (const text of editsOf(document)) {
+    for (const schema of schemasOfAny) {
+      const prose = tryParse(`Sure: ${text}\nBye.`, { schema })
+      // A bracket before the whole document does not change it.
+      const whole = tryParse(text.replace(/^\{\{/, '{'), { schema })
+      if (prose.ok && !(whole.ok && isDeepStrictEqual(prose.value, whole.value)))
+        wrong.push([text, prose.value])
     }
   }
   expect(wrong).toEqual([])
 })
+
+function editsOf(document: string): readonly string[] {
+  const puts = ['', "'", '"', '}', '{', ',', '\\', ' ', ':']
+  const all = Array.from(document, (_, at) =>
+    puts.flatMap((put) => [0, 1].map((drop) => document.slice(0, at) + put + document.slice(at + drop))),
+  ).flat()
+  // A prime, so that all kinds of edits are among the few.
+  return slow ? all : all.filter((_, index) => index % 41 === 0)
+}
