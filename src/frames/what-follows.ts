@@ -4,6 +4,7 @@ import {
   CLOSE_BRACKET,
   COLON,
   COMMA,
+  classTable,
   isBlank,
   isBracket,
   isDigit,
@@ -41,8 +42,9 @@ export function whatFollows(scan: Scan): WhatFollows {
   let seek = 0
   /** The first byte behind the object that is not blank. */
   let start = 0
-  /** No quote was seen on the line. */
-  let plain = true
+  /** The line has a quote, or a closing bracket. */
+  let quoted = false
+  let closed = false
 
   function look(bound: number, over: boolean): number | undefined {
     if (stage === 'behind') {
@@ -95,14 +97,18 @@ export function whatFollows(scan: Scan): WhatFollows {
     const limit = start + MAX_REST
     const stop = Math.min(bound, limit)
     if (stage === 'line') {
-      for (; seek < stop && scan.byte(seek) !== LF; seek++) {
-        const byte = scan.byte(seek)!
-        if (isBracket(byte) && plain) {
+      const { view, base } = tape
+      for (; seek < stop; seek++) {
+        const byte = view[seek - base]!
+        if (KINDS[byte] === 0) continue
+        if (byte === LF) break
+        if (isBracket(byte) && !quoted) {
           const inner = opensValue(seek, stop)
           if (inner === undefined && stop < limit && !over) return undefined
           if (inner) return decide(inner)
         }
-        if (isQuote(byte) || byte === CURLY) plain = false
+        quoted ||= KINDS[byte] === QUOTED
+        closed ||= byte === CLOSE_BRACE || byte === CLOSE_BRACKET
       }
       if (seek < stop && mayGoOnBelow(seek)) stage = 'below'
     }
@@ -113,6 +119,8 @@ export function whatFollows(scan: Scan): WhatFollows {
 
   function decide(end: number): number {
     const { view, base } = tape
+    // Without quotes and brackets, only the rest of a number can follow.
+    if (!quoted && !closed && !NUMERIC[view[to - base]!]) return -1
     return goesOnAt(view.toString('utf8', to - 1 - base, end - base), 1) ? start : -1
   }
 
@@ -141,14 +149,17 @@ export function whatFollows(scan: Scan): WhatFollows {
       to = position
       seek = position
       stage = 'behind'
-      plain = true
+      quoted = false
+      closed = false
     },
     look,
   }
 }
 
-/** The first byte of a curly quote, in UTF-8. */
-const CURLY = 0xe2
+/** What matters on the line: quotes (a curly one begins with 0xe2 in UTF-8), brackets and the line end. */
+const QUOTED = 1
+const KINDS = /* @__PURE__ */ classTable([QUOTED, '"\'\xe2'], [2, '{}[]\n'])
+const NUMERIC = /* @__PURE__ */ classTable([1, '0123456789.'])
 
 function isQuote(byte: number): boolean {
   return byte === QUOTE || byte === APOSTROPHE
