@@ -20,13 +20,13 @@ const imports: readonly Import[] = [
   {
     names: '{ frameStage }',
     entry: 'values',
-    limit: 17,
+    limit: 17.5,
     goal: 12,
     missed:
       'What is left is cutting alone: tags and objects in torn text, fences of CommonMark, think blocks, terminal escapes and limits, all with exact byte offsets',
   },
   { names: '{ frames }', entry: 'values', limit: 19 },
-  { names: '{ tryParse }', entry: 'values', limit: 42.5 },
+  { names: '{ tryParse }', entry: 'values', limit: 43.5 },
   { names: '{ values }', entry: 'values', limit: 58 },
   {
     names: '*',
@@ -36,7 +36,7 @@ const imports: readonly Import[] = [
     missed:
       'The repair takes 14 KB, because it refuses what it cannot be sure of, and the elements of huge documents (`items`) and `where` take 13 KB, which `tryParse` leaves out',
   },
-  { names: '{ events, codex }', entry: 'events', limit: 65 },
+  { names: '{ events, codex }', entry: 'events', limit: 66 },
   { names: '{ events, auto }', entry: 'events', limit: 95 },
   {
     names: '*',
@@ -46,7 +46,7 @@ const imports: readonly Import[] = [
     missed:
       '18 engines and 8 formats of session files take 34 KB, and payloads in messages need all of `tryParse`, 40 KB. A bundle that names its engine leaves the others out',
   },
-  { names: '{ tryParse }', entry: 'web', limit: 43.5 },
+  { names: '{ tryParse }', entry: 'web', limit: 44.5 },
   { names: '{ events, codex }', entry: 'web', limit: 68 },
   { names: '*', entry: 'web', limit: 115 },
   { names: '*', entry: 'json-schema', limit: 48.5 },

@@ -82,6 +82,12 @@ export class LineHead {
     return last === OPEN_BRACKET || last === OPEN_BRACE || last === COMMA
   }
 
+  /** True if the last character before `position` that is not blank is a quote. */
+  quoted(position: number): boolean {
+    const { last } = this.#tail(position)
+    return last === QUOTE || last === APOSTROPHE || (last >= 0x98 && last <= 0x9f)
+  }
+
   /** Stores the facts about the line at `position`, because the bytes before it are about to be dropped. */
   remember(position: number): void {
     if (position <= this.#known) return

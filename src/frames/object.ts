@@ -50,6 +50,8 @@ export function objectMachine(
       /** A string contained a raw LF: this is not JSON, but it may be repairable. */
       torn: false,
       attached: false,
+      /** A quote precedes it. */
+      enclosed: false,
       /** One past its closer, once that is found. */
       to: 0,
     }
@@ -67,6 +69,7 @@ export function objectMachine(
         if (!opens) return leave(candidate.seek)
         candidate.stage = 'body'
         candidate.attached = scan.head.attached(candidate.from)
+        candidate.enclosed = scan.head.quoted(candidate.from)
         balance.reset(1)
         scan.opened?.('object', candidate.from, candidate.seek)
       }
@@ -138,7 +141,7 @@ export function objectMachine(
         case 'closed':
           candidate.to = candidate.seek
           candidate.stage = 'behind'
-          follows.begin(candidate.to)
+          follows.begin(candidate.to, candidate.enclosed)
           return true
         default:
           return balance.stop satisfies never

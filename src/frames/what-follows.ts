@@ -18,8 +18,8 @@ import { isLiteral, MAX_WORD } from './debris.ts'
 import type { Scan } from './scan.ts'
 
 interface WhatFollows {
-  /** A value ends at `to`. */
-  begin(to: number): void
+  /** A value ends at `to`, and a quote precedes it or not. */
+  begin(to: number, enclosed: boolean): void
   /**
    * Where the value goes on, -1 if it does not, undefined if more bytes are needed. Nothing from `bound` on is looked at;
    * `over` says that nothing is there.
@@ -38,6 +38,7 @@ export function whatFollows(scan: Scan): WhatFollows {
   const { tape } = scan
   let stage: 'behind' | 'separated' | 'line' | 'below' = 'behind'
   let to = 0
+  let enclosed = false
   /** Everything before it has been looked at. */
   let seek = 0
   /** The first byte behind the object that is not blank. */
@@ -55,7 +56,7 @@ export function whatFollows(scan: Scan): WhatFollows {
       if (byte === COMMA || byte === COLON) {
         seek++
         stage = 'separated'
-      } else if (isQuote(byte) || isSameLine()) stage = 'line'
+      } else if (KINDS[byte] === QUOTED || isSameLine()) stage = 'line'
       else return -1
     }
     if (stage === 'separated') {
@@ -77,9 +78,8 @@ export function whatFollows(scan: Scan): WhatFollows {
   }
 
   function isSameLine(): boolean {
-    const { view, base } = tape
-    const end = view.indexOf(LF, to - base)
-    return end < 0 || end > start - base
+    for (let at = to; at < start; at++) if (scan.byte(at) === LF) return false
+    return true
   }
 
   /** Whether a number, a literal or a bare key with its colon begins at `from`. At most one word is read twice. */
@@ -113,15 +113,16 @@ export function whatFollows(scan: Scan): WhatFollows {
       if (seek < stop && mayGoOnBelow(seek)) stage = 'below'
     }
     if (stage === 'below') while (seek < stop && isBlank(scan.byte(seek))) seek++
-    if (seek === bound && seek < limit && !over) return undefined
-    return decide(Math.min(seek + 1, stop))
+    const end = seek + (stage === 'below' && scan.byte(seek) === CURLY ? 3 : 1)
+    if (bound < Math.min(end, limit) && !over) return undefined
+    return decide(Math.min(end, stop))
   }
 
   function decide(end: number): number {
     const { view, base } = tape
-    // Without quotes and brackets, only the rest of a number can follow.
-    if (!quoted && !closed && !NUMERIC[view[to - base]!]) return -1
-    return goesOnAt(view.toString('utf8', to - 1 - base, end - base), 1) ? start : -1
+    // Without quotes and brackets, only the rest of a number can go on, on the line below.
+    if (!quoted && !closed && stage !== 'below') return -1
+    return goesOnAt(view.toString('utf8', to - 1 - base, end - base), 1, enclosed) ? start : -1
   }
 
   /** If another value opens at `from`, the end of what shows that: without a quote before it, the rest does not matter. */
@@ -145,8 +146,9 @@ export function whatFollows(scan: Scan): WhatFollows {
   }
 
   return {
-    begin(position) {
+    begin(position, isEnclosed) {
       to = position
+      enclosed = isEnclosed
       seek = position
       stage = 'behind'
       quoted = false
@@ -156,10 +158,11 @@ export function whatFollows(scan: Scan): WhatFollows {
   }
 }
 
-/** What matters on the line: quotes (a curly one begins with 0xe2 in UTF-8), brackets and the line end. */
+/** The first of the three bytes of a curly quote. */
+const CURLY = 0xe2
+/** What matters on the line: quotes, brackets and the line end. */
 const QUOTED = 1
 const KINDS = /* @__PURE__ */ classTable([QUOTED, '"\'\xe2'], [2, '{}[]\n'])
-const NUMERIC = /* @__PURE__ */ classTable([1, '0123456789.'])
 
 function isQuote(byte: number): boolean {
   return byte === QUOTE || byte === APOSTROPHE

@@ -16,12 +16,12 @@ import {
 /** How far the rest of a line is read. */
 export const MAX_REST = 512
 
-type Last = 'other' | 'number' | 'quote' | 'end of a string' | 'comma after it'
+type Last = 'other' | 'glued' | 'comma after glued' | 'quote' | 'end of a string' | 'comma after it'
 
 /**
  * Whether the line after a value shows that its last bracket was not its end, but one too many, or part of a string
- * whose quotes are lost or not double ones. `at` is the position after the bracket. Read up to the line end and the first
- * character after it, or up to where another value opens.
+ * whose quotes are lost or not double ones. `at` is the position after the bracket; `enclosed` says that a quote precedes the
+ * value. Read up to the line end and the first character after it, or up to where another value opens.
  *
  *     {"k":1}"m":2}      {"k": 'x} y', "m": 2}      {"k":1}23}      {"k":1}, the "key": 1
  *            ^^^^ a key          ^^ a string's end         ^^ a number's end         ^^^^^ prose
@@ -30,7 +30,7 @@ type Last = 'other' | 'number' | 'quote' | 'end of a string' | 'comma after it'
  * goesOnAt('{"k":1}"m":2}', 7) // true
  * goesOnAt('{"k":1} and "m": 2', 7) // false
  */
-export function goesOnAt(text: string, at: number): boolean {
+export function goesOnAt(text: string, at: number, enclosed = false): boolean {
   const own = text.charCodeAt(at - 1)
   let from = at
   while (from < text.length && isBlank(text.charCodeAt(from))) from++
@@ -45,45 +45,61 @@ export function goesOnAt(text: string, at: number): boolean {
   /** A string ended on this line that did not begin on it, and whether a comma followed it. */
   let hasEnd = false
   let hasComma = false
-  let hasColon = false
+  let hasKey = false
+  let hasBareKey = false
   let depth = 0
+  /** The end of the word that is glued to the bracket, or of a bare key. */
+  const wordEnd = endOfWord(text, from, end)
   for (let here = from; here < end; here++) {
     const unit = text.charCodeAt(here)
     if (isBlank(unit)) continue
     if (isQuote(unit)) {
-      if (opened === 0 && opensAt(text, here, from) && isClosedBefore(text, here, end)) {
+      if (opened === quoteFamily(unit) && !isInWord(text, here)) {
+        opened = 0
+        last = hasEnd ? 'end of a string' : 'quote'
+      } else if (opened !== 0) continue
+      else if (here === at && (enclosed || mayEnclose(text, at))) last = 'quote'
+      else if (last === 'comma after glued') return true
+      else if (opensAt(text, here, from) && isClosedBefore(text, here, end)) {
         opened = quoteFamily(unit)
         openedAt = here
         last = 'other'
-      } else if (opened === quoteFamily(unit)) {
-        opened = 0
-        last = hasEnd ? 'end of a string' : 'quote'
-      } else if (opened === 0 && !isInWord(text, here)) {
-        last = here === at && mayEnclose(text, at) ? 'quote' : 'end of a string'
-        hasEnd ||= last === 'end of a string'
+      } else if (!isInWord(text, here)) {
+        last = 'end of a string'
+        hasEnd = true
       }
       continue
     }
-    const wasNumber = last === 'number'
+    if (opened !== 0) continue
+    const wasGlued = here === wordEnd && from === at && wordEnd > at
     const wasEnd = last === 'end of a string'
-    if (isBracket(unit) && opened === 0) {
-      if (!hasEnd && opensValue(text, here)) return false
+    if (isBracket(unit)) {
+      if (!hasEnd && !hasKey && opensValue(text, here)) return false
       depth++
-    } else if (isClosing(unit) && opened === 0) {
-      if (wasEnd || wasNumber || (depth === 0 && unit === own && (hasColon || hasEnd))) return true
+    } else if (isClosing(unit)) {
+      if (wasEnd || wasGlued || (depth === 0 && unit === own && (hasKey || hasBareKey || hasEnd))) return true
       depth = Math.max(0, depth - 1)
     } else if (unit === COLON) {
       if (wasEnd || hasComma || (last === 'quote' && openedAt === from)) return true
-      hasColon = true
-    } else if (unit === COMMA) {
-      if (wasNumber) return true
-      hasComma ||= wasEnd
+      hasKey ||= last === 'quote'
+      hasBareKey ||= here === wordEnd
     }
-    last = 'other'
-    if (unit === COMMA && wasEnd) last = 'comma after it'
-    else if ((isDigit(unit) || unit === DOT) && (here === at || wasNumber)) last = 'number'
+    last = here < wordEnd && from === at ? 'glued' : 'other'
+    if (unit !== COMMA) continue
+    hasComma ||= wasEnd
+    last = wasEnd ? 'comma after it' : wasGlued ? 'comma after glued' : 'other'
   }
   return goesOnBelow(text, end, last)
+}
+
+function endOfWord(text: string, from: number, end: number): number {
+  let at = from
+  while (at < end && (isWordCharacter(text.charCodeAt(at)) || isFraction(text, at))) at++
+  return at
+}
+
+function isFraction(text: string, at: number): boolean {
+  return text.charCodeAt(at) === DOT && isDigit(text.charCodeAt(at + 1))
 }
 
 //  "k": "x} y",          "k": "x} y"
@@ -95,7 +111,7 @@ function goesOnBelow(text: string, from: number, last: Last): boolean {
   let at = from
   while (at < text.length && isBlank(text.charCodeAt(at))) at++
   const unit = text.charCodeAt(at)
-  return isClosing(unit) || (last === 'comma after it' && isQuote(unit))
+  return isClosing(unit) || (last.startsWith('comma') && isQuote(unit))
 }
 
 /** Whether a quote right after a value may be the second of two around it. */
@@ -112,16 +128,23 @@ function opensValue(text: string, at: number): boolean {
   return isBracket(unit) || (isQuote(unit) && mayFollowOpening(text.charCodeAt(next + 1)))
 }
 
-/** Whether a quote opens a string: after a blank or a separator, before what may be its first character. */
+/**
+ * Whether a quote opens a string: after a blank or a separator, or in a script that has no blanks between words, and before
+ * what may be the first character of one.
+ */
 function opensAt(text: string, at: number, from: number): boolean {
-  if (at !== from && !isBlank(text.charCodeAt(at - 1)) && !'(,:=['.includes(text[at - 1]!)) return false
+  const before = text.charCodeAt(at - 1)
+  if (at !== from && !isBlank(before) && before < 0x80 && !'(,:=[{>'.includes(text[at - 1]!)) return false
   return mayFollowOpening(text.charCodeAt(at + 1))
 }
 
 /** Whether a quote has a partner before `end`; of two curly ones the second looks different, and is taken for granted. */
 function isClosedBefore(text: string, at: number, end: number): boolean {
   const unit = text.charCodeAt(at)
-  return quoteFamily(unit) !== unit || text.lastIndexOf(text[at]!, end - 1) > at
+  if (quoteFamily(unit) !== unit) return true
+  let close = text.indexOf(text[at]!, at + 1)
+  while (close >= 0 && close < end && isInWord(text, close)) close = text.indexOf(text[at]!, close + 1)
+  return close >= 0 && close < end
 }
 
 /** Whether a string may begin with this character: after the quote that closes one, a separator, a bracket or a blank is more likely. */

@@ -7,6 +7,7 @@ import { bomAt, CLOSE_BRACE, CLOSE_BRACKET, isBlank, isBracket, QUOTE } from '..
 import type { Rules } from './ladder/attempt.ts'
 import { hasQuotedKey } from './ladder/candidates.ts'
 import type { ChangeKind } from './ladder/change.ts'
+import { endsInString } from './ladder/ends-in-string.ts'
 import { climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder/ladder.ts'
 import { isPayloadFence } from './ladder/payload-fence.ts'
 import { mend } from './ladder/repair-search.ts'
@@ -109,8 +110,12 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       // Once something was found, the text before it is no longer kept.
       if (!quoted && (found ? broken : isAfterQuote(frame) || isAfterTorn(frame))) return
       broken = true
-      if (!quoted && (frame.broken !== undefined || endsInString(frame.text))) tornTo = frame.to
-      if (endsInString(frame.text)) return
+      const torn = !(quoted && frame.open) && endsInString(frame.text)
+      if (!quoted && (frame.broken !== undefined || torn)) tornTo = frame.to
+      if (torn) {
+        if (quoted) emitProse(badOf(frame, continuesAt(frame.text, frame.text.length), label))
+        return
+      }
       const array = frame.text[0] === '['
       if (rules.root === 'object' && array) return
       if (frame.broken !== undefined) {
@@ -383,22 +388,6 @@ function isRestOfWhole(text: string, end: number): boolean {
     else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) depth--
   }
   return depth < 0
-}
-
-//  {'a': 'x}', 'b': 1}
-//          ^ closes nothing
-/** Whether the last bracket of an object with keys in single quotes is inside one of its strings. */
-function endsInString(text: string): boolean {
-  if (!/^\{\s{0,99}'/.test(text.slice(0, 110))) return false
-  // An apostrophe in "double quotes" opens nothing, nor a quote in 'single ones'.
-  let open = ''
-  for (let at = 1; at < text.length; at++) {
-    const unit = text[at]!
-    if (unit === '\\') at++
-    else if (unit === open) open = ''
-    else if (open === '' && (unit === "'" || unit === '"')) open = unit
-  }
-  return open !== ''
 }
 
 function isBracketed(text: string): boolean {

@@ -581,7 +581,7 @@ class Reference {
       else if (!inString && this.#isBrace(at)) depth++
       else if (!inString && (this.#has(at, '}') || this.#has(at, ']')) && --depth === 0) {
         const to = at + 1
-        const broken = this.#brokenBehind(to, limit)
+        const broken = this.#brokenBehind(from, to, limit)
         this.#cut({
           kind: 'object',
           from,
@@ -662,21 +662,25 @@ class Reference {
 
   //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
   //         ^ here              ^ here             ^ nowhere
-  #brokenBehind(to: number, limit: number): number | undefined {
+  #brokenBehind(from: number, to: number, limit: number): number | undefined {
     const at = this.#pastBlanks(to)
     if (at >= limit) return undefined
     if ('}]'.includes(this.#char(at))) return at
     const isBelow = this.#slice(to, at).includes(LF)
     if (!',:'.includes(this.#char(at)))
-      return isBelow && !'"\''.includes(this.#char(at)) ? undefined : this.#brokenAlong(to, at, limit)
-    return this.#brokenAfterSeparator(at, limit) ?? this.#brokenAlong(to, at, limit)
+      return isBelow && !'"\'\xe2'.includes(this.#char(at)) ? undefined : this.#brokenAlong(from, to, limit)
+    return this.#brokenAfterSeparator(at, limit) ?? this.#brokenAlong(from, to, limit)
   }
 
   //  {'k': 'x} y', 'm': 2}    {"k": 1} y
   //           ^ here                   ^ nowhere
-  #brokenAlong(to: number, at: number, limit: number): number | undefined {
+  #brokenAlong(from: number, to: number, limit: number): number | undefined {
+    const at = this.#pastBlanks(to)
     const rest = this.#slice(to - 1, Math.min(limit, at + MAX_REST)).toString('utf8')
-    return goesOnAt(rest, 1) ? at : undefined
+    const before = this.#slice(0, from)
+      .toString('latin1')
+      .replace(/[ \t\r\n]+$/, '')
+    return goesOnAt(rest, 1, /["'\x98-\x9f]$/.test(before)) ? at : undefined
   }
 
   #brokenAfterSeparator(at: number, limit: number): number | undefined {

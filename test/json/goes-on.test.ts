@@ -20,6 +20,10 @@ test.each([
   ['the end of a string, and a bare key', " y', m: 2"],
   ['the end of a number', '2}'],
   ['the end of a number, and a key', '23,"m":2}'],
+  ['the end of a number with an exponent', 'e5}'],
+  ['the end of a literal', 'rue}'],
+  ['a key, and a bracket too many', ' y, "d": ["e"]}'],
+  ['a key below, in curly quotes', ' x”,\n“m”:2}'],
   ['the end of a fraction, and a bracket below', '.5\n}'],
   ['bare keys and a bracket too many', 'b: 2}'],
 ])('%s: %j', (_, rest) => {
@@ -35,6 +39,18 @@ test.each([
   ' and "m": 2',
   ', the "key": 1 of "it", done',
   ', the “key”: 1 of ‘it’, done',
+  ', see "a": ["b"]',
+  '，其中“a”: 数量',
+  ' 其中"a":数量',
+  '（"a": 数量）',
+  '->"a": x',
+  '200,0.05,127.0.0.1',
+  '200 0.05, ok',
+  '1,234 tokens',
+  '.]',
+  '..., "x"',
+  '.\n}',
+  '); h("x: y"); }',
   " isn't it",
   " it's the users' choice",
   " it's the users' choice: both",
@@ -54,6 +70,18 @@ test.each([
   ' a "quoted",\n"line"',
 ])('prose: %j', (rest) => {
   expect(goesOnAt(`{"k":1}${rest}`, 7)).toBe(false)
+})
+
+test.each([
+  "', cwd: /tmp",
+  "', headers={'Content-Type': 'x'})",
+  "'], check=True",
+  "')['a']",
+  "'); console.log('a', x['a'])",
+  "')).toEqual({ ok: 'x' })",
+  "', said he: 'done'",
+])('a value in quotes, then %j', (rest) => {
+  expect(goesOnAt(`{"k":1}${rest}`, 7, true)).toBe(false)
 })
 
 test('only the near rest of a line is read', () => {

@@ -85,6 +85,27 @@ test.each(documents)('in prose, one character more or less gives no other value:
   expect(wrong).toEqual([])
 })
 
+test.each([
+  `{"k":'x}\ny'}`,
+  `{\n"k": 'x} y',\nm: 2\n}`,
+  '{\n"k": “x} y”,\n“m”: 2\n}',
+  `{"k": 'x} y'\n,"m": 2}`,
+  `{"k": 'x} y', // c\n"m": 2}`,
+  '{"k": `x} y`}',
+  `{"k": 'x} ["z"] w', 'm': 2}`,
+  `{"k": 'x} {"z":1} w', 'm': 2}`,
+  `{"k": 'x} y, "d": ["e"]}`,
+  `{"k": 'x} ${'y'.repeat(600)}', 'm': 2}`,
+  `{"k": "x"} y, "d": ["e"]}`,
+  `{"k":'x} y{, "m":"it's"}`,
+  '{"k":t}rue}',
+])('in prose, a bracket in a string ends nothing: %j', (document) => {
+  for (const schema of schemasOfAny) {
+    const outcome = tryParse(`Sure: ${document}\nBye.`, { schema })
+    expect(outcome.ok && outcome.value).toBe(false)
+  }
+})
+
 function editsOf(document: string): readonly string[] {
   const puts = ['', "'", '"', '}', '{', ',', '\\', ' ', ':']
   const all = Array.from(document, (_, at) =>

@@ -6,6 +6,7 @@ import { opensAs } from '../../frames/gate.ts'
 import { BACKTICK, isBracket, TILDE } from '../../json/characters.ts'
 import type { Rules } from './attempt.ts'
 import { type Change, changeOf } from './change.ts'
+import { endsInString } from './ends-in-string.ts'
 import { isPayloadFence } from './payload-fence.ts'
 import { skipBlanks } from './repair-syntax.ts'
 
@@ -65,6 +66,7 @@ const MAX_CANDIDATES = 64
 /** As in prose: not part of something broken and, without a schema, only if it begins with a key in double quotes. */
 function mayBePayload({ text, broken, attached }: Frame, rules: Rules): boolean {
   if (broken !== undefined || attached || (rules.root === 'object' && text[0] === '[')) return false
+  if (endsInString(text)) return false
   return rules.check !== undefined || hasQuotedKey(text)
 }
 

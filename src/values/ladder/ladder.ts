@@ -16,6 +16,7 @@ import { type Candidate, candidatesIn, hasQuotedKey } from './candidates.ts'
 import { type Change, changeOf } from './change.ts'
 import { controlsEscaped } from './control.ts'
 import type { Edited } from './edits.ts'
+import { endsInString } from './ends-in-string.ts'
 import { isQuote } from './quotes.ts'
 import { mend } from './repair-search.ts'
 import { withoutSequences } from './sequences.ts'
@@ -260,8 +261,9 @@ function takeFirst(
   rules: Rules,
   envelopes: number,
 ): Pass | Miss {
-  if (isStructureAt(text, end)) return { ...continuesAt(text, end), cause: broken.cause }
   const first = text.slice(0, end)
+  if (isStructureAt(text, end) || endsInString(first))
+    return { ...continuesAt(text, end), cause: broken.cause }
   // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.
   if (!rules.check && !hasQuotedKey(first))
     return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
