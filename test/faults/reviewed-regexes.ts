@@ -279,7 +279,7 @@ export const reviewed: Readonly<Record<string, { readonly why: string; readonly 
   'values/outcomes.ts /^[\\s\\ufeff\\0]{0,4096}["\'`‘’“”\\\\\\d+.TFNI-]/': {
     why: 'a run of at most 4,096 characters',
   },
-  "values/outcomes.ts /^\\{\\s{0,99}'/": { why: 'a run of at most 99 characters' },
+  "values/ladder/ends-in-string.ts /['`´‘-‟]/": { why: 'looks for one character' },
   'values/outcomes.ts /^[{[]/': { why: 'looks at the first character' },
   'values/outcomes.ts /^[{[]\\s{0,4096}[{["\']/': { why: 'a run of at most 4,096 characters' },
   'values/outcomes.ts /^\\[\\s{0,99}[["]/': { why: 'a run of at most 99 characters' },
