@@ -9,6 +9,7 @@ import {
   isBracket,
   isDigit,
   isWordCharacter,
+  LF,
   QUOTE,
   quoteFamily,
 } from './characters.ts'
@@ -35,8 +36,9 @@ export function goesOnAt(text: string, at: number, enclosed = false): boolean {
   let from = at
   while (from < text.length && isBlank(text.charCodeAt(from))) from++
   const limit = Math.min(text.length, from + MAX_REST)
-  const lineEnd = text.indexOf('\n', from)
-  const end = lineEnd < 0 ? limit : Math.min(limit, lineEnd)
+  // Not indexOf, which would read a long text to its end each time.
+  let end = from
+  while (end < limit && text.charCodeAt(end) !== LF) end++
   /** What the last character that is not blank was. */
   let last = 'other' as Last
   /** The kind of quote that opened a string on this line, 0 for none, and where. */
@@ -142,9 +144,9 @@ function opensAt(text: string, at: number, from: number): boolean {
 function isClosedBefore(text: string, at: number, end: number): boolean {
   const unit = text.charCodeAt(at)
   if (quoteFamily(unit) !== unit) return true
-  let close = text.indexOf(text[at]!, at + 1)
-  while (close >= 0 && close < end && isInWord(text, close)) close = text.indexOf(text[at]!, close + 1)
-  return close >= 0 && close < end
+  for (let close = at + 1; close < end; close++)
+    if (text.charCodeAt(close) === unit && !isInWord(text, close)) return true
+  return false
 }
 
 /** Whether a string may begin with this character: after the quote that closes one, a separator, a bracket or a blank is more likely. */
