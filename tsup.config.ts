@@ -28,7 +28,8 @@ const shared: Options = {
   platform: 'node',
   removeNodeProtocol: false,
   outDir: 'dist',
-  // The maps name the files in src, which are in the package once: with the text in them, every map would hold it again.
+  // The maps name the files in src, which are in the package once: with the text in them, every map would
+  // hold it again.
   sourcemap: true,
   esbuildOptions(options) {
     options.sourcesContent = false
@@ -41,7 +42,8 @@ const fromNode: NonNullable<Options['esbuildPlugins']>[number] = {
   name: 'from-node',
   setup(build) {
     const src = resolve('src')
-    // A name must reach an entry by one list only: of two, it would be two different things, and neither would be exported.
+    // A name must reach an entry by one list only: of two, it would be two different things, and neither
+    // would be exported.
     build.onResolve({ filter: /^\.\// }, ({ path, importer }) => {
       const listed = dirname(resolve(src, path)) === src
       return dirname(importer) === src && !listed ? { path: './node.cjs', external: true } : undefined
@@ -69,6 +71,7 @@ export default defineConfig([
   },
   // A browser cannot look into the package, so the map of this entry has the text.
   { ...webBuild, outDir: 'dist', sourcemap: true },
-  // The types of both formats and all platforms are made at once: reading the sources for them is nearly all of the work.
+  // The types of both formats and all platforms are made at once: reading the sources for them is nearly all
+  // of the work.
   { ...shared, entry: all, format: ['esm', 'cjs'], dts: { entry: all, only: true, ...types } },
 ])

@@ -13,7 +13,8 @@ const shared = {
   globalSetup: 'test/temp.ts',
   setupFiles: 'test/plain-schemas.ts',
   testTimeout: 120_000,
-  // Real processes, sockets and signals on a machine that others use, too: one more try, and the report says so.
+  // Real processes, sockets and signals on a machine that others use, too: one more try, and the report says
+  // so.
   retry: process.env['CI'] ? 1 : 0,
   restoreMocks: true,
   unstubEnvs: true,
@@ -31,12 +32,14 @@ export default defineConfig({
           name: 'quick',
           include: ['test/**/*.test.ts'],
           exclude: [slowFiles],
-          // The files that one worker runs share their modules: loading them anew for each file took longer than the tests.
+          // The files that one worker runs share their modules: loading them anew for each file took longer
+          // than the tests.
           isolate: false,
         },
       },
       {
-        // `npm run test:slow`: kills, big inputs, browsers, the packed package, types, and random properties at full length.
+        // `npm run test:slow`: kills, big inputs, browsers, the packed package, types, and random properties
+        // at full length.
         test: {
           ...shared,
           name: 'slow',

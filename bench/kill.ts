@@ -1,5 +1,5 @@
-// Kills `sluice run` with SIGKILL at random moments, on pipes, on a PTY and on both, kills every third `sluice replay --resume`
-// after it, too, and checks each time that a resume makes everything whole.
+// Kills `sluice run` with SIGKILL at random moments, on pipes, on a PTY and on both, kills every third
+// `sluice replay --resume` after it, too, and checks each time that a resume makes everything whole.
 //   npx tsx bench/kill.ts [times=200] [seed]
 // SLUICE_MAIN=dist/cli/main.js takes the built command, which starts faster.
 import { type KillMode, killOnce } from '../test/run/kill-once.ts'

@@ -101,7 +101,10 @@ function growingFences(size: number): string {
   return text
 }
 
-/** Measures every family. `rounds` are taken at n and at 2n in turn, and a ratio above the bound is measured anew. */
+/**
+ * Measures every family. `rounds` are taken at n and at 2n in turn, and a ratio above the bound is measured
+ * anew.
+ */
 export async function measureLinear(
   options: { rounds: number; minCpuMs: number; bound: number },
   progress: (name: string) => void,

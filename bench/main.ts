@@ -102,7 +102,8 @@ async function measureMemory(sizes: readonly number[]): Promise<MemoryResult[]> 
       process.stderr.write(`memory: ${name}, ${megabytes} MB\n`)
       const task = { kind: 'memory', name, megabytes } as const
       const result = await inChild<MemoryResult>(task)
-      // When garbage is collected is chance: a peak above its goal is measured once more, and the lower one counts.
+      // When garbage is collected is chance: a peak above its goal is measured once more, and the lower one
+      // counts.
       const again = result.peak > (result.maxPeak ?? Number.POSITIVE_INFINITY)
       const other = again ? await inChild<MemoryResult>(task) : result
       results.push(other.peak < result.peak ? other : result)

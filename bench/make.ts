@@ -30,7 +30,9 @@ function prose(next: Random, length: number): string {
   return text.slice(0, length)
 }
 
-/** Prose without the words that are not ASCII, for payloads whose every character may be broken on purpose. */
+/**
+ * Prose without the words that are not ASCII, for payloads whose every character may be broken on purpose.
+ */
 function plain(next: Random, length: number): string {
   return prose(next, length).replace(/[^ -~]|["'`{}[\]<>,:/\\]/g, ' ')
 }

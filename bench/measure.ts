@@ -7,7 +7,10 @@ export interface Candidate {
   run(visit: Visit): Promise<void> | void
   /** What it must find, if that is not what the scene expects: a search that only finds positions, say. */
   readonly expected?: Answer
-  /** What is timed, if that is not what was checked: the same program on a longer input, its output thrown away. */
+  /**
+   * What is timed, if that is not what was checked: the same program on a longer input, its output thrown
+   * away.
+   */
   timed?(): Promise<void>
   /** Why it cannot run here: a program that is not installed. */
   readonly skipped?: string
@@ -100,7 +103,9 @@ export function answerTo(values: Iterable<unknown>): Promise<Answer> {
   })
 }
 
-/** Checks every answer, then measures those that are right, in rotated order. Without a pace it only checks. */
+/**
+ * Checks every answer, then measures those that are right, in rotated order. Without a pace it only checks.
+ */
 export async function measure(
   scene: Scene,
   pace: Pace | undefined,
@@ -152,8 +157,8 @@ async function mistakeOf(candidate: Candidate, expected: Answer): Promise<string
 }
 
 /**
- * Lets the compiler see everyone's code, in turns as they will be measured, and says how many runs of each fill a
- * measured stretch.
+ * Lets the compiler see everyone's code, in turns as they will be measured, and says how many runs of each
+ * fill a measured stretch.
  */
 async function warmUp(candidates: readonly Candidate[], pace: Pace): Promise<Map<Candidate, number>> {
   const repeats = new Map<Candidate, number>()
@@ -173,8 +178,8 @@ async function milliseconds(candidate: Candidate, times: number, clock: Clock): 
   const visit = () => {
     count++
   }
-  // Each begins with an empty nursery and pays for its own garbage. A full collection would also throw away the
-  // compiled code of a candidate that had not run for a few turns, and so measure the compiler.
+  // Each begins with an empty nursery and pays for its own garbage. A full collection would also throw away
+  // the compiled code of a candidate that had not run for a few turns, and so measure the compiler.
   globalThis.gc?.({ type: 'minor', execution: 'sync' })
   const began = performance.now()
   const before = process.cpuUsage()
@@ -192,7 +197,9 @@ export function median(numbers: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** How often the one is as fast as the other: the median over the rounds, each of which ran under one weather. */
+/**
+ * How often the one is as fast as the other: the median over the rounds, each of which ran under one weather.
+ */
 export function ratio(ours: CandidateResult, other: CandidateResult): number {
   return median(ours.speeds.map((speed, round) => speed / other.speeds[round]!))
 }

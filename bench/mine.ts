@@ -1,5 +1,5 @@
-// Wall clock of mining a large log for one type of record, whole processes: npx tsx bench/mine.ts [MB]. Needs a build;
-// jq and grep are left out, by name, where they are not installed.
+// Wall clock of mining a large log for one type of record, whole processes: npx tsx bench/mine.ts [MB]. Needs
+// a build; jq and grep are left out, by name, where they are not installed.
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,7 @@
 // Packs the records of recorded runs into fixtures/lines, from which the benches grow their real logs.
 //   npx tsx bench/pack-lines.ts FOLDER
-// FOLDER holds <engine>[-<version>]/<scenario>/<mode>/stdout.log. Only pipes are read: a terminal shows the same records again.
-// Lines that are not records are left out, because ndjson and split2 throw at them.
+// FOLDER holds <engine>[-<version>]/<scenario>/<mode>/stdout.log. Only pipes are read: a terminal shows the
+// same records again. Lines that are not records are left out, because ndjson and split2 throw at them.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'

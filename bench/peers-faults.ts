@@ -1,7 +1,8 @@
 // The same faults for us and for the peers, each case in a process of its own with limits on time and memory.
 //   npx tsx bench/peers-faults.ts            (prints the table, and writes it into docs/reliability.md)
-// A verdict is one of: ok, keeps (a prototype key is there as a plain own key, as JSON.parse has it), loses (a record is
-// missing), corrupts (a wrong value comes out, or one whose prototype was changed), crashes, hangs, n/a.
+// A verdict is one of: ok, keeps (a prototype key is there as a plain own key, as JSON.parse has it), loses
+// (a record is missing), corrupts (a wrong value comes out, or one whose prototype was changed), crashes,
+// hangs, n/a.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -6,7 +6,9 @@ const LABELS = 250
 const BAR = 18
 const TITLE = 34
 
-/** One group of bars for each workload, each scaled to its own fastest: MB per CPU second, longer is better. */
+/**
+ * One group of bars for each workload, each scaled to its own fastest: MB per CPU second, longer is better.
+ */
 export function plot(results: Results): string {
   let top = 44
   const groups: string[] = []
@@ -38,7 +40,9 @@ function firstScenes({ scenes }: Results): SceneResult[] {
   return scenes.filter(({ id }, index) => scenes.findIndex((scene) => scene.id === id) === index)
 }
 
-/** Without the limit of whole programs: grep parses nothing, and beside its bar the others would not be seen. */
+/**
+ * Without the limit of whole programs: grep parses nothing, and beside its bar the others would not be seen.
+ */
 function measured({ candidates, clock }: SceneResult) {
   return candidates
     .filter(({ role, speeds }) => speeds.length > 0 && !(clock === 'wall' && role === 'limit'))

@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { build } from 'tsup'
 import type { Task } from './child.ts'
 
-/** Builds the package if there is none, or only one that is older than its source, and the children of the bench. */
+/**
+ * Builds the package if there is none, or only one that is older than its source, and the children of the
+ * bench.
+ */
 export async function prepare(): Promise<void> {
   const built = 'dist/index.js'
   if (!existsSync(built) || statSync(built).mtimeMs < newest('src')) {

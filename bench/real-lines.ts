@@ -33,8 +33,8 @@ function runsOf(bytes: Buffer): Buffer[][] {
 }
 
 /**
- * The lines of one engine, about so many bytes: its runs in shuffled order, each in its own order inside, again and again.
- * Every run occurs equally often, so the statistics are those of the packed lines.
+ * The lines of one engine, about so many bytes: its runs in shuffled order, each in its own order inside,
+ * again and again. Every run occurs equally often, so the statistics are those of the packed lines.
  */
 export function engineLines(engine: string, bytes: number): Buffer[] {
   return grown(realRuns().get(engine)!, bytes).flat()
@@ -45,7 +45,10 @@ export function mixedLines(bytes: number): Buffer[] {
   return grown([...realRuns().values()].flat(2), bytes)
 }
 
-/** The runs of all engines in shuffled order, each whole, about so many bytes: a log that many agents wrote to in turn. */
+/**
+ * The runs of all engines in shuffled order, each whole, about so many bytes: a log that many agents wrote to
+ * in turn.
+ */
 export function mixedRuns(bytes: number): Buffer[] {
   return grown([...realRuns().values()].flat(1), bytes).flat()
 }
@@ -69,7 +72,10 @@ export function* endsOf(lines: readonly Buffer[]): Generator<number> {
   }
 }
 
-/** Shows how far events have come in the log: whatever the engine, they must lead from line to line through all bytes. */
+/**
+ * Shows how far events have come in the log: whatever the engine, they must lead from line to line through
+ * all bytes.
+ */
 export function endsReached(): (event: Event, visit: Visit) => void {
   let end = 0
   return ({ raw_ref }, visit) => {

@@ -1,6 +1,7 @@
 // How long an event takes from the journal of one process to a client of `sluice serve --from` in another:
 //   npx tsx bench/serve-from.ts [events=500]
-// A writer, `sluice ship --follow`, a nats-server, `sluice serve --from` and an HTTP client, all on this machine.
+// A writer, `sluice ship --follow`, a nats-server, `sluice serve --from` and an HTTP client, all on this
+// machine.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'

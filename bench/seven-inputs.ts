@@ -1,8 +1,9 @@
-// Seven inputs that agents really write, for us and for what people use instead, each in a process of its own.
+// Seven inputs that agents really write, for us and for what people use instead, each in a process of its
+// own.
 //   npx tsx bench/seven-inputs.ts            (prints the table, and writes it into README.md)
-// A cell says what happened: how many of the records came out, what came out wrong or twice, what was thrown, and what
-// was said of the end. codex-sdk is fetched into a cache outside this folder, without the agent that it brings along:
-// it starts a program that prints the input.
+// A cell says what happened: how many of the records came out, what came out wrong or twice, what was thrown,
+// and what was said of the end. codex-sdk is fetched into a cache outside this folder, without the agent that
+// it brings along: it starts a program that prints the input.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

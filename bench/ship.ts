@@ -1,7 +1,8 @@
-// Journals to a reader over NATS: ship and subscribe beside one message per event with Nats-Msg-Id, the naive way.
+// Journals to a reader over NATS: ship and subscribe beside one message per event with Nats-Msg-Id, the naive
+// way.
 //   npx tsx bench/ship.ts [events=50000]
-// Both have the same events on the same server. Each answer is checked: what came, how often, in which order; then once more
-// with a server that is killed and started again in the middle.
+// Both have the same events on the same server. Each answer is checked: what came, how often, in which order;
+// then once more with a server that is killed and started again in the middle.
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

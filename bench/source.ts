@@ -10,7 +10,9 @@ export function source(chunks: readonly Buffer[]): Readable {
   })
 }
 
-/** The same bytes again and again, `times` times, between a head and a tail: large inputs that are never made. */
+/**
+ * The same bytes again and again, `times` times, between a head and a tail: large inputs that are never made.
+ */
 export function repeated(head: string, chunks: readonly Buffer[], times: number, tail: string): Readable {
   let at = 0
   let round = 0
@@ -37,8 +39,8 @@ export function chunksOf(bytes: Buffer, size: number): Buffer[] {
 }
 
 /**
- * The last streams stay alive. In a process that reads one stream after the other there is always one, and when
- * there is none the engine drops the code that it had compiled for them.
+ * The last streams stay alive. In a process that reads one stream after the other there is always one, and
+ * when there is none the engine drops the code that it had compiled for them.
  */
 const kept: unknown[] = []
 

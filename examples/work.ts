@@ -1,4 +1,5 @@
-// Run a worker on an order: a shell script here, any program or agent in real life. Its result ends in one comment.
+// Run a worker on an order: a shell script here, any program or agent in real life. Its result ends in one
+// comment.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,5 @@
-// Writes docs/api: one page per entry, from the declarations and their doc comments. A test fails when they differ.
+// Writes docs/api: one page per entry, from the declarations and their doc comments. A test fails when they
+// differ.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { argv } from 'node:process'
@@ -6,7 +7,10 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 import { declared, entries, exportsOf, publicProgram, root } from './public-api.ts'
 
-/** A name that several entries export is described on the page of the first of these; the other pages link there. */
+/**
+ * A name that several entries export is described on the page of the first of these; the other pages link
+ * there.
+ */
 const order = ['json-schema', 'engines', 'values', 'events', 'ask', 'run', 'work', 'serve', 'views', 'nats']
 /** The lists of names that nearly every entry exports. They are described on the page of the root. */
 const shared = ['core-exports', 'stream-exports']
@@ -16,7 +20,9 @@ interface Item {
   readonly symbol: ts.Symbol
   /** The entry whose page describes it. */
   readonly home: string
-  /** Whether a program can import it; other types are described because a public declaration refers to them. */
+  /**
+   * Whether a program can import it; other types are described because a public declaration refers to them.
+   */
   readonly exported: boolean
 }
 
@@ -53,7 +59,10 @@ export function apiPages(program: ts.Program): Map<string, string> {
   )
 }
 
-/** The content of an entry's page: values, types, and types that cannot be imported; each group sorted by name. */
+/**
+ * The content of an entry's page: values, types, and types that cannot be imported; each group sorted by
+ * name.
+ */
 function sectionsOf(entry: string, items: readonly Item[]): Section[][] {
   const own = items
     .filter(({ home }) => home === entry)
@@ -162,7 +171,10 @@ function docOf(node: ts.Declaration): { text: string[]; examples: string[] } {
   return { text, examples }
 }
 
-/** The public declarations of a symbol, without the body of an overloaded function, but with the functions that `typeof` refers to. */
+/**
+ * The public declarations of a symbol, without the body of an overloaded function, but with the functions
+ * that `typeof` refers to.
+ */
 function declarationsOf(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Declaration[] {
   const all = symbol.declarations ?? []
   const overloads = all.filter((node) => ts.isFunctionDeclaration(node) && node.body === undefined)

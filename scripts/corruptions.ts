@@ -1,9 +1,9 @@
-// Breaks random documents in one place each, in every way of test/values/corrupt.ts, and counts what we and our
-// peers return: the original (right), a fault, or another value (WRONG).
+// Breaks random documents in one place each, in every way of test/values/corrupt.ts, and counts what we and
+// our peers return: the original (right), a fault, or another value (WRONG).
 //
 //   npx tsx scripts/corruptions.ts                  the table
 //   npx tsx scripts/corruptions.ts --write          puts it into docs/values.md
-//   npx tsx scripts/corruptions.ts --kind NAME      what was not read correctly, for kinds with NAME in their name
+//   npx tsx scripts/corruptions.ts --kind NAME   what was misread, for kinds with NAME in their name
 //   npx tsx scripts/corruptions.ts --pairs 20000    two corruptions at once: each WRONG, smallest first
 //   --seeds N (120), --schema (ours with a schema), --ours (no peers)
 import { readFileSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,5 @@
-// Writes the table of engines into docs/engines.md, counted from the fixtures. The test of the page fails when they differ.
+// Writes the table of engines into docs/engines.md, counted from the fixtures. The test of the page fails
+// when they differ.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { argv } from 'node:process'

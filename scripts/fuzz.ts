@@ -3,8 +3,9 @@
  *
  *     npm run fuzz -- --seconds 60 [--seed 7] [--only split-frames] [--from 0]
  *
- * Round n of seed s is always the same input (except the moment of a kill by time). A failing input is minimized and saved in `.fuzz/`,
- * with the command that repeats only its round; `.fuzz/status.json` has the figures while it runs.
+ * Round n of seed s is always the same input (except the moment of a kill by time). A failing input is
+ * minimized and saved in `.fuzz/`, with the command that repeats only its round; `.fuzz/status.json` has the
+ * figures while it runs.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'

@@ -1,6 +1,7 @@
 /**
- * Many runs: `npm run load [-- RUNS [AT_ONCE]]`. Each starts a real process, records it and reads its events; prints
- * the heap before and after, and what is left open. Finally AT_ONCE agents that do not exit: what they need while all of them run.
+ * Many runs: `npm run load [-- RUNS [AT_ONCE]]`. Each starts a real process, records it and reads its events;
+ * prints the heap before and after, and what is left open. Finally AT_ONCE agents that do not exit: what they
+ * need while all of them run.
  */
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
-// Runs the packed package in every runtime: 13 checks that must give the same values everywhere, every way to leave a real
-// agent, the programs of test/consumer that are written for one runtime, and every recorded run as the AI SDK 7 reads it.
-// Usage: npm run matrix -- [--only node20,node24] [--write] | --fetch workerd,bun
+// Runs the packed package in every runtime: 13 checks that must give the same values everywhere, every way to
+// leave a real agent, the programs of test/consumer that are written for one runtime, and every recorded run
+// as the AI SDK 7 reads it. Usage: npm run matrix -- [--only node20,node24] [--write] | --fetch workerd,bun
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,10 @@ interface Row {
   readonly trouble: readonly string[]
 }
 
-/** What version 6 of the AI SDK makes of every recorded run, in this Node, and the program that has version 7, or why there is none. */
+/**
+ * What version 6 of the AI SDK makes of every recorded run, in this Node, and the program that has version 7,
+ * or why there is none.
+ */
 let ai: Promise<{ readonly wanted: Report; readonly program: string | Error }> | undefined
 
 const { values: flags } = parseArgs({
@@ -68,7 +71,8 @@ async function matrix(names: readonly RuntimeName[], home: string): Promise<Row[
   const rows: Row[] = []
   for (const name of names) {
     const got = await fetchRuntime(name).catch((error: Error) => error)
-    // A missing registry is not a failure of the package, so it is reported and not counted. The current Node always exists.
+    // A missing registry is not a failure of the package, so it is reported and not counted. The current Node
+    // always exists.
     if (got instanceof Error) console.log(got.message)
     const here = name === `node${process.versions.node.split('.')[0]}`
     if (got instanceof Error && !here) continue
@@ -148,7 +152,10 @@ async function programs(name: RuntimeName, binary: string, home: string, trouble
   return `${good} of ${all.length}`
 }
 
-/** Reads every recorded run with version 7 of the AI SDK. No registry is no fault of the package, so then it is skipped. */
+/**
+ * Reads every recorded run with version 7 of the AI SDK. No registry is no fault of the package, so then it
+ * is skipped.
+ */
 async function messages(binary: string, home: string, trouble: string[]): Promise<string> {
   ai ??= (async () => ({
     wanted: await report(process.execPath, [aiSdk6(home), resolve('fixtures')], home),

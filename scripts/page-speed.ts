@@ -1,5 +1,6 @@
-// Measures the page of `sluice serve` on a long run: npx tsx scripts/page-speed.ts [events] (default: 100,000).
-// Chromium's own tracing says which frames were drawn and which were late. Prints a table for docs/serve.md.
+// Measures the page of `sluice serve` on a long run: npx tsx scripts/page-speed.ts [events] (default:
+// 100,000). Chromium's own tracing says which frames were drawn and which were late. Prints a table for
+// docs/serve.md.
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -90,7 +91,10 @@ async function heap(session: CDPSession): Promise<number> {
   return (await session.send('Runtime.getHeapUsage')).usedSize
 }
 
-/** Scrolls as a mouse wheel would, inside Chromium: wheel events sent one by one from here would set the pace of the frames. */
+/**
+ * Scrolls as a mouse wheel would, inside Chromium: wheel events sent one by one from here would set the pace
+ * of the frames.
+ */
 async function scroll(session: CDPSession, speed: number): Promise<void> {
   await session.send('Input.synthesizeScrollGesture', {
     x: 560,
@@ -113,7 +117,10 @@ interface TraceEvent {
   readonly tid: number
 }
 
-/** Several rounds of an action, because a shared machine is not equally quick in all: the frames that reached the screen and the work of the page's thread. */
+/**
+ * Several rounds of an action, because a shared machine is not equally quick in all: the frames that reached
+ * the screen and the work of the page's thread.
+ */
 async function traced(page: Page, act: () => Promise<void>) {
   const trace = join(dir, 'trace.json')
   const rounds = []

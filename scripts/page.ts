@@ -1,5 +1,6 @@
-// Bundles the page of `sluice serve` into src/serve/page-text.ts: `npm run page`. The file is in the repository, so that the
-// server runs from its sources without a build; test/serve/page-text.test.ts checks that it is current.
+// Bundles the page of `sluice serve` into src/serve/page-text.ts: `npm run page`. The file is in the
+// repository, so that the server runs from its sources without a build; test/serve/page-text.test.ts checks
+// that it is current.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { argv } from 'node:process'

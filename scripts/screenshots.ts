@@ -1,6 +1,6 @@
-// Makes the pictures in docs/images: npx tsx scripts/screenshots.ts [DIR] (needs a Chromium; set CHROMIUM to its path). Pictures
-// that are not in the docs go to DIR, or to a temporary folder.
-// The live run is a toy agent that writes Codex's records; the others are fixtures, recorded from the real CLIs.
+// Makes the pictures in docs/images: npx tsx scripts/screenshots.ts [DIR] (needs a Chromium; set CHROMIUM to
+// its path). Pictures that are not in the docs go to DIR, or to a temporary folder. The live run is a toy
+// agent that writes Codex's records; the others are fixtures, recorded from the real CLIs.
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

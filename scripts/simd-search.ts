@@ -1,4 +1,5 @@
-// Assembles the search of src/base/simd-search.ts: npx tsx scripts/simd-search.ts prints it in base64. A test compares the two.
+// Assembles the search of src/base/simd-search.ts: npx tsx scripts/simd-search.ts prints it in base64. A test
+// compares the two.
 
 import { constant, get, I32, moduleOf, set, tee, V128 } from './wasm.ts'
 
@@ -20,8 +21,9 @@ const equalAt = (distance: number, byte: number) => [
 ]
 
 /**
- * `next(from, end, …)`: the first position in `[from, end)` of the memory of a byte with two others after it, or a backslash with a
- * byte after it, or an ESC; -1 if there is none. It checks 16 positions at a time, so it reads up to 15 bytes further.
+ * `next(from, end, …)`: the first position in `[from, end)` of the memory of a byte with two others after it,
+ * or a backslash with a byte after it, or an ESC; -1 if there is none. It checks 16 positions at a time, so
+ * it reads up to 15 bytes further.
  */
 const next = [
   ...[...get(BYTE1), ...SPLAT, ...set(FIRST), ...get(BYTE2), ...SPLAT, ...set(SECOND)],

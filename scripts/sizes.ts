@@ -1,5 +1,5 @@
-// What an import of the package costs in a bundle: built from dist by esbuild, minified, gzipped. Fails over a limit.
-// `npm run sizes -- --write` puts the table into docs/runtimes.md.
+// What an import of the package costs in a bundle: built from dist by esbuild, minified, gzipped. Fails over
+// a limit. `npm run sizes -- --write` puts the table into docs/runtimes.md.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { argv, exit } from 'node:process'
 import { gzipSync } from 'node:zlib'
@@ -68,7 +68,9 @@ for (const { names, entry, gzip, limit } of measured.filter(({ gzip, limit }) =>
 if (argv.includes('--write')) writeFileSync(page, withTable(readFileSync(page, 'utf8'), tableOf(measured)))
 if (measured.some(({ gzip, limit }) => gzip > limit)) exit(1)
 
-/** In KB. The package is found by its own name, so `exports` and `sideEffects` count as they do for a user. */
+/**
+ * In KB. The package is found by its own name, so `exports` and `sideEffects` count as they do for a user.
+ */
 async function sizeOf({ names, entry }: Import): Promise<{ min: number; gzip: number }> {
   const bundle = await build({
     stdin: { contents: `export ${names} from 'agent-sluice/${entry}'`, resolveDir: '.' },

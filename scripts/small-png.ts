@@ -3,7 +3,10 @@ import { crc32, deflateSync, inflateSync } from 'node:zlib'
 /** Colours of a small picture: enough for text and a few plain areas. */
 const COLOURS = 96
 
-/** Makes a screenshot small: a palette instead of true colours, a quarter of the size. Takes the format that Chromium writes (8 bit, no interlace). */
+/**
+ * Makes a screenshot small: a palette instead of true colours, a quarter of the size. Takes the format that
+ * Chromium writes (8 bit, no interlace).
+ */
 export function smallPng(png: Buffer): Buffer {
   const { width, height, pixels } = decode(png)
   const { palette, nearest } = paletteOf(pixels)

@@ -1,5 +1,6 @@
-// Measures the start-up of the built command against that of Node itself: `npm run build && npm run startup`. With --write
-// the figures go to docs/runtimes.md. Exits with 1 if `sluice --version` takes more than LIMIT times `node -e 0`.
+// Measures the start-up of the built command against that of Node itself: `npm run build && npm run startup`.
+// With --write the figures go to docs/runtimes.md. Exits with 1 if `sluice --version` takes more than LIMIT
+// times `node -e 0`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { argv, execPath } from 'node:process'

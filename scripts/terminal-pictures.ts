@@ -1,6 +1,6 @@
-// Makes the pictures of the terminal in docs/images: npx tsx scripts/terminal-pictures.ts
-// The pictures show the output of the command itself, or of npm start, in colors. The first run is a toy agent that writes Codex's
-// records; the others are fixtures, recorded from the real CLIs.
+// Makes the pictures of the terminal in docs/images: npx tsx scripts/terminal-pictures.ts The pictures show
+// the output of the command itself, or of npm start, in colors. The first run is a toy agent that writes
+// Codex's records; the others are fixtures, recorded from the real CLIs.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -102,7 +102,9 @@ const colors: Record<number, string> = {
   36: '#79c0ff',
 }
 
-/** Text with SGR sequences as an SVG: each run of characters is at its column, whatever the width of the font. */
+/**
+ * Text with SGR sequences as an SVG: each run of characters is at its column, whatever the width of the font.
+ */
 function svg(title: string, text: string): string {
   const [across, down, margin] = [8.4, 19, 16]
   const lines = text.trimEnd().split('\n')

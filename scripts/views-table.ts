@@ -1,5 +1,5 @@
-// Sends every recorded run to the real clients of the views, and writes what they kept into docs/views.md. Its test fails when
-// the page differs.
+// Sends every recorded run to the real clients of the views, and writes what they kept into docs/views.md.
+// Its test fails when the page differs.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { argv } from 'node:process'
 import { fileURLToPath } from 'node:url'

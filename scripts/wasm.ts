@@ -1,4 +1,5 @@
-// The part of the WebAssembly format that our hand-made modules need (scripts/simd-search.ts, scripts/keyed-hash.ts).
+// The part of the WebAssembly format that our hand-made modules need (scripts/simd-search.ts,
+// scripts/keyed-hash.ts).
 
 export const I32 = 0x7f
 export const I64 = 0x7e

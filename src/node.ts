@@ -1,4 +1,5 @@
-// Everything that the entries for Node export. As CommonJS they share this one file, so that everything exists once.
+// Everything that the entries for Node export. As CommonJS they share this one file, so that everything
+// exists once.
 export * from './ask.ts'
 export * from './index.ts'
 export * from './nats.ts'

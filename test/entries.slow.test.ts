@@ -154,7 +154,10 @@ function optionTypes(symbol: ts.Symbol): ts.Type[] {
     .map((parameter) => checker.getNonNullableType(checker.getTypeOfSymbol(parameter)))
 }
 
-/** The names of the properties of a type, and of those in them. Functions are not looked into: what they are given are records. */
+/**
+ * The names of the properties of a type, and of those in them. Functions are not looked into: what they are
+ * given are records.
+ */
 function namesIn(type: ts.Type, seen: Set<ts.Type>): string[] {
   const parts = type.isUnion() ? type.types : [type]
   return parts.flatMap((part) => {

@@ -22,9 +22,10 @@ const sources = [
 ]
 
 /**
- * Makes a project in `home` that has this package installed from its tarball. What the package depends on is linked; nothing
- * is downloaded. `dist` is packed if it was built from the sources as they are now, as it is after `npm ci`; otherwise it is
- * built from a copy of them, which takes some 20 seconds. `more` names packages of this repository that the project has beside it.
+ * Makes a project in `home` that has this package installed from its tarball. What the package depends on is
+ * linked; nothing is downloaded. `dist` is packed if it was built from the sources as they are now, as it is
+ * after `npm ci`; otherwise it is built from a copy of them, which takes some 20 seconds. `more` names
+ * packages of this repository that the project has beside it.
  */
 export function installInto(home: string, more: readonly string[] = []): void {
   const source = join(home, 'source')
@@ -55,7 +56,10 @@ export function installInto(home: string, more: readonly string[] = []): void {
   writeFileSync(join(home, 'package.json'), '{ "type": "module" }\n')
 }
 
-/** Whether every file that the package leads to is in `dist`, and was written after the last change of its sources. */
+/**
+ * Whether every file that the package leads to is in `dist`, and was written after the last change of its
+ * sources.
+ */
 function isBuilt(): boolean {
   const { exports: doors, bin } = JSON.parse(readFileSync('package.json', 'utf8'))
   const built = JSON.stringify([doors, bin]).match(/dist\/[\w./-]+/g) ?? []

@@ -2,8 +2,9 @@
 export const slow = process.env['SLUICE_SLOW'] === '1'
 
 /**
- * How many random inputs a property is tried on: a fortieth in `npm test`, all of them in `npm run test:slow`, and as
- * many times that as `SLUICE_TIMES` says: `SLUICE_TIMES=50 npx vitest run --project slow test/laws.test.ts`.
+ * How many random inputs a property is tried on: a fortieth in `npm test`, all of them in `npm run
+ * test:slow`, and as many times that as `SLUICE_TIMES` says: `SLUICE_TIMES=50 npx vitest run --project slow
+ * test/laws.test.ts`.
  *
  * @example
  * fc.assert(property, { numRuns: runs(2000) })
@@ -12,18 +13,24 @@ export function runs(all: number): number {
   return Math.ceil(slow ? all * Number(process.env['SLUICE_TIMES'] ?? 1) : Math.max(5, all / 40))
 }
 
-/** Some of many cases, from the first to the last: every tenth in `npm test`, all of them in `npm run test:slow`. */
+/**
+ * Some of many cases, from the first to the last: every tenth in `npm test`, all of them in `npm run
+ * test:slow`.
+ */
 export function some<T>(all: readonly T[]): readonly T[] {
   return slow ? all : all.filter((_, index) => index % 10 === 0)
 }
 
-/** How large a hostile input is that must take linear time: a hundredth in `npm test`, all of it in `npm run test:slow`. */
+/**
+ * How large a hostile input is that must take linear time: a hundredth in `npm test`, all of it in `npm run
+ * test:slow`.
+ */
 export function sized(all: number): number {
   return slow ? all : all / 100
 }
 
 /**
- * What the limits of CPU time are multiplied by: on a host that shares its cores the same work takes several times the
- * time of a quiet one. Quadratic work would take thousands of times.
+ * What the limits of CPU time are multiplied by: on a host that shares its cores the same work takes several
+ * times the time of a quiet one. Quadratic work would take thousands of times.
  */
 export const PATIENCE = 5

@@ -51,7 +51,10 @@ const fencingModel = `
   const Report = { type: 'object', required: ['issues'] }
   const model = async (_: string) => { asked++; return '\`\`\`json\\n{"issues": []}\\n\`\`\`' }`
 
-/** The programs on the pages in docs, by page and name. What they print is checked by pages.test.ts, that they compile by api-examples.test.ts. */
+/**
+ * The programs on the pages in docs, by page and name. What they print is checked by pages.test.ts, that they
+ * compile by api-examples.test.ts.
+ */
 export const pageExamples: Readonly<Record<string, Readonly<Record<string, PageExample>>>> = {
   'docs/recipes.md': {
     express: {

@@ -12,7 +12,10 @@ export interface PageExample {
   readonly before?: string
   readonly after?: string
   readonly prints: readonly RegExp[]
-  /** It is shown because it fails: what it must say on stderr. Without it, stderr is empty and the exit code 0. */
+  /**
+   * It is shown because it fails: what it must say on stderr. Without it, stderr is empty and the exit code
+   * 0.
+   */
   readonly fails?: RegExp
 }
 
@@ -31,8 +34,8 @@ export function programOf(code: string, { before = '', after = '' }: Partial<Pag
 }
 
 /**
- * Builds programs by name from the sources of the package, all at once: loading the sources again for each one takes seconds. Each gets a
- * folder of its own below `dir`.
+ * Builds programs by name from the sources of the package, all at once: loading the sources again for each
+ * one takes seconds. Each gets a folder of its own below `dir`.
  */
 export function buildPrograms(dir: string, programs: Readonly<Record<string, string>>): void {
   // Other packages are found from there.
@@ -59,7 +62,10 @@ export function buildPrograms(dir: string, programs: Readonly<Record<string, str
   })
 }
 
-/** Runs a program that was built. Commands are looked up in its folder first, then in `dir`, where the stand-ins for agents are. */
+/**
+ * Runs a program that was built. Commands are looked up in its folder first, then in `dir`, where the
+ * stand-ins for agents are.
+ */
 export function runProgram(dir: string, name: string) {
   const home = join(dir, name)
   return spawnSync(process.execPath, ['program.mjs'], {

@@ -7,8 +7,8 @@ import type { TestProject } from 'vitest/node'
 const ours = /^(sluice-serve-\w{6}|work-run-\w{6}|work-order-\w{6}|sluice-[0-9a-f-]{36})$/
 
 /**
- * Gives a test run a folder of its own for temporary files, and takes it away when the run is over. What tests
- * leave there goes with it; what the product leaves there is an error.
+ * Gives a test run a folder of its own for temporary files, and takes it away when the run is over. What
+ * tests leave there goes with it; what the product leaves there is an error.
  */
 export function setup({ name }: TestProject): () => void {
   const dir = mkdtempSync(join(name === 'quick' ? quickDisk() : tmpdir(), 'sluice-tests-'))
@@ -21,8 +21,8 @@ export function setup({ name }: TestProject): () => void {
 }
 
 /**
- * Memory, where there is enough of it: many tests wait until their few bytes are on the disk, which takes milliseconds each time.
- * The slow tests use the real disk.
+ * Memory, where there is enough of it: many tests wait until their few bytes are on the disk, which takes
+ * milliseconds each time. The slow tests use the real disk.
  */
 function quickDisk(): string {
   const memory = '/dev/shm'

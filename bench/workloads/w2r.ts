@@ -77,7 +77,10 @@ function goalsAt(size: number): Goal[] {
   }
 }
 
-/** The first lines of the mix that are not long: on a long line in chunks of one byte ndjson and split2 are quadratic. */
+/**
+ * The first lines of the mix that are not long: on a long line in chunks of one byte ndjson and split2 are
+ * quadratic.
+ */
 function shortLines(bytes: number): Buffer[] {
   let room = bytes
   return mixedLines(1).filter((line) => {

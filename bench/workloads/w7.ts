@@ -52,7 +52,8 @@ function incremental(deltas: readonly string[]): Candidate[] {
       },
     },
     {
-      // As @streamparser/json below, by its own call: it needs no iteration. jsonriver takes nothing but an async iterable.
+      // As @streamparser/json below, by its own call: it needs no iteration. jsonriver takes nothing but an
+      // async iterable.
       name: OURS,
       role: 'ours',
       run(visit) {

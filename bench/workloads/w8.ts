@@ -19,7 +19,8 @@ export const w8: Workload = {
     try {
       const all = await scene(files, mixedRuns, bytes, [sluiceValues(files)])
       yield { ...all, name: 'all engines, run after run' }
-      // `sluice events` reads one engine: in a log of several it would understand only the records of the first.
+      // `sluice events` reads one engine: in a log of several it would understand only the records of the
+      // first.
       const one = await scene(files, (size) => engineLines('codex', size), bytes, [sluiceEvents(files)])
       yield { ...one, name: 'codex, run after run' }
     } finally {
@@ -112,7 +113,10 @@ function readline(files: Files): Program {
   }
 }
 
-/** It only finds lines. Its output is read, because grep stops at the first one when it sees that it writes to /dev/null. */
+/**
+ * It only finds lines. Its output is read, because grep stops at the first one when it sees that it writes to
+ * /dev/null.
+ */
 function grep(files: Files): Program {
   const args = ['-c', 'type']
   const { skipped, run } = command(files, 'grep', args, parsed)

@@ -1,5 +1,5 @@
-// A `fetch` for event streams that survives a broken connection: it reconnects with the id of the last whole message until the
-// server answers 204 (nothing left). Both clients accept it in place of their own.
+// A `fetch` for event streams that survives a broken connection: it reconnects with the id of the last whole
+// message until the server answers 204 (nothing left). Both clients accept it in place of their own.
 
 /** Reconnects without a new message before it gives up. */
 const MAX_TRIES = 20

@@ -31,8 +31,9 @@ let made: ReturnType<typeof writers> | undefined
 process.once('exit', () => made?.remove())
 
 /**
- * A journal whose writer is killed again and again, each feeding the same run from its beginning: the file is always
- * a prefix with everything that was acknowledged, and the last writer, which is not killed, completes it.
+ * A journal whose writer is killed again and again, each feeding the same run from its beginning: the file is
+ * always a prefix with everything that was acknowledged, and the last writer, which is not killed, completes
+ * it.
  */
 export const kills = fc.asyncProperty(
   fc.array(anEvent, { minLength: 1, maxLength: 25 }),

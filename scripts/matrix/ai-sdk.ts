@@ -39,7 +39,10 @@ export async function aiSdk7(home: string): Promise<string> {
   return join(folder, 'read-messages.js')
 }
 
-/** A project of its own: npm would remove what it did not install beside it. The package is found in the folder above. */
+/**
+ * A project of its own: npm would remove what it did not install beside it. The package is found in the
+ * folder above.
+ */
 function projectIn(home: string): string {
   const folder = mkdtempSync(join(home, 'ai-sdk-'))
   cpSync(join('test', 'consumer', 'ai-sdk'), folder, { recursive: true })

@@ -11,7 +11,10 @@ export interface EdgeWorker {
   close(): Promise<void>
 }
 
-/** Starts a worker in workerd, without its compatibility with Node. `modules` are files in `folder`, the worker itself first. */
+/**
+ * Starts a worker in workerd, without its compatibility with Node. `modules` are files in `folder`, the
+ * worker itself first.
+ */
 export async function startWorker(
   binary: string,
   folder: string,

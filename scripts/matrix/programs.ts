@@ -152,7 +152,8 @@ export async function runProgram(
   const { file, where, bundle } = program
   if (where === 'browser') return inBrowser(join(home, 'bundles', bundled(file)), home)
   if (where === 'workerd') return onEdge(join(home, 'bundles', bundled(file)), home)
-  // Every run has its own folder: programs write an audit, a cache. A bundle has no node_modules in any parent.
+  // Every run has its own folder: programs write an audit, a cache. A bundle has no node_modules in any
+  // parent.
   const cwd = mkdtempSync(join(bundle ? tmpdir() : home, 'cwd-'))
   cpSync(join(home, 'agent.sh'), join(cwd, 'agent.sh'))
   const started = bundle

@@ -29,7 +29,9 @@ const node = (version: string): Runtime => ({
   args: [],
 })
 
-/** Every runtime, with its exact version. The packages contain the binary itself, so no install script runs. */
+/**
+ * Every runtime, with its exact version. The packages contain the binary itself, so no install script runs.
+ */
 export const runtimes = {
   node20: node('20.20.2'),
   node22: node('22.23.3'),

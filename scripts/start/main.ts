@@ -1,5 +1,6 @@
-// What agent-sluice does, shown on recordings of real agents: what came in, where those bytes are, and what came out. Everything
-// that is printed is computed here, with the public functions and the command; a claim that does not hold ends it with an error.
+// What agent-sluice does, shown on recordings of real agents: what came in, where those bytes are, and what
+// came out. Everything that is printed is computed here, with the public functions and the command; a claim
+// that does not hold ends it with an error.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { createReadStream, existsSync, readFileSync } from 'node:fs'

@@ -21,7 +21,10 @@ const INDENT = '   '
 /** Bytes of each end of a quote that are looked at: more than fit on a line. */
 const MAX_END = 2048
 
-/** What `npm start` writes: parts with a title, quoted bytes, and what became of them; no line is wider than the terminal. */
+/**
+ * What `npm start` writes: parts with a title, quoted bytes, and what became of them; no line is wider than
+ * the terminal.
+ */
 export function screen() {
   const paint = painter(wantsColor({}))
   const columns = Math.max(MIN_COLUMNS, columnsOf())

@@ -7,8 +7,8 @@ import { type AskOptions, checkCall, checkOptions } from './options.ts'
  * Asks a model until its answer parses and passes the schema, and returns the value. If an answer does not
  * pass, the model is asked again, with the original prompt and a short summary of what was wrong.
  *
- * A call that rejects is not retried, and `ask` rejects with its error. If no answer passes, a Fault is thrown
- * with the code of the last one and all `attempts`.
+ * A call that rejects is not retried, and `ask` rejects with its error. If no answer passes, a Fault is
+ * thrown with the code of the last one and all `attempts`.
  *
  * `ask.stream` shows the progress: snapshots of the value so far, then the value.
  *

@@ -18,7 +18,9 @@ interface Question {
 export interface AwaitedSchema {
   /** The schema with synchronous results: a pending value counts as rejected. */
   readonly schema: StandardSchemaV1
-  /** Whether it ever returned a promise, so that something may have been rejected before its result was known. */
+  /**
+   * Whether it ever returned a promise, so that something may have been rejected before its result was known.
+   */
   isAsync(): boolean
   /**
    * Waits for all pending results. True if there were any: then what was read with the
@@ -39,10 +41,10 @@ export function asyncSchema(schema: Schema | undefined): StandardSchemaV1 | unde
 }
 
 /**
- * Remembers the result of a schema for each value. The ladder stays synchronous: a text is read, pending values are
- * rejected for now, their promises are awaited, and the text is read again with the results.
- * A rejection makes the ladder look further, so the first reading finds nearly every candidate, and two readings are
- * enough for nearly every text.
+ * Remembers the result of a schema for each value. The ladder stays synchronous: a text is read, pending
+ * values are rejected for now, their promises are awaited, and the text is read again with the results. A
+ * rejection makes the ladder look further, so the first reading finds nearly every candidate, and two
+ * readings are enough for nearly every text.
  */
 export function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
   const { vendor, validate } = schema['~standard']
@@ -104,7 +106,10 @@ export function awaitedSchema(schema: StandardSchemaV1): AwaitedSchema {
   }
 }
 
-/** Limit of readings, for a text whose candidates appear one by one, each only after the result for the one before. */
+/**
+ * Limit of readings, for a text whose candidates appear one by one, each only after the result for the one
+ * before.
+ */
 const MAX_ROUNDS = 8
 const PENDING: Result = { issues: [{ message: 'the result of the schema is pending' }] }
 const NOTHING: Result = { issues: [{ message: 'the schema returned nothing' }] }

@@ -53,7 +53,10 @@ const BESIDES: ReadonlySet<string> = new Set<keyof AskOptions>([
   'maxComment',
 ])
 
-/** A plain JSON Schema is checked again; any other schema may transform values into something it does not accept itself. */
+/**
+ * A plain JSON Schema is checked again; any other schema may transform values into something it does not
+ * accept itself.
+ */
 function passes(schema: Schema | undefined, { value }: CacheEntry): boolean {
   return schema === undefined || '~standard' in schema || 'value' in checkOf(schema)(value)
 }

@@ -29,8 +29,9 @@ export class Completed {
 export const NOTHING = new Completed()
 
 /**
- * A JSON value that grows in place while its text arrives, and which parts of it are complete. Strings show what is
- * known so far; numbers and literals only when they are complete, because a cut `12` may become `123`.
+ * A JSON value that grows in place while its text arrives, and which parts of it are complete. Strings show
+ * what is known so far; numbers and literals only when they are complete, because a cut `12` may become
+ * `123`.
  *
  * A class, because its fields are read and written at every token.
  */
@@ -45,14 +46,20 @@ export class GrowingValue implements Handler {
   #shown = true
   /** The last string is not complete. */
   #partial = false
-  /** What was completed since the last call of `takeCompleted`. A list of everything would grow with the document. */
+  /**
+   * What was completed since the last call of `takeCompleted`. A list of everything would grow with the
+   * document.
+   */
   #completed = new Completed()
 
   constructor(maxDepth: number) {
     this.#tokens = new Tokenizer(this, VALUES, maxDepth)
   }
 
-  /** Reads from `at` to the end of the piece, the end of the document, or the first error; returns that position. */
+  /**
+   * Reads from `at` to the end of the piece, the end of the document, or the first error; returns that
+   * position.
+   */
   push(text: string, at: number): number {
     return this.#tokens.push(text, at)
   }
@@ -176,8 +183,8 @@ function set(map: Record<string, unknown>, key: string, value: unknown): void {
 }
 
 /**
- * `__proto__`, and `prototype` in a `constructor`: code that copies a snapshot must not change a prototype. Both
- * names have nine letters.
+ * `__proto__`, and `prototype` in a `constructor`: code that copies a snapshot must not change a prototype.
+ * Both names have nine letters.
  */
 function isPrototypeKey(key: string, branch: Branch): boolean {
   return key === '__proto__' || (key === 'prototype' && branch.key === 'constructor')
@@ -191,7 +198,8 @@ export function valueAt(branch: Branch, key: string | number): unknown {
 /** The path of a value in a branch, as a JSON pointer. */
 export function pointer(branch: Branch | undefined, key: string | number): string {
   if (branch === undefined) return ''
-  // From the nearest branch that knows its path. Iterative: depth is bounded, but recursion would still be deep.
+  // From the nearest branch that knows its path. Iterative: depth is bounded, but recursion would still be
+  // deep.
   const unknown: Branch[] = []
   let at: Branch | undefined = branch
   while (at !== undefined && at.path === undefined) {

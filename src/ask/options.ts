@@ -29,13 +29,19 @@ export interface AskOptions<S extends Schema | undefined = Schema | undefined> e
   readonly retryPrompt?: RetryPrompt | undefined
   /** Stores answers that passed, repaired ones too; never failures. @default none */
   readonly cache?: Cache | undefined
-  /** Milliseconds to wait for each call of the cache; then it is not used, with a note CACHE_FAILED. @default 10,000 */
+  /**
+   * Milliseconds to wait for each call of the cache; then it is not used, with a note CACHE_FAILED.
+   * @default 10,000
+   */
   readonly maxCacheWait?: number | undefined
   /** Represents a schema or normalizers that are code, and the model, in the cache key. @default none */
   readonly cacheKey?: string | undefined
   /** Aborting it rejects with its reason, and is passed to the call. */
   readonly signal?: AbortSignal | undefined
-  /** Stop reading a streamed answer as soon as a value in it is closed and passes. @default false: read it to its end */
+  /**
+   * Stop reading a streamed answer as soon as a value in it is closed and passes.
+   * @default false: read it to its end
+   */
   readonly stopWhenValid?: boolean | undefined
   /** Called with the outcome of each attempt, and awaited. If it throws, so does `ask`. @default none */
   readonly onAttempt?: ((outcome: Outcome<Value<S>>, info: AttemptInfo) => unknown) | undefined

@@ -31,7 +31,10 @@ export interface SearchOptions {
 
 /** Finds the first payload in growing text, and reads it. */
 export interface PayloadSearch {
-  /** Takes text; returns the value, if it has begun. One that fails stays failed: the ladder may repair it later. */
+  /**
+   * Takes text; returns the value, if it has begun. One that fails stays failed: the ladder may repair it
+   * later.
+   */
   push(text: string): GrowingValue | undefined
   /** The value is certainly the payload, not prose. */
   settled(): boolean
@@ -40,7 +43,10 @@ export interface PayloadSearch {
 /** An open tag block or fence, and the search in its body. */
 interface Body {
   readonly inside: Inside | undefined
-  /** Created at its first character that is not blank: a scanner is not cheap, and a fence often has no payload. */
+  /**
+   * Created at its first character that is not blank: a scanner is not cheap, and a fence often has no
+   * payload.
+   */
   search: PayloadSearch | undefined
   /** It counts only if it begins with a bracket. */
   readonly needsBracket: boolean
@@ -50,8 +56,9 @@ interface Body {
 }
 
 /**
- * The frame scanner finds what opens, so a snapshot comes from the same place as the final value, and think blocks
- * hide the same text. The bodies of tag blocks and fences are searched as separate texts, as in the ladder.
+ * The frame scanner finds what opens, so a snapshot comes from the same place as the final value, and think
+ * blocks hide the same text. The bodies of tag blocks and fences are searched as separate texts, as in the
+ * ladder.
  *
  * It holds what the scanner holds: a few bytes, or a think block that is not closed yet.
  */
@@ -127,7 +134,9 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
     //  {"k":1}},"m":2}    {"k":1} , "m":2}    {"k":1}, as asked
     //         ^ broken            ^ broken           ^ not
     //
-    /** A closed value before more JSON is not a payload but part of a broken one; so it is not shown any more. */
+    /**
+     * A closed value before more JSON is not a payload but part of a broken one; so it is not shown any more.
+     */
     function checkWhatFollows(text: string, from: number): void {
       for (let at = from; at < text.length && (following === 'value' || following === 'separator'); at++) {
         const unit = text.charCodeAt(at)
@@ -142,10 +151,10 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
     //  ^^^^^^^^^^^^^^^^^^^^^^ ^^^^^^^^^^^^^^  a step each
     //
     /**
-     * However the text is split, the result must be the same. Tags open and close at a `>`, fences at the end of a line
-     * with a fence mark, so the text is processed in steps that end there, and a body sees each of them before the
-     * scanner does. At the beginning of a body steps are one character long, and the scanner sees them first: it may
-     * find out after any of the first three bytes that it is not a body.
+     * However the text is split, the result must be the same. Tags open and close at a `>`, fences at the end
+     * of a line with a fence mark, so the text is processed in steps that end there, and a body sees each of
+     * them before the scanner does. At the beginning of a body steps are one character long, and the scanner
+     * sees them first: it may find out after any of the first three bytes that it is not a body.
      */
     function stepEnd(text: string, from: number, end: number): number {
       const most = Math.min(end, from + (body && body.begun < BEGUN ? 1 : MAX_STEP))
@@ -190,7 +199,8 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
     function judged(found: GrowingValue): GrowingValue | undefined {
       if (!found.begun()) return found.failed() ? undefined : found
       value = found
-      // An empty object counts if it is the whole input. If something follows, it is prose, and the search continues.
+      // An empty object counts if it is the whole input. If something follows, it is prose, and the search
+      // continues.
       settled = inBody || !(found.done() && found.isEmpty())
       return undefined
     }
@@ -228,7 +238,10 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
       if (at < tape.end && isPayload(body)) searchBody(body, scan.decode(at, tape.end))
     }
 
-    /** Reads a value from its bracket on. The bytes that the scanner read to recognize it are taken from the tape. */
+    /**
+     * Reads a value from its bracket on. The bytes that the scanner read to recognize it are taken from the
+     * tape.
+     */
     function begin(from: number, at: number): void {
       const found = new GrowingValue(maxDepth)
       following = 'value'
@@ -262,7 +275,9 @@ export function payloadSearch(options: SearchOptions): PayloadSearch {
 const BODY = { tags: [], fences: true, lines: false, objects: true, think: true }
 /** Number of bytes that decide whether it is a body: the length of a fence mark. */
 const BEGUN = 3
-/** Longer lines are processed in parts, so that the scanner does not read far into a payload that is found. */
+/**
+ * Longer lines are processed in parts, so that the scanner does not read far into a payload that is found.
+ */
 const MAX_STEP = 4096
 const GREATER = 0x3e
 

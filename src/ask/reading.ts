@@ -29,9 +29,9 @@ const MAX_HEAD = 4096
 const BATCH = 16 * 1024
 
 /**
- * Reads an answer with the same ladder as `parse`, while it arrives. It holds the payload, not the answer; only with
- * a schema that may return a promise it holds the answer, up to `maxFrame`, to read it again with the results of the
- * schema.
+ * Reads an answer with the same ladder as `parse`, while it arrives. It holds the payload, not the answer;
+ * only with a schema that may return a promise it holds the answer, up to `maxFrame`, to read it again with
+ * the results of the schema.
  */
 export function reading<S extends Schema | undefined>(options: AskOptions<S>): Reading<Value<S>> {
   const { schema, signal, maxFrame = DEFAULT_MAX_FRAME } = options

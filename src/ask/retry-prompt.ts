@@ -5,9 +5,9 @@ import { MAX_ERRORS } from '../values/schema/schema.ts'
 /** Why an answer could not be used, for the model. */
 export interface Failure {
   /**
-   * What is wrong and where: one line, at most 600 characters. From the answer it contains only the names of properties, up to
-   * 20 characters at the place where the JSON breaks, and what a normalizer or a schema that is code repeats; all of that is
-   * quoted, with control characters escaped.
+   * What is wrong and where: one line, at most 600 characters. From the answer it contains only the names of
+   * properties, up to 20 characters at the place where the JSON breaks, and what a normalizer or a schema
+   * that is code repeats; all of that is quoted, with control characters escaped.
    */
   readonly error: string
   readonly fault: Fault
@@ -107,8 +107,8 @@ const MAX_THROWN = 400
 
 /**
  * What is wrong, in our words, the schema's or the normalizer's. The values that were found are left out: a
- * model that reads its own mistake tends to repeat it, and the answer may contain instructions. What has to stay, so that
- * the model can find the place, is quoted: a text of the answer cannot end its quotes.
+ * model that reads its own mistake tends to repeat it, and the answer may contain instructions. What has to
+ * stay, so that the model can find the place, is quoted: a text of the answer cannot end its quotes.
  */
 export function summaryOf(fault: Fault, tag?: string): string {
   const { code, broken, errors } = fault

@@ -1,6 +1,6 @@
 /**
- * Bytes with the Buffer methods that the core uses. In Node they are Buffers; elsewhere `platform-web.ts` provides
- * them.
+ * Bytes with the Buffer methods that the core uses. In Node they are Buffers; elsewhere `platform-web.ts`
+ * provides them.
  */
 export interface Bytes extends Uint8Array {
   subarray(from?: number, to?: number): Bytes

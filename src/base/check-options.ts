@@ -1,11 +1,15 @@
 import { Fault, quote } from './fault.ts'
 
-/** The name of every option of a function. `signal` is always known. A list that lacks a name, or has a wrong one, does not compile. */
+/**
+ * The name of every option of a function. `signal` is always known. A list that lacks a name, or has a wrong
+ * one, does not compile.
+ */
 export type OptionNames<O> = Readonly<Record<Exclude<keyof O, 'signal'>, 1>>
 
 /**
- * Throws BAD_OPTION unless the options are undefined or an object with known names, and `signal` is an AbortSignal. Without this check a
- * wrong argument would fail deep inside, with an error about our code instead of the call.
+ * Throws BAD_OPTION unless the options are undefined or an object with known names, and `signal` is an
+ * AbortSignal. Without this check a wrong argument would fail deep inside, with an error about our code
+ * instead of the call.
  *
  * @example
  * checkOptions('sse', options, 'sse({ heartbeat: 5000 })', { heartbeat: 1 })

@@ -13,7 +13,8 @@ let words: { readonly [K in 'meanings' | 'nextSteps']: Readonly<Record<string, s
  * @example
  * console.log(codes.TRUNCATED) // 'the input ended inside the payload'
  */
-// Pure for bundlers: a bundle that does not use the texts drops the table (3 KB), and a Fault without a message then shows its code.
+// Pure for bundlers: a bundle that does not use the texts drops the table (3 KB), and a Fault without a
+// message then shows its code.
 export const codes = /* @__PURE__ */ spoken({
   // Misuse: thrown at once, before any byte flows.
   BAD_OPTION: 'an option has a value that cannot be used',
@@ -293,8 +294,9 @@ export function quote(text: string, max = 40): string {
 }
 
 /**
- * Bounded text with every character that could control a terminal or forge a log line written as `\u001b`. A loop and not a
- * regular expression: faults are rare, so the compiled expression is never in the cache, and compiling takes some µs.
+ * Bounded text with every character that could control a terminal or forge a log line written as `\u001b`. A
+ * loop and not a regular expression: faults are rare, so the compiled expression is never in the cache, and
+ * compiling takes some µs.
  */
 export function visible(text: string): string {
   let shown = ''

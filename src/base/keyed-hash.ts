@@ -1,4 +1,7 @@
-/** A hash of texts and bytes, 16 bytes as a string of 8 characters; undefined if the input is longer than its memory. */
+/**
+ * A hash of texts and bytes, 16 bytes as a string of 8 characters; undefined if the input is longer than its
+ * memory.
+ */
 export type KeyedHash = (text: string | Uint8Array) => string | undefined
 
 /** Layout of the module's memory: the result, the key, then the data, followed by eight zeros. */
@@ -8,9 +11,9 @@ const ROOM = 1 << 16
 const ZEROS = 8
 
 /**
- * SipHash-2-4 with 128 bits, in WebAssembly: three to four times as fast as the hashes of `node:crypto` on a typical record.
- * The key is random and never leaves the process, so an agent cannot craft two records that collide. Undefined where
- * WebAssembly is missing or forbidden.
+ * SipHash-2-4 with 128 bits, in WebAssembly: three to four times as fast as the hashes of `node:crypto` on a
+ * typical record. The key is random and never leaves the process, so an agent cannot craft two records that
+ * collide. Undefined where WebAssembly is missing or forbidden.
  *
  * @example
  * const hash = keyedHash(crypto.getRandomValues(new Uint8Array(16)))

@@ -1,6 +1,6 @@
 /**
- * What to do about a fault, shown on the console. Only for codes that are thrown or make an outcome fail; the message itself
- * says what was found.
+ * What to do about a fault, shown on the console. Only for codes that are thrown or make an outcome fail; the
+ * message itself says what was found.
  */
 export const nextSteps: Readonly<Record<string, string>> = {
   BAD_OPTION: 'change the call; the message says what it accepts',

@@ -1,6 +1,7 @@
 /**
- * Calls `make` with stack traces off, so that errors it creates or throws have none. Taking a trace costs more than reading a
- * line, and hostile input creates an error for every line. Only for errors that are data, or that are caught at once.
+ * Calls `make` with stack traces off, so that errors it creates or throws have none. Taking a trace costs
+ * more than reading a line, and hostile input creates an error for every line. Only for errors that are data,
+ * or that are caught at once.
  *
  * @example
  * try { return withoutStack(JSON.parse, text) } catch { return undefined }

@@ -14,8 +14,8 @@ export { simdSearch } from './simd-search.ts'
 export type Bytes = Shape
 export const Bytes: BytesMaker = Buffer
 /**
- * 128 bits to compare records by: a hash keyed per process, or a cryptographic one. Callers need not know which,
- * because no digest leaves the process; the two have different lengths, so they are never confused.
+ * 128 bits to compare records by: a hash keyed per process, or a cryptographic one. Callers need not know
+ * which, because no digest leaves the process; the two have different lengths, so they are never confused.
  *
  * @example
  * digest('{"type":"turn.completed"}') === digest('{"type":"turn.started"}') // false
@@ -44,8 +44,8 @@ function choose(): string {
 }
 
 /**
- * Decodes bytes that are known to be UTF-8 and not only ASCII. For longer texts there are two ways, and which one is
- * faster depends on the version of Node: on 20 the detour over UTF-16 is up to six times as fast.
+ * Decodes bytes that are known to be UTF-8 and not only ASCII. For longer texts there are two ways, and which
+ * one is faster depends on the version of Node: on 20 the detour over UTF-16 is up to six times as fast.
  *
  * @example
  * decodeForeign(Bytes.from('…→…'.repeat(1000)))

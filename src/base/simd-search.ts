@@ -1,13 +1,15 @@
 /**
- * Searches for three patterns at once, 16 bytes at a time. A native search for one of them takes as long as this takes for
- * all three: backslashes are dense in JSON that holds text, and each one stops the search for `\\u`.
+ * Searches for three patterns at once, 16 bytes at a time. A native search for one of them takes as long as
+ * this takes for all three: backslashes are dense in JSON that holds text, and each one stops the search for
+ * `\\u`.
  */
 export interface SimdSearch {
   /** Copy the bytes to search here; `SIMD_ROOM` bytes fit. */
   readonly memory: Uint8Array
   /**
-   * The first position in `[from, end)` of one of: `byte1` with `byte2` and `byte3` at their distances after it; a backslash with
-   * `escapeByte` at its distance; an ESC. -1 if there is none. Bytes after `end` may count as part of a match that begins before it.
+   * The first position in `[from, end)` of one of: `byte1` with `byte2` and `byte3` at their distances after
+   * it; a backslash with `escapeByte` at its distance; an ESC. -1 if there is none. Bytes after `end` may
+   * count as part of a match that begins before it.
    */
   next(
     from: number,

@@ -10,18 +10,19 @@ export interface Sink<T> {
   write(value: T): void
   end(): void
   /**
-   * Continues what `write` or `end` left undone because one turn was used up; true while there is more. Only stages
-   * that were asked to take turns have it: `flow` asks, so that its reader can keep up.
+   * Continues what `write` or `end` left undone because one turn was used up; true while there is more. Only
+   * stages that were asked to take turns have it: `flow` asks, so that its reader can keep up.
    */
   more?(): boolean
 }
 
 /**
- * One step of a pipeline: given the next sink, it returns the sink to write to. All state lives in the closure of that
- * call, so a stage can be used for many inputs at once.
+ * One step of a pipeline: given the next sink, it returns the sink to write to. All state lives in the
+ * closure of that call, so a stage can be used for many inputs at once.
  *
  * @example
- * const double: Stage<number, number> = (next) => ({ write: (n) => next.write(2 * n), end: () => next.end() })
+ * const double: Stage<number, number> = (next) => ({ write: (n) => next.write(2 * n), end: () => next.end()
+ * })
  */
 export type Stage<In, Out> = (next: Sink<Out>) => Sink<In>
 

@@ -1,6 +1,6 @@
 /**
- * Calls `ask` unless the signal is aborted, and stops waiting when it is: a callee that ignores its signal must not
- * block us. An answer that arrives later goes to `late`.
+ * Calls `ask` unless the signal is aborted, and stops waiting when it is: a callee that ignores its signal
+ * must not block us. An answer that arrives later goes to `late`.
  */
 export async function unlessAborted<T>(
   ask: () => T | PromiseLike<T>,

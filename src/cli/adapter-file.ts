@@ -2,8 +2,8 @@ import { type Adapter, checkAdapter } from '../work/adapter.ts'
 import { isModulePath, useModule } from './module-file.ts'
 
 /**
- * The worker for `--worker`: the type of an included adapter, or the path of a module whose default export is an
- * adapter.
+ * The worker for `--worker`: the type of an included adapter, or the path of a module whose default export is
+ * an adapter.
  *
  * @example
  * await namedWorker('./my-adapter.js')

@@ -13,8 +13,8 @@ interface Candidate {
 }
 
 /**
- * The output for the scripts of `sluice completion`: a line for each candidate, then a number: 4 if the shell should offer no
- * file names, else 0. It is the protocol of the library that generates the scripts.
+ * The output for the scripts of `sluice completion`: a line for each candidate, then a number: 4 if the shell
+ * should offer no file names, else 0. It is the protocol of the library that generates the scripts.
  */
 export function completionLines(program: Command, typed: readonly string[]): string {
   const { found, files } = completionsOf(program, typed)
@@ -23,8 +23,9 @@ export function completionLines(program: Command, typed: readonly string[]): str
 }
 
 /**
- * What can follow on a command line: commands, options, the values of an option with a fixed set. The last word is the one
- * being typed and may be empty. The program must contain the named command completely (the others only by name).
+ * What can follow on a command line: commands, options, the values of an option with a fixed set. The last
+ * word is the one being typed and may be empty. The program must contain the named command completely (the
+ * others only by name).
  *
  * @example
  * completionsOf(program, ['values', '--pick', 'l']) // found: [{ value: 'last', description: '' }]

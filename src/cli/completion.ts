@@ -29,8 +29,8 @@ export function completionCommand(exit: (code: number) => void): Command {
 }
 
 /**
- * The generated script for bash evaluates what was typed (with `$(rm x)` on the line, Tab runs it), needs the package
- * bash-completion, and never offers files. This one passes the words on unchanged.
+ * The generated script for bash evaluates what was typed (with `$(rm x)` on the line, Tab runs it), needs the
+ * package bash-completion, and never offers files. This one passes the words on unchanged.
  */
 const bash = `# bash completion for sluice
 _sluice_completion() {

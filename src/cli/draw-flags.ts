@@ -49,8 +49,8 @@ export function isDrawn({ json, draw, full, verbose }: DrawFlags): boolean {
 }
 
 /**
- * Whether to use colours: the option decides, then FORCE_COLOR, then NO_COLOR, then the terminal. An empty variable
- * counts as not set.
+ * Whether to use colours: the option decides, then FORCE_COLOR, then NO_COLOR, then the terminal. An empty
+ * variable counts as not set.
  */
 export function wantsColor({ color }: ColorFlags): boolean {
   const { stdout, env } = process

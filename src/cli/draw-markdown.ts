@@ -8,8 +8,8 @@ import { type Span, wrap } from './wrap.ts'
 const MIN_COLUMNS = 16
 
 /**
- * Draws Markdown for a terminal: its lines, each at most `columns` wide. The text must be safe already (`safe()`):
- * nothing is removed here.
+ * Draws Markdown for a terminal: its lines, each at most `columns` wide. The text must be safe already
+ * (`safe()`): nothing is removed here.
  */
 export function drawMarkdown(text: string, columns: number, paint: Paint): string[] {
   return linesOf(markdownBlocks(text), columns, paint)

@@ -66,9 +66,9 @@ interface Call {
 }
 
 /**
- * Draws a run for people, event by event: a head, messages as Markdown, each tool on one line with its outcome, the end of the
- * output of one that failed, the files, and a summary. Nothing an agent wrote can control the terminal. Drawn lines are never
- * changed, so the output is the same on a terminal and in a pipe.
+ * Draws a run for people, event by event: a head, messages as Markdown, each tool on one line with its
+ * outcome, the end of the output of one that failed, the files, and a summary. Nothing an agent wrote can
+ * control the terminal. Drawn lines are never changed, so the output is the same on a terminal and in a pipe.
  *
  * @example
  * const draw = drawing({ color: true, width: () => process.stdout.columns })

@@ -22,8 +22,8 @@ export function engineOption(): Option {
 }
 
 /**
- * The engine for `--engine`: one of this package, or the path of a module whose default export (or whose export
- * `engine`) is a profile.
+ * The engine for `--engine`: one of this package, or the path of a module whose default export (or whose
+ * export `engine`) is a profile.
  *
  * @example
  * events(await namedEngine('./my-engine.js'))

@@ -14,7 +14,9 @@ export function faultExit(fault: Fault): number {
   return unwritten.has(fault.code) || isFull(fault) ? exits.output : exits.usage
 }
 
-/** True if stdout failed or a disk is full, for commands with an exit code of their own for other failures. */
+/**
+ * True if stdout failed or a disk is full, for commands with an exit code of their own for other failures.
+ */
 export function isFull(fault: Fault): boolean {
   if (fault.code === 'OUTPUT_FAILED') return true
   for (

@@ -14,6 +14,8 @@ export const exits = {
   needsHuman: 5,
   /** The result of a worker is not of the active run, and is only archived. */
   archived: 6,
-  /** Our own output could not be written: stdout or the audit, or the reader of a run left, which ended it. */
+  /**
+   * Our own output could not be written: stdout or the audit, or the reader of a run left, which ended it.
+   */
   output: 7,
 } as const

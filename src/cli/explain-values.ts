@@ -10,8 +10,8 @@ import { openInput, unreadable } from './input.ts'
 import { output } from './print.ts'
 
 /**
- * `sluice values --explain`: every candidate in the input, for people: where it is, what was changed in it and where, what
- * the schema says, and whether it is taken.
+ * `sluice values --explain`: every candidate in the input, for people: where it is, what was changed in it
+ * and where, what the schema says, and whether it is taken.
  *
  *     1  tag, bytes 6-28: {"a":1}
  *          dropped a comma at byte 18: "," becomes ""

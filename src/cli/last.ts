@@ -16,8 +16,8 @@ export interface LastRun {
 }
 
 /**
- * The newest of: the recorded run at `.audit/latest`, and the session files of this directory. Throws a Fault if there is
- * neither.
+ * The newest of: the recorded run at `.audit/latest`, and the session files of this directory. Throws a Fault
+ * if there is neither.
  */
 export function lastRun(dir: string, home?: string | undefined): LastRun {
   const audit = join(dir, '.audit', 'latest')

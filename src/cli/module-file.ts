@@ -7,7 +7,10 @@ import { codeOf } from '../base/system-error-code.ts'
 const scripts = ['.js', '.mjs', '.cjs']
 const typed = ['.ts', '.mts', '.cts']
 
-/** Whether an option names a module of the user: a name with a slash, or with the extension of a module, is a path. */
+/**
+ * Whether an option names a module of the user: a name with a slash, or with the extension of a module, is a
+ * path.
+ */
 export function isModulePath(name: string): boolean {
   return /[\\/]/.test(name) || [...scripts, ...typed].some((ending) => name.endsWith(ending))
 }

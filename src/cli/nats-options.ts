@@ -43,8 +43,9 @@ export function addNatsOptions(command: Command): Command {
 const FOLLOW_CONNECT_MS = 10_000
 
 /**
- * The options for the calls of `agent-sluice/nats`. The addresses can be several, with commas between them. A command that goes on until it
- * is stopped `follows`: it waits some seconds for a broker that is not there yet.
+ * The options for the calls of `agent-sluice/nats`. The addresses can be several, with commas between them. A
+ * command that goes on until it is stopped `follows`: it waits some seconds for a broker that is not there
+ * yet.
  */
 export function natsOptions(addresses: string, flags: NatsFlags, follows: boolean): NatsOptions {
   const {

@@ -12,9 +12,9 @@ export interface OtelExport {
 }
 
 /**
- * Sets up the export of spans over HTTP, configured by the environment: `OTEL_EXPORTER_OTLP_ENDPOINT`, `_HEADERS` and so on,
- * `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`. The user installs the packages: they are resolved from the current directory, then from
- * this program. Undefined if the environment disables it.
+ * Sets up the export of spans over HTTP, configured by the environment: `OTEL_EXPORTER_OTLP_ENDPOINT`,
+ * `_HEADERS` and so on, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES`. The user installs the packages: they
+ * are resolved from the current directory, then from this program. Undefined if the environment disables it.
  */
 export function openOtel(env: NodeJS.ProcessEnv = process.env, cwd = process.cwd()): OtelExport | undefined {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined
@@ -113,7 +113,8 @@ function watched(exporter: Exporter, failed: (why: string) => void): Exporter {
   }
 }
 
-// The part of the packages that is used, in all versions since 2.0: they are not dependencies, so their types are not available.
+// The part of the packages that is used, in all versions since 2.0: they are not dependencies, so their types
+// are not available.
 
 interface Exporter {
   export(spans: unknown, done: (result: { code: number; error?: Error }) => void): void

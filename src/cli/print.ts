@@ -3,8 +3,8 @@ import { Socket } from 'node:net'
 import { Fault } from '../base/fault.ts'
 
 /**
- * Writes text to stdout at the speed of its reader. False once the reader has left (`| head`): then the command stops, and
- * decides what that means. Any other failure is thrown as OUTPUT_FAILED.
+ * Writes text to stdout at the speed of its reader. False once the reader has left (`| head`): then the
+ * command stops, and decides what that means. Any other failure is thrown as OUTPUT_FAILED.
  */
 export function output(): (text: string) => Promise<boolean> {
   const stdout = outputOf(process.stdout)
@@ -66,7 +66,10 @@ class Output {
     this.#isOpen()
   }
 
-  /** Node treats a short write as a complete one: the last bytes before a disk is full would be lost without an error. */
+  /**
+   * Node treats a short write as a complete one: the last bytes before a disk is full would be lost without
+   * an error.
+   */
   #writeFile(fd: number, text: string): void {
     const bytes = Buffer.from(text)
     try {

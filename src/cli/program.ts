@@ -18,7 +18,8 @@ export async function runProgram(words: readonly string[]): Promise<number> {
     code = given
   })
   try {
-    // From the script of `sluice completion`. The rest is not for commander: it is an incomplete command line.
+    // From the script of `sluice completion`. The rest is not for commander: it is an incomplete command
+    // line.
     if (words[2] === 'complete' && words[3] === '--') await complete(program, words.slice(4))
     else await program.parseAsync(withoutUnknownHelp(words))
   } catch (error) {
@@ -29,7 +30,10 @@ export async function runProgram(words: readonly string[]): Promise<number> {
   return code
 }
 
-/** `help nope` is read as `nope`, so that commander says that there is no such command; it would show the whole help. */
+/**
+ * `help nope` is read as `nope`, so that commander says that there is no such command; it would show the
+ * whole help.
+ */
 function withoutUnknownHelp(words: readonly string[]): readonly string[] {
   const [node = '', program = '', first, name = ''] = words
   const unknown = first === 'help' && !['', 'help'].includes(name) && !name.startsWith('-')

@@ -4,9 +4,9 @@ import { harmless, output } from './print.ts'
 import { safe } from './safe.ts'
 
 /**
- * Prints values for shells, like `jq -r`: a string without quotes and escapes, anything else as JSON on one line, each followed
- * by a line end. A string that contains line ends keeps them. On a terminal, control characters are escaped. Faults,
- * and the missing parts of a value that was cut off, go to stderr.
+ * Prints values for shells, like `jq -r`: a string without quotes and escapes, anything else as JSON on one
+ * line, each followed by a line end. A string that contains line ends keeps them. On a terminal, control
+ * characters are escaped. Faults, and the missing parts of a value that was cut off, go to stderr.
  */
 export function rawPrinter(): (outcome: Outcome<unknown>) => Promise<boolean> {
   const write = output()

@@ -97,8 +97,8 @@ function refuseBeside(flags: RunFlags): void {
 }
 
 /**
- * The exit code when the reader of stdout leaves before the end. For logs that is normal; on stdin it ends the
- * agent that writes there, and an abandoned run is not a success.
+ * The exit code when the reader of stdout leaves before the end. For logs that is normal; on stdin it ends
+ * the agent that writes there, and an abandoned run is not a success.
  */
 export function readerLeft(file: string | undefined, flags: RunFlags): number {
   return readsStdin(file, flags) ? exits.output : exits.good

@@ -202,8 +202,8 @@ function typeInto(agent: Run): void {
     last = text
     agent.type(text)
   })
-  // The end of a pipe becomes a Ctrl-D on the terminal. After a partial line the first Ctrl-D only flushes it, so send two.
-  // If the input was empty from the start, send none: many agents exit at a Ctrl-D.
+  // The end of a pipe becomes a Ctrl-D on the terminal. After a partial line the first Ctrl-D only flushes
+  // it, so send two. If the input was empty from the start, send none: many agents exit at a Ctrl-D.
   process.stdin.on('end', () => {
     if (last !== '') agent.type(last.endsWith('\n') ? CTRL_D : CTRL_D + CTRL_D)
   })

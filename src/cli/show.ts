@@ -17,8 +17,9 @@ export interface ShowOptions extends DrawFlags, Pick<DrawOptions, 'timed' | 'abo
 }
 
 /**
- * Shows events: the drawn conversation on a terminal, NDJSON in a pipe or with `--json`. In a pipe the bytes are
- * those of `events.jsonl`; on a terminal control characters are escaped. False when the reader has left (`| head`).
+ * Shows events: the drawn conversation on a terminal, NDJSON in a pipe or with `--json`. In a pipe the bytes
+ * are those of `events.jsonl`; on a terminal control characters are escaped. False when the reader has left
+ * (`| head`).
  */
 export async function show(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
   if (options.quiet) return showAnswer(events, options)

@@ -4,7 +4,10 @@ import { exits } from './exit-code-table.ts'
 import { flushed, output, toleratingStderr } from './print.ts'
 import { version } from './version.ts'
 
-/** The command `sluice`: runs the command line and returns the exit code. The first two words are Node and the program. */
+/**
+ * The command `sluice`: runs the command line and returns the exit code. The first two words are Node and the
+ * program.
+ */
 export async function sluice(words: readonly string[]): Promise<number> {
   toleratingStderr()
   try {

@@ -30,7 +30,8 @@ export function widthOf(text: string): number {
 
 /** The longest start of a text that fits, with `…` if something is left out. */
 export function fitTo(text: string, columns: number): string {
-  // Except zero-width ones, no grapheme is narrower than a column, so a long text need not be read completely.
+  // Except zero-width ones, no grapheme is narrower than a column, so a long text need not be read
+  // completely.
   const head = text.slice(0, columns * 8)
   if (head.length === text.length && widthOf(text) <= columns) return text
   let width = 0
@@ -83,7 +84,9 @@ export function* wordsOf(line: string): Generator<Word> {
   if (word !== '') yield flush()
 }
 
-/** Splits a text into pieces that fit, ignoring word boundaries: for code. An empty text is one empty piece. */
+/**
+ * Splits a text into pieces that fit, ignoring word boundaries: for code. An empty text is one empty piece.
+ */
 export function cutTo(text: string, columns: number): string[] {
   const pieces: string[] = []
   if (isAscii(text)) {
@@ -117,7 +120,10 @@ function* graphemesOf(text: string): Generator<string> {
   }
 }
 
-/** Between two ASCII characters, where no grapheme continues; in a long text without any, between two code points. */
+/**
+ * Between two ASCII characters, where no grapheme continues; in a long text without any, between two code
+ * points.
+ */
 function pieceEnd(text: string, from: number): number {
   if (text.length - from <= PIECE) return text.length
   const last = from + PIECE

@@ -8,8 +8,8 @@ export interface Span {
 }
 
 /**
- * Lays out spans in lines of at most `columns`, broken at blanks. A word that is longer than a line is cut. Each line is
- * painted separately, so that it looks right by itself.
+ * Lays out spans in lines of at most `columns`, broken at blanks. A word that is longer than a line is cut.
+ * Each line is painted separately, so that it looks right by itself.
  */
 export function wrap(spans: readonly Span[], columns: number, paint: Paint): string[] {
   const width = Math.max(1, columns)

@@ -10,8 +10,8 @@ const MAX_HEAD = 300
 const MAX_PIECES = 65_536
 
 /**
- * Joins the chunks of messages and thoughts. The protocol does not say where one ends: it ends where something else
- * begins, or where the `messageId` changes, if the agent sends one.
+ * Joins the chunks of messages and thoughts. The protocol does not say where one ends: it ends where
+ * something else begins, or where the `messageId` changes, if the agent sends one.
  */
 export function chunkReader({ maxFrame }: Limits) {
   /** Ids of the agent that were used: text after a tool call is another message, even with the same id. */

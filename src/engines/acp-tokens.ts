@@ -2,7 +2,9 @@ import { isRecord } from '../events/profile.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { tokenParts } from './token-parts.ts'
 
-/** What the usage in the answer to `session/prompt` counts: all model requests of the turn, or the last one. */
+/**
+ * What the usage in the answer to `session/prompt` counts: all model requests of the turn, or the last one.
+ */
 const counted: Readonly<Record<string, 'turn' | 'first turn' | 'request'>> = {
   'gemini-cli 0': 'turn',
   'nanocoder 1': 'turn',
@@ -22,8 +24,9 @@ interface Turn {
 }
 
 /**
- * The tokens of a turn. The protocol leaves open what an agent counts, so only recorded behaviour is trusted: for other
- * agents, a first turn without tools, in which all ways of counting agree. Empty if the count is of something else.
+ * The tokens of a turn. The protocol leaves open what an agent counts, so only recorded behaviour is trusted:
+ * for other agents, a first turn without tools, in which all ways of counting agree. Empty if the count is of
+ * something else.
  */
 export function turnTokens(usage: unknown, turn: Turn): Tokens | undefined {
   if (!isRecord(usage)) return undefined
@@ -32,7 +35,10 @@ export function turnTokens(usage: unknown, turn: Turn): Tokens | undefined {
   return way === 'turn' || all ? usageTokens(usage) : {}
 }
 
-/** Counts with the protocol's names, or Gemini's, whose output excludes the thoughts, which it does not report. */
+/**
+ * Counts with the protocol's names, or Gemini's, whose output excludes the thoughts, which it does not
+ * report.
+ */
 export function usageTokens(usage: unknown): Tokens | undefined {
   if (!isRecord(usage)) return undefined
   const { inputTokens, outputTokens, cachedReadTokens, cachedWriteTokens, thoughtTokens, totalTokens } = usage

@@ -123,7 +123,9 @@ export function titleOf(update: Update): { readonly title: string } | undefined 
   return title === undefined ? undefined : { title: clip(title, MAX_TITLE) }
 }
 
-/** `completed` alone proves nothing: several agents complete a command that failed, but report its exit code. */
+/**
+ * `completed` alone proves nothing: several agents complete a command that failed, but report its exit code.
+ */
 function exitOf(update: Update, agent: string): number | undefined {
   const raw = update['rawOutput']
   const output = record(raw)
@@ -143,7 +145,10 @@ function exitOf(update: Update, agent: string): number | undefined {
   return Number.isNaN(reported) ? undefined : reported
 }
 
-/** The files that the diffs of a call change, or the one that OpenCode says it wrote; undefined if there is none. */
+/**
+ * The files that the diffs of a call change, or the one that OpenCode says it wrote; undefined if there is
+ * none.
+ */
 function changesOf(update: Update): Known['changes'] | undefined {
   const changes: Change[] = []
   for (const entry of Array.isArray(update['content']) ? update['content'] : []) {

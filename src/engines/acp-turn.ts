@@ -18,7 +18,10 @@ export const stops = {
 const MAX_ASKED = 4096
 const METHOD_NOT_FOUND = -32601
 
-/** Tracks where turns begin and how they end. The prompt itself is in the client's half, which is not visible here. */
+/**
+ * Tracks where turns begin and how they end. The prompt itself is in the client's half, which is not visible
+ * here.
+ */
 export function turnReader(chunks: ReturnType<typeof chunkReader>) {
   /** Name of the agent, as it reports it. */
   let agent = ''
@@ -94,13 +97,16 @@ export function turnReader(chunks: ReturnType<typeof chunkReader>) {
       say.status(good ? 'turn_completed' : 'turn_failed', { reason, usage, tokens })
       if (good) {
         say.ended(reason)
-        // Copilot ends a failed turn like any other, with the error as a message. But it reports tokens for every turn in which the model has answered.
+        // Copilot ends a failed turn like any other, with the error as a message. But it reports tokens for
+        // every turn in which the model has answered.
         if (agent === 'Copilot' && usage === undefined && head.startsWith('Error: ')) say.error(head, 'fatal')
       } else if (reason === 'max_tokens') say.truncated(reason)
       else if (Object.hasOwn(stops, reason)) say.error(stops[reason as keyof typeof stops], 'fatal')
       else say.unknownType(`stopReason ${reason}`)
     },
-    /** Reads an error instead of an answer. It is not known which request failed: a later turn discards it. */
+    /**
+     * Reads an error instead of an answer. It is not known which request failed: a later turn discards it.
+     */
     failed(error: unknown, say: Say): void {
       const { code, message, data } = record(error)
       const details = text(data) ?? text(record(data)['details']) ?? text(record(data)['message'])
@@ -120,8 +126,8 @@ export function turnReader(chunks: ReturnType<typeof chunkReader>) {
       say.error(words, 'fatal')
     },
     /**
-     * Reads what the Codex adapter reports about its thread. It, too, ends a failed turn like any other, with the error as a
-     * message, but passes on the state of the thread.
+     * Reads what the Codex adapter reports about its thread. It, too, ends a failed turn like any other, with
+     * the error as a message, but passes on the state of the thread.
      */
     codex({ threadStatus, error }: Values, say: Say): void {
       if (isRecord(error))

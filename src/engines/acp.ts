@@ -15,8 +15,8 @@ import { stops, turnReader } from './acp-turn.ts'
 type Rpc = Record<string, unknown>
 
 /**
- * The Agent Client Protocol, version 1 (`gemini --acp`, `opencode acp`, …): JSON-RPC, one record per line. Only the
- * agent's half is on its stdout, so what the client asked and allowed is unknown.
+ * The Agent Client Protocol, version 1 (`gemini --acp`, `opencode acp`, …): JSON-RPC, one record per line.
+ * Only the agent's half is on its stdout, so what the client asked and allowed is unknown.
  */
 export const acp: Profile = {
   name: 'acp',
@@ -77,7 +77,10 @@ function open(limits: Limits): Reader {
   const chunks = chunkReader(limits)
   const tools = toolReader()
   const turn = turnReader(chunks)
-  /** Sessions that were created or loaded in this run. Any other session that begins with a user message is being loaded: it replays an old conversation. */
+  /**
+   * Sessions that were created or loaded in this run. Any other session that begins with a user message is
+   * being loaded: it replays an old conversation.
+   */
   const made = memory<true>(() => 0)
   let loading: string | undefined
   /** A record that only this protocol has was seen: MCP and LSP are JSON-RPC, too. */

@@ -5,8 +5,8 @@ import { text } from './text.ts'
 
 /**
  * Inspects the first records and picks the engine whose shape they have: never by version or key order. A
- * channel that an engine does not read says nothing about it. A weak shape is a guess: nothing is emitted until a
- * certain record confirms or replaces it, or the input ends.
+ * channel that an engine does not read says nothing about it. A weak shape is a guess: nothing is emitted
+ * until a certain record confirms or replaces it, or the input ends.
  */
 export const auto: Picker = {
   name: 'auto',

@@ -9,16 +9,16 @@ const TAGS = ['json', 'think', 'thinking']
 const HEADER = 'Content-Length: '
 
 /**
- * Prefixes that other programs put before a record on its line: server-sent events, a record separator, a time (also with the
- * name of a stream), the name of a container or a pod, the head of a syslog line.
+ * Prefixes that other programs put before a record on its line: server-sent events, a record separator, a
+ * time (also with the name of a stream), the name of a container or a pod, the head of a syslog line.
  */
 const prefix =
   /^(?:data: ?|\u001e|\d{4}-\d\d-\d\d[T ][\d:.,+Z-]{8,40} (?:\S{1,100} )?|[\w.]{1,64}[-_]\d{1,3} {1,64}\| |\[pod\/[^\]\s]{1,200}\] |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S{1,64} [^\s:]{1,80}: )[{[]/
 const MAX_PREFIX = 320
 
 /**
- * Finds JSON records that fill their lines and are in no fence or tag, by the frame each of them begins in; two at most.
- * One may well be a model's answer. Two are the records of an unknown program: they contain
+ * Finds JSON records that fill their lines and are in no fence or tag, by the frame each of them begins in;
+ * two at most. One may well be a model's answer. Two are the records of an unknown program: they contain
  * prompts and tool output as well as words of the model, so none of it can count as an answer.
  */
 export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): Map<EngineFrame, unknown> {

@@ -8,7 +8,10 @@ export function claudeDuration(reported: Record<string, unknown>): number | unde
   return durationOf(durationMs ?? totalDurationMs)
 }
 
-/** The change that a tool which writes or edits a file reports, as a unified diff. A new file comes as a whole. */
+/**
+ * The change that a tool which writes or edits a file reports, as a unified diff. A new file comes as a
+ * whole.
+ */
 export function claudeDiff(reported: Record<string, unknown>): string | undefined {
   const { type, structuredPatch, content } = reported
   return hunksText(structuredPatch) ?? (type === 'create' ? wholeFile('+', content) : undefined)

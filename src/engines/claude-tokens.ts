@@ -3,9 +3,9 @@ import { isRecord } from '../events/profile.ts'
 import { type Tokens, tokensOf } from '../events/tokens.ts'
 
 /**
- * The tokens of a `usage`. The API counts cache reads and cache writes separately from `input_tokens`. Qwen Code
- * uses the same names, but its `input_tokens` is the whole prompt, as its `total_tokens` shows. Zeros alone are
- * printed when the model's answer was cut off.
+ * The tokens of a `usage`. The API counts cache reads and cache writes separately from `input_tokens`. Qwen
+ * Code uses the same names, but its `input_tokens` is the whole prompt, as its `total_tokens` shows. Zeros
+ * alone are printed when the model's answer was cut off.
  */
 export function claudeTokens(usage: unknown): Tokens | undefined {
   if (!isRecord(usage)) return undefined
@@ -19,7 +19,9 @@ export function claudeTokens(usage: unknown): Tokens | undefined {
   return { ...reported, input: input + cached + written }
 }
 
-/** Counts each message once. Its lines repeat its usage, and the first of them can have less than the last. */
+/**
+ * Counts each message once. Its lines repeat its usage, and the first of them can have less than the last.
+ */
 export function messageTokens() {
   const reported = memory<Tokens>(() => 0)
   /** What a line of the message `id` adds to the lines before it; undefined if it adds nothing. */

@@ -80,7 +80,10 @@ export function conversation() {
     return true
   }
 
-  /** The engine writes in place of the model, mostly because a request failed. `result` says whether the run failed. */
+  /**
+   * The engine writes in place of the model, mostly because a request failed. `result` says whether the run
+   * failed.
+   */
   const synthetic = (line: Message, content: unknown, say: Say): boolean => {
     const blocks = Array.isArray(content) ? content : [{ text: content }]
     engineMessage = blocks.map((block) => (isRecord(block) ? (text(block['text']) ?? '') : '')).join('\n')
@@ -158,7 +161,8 @@ export function conversation() {
     const answer = text(line['result'])
     const excused = engineMessage !== undefined && answer === engineMessage
     const failed = subtype !== 'success' || line['is_error'] === true || excused
-    // It repeats the last answer; it is the answer only if nothing else was said (json mode), unless it is an error.
+    // It repeats the last answer; it is the answer only if nothing else was said (json mode), unless it is an
+    // error.
     if (!failed && !answered && answer !== undefined && answer !== '') say.message(undefined, answer)
     const { usage, stats } = line
     const tokens = statsTokens(stats) ?? claudeTokens(usage) ?? spent.sum()
@@ -173,7 +177,9 @@ export function conversation() {
   }
 
   return {
-    /** `extra`: only the PTY has the line, so it does not belong to the current message of the other lines. */
+    /**
+     * `extra`: only the PTY has the line, so it does not belong to the current message of the other lines.
+     */
     read(line: Message, say: Say, extra: boolean): boolean {
       began ||= !isHook(line)
       if (began) say.session(line['session_id'], factsOf(line))

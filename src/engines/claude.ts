@@ -29,7 +29,10 @@ function isDialect(value: unknown): value is Message {
   return isRecord(value) && types.has(text(value['type']) ?? '') && typeof value['session_id'] === 'string'
 }
 
-/** A record that only this dialect has. Others borrow its envelope (Cursor, Droid), but not the fields required here. */
+/**
+ * A record that only this dialect has. Others borrow its envelope (Cursor, Droid), but not the fields
+ * required here.
+ */
 function isOwn(value: unknown): value is Message {
   if (!isDialect(value)) return false
   if (typeof value['uuid'] === 'string' || 'parent_tool_use_id' in value) return true

@@ -5,7 +5,10 @@ import { tokenParts } from './token-parts.ts'
 
 type Line = Record<string, unknown>
 
-/** Cline CLI (`cline --json`). Each text comes four times, nothing has an id, and an interrupted run exits with 0. */
+/**
+ * Cline CLI (`cline --json`). Each text comes four times, nothing has an id, and an interrupted run exits
+ * with 0.
+ */
 export const cline: Profile = {
   name: 'cline',
   parser: 'cline_ndjson',

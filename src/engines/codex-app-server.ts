@@ -18,7 +18,9 @@ export function isRefusal(value: Item): boolean {
   return 'id' in value && isRecord(value['error']) && Object.keys(value).length === 2
 }
 
-/** Lines that only the app-server writes: its greeting, or a notification about a thread, a turn or an item. */
+/**
+ * Lines that only the app-server writes: its greeting, or a notification about a thread, a turn or an item.
+ */
 export function isServerShape(value: Item): boolean {
   if (!isServerLine(value)) return false
   const { method, params, result } = value

@@ -25,7 +25,10 @@ export function readChanges(changes: unknown, say: Say): void {
   }
 }
 
-/** A file and how it changes. `diff` is in the format of Codex: for a file that is added or deleted, the file's text. */
+/**
+ * A file and how it changes. `diff` is in the format of Codex: for a file that is added or deleted, the
+ * file's text.
+ */
 export interface Change {
   readonly path: string
   readonly kind: string | undefined
@@ -50,7 +53,9 @@ export function changesByPath(changes: unknown): Change[] {
   })
 }
 
-/** The diff of a change as a unified diff. For a file that was added or deleted, Codex sends the file's text. */
+/**
+ * The diff of a change as a unified diff. For a file that was added or deleted, Codex sends the file's text.
+ */
 function diffOf(kind: string | undefined, reported: unknown): string | undefined {
   if (kind === 'add') return wholeFile('+', reported)
   if (kind === 'delete') return wholeFile('-', reported)

@@ -18,7 +18,10 @@ export function oldReader(): (msg: Item, turn: string, config: RunFacts, say: Sa
 interface State {
   /** The changes of the patches that are being applied, by call. */
   readonly patches: ReturnType<typeof memory<readonly Change[]>>
-  /** The message that arrives in pieces, and how many messages its turn had before: pieces have only the id of their turn. */
+  /**
+   * The message that arrives in pieces, and how many messages its turn had before: pieces have only the id of
+   * their turn.
+   */
   pieces: { readonly turn: string; readonly messages: number; readonly open: string | undefined }
   /** Facts about the run in the line before the first message. */
   config: RunFacts

@@ -1,7 +1,10 @@
 import { isRecord } from '../events/profile.ts'
 import { type Tokens, tokensOf } from '../events/tokens.ts'
 
-/** The tokens of a usage, with the names of `codex exec` or of the app-server. Cached and reasoning tokens are included in the others. */
+/**
+ * The tokens of a usage, with the names of `codex exec` or of the app-server. Cached and reasoning tokens are
+ * included in the others.
+ */
 export function codexTokens(usage: unknown): Tokens | undefined {
   if (!isRecord(usage)) return undefined
   return tokensOf({

@@ -7,9 +7,9 @@ import { codexTokens } from './codex-tokens.ts'
 type Item = Record<string, unknown>
 
 /**
- * Codex (`codex exec --json`, `codex app-server`). Four dialects, distinguished by shape: today's `thread.*`, `turn.*`,
- * `item.*`; `session.created` with `item_type` (0.42, experimental); `{id, msg: {type}}` after a config line (0.42);
- * the app-server's JSON-RPC.
+ * Codex (`codex exec --json`, `codex app-server`). Four dialects, distinguished by shape: today's `thread.*`,
+ * `turn.*`, `item.*`; `session.created` with `item_type` (0.42, experimental); `{id, msg: {type}}` after a
+ * config line (0.42); the app-server's JSON-RPC.
  */
 export const codex: Profile = {
   name: 'codex',

@@ -7,7 +7,10 @@ import { unifiedDiff } from './unified-diff.ts'
 
 type Line = Record<string, unknown>
 
-/** GitHub Copilot CLI (`copilot --output-format json`). Only the last line, `result`, has the session id and the verdict. */
+/**
+ * GitHub Copilot CLI (`copilot --output-format json`). Only the last line, `result`, has the session id and
+ * the verdict.
+ */
 export const copilot: Profile = {
   name: 'copilot',
   parser: 'copilot_ndjson',
@@ -241,7 +244,10 @@ export function factsOf({ selectedModel, copilotVersion, context }: Line): RunFa
   return { model: text(selectedModel), cwd, engine_version: text(copilotVersion) }
 }
 
-/** Reports the prompt, without what Copilot added to it. Skills and Copilot itself write such messages, too, with a source. */
+/**
+ * Reports the prompt, without what Copilot added to it. Skills and Copilot itself write such messages, too,
+ * with a source.
+ */
 export function sayPrompt({ content, source }: Line, say: Say): void {
   const words = text(content)
   if (words && (source === undefined || source === 'user')) say.user(words)

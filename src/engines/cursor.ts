@@ -7,8 +7,8 @@ import { unifiedDiff } from './unified-diff.ts'
 type Line = Record<string, unknown>
 
 /**
- * Cursor (`cursor-agent -p --output-format stream-json | json`), with or without `--stream-partial-output`. Claude Code's
- * envelope with its own content: no ids of messages, `thinking` and `tool_call` lines.
+ * Cursor (`cursor-agent -p --output-format stream-json | json`), with or without `--stream-partial-output`.
+ * Claude Code's envelope with its own content: no ids of messages, `thinking` and `tool_call` lines.
  */
 export const cursor: Profile = {
   name: 'cursor',
@@ -73,8 +73,8 @@ function openRun({ maxFrame }: Limits): Reader {
     const words = textOf(line['message'])
     if (words === undefined) return false
     answered = true
-    // With --stream-partial-output, pieces have only the time. The whole text follows, with both fields or neither, and may
-    // contain the text before it.
+    // With --stream-partial-output, pieces have only the time. The whole text follows, with both fields or
+    // neither, and may contain the text before it.
     if ('timestamp_ms' in line && !('model_call_id' in line)) {
       open ??= say.newId()
       if (pieces.length < maxFrame) pieces += words

@@ -3,8 +3,8 @@ import * as all from './all-engines.ts'
 import { sessions } from './sessions/sessions.ts'
 
 /**
- * Every engine by its name: session files and those of `all-engines.ts`. Session files come first: their shapes are narrow, and
- * some of their lines are on stdout too.
+ * Every engine by its name: session files and those of `all-engines.ts`. Session files come first: their
+ * shapes are narrow, and some of their lines are on stdout too.
  *
  * @example
  * events(engines.codex)

@@ -18,7 +18,9 @@ export function logReader() {
       say.error(failure, retry.test(failure.slice(0, 100)) ? 'warning' : 'error')
       return true
     },
-    /** True for a line of the stack trace after the previous line: indented, or the bracket that closes it. */
+    /**
+     * True for a line of the stack trace after the previous line: indented, or the bracket that closes it.
+     */
     continues(frame: EngineFrame): boolean {
       if (!tracing[frame.channel] || frame.value !== undefined || frame.blanks !== undefined) return false
       return /^(?:[ \t]|[}\]],?$)/.test(frame.text.slice(0, 8))

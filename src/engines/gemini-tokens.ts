@@ -8,7 +8,9 @@ interface Counted {
   /** The text of the model. */
   readonly output?: unknown
   readonly cached?: unknown
-  /** Thinking: not included in `output`, unless `total` shows that it is (other models used with Qwen Code). */
+  /**
+   * Thinking: not included in `output`, unless `total` shows that it is (other models used with Qwen Code).
+   */
   readonly thoughts?: unknown
   /** What the model's own tools added to the prompt, not included in `input`. */
   readonly tool?: unknown
@@ -26,7 +28,9 @@ export function geminiTokens({ thoughts, tool, total, ...counted }: Counted): To
   })
 }
 
-/** The tokens of a run, from the `stats` of the document (per model) or of a stream (the sum of all models). */
+/**
+ * The tokens of a run, from the `stats` of the document (per model) or of a stream (the sum of all models).
+ */
 export function statsTokens(stats: unknown): Tokens | undefined {
   if (!isRecord(stats)) return undefined
   const { total_tokens, input_tokens, output_tokens, cached, models } = stats

@@ -30,14 +30,17 @@ export const gemini: Profile = {
     /** The best document so far. */
     let best: EngineFrame | undefined
     /**
-     * The last document after other text, where the model may have quoted it: it counts if only lines follow that the CLI
-     * is known to write; after a start-up line, anything that looks like a log may follow, too.
+     * The last document after other text, where the model may have quoted it: it counts if only lines follow
+     * that the CLI is known to write; after a start-up line, anything that looks like a log may follow, too.
      */
     let quoted: EngineFrame | undefined
     let afterStart = false
     /** The last error document that names no session: it counts if nothing else is said. */
     let failed: EngineFrame | undefined
-    /** The answer has begun, so what looks like a start-up line may be the model's words; and it is in a fence. */
+    /**
+     * The answer has begun, so what looks like a start-up line may be the model's words; and it is in a
+     * fence.
+     */
     let answering = false
     let fenced = false
 
@@ -144,7 +147,10 @@ function isOwnDocument(value: unknown): boolean {
   return typeof value['session_id'] === 'string' || isRecord((value['stats'] as Line)['models'])
 }
 
-/** The session of a json document that was cut off at the edge of a pipe buffer: it is not an answer, but it shows the format. */
+/**
+ * The session of a json document that was cut off at the edge of a pipe buffer: it is not an answer, but it
+ * shows the format.
+ */
 function cutSession({ open, text }: EngineFrame): string | undefined {
   const start = open === true ? /^\{\s*"session_id":\s*"([^"]+)",\s*/.exec(text.slice(0, 200)) : null
   const next = text.slice(start?.[0].length)

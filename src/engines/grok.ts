@@ -4,8 +4,8 @@ import { calls } from './call.ts'
 type Message = Record<string, unknown>
 
 /**
- * grok-cli (`grok -p`): the chat as OpenAI messages, one per line, all at the end. Nothing says how the run ended, so
- * its end is unknown; a request that failed is an assistant message with known first words.
+ * grok-cli (`grok -p`): the chat as OpenAI messages, one per line, all at the end. Nothing says how the run
+ * ended, so its end is unknown; a request that failed is an assistant message with known first words.
  */
 export const grok: Profile = {
   name: 'grok',

@@ -3,8 +3,9 @@ import { prose } from './answer-text.ts'
 import { tokenParts } from './token-parts.ts'
 
 /**
- * iFlow: text, in three layers, each of which works without the others. Lines that a pattern matches (0.7), blocks of JSON
- * (0.8), and the rest, which is the answer (0.3 to 0.6). `<Execution Info>` ends the run and can be on either stream.
+ * iFlow: text, in three layers, each of which works without the others. Lines that a pattern matches (0.7),
+ * blocks of JSON (0.8), and the rest, which is the answer (0.3 to 0.6). `<Execution Info>` ends the run and
+ * can be on either stream.
  */
 export const iflow: Profile = {
   name: 'iflow',
@@ -38,8 +39,9 @@ export const iflow: Profile = {
       },
       end(say) {
         const last = answer.frames().findLastIndex(({ blank }) => !blank)
-        // The model can print such a block too: it counts only if stderr has none, and then the last one does. One
-        // on the same line as other text counts only at the end of the text: elsewhere it is a quote.
+        // The model can print such a block too: it counts only if stderr has none, and then the last one
+        // does. One on the same line as other text counts only at the end of the text: elsewhere it is a
+        // quote.
         info ??= answer.takeLast(
           (frame, index) =>
             frame.label !== undefined &&
@@ -63,7 +65,10 @@ function isAlone({ glue, text }: EngineFrame): boolean {
   return glue === undefined && text.startsWith('\n')
 }
 
-/** True if only the opener follows other text, an answer without a final line break: a sentence continues with a blank, or a colon. */
+/**
+ * True if only the opener follows other text, an answer without a final line break: a sentence continues with
+ * a blank, or a colon.
+ */
 function endsLine(frames: readonly EngineFrame[], index: number): boolean {
   const { glue, text, open, value } = frames[index]!
   const apart = glue === '' && text.startsWith('\n') && text.endsWith('\n')
@@ -89,7 +94,10 @@ function readNotice(frame: EngineFrame, say: Say): boolean {
   return true
 }
 
-/** `ℹ️  Resuming session session-… (6 messages loaded)`, with or without the text around the id, and nothing else on the line. */
+/**
+ * `ℹ️  Resuming session session-… (6 messages loaded)`, with or without the text around the id, and nothing
+ * else on the line.
+ */
 const notice =
   /^(?:ℹ\ufe0f? {1,2})?(?:Resum|Continu|Restor)(?:ing|ed) (?:from )?(?:session|conversation):? ["'`]?([\w-]{8,100})["'`]?(?:\.{1,3}|…)?(?: \([^()]{1,60}\))?\.?$/iu
 

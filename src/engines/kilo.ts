@@ -2,8 +2,8 @@ import type { Profile } from '../events/profile.ts'
 import { opencode } from './opencode.ts'
 
 /**
- * Kilo Code (`kilo run --format json`). The dialect is OpenCode's, and nothing in its first records is specific to Kilo: `auto`
- * reads a run of Kilo as `opencode`, with the same events.
+ * Kilo Code (`kilo run --format json`). The dialect is OpenCode's, and nothing in its first records is
+ * specific to Kilo: `auto` reads a run of Kilo as `opencode`, with the same events.
  */
 export const kilo: Profile = {
   name: 'kilo',

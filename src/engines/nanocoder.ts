@@ -81,7 +81,10 @@ function tokensIn({ inputTokens, outputTokens, totalTokens }: Document): Tokens 
   return tokenParts({ input: inputTokens, output: outputTokens, total: totalTokens })
 }
 
-/** Reports a call; true if it succeeded. A failed command is recognizable only by the first line of its output. */
+/**
+ * Reports a call; true if it succeeded. A failed command is recognizable only by the first line of its
+ * output.
+ */
 function readCall(id: string, call: Document, say: Say): boolean {
   const name = text(call['name']) ?? 'tool'
   const { result, error } = call

@@ -6,7 +6,10 @@ import { unifiedDiff } from './unified-diff.ts'
 
 type Part = Record<string, unknown>
 
-/** OpenCode (`opencode run --format json`). There is no line for the start or end of a session: the first id starts it, `stop` ends it. */
+/**
+ * OpenCode (`opencode run --format json`). There is no line for the start or end of a session: the first id
+ * starts it, `stop` ends it.
+ */
 export const opencode: Profile = {
   name: 'opencode',
   parser: 'opencode_ndjson',
@@ -85,7 +88,9 @@ function tokensIn(counts: unknown): Tokens | undefined {
   )
 }
 
-/** A tool appears only when it has ended. `completed` alone proves nothing: the exit code and `invalid` do. */
+/**
+ * A tool appears only when it has ended. `completed` alone proves nothing: the exit code and `invalid` do.
+ */
 function readTool(part: Part, say: Say): void {
   const state = isRecord(part['state']) ? part['state'] : {}
   const input = isRecord(state['input']) ? state['input'] : {}

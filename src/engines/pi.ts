@@ -7,7 +7,10 @@ import { unifiedDiff } from './unified-diff.ts'
 
 type Line = Record<string, unknown>
 
-/** pi (`pi --mode json`). Messages have no ids, every text comes up to five times, and a failed run exits with 0. */
+/**
+ * pi (`pi --mode json`). Messages have no ids, every text comes up to five times, and a failed run exits with
+ * 0.
+ */
 export const pi: Profile = {
   name: 'pi',
   parser: 'pi_ndjson',

@@ -1,6 +1,9 @@
 import { type Tokens, tokensOf } from '../events/tokens.ts'
 
-/** Counts as an engine reports them. Some include cached tokens in the input, and reasoning in the output; some do not. */
+/**
+ * Counts as an engine reports them. Some include cached tokens in the input, and reasoning in the output;
+ * some do not.
+ */
 interface TokenParts {
   readonly input?: unknown
   readonly output?: unknown
@@ -11,15 +14,18 @@ interface TokenParts {
   readonly total?: unknown
 }
 
-/** What is known of an engine: its input includes the cached tokens, its output the reasoning (`within`), or not (`apart`). */
+/**
+ * What is known of an engine: its input includes the cached tokens, its output the reasoning (`within`), or
+ * not (`apart`).
+ */
 interface Counting {
   readonly cache?: 'within' | 'apart' | undefined
   readonly reasoning?: 'within' | 'apart' | undefined
 }
 
 /**
- * Tokens with the whole prompt in `input` and everything the model wrote in `output`. A count that can be read in two ways
- * is left out. Zeros alone are what engines print when they know nothing.
+ * Tokens with the whole prompt in `input` and everything the model wrote in `output`. A count that can be
+ * read in two ways is left out. Zeros alone are what engines print when they know nothing.
  */
 export function tokenParts(parts: TokenParts, known: Counting = {}): Tokens | undefined {
   const { input, output, cached, reasoning } =

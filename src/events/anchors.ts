@@ -1,7 +1,9 @@
 import { Fifo } from './fifo.ts'
 import type { Position } from './position.ts'
 
-/** Number of anchors that may still prove wrong. The next record that both channels have shows whether one is. */
+/**
+ * Number of anchors that may still prove wrong. The next record that both channels have shows whether one is.
+ */
 const MAX_ANCHORS = 1024
 
 /** A record that stdout and the PTY both have: its position on the PTY, and its index on stdout. */
@@ -46,9 +48,10 @@ export class PtyPosition implements Position {
 }
 
 /**
- * Puts the records of the PTY in the order of stdout. Equal records pair in the order they arrive, so if stdout lost one,
- * the PTY's first is paired with stdout's second. Such a pair crosses others. Of two that cross, the one that is
- * earlier on the PTY and later on stdout is wrong: it is dropped, and the next equal record of the PTY replaces it.
+ * Puts the records of the PTY in the order of stdout. Equal records pair in the order they arrive, so if
+ * stdout lost one, the PTY's first is paired with stdout's second. Such a pair crosses others. Of two that
+ * cross, the one that is earlier on the PTY and later on stdout is wrong: it is dropped, and the next equal
+ * record of the PTY replaces it.
  */
 export class Anchors {
   readonly #window: number
@@ -91,7 +94,10 @@ export class Anchors {
     this.#add({ id, twin: this.#take(key) ?? twin, key, instead: undefined })
   }
 
-  /** The record `twin` of stdout, its newest, pairs with the one of the PTY at `id`; `next` is the next equal one there, if it has arrived. */
+  /**
+   * The record `twin` of stdout, its newest, pairs with the one of the PTY at `id`; `next` is the next equal
+   * one there, if it has arrived.
+   */
   write(id: number, twin: number, key: string, next: number | undefined): void {
     const last = this.#last().id
     const place = id > last ? id : next !== undefined && next > last ? next : undefined

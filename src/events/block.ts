@@ -23,9 +23,9 @@ interface BlockOptions {
  *     Done.<Execution Info>{"session-id": "s"}</Execution Info> bye
  *          ^ opener                            ^ closer
  *
- * An opener next to other text may only be a mention of the tag: a JSON object must follow, and nothing between it
- * and the closer. A block that is open at the end of the input ends after its object, if that is complete. Held: the lines
- * of one block, at most `maxFrame`.
+ * An opener next to other text may only be a mention of the tag: a JSON object must follow, and nothing
+ * between it and the closer. A block that is open at the end of the input ends after its object, if that is
+ * complete. Held: the lines of one block, at most `maxFrame`.
  */
 export function blockCutter({ names, maxFrame, parse, emit, asText, again }: BlockOptions) {
   let block: Block | undefined

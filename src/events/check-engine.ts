@@ -2,8 +2,8 @@ import { Fault } from '../base/fault.ts'
 import { isRecord, type Picker, type Profile } from './profile.ts'
 
 /**
- * Checks that the export of a user's file is an engine. Throws a `BAD_OPTION` Fault that says what is missing or
- * wrong.
+ * Checks that the export of a user's file is an engine. Throws a `BAD_OPTION` Fault that says what is missing
+ * or wrong.
  */
 export function checkedProfile(value: unknown): Profile | Picker {
   const wrong = wrongIn(value)
@@ -13,7 +13,8 @@ export function checkedProfile(value: unknown): Profile | Picker {
 
 function wrongIn(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'it must be an object'
-  const given = value as Record<string, unknown> // cast: an instance of a class is fine, too, so own keys are not required
+  // cast: an instance of a class is fine, too, so own keys are not required
+  const given = value as Record<string, unknown>
   for (const key of ['name', 'parser']) {
     if (typeof given[key] !== 'string' || given[key] === '') return `${key} must be a non-empty string`
   }

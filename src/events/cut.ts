@@ -56,7 +56,8 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
 
   const asText = (line: Line): undefined => {
     const frame = { kind: 'text' as const, to: line.to, text: line.text }
-    // The end of the input can cut a character, too: the line is then invalid UTF-8, but still a record that was cut.
+    // The end of the input can cut a character, too: the line is then invalid UTF-8, but still a record that
+    // was cut.
     const cut = line.open && line.note !== 'FRAME_TOO_LONG' && line.note !== 'MAX_DEPTH'
     if (line.text === '' && line.note === undefined) emit(line, { ...frame, blank: true })
     else if (cut && opensDocument(line.text)) emit(line, { ...frame, open: true })
@@ -111,7 +112,10 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
     return gather(line)
   }
 
-  /** A line that does not begin with a document. One that the engine recognizes by its first key may follow the text. */
+  /**
+   * A line that does not begin with a document. One that the engine recognizes by its first key may follow
+   * the text.
+   */
   const afterText = (line: Line): Line | undefined => {
     const keys = options.cut()[channel] === 'documents' ? options.cut().glued : undefined
     const at = keys ? documentAt(line.text, keys) : -1
@@ -247,7 +251,8 @@ export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void
         blanks.to = line.to
         return
       }
-      // Between the blanks and this line another line may have been skipped, because the other channel had it.
+      // Between the blanks and this line another line may have been skipped, because the other channel had
+      // it.
       if (blanks && blanks.to !== line.from) passBlanks()
       const before = blanks
       blanks = undefined
@@ -298,8 +303,8 @@ function opensDocument(text: string): boolean {
 }
 
 /**
- * Where in a line a document begins after other text: at a `{` before one of the keys, or at the end of the line. A line
- * that is indented or begins with a key belongs to another document.
+ * Where in a line a document begins after other text: at a `{` before one of the keys, or at the end of the
+ * line. A line that is indented or begins with a key belongs to another document.
  */
 function documentAt(text: string, keys: readonly string[]): number {
   if (text[0] === '"' || text.charCodeAt(0) <= 0x20) return -1
@@ -312,7 +317,10 @@ function documentAt(text: string, keys: readonly string[]): number {
   return -1
 }
 
-/** The value of a line that is one JSON object or array. A failed JSON.parse is expensive, so cheap checks come first. */
+/**
+ * The value of a line that is one JSON object or array. A failed JSON.parse is expensive, so cheap checks
+ * come first.
+ */
 function parseLine(text: string): unknown {
   const first = text.charCodeAt(0)
   if (first !== 0x7b && first !== 0x5b) return undefined

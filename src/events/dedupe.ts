@@ -27,8 +27,9 @@ interface UniqueOptions {
  * later record must have paired with each: otherwise the record might still turn out to be stderr's, and
  * what was written there must not count as the agent's. Without stdout, PTY records are emitted at once.
  *
- * Each frame comes with its position in the run, because a record of the PTY can be emitted long after the records that
- * follow it. Only the difference between the channels is held: digests of what was emitted, text of what waits.
+ * Each frame comes with its position in the run, because a record of the PTY can be emitted long after the
+ * records that follow it. Only the difference between the channels is held: digests of what was emitted, text
+ * of what waits.
  */
 export function dedupe(options: UniqueOptions) {
   const { hash, window, maxHeld, pass } = options
@@ -44,7 +45,10 @@ export function dedupe(options: UniqueOptions) {
   const forgotten = () => emitted.stdout.forgotten + emitted.stderr.forgotten + emitted.pty.forgotten
   /** PTY records that wait for their twin, in order. */
   const records = new Map<number, Waiting>()
-  /** PTY lines that wait. They may be stderr's, whose order relative to stdout is unknown: they wait for the end. */
+  /**
+   * PTY lines that wait. They may be stderr's, whose order relative to stdout is unknown: they wait for the
+   * end.
+   */
   const lines = new Map<number, Waiting>()
   const waitingByKey = new Map<string, Fifo<number>>()
   const elsewhere = new WeakMap<readonly string[], boolean>()
@@ -52,7 +56,10 @@ export function dedupe(options: UniqueOptions) {
   let heldSize = 0
   /** Number of pairs. */
   let paired = 0
-  /** The PTY id up to which each channel was seen: a record that waits before that finds no twin there, because channels keep their order. */
+  /**
+   * The PTY id up to which each channel was seen: a record that waits before that finds no twin there,
+   * because channels keep their order.
+   */
   const heard = { stdout: 0, stderr: 0 }
   /** Records of stdout so far. */
   let written = 0
@@ -61,8 +68,8 @@ export function dedupe(options: UniqueOptions) {
   let lastOwn: Own | undefined
 
   /**
-   * Line breaks do not count: those outside strings may be the document's, or the terminal's. The text of a pipe is
-   * compared as a terminal shows it.
+   * Line breaks do not count: those outside strings may be the document's, or the terminal's. The text of a
+   * pipe is compared as a terminal shows it.
    */
   const keyOf = ({ channel, text }: EngineFrame) => {
     const shown = channel === 'pty' ? text : shownText(text)
@@ -110,7 +117,10 @@ export function dedupe(options: UniqueOptions) {
     pass(extra ? { ...frame, extra } : frame, late ? 'late' : 'pty-only', position)
   }
 
-  /** Whether another channel had the lines that a frame was cut from, as plain lines. All frames cut from them share the answer. */
+  /**
+   * Whether another channel had the lines that a frame was cut from, as plain lines. All frames cut from them
+   * share the answer.
+   */
   const belongsElsewhere = (pieces: readonly string[]): boolean => {
     const known = elsewhere.get(pieces)
     if (known !== undefined) return known

@@ -12,7 +12,10 @@ export interface Draft {
   readonly when: Moment
 }
 
-/** What broke off since the last complete message, about `maxSize` characters of it. It counts at the end, if no complete message replaced it. */
+/**
+ * What broke off since the last complete message, about `maxSize` characters of it. It counts at the end, if
+ * no complete message replaced it.
+ */
 export class Drafts {
   readonly #maxSize: number
   #drafts: Draft[] = []

@@ -22,7 +22,10 @@ interface SpeechOptions {
   readonly tally: ReturnType<typeof tally>
   readonly doneMarker: string
   readonly maxFrame: number
-  /** Finds the payloads of a message. `when` is set if the message is one of the run's own and complete: the last of them is its result. */
+  /**
+   * Finds the payloads of a message. `when` is set if the message is one of the run's own and complete: the
+   * last of them is its result.
+   */
   readonly payloads: (text: string, when: Moment | undefined, enveloped: boolean) => Found
   readonly artifact: Say['artifact']
 }
@@ -45,7 +48,9 @@ export function speech(options: SpeechOptions) {
   /** The position of the current frame in the run, and the number of things reported. */
   let here: Position = AT_END
   let said = 0
-  /** The last frame of the pipes and of the PTY: what an engine reports about kept lines is not after that. */
+  /**
+   * The last frame of the pipes and of the PTY: what an engine reports about kept lines is not after that.
+   */
   let lastOfPipes = AT_END
   let lastOfPty = AT_END
   /** The engine's signal that its turn has ended, reported after everything else in its frame. */
@@ -347,7 +352,8 @@ export function speech(options: SpeechOptions) {
       unknown = false
       here = AT_END
       end?.(say)
-      // Also a turn whose beginning only the PTY has: until that arrived, the failure before it seemed to be its own.
+      // Also a turn whose beginning only the PTY has: until that arrived, the failure before it seemed to be
+      // its own.
       tellTurn()
       writer.about(undefined)
     },
@@ -372,7 +378,10 @@ export function speech(options: SpeechOptions) {
   }
 }
 
-/** An engine in JavaScript can say anything: what would break the schema of the records is thrown back at it (PROFILE_FAILED). */
+/**
+ * An engine in JavaScript can say anything: what would break the schema of the records is thrown back at it
+ * (PROFILE_FAILED).
+ */
 function checkText(what: string, value: unknown): void {
   if (typeof value !== 'string') throw new TypeError(`${what} must be a string, but is ${typeof value}`)
 }

@@ -25,18 +25,29 @@ export interface EventOptions {
   readonly attempt?: number | undefined
   /** Milliseconds since 1970; a fixed clock makes a replay reproducible. @default Date.now */
   readonly clock?: (() => number) | undefined
-  /** Records per channel that may wait for the same record on the other channel; beyond that, the oldest is dropped. @default 65536 */
+  /**
+   * Records per channel that may wait for the same record on the other channel; beyond that, the oldest is
+   * dropped.
+   * @default 65536
+   */
   readonly window?: number | undefined
   /** A key in an assistant payload that means the work is done. @default '__SKILL_DONE__' */
   readonly doneMarker?: string | undefined
   /**
-   * Bytes of a line or a document that may be held, and characters of all messages that are not yet complete; anything
-   * longer is split into pieces. @default 16 MiB
+   * Bytes of a line or a document that may be held, and characters of all messages that are not yet complete;
+   * anything longer is split into pieces.
+   * @default 16 MiB
    */
   readonly maxFrame?: number | undefined
-  /** The run directory: absolute paths the engine reports become relative to it, others are refused. @default none */
+  /**
+   * The run directory: absolute paths the engine reports become relative to it, others are refused.
+   * @default none
+   */
   readonly dir?: string | undefined
-  /** Schema of the run's answer, its last payload; `lifecycle.run.result` then says whether it matches. @default none */
+  /**
+   * Schema of the run's answer, its last payload; `lifecycle.run.result` then says whether it matches.
+   * @default none
+   */
   readonly schema?: Schema | undefined
   /** What the run changed in its directory, or a function that is called at the end. @default none */
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined

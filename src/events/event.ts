@@ -33,7 +33,9 @@ export interface Evidence {
 
 interface StatusData {
   readonly status: string
-  /** Token counts in the engine's own format; cumulative in some engines: never add them up, add up `tokens`. */
+  /**
+   * Token counts in the engine's own format; cumulative in some engines: never add them up, add up `tokens`.
+   */
   readonly usage?: unknown
   /** The tokens of this step or turn only: the sum over all records is that of the run. */
   readonly tokens?: Tokens
@@ -76,7 +78,10 @@ export interface MessageData {
   readonly parent_call_id?: string
 }
 
-/** What the user, or a program on the user's behalf, told the agent. Never searched for payloads or the done marker. */
+/**
+ * What the user, or a program on the user's behalf, told the agent. Never searched for payloads or the done
+ * marker.
+ */
 export interface UserData {
   readonly text: string
 }
@@ -101,7 +106,10 @@ export interface ToolData {
 export interface ArtifactData {
   /** Relative to the run directory, with `/`. */
   readonly path: string
-  /** The change as a unified diff, as reported by the engine; the last change, and the beginning of a long one. */
+  /**
+   * The change as a unified diff, as reported by the engine; the last change, and the beginning of a long
+   * one.
+   */
   readonly diff?: string
 }
 
@@ -116,7 +124,9 @@ export interface DiagnosticData {
   readonly count?: number
   /** The unknown type or field, at most 80 characters of it. */
   readonly name?: string
-  /** The drift report: how often each unknown type and field was seen; `…` counts those after the first 256. */
+  /**
+   * The drift report: how often each unknown type and field was seen; `…` counts those after the first 256.
+   */
   readonly drift?: {
     readonly types: Readonly<Record<string, number>>
     readonly fields: Readonly<Record<string, number>>
@@ -207,8 +217,8 @@ export type Event = {
 export type EventOf<T extends EventType> = Extract<Event, { readonly type: T }>
 
 /**
- * Narrows an event to one type (or several), for `filter` and `find`; in a `switch (event.type)` TypeScript narrows
- * by itself.
+ * Narrows an event to one type (or several), for `filter` and `find`; in a `switch (event.type)` TypeScript
+ * narrows by itself.
  *
  * @example
  * if (isEvent(event, 'agent.message.final')) console.log(event.data.text)

@@ -22,9 +22,10 @@ interface Turn {
 export type Said = Pick<Evidence, 'done_marker' | 'end_signal' | 'failure' | 'truncated'>
 
 /**
- * Gathers the evidence for the end of a run. The start of a turn discards what was reported about the end of the turn before
- * it, including the done marker: the user asked for more, and the new turn must say whether that is done. What counts is the
- * position in the run: a record that only the PTY has can arrive long after a later turn has ended.
+ * Gathers the evidence for the end of a run. The start of a turn discards what was reported about the end of
+ * the turn before it, including the done marker: the user asked for more, and the new turn must say whether
+ * that is done. What counts is the position in the run: a record that only the PTY has can arrive long after
+ * a later turn has ended.
  */
 export function gatherEvidence() {
   const turns = new PerSource<Turn>()

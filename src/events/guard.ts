@@ -2,8 +2,9 @@ import { clip, codes, Fault, quote } from '../base/fault.ts'
 import type { EngineFrame, Limits, Picker, Profile, Reader, Say } from './profile.ts'
 
 /**
- * An engine may be third-party code. If it throws on a frame, the frame is kept as raw, the failure is reported once and
- * counted at the end, and the run continues; if it returns an invalid value, that is misuse and ends the run.
+ * An engine may be third-party code. If it throws on a frame, the frame is kept as raw, the failure is
+ * reported once and counted at the end, and the run continues; if it returns an invalid value, that is misuse
+ * and ends the run.
  */
 export function guarded<Engine extends Profile | Picker>(engine: Engine): Engine {
   if ('pick' in engine) {

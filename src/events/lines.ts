@@ -35,8 +35,8 @@ export interface Line {
 
 /**
  * Cuts the bytes of one channel into lines. LF is the only line end. Held across chunks: the bytes of one
- * unfinished line, at most `maxFrame`; a longer one is passed on in pieces of `maxFrame`, as text. A line that
- * `known` recognizes by its bytes is skipped, and never decoded.
+ * unfinished line, at most `maxFrame`; a longer one is passed on in pieces of `maxFrame`, as text. A line
+ * that `known` recognizes by its bytes is skipped, and never decoded.
  */
 export function lines(
   channel: Channel,
@@ -48,7 +48,10 @@ export function lines(
   const decoder = new Decoder(tape)
   const clean = lineCleaner(channel)
   const lf = new Needle(tape, '\n')
-  /** The start of any escape sequence: searched for in the whole chunk, so that lines need not be searched one by one. */
+  /**
+   * The start of any escape sequence: searched for in the whole chunk, so that lines need not be searched one
+   * by one.
+   */
   const starts = [new Needle(tape, '\u001b')]
   if (channel === 'pty') starts.push(new Needle(tape, C1_LEAD))
   /** Offset of the first byte of the current line. */
@@ -192,8 +195,8 @@ function lineCleaner(channel: Channel): (bytes: Bytes, from: number) => Cleaned 
 }
 
 /**
- * The text of a pipe as a terminal shows it: without the sequences that C1 controls introduce there. Nearly every text
- * is ASCII, which a native check finds out.
+ * The text of a pipe as a terminal shows it: without the sequences that C1 controls introduce there. Nearly
+ * every text is ASCII, which a native check finds out.
  */
 export function shownText(text: string): string {
   if (Bytes.byteLength(text) === text.length || !/[\u0090\u0098\u009b\u009d-\u009f]/.test(text)) return text

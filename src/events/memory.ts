@@ -5,8 +5,8 @@ const MAX_SIZE = 1 << 20
 const NONE: readonly never[] = []
 
 /**
- * Stores small values by id until they are needed: the name of a call, the current message of a speaker. When there
- * are too many, the oldest is dropped; a value that is too large by itself is not stored at all.
+ * Stores small values by id until they are needed: the name of a call, the current message of a speaker. When
+ * there are too many, the oldest is dropped; a value that is too large by itself is not stored at all.
  */
 export function memory<Value>(sizeOf: (value: Value) => number) {
   const known = new Map<string, Value>()

@@ -55,8 +55,8 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
 
   return {
     /**
-     * `when`: set for a message that may hold the result: one of the run itself, not of a subagent. `enveloped`:
-     * the engine put the text into a document of its own; unwrapping it is a repair.
+     * `when`: set for a message that may hold the result: one of the run itself, not of a subagent.
+     * `enveloped`: the engine put the text into a document of its own; unwrapping it is a repair.
      */
     find(text: string, when: Moment | undefined, enveloped: boolean): Found {
       if (!mayHoldPayload(text, judged !== undefined)) return NOTHING
@@ -101,8 +101,8 @@ export function payloadFinder({ schema, maxFrame }: PayloadOptions) {
 }
 
 /**
- * The last payload that is marked as one (a tag, a fence, or the whole message), valid or not: an earlier draft never
- * replaces a later one that is broken. Without any, the last object in prose that passes.
+ * The last payload that is marked as one (a tag, a fence, or the whole message), valid or not: an earlier
+ * draft never replaces a later one that is broken. Without any, the last object in prose that passes.
  */
 function candidate(parts: ReturnType<typeof valueParts>, chunks: readonly Chunk[]): Candidate | undefined {
   const prose = new Set<Outcome<unknown>>()

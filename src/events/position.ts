@@ -1,15 +1,19 @@
 import type { Channel } from '../frames/chunk.ts'
 
 /**
- * The position of a record in the run, whichever channel it came from. stdout defines the order; a record that only the PTY
- * has comes after the last record before it on the PTY that stdout has as well. If the PTY is ahead of stdout, that is known
- * only later, and it can change: so positions are compared when the answer is needed, not when the record arrives.
+ * The position of a record in the run, whichever channel it came from. stdout defines the order; a record
+ * that only the PTY has comes after the last record before it on the PTY that stdout has as well. If the PTY
+ * is ahead of stdout, that is known only later, and it can change: so positions are compared when the answer
+ * is needed, not when the record arrives.
  */
 export interface Position {
   readonly channel: Channel
   /** Index of the record on stdout, or of the last one before it, from 0; -1 before the first. */
   readonly after: number
-  /** Its position on the PTY, to order records that follow the same record of stdout; -1 for that record itself. */
+  /**
+   * Its position on the PTY, to order records that follow the same record of stdout; -1 for that record
+   * itself.
+   */
   readonly behind: number
 }
 
@@ -20,7 +24,10 @@ export const AT_END: Position = {
   behind: -1,
 }
 
-/** When something was reported: at which record, and as which report of that record, because one record can make several. */
+/**
+ * When something was reported: at which record, and as which report of that record, because one record can
+ * make several.
+ */
 export interface Moment {
   readonly at: Position
   readonly nth: number
@@ -34,8 +41,8 @@ export function isAfter(a: Moment, b: Moment): boolean {
 }
 
 /**
- * Keeps one value for the pipes and one for the PTY. Within each, the order is known when a value arrives; between the two
- * it may become known later.
+ * Keeps one value for the pipes and one for the PTY. Within each, the order is known when a value arrives;
+ * between the two it may become known later.
  */
 export class PerSource<T> {
   pipes: T | undefined

@@ -19,7 +19,10 @@ export interface Cut {
   readonly stdout?: 'records' | 'documents' | 'text'
   readonly stderr?: 'records' | 'documents' | 'text'
   readonly pty?: 'records' | 'documents' | 'text'
-  /** Names whose blocks (`<Name>` to `</Name>`) are one frame of kind `tag`; other text may be on the same line. */
+  /**
+   * Names whose blocks (`<Name>` to `</Name>`) are one frame of kind `tag`; other text may be on the same
+   * line.
+   */
   readonly blocks?: readonly string[]
   /** First keys of documents that are also found after other text on their line. */
   readonly glued?: readonly string[]
@@ -38,11 +41,15 @@ export interface EngineFrame extends Frame {
   readonly glue?: string
   /** The record was joined from torn lines. */
   readonly mended?: true
-  /** The whole lines of a PTY that it was cut from, if it is not just one line: another channel may have had those lines unchanged. */
+  /**
+   * The whole lines of a PTY that it was cut from, if it is not just one line: another channel may have had
+   * those lines unchanged.
+   */
   readonly pieces?: readonly string[]
   /**
-   * Only the PTY has this record, so it may arrive long after what follows it there: it does not belong to the current message
-   * of the other records. `first` and `last` mark the ends of a run of such records; the last one may not be known.
+   * Only the PTY has this record, so it may arrive long after what follows it there: it does not belong to
+   * the current message of the other records. `first` and `last` mark the ends of a run of such records; the
+   * last one may not be known.
    */
   readonly extra?: { readonly first: boolean; readonly last: boolean }
 }
@@ -89,7 +96,9 @@ export interface StatusFacts extends RunFacts {
  * say.message(item.id, item.text)
  */
 export interface Say {
-  /** The session this run belongs to. The first call starts the conversation; `facts` are reported with it. */
+  /**
+   * The session this run belongs to. The first call starts the conversation; `facts` are reported with it.
+   */
   session(id: unknown, facts?: RunFacts): void
   /** A step of the run: `turn_started`, `turn_completed`, `step_start`, … */
   status(status: string, more?: StatusFacts): void
@@ -98,11 +107,14 @@ export interface Say {
   /** A piece of assistant text; the pieces of one id are one message. */
   delta(id: string, text: string, more?: Speaker): void
   /**
-   * A finished assistant message. Without `text` it consists of the pieces reported so far under this id (nothing,
-   * if there are none). Only this text is searched for payloads and the done marker.
+   * A finished assistant message. Without `text` it consists of the pieces reported so far under this id
+   * (nothing, if there are none). Only this text is searched for payloads and the done marker.
    */
   message(id: string | undefined, text?: string, more?: Speaker): void
-  /** A new id for a message that has none, as `message` without an id uses: no other message of the run has it. */
+  /**
+   * A new id for a message that has none, as `message` without an id uses: no other message of the run has
+   * it.
+   */
   newId(): string
   /** Thoughts. Never searched for payloads. */
   reasoning(id: string | undefined, text: string): void
@@ -113,30 +125,44 @@ export interface Say {
   failed(call: Call): void
   /** The engine claims to have changed a file; `diff` is a unified diff, if the engine has one. */
   artifact(change: 'created' | 'modified' | 'deleted', path: string, diff?: string): void
-  /** The engine reports a problem. `fatal` is the error flag: the run failed. `retryable` if the engine says so. */
+  /**
+   * The engine reports a problem. `fatal` is the error flag: the run failed. `retryable` if the engine says
+   * so.
+   */
   error(message: string, severity?: Severity, more?: { readonly retryable?: boolean | undefined }): void
   /** The parser reports something about this frame. */
   warning(code: Code, message?: string, severity?: Severity): void
-  /** A turn begins: what was reported about the end of the turn before no longer counts, including the done marker. */
+  /**
+   * A turn begins: what was reported about the end of the turn before no longer counts, including the done
+   * marker.
+   */
   begun(): void
   /**
-   * The same turn continues after an end or a failure that the engine reported (it retried, its question was answered): neither
-   * counts any more.
+   * The same turn continues after an end or a failure that the engine reported (it retried, its question was
+   * answered): neither counts any more.
    */
   goesOn(): void
-  /** The engine's own signal that its turn has ended. Unless the work is done or the turn failed, an event says that the agent waits for input. */
+  /**
+   * The engine's own signal that its turn has ended. Unless the work is done or the turn failed, an event
+   * says that the agent waits for input.
+   */
   ended(signal: string): void
   /** The answer was cut short (a length limit, an aborted block). */
   truncated(reason: string): void
   /** The engine does not know this type of record. Return false afterwards, so that it is kept. */
   unknownType(name: string): void
-  /** Reports the keys of `record` that are not in `known` (names, separated by blanks); the record is then also kept as raw. */
+  /**
+   * Reports the keys of `record` that are not in `known` (names, separated by blanks); the record is then
+   * also kept as raw.
+   */
   fields(record: object, known: string): void
   /** How certain the engine is of what it reports from here on about this frame. @default 0.95 */
   confidence(value: number): void
   /** Report about these bytes instead of the current frame. For frames that were kept until later. */
   about(range: { readonly channel: Channel; readonly from: number; readonly to: number }): void
-  /** Give back a frame that was kept: it is raw after all. The next reports are about the current frame again. */
+  /**
+   * Give back a frame that was kept: it is raw after all. The next reports are about the current frame again.
+   */
   giveBack(frame: EngineFrame): void
 }
 
@@ -152,8 +178,8 @@ export interface Speaker {
 /**
  * Reads the frames of one run. Created for each run, so its closure may hold state.
  *
- * `read` returns true if it understood the frame (one without any report is kept as raw, silently), false
- * if not (kept as raw, with a warning), and `'kept'` if it will report about it later, at the latest in `end`.
+ * `read` returns true if it understood the frame (one without any report is kept as raw, silently), false if
+ * not (kept as raw, with a warning), and `'kept'` if it will report about it later, at the latest in `end`.
  */
 export interface Reader {
   read(frame: EngineFrame, say: Say): boolean | 'kept'
@@ -189,11 +215,14 @@ export interface Profile {
   readonly cut: Cut
   /** One line for people: modes and versions. */
   readonly about?: string
-  /** It reads files that the agent may still be writing: a record that is cut at the end is not a failure. @default false */
+  /**
+   * It reads files that the agent may still be writing: a record that is cut at the end is not a failure.
+   * @default false
+   */
   readonly growing?: boolean
   /**
-   * True if this frame could only come from this engine; `'weak'` if it is probably this engine's, but other programs
-   * write such records, too. For `auto`.
+   * True if this frame could only come from this engine; `'weak'` if it is probably this engine's, but other
+   * programs write such records, too. For `auto`.
    */
   shape?(frame: EngineFrame): boolean | 'weak'
   /** Begins a run. The reader must bound what it keeps. */

@@ -21,7 +21,8 @@ export interface OutcomeEvidence {
  * | 0, or not known | interrupted | `failed`; `cancelled` if it was stopped on request |
  * | 0, or not known | unknown | `unknown`; `cancelled` if it was stopped on request |
  *
- * The terminal, the page, `run().end`, `meta.N.json`, `/runs` and the exit codes of the command all use this function.
+ * The terminal, the page, `run().end`, `meta.N.json`, `/runs` and the exit codes of the command all use this
+ * function.
  *
  * @example
  * if (event.type === 'lifecycle.completion.state') console.log(outcomeOf(event.data)) // 'needs_input'

@@ -1,6 +1,7 @@
 /**
- * Token counts, with the same names for every engine. `cached` is the part of `input` that came from a cache, `reasoning` the
- * part of `output` that was used for thinking. A count that the engine did not report is missing, not 0.
+ * Token counts, with the same names for every engine. `cached` is the part of `input` that came from a cache,
+ * `reasoning` the part of `output` that was used for thinking. A count that the engine did not report is
+ * missing, not 0.
  *
  * @example
  * if (isEvent(event, 'lifecycle.completion.state')) console.log(event.data.tokens?.output)
@@ -57,7 +58,8 @@ function plus(a: number | undefined, b: number | undefined): number | undefined 
 }
 
 /**
- * Reads counts from an engine's own record; anything that is not a count is left out. Undefined if there is none.
+ * Reads counts from an engine's own record; anything that is not a count is left out. Undefined if there is
+ * none.
  *
  * @example
  * const usage = { input_tokens: 3, output_tokens: '?' }

@@ -29,10 +29,10 @@ const LEAD = Bytes.from([C1_LEAD])
 const MAX_SEQUENCE = 4096
 
 /**
- * Removes escape sequences from a channel, however it is split into chunks: CSI, OSC, DCS and the other strings, and
- * two-byte escapes. C1 controls written as UTF-8 introduce sequences on a PTY only, and only those that can: the others,
- * and all of them in a pipe, are text that a program wrote raw into a JSON string. Carries one state and one counter
- * from chunk to chunk.
+ * Removes escape sequences from a channel, however it is split into chunks: CSI, OSC, DCS and the other
+ * strings, and two-byte escapes. C1 controls written as UTF-8 introduce sequences on a PTY only, and only
+ * those that can: the others, and all of them in a pipe, are text that a program wrote raw into a JSON
+ * string. Carries one state and one counter from chunk to chunk.
  */
 export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: Bytes): void; end(): void } {
   const terminal = channel === 'pty'
@@ -77,7 +77,9 @@ export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: By
     return at
   }
 
-  /** The byte after a lead byte that ended its chunk; returns 1 if it was consumed, 0 if it must be scanned. */
+  /**
+   * The byte after a lead byte that ended its chunk; returns 1 if it was consumed, 0 if it must be scanned.
+   */
   function settleC1(byte: number): 0 | 1 {
     if (!introducesAsC1(byte)) {
       out.keep(LEAD)
@@ -90,7 +92,9 @@ export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: By
     return 1
   }
 
-  /** Handles one byte of a sequence; returns 1 if it belongs to the sequence, 0 if it must be scanned again. */
+  /**
+   * Handles one byte of a sequence; returns 1 if it belongs to the sequence, 0 if it must be scanned again.
+   */
   function step(byte: number): 0 | 1 {
     switch (state) {
       case 'escape':
@@ -174,7 +178,10 @@ function indexOrEnd(chunk: Bytes, byte: number, from: number): number {
   return index < 0 ? chunk.length : index
 }
 
-/** The next lead byte of a C1 control; one at the very end counts, because its second byte has not arrived yet. */
+/**
+ * The next lead byte of a C1 control; one at the very end counts, because its second byte has not arrived
+ * yet.
+ */
 function nextC1(chunk: Bytes, from: number): number {
   for (let lead = chunk.indexOf(C1_LEAD, from); lead >= 0; lead = chunk.indexOf(C1_LEAD, lead + 1)) {
     const second = chunk[lead + 1]

@@ -35,8 +35,8 @@ export interface ExitChunk {
 export type Chunk = BytesChunk | ExitChunk
 
 /**
- * Takes a Buffer, a Uint8Array, a string or a Chunk, and splits it by bytes. If a string ends in half a surrogate
- * pair, that half is kept for the next one.
+ * Takes a Buffer, a Uint8Array, a string or a Chunk, and splits it by bytes. If a string ends in half a
+ * surrogate pair, that half is kept for the next one.
  */
 export function chunkIntake(): Intake<Chunk> {
   const stdout = encoder()

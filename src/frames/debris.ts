@@ -29,8 +29,8 @@ interface Interruptions {
 }
 
 /**
- * The rest of a broken document, after the object that was taken for it. It is skipped as text, as long as it consists
- * of JSON tokens, so that no object inside it is passed off as the whole.
+ * The rest of a broken document, after the object that was taken for it. It is skipped as text, as long as it
+ * consists of JSON tokens, so that no object inside it is passed off as the whole.
  *
  *     {"k":1}},"m":{"n":2}} and so on
  *            ^^^^^^^^^^^^^^ debris

@@ -3,8 +3,8 @@ import { decode } from './decode.ts'
 import type { Tape } from './tape.ts'
 
 /**
- * Decodes ranges of a tape. Most records are short, plain ASCII and follow each other directly: they are decoded
- * many at a time, as latin1, which is the fastest way, and returned as slices of that.
+ * Decodes ranges of a tape. Most records are short, plain ASCII and follow each other directly: they are
+ * decoded many at a time, as latin1, which is the fastest way, and returned as slices of that.
  *
  *     {"a":1}\n{"a":2}\n{"a":3}\n{"a":"é"}\n
  *              ^ from                ^ to     the window: ASCII only
@@ -53,7 +53,10 @@ export class Decoder {
     this.#to = to
   }
 
-  /** The start of the block with the first non-ASCII byte; there is one in the range. By halving, because each check is a call. */
+  /**
+   * The start of the block with the first non-ASCII byte; there is one in the range. By halving, because each
+   * check is a call.
+   */
   #plainEnd(from: number, stop: number): number {
     let plain = from
     let blocks = Math.ceil((stop - from) / BLOCK)

@@ -2,8 +2,8 @@ import { Bytes } from '../base/platform.ts'
 import { isHighSurrogate } from '../json/characters.ts'
 
 /**
- * Turns what a stream of one channel emits, bytes or text, into bytes. If a text ends in half a surrogate pair,
- * that half is kept for the next one; nothing overtakes it.
+ * Turns what a stream of one channel emits, bytes or text, into bytes. If a text ends in half a surrogate
+ * pair, that half is kept for the next one; nothing overtakes it.
  */
 export function encoder() {
   let half = ''

@@ -49,9 +49,9 @@ const MAX_TRIES = 8
  *     > ```
  *       ^ at least as long as the opener, nothing after it
  *
- * A string of the body may contain such a line, with its line breaks written raw. Then a later closer ends the block, if
- * the body up to it parses once those breaks are replaced by blanks. A search that failed is not repeated for a fence in
- * the range that it covered, so each byte is scanned twice at most.
+ * A string of the body may contain such a line, with its line breaks written raw. Then a later closer ends
+ * the block, if the body up to it parses once those breaks are replaced by blanks. A search that failed is
+ * not repeated for a fence in the range that it covered, so each byte is scanned twice at most.
  */
 export function fenceMachine(scan: Scan): FenceMachine {
   const { tape } = scan
@@ -179,7 +179,9 @@ export function fenceMachine(scan: Scan): FenceMachine {
     }
   }
 
-  /** The next line that may close the block. Without quote marks, only lines that begin with a fence mark can. */
+  /**
+   * The next line that may close the block. Without quote marks, only lines that begin with a fence mark can.
+   */
   function nextLine(bound: number): number | undefined {
     if (opener.quotes > 0) {
       const end = lf.next(body.at)
@@ -264,7 +266,10 @@ export function fenceMachine(scan: Scan): FenceMachine {
     scan.cut({ kind: 'fence', from, to, text, textFrom, textTo, lines, label: info || undefined, open })
   }
 
-  /** The body up to `bodyEnd`, without quote marks and indentation; with `clean`, also without escape sequences. */
+  /**
+   * The body up to `bodyEnd`, without quote marks and indentation; with `clean`, also without escape
+   * sequences.
+   */
   function bodyText(bodyEnd: number, clean: boolean): string {
     const from = Math.min(opener.body, bodyEnd)
     const to = beforeLf(from, bodyEnd)

@@ -22,13 +22,22 @@ export interface OpenerRules {
   readonly needsPayload?: boolean | undefined
   /** There is a schema to decide: arrays open before any JSON value, not only before `{`. @default false */
   readonly loose?: boolean | undefined
-  /** What begins at the first non-blank byte may be the whole input; with `any`, a scalar too. @default false */
+  /**
+   * What begins at the first non-blank byte may be the whole input; with `any`, a scalar too.
+   * @default false
+   */
   readonly document?: false | 'object' | 'any' | undefined
   /** With `lines`: a line that is one JSON string, number or literal is a line frame. @default false */
   readonly scalars?: boolean | undefined
-  /** With `lines`: every line that is not blank is a line frame, JSON or not, and nothing else is cut. @default false */
+  /**
+   * With `lines`: every line that is not blank is a line frame, JSON or not, and nothing else is cut.
+   * @default false
+   */
   readonly everyLine?: boolean | undefined
-  /** Frames to emit before the rest waits for `more()`. @default unlimited, and `more()` need not be called */
+  /**
+   * Frames to emit before the rest waits for `more()`.
+   * @default unlimited, and `more()` need not be called
+   */
   readonly turn?: number | undefined
 }
 

@@ -19,8 +19,8 @@ export interface Frame {
   /** One past the last byte. */
   readonly to: number
   /**
-   * The decoded text between the delimiters; empty for text ranges. Escape sequences are removed from a PTY and kept from
-   * a pipe, where a program wrote them into its payload.
+   * The decoded text between the delimiters; empty for text ranges. Escape sequences are removed from a PTY
+   * and kept from a pipe, where a program wrote them into its payload.
    */
   readonly text: string
   /** For an item of a larger document: its place, as a JSON pointer: `/issues/0`. */
@@ -32,8 +32,8 @@ export interface Frame {
   /** Only blanks and closed think blocks precede it: it may be the whole input. */
   readonly first?: true
   /**
-   * For an object: what follows it, at this offset, is a bracket that was never opened, or a `,` or `:` before more
-   * JSON. So it is a piece of something broken, and the rest of that is skipped as text.
+   * For an object: what follows it, at this offset, is a bracket that was never opened, or a `,` or `:`
+   * before more JSON. So it is a piece of something broken, and the rest of that is skipped as text.
    */
   readonly broken?: number
   /** For an object: it follows `[`, `{`, `,` or `":`, as inside a larger document. */

@@ -69,8 +69,8 @@ export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chun
 }
 
 /**
- * Scans text as `frames` does, but reports what opens in it, not what is cut. The scan is returned, too: it knows what
- * is open, and holds its bytes.
+ * Scans text as `frames` does, but reports what opens in it, not what is cut. The scan is returned, too: it
+ * knows what is open, and holds its bytes.
  */
 export function openingScan(
   options: FrameOptions & OpenerRules,
@@ -83,7 +83,10 @@ export function openingScan(
   return { scan, write }
 }
 
-/** The scanner of one channel, for a layer that skips lines. Only lines are cut: they do not depend on each other. */
+/**
+ * The scanner of one channel, for a layer that skips lines. Only lines are cut: they do not depend on each
+ * other.
+ */
 export function lineScan(
   options: Pick<FrameOptions & OpenerRules, 'maxFrame' | 'everyLine' | 'scalars' | 'turn'>,
 ): (channel: Channel, next: Sink<Frame>) => LineScan {

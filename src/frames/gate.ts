@@ -26,7 +26,8 @@ export type GateKind = 'strict' | 'loose' | 'document'
 
 /**
  * Judges an opening bracket by what follows it, byte by byte: true, it opens; false, it is prose; undefined,
- * not known yet. `{cmd}` and `fn() { }` must not open, `{ "a"` and `{name: 1` must, with any number of blanks in between.
+ * not known yet. `{cmd}` and `fn() { }` must not open, `{ "a"` and `{name: 1` must, with any number of blanks
+ * in between.
  *
  * @example
  * const judge = gate('strict', OPEN_BRACE)
@@ -77,7 +78,10 @@ function mayBeginKey(opening: number, byte: number): boolean {
 
 //  {first name: 1   {name": 1   [text", "b"   [a, b]
 //            ^          ^           ^             ^ opens
-/** At the very start of the input a key may contain blanks, and a key or a text may have lost its opening quote. */
+/**
+ * At the very start of the input a key may contain blanks, and a key or a text may have lost its opening
+ * quote.
+ */
 function judgeFirstWords(opening: number, byte: number): boolean | undefined {
   if (byte === QUOTE || byte === (opening === OPEN_BRACE ? COLON : COMMA)) return true
   return isBareCharacter(byte) || isBlank(byte) ? undefined : false

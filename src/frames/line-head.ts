@@ -73,8 +73,8 @@ export class LineHead {
   }
 
   /**
-   * True if what precedes `position` looks like the inside of a larger document: `[`, `{`, `,`, or a colon after a
-   * quote. Blanks and line breaks are ignored.
+   * True if what precedes `position` looks like the inside of a larger document: `[`, `{`, `,`, or a colon
+   * after a quote. Blanks and line breaks are ignored.
    */
   attached(position: number): boolean {
     const { last, lastButOne } = this.#tail(position)

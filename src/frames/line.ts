@@ -109,7 +109,9 @@ export function lineMachine(
     return last
   }
 
-  /** A failed JSON.parse is expensive, so cheap checks come first: the last byte, or every byte of a number. */
+  /**
+   * A failed JSON.parse is expensive, so cheap checks come first: the last byte, or every byte of a number.
+   */
   function parses(end: number): boolean {
     const first = scan.byte(from)
     const last = lastByte(end)
@@ -130,8 +132,8 @@ export function lineMachine(
   }
 
   /**
-   * Without its LF, a line may have been cut right after an inner closer: `{"a":[1]`. Called once, at the end of
-   * the input.
+   * Without its LF, a line may have been cut right after an inner closer: `{"a":[1]`. Called once, at the end
+   * of the input.
    */
   function isClosed(end: number): boolean {
     const balance = new ByteBalance()

@@ -17,7 +17,9 @@ export interface Interruptions {
   readonly lines: boolean
 }
 
-/** After a raw line break inside a string, a candidate may grow to what the repair accepts, and no further. */
+/**
+ * After a raw line break inside a string, a candidate may grow to what the repair accepts, and no further.
+ */
 const MAX_BROKEN = 65_536
 
 /**
@@ -88,7 +90,9 @@ export function objectMachine(
     },
   }
 
-  /** Most brackets in prose are recognized by the next byte, as in `[INFO]` and `fn()[i]`, without any setup. */
+  /**
+   * Most brackets in prose are recognized by the next byte, as in `[INFO]` and `fn()[i]`, without any setup.
+   */
   function isPlainProse(from: number): boolean {
     const next = from + 1
     if (scan.byte(from) !== OPEN_BRACKET || next >= tape.end || next >= scan.limit(from)) return false
@@ -123,7 +127,10 @@ export function objectMachine(
     }
   }
 
-  /** Walks to `stop`, or to just after the line break that tears a string. True if the candidate is given up or closed. */
+  /**
+   * Walks to `stop`, or to just after the line break that tears a string. True if the candidate is given up
+   * or closed.
+   */
   function walkTo(stop: number): boolean {
     const { from } = candidate
     while (candidate.seek < stop) {
@@ -172,7 +179,10 @@ export function objectMachine(
     if (broken >= 0) passDebris(to)
   }
 
-  /** One object literal for every frame: literals of several shapes, or a spread, cost more than everything else here. */
+  /**
+   * One object literal for every frame: literals of several shapes, or a spread, cost more than everything
+   * else here.
+   */
   function emit(to: number, open: boolean, broken: number | undefined): void {
     const { from, first, attached } = candidate
     const text = scan.decode(from, to)

@@ -11,9 +11,9 @@ import { tagMachine } from './tag.ts'
 import { thinkMachine } from './think.ts'
 
 /**
- * The state outside frames: finds the next opener and switches to its machine. Each kind of opener is a native
- * search that remembers its hit, the smallest hit wins, and at one position the order is tag, think, fence,
- * line, object. Returns false when it waits for more bytes.
+ * The state outside frames: finds the next opener and switches to its machine. Each kind of opener is a
+ * native search that remembers its hit, the smallest hit wins, and at one position the order is tag, think,
+ * fence, line, object. Returns false when it waits for more bytes.
  */
 export function prose(scan: Scan, options: ScanOptions): () => boolean {
   const { tape, head } = scan
@@ -101,7 +101,9 @@ export function prose(scan: Scan, options: ScanOptions): () => boolean {
     }
   }
 
-  /** The next line that may be a record though it does not begin with a bracket, by its first non-blank byte. */
+  /**
+   * The next line that may be a record though it does not begin with a bracket, by its first non-blank byte.
+   */
   function nextLine(from: number): number {
     let at = lineSeek >= from ? lineSeek : head.blank(from) ? from : afterLine(from)
     for (;;) {

@@ -3,9 +3,9 @@ import { characterLength } from './decode.ts'
 import type { Frame } from './frame.ts'
 
 /**
- * The byte offset in its channel of the character at index `units` of a frame's text. Also exact where the text
- * differs from the bytes: a fence without its quote marks and indentation, PTY text without its escape sequences,
- * bytes that are not UTF-8.
+ * The byte offset in its channel of the character at index `units` of a frame's text. Also exact where the
+ * text differs from the bytes: a fence without its quote marks and indentation, PTY text without its escape
+ * sequences, bytes that are not UTF-8.
  *
  * @example
  * // <json>{"ä":1}</json>
@@ -48,8 +48,8 @@ export class Places {
   #byte = 0
 
   /**
-   * `bytes` are those of the text. `runs` are pairs: a byte of the text, and its offset in the channel; the bytes up to
-   * the next pair follow it.
+   * `bytes` are those of the text. `runs` are pairs: a byte of the text, and its offset in the channel; the
+   * bytes up to the next pair follow it.
    */
   constructor(bytes: Uint8Array, runs: readonly number[]) {
     this.#bytes = bytes
@@ -94,14 +94,20 @@ export class Places {
   }
 }
 
-/** Only for the few frames whose text does not map directly; a number if the text is complete but begins later. */
+/**
+ * Only for the few frames whose text does not map directly; a number if the text is complete but begins
+ * later.
+ */
 const placesOf = new WeakMap<Frame, Places | number>()
 
 export function keepPlaces(frame: Frame, places: Places | number): void {
   placesOf.set(frame, places)
 }
 
-/** Where the text of a frame begins if it is written in the usual way: after `<json>`, or after "```json" and an LF. */
+/**
+ * Where the text of a frame begins if it is written in the usual way: after `<json>`, or after "```json" and
+ * an LF.
+ */
 export function textStart({ kind, from, label = '' }: Frame): number {
   if (kind === 'tag') return from + label.length + 2
   return kind === 'fence' ? from + 3 + Bytes.byteLength(label) + 1 : from

@@ -5,13 +5,17 @@ import type { Scan } from './scan.ts'
 
 /** A scan that can skip lines. */
 export interface LineScan extends Required<Sink<Uint8Array>> {
-  /** Skips whole lines of the channel, which become text. Only after whole lines, when all of them were scanned. */
+  /**
+   * Skips whole lines of the channel, which become text. Only after whole lines, when all of them were
+   * scanned.
+   */
   skip(lines: Bytes): void
 }
 
 /**
- * Feeds a scan with the bytes of its channel: removes escape sequences, then gives the rest to the open machine, or to
- * `lookOutside` while none is open. After `turn` emissions it stops, and continues with `more`.
+ * Feeds a scan with the bytes of its channel: removes escape sequences, then gives the rest to the open
+ * machine, or to `lookOutside` while none is open. After `turn` emissions it stops, and continues with
+ * `more`.
  */
 export function feed(scan: Scan, lookOutside: () => boolean, turn: number): LineScan {
   const remover = escapeRemover(scan.channel, {

@@ -43,14 +43,15 @@ export interface Cut {
 export type Piece = Pick<Cut, 'kind' | 'text' | 'textFrom' | 'textTo' | 'lines'>
 
 /**
- * Called when something opens, as soon as that is certain: a block with the position of its opener and that of its body,
- * and the info string of a fence; an object or a line with the position of its bracket and one up to which it was read.
+ * Called when something opens, as soon as that is certain: a block with the position of its opener and that
+ * of its body, and the info string of a fence; an object or a line with the position of its bracket and one
+ * up to which it was read.
  */
 export type Opened = (kind: Cut['kind'], from: number, body: number, label?: string) => void
 
 /**
- * State shared by the machines of one channel: the tape, where prose continues, and the output. Text is one number,
- * `#textFrom`: what no machine cuts becomes text by default.
+ * State shared by the machines of one channel: the tape, where prose continues, and the output. Text is one
+ * number, `#textFrom`: what no machine cuts becomes text by default.
  */
 export class Scan {
   readonly tape: Tape
@@ -229,7 +230,9 @@ export class Scan {
     this.#textFrom = Math.max(this.#textFrom, origin)
   }
 
-  /** Emits `[from, to)` as a text frame of its own, in original offsets; `position` is the clean one of `to`. */
+  /**
+   * Emits `[from, to)` as a text frame of its own, in original offsets; `position` is the clean one of `to`.
+   */
   cutText(from: number, to: number, position: number, note?: Note): void {
     this.#text(from, to, false, note)
     this.#textFrom = to
@@ -249,7 +252,10 @@ export class Scan {
     tape.settle(keep)
   }
 
-  /** Skips whole lines that no machine needs to see: they are text. Only at the start of a line, and outside frames. */
+  /**
+   * Skips whole lines that no machine needs to see: they are text. Only at the start of a line, and outside
+   * frames.
+   */
   skip(lines: Bytes): void {
     const { tape, head } = this
     this.position = tape.end

@@ -25,8 +25,8 @@ export interface TagMachine {
  *     text <json>{"a":"</json>"}</json> text
  *          ^ from     ^ in a string    ^ the end
  *
- * Whether a closer or an opener is in a string follows from the parity of the quotes before it on its line, and is
- * checked only for lines that have one: a body without tags costs two native searches.
+ * Whether a closer or an opener is in a string follows from the parity of the quotes before it on its line,
+ * and is checked only for lines that have one: a body without tags costs two native searches.
  */
 export function tagMachine(scan: Scan, name: string, needsPayload: boolean): TagMachine {
   const { tape } = scan
@@ -175,13 +175,18 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
     block.counted = position
   }
 
-  /** Ends the block at an in-string closer; if a retry broke off inside a string, at the retry's own opener. */
+  /**
+   * Ends the block at an in-string closer; if a retry broke off inside a string, at the retry's own opener.
+   */
   function endAt(close: number): void {
     cut(lastOpener(close), close)
     goBackTo(scan.position)
   }
 
-  /** The last opener before `close`. All but the block's own are in strings: any other would have restarted it. */
+  /**
+   * The last opener before `close`. All but the block's own are in strings: any other would have restarted
+   * it.
+   */
   function lastOpener(close: number): number {
     for (let at = close; ; ) {
       at = opener.last(at, block.body)

@@ -3,8 +3,8 @@ import { Bytes } from '../base/platform.ts'
  * The bytes of one channel that are still needed, escape sequences already removed, in one piece.
  *
  * Positions are absolute: the number of clean bytes since the channel began. Only what the scanner wants to
- * keep is held; a chunk that arrives on an empty tape is scanned in place, without a copy, and a growing frame is
- * gathered in one doubling buffer (an array of pieces would cost more than it holds).
+ * keep is held; a chunk that arrives on an empty tape is scanned in place, without a copy, and a growing
+ * frame is gathered in one doubling buffer (an array of pieces would cost more than it holds).
  */
 export class Tape {
   /** The bytes in the buffer; `view[0]` is at the absolute position `base`. */
@@ -134,7 +134,10 @@ export class Tape {
     return positions
   }
 
-  /** The original bytes of a range, if the tape keeps what it removes; else, or if nothing was removed, the clean ones. */
+  /**
+   * The original bytes of a range, if the tape keeps what it removes; else, or if nothing was removed, the
+   * clean ones.
+   */
   original(from: number, to: number): Bytes {
     const clean = this.view.subarray(from - this.base, to - this.base)
     const taken = this.#taken
@@ -207,8 +210,8 @@ export class Tape {
 }
 
 /**
- * The removed bytes of a channel that may still be needed, in one growing buffer: an array of pieces would cost
- * more than it holds. Positions count removed bytes since the channel began.
+ * The removed bytes of a channel that may still be needed, in one growing buffer: an array of pieces would
+ * cost more than it holds. Positions count removed bytes since the channel began.
  */
 class Taken {
   #bytes = EMPTY

@@ -21,7 +21,10 @@ export interface ThinkMachine {
  */
 export function thinkMachine(scan: Scan, closed: (from: number, to: number) => void): ThinkMachine {
   const { tape } = scan
-  /** Both openers begin with it. One search for both, and no longer than six bytes, because longer ones are slower. */
+  /**
+   * Both openers begin with it. One search for both, and no longer than six bytes, because longer ones are
+   * slower.
+   */
   const opener = new Needle(tape, '<think')
   const kinds = ['>', 'ing>'].map(
     (rest): Kind => ({ rest: Bytes.from(rest), closer: new Needle(tape, `</think${rest}`) }),

@@ -28,13 +28,14 @@ export function tooLong(scan: Scan, what: string, from: number, findEnd: (from: 
   scan.cutTextBefore(from)
   return {
     keep() {
-      // Keep the byte before `seek`: its original offset is known only while it is in the buffer, and an escape sequence
-      // after it may belong to the prose that follows.
+      // Keep the byte before `seek`: its original offset is known only while it is in the buffer, and an
+      // escape sequence after it may belong to the prose that follows.
       return Math.max(from, Math.min(seek, tape.end) - 1)
     },
     look() {
       const found = findEnd(seek)
-      // A search may look back further than before, to judge a line by its start; what was passed on stays passed on.
+      // A search may look back further than before, to judge a line by its start; what was passed on stays
+      // passed on.
       seek = Math.max(seek, found.at)
       if (!found.done) {
         if (seek > from) pieces(tape.origin(seek - 1) + 1, seek, false)

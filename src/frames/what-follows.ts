@@ -21,15 +21,15 @@ interface WhatFollows {
   /** A value ends at `to`, and a quote precedes it or not. */
   begin(to: number, enclosed: boolean): void
   /**
-   * Where the value goes on, -1 if it does not, undefined if more bytes are needed. Nothing from `bound` on is looked at;
-   * `over` says that nothing is there.
+   * Where the value goes on, -1 if it does not, undefined if more bytes are needed. Nothing from `bound` on
+   * is looked at; `over` says that nothing is there.
    */
   look(bound: number, over: boolean): number | undefined
 }
 
 /**
- * Decides by what follows an object whether its last bracket was its end. A bracket, or a comma or colon before another token,
- * decides at once; otherwise the rest of the line must have arrived.
+ * Decides by what follows an object whether its last bracket was its end. A bracket, or a comma or colon
+ * before another token, decides at once; otherwise the rest of the line must have arrived.
  *
  *     {"k":1}},"m":2}    {"k":1} , "m":2}    {'k': 'x} y', 'm': 2}    {"k":1}, as asked
  *            ^ goes on           ^ goes on              ^ goes on                     ^ over
@@ -82,7 +82,10 @@ export function whatFollows(scan: Scan): WhatFollows {
     return true
   }
 
-  /** Whether a number, a literal or a bare key with its colon begins at `from`. At most one word is read twice. */
+  /**
+   * Whether a number, a literal or a bare key with its colon begins at `from`. At most one word is read
+   * twice.
+   */
   function opensWithWord(from: number, bound: number, over: boolean): boolean | undefined {
     let end = from
     while (end < bound && end - from <= MAX_WORD && isWordCharacter(scan.byte(end))) end++
@@ -125,7 +128,10 @@ export function whatFollows(scan: Scan): WhatFollows {
     return goesOnAt(view.toString('utf8', to - 1 - base, end - base), 1, enclosed) ? start : -1
   }
 
-  /** If another value opens at `from`, the end of what shows that: without a quote before it, the rest does not matter. */
+  /**
+   * If another value opens at `from`, the end of what shows that: without a quote before it, the rest does
+   * not matter.
+   */
   function opensValue(from: number, stop: number): number | undefined {
     let next = from + 1
     while (next < stop && isBlank(scan.byte(next))) next++

@@ -23,14 +23,17 @@ export type Stop = 'end' | 'closed' | 'line-end' | 'bracket'
  *     ^     ^^^  ^^^^^^^^^  neither the string nor the comment closes anything
  *
  * A backslash protects the next quote or backslash, inside strings and outside. `//` up to the line end and
- * `/*` up to its closer are comments, unless a colon precedes them: `http://` is not a comment. A class, because its state is
- * hot and carries over from piece to piece. Positions are absolute: `bytes[0]` is at `base`.
+ * `/*` up to its closer are comments, unless a colon precedes them: `http://` is not a comment. A class,
+ * because its state is hot and carries over from piece to piece. Positions are absolute: `bytes[0]` is at
+ * `base`.
  */
 export class ByteBalance {
   depth = 0
   inString = false
-  /** Why the last walk stopped: `closed` after a bracket that brought the depth to 0 or below, `line-end` after an
-   * LF in a string, `bracket` before an opening bracket in a string, `end` at `to`. */
+  /**
+   * Why the last walk stopped: `closed` after a bracket that brought the depth to 0 or below, `line-end`
+   * after an LF in a string, `bracket` before an opening bracket in a string, `end` at `to`.
+   */
   stop: Stop = 'end'
   #comment: Comment = NONE
   /** Position of a slash that begins a comment if the next byte is a slash or a star. */
@@ -47,8 +50,8 @@ export class ByteBalance {
   }
 
   /**
-   * Walks from `from` to `to`. With `torn` false it stops at a line end in a string, with `torn` true at an opening
-   * bracket in one. Runs of backslashes are followed back to `floor`.
+   * Walks from `from` to `to`. With `torn` false it stops at a line end in a string, with `torn` true at an
+   * opening bracket in one. Runs of backslashes are followed back to `floor`.
    */
   walk(bytes: Uint8Array, base: number, from: number, to: number, floor: number, torn: boolean): number {
     const end = to - base

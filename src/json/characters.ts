@@ -77,8 +77,8 @@ export function bomAt(bytes: Uint8Array, at: number): 0 | 3 {
 }
 
 /**
- * True if the quote at `at` is escaped: an odd run of backslashes precedes it. The runs before two quotes never
- * overlap, so checking every quote stays linear.
+ * True if the quote at `at` is escaped: an odd run of backslashes precedes it. The runs before two quotes
+ * never overlap, so checking every quote stays linear.
  */
 export function isProtected(bytes: Uint8Array, at: number, floor: number): boolean {
   let run = at
@@ -92,8 +92,8 @@ export function beginsLiteral(character: number | undefined): boolean {
 }
 
 /**
- * True for characters of a bare key: letters of any script, digits, `_`, `$` and `-`. In UTF-8, every byte above ASCII
- * counts.
+ * True for characters of a bare key: letters of any script, digits, `_`, `$` and `-`. In UTF-8, every byte
+ * above ASCII counts.
  */
 export function isWordCharacter(character: number | undefined): boolean {
   return character !== undefined && (character >= 0x80 || WORD[character] === 1)
@@ -105,8 +105,8 @@ const WORD = /* @__PURE__ */ classTable([
 ])
 
 /**
- * Maps every byte to its class, 0 if it is in none. Mark the call as pure, so that a bundle that does not use the table
- * drops it.
+ * Maps every byte to its class, 0 if it is in none. Mark the call as pure, so that a bundle that does not use
+ * the table drops it.
  *
  * @example
  * const KIND = classTable([1, '0123456789'], [2, '{}'])

@@ -35,8 +35,8 @@ export function closeCut(text: string): Closed | undefined {
 }
 
 /**
- * The open brackets, from the root, and the current entry of each. Arrays of plain values, so that a million levels do not
- * cost a million objects.
+ * The open brackets, from the root, and the current entry of each. Arrays of plain values, so that a million
+ * levels do not cost a million objects.
  */
 class OpenLevels implements Handler {
   /** One past the last finished value or opening bracket. */

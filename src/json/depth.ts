@@ -2,11 +2,11 @@ import { stringEnd } from './balanced.ts'
 import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts'
 
 /**
- * Whether the text is nested deeper than `max`. Checked before every parse, so the common answer must be cheap: a
- * text with at most `max` opening brackets cannot be deep, and those are counted natively.
+ * Whether the text is nested deeper than `max`. Checked before every parse, so the common answer must be
+ * cheap: a text with at most `max` opening brackets cannot be deep, and those are counted natively.
  *
- * It walks the text itself, because it also runs on broken texts, before a repair that recurses. As a handler of the
- * tokenizer it took 2.3 times as long for a document of 900 KB, and 160 times for one long string.
+ * It walks the text itself, because it also runs on broken texts, before a repair that recurses. As a handler
+ * of the tokenizer it took 2.3 times as long for a document of 900 KB, and 160 times for one long string.
  *
  * @example
  * isDeeper('[[1]]', 1) // true
@@ -35,8 +35,8 @@ export function isDeeper(text: string, max: number): boolean {
 }
 
 /**
- * Whether a parsed value is nested deeper than `max`. Cheaper than checking its text, but a text of brackets alone becomes
- * many times its size when parsed, so check the text first if it is large.
+ * Whether a parsed value is nested deeper than `max`. Cheaper than checking its text, but a text of brackets
+ * alone becomes many times its size when parsed, so check the text first if it is large.
  *
  * @example
  * isNested([[1]], 1) // true

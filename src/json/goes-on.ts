@@ -20,9 +20,10 @@ export const MAX_REST = 512
 type Last = 'other' | 'glued' | 'comma after glued' | 'quote' | 'end of a string' | 'comma after it'
 
 /**
- * Whether the line after a value shows that its last bracket was not its end, but one too many, or part of a string
- * whose quotes are lost or not double ones. `at` is the position after the bracket; `enclosed` says that a quote precedes the
- * value. Read up to the line end and the first character after it, or up to where another value opens.
+ * Whether the line after a value shows that its last bracket was not its end, but one too many, or part of a
+ * string whose quotes are lost or not double ones. `at` is the position after the bracket; `enclosed` says
+ * that a quote precedes the value. Read up to the line end and the first character after it, or up to where
+ * another value opens.
  *
  *     {"k":1}"m":2}      {"k": 'x} y', "m": 2}      {"k":1}23}      {"k":1}, the "key": 1
  *            ^^^^ a key          ^^ a string's end         ^^ a number's end         ^^^^^ prose
@@ -131,8 +132,8 @@ function opensValue(text: string, at: number): boolean {
 }
 
 /**
- * Whether a quote opens a string: after a blank or a separator, or in a script that has no blanks between words, and before
- * what may be the first character of one.
+ * Whether a quote opens a string: after a blank or a separator, or in a script that has no blanks between
+ * words, and before what may be the first character of one.
  */
 function opensAt(text: string, at: number, from: number): boolean {
   const before = text.charCodeAt(at - 1)
@@ -140,7 +141,10 @@ function opensAt(text: string, at: number, from: number): boolean {
   return mayFollowOpening(text.charCodeAt(at + 1))
 }
 
-/** Whether a quote has a partner before `end`; of two curly ones the second looks different, and is taken for granted. */
+/**
+ * Whether a quote has a partner before `end`; of two curly ones the second looks different, and is taken for
+ * granted.
+ */
 function isClosedBefore(text: string, at: number, end: number): boolean {
   const unit = text.charCodeAt(at)
   if (quoteFamily(unit) !== unit) return true
@@ -149,7 +153,10 @@ function isClosedBefore(text: string, at: number, end: number): boolean {
   return false
 }
 
-/** Whether a string may begin with this character: after the quote that closes one, a separator, a bracket or a blank is more likely. */
+/**
+ * Whether a string may begin with this character: after the quote that closes one, a separator, a bracket or
+ * a blank is more likely.
+ */
 export function mayFollowOpening(character: number): boolean {
   if (Number.isNaN(character) || isBlank(character)) return false
   return character !== COMMA && character !== COLON && !isClosing(character)

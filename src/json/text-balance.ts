@@ -11,8 +11,8 @@ import {
 } from './characters.ts'
 
 /**
- * Tracks how far a text that arrives in pieces is inside a bracketed value; ByteBalance does the same for bytes. Strings
- * are skipped natively, from quote to quote.
+ * Tracks how far a text that arrives in pieces is inside a bracketed value; ByteBalance does the same for
+ * bytes. Strings are skipped natively, from quote to quote.
  *
  *     {"a": "}", "b": [1]} rest
  *     ^ depth 1   depth 2 ^ the end
@@ -32,8 +32,9 @@ export class TextBalance {
   }
 
   /**
-   * Reads one more piece of JSON, starting at `from`. Returns the index after the bracket that closes the value,
-   * `inside` if that has not arrived, or `broken` at a character that JSON does not allow outside strings.
+   * Reads one more piece of JSON, starting at `from`. Returns the index after the bracket that closes the
+   * value, `inside` if that has not arrived, or `broken` at a character that JSON does not allow outside
+   * strings.
    */
   readStrictly(text: string, from = 0): number | 'inside' | 'broken' {
     return this.#read(text, from, true)
@@ -86,7 +87,9 @@ export class TextBalance {
   }
 }
 
-/** One past the construct that begins with the backslash or slash before `at`: an escaped quote or a comment. */
+/**
+ * One past the construct that begins with the backslash or slash before `at`: an escaped quote or a comment.
+ */
 function passOddity(text: string, at: number): number {
   const next = text.charCodeAt(at)
   if (text.charCodeAt(at - 1) === BACKSLASH) return next === QUOTE || next === BACKSLASH ? at + 1 : at

@@ -20,8 +20,9 @@ import {
 } from './characters.ts'
 
 /**
- * Receives what a tokenizer reads, in order. `end` is one past the token, as an index in the current piece. How much detail
- * it gets depends on the tokenizer's `Detail`; what was not requested is an empty string or 0.
+ * Receives what a tokenizer reads, in order. `end` is one past the token, as an index in the current piece.
+ * How much detail it gets depends on the tokenizer's `Detail`; what was not requested is an empty string or
+ * 0.
  */
 export interface Handler {
   open(array: boolean, end: number): void
@@ -54,8 +55,8 @@ export interface Break {
 }
 
 /**
- * Finds the first place where a text is not JSON; undefined if it is one JSON document, with or without blanks
- * around it. Agrees with `JSON.parse`.
+ * Finds the first place where a text is not JSON; undefined if it is one JSON document, with or without
+ * blanks around it. Agrees with `JSON.parse`.
  *
  * @example
  * whereBroken('{"a":1,}') // { at: 7, expected: 'a key in double quotes', cut: false }
@@ -83,11 +84,11 @@ const IGNORE: Handler = {
 }
 
 /*
- * State of the tokenizer. Numbers, not strings: they compile to a jump table, which saves a quarter of the total
- * time.
+ * State of the tokenizer. Numbers, not strings: they compile to a jump table, which saves a quarter of the
+ * total time.
  *
  *     {"a": [12, "x\n"], "b": true}
- *      ^^^^^                         AT_FIRST_KEY, AT_KEY, AT_COLON (a key passes through the string states too)
+ *      ^^^^^                         AT_FIRST_KEY, AT_KEY, AT_COLON (a key is a string, too)
  *           ^^^^                     AT_VALUE, AT_FIRST_ITEM, IN_NUMBER, IN_WORD
  *                ^^^^                IN_STRING, then after the backslash IN_ESCAPE, and IN_HEX in \u00e9
  *                    ^               AFTER_VALUE
@@ -129,17 +130,19 @@ const IN_FRACTION = 6
 const IN_EXPONENT = 7
 
 /**
- * Reads one JSON document from pieces, strictly, and stops at the first character that cannot be JSON. Its work is
- * proportional to the text, whatever the size of the pieces, and nothing recurses. It carries from piece to piece
- * the open brackets, the current string or number, and up to 256 keys.
+ * Reads one JSON document from pieces, strictly, and stops at the first character that cannot be JSON. Its
+ * work is proportional to the text, whatever the size of the pieces, and nothing recurses. It carries from
+ * piece to piece the open brackets, the current string or number, and up to 256 keys.
  *
- * A class, because its fields are read and written at every token: they are as fast as variables, and no closure is
- * created for each document.
+ * A class, because its fields are read and written at every token: they are as fast as variables, and no
+ * closure is created for each document.
  */
 export class Tokenizer {
   /** Units read so far, over all pieces. After a failure: its position. */
   consumed = 0
-  /** A string has begun or a value has ended: more than brackets and blanks, which prose may begin with, too. */
+  /**
+   * A string has begun or a value has ended: more than brackets and blanks, which prose may begin with, too.
+   */
   begun = false
   readonly #handler: Handler
   readonly #detail: Detail
@@ -190,7 +193,9 @@ export class Tokenizer {
     return this.#depth > 0 || this.#inString()
   }
 
-  /** Inside a string value: the number of units at its end that are half an escape or half a pair; else -1. */
+  /**
+   * Inside a string value: the number of units at its end that are half an escape or half a pair; else -1.
+   */
   halfString(): number {
     if (!this.#inString() || this.#isKey) return -1
     const half = this.#state === IN_ESCAPE ? 1 : this.#state === IN_HEX ? 2 + this.#digits : 0
@@ -212,7 +217,10 @@ export class Tokenizer {
     return this.#expectedIn(this.#state === FAILED ? this.#failedIn : this.#state)
   }
 
-  /** Reads from `start` to the end of the piece, the end of the document, or the first error; returns that position. */
+  /**
+   * Reads from `start` to the end of the piece, the end of the document, or the first error; returns that
+   * position.
+   */
   push(text: string, start: number): number {
     let at = start
     loop: while (at < text.length) {
@@ -458,8 +466,8 @@ export class Tokenizer {
   }
 
   /**
-   * Appends the end of a piece, except half a surrogate pair. Checking the end of `#known` instead would make V8 flatten the
-   * whole string for every piece.
+   * Appends the end of a piece, except half a surrogate pair. Checking the end of `#known` instead would make
+   * V8 flatten the whole string for every piece.
    */
   #appendLast(text: string, at: number): void {
     if (at === text.length) return

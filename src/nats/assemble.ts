@@ -11,7 +11,10 @@ interface ReadEvent {
 
 /** Joins the blocks of one run to its events. */
 export interface Assembler {
-  /** The new events in a block. Throws BROKER_GAP if earlier ones are missing, BROKER_FAILED if it contains something else. */
+  /**
+   * The new events in a block. Throws BROKER_GAP if earlier ones are missing, BROKER_FAILED if it contains
+   * something else.
+   */
   feed(block: StoredBlock): ReadEvent[]
   /** The position of the block in which the incomplete line begins. */
   readonly open: number | undefined

@@ -1,4 +1,6 @@
-/** A run at the broker. Both names are tokens (`tokenOf`), so they are valid in a subject and in a file name. */
+/**
+ * A run at the broker. Both names are tokens (`tokenOf`), so they are valid in a subject and in a file name.
+ */
 export interface RunName {
   readonly tenant: string
   readonly run: string
@@ -11,7 +13,9 @@ export interface BlockEnd {
   readonly seq: number
   /** Hash of its line in the host's journal, before redaction; empty if there is none yet. */
   readonly hash: string
-  /** The part of the next line that was sent: the line is too long for one block. `hash` is of these bytes. */
+  /**
+   * The part of the next line that was sent: the line is too long for one block. `hash` is of these bytes.
+   */
   readonly part?: { readonly bytes: number; readonly hash: string } | undefined
   /** The block begins this many bytes into a line; earlier blocks have what is before. @default 0 */
   readonly from?: number | undefined
@@ -35,29 +39,40 @@ interface BlockFilter {
 }
 
 /**
- * What shipping needs from a broker. `ship`, `subscribe` and `mirror` use nothing else, so that another broker can replace
- * NATS; `test/nats/broker.slow.test.ts` is its contract.
+ * What shipping needs from a broker. `ship`, `subscribe` and `mirror` use nothing else, so that another
+ * broker can replace NATS; `test/nats/broker.slow.test.ts` is its contract.
  *
- * A Fault is thrown for errors that a retry cannot fix; any other error means that it is unknown whether something was done, and
- * that the broker must be asked.
+ * A Fault is thrown for errors that a retry cannot fix; any other error means that it is unknown whether
+ * something was done, and that the broker must be asked.
  */
 export interface Broker {
   /** Maximum size of one block in bytes. */
   readonly maxBlock: number
-  /** Appends a block right after the block of this run at `after` (0: as its first). Returns the new position; undefined if the run has moved on. */
+  /**
+   * Appends a block right after the block of this run at `after` (0: as its first). Returns the new position;
+   * undefined if the run has moved on.
+   */
   append(name: RunName, end: BlockEnd, bytes: Uint8Array, after: number): Promise<number | undefined>
   /** The last block of a run, without its bytes; undefined if there is none. It may be outdated. */
   last(name: RunName): Promise<Pick<StoredBlock, 'at' | 'end'> | undefined>
-  /** The id of the storage, and the last position in it. After a loss of storage either the id differs or the position is lower. */
+  /**
+   * The id of the storage, and the last position in it. After a loss of storage either the id differs or the
+   * position is lower.
+   */
   state(): Promise<{ readonly id: string; readonly last: number }>
-  /** All blocks from a position on, as they arrive, until the signal. Waits while the broker is unreachable. */
+  /**
+   * All blocks from a position on, as they arrive, until the signal. Waits while the broker is unreachable.
+   */
   read(from: number, filter: BlockFilter, signal: AbortSignal): AsyncGenerator<StoredBlock, void>
   /** Waits until the broker is reachable. */
   reachable(signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
-/** Thrown by `read` if the broker has less than it had, or something else in its place: it must be read from the start. */
+/**
+ * Thrown by `read` if the broker has less than it had, or something else in its place: it must be read from
+ * the start.
+ */
 export class Rewound extends Error {}
 
 /** Tells a block from another one that is at its place since the broker lost it. */

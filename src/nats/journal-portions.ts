@@ -19,13 +19,17 @@ export interface Portion {
 }
 
 const LF = 10
-/** A larger event is not shipped: it would have to be held in memory as a whole. The server's page leaves it out, too. */
+/**
+ * A larger event is not shipped: it would have to be held in memory as a whole. The server's page leaves it
+ * out, too.
+ */
 const MAX_LINE = 64 << 20
 const STEP = 1 << 20
 
 /**
- * Whole lines from a position in a journal on, about `limit` bytes of them or one that is longer; undefined if there is none yet.
- * `last` is the event before it. A line that is not an event and has none after it is what a crash left, and does not count yet.
+ * Whole lines from a position in a journal on, about `limit` bytes of them or one that is longer; undefined
+ * if there is none yet. `last` is the event before it. A line that is not an event and has none after it is
+ * what a crash left, and does not count yet.
  */
 export function readPortion(
   { fd, path, redact }: JournalSource,

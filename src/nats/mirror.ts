@@ -18,7 +18,10 @@ import { isToken, tokenOf } from './token.ts'
 export interface MirrorOptions extends NatsOptions {
   /** Only the runs of this tenant. @default all */
   readonly tenant?: string | undefined
-  /** Ends when nothing arrived for this many milliseconds while the broker was reachable. @default it continues until `signal` */
+  /**
+   * Ends when nothing arrived for this many milliseconds while the broker was reachable.
+   * @default it continues until `signal`
+   */
   readonly untilIdle?: number | undefined
   /** Called often, with the progress. */
   readonly onProgress?: ((progress: MirrorProgress) => void) | undefined
@@ -36,12 +39,13 @@ export interface MirrorProgress {
 }
 
 /**
- * Stores the runs that were shipped to NATS JetStream as directories: `<dir>/<tenant>/<run>/events.jsonl`, byte for byte equal to the host's
- * own (or to its redacted form), with the lock of a journal while the run is in progress, so that `serve` shows them like runs of this
- * machine. Follows until the signal is aborted. After a crash it resumes where it was; one process can mirror into a directory at a time.
+ * Stores the runs that were shipped to NATS JetStream as directories: `<dir>/<tenant>/<run>/events.jsonl`,
+ * byte for byte equal to the host's own (or to its redacted form), with the lock of a journal while the run
+ * is in progress, so that `serve` shows them like runs of this machine. Follows until the signal is aborted.
+ * After a crash it resumes where it was; one process can mirror into a directory at a time.
  *
- * If events of a run are missing at the broker, or its directory has other events, the run is not changed; the others continue, and when
- * the mirror ends, that Fault is thrown.
+ * If events of a run are missing at the broker, or its directory has other events, the run is not changed;
+ * the others continue, and when the mirror ends, that Fault is thrown.
  *
  * @example
  * await mirror('mirror', { servers: 'nats://hub:4222', untilIdle: 2000 })
@@ -76,7 +80,10 @@ const CURSOR_FILE = 'mirror.json'
 const MIRROR_LOCK = 'mirror.lock'
 const MAX_CURSOR = 4 << 20
 const SAVE_MS = 1000
-/** Journals that are open at once, two files each. A run that is left out is opened again when something comes for it. */
+/**
+ * Journals that are open at once, two files each. A run that is left out is opened again when something comes
+ * for it.
+ */
 const MAX_OPEN = 1000
 
 interface Cursor {
@@ -85,7 +92,10 @@ interface Cursor {
   readonly tenant?: string | undefined
   /** The storage of the position. */
   readonly id: string
-  /** Which start of this machine it was written in: after a power cut the files may have less than the cursor says. */
+  /**
+   * Which start of this machine it was written in: after a power cut the files may have less than the cursor
+   * says.
+   */
   readonly boot?: string | undefined
   readonly at: number
   /** Which block is there. After a loss at the broker it can be another one. */
@@ -99,13 +109,16 @@ interface MirroredRun {
   blocks: Assembler
   book?: Journal | undefined
   over: boolean
-  /** The place of the block that could not be written. It and those after it are read again by the next mirror. */
+  /**
+   * The place of the block that could not be written. It and those after it are read again by the next
+   * mirror.
+   */
   refused?: number | undefined
 }
 
 /**
- * Takes the directory and opens the journals of the runs that were in progress when the previous mirror ended: until their next event
- * arrives, only the lock shows that they have not ended.
+ * Takes the directory and opens the journals of the runs that were in progress when the previous mirror
+ * ended: until their next event arrives, only the lock shows that they have not ended.
  */
 export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   const example = 'mirror("mirror", { servers: "nats://127.0.0.1:4222" })'
@@ -154,7 +167,10 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     return run
   }
 
-  /** A damaged one is reported when something arrives for it, and must not keep the others from being mirrored. */
+  /**
+   * A damaged one is reported when something arrives for it, and must not keep the others from being
+   * mirrored.
+   */
   function reopen(name: RunName): void {
     try {
       bookOf(runOf(name))
@@ -209,7 +225,8 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
         'BROKER_FAILED',
         `message ${block.at} of the stream is of no run: its subject has other characters`,
       )
-    // A run that is over and has all of this needs no open journal: after a lost cursor there are thousands of them.
+    // A run that is over and has all of this needs no open journal: after a lost cursor there are thousands
+    // of them.
     if (!run.book && !(run.over && isStored(block, run.blocks))) bookOf(run)
     const found = run.blocks.feed(block)
     for (const { event, line } of found) bookOf(run).append(event, `${line}\n`)
@@ -227,7 +244,10 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     options.onRefused?.(run.dir, fault)
   }
 
-  /** Up to where nothing has to be read again. A line that is half there is not on the disk, nor is what was refused. */
+  /**
+   * Up to where nothing has to be read again. A line that is half there is not on the disk, nor is what was
+   * refused.
+   */
   function settled(at: number): number {
     let first = Math.min(at, firstRefused - 1)
     for (const run of opened) if (run.blocks.open !== undefined) first = Math.min(first, run.blocks.open - 1)

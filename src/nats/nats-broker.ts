@@ -55,8 +55,9 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
       const direct = () => client.answer(() => manager.direct.getMessage(stream, query))
       const fromLeader = () => client.answer(() => manager.streams.getMessage(stream, query))
       try {
-        // A stream that was made by others may not allow the direct way, and then there is no answer. Where it is allowed, the other
-        // one may be forbidden: a cluster without a leader must not look like a user without rights.
+        // A stream that was made by others may not allow the direct way, and then there is no answer. Where
+        // it is allowed, the other one may be forbidden: a cluster without a leader must not look like a user
+        // without rights.
         const message = await (config === undefined
           ? direct().catch((error) => (isFinal(error) ? Promise.reject(error) : fromLeader()))
           : config.allow_direct
@@ -114,7 +115,10 @@ export async function natsBroker(options: NatsOptions): Promise<Broker> {
   }
 }
 
-/** Blocks from one consumer, until it, the connection or the server fails. The stream must reach to the place that is `known`. */
+/**
+ * Blocks from one consumer, until it, the connection or the server fails. The stream must reach to the place
+ * that is `known`.
+ */
 async function* consumed(
   { js, manager, connection, answer }: NatsClient,
   stream: string,
@@ -184,8 +188,8 @@ function roomIn({ connection, shown }: NatsClient, config: StreamConfig | undefi
 }
 
 /**
- * Makes the stream if it is missing, and gives its settings. A user who may not ask about it goes on without them: every block names the
- * stream it is for.
+ * Makes the stream if it is missing, and gives its settings. A user who may not ask about it goes on without
+ * them: every block names the stream it is for.
  */
 async function openStream(
   { manager, shown }: NatsClient,

@@ -20,8 +20,8 @@ export interface NatsClient extends NatsPackages {
   /** The addresses, without passwords. */
   readonly shown: string
   /**
-   * Sends a request and waits for the answer, but only while there is a connection: the client itself would queue the request, and
-   * wait until the timeout.
+   * Sends a request and waits for the answer, but only while there is a connection: the client itself would
+   * queue the request, and wait until the timeout.
    */
   answer<T>(ask: () => Promise<T>): Promise<T>
   /** Waits while the connection is lost; throws if it was closed for good. */
@@ -266,7 +266,9 @@ function fileBytes(path: string): Uint8Array {
   }
 }
 
-/** Addresses without users and passwords, and those of the first that has them: a message must not show them. */
+/**
+ * Addresses without users and passwords, and those of the first that has them: a message must not show them.
+ */
 function addressesOf({ servers, password }: NatsOptions) {
   let auth: Auth | undefined
   let secure = false

@@ -29,11 +29,11 @@ const MAX_TURNS = 8
 const RETRY_MS = 100
 
 /**
- * The active runs in a bucket of NATS KV, for workers on many hosts: `swap` is the store's own compare-and-set. Each entry is under the hash
- * of its issue. Connects at the first call.
+ * The active runs in a bucket of NATS KV, for workers on many hosts: `swap` is the store's own
+ * compare-and-set. Each entry is under the hash of its issue. Connects at the first call.
  *
- * If an answer is lost, the kept versions show who wrote which; if other processes have changed the entry more than 20 times since, it
- * is unknown whether ours was written, and that is LEDGER_FAILED.
+ * If an answer is lost, the kept versions show who wrote which; if other processes have changed the entry
+ * more than 20 times since, it is unknown whether ours was written, and that is LEDGER_FAILED.
  *
  * @example
  * const runs = natsLedger({ servers: 'nats://hub:4222' })

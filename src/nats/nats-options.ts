@@ -11,9 +11,15 @@ export interface NatsTls {
 
 /** How to connect to the broker. */
 export interface NatsOptions {
-  /** One address or several of one cluster: `nats://host:4222`, `tls://host`. @default 'nats://127.0.0.1:4222' */
+  /**
+   * One address or several of one cluster: `nats://host:4222`, `tls://host`.
+   * @default 'nats://127.0.0.1:4222'
+   */
   readonly servers?: string | readonly string[] | undefined
-  /** The stream with the runs, under `<stream>.<tenant>.<run>`. It is created if it is missing. @default 'sluice' */
+  /**
+   * The stream with the runs, under `<stream>.<tenant>.<run>`. It is created if it is missing.
+   * @default 'sluice'
+   */
   readonly stream?: string | undefined
   /** Number of servers that store a stream which is created here: 1, 3 or 5. @default 1 */
   readonly replicas?: number | undefined
@@ -22,7 +28,10 @@ export interface NatsOptions {
   readonly token?: string | undefined
   /** The path of a creds file (JWT and seed). */
   readonly creds?: string | undefined
-  /** True for TLS with a certificate that Node trusts, or the files for it. @default if the server requires it */
+  /**
+   * True for TLS with a certificate that Node trusts, or the files for it.
+   * @default if the server requires it
+   */
   readonly tls?: boolean | NatsTls | undefined
   /**
    * Milliseconds to wait for the first connection. A connection that is lost later is retried forever.

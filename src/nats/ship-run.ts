@@ -57,8 +57,9 @@ const NO_EVENT_YET: BlockEnd = { attempt: 0, seq: 0, hash: '' }
 const START: Known = { at: 0, last: undefined, end: NO_EVENT_YET, tail: hashOf(NOTHING) }
 
 /**
- * Ships the journal in one directory. The journal is the queue: only the block in flight is held in memory, and the broker
- * says where to continue. `root` is the real path of the directory that must contain the journal.
+ * Ships the journal in one directory. The journal is the queue: only the block in flight is held in memory,
+ * and the broker says where to continue. `root` is the real path of the directory that must contain the
+ * journal.
  */
 export function shipRun(broker: Broker, dir: string, root: string, options: ShipRunOptions): ShippedRun {
   const path = join(dir, EVENTS_FILE)
@@ -66,7 +67,10 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
   let name: RunName | undefined
   /** The position of the broker; undefined if it must be asked. */
   let here: (Known & { readonly after: number }) | undefined
-  /** Its likely positions: the last block sent, and the last one acknowledged. Searching the journal takes long. */
+  /**
+   * Its likely positions: the last block sent, and the last one acknowledged. Searching the journal takes
+   * long.
+   */
   let sent: Known | undefined
   let acked: Known | undefined
   let size = 0
@@ -81,7 +85,8 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
         const stats = fs.fstatSync(fd)
         size = stats.size
         if (stats.ino !== inode || (here && tailBefore(fd, here.at) !== here.tail)) {
-          // The journal was cut, or replaced by another one, whose file can have the same number and be longer.
+          // The journal was cut, or replaced by another one, whose file can have the same number and be
+          // longer.
           name = here = sent = acked = undefined
           inode = stats.ino
         }
@@ -160,8 +165,8 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
   }
 
   /**
-   * Sends a line that is too long for a block. A part of it may be there, of us or of the process before us. False if the line has no
-   * end yet. It is read here and not before: other runs can have such lines, too.
+   * Sends a line that is too long for a block. A part of it may be there, of us or of the process before us.
+   * False if the line has no end yet. It is read here and not before: other runs can have such lines, too.
    */
   async function sendLong(source: JournalSource, start: Known): Promise<boolean> {
     // Others came first, and meanwhile it may have become another journal.

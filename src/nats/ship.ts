@@ -15,7 +15,10 @@ import { checkNatsOptions, type NatsOptions } from './nats-options.ts'
 import { type ShippedRun, shipRun } from './ship-run.ts'
 
 export interface ShipOptions extends NatsOptions {
-  /** The owner of these runs: the second part of their subjects, which permissions can refer to. @default 'default' */
+  /**
+   * The owner of these runs: the second part of their subjects, which permissions can refer to.
+   * @default 'default'
+   */
   readonly tenant?: string | undefined
   /** Keep watching for new runs, and for runs that continue, until `signal`. @default false */
   readonly follow?: boolean | undefined
@@ -28,11 +31,15 @@ export interface ShipOptions extends NatsOptions {
   /** Called at once for a run that cannot be shipped; the others continue. */
   readonly onRefused?: ((dir: string, fault: Fault) => void) | undefined
   /**
-   * Milliseconds for which the broker may be connected and accept nothing, for example because its disk is full. After that `ship` fails with
-   * BROKER_FAILED; with `follow` it calls `onStall` and keeps trying. @default 30000
+   * Milliseconds for which the broker may be connected and accept nothing, for example because its disk is
+   * full. After that `ship` fails with BROKER_FAILED; with `follow` it calls `onStall` and keeps trying.
+   * @default 30000
    */
   readonly maxStall?: number | undefined
-  /** With `follow`: called once when the broker accepts nothing for `maxStall`, until it accepts something again. */
+  /**
+   * With `follow`: called once when the broker accepts nothing for `maxStall`, until it accepts something
+   * again.
+   */
   readonly onStall?: ((fault: Fault) => void) | undefined
 }
 
@@ -47,12 +54,14 @@ export interface ShipProgress {
 }
 
 /**
- * Sends the runs under a directory to NATS JetStream: every folder with an `events.jsonl`. Each event arrives once and in order,
- * despite crashes of this process, of the broker and of the readers. Waits for runs that are being written, and resolves when all have
- * ended and are acknowledged; with `follow`, when the signal is aborted.
+ * Sends the runs under a directory to NATS JetStream: every folder with an `events.jsonl`. Each event arrives
+ * once and in order, despite crashes of this process, of the broker and of the readers. Waits for runs that
+ * are being written, and resolves when all have ended and are acknowledged; with `follow`, when the signal is
+ * aborted.
  *
- * The journal is the queue: while the broker is unreachable nothing is held in memory, and after a restart the broker says where to continue. If
- * the broker has other events of a run, that run is refused (RUN_REFUSED); the others are shipped, and then that Fault is thrown.
+ * The journal is the queue: while the broker is unreachable nothing is held in memory, and after a restart
+ * the broker says where to continue. If the broker has other events of a run, that run is refused
+ * (RUN_REFUSED); the others are shipped, and then that Fault is thrown.
  *
  * @example
  * await ship('.audit', { servers: 'nats://hub:4222', tenant: 'host-a' })
@@ -92,7 +101,10 @@ const MAX_DEPTH = 6
 const FOLDERS_A_TURN = 100
 /** Milliseconds between two checks of the journals that are being written; a watcher is usually faster. */
 const POLL_MS = 100
-/** After so many milliseconds a run that does not grow is asked whether it is over; of thousands, one part in so many at a time. */
+/**
+ * After so many milliseconds a run that does not grow is asked whether it is over; of thousands, one part in
+ * so many at a time.
+ */
 const LOOK_MS = 300
 const LOOKS = 50
 const LOOK_SHARE = 20
@@ -228,7 +240,10 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
     options.onRefused?.(entry.run.dir, fault)
   }
 
-  /** Waits until the broker can be asked again. Nothing is published meanwhile, so nothing piles up in the client. */
+  /**
+   * Waits until the broker can be asked again. Nothing is published meanwhile, so nothing piles up in the
+   * client.
+   */
   async function pause(entry: Entry, why: unknown): Promise<void> {
     entry.again = true
     const ms = Math.min(MAX_BACKOFF_MS, 50 * 2 ** entry.failures++)
@@ -275,7 +290,10 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
     }
   }
 
-  /** Checks the runs that are being written: those that grew, and from time to time whether the others have ended. */
+  /**
+   * Checks the runs that are being written: those that grew, and from time to time whether the others have
+   * ended.
+   */
   function poll(): void {
     const now = performance.now()
     let looks = Math.max(LOOKS, waiting.size / LOOK_SHARE)

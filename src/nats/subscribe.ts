@@ -21,9 +21,10 @@ export interface SubscribeOptions extends NatsOptions {
 }
 
 /**
- * The events that were shipped to NATS JetStream, from the first one on and then as they arrive: those of each run once and in order. Those of
- * several runs are mixed as they arrived; `run_id` distinguishes them. Waits while the broker is unreachable. If events of a run are missing, for
- * example because the stream's limits dropped them, the flow fails with BROKER_GAP.
+ * The events that were shipped to NATS JetStream, from the first one on and then as they arrive: those of
+ * each run once and in order. Those of several runs are mixed as they arrived; `run_id` distinguishes them.
+ * Waits while the broker is unreachable. If events of a run are missing, for example because the stream's
+ * limits dropped them, the flow fails with BROKER_GAP.
  *
  * @example
  * for await (const event of subscribe({ servers: 'nats://hub:4222', run: 'run-7' })) console.log(event.type)

@@ -5,7 +5,8 @@ const MAX_TOKEN = 200
 const KEPT = 160
 
 /**
- * A name as a token of a subject and as the name of a folder: percent-encoded, including `.` and `*`, which are special there.
+ * A name as a token of a subject and as the name of a folder: percent-encoded, including `.` and `*`, which
+ * are special there.
  *
  * @example
  * tokenOf('shop/run.7') // 'shop%2Frun%2E7'
@@ -19,7 +20,10 @@ export function tokenOf(name: string): string {
   return `${token.slice(0, KEPT)}-${hash}`
 }
 
-/** Whether this is a token as `tokenOf` makes them. Others may publish what would lead to another folder: a `/`, a name too long. */
+/**
+ * Whether this is a token as `tokenOf` makes them. Others may publish what would lead to another folder: a
+ * `/`, a name too long.
+ */
 export function isToken(text: string): boolean {
   return text.length <= MAX_TOKEN && /^[\w\-!~'()%]+$/.test(text)
 }

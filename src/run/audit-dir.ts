@@ -12,8 +12,8 @@ export const AUDITS = '.audit'
 const LATEST = 'latest'
 
 /**
- * Creates the directory of a new run: `.audit/2026-11-15T16-58-01.123Z-5e4d2f1a`. The time comes first, so that the names
- * sort by it, and has no colons, so that every file system accepts it.
+ * Creates the directory of a new run: `.audit/2026-11-15T16-58-01.123Z-5e4d2f1a`. The time comes first, so
+ * that the names sort by it, and has no colons, so that every file system accepts it.
  *
  * @example
  * const dir = newAuditDir('.audit', '5e4d2f1a', new Date())
@@ -34,8 +34,9 @@ export function newAuditDir(base: string, id: string, now: Date): string {
 }
 
 /**
- * Points `latest` to this directory. The link is relative, so that the folder can be moved, and is replaced atomically, so that
- * it is never missing. If that is not possible, a note says why; the run does not depend on it.
+ * Points `latest` to this directory. The link is relative, so that the folder can be moved, and is replaced
+ * atomically, so that it is never missing. If that is not possible, a note says why; the run does not depend
+ * on it.
  */
 export function linkLatest(dir: string): readonly Note[] {
   const link = join(dirname(dir), LATEST)
@@ -93,8 +94,8 @@ export function undoOf(dir: string, fresh: boolean): Undo {
 }
 
 /**
- * The directory that a path refers to. A link such as `latest` is followed once, at the start: it may point to another run
- * a moment later.
+ * The directory that a path refers to. A link such as `latest` is followed once, at the start: it may point
+ * to another run a moment later.
  */
 export function fixedDir(path: string): string {
   try {

@@ -48,11 +48,13 @@ const kinds = new Map([
 ] as const)
 
 /**
- * Finds the attempts in an audit directory, in order. A name without a number counts as attempt 1. Links
- * and anything else that is not a regular file are ignored. Readers refuse files that are not really `within` a directory.
+ * Finds the attempts in an audit directory, in order. A name without a number counts as attempt 1. Links and
+ * anything else that is not a regular file are ignored. Readers refuse files that are not really `within` a
+ * directory.
  *
  * @example
- * listAttempts('.audit') // [{ number: 1, logs: { stdout: '.audit/stdout.1.log' }, meta: '.audit/meta.1.json' }]
+ * listAttempts('.audit') // [{ number: 1, logs: { stdout: '.audit/stdout.1.log' }, meta: '.audit/meta.1.json'
+ * }]
  */
 export function listAttempts(dir: string, within?: string): Attempt[] {
   const found = new Map<number, { logs: Partial<Record<Channel, string>>; [kind: string]: unknown }>()

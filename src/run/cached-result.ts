@@ -49,8 +49,8 @@ interface Ended {
 }
 
 /**
- * Caches the result of a run. Only success is stored: the last payload passed the schema, repaired or not, and neither
- * the engine nor its process failed. Throws BAD_OPTION for a run that cannot have a key.
+ * Caches the result of a run. Only success is stored: the last payload passed the schema, repaired or not,
+ * and neither the engine nor its process failed. Throws BAD_OPTION for a run that cannot have a key.
  */
 export function cachedResult(options: CachedResultOptions): CachedResult {
   const { cache, maxCacheWait, reading } = options
@@ -79,7 +79,9 @@ export function cachedResult(options: CachedResultOptions): CachedResult {
   }
 }
 
-/** Everything known that decides the result; files, environment and the agent's own settings are not included. */
+/**
+ * Everything known that decides the result; files, environment and the agent's own settings are not included.
+ */
 function runKey(options: CachedResultOptions): string {
   const { engine, command, args, cwd, input, pty, cacheKey, reading } = options
   const { schema, doneMarker, maxFrame, window } = reading
@@ -106,7 +108,10 @@ function resultOf({ value, repair_level, notes }: CacheEntry): ResultData {
   return { status: 'success', value, repair_level, warnings, cacheable: true }
 }
 
-/** A plain JSON Schema is checked again; any other schema may transform values into something it does not accept itself. */
+/**
+ * A plain JSON Schema is checked again; any other schema may transform values into something it does not
+ * accept itself.
+ */
 function passes(schema: EventOptions['schema'], value: unknown): boolean {
   return schema === undefined || '~standard' in schema || 'value' in checkOf(schema)(value)
 }
@@ -124,8 +129,8 @@ function isRun(run: CachedRun | undefined): run is CachedRun {
 }
 
 /**
- * The events of a run that was not started, because its result was cached: where it is from, the result, and how the original run
- * ended. They refer to no log.
+ * The events of a run that was not started, because its result was cached: where it is from, the result, and
+ * how the original run ended. They refer to no log.
  */
 export function writeCached(
   { result, from }: Hit,

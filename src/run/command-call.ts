@@ -29,9 +29,10 @@ export interface CommandCall {
 }
 
 /**
- * Makes a call for `ask` of any command that reads a prompt on stdin and writes its answer to stdout. Each call is one
- * process, in a group of its own. A command that cannot be started rejects with SPAWN_FAILED; one that exits with another
- * code than 0, by a signal, or not in time, rejects with COMMAND_FAILED, whatever it has written.
+ * Makes a call for `ask` of any command that reads a prompt on stdin and writes its answer to stdout. Each
+ * call is one process, in a group of its own. A command that cannot be started rejects with SPAWN_FAILED; one
+ * that exits with another code than 0, by a signal, or not in time, rejects with COMMAND_FAILED, whatever it
+ * has written.
  *
  * @example
  * const model = commandCall({ command: 'claude', args: ['-p'] })
@@ -82,7 +83,8 @@ export function commandCall(options: CommandCallOptions): CommandCall {
     if (signal?.aborted) abort()
     const closed = new Promise<true>((resolve) => void child.stdout.once('close', () => resolve(true)))
     const over = exit.then(async () => {
-      // A process that we ended leaves nothing behind; one that ended by itself may, and that may hold the pipe forever.
+      // A process that we ended leaves nothing behind; one that ended by itself may, and that may hold the
+      // pipe forever.
       if (why !== undefined) killGroup(pid, 'SIGKILL')
       for (let before = -1; !(await Promise.race([closed, quiet()])); before = taken) {
         // A slow reader still gets everything: only a pipe that is empty and silent is abandoned.

@@ -1,4 +1,6 @@
-/** A place in a log: the file and the byte. The byte is null if the engine reports something only at the end. */
+/**
+ * A place in a log: the file and the byte. The byte is null if the engine reports something only at the end.
+ */
 export interface DriftPlace {
   readonly path: string
   readonly byte: number | null

@@ -11,16 +11,19 @@ import { readJson, readMeta } from './meta.ts'
 import { replay } from './replay.ts'
 
 export interface DriftOptions {
-  /** Reads every run with this engine. @default the one in the meta of a run, if it knows its records; else found by their shape */
+  /**
+   * Reads every run with this engine.
+   * @default the one in the meta of a run, if it knows its records; else found by their shape
+   */
   readonly engine?: Profile | Picker | undefined
   /** Called before each run is read, with the number of runs read so far, and its path. @default none */
   readonly progress?: ((runs: number, path: string) => void) | undefined
 }
 
 /**
- * Reads recorded runs again and adds up what the engines of this version do not know in them: unknown types and fields, by
- * engine and version, each with the first place. The numbers come from the events (`UNKNOWN_TYPE`, `UNKNOWN_FIELD`,
- * `DRIFT_REPORT`, `ENGINE_UNKNOWN`).
+ * Reads recorded runs again and adds up what the engines of this version do not know in them: unknown types
+ * and fields, by engine and version, each with the first place. The numbers come from the events
+ * (`UNKNOWN_TYPE`, `UNKNOWN_FIELD`, `DRIFT_REPORT`, `ENGINE_UNKNOWN`).
  *
  * @example
  * const { engines } = await drift(['.audit'])

@@ -20,11 +20,13 @@ export interface FoundLogs {
 const MAX_DEPTH = 32
 
 /**
- * Finds what can be read as runs, in the order of the names: each attempt of a folder with logs; in a folder without logs,
- * its single logs and session files. A path that is a file is one log. `unreadable` is called for what cannot be read, and the search continues.
+ * Finds what can be read as runs, in the order of the names: each attempt of a folder with logs; in a folder
+ * without logs, its single logs and session files. A path that is a file is one log. `unreadable` is called
+ * for what cannot be read, and the search continues.
  *
  * @example
- * for (const { path, attempt } of findLogs('.audit', console.error)) replay(path, { attempt: attempt.number })
+ * for (const { path, attempt } of findLogs('.audit', console.error)) replay(path, { attempt: attempt.number
+ * })
  */
 export function* findLogs(
   path: string,

@@ -28,8 +28,8 @@ const POLL_MS = 100
 
 /**
  * Reads an audit directory while it is being written. It ends when the last attempt has ended and no process
- * holds the directory any more; without a `meta.N.json` that says so, only the reader or `going` ends it. It waits for the
- * first attempt, or the requested one.
+ * holds the directory any more; without a `meta.N.json` that says so, only the reader or `going` ends it. It
+ * waits for the first attempt, or the requested one.
  */
 export async function* follow(dir: string, options: FollowOptions): AsyncGenerator<TimedChunk | Opening> {
   const { attempt: wanted, list, until, going, ...reading } = options
@@ -134,8 +134,8 @@ function lossOf(dir: string): (attempt: Attempt, meta: Partial<Meta>) => boolean
 const MAX_SEEN = 65_536
 
 /**
- * Wraps the events of a followed attempt: after a restart, events that were emitted before are left out, one for one, and the
- * new ones continue the numbering.
+ * Wraps the events of a followed attempt: after a restart, events that were emitted before are left out, one
+ * for one, and the new ones continue the numbering.
  */
 export function onceOver(stage: Stage<TimedChunk | Opening, Event>): Stage<TimedChunk | Opening, Event> {
   return (next) => {

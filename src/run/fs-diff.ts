@@ -91,7 +91,9 @@ export function compare(before: Snapshot, after: Snapshot): FsDiff {
   }
 }
 
-/** Adds which of the paths are links to a place outside the directory: later that can no longer be checked. */
+/**
+ * Adds which of the paths are links to a place outside the directory: later that can no longer be checked.
+ */
 export function withOutside(root: string, diff: FsDiff): FsDiff {
   const top = fs.realpathSync(root)
   const outside = [...diff.created, ...diff.modified].filter((path) => {
@@ -115,7 +117,8 @@ function fingerprint(path: string): string | undefined {
   }
 }
 
-// Case-folded, because on some disks `.Audit` is the same folder, and on others a lookalike must not slip through.
+// Case-folded, because on some disks `.Audit` is the same folder, and on others a lookalike must not slip
+// through.
 function fold(name: string): string {
   return name.normalize('NFKC').toLowerCase()
 }

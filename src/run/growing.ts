@@ -24,7 +24,8 @@ export interface Growing {
 
 /**
  * The bytes of an attempt in the order of its chunk log, or as they arrive if there is none. `find` looks at
- * the directory again: the files of an attempt are created one after the other, so any of them may appear late.
+ * the directory again: the files of an attempt are created one after the other, so any of them may appear
+ * late.
  */
 export function growing(find: () => Attempt): Growing {
   const logs = tailLogs(find)

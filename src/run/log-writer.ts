@@ -14,20 +14,25 @@ export interface Recorder {
   readonly pid: number | undefined
   /** The stdout or stderr of the process: the recorder's other end, or a pipe to us. */
   readonly stdio: number | Stream | 'pipe'
-  /** Resolves when the last writer has closed the stream and every byte is in the file; rejects if the disk fails. */
+  /**
+   * Resolves when the last writer has closed the stream and every byte is in the file; rejects if the disk
+   * fails.
+   */
   readonly ended: Promise<void>
   /** For `'pipe'`: takes the stream when the process is started. */
   attach(source: NodeJS.ReadableStream): void
-  /** Closes our copy of the recorder's end once the process has its own; otherwise the stream would never end. */
+  /**
+   * Closes our copy of the recorder's end once the process has its own; otherwise the stream would never end.
+   */
   release(): void
   /** Stops recording now, though another process still holds the stream. */
   stop(): void
 }
 
 /**
- * Records in a separate process (`cat`, 1 MB): if we are killed, the agent does not lose its pipe, the bytes in
- * it are not lost, and its log is complete up to the last byte it wrote. We read the log like any other reader.
- * If there is no `cat`, the bytes go through this process.
+ * Records in a separate process (`cat`, 1 MB): if we are killed, the agent does not lose its pipe, the bytes
+ * in it are not lost, and its log is complete up to the last byte it wrote. We read the log like any other
+ * reader. If there is no `cat`, the bytes go through this process.
  *
  * With `mirror`, the descriptor of a terminal, the process is a `tee` that also shows the bytes there.
  */

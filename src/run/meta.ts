@@ -18,9 +18,10 @@ export type StopReason =
   | 'recorder_lost'
 
 /**
- * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left) says who
- * asked; a time limit or a full disk, ours or the reader's, is not a request, so a run that ends by it has failed. If an
- * agent had reported its end and was then ended by us, its exit says nothing: it was our signal.
+ * The exit as evidence of the end. A stop that was requested (by the user, the caller, or a reader that left)
+ * says who asked; a time limit or a full disk, ours or the reader's, is not a request, so a run that ends by
+ * it has failed. If an agent had reported its end and was then ended by us, its exit says nothing: it was our
+ * signal.
  */
 export function exitEvidence(
   exit: { readonly code: number | null; readonly signal: string | null },

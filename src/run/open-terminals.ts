@@ -2,8 +2,9 @@ import fs from 'node:fs'
 import type { Stream } from 'node:stream'
 
 /**
- * The descriptors of our open terminals. node-pty does not close them on exec, so every process that is started meanwhile
- * would inherit them; and a terminal that another process holds does not hang up when we are killed.
+ * The descriptors of our open terminals. node-pty does not close them on exec, so every process that is
+ * started meanwhile would inherit them; and a terminal that another process holds does not hang up when we
+ * are killed.
  */
 const open = new Set<number>()
 let nothing: number | undefined

@@ -59,8 +59,8 @@ export function openCodeSession(path: string, id: string): OpenCodeSession | und
 }
 
 /**
- * A session as the lines that `opencode-session` reads: the row of the session, then each message with its parts. The
- * database is opened for reading only.
+ * A session as the lines that `opencode-session` reads: the row of the session, then each message with its
+ * parts. The database is opened for reading only.
  *
  * @example
  * Readable.from(openCodeLines('opencode.db')) // the newest session

@@ -38,8 +38,8 @@ const BLOCK = 64 * 1024
 
 /**
  * Reads the files of one attempt as the run that wrote them did: chunk by chunk, in the order and with the
- * times of `chunks.N.jsonl`, and then the exit. Bytes that no chunk covers (or all, without a chunk log) follow
- * in steps of 64 KiB from each log in turn, so that a PTY copy stays close to its stdout.
+ * times of `chunks.N.jsonl`, and then the exit. Bytes that no chunk covers (or all, without a chunk log)
+ * follow in steps of 64 KiB from each log in turn, so that a PTY copy stays close to its stdout.
  *
  * `found` is called with the bytes that no chunk covers, before they are emitted, and returns their time.
  */
@@ -121,8 +121,8 @@ export function opening(
 }
 
 /**
- * The meta of an attempt that has ended. Ours are written atomically, so one that exists but cannot be read was
- * damaged: without its exit code, a failed run would look like a good one.
+ * The meta of an attempt that has ended. Ours are written atomically, so one that exists but cannot be read
+ * was damaged: without its exit code, a failed run would look like a good one.
  */
 export function endedMeta(attempt: Attempt): Partial<Meta> {
   const { meta: path, within } = attempt

@@ -19,11 +19,15 @@ export interface ReplayOptions extends RecordedOptions {
   /** `'real'` keeps the recorded pauses, `'full'` does not wait. @default 'full' */
   readonly speed?: 'full' | 'real' | undefined
   /**
-   * Continue while the directory is being written, until the run has ended. A function is called when there is nothing new, and says
-   * whether a process still writes; false ends the replay too. @default false
+   * Continue while the directory is being written, until the run has ended. A function is called when there
+   * is nothing new, and says whether a process still writes; false ends the replay too.
+   * @default false
    */
   readonly follow?: boolean | (() => boolean) | undefined
-  /** The real path of a directory: a file that is not really inside it is not read. @default any file is read */
+  /**
+   * The real path of a directory: a file that is not really inside it is not read.
+   * @default any file is read
+   */
   readonly within?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -32,8 +36,8 @@ export interface ReplayOptions extends RecordedOptions {
  * Reads an audit directory again (ours, or any with the same file names, one attempt or many), or a single
  * log. Emits the same events, byte for byte, as the live run.
  *
- * With `follow` it also waits for new output. A log that is truncated or replaced meanwhile is read again from its
- * start: events that were already emitted are not emitted twice, and LOG_RESTARTED says so.
+ * With `follow` it also waits for new output. A log that is truncated or replaced meanwhile is read again
+ * from its start: events that were already emitted are not emitted twice, and LOG_RESTARTED says so.
  *
  * @example
  * for await (const event of replay('.audit/latest')) console.log(event.type)

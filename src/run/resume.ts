@@ -23,9 +23,10 @@ export interface Resumed {
 }
 
 /**
- * Completes `events.jsonl` after a crash of the recorder: reads the raw logs again, checks that the existing events
- * are the same, and adds the missing ones. Nothing is added twice; a complete directory
- * is not changed. A damaged journal is refused with JOURNAL_MISMATCH; after it is moved away, this creates it again. If the agent itself is still running, this waits for it.
+ * Completes `events.jsonl` after a crash of the recorder: reads the raw logs again, checks that the existing
+ * events are the same, and adds the missing ones. Nothing is added twice; a complete directory is not
+ * changed. A damaged journal is refused with JOURNAL_MISMATCH; after it is moved away, this creates it again.
+ * If the agent itself is still running, this waits for it.
  *
  * @example
  * const { added } = await resume('.audit/latest')

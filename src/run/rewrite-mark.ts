@@ -3,8 +3,8 @@ import fs from 'node:fs'
 const NOTHING = Buffer.alloc(0)
 
 /**
- * The last bytes before the furthest position read in a file: if the file has other bytes there now, or has become shorter,
- * it was rewritten.
+ * The last bytes before the furthest position read in a file: if the file has other bytes there now, or has
+ * become shorter, it was rewritten.
  *
  * @example
  * const mark = new Mark(64)

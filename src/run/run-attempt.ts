@@ -150,7 +150,10 @@ export function recordAttempt(options: RecordOptions): Recording {
     killer ??= setTimeout(() => running?.kill('SIGKILL'), options.killGrace)
   }
 
-  /** Waits for the exit, then for the recorders; those whose pipe is still held open are stopped after a grace period. */
+  /**
+   * Waits for the exit, then for the recorders; those whose pipe is still held open are stopped after a grace
+   * period.
+   */
   async function end(process: Started, recorded: Promise<unknown>): Promise<Exit & { held: boolean }> {
     const exit = await process.exit
     exited = true

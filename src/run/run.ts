@@ -42,8 +42,10 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   /** @default process.env */
   readonly env?: NodeJS.ProcessEnv | undefined
   /**
-   * Run it on a pseudo-terminal (needs the optional package @lydell/node-pty). With `pipes`, its stdout and stderr are pipes that are
-   * also shown on the terminal: all three are recorded, and each record is read once. @default false
+   * Run it on a pseudo-terminal (needs the optional package @lydell/node-pty). With `pipes`, its stdout and
+   * stderr are pipes that are also shown on the terminal: all three are recorded, and each record is read
+   * once.
+   * @default false
    */
   readonly pty?:
     | boolean
@@ -63,8 +65,9 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   /** Milliseconds without output after which it is ended. @default never */
   readonly idleTimeout?: number | undefined
   /**
-   * Milliseconds after which a process is ended that has reported its end and does not exit: the engine reported the end of its
-   * turn, and neither another turn nor any work followed. The run ends as the engine reported, with a note `RUN_LINGERED`.
+   * Milliseconds after which a process is ended that has reported its end and does not exit: the engine
+   * reported the end of its turn, and neither another turn nor any work followed. The run ends as the engine
+   * reported, with a note `RUN_LINGERED`.
    * @default never
    */
   readonly endAfter?: number | undefined
@@ -81,13 +84,21 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   /** Aborting it ends the process in order: the flow still reports how it ended. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Stores results that passed the schema, repaired ones too; never failures. If it has the result of the same
-   * run (engine, command, args, input, cwd, schema and how the output is read), nothing is started. @default none
+   * Stores results that passed the schema, repaired ones too; never failures. If it has the result of the
+   * same run (engine, command, args, input, cwd, schema and how the output is read), nothing is started.
+   * @default none
    */
   readonly cache?: Cache | undefined
-  /** Represents a schema or an engine that is code, and anything else that decides the result, in the cache key. @default none */
+  /**
+   * Represents a schema or an engine that is code, and anything else that decides the result, in the cache
+   * key.
+   * @default none
+   */
   readonly cacheKey?: string | undefined
-  /** Milliseconds to wait for each call of the cache; then it is not used, with a note CACHE_FAILED. @default 10,000 */
+  /**
+   * Milliseconds to wait for each call of the cache; then it is not used, with a note CACHE_FAILED.
+   * @default 10,000
+   */
   readonly maxCacheWait?: number | undefined
 }
 
@@ -138,7 +149,10 @@ export interface RunEnd<T = unknown> {
   readonly result: (ResultData & { readonly value?: T }) | null
   /** The tokens of the whole run; null if the engine reported none. */
   readonly usage: Tokens | null
-  /** The run that the result is from, if it came from the cache. Then nothing was started, and `completion` is that of the cached run. */
+  /**
+   * The run that the result is from, if it came from the cache. Then nothing was started, and `completion` is
+   * that of the cached run.
+   */
   readonly cached: CachedRun | null
   /** Errors of the cache. */
   readonly notes: readonly Note[]
@@ -168,11 +182,11 @@ export interface RunCommand<S extends Schema | undefined = Schema | undefined> e
 
 /**
  * Runs an agent and records it: raw output first, then what it means. The events are a flow; the audit
- * directory (`agent.audit`) has the same events afterwards, and `replay()` emits them again, byte for byte. The engine is found by the
- * shape of the output unless `engine` names it.
+ * directory (`agent.audit`) has the same events afterwards, and `replay()` emits them again, byte for byte.
+ * The engine is found by the shape of the output unless `engine` names it.
  *
- * If an earlier attempt in the directory was cut short by a crash, its events are completed first. Leaving the flow early
- * (`break`, an abort, a pipeline that fails) ends the process and all its descendants.
+ * If an earlier attempt in the directory was cut short by a crash, its events are completed first. Leaving
+ * the flow early (`break`, an abort, a pipeline that fails) ends the process and all its descendants.
  *
  * @example
  * const agent = run('codex', ['exec', '--json', 'fix the test'], { signal })
@@ -342,7 +356,8 @@ export function run(called: string | RunCommand, given?: readonly string[], more
       if (!hit) await kept?.keep(ended)
       return { ...ended, cached: hit?.from ?? null, notes: kept?.trouble ?? [] }
     })
-  // The reader of the flow gets the failure too; a caller that ignores `end` must not get an unhandled rejection.
+  // The reader of the flow gets the failure too; a caller that ignores `end` must not get an unhandled
+  // rejection.
   end.catch(() => {})
   return Object.assign(made as Flow<Event>, {
     run_id: runId,
@@ -367,7 +382,10 @@ export function run(called: string | RunCommand, given?: readonly string[], more
     release()
   }
 
-  /** Releases the directory; if nothing was started, with nothing added to it. Once: it may have another owner after that. */
+  /**
+   * Releases the directory; if nothing was started, with nothing added to it. Once: it may have another owner
+   * after that.
+   */
   function release(): void {
     if (free) return
     free = true

@@ -40,7 +40,10 @@ export interface SessionFile {
 }
 
 export interface SessionPlaces {
-  /** The home directory to search; then the engines' own environment variables are ignored. @default the user's */
+  /**
+   * The home directory to search; then the engines' own environment variables are ignored.
+   * @default the user's
+   */
   readonly home?: string | undefined
   /** Only this engine. @default all */
   readonly engine?: SessionEngine | undefined
@@ -52,8 +55,8 @@ export interface SessionPlaces {
 export const sessionEngines: readonly SessionEngine[] = [...fileEngines(), 'opencode']
 
 /**
- * Finds the session files of agents, the newest first. No file is opened, links below the engine's directory are not
- * followed, and what cannot be read is skipped.
+ * Finds the session files of agents, the newest first. No file is opened, links below the engine's directory
+ * are not followed, and what cannot be read is skipped.
  *
  * @example
  * for (const { engine, path } of sessionFiles()) console.log(engine, path)
@@ -130,7 +133,9 @@ function rowsOf(path: string): SessionFile[] {
   }
 }
 
-/** The newest names first, if names begin with the date: if the limit is reached, the old ones are missing. */
+/**
+ * The newest names first, if names begin with the date: if the limit is reached, the old ones are missing.
+ */
 function entriesOf(dir: string): fs.Dirent[] {
   try {
     return fs.readdirSync(dir, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? 1 : -1))

@@ -11,12 +11,12 @@ import { abandon, exitOf, failureOf, type Started, type StartOptions, start } fr
 import { drain, findCommand, loadPty } from './terminal.ts'
 
 /**
- * Starts a process as a shell does for `agent 2> >(tee stderr.log) | tee stdout.log` in a terminal: its stdout and stderr are
- * pipes, its stdin and controlling terminal are a pseudo-terminal, and what goes through the pipes is also shown on that terminal. So
- * three channels of one run are recorded.
+ * Starts a process as a shell does for `agent 2> >(tee stderr.log) | tee stdout.log` in a terminal: its
+ * stdout and stderr are pipes, its stdin and controlling terminal are a pseudo-terminal, and what goes
+ * through the pipes is also shown on that terminal. So three channels of one run are recorded.
  *
- * stdout and stderr are exact. The terminal shows both with CRLF, mixed as they arrive there, and also what the process writes to
- * /dev/tty and the echo of what is typed.
+ * stdout and stderr are exact. The terminal shows both with CRLF, mixed as they arrive there, and also what
+ * the process writes to /dev/tty and the echo of what is typed.
  */
 export async function startOnPtyAndPipes(
   options: StartOptions & { cols: number; rows: number },
@@ -64,8 +64,8 @@ export async function startOnPtyAndPipes(
     for (const recorder of recorders) recorder.release()
     if (child.stdout) stdout.attach(child.stdout)
     if (child.stderr) stderr.attach(child.stderr)
-    // Everything is on the terminal when both recorders are done and the process is gone. The process may close both pipes long
-    // before, and losing its terminal then would kill it.
+    // Everything is on the terminal when both recorders are done and the process is gone. The process may
+    // close both pipes long before, and losing its terminal then would kill it.
     void Promise.allSettled([stdout.ended, stderr.ended, exit]).then(screen.last)
   } catch (error) {
     await abandon(recorders)
@@ -99,8 +99,8 @@ interface Screen extends Recorder {
 }
 
 /**
- * Records what a terminal shows. The kernel passes bytes on with a delay, so "nothing to read" does not mean that
- * nothing will come: at the end a mark is written, and everything before the mark is what was shown.
+ * Records what a terminal shows. The kernel passes bytes on with a delay, so "nothing to read" does not mean
+ * that nothing will come: at the end a mark is written, and everything before the mark is what was shown.
  */
 function recordScreen(terminal: OpenTerminal, path: string, wake: () => void): Screen {
   const mark = Buffer.from(`sluice-${randomUUID()}`)

@@ -79,7 +79,9 @@ function holdOpen({ ptsName }: Terminal): () => void {
   }
 }
 
-/** Reads everything in the terminal's buffer: node-pty takes 4 KB at a time, and stops 200 ms after the exit. */
+/**
+ * Reads everything in the terminal's buffer: node-pty takes 4 KB at a time, and stops 200 ms after the exit.
+ */
 export function drain({ fd }: { readonly fd?: number }, write: (bytes: Uint8Array) => void): void {
   const bytes = Buffer.allocUnsafe(4096)
   try {
@@ -98,7 +100,8 @@ export function drain({ fd }: { readonly fd?: number }, write: (bytes: Uint8Arra
 const MAX_TURN = 1 << 20
 
 export async function loadPty(): Promise<typeof import('@lydell/node-pty')> {
-  // Bun's tty.ReadStream closes the terminal at the first EAGAIN, so the agent gets a hangup and its output is lost (Bun 1.4.4: 22 of 25 times).
+  // Bun's tty.ReadStream closes the terminal at the first EAGAIN, so the agent gets a hangup and its output
+  // is lost (Bun 1.4.4: 22 of 25 times).
   if ('bun' in process.versions)
     throw new Fault(
       'PTY_MISSING',

@@ -20,7 +20,9 @@ export interface Opening {
   readonly fsDiff: () => FsDiff | undefined
   /** When the attempt started, in milliseconds since 1970. */
   readonly time: number
-  /** The logs were replaced while they were followed: what was read of this attempt does not count any more. */
+  /**
+   * The logs were replaced while they were followed: what was read of this attempt does not count any more.
+   */
   readonly restarted?: true
 }
 

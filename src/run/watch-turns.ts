@@ -1,7 +1,8 @@
 import type { EngineFrame, Limits, Picker, Profile, Reader, Say } from '../events/profile.ts'
 
 /**
- * An engine that also reports when its turn has ended, and when it continues after that. Its events stay the same.
+ * An engine that also reports when its turn has ended, and when it continues after that. Its events stay the
+ * same.
  *
  * @example
  * watchTurns(codex, (over) => console.log(over ? 'waits' : 'works'))

@@ -1,8 +1,8 @@
 import fs from 'node:fs'
 
 /**
- * Calls `onTimeout` when the time is up, and `onIdle` when none of the logs has grown for the idle time. It checks
- * the files, not the reader: a slow reader must not look like a silent agent.
+ * Calls `onTimeout` when the time is up, and `onIdle` when none of the logs has grown for the idle time. It
+ * checks the files, not the reader: a slow reader must not look like a silent agent.
  */
 export function watchdog(options: {
   readonly timeout: number | undefined

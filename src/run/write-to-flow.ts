@@ -2,15 +2,18 @@ import type { Transform } from 'node:stream'
 
 /** A resource that belongs to a flow and ends with it. */
 export interface Tied {
-  /** The flow is being destroyed, by a failure or because its reader left, or has ended: make the source end. */
+  /**
+   * The flow is being destroyed, by a failure or because its reader left, or has ended: make the source end.
+   */
   stop(failure: Error | null): void
   /** The source has ended: release everything. */
   tidy(): void
 }
 
 /**
- * Writes a source into the flow, at the pace of its reader. With `tied`, the flow is only closed, and its failure only
- * reported, when the source has ended and everything is released: a caller that sees the end can start again at once.
+ * Writes a source into the flow, at the pace of its reader. With `tied`, the flow is only closed, and its
+ * failure only reported, when the source has ended and everything is released: a caller that sees the end can
+ * start again at once.
  */
 export function feed(source: AsyncIterable<unknown>, flow: Transform, tied?: Tied): Promise<void> {
   /** Wakes a write that waits for room, after the flow was destroyed. */

@@ -21,7 +21,9 @@ const MAX_BODY = 4096
 /** Milliseconds until a wrong token is answered, so that guessing is slow. */
 const WRONG_MS = 500
 
-/** Access control for this token; undefined without one. Throws if the token could be guessed or not be sent. */
+/**
+ * Access control for this token; undefined without one. Throws if the token could be guessed or not be sent.
+ */
 export function accessBy(token: string | undefined): Access | undefined {
   if (token === undefined) return undefined
   if (typeof token !== 'string' || !/^[\x21-\x7e]{16,1024}$/.test(token))
@@ -71,7 +73,10 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** Refuses to listen on an address that other machines can reach, unless there is a token or the user allows it. */
+/**
+ * Refuses to listen on an address that other machines can reach, unless there is a token or the user allows
+ * it.
+ */
 export function checkBindAddress(host: string, token: string | undefined, insecure: boolean): void {
   const version = isIP(host)
   const here = version === 0 ? host === 'localhost' : loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')

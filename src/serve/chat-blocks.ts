@@ -4,8 +4,8 @@ import { sseRecord } from '../sinks/sse.ts'
 const DATA = 'data: '
 
 /**
- * Turns blocks of events into blocks of chat records. Chat records are numbered from the first event of a run,
- * so a reader always begins there; the first `after` of them, which the client has, are left out.
+ * Turns blocks of events into blocks of chat records. Chat records are numbered from the first event of a
+ * run, so a reader always begins there; the first `after` of them, which the client has, are left out.
  */
 export function chatBlocks(after: number): (events: Buffer) => string {
   let spelled = ''

@@ -32,8 +32,8 @@ export interface Derived {
 
 /**
  * Reads a run that has logs but no `events.jsonl`, and stores its events in a temporary folder: nothing is
- * ever written to the directory of the run. A run in progress is followed. `onOver` is called with the overview of the logs with
- * this fingerprint.
+ * ever written to the directory of the run. A run in progress is followed. `onOver` is called with the
+ * overview of the logs with this fingerprint.
  */
 export function derive(
   place: RunPlace,

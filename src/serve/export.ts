@@ -41,7 +41,10 @@ export interface ExportOptions {
   readonly redact: boolean
   /** More texts to hide. */
   readonly hide?: readonly string[] | undefined
-  /** Maximum bytes of raw logs in a page, in total; of more, the start and the end of each log are included. @default 32 MiB */
+  /**
+   * Maximum bytes of raw logs in a page, in total; of more, the start and the end of each log are included.
+   * @default 32 MiB
+   */
   readonly maxRaw?: number | undefined
 }
 
@@ -57,9 +60,9 @@ const MAX_RAW = 32 << 20
 const RAW_PIECE = 1 << 20
 
 /**
- * A run in one file: Markdown for an issue, a page that needs no server, or its data as JSON. Secrets are hidden in everything
- * that is exported; nothing is written to the directory of the run. The run is read twice, so that a password is also hidden where it
- * occurs before the line that identifies it.
+ * A run in one file: Markdown for an issue, a page that needs no server, or its data as JSON. Secrets are
+ * hidden in everything that is exported; nothing is written to the directory of the run. The run is read
+ * twice, so that a password is also hidden where it occurs before the line that identifies it.
  */
 export function exportRun(source: ExportSource, options: ExportOptions): Exported {
   const { to, redact, hide: own = [], maxRaw = MAX_RAW } = options
@@ -153,7 +156,9 @@ async function* markdownOf(events: AsyncIterable<Event>): AsyncGenerator<string>
   yield* texts
 }
 
-/** The page of `serve` with the data in it. Its policy allows only its own script and style, and no requests. */
+/**
+ * The page of `serve` with the data in it. Its policy allows only its own script and style, and no requests.
+ */
 async function* pageOf(
   source: ExportSource,
   events: AsyncIterable<Event>,

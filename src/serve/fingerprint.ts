@@ -1,7 +1,9 @@
 import fs from 'node:fs'
 import { type Attempt, channels } from '../run/audit.ts'
 
-/** Identifies the files of these attempts with their age and size: the value changes when one of them does. */
+/**
+ * Identifies the files of these attempts with their age and size: the value changes when one of them does.
+ */
 export function fingerprint(attempts: readonly Attempt[]): string {
   return attempts
     .flatMap(({ logs, chunks, meta, fsDiff }) => [

@@ -1,7 +1,9 @@
 import type { Redactor } from '../views/redact.ts'
 import { cutWord, hidePieces } from '../views/redact-pieces.ts'
 
-/** Bytes to redact at once, with as many more on each side, so that a secret that crosses the edge is found. */
+/**
+ * Bytes to redact at once, with as many more on each side, so that a secret that crosses the edge is found.
+ */
 const PIECE = 1 << 20
 const MARGIN = 64 * 1024
 /** A line that goes on for more bytes beyond that is not judged, and goes as a whole. */
@@ -27,8 +29,9 @@ export interface HideOptions {
 }
 
 /**
- * The bytes `[from, to)` of a log, piece by piece, with secrets overwritten: a log keeps its length, so that the byte ranges of
- * events stay valid. A byte is the same in whatever range it is requested. The `covered` ranges are overwritten completely.
+ * The bytes `[from, to)` of a log, piece by piece, with secrets overwritten: a log keeps its length, so that
+ * the byte ranges of events stay valid. A byte is the same in whatever range it is requested. The `covered`
+ * ranges are overwritten completely.
  */
 export function* hiddenLog(
   read: ReadBytes,
@@ -92,7 +95,10 @@ function linesAround(read: ReadBytes, piece: number): Lines {
   return { start, bytes, headless, endless, atEnd }
 }
 
-/** The lines as text, one character a byte (what is no UTF-8 stays as it is, and places are places), without the texts of pieces. */
+/**
+ * The lines as text, one character a byte (what is no UTF-8 stays as it is, and places are places), without
+ * the texts of pieces.
+ */
 function withoutPieces({ bytes, headless, endless, atEnd }: Lines, growing: boolean): string {
   const text = bytes.toString('latin1')
   const made: string[] = []

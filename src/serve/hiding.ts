@@ -13,16 +13,17 @@ export interface Hiding {
 }
 
 /**
- * Hides secrets in each event by itself, because a client may begin anywhere. So the pieces of messages have no text: a secret
- * could be cut in two, and the final message has all of it. Nothing is learned from one event for another, for the same
- * reason: every client must get the same event.
+ * Hides secrets in each event by itself, because a client may begin anywhere. So the pieces of messages have
+ * no text: a secret could be cut in two, and the final message has all of it. Nothing is learned from one
+ * event for another, for the same reason: every client must get the same event.
  */
 export function hidingOf(redact: boolean | RedactOptions): Hiding | undefined {
   if (redact === false) return undefined
   const hide = redactor({ ...(redact === true ? {} : redact), learn: false })
   return {
     event(event) {
-      // Cast: another program may have written the journal, and its `data` may be of any type: hide it like any value.
+      // Cast: another program may have written the journal, and its `data` may be of any type: hide it like
+      // any value.
       if (!isObject(event.data)) return { ...(event as object), data: hide.value(event.data) } as Event
       if (event.type === 'agent.message.delta') return { ...event, data: { ...event.data, text: '' } }
       return withoutKeyLine(hide.event(event))
@@ -34,8 +35,8 @@ export function hidingOf(redact: boolean | RedactOptions): Hiding | undefined {
 }
 
 /**
- * A private key that is printed has one raw line for each of its own, and the last one is too short to look random: a line of one
- * word in which small and capital letters or digits are mixed goes.
+ * A private key that is printed has one raw line for each of its own, and the last one is too short to look
+ * random: a line of one word in which small and capital letters or digits are mixed goes.
  */
 function withoutKeyLine(event: Event): Event {
   if (event.type !== 'raw.stdout' && event.type !== 'raw.stderr' && event.type !== 'raw.pty') return event

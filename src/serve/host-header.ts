@@ -1,9 +1,9 @@
 import { isIP } from 'node:net'
 
 /**
- * Whether the Host header of a request names this server. A page of another site can point its own name at this machine
- * (DNS rebinding), and the browser would then let it read the answer. So only names are accepted that no other site can own:
- * IP addresses, localhost, and the name the server was started with.
+ * Whether the Host header of a request names this server. A page of another site can point its own name at
+ * this machine (DNS rebinding), and the browser would then let it read the answer. So only names are accepted
+ * that no other site can own: IP addresses, localhost, and the name the server was started with.
  *
  * @example
  * isOwnHost(request.headersDistinct['host'], '127.0.0.1')

@@ -40,13 +40,16 @@ const BLOCK_COST = 256
 const POLL_MS = 250
 /** How often to check whether the file is still the same: five hundred readers wake at once. */
 const CHECK_MS = 5
-/** Bytes before the furthest position to compare then: several events, because events can have the same ending. */
+/**
+ * Bytes before the furthest position to compare then: several events, because events can have the same
+ * ending.
+ */
 const MARK_SIZE = 4096
 
 /**
- * The journal of one run, for any number of readers. Each has its own position in the file, so the file is the queue: a slow
- * reader costs only the block it is being sent. Readers at the same position, as all live ones are,
- * share the block, which is read and formatted once.
+ * The journal of one run, for any number of readers. Each has its own position in the file, so the file is
+ * the queue: a slow reader costs only the block it is being sent. Readers at the same position, as all live
+ * ones are, share the block, which is read and formatted once.
  */
 export class Feed {
   readonly #path: string
@@ -71,7 +74,10 @@ export class Feed {
   #watcher: fs.FSWatcher | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** `within` is the real path of the directory that must contain the journal, `shown` turns an event into what is sent. */
+  /**
+   * `within` is the real path of the directory that must contain the journal, `shown` turns an event into
+   * what is sent.
+   */
   constructor(path: string, within?: string, shown?: (event: Event) => Event) {
     this.#path = path
     this.#within = within
@@ -79,8 +85,9 @@ export class Feed {
   }
 
   /**
-   * The block that begins at this position, right after the event `last` if that is known, or undefined if there is no whole line
-   * there yet. A block ends before a line that cannot follow; the block that begins there carries the fault.
+   * The block that begins at this position, right after the event `last` if that is known, or undefined if
+   * there is no whole line there yet. A block ends before a line that cannot follow; the block that begins
+   * there carries the fault.
    */
   read(at: number, last?: Place): Block | undefined {
     this.#check()
@@ -297,8 +304,8 @@ function order(attempt: number, seq: number, otherAttempt: number, otherSeq: num
 }
 
 /**
- * The first line as an event, formatted as SSE; undefined if it is not an event. One whose id could forge a message is refused:
- * other programs can write the journal.
+ * The first line as an event, formatted as SSE; undefined if it is not an event. One whose id could forge a
+ * message is refused: other programs can write the journal.
  */
 function eventOf(
   lines: Buffer,

@@ -12,7 +12,10 @@ export interface LogOverviews {
   of(place: RunPlace, attempts: readonly Attempt[]): RunOverview | undefined
   /** Stores the overview of logs with this fingerprint that were read elsewhere. */
   learn(place: RunPlace, print: string, overview: RunOverview | undefined): void
-  /** Waits until everything requested is read, or for `ms` milliseconds. True if it is, and more is known than before. */
+  /**
+   * Waits until everything requested is read, or for `ms` milliseconds. True if it is, and more is known than
+   * before.
+   */
   settled(ms: number): Promise<boolean>
 }
 
@@ -22,8 +25,9 @@ const MAX_KNOWN = 20_000
 const MAX_HEAD = 100
 
 /**
- * Reads the logs of runs that have no `events.jsonl`, one run after the other, and remembers the overviews until one of their
- * files changes: the page requests the list every two seconds, and the server must not read them again each time.
+ * Reads the logs of runs that have no `events.jsonl`, one run after the other, and remembers the overviews
+ * until one of their files changes: the page requests the list every two seconds, and the server must not
+ * read them again each time.
  */
 export function logOverviews(signal: AbortSignal): LogOverviews {
   /** By place, in order of the last request. */

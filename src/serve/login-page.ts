@@ -1,8 +1,8 @@
 import { pageHead } from './page-head.ts'
 
 /**
- * The page that asks for the token. It has no script: a form without an action is sent to the address of the page, and a browser
- * keeps the fragment of that (`#run/…`) over the redirect that answers it.
+ * The page that asks for the token. It has no script: a form without an action is sent to the address of the
+ * page, and a browser keeps the fragment of that (`#run/…`) over the redirect that answers it.
  */
 export function loginPage(wrong?: string): string {
   return `${pageHead()}<body class="gate">

@@ -1,7 +1,10 @@
 /** An answer is reused for this many times as long as it took. */
 const PATIENCE = 4
 
-/** Reuses an answer for a while, and longer if it was expensive: a call that takes a second must not run all the time. */
+/**
+ * Reuses an answer for a while, and longer if it was expensive: a call that takes a second must not run all
+ * the time.
+ */
 export interface Memo<T> {
   (): T
   /** Calls again, however recent the answer is. */

@@ -34,8 +34,8 @@ interface Read {
 }
 
 /**
- * Reads journals for the pieces of messages. The engines of this package have records that can be told from others at sight (see
- * `hidePieces`); a journal may be of an engine that the user has made.
+ * Reads journals for the pieces of messages. The engines of this package have records that can be told from
+ * others at sight (see `hidePieces`); a journal may be of an engine that the user has made.
  */
 export function pieceRanges(): PieceRanges {
   const known = new Map<string, Read>()

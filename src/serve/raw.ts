@@ -11,9 +11,9 @@ import { refuse } from './refuse.ts'
 import type { RunPlace } from './run-place.ts'
 
 /**
- * Sends the bytes `[from, to)` of a raw log, unchanged: never as something a browser would render or run. `attempt`
- * selects the attempt (default: the last one); `x-total-bytes` is the size of the log. A log that is not really inside
- * the directory of the run does not count. With `hiding`, secrets are overwritten.
+ * Sends the bytes `[from, to)` of a raw log, unchanged: never as something a browser would render or run.
+ * `attempt` selects the attempt (default: the last one); `x-total-bytes` is the size of the log. A log that
+ * is not really inside the directory of the run does not count. With `hiding`, secrets are overwritten.
  */
 export async function sendRaw(
   response: ServerResponse,
@@ -30,7 +30,8 @@ export async function sendRaw(
     refuse(response, 404, 'there is no such stream')
     return
   }
-  // Before the log is opened, so that nothing is open while this waits; what is written meanwhile is behind it.
+  // Before the log is opened, so that nothing is open while this waits; what is written meanwhile is behind
+  // it.
   const growing = hidden !== undefined && place.isRunning()
   const covered = await hidden?.pieces.of(place, attempt!.number, channel)
   let fd: number

@@ -9,7 +9,10 @@ import type { RunOutcome } from '../events/run-outcome.ts'
  * const runs = (await (await fetch(new URL('runs', url))).json()) as RunInfo[]
  */
 export interface RunInfo {
-  /** Its path under the served directory; for a session file `session://<engine>/<its path below the engine's directory>`. */
+  /**
+   * Its path under the served directory; for a session file `session://<engine>/<its path below the engine's
+   * directory>`.
+   */
   readonly id: string
   /** The id in its records, once there are any. */
   readonly run_id: string | null

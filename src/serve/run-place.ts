@@ -8,7 +8,9 @@ import { EVENTS_FILE, LOCK_FILE } from '../sinks/journal.ts'
 import { isLocked, isSameProcess } from '../sinks/lock.ts'
 import { isInside } from '../sinks/plain-file.ts'
 
-/** Where a run is stored, and how it is read: a directory under the served one, or a session file of an agent. */
+/**
+ * Where a run is stored, and how it is read: a directory under the served one, or a session file of an agent.
+ */
 export interface RunPlace {
   /** Unique among all places. */
   readonly key: string

@@ -35,15 +35,19 @@ export interface FindOptions {
   readonly ended?: EndedRuns | undefined
 }
 
-/** Runs of which nothing can change as long as their folder and their journal do not, by path. A mirror has thousands of them. */
+/**
+ * Runs of which nothing can change as long as their folder and their journal do not, by path. A mirror has
+ * thousands of them.
+ */
 export type EndedRuns = Map<string, { readonly mark: string; readonly run: FoundRun }>
 
 /** What the ends of journals say, by path, as long as they do not change. */
 export type Tails = Map<string, { readonly mark: string; readonly overview: RunOverview | undefined }>
 
 /**
- * Finds the runs under a directory, including itself: every folder with logs or events. Links are not followed, so a
- * link `latest` next to the runs is not another run. Runs in progress come first, then the newest.
+ * Finds the runs under a directory, including itself: every folder with logs or events. Links are not
+ * followed, so a link `latest` next to the runs is not another run. Runs in progress come first, then the
+ * newest.
  */
 export function findRuns(root: string, options: FindOptions = {}): FoundRun[] {
   const { maxDepth = 6, maxRuns = 20_000, maxFolders = 50_000, tails, ended } = options
@@ -186,7 +190,8 @@ function lastEvents(path: string, root: string): RunOverview | undefined {
   }
   let overview: RunOverview | undefined
   const lines = text.split('\n')
-  // From the end: the last whole line has the run and attempt, the last completion of that attempt has the outcome.
+  // From the end: the last whole line has the run and attempt, the last completion of that attempt has the
+  // outcome.
   for (let i = lines.length - 2; i >= 0; i--) {
     try {
       const event = JSON.parse(lines[i]!)

@@ -36,7 +36,8 @@ export async function sendExport(
   try {
     await pipeline(Readable.from(exportRun(source, { to, redact: true }).text), response)
   } catch {
-    // The client disconnected, or the logs cannot be read any more: the file is cut off, and the client sees an error.
+    // The client disconnected, or the logs cannot be read any more: the file is cut off, and the client sees
+    // an error.
     response.destroy()
   } finally {
     sending--

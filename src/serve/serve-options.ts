@@ -17,15 +17,17 @@ export interface ServeOptions {
   /** Also shows the session files of agents in the home directory, next to the runs. @default false */
   readonly sessions?: boolean | SessionsServed | undefined
   /**
-   * What a client must send (`Authorization: Bearer …`), or type into the page, to read anything: at least 16 characters.
+   * What a client must send (`Authorization: Bearer …`), or type into the page, to read anything: at least 16
+   * characters.
    * @default none; then `host` must be an address of this machine only, or `insecure` be set
    */
   readonly token?: string | undefined
   /** Lets every machine that reaches `host` read all runs, without a token. @default false */
   readonly insecure?: boolean | undefined
   /**
-   * Hides keys, tokens and passwords in everything that is sent, never in the files. Messages then arrive when they are complete, not
-   * piece by piece. @default false
+   * Hides keys, tokens and passwords in everything that is sent, never in the files. Messages then arrive
+   * when they are complete, not piece by piece.
+   * @default false
    */
   readonly redact?: boolean | RedactOptions | undefined
 }

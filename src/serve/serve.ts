@@ -2,8 +2,8 @@ import { checkOptions, isObject, misfit } from '../base/check-options.ts'
 import type { Served, ServeOptions } from './serve-options.ts'
 
 /**
- * Serves the runs under a directory: a page, their events over SSE, their raw bytes. It only reads; it answers
- * GET only, and only requests that address this machine by its own name.
+ * Serves the runs under a directory: a page, their events over SSE, their raw bytes. It only reads; it
+ * answers GET only, and only requests that address this machine by its own name.
  *
  * @example
  * const { url, close } = await serve({ dir: '.audit', port: 0 })

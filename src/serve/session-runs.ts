@@ -13,7 +13,10 @@ import { type FoundRun, streamsOf } from './runs.ts'
 
 /** Which session files to show. */
 export interface SessionsServed {
-  /** The home directory to search; then the engines' own environment variables are ignored. @default the user's */
+  /**
+   * The home directory to search; then the engines' own environment variables are ignored.
+   * @default the user's
+   */
   readonly home?: string | undefined
   /** Only this engine. @default all */
   readonly engine?: SessionEngine | undefined
@@ -28,7 +31,10 @@ export interface SessionRuns {
   close(): void
 }
 
-/** An agent writes nothing while it waits for its model, so a file that did not change for this long may still be in use. */
+/**
+ * An agent writes nothing while it waits for its model, so a file that did not change for this long may still
+ * be in use.
+ */
 const FRESH_MS = 30_000
 /** The end of a larger file is read when it is opened: there are many of them, and each lasts for days. */
 const MAX_LISTED = 16 << 20
@@ -68,7 +74,10 @@ function idOf({ engine, name }: SessionFile): string {
   return `session://${engine}/${name}`
 }
 
-/** It is in every event, and in the ids that clients resume with: a name that could forge one of them is not used. */
+/**
+ * It is in every event, and in the ids that clients resume with: a name that could forge one of them is not
+ * used.
+ */
 function runIdOf({ engine, name, path }: SessionFile): string {
   const plain = /^[\w./-]{1,240}$/.test(name)
   return `${engine}-${plain ? name.replaceAll('/', '.') : createHash('sha256').update(path).digest('hex').slice(0, 16)}`
@@ -89,7 +98,10 @@ function filePlace(file: SessionFile): RunPlace {
   }
 }
 
-/** A session of OpenCode's database: its rows are copied into a file, so that they can be read and shown as bytes. */
+/**
+ * A session of OpenCode's database: its rows are copied into a file, so that they can be read and shown as
+ * bytes.
+ */
 function rowPlace(file: SessionFile, copies: OpenCodeCopies): RunPlace {
   const session = file.session!
   const path = copies.pathOf(session)

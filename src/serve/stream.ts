@@ -21,8 +21,8 @@ export interface StreamOptions extends Omit<Shared, 'release'> {
 
 /**
  * Sends the events of a run to one client, from where it left off to the end of the run, at the pace of the
- * client. If its id is not of this run, or no longer there, it gets `sluice.reset` and everything
- * from the start. A client that has all of an ended run gets a 204, at which browsers stop reconnecting. If the
+ * client. If its id is not of this run, or no longer there, it gets `sluice.reset` and everything from the
+ * start. A client that has all of an ended run gets a 204, at which browsers stop reconnecting. If the
  * journal is damaged, or the logs cannot be read, `sluice.fault` says why the stream ends there.
  */
 export async function stream(
@@ -142,10 +142,16 @@ export interface Start {
   readonly skip?: number
 }
 
-/** If derived events do not grow for this long, they have reached the end of logs that another process still writes. */
+/**
+ * If derived events do not grow for this long, they have reached the end of logs that another process still
+ * writes.
+ */
 const QUIET_MS = 1000
 
-/** Finds where a client begins. If events are still being derived, waits until the one it saw last is there again. */
+/**
+ * Finds where a client begins. If events are still being derived, waits until the one it saw last is there
+ * again.
+ */
 export async function ready(options: StreamOptions, response: ServerResponse): Promise<Start> {
   const { feed, over, derived, signal } = options
   let size = -1
@@ -162,7 +168,10 @@ export async function ready(options: StreamOptions, response: ServerResponse): P
   }
 }
 
-/** Where a client of chat records begins: its id is their number, so all of them are made again, and those it has are left out. */
+/**
+ * Where a client of chat records begins: its id is their number, so all of them are made again, and those it
+ * has are left out.
+ */
 function chatStart({ feed, after }: StreamOptions): Start {
   if (after === undefined || after === '') return { at: 0, resumes: false }
   const colon = after.lastIndexOf(':')
@@ -207,7 +216,10 @@ function resetMessage(reason: Reset): string {
   })
 }
 
-/** Where to begin for a client that saw `<run_id>:<seq>` or `<run_id>:<attempt>.<seq>` last; the run may be left out. */
+/**
+ * Where to begin for a client that saw `<run_id>:<seq>` or `<run_id>:<attempt>.<seq>` last; the run may be
+ * left out.
+ */
 function locate({ feed, after, retracted }: StreamOptions): Start {
   if (after === undefined || after === '') return { at: 0, resumes: false }
   const resumes = true

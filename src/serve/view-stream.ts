@@ -7,9 +7,10 @@ import { refuse } from './refuse.ts'
 import { type Line, openLine, ready, type StreamOptions } from './stream.ts'
 
 /**
- * Sends the events of a run in another protocol. A client that was cut off resumes after the last message it saw: the view is
- * made again from the first event, and what the client has is left out. A client that has all of an ended run gets a 204, one with an
- * id that is not of this run a 409: other protocols have no message for starting over.
+ * Sends the events of a run in another protocol. A client that was cut off resumes after the last message it
+ * saw: the view is made again from the first event, and what the client has is left out. A client that has
+ * all of an ended run gets a 204, one with an id that is not of this run a 409: other protocols have no
+ * message for starting over.
  */
 export async function streamView(
   request: IncomingMessage,
@@ -61,7 +62,8 @@ export async function streamView(
       // Checked before the read: what is added in between is then seen by the next round.
       const ended = over()
       const block = feed.read(at, last)
-      // What was sent cannot be taken back: drop the client, which gets the right response when it reconnects.
+      // What was sent cannot be taken back: drop the client, which gets the right response when it
+      // reconnects.
       if (feed.generation !== generation) return void response.destroy()
       if (block && !block.fault) {
         for (const event of eventsIn(block.bytes)) sink.write(event)

@@ -11,7 +11,9 @@ export interface AccessOptions {
   readonly maxCacheWait?: number | undefined
 }
 
-/** One key of a cache. Neither call fails, unless the signal is aborted: errors are collected in `trouble`. */
+/**
+ * One key of a cache. Neither call fails, unless the signal is aborted: errors are collected in `trouble`.
+ */
 export interface CacheAccess {
   get(): Promise<CacheEntry | undefined>
   /** Stores a copy, if the value survives JSON unchanged. */
@@ -72,7 +74,10 @@ function checked(entry: CacheEntry | undefined): CacheEntry | undefined {
   throw new Error('it returned something that is not an entry')
 }
 
-/** A cache in memory keeps the same object: without a copy, changes by one caller would be visible to the next. */
+/**
+ * A cache in memory keeps the same object: without a copy, changes by one caller would be visible to the
+ * next.
+ */
 function copyOf({ value, repair_level, notes, run }: CacheEntry): CacheEntry {
   return structuredClone({ value, repair_level, notes, ...(run && { run }) })
 }

@@ -39,7 +39,8 @@ export async function appendLine(path: string, line: string): Promise<void> {
     const { size } = await file.stat()
     const last = Buffer.alloc(1)
     if (size > 0) await file.read(last, 0, 1, size - 1)
-    // A writer that was killed in mid-line leaves a torn tail: start a new line, so that it does not swallow this one.
+    // A writer that was killed in mid-line leaves a torn tail: start a new line, so that it does not swallow
+    // this one.
     const torn = size > 0 && last[0] !== LF
     await file.appendFile(`${torn ? '\n' : ''}${line}\n`)
     await file.sync()

@@ -67,7 +67,9 @@ function entryOf(text: string, key: string): CacheEntry | undefined {
   }
 }
 
-/** Removes the oldest answers, a few more than needed, so that not every new answer has to list all of them. */
+/**
+ * Removes the oldest answers, a few more than needed, so that not every new answer has to list all of them.
+ */
 async function clear(dir: string, maxEntries: number): Promise<void> {
   const names = (await readdir(dir)).filter((name) => name.endsWith('.json'))
   if (names.length <= maxEntries) return

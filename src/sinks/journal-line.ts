@@ -42,8 +42,8 @@ export function journalLine(value: unknown): JournalLine | undefined {
 }
 
 /**
- * Why one event cannot follow another, or undefined if it can: a journal has one run, its attempts in order, and
- * the events of each numbered from 1 without a gap.
+ * Why one event cannot follow another, or undefined if it can: a journal has one run, its attempts in order,
+ * and the events of each numbered from 1 without a gap.
  */
 export function outOfOrder(last: Place | undefined, next: Place): string | undefined {
   if (last && next.run_id !== last.run_id)

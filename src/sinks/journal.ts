@@ -35,11 +35,11 @@ export interface JournalOptions {
  * also to `parser_diagnostics.jsonl`. An event is passed on only when its whole line is written.
  *
  * The directory belongs to one run and one writer: a second one is refused with JOURNAL_LOCKED (the lock of a
- * dead process is taken over). A tail that a crash tore is repaired. When a run is fed again after a crash, events
- * that are already there are passed on without being written twice, and the first new one continues `seq`; events that
- * do not belong to this journal are refused with JOURNAL_MISMATCH, and so is a journal that is damaged inside: a line that is
- * not an event, a gap, duplicate events. It is read once for that, when it is opened. A disk error ends the flow with
- * JOURNAL_FAILED and leaves whole lines.
+ * dead process is taken over). A tail that a crash tore is repaired. When a run is fed again after a crash,
+ * events that are already there are passed on without being written twice, and the first new one continues
+ * `seq`; events that do not belong to this journal are refused with JOURNAL_MISMATCH, and so is a journal
+ * that is damaged inside: a line that is not an event, a gap, duplicate events. It is read once for that,
+ * when it is opened. A disk error ends the flow with JOURNAL_FAILED and leaves whole lines.
  *
  * @example
  * await pipeline(tap(child), events(opencode), journal('.audit'), chat(), sse(), response)
@@ -73,8 +73,8 @@ export function journalStage(book: Journal): Stage<Event, Event> {
 }
 
 /**
- * Delays the end of a flow into a journal until background syncs are done: one may still fail, and then the flow must fail,
- * too.
+ * Delays the end of a flow into a journal until background syncs are done: one may still fail, and then the
+ * flow must fail, too.
  */
 export function settledEnd<F extends Transform>(made: F, book: Journal): F {
   const flush = made._flush.bind(made)
@@ -94,7 +94,10 @@ export interface Journal {
   readonly last: Place | undefined
   /** The attempts whose end was in the journal when it was opened. */
   readonly ended: ReadonlySet<number>
-  /** Stores an event. True if it was written, false if it was already there. `line` is its text, including the LF. */
+  /**
+   * Stores an event. True if it was written, false if it was already there. `line` is its text, including the
+   * LF.
+   */
   append(event: Event, line?: string): boolean
   sync(): void
   /** Waits for background syncs, and starts none meanwhile; `sync` then reports their errors. */
@@ -208,8 +211,8 @@ function check(path: string, events: LineFile, ended: Set<number>): Place | unde
 }
 
 /**
- * A crash between the two writes of one diagnostic leaves it in `events.jsonl` only; after a power cut the other
- * file may be the newer one. Both can only affect the tail, so only the tails are compared.
+ * A crash between the two writes of one diagnostic leaves it in `events.jsonl` only; after a power cut the
+ * other file may be the newer one. Both can only affect the tail, so only the tails are compared.
  */
 function agree(events: LineFile, last: Place | undefined, diagnostics: LineFile, path: string): void {
   for (let line = diagnostics.last(); line !== undefined; line = diagnostics.last()) {

@@ -24,10 +24,10 @@ interface Holder {
  * Takes a lock file, or throws JOURNAL_LOCKED while its holder is alive. The lock of a dead process is
  * stale and is taken over.
  *
- * Two processes may find the same stale lock at once. A process that wants to replace it must first take the lock
- * *for replacing exactly that one* (its path plus the stale token) and then check again. So of all processes that
- * saw the stale lock only one replaces it, and a late one sees that it is gone. If that winner dies too, its own
- * lock is stale and is taken over in the same way.
+ * Two processes may find the same stale lock at once. A process that wants to replace it must first take the
+ * lock *for replacing exactly that one* (its path plus the stale token) and then check again. So of all
+ * processes that saw the stale lock only one replaces it, and a late one sees that it is gone. If that winner
+ * dies too, its own lock is stale and is taken over in the same way.
  */
 export function takeLock(path: string, depth = 0): Lock {
   const mine: Holder = {

@@ -4,11 +4,13 @@ import { sep } from 'node:path'
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
 
 /**
- * Opens a file in a directory that others can write to: an agent may have put anything under its name. A link is not followed,
- * a FIFO is not waited for, and anything but a regular file is refused (EFTYPE). Nothing stays open after a failure.
+ * Opens a file in a directory that others can write to: an agent may have put anything under its name. A link
+ * is not followed, a FIFO is not waited for, and anything but a regular file is refused (EFTYPE). Nothing
+ * stays open after a failure.
  *
- * `within` is the real path of a directory that must contain the file: one that was reached through a folder that became a
- * link is refused (EXDEV). It is checked after the open, because a check before it would be a race.
+ * `within` is the real path of a directory that must contain the file: one that was reached through a folder
+ * that became a link is refused (EXDEV). It is checked after the open, because a check before it would be a
+ * race.
  *
  * @example
  * const fd = openPlain('.audit/events.jsonl')

@@ -6,7 +6,11 @@ import type { Event } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 
 export interface SseOptions {
-  /** Milliseconds of silence after which a comment is sent, so that proxies keep the connection open; 0 for never. @default 15000 */
+  /**
+   * Milliseconds of silence after which a comment is sent, so that proxies keep the connection open; 0 for
+   * never.
+   * @default 15000
+   */
   readonly heartbeat?: number | undefined
   /** Aborting it destroys the flow. */
   readonly signal?: AbortSignal | undefined
@@ -14,8 +18,8 @@ export interface SseOptions {
 
 /**
  * Events or chat records to `text/event-stream`. The id of each is `<run_id>:<seq>` (an event of a later
- * attempt: `<run_id>:<attempt>.<seq>`, because events are numbered per attempt), the event name is its type, the data its
- * JSON. The caller sends the response headers.
+ * attempt: `<run_id>:<attempt>.<seq>`, because events are numbered per attempt), the event name is its type,
+ * the data its JSON. The caller sends the response headers.
  *
  * @example
  * response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -89,7 +93,8 @@ export interface SseMessage {
  * them (or a NUL, at which readers drop the id) could forge a message and is refused.
  *
  * @example
- * sseMessage({ id: 'r1:7', event: 'note', data: 'two\nlines' }) // 'id: r1:7\nevent: note\ndata: two\ndata: lines\n\n'
+ * sseMessage({ id: 'r1:7', event: 'note', data: 'two\nlines' }) // 'id: r1:7\nevent: note\ndata: two\ndata:
+ * lines\n\n'
  */
 export function sseMessage(message: SseMessage): string {
   if (typeof message?.data !== 'string')

@@ -65,8 +65,8 @@ export const sseViews: Readonly<Record<'ag-ui' | 'ai-sdk', SseView>> = {
 }
 
 /**
- * Events as AG-UI over SSE. The id of a message is that of the event it was made from and, after a slash, which of its
- * messages it is (`r1:7/2`), so that a client that was cut off can resume after it.
+ * Events as AG-UI over SSE. The id of a message is that of the event it was made from and, after a slash,
+ * which of its messages it is (`r1:7/2`), so that a client that was cut off can resume after it.
  *
  * @example
  * response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -78,7 +78,8 @@ export function agUiSse(options: AgUiOptions & SseOptions = {}): Flow<string> {
 }
 
 /**
- * Events as an AI SDK UI message stream over SSE, with the same ids as `agUiSse()`. Send it with `aiSdkHeaders`.
+ * Events as an AI SDK UI message stream over SSE, with the same ids as `agUiSse()`. Send it with
+ * `aiSdkHeaders`.
  *
  * @example
  * response.writeHead(200, aiSdkHeaders)
@@ -89,7 +90,10 @@ export function aiSdkSse(options: SseOptions = {}): Flow<string> {
   return sseFlow(onlyText(placed(aiSdkStage(), JSON.stringify, DONE)), options)
 }
 
-/** Formats what a view emits, each with its place. What it emits at the end counts as made from the last event. */
+/**
+ * Formats what a view emits, each with its place. What it emits at the end counts as made from the last
+ * event.
+ */
 function placed<Out>(
   view: Stage<Event, Out>,
   spell: (value: Out) => string,

@@ -8,8 +8,8 @@ import { type Process, processTree } from './process-tree.ts'
 const MAX_WAIT_MS = 2000
 
 /**
- * Asks a child and all its descendants to end, kills those that have not after `grace` milliseconds, and leaves none of them
- * behind. Resolves when the child is gone.
+ * Asks a child and all its descendants to end, kills those that have not after `grace` milliseconds, and
+ * leaves none of them behind. Resolves when the child is gone.
  */
 export async function endChild(child: ChildProcess, grace: number): Promise<void> {
   const { pid } = child

@@ -25,12 +25,13 @@ export interface FlowOptions<In> {
  * 64 KiB chunk of 2-byte lines must not become 32,768 queued items. It also yields to the event loop
  * when one chunk takes long.
  *
- * An error of a source that is piped into the flow destroys the flow with that error, and so does a source that closes
- * before its end: `source.pipe(flow)` is enough for `for await` to reject. Breaking out of `for await`, or
- * destroying the flow, destroys its sources.
+ * An error of a source that is piped into the flow destroys the flow with that error, and so does a source
+ * that closes before its end: `source.pipe(flow)` is enough for `for await` to reject. Breaking out of `for
+ * await`, or destroying the flow, destroys its sources.
  *
  * @example
- * const lengths = flow<string, number>((next) => ({ write: (s) => next.write(s.length), end: () => next.end() }))
+ * const lengths = flow<string, number>((next) => ({ write: (s) => next.write(s.length), end: () => next.end()
+ * }))
  */
 export function flow<In, Out>(stage: Stage<In, Out>, options: FlowOptions<In> = {}): Flow<Out> {
   checkStage('flow', stage)
@@ -49,7 +50,10 @@ const MAX_WAITING = 64
 /** Units (bytes, mostly) that these items may have been made from: 64 items of 16 MB are too many. */
 const MAX_AHEAD = 64 * 1024
 const MIN_PORTION = 512
-/** The most that one portion can queue: portions grow while they yield few items, and then every byte may be an item. */
+/**
+ * The most that one portion can queue: portions grow while they yield few items, and then every byte may be
+ * an item.
+ */
 const MAX_PORTION = 16 * 1024
 /** For a stage that takes turns: it stops by itself when it has written enough. */
 const WHOLE_PORTION = 64 * 1024
@@ -71,11 +75,15 @@ class StageTransform<In, Out> extends Transform {
   /** The stage has more to write before it takes the next portion. */
   #more = false
   #paused = false
-  /** The reader has called `read` and nothing was pushed since: Node will not call again, so the flow must not pause. */
+  /**
+   * The reader has called `read` and nothing was pushed since: Node will not call again, so the flow must not
+   * pause.
+   */
   #asked = false
 
   constructor(stage: Stage<In, Out>, intake: Intake<In>) {
-    // Node reads when the queue is empty and not before: how full it may get is decided here, by items and bytes.
+    // Node reads when the queue is empty and not before: how full it may get is decided here, by items and
+    // bytes.
     super({ objectMode: true, readableHighWaterMark: 1, writableHighWaterMark: 4 })
     this.#intake = intake
     this.#sink = stage({
@@ -135,8 +143,8 @@ class StageTransform<In, Out> extends Transform {
     if (!this.#work) super._read(size)
     else if (this.#paused) {
       this.#paused = false
-      // On the next tick: the item that Node takes now is still in its queue. A portion without items would end the
-      // chunk while the queue looks full, and Node, still waiting for a push, would never read again.
+      // On the next tick: the item that Node takes now is still in its queue. A portion without items would
+      // end the chunk while the queue looks full, and Node, still waiting for a push, would never read again.
       process.nextTick(() => this.#feed())
     }
   }
@@ -200,8 +208,9 @@ class StageTransform<In, Out> extends Transform {
 }
 
 /**
- * Calls `failed` when a source fails or closes before its end, which `pipe` alone does not report to its target. One listener
- * per event, like `pipe` itself: `finished` has more, and Node warns at the eleventh. Returns a function that removes them.
+ * Calls `failed` when a source fails or closes before its end, which `pipe` alone does not report to its
+ * target. One listener per event, like `pipe` itself: `finished` has more, and Node warns at the eleventh.
+ * Returns a function that removes them.
  */
 function onFailure(source: Readable, failed: (error: Error) => void): () => void {
   const onClose = () => {
@@ -210,7 +219,8 @@ function onFailure(source: Readable, failed: (error: Error) => void): () => void
   }
   source.on('error', failed)
   source.on('close', onClose)
-  // It closed before it was piped here, and will not emit again. On the next tick, when the reader is listening.
+  // It closed before it was piped here, and will not emit again. On the next tick, when the reader is
+  // listening.
   if (source.closed) process.nextTick(onClose)
   return () => {
     source.off('error', failed)

@@ -5,8 +5,8 @@ import { FRAME_OPTIONS, type FrameOptions, frameStage, TURN } from '../frames/fr
 import { type Flow, flow } from './flow.ts'
 
 /**
- * Cuts bytes into frames: `<json>` blocks, fenced blocks, NDJSON lines, bare objects, and the text between them.
- * The frames of a channel cover it completely, however it is split into chunks.
+ * Cuts bytes into frames: `<json>` blocks, fenced blocks, NDJSON lines, bare objects, and the text between
+ * them. The frames of a channel cover it completely, however it is split into chunks.
  *
  * @example
  * for await (const frame of child.stdout.pipe(frames({ lines: true }))) {

@@ -14,7 +14,8 @@ export interface Process {
 export function processStat(pid: number): Process | undefined {
   try {
     const stat = fs.readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name in parentheses may contain anything; after it come the state, the parent and, 18 fields later, the start time.
+    // The name in parentheses may contain anything; after it come the state, the parent and, 18 fields later,
+    // the start time.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return { pid, parent: Number(fields[1]), started: fields[19] ?? '', zombie: fields[0] === 'Z' }
   } catch {

@@ -3,7 +3,8 @@ import { checkRedacting, type RedactOptions, type Redactor, redactStage } from '
 import { type Flow, flow } from './flow.ts'
 
 /**
- * Hides keys, tokens and passwords in events; see `redactStage` for how. Pass a `redactor` to find out how many were hidden.
+ * Hides keys, tokens and passwords in events; see `redactStage` for how. Pass a `redactor` to find out how
+ * many were hidden.
  *
  * @example
  * await pipeline(replay('.audit/latest'), redact(), jsonl(), stream)

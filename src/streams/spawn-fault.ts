@@ -2,7 +2,10 @@ import fs from 'node:fs'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 
-/** The Fault for a command that cannot be started. Node reports ENOENT both for a missing command and for a missing `cwd`. */
+/**
+ * The Fault for a command that cannot be started. Node reports ENOENT both for a missing command and for a
+ * missing `cwd`.
+ */
 export function cannotStart(command: string, cwd: string | undefined, cause: unknown): Fault {
   const code = String(codeOf(cause))
   const why = code === 'ENOENT' ? whatIsMissing(cwd) : (reasons.get(code) ?? code)

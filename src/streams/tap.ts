@@ -9,7 +9,10 @@ import type { Items } from './items.ts'
 import { cannotStart } from './spawn-fault.ts'
 import { isChild, type PlainSource, plainStream } from './tap-source.ts'
 
-/** How a process ended: its code, or code and signal; `stopped` says why it was stopped, if that was on request. */
+/**
+ * How a process ended: its code, or code and signal; `stopped` says why it was stopped, if that was on
+ * request.
+ */
 export type Exit =
   | number
   | null
@@ -30,16 +33,18 @@ export interface TapOptions {
    */
   readonly order?: 'live' | 'sequence' | 'step' | undefined
   /**
-   * Milliseconds to keep reading after the process ended, while another process (a grandchild) holds its
-   * pipe open; time in which the reader has no room does not count. Then the pipe is abandoned, and the exit chunk
-   * says so. @default 2000
+   * Milliseconds to keep reading after the process ended, while another process (a grandchild) holds its pipe
+   * open; time in which the reader has no room does not count. Then the pipe is abandoned, and the exit chunk
+   * says so.
+   * @default 2000
    */
   readonly grace?: number | undefined
   /**
-   * End the child and all its descendants when the reader stops before the child has ended by itself: by `break`, an
-   * abort, a pipeline that fails, a response that closes. It gets SIGTERM, and SIGKILL after `killGrace`; the
-   * tap closes when it is gone. Process groups of `spawn(…, { detached: true })` are signaled as a whole; of
-   * other children, only descendants whose parents are still running are found. @default false
+   * End the child and all its descendants when the reader stops before the child has ended by itself: by
+   * `break`, an abort, a pipeline that fails, a response that closes. It gets SIGTERM, and SIGKILL after
+   * `killGrace`; the tap closes when it is gone. Process groups of `spawn(…, { detached: true })` are
+   * signaled as a whole; of other children, only descendants whose parents are still running are found.
+   * @default false
    */
   readonly kill?: boolean | undefined
   /** With `kill`: milliseconds between SIGTERM and SIGKILL. @default 5000 */
@@ -52,14 +57,16 @@ const CHANNELS = ['stdout', 'stderr', 'pty'] as const
 const STEP = 65_536
 
 /**
- * One Readable of chunks from a child process, from its streams, or from any other source of output: a Node or Web
- * stream, a `Response` of `fetch`, an iterable of bytes or strings, a string (these count as stdout). The first chunk announces the
- * channels, the last one is the exit. An error of any source reaches the reader, and a command that cannot be started
- * is SPAWN_FAILED; destroying the tap destroys every source. Tap a child in the same tick in which it is spawned:
- * Node discards what a child wrote if there is no listener when it exits.
+ * One Readable of chunks from a child process, from its streams, or from any other source of output: a Node
+ * or Web stream, a `Response` of `fetch`, an iterable of bytes or strings, a string (these count as stdout).
+ * The first chunk announces the channels, the last one is the exit. An error of any source reaches the
+ * reader, and a command that cannot be started is SPAWN_FAILED; destroying the tap destroys every source. Tap
+ * a child in the same tick in which it is spawned: Node discards what a child wrote if there is no listener
+ * when it exits.
  *
  * @example
- * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex))) console.log(event)
+ * for await (const event of tap(spawn('codex', ['exec', '--json', prompt])).pipe(events(codex)))
+ * console.log(event)
  */
 export function tap(from: ChildProcess | TapSources | PlainSource, options: TapOptions = {}): Items<Chunk> {
   const example = 'tap(spawn("codex", ["exec", "--json", task]), { kill: true })'
@@ -190,7 +197,10 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
   const channels = [...sources.keys()]
   if (channels[0]) push({ channel: channels[0], bytes: new Uint8Array(), channels })
 
-  /** Flushes what live channels kept back: not all of them emit an end, for instance a PTY or an abandoned pipe. */
+  /**
+   * Flushes what live channels kept back: not all of them emit an end, for instance a PTY or an abandoned
+   * pipe.
+   */
   const flushes: (() => void)[] = []
   const finish = async () => {
     await allClosed
@@ -251,7 +261,10 @@ async function* inSequence(sources: ReadonlyMap<Channel, Readable>): AsyncGenera
   }
 }
 
-/** Takes 64 KiB of each channel in turn, however the streams are chunked, so that the order is always the same. */
+/**
+ * Takes 64 KiB of each channel in turn, however the streams are chunked, so that the order is always the
+ * same.
+ */
 async function* inStep(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<Chunk> {
   const readers = [...sources].map(([channel, stream]) => ({
     channel,

@@ -6,9 +6,9 @@ import { type ValuesOptions, valueStage } from '../values/values.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**
- * Finds the payloads in the output of an agent, while it streams, and emits one outcome for each: the
- * value, parsed, repaired if necessary and checked by the schema, or the reason why there is none. An input without any
- * payload gives one outcome, NO_MATCH with the start of the input as a comment, or EMPTY.
+ * Finds the payloads in the output of an agent, while it streams, and emits one outcome for each: the value,
+ * parsed, repaired if necessary and checked by the schema, or the reason why there is none. An input without
+ * any payload gives one outcome, NO_MATCH with the start of the input as a comment, or EMPTY.
  *
  * Of a stream of Chunks it reads one channel: stdout or PTY, whichever arrives first. stderr is never read.
  *

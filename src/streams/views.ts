@@ -12,10 +12,12 @@ interface Abortable {
 }
 
 /**
- * Turns events into those of AG-UI 1.0. Each record is included, as `rawEvent` of the first event that is made of it.
+ * Turns events into those of AG-UI 1.0. Each record is included, as `rawEvent` of the first event that is
+ * made of it.
  *
  * @example
- * for await (const event of run('codex', ['exec', '--json', 'fix the test']).pipe(agUi())) console.log(event.type)
+ * for await (const event of run('codex', ['exec', '--json', 'fix the test']).pipe(agUi()))
+ * console.log(event.type)
  */
 export function agUi(options: AgUiOptions & Abortable = {}): Flow<AgUiEvent> {
   checkOptions('agUi', options, 'agUi({ raw: false })', { raw: 1 })
@@ -23,10 +25,12 @@ export function agUi(options: AgUiOptions & Abortable = {}): Flow<AgUiEvent> {
 }
 
 /**
- * Turns events into the chunks of an AI SDK UI message stream, which `useChat` and `readUIMessageStream` accept.
+ * Turns events into the chunks of an AI SDK UI message stream, which `useChat` and `readUIMessageStream`
+ * accept.
  *
  * @example
- * for await (const chunk of run('codex', ['exec', '--json', 'fix the test']).pipe(aiSdk())) console.log(chunk.type)
+ * for await (const chunk of run('codex', ['exec', '--json', 'fix the test']).pipe(aiSdk()))
+ * console.log(chunk.type)
  */
 export function aiSdk(options: Abortable = {}): Flow<AiSdkChunk> {
   checkOptions('aiSdk', options, 'aiSdk({ signal })', {})
@@ -34,11 +38,12 @@ export function aiSdk(options: Abortable = {}): Flow<AiSdkChunk> {
 }
 
 /**
- * Passes events on and makes OpenTelemetry spans of them: one for each attempt, and a child for each tool call. The tracer is
- * yours, and decides where its spans go. If the flow is destroyed, its spans are ended.
+ * Passes events on and makes OpenTelemetry spans of them: one for each attempt, and a child for each tool
+ * call. The tracer is yours, and decides where its spans go. If the flow is destroyed, its spans are ended.
  *
  * @example
- * for await (const event of run('codex', ['exec', '--json', 'fix the test']).pipe(otel(trace.getTracer('my-app')))) console.log(event.type)
+ * for await (const event of run('codex', ['exec', '--json', 'fix the
+ * test']).pipe(otel(trace.getTracer('my-app')))) console.log(event.type)
  */
 export function otel(tracer: OtelTracer, options: OtelOptions & Abortable = {}): Flow<Event> {
   const stage = otelStage(tracer, options)

@@ -29,7 +29,8 @@ export function frames(options: FrameOptions = {}): WebFlow<Frame> {
  * `values()` of the Node entry, for `pipeThrough`. A JSON Schema has to be wrapped with `jsonSchema()`.
  *
  * @example
- * for await (const outcome of response.body.pipeThrough(values({ lines: true }))) if (outcome.ok) console.log(outcome.value)
+ * for await (const outcome of response.body.pipeThrough(values({ lines: true }))) if (outcome.ok)
+ * console.log(outcome.value)
  */
 export function values<S extends Schema | undefined = undefined>(
   options: Omit<ValuesOptions<S>, 'signal'> = {},
@@ -38,7 +39,8 @@ export function values<S extends Schema | undefined = undefined>(
 }
 
 /**
- * `events()` of the Node entry, for `pipeThrough`. There is no file system, so links out of `dir` cannot be followed.
+ * `events()` of the Node entry, for `pipeThrough`. There is no file system, so links out of `dir` cannot be
+ * followed.
  *
  * @example
  * for await (const event of response.body.pipeThrough(events(codex))) console.log(event.type)
@@ -61,7 +63,8 @@ export function chat(options: ChatOptions = {}): WebFlow<Chat> {
  * `agUi()` of `agent-sluice/views`, for `pipeThrough`.
  *
  * @example
- * for await (const event of response.body.pipeThrough(events(codex)).pipeThrough(agUi())) console.log(event.type)
+ * for await (const event of response.body.pipeThrough(events(codex)).pipeThrough(agUi()))
+ * console.log(event.type)
  */
 export function agUi(options: AgUiOptions = {}): WebFlow<AgUiEvent> {
   return webFlow(agUiStage(options), wholeIntake())

@@ -21,7 +21,8 @@ export interface WebFlow<Out> {
  * megabyte of small records would all be queued: this one feeds a chunk in portions and waits between them.
  *
  * @example
- * for await (const outcome of response.body.pipeThrough(webFlow(valueStage({ lines: true }), chunkIntake()))) console.log(outcome)
+ * for await (const outcome of response.body.pipeThrough(webFlow(valueStage({ lines: true }), chunkIntake())))
+ * console.log(outcome)
  */
 export function webFlow<In, Out>(stage: Stage<In, Out>, intake: Intake<In>): WebFlow<Out> {
   let out!: ReadableStreamDefaultController<Out>

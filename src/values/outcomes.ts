@@ -35,9 +35,9 @@ export interface JudgeOptions {
 }
 
 /**
- * Decides what each frame is: a tag, a line or a json fence is a payload, valid or not; an object in prose is one
- * only if it is JSON, can be repaired, or passes the schema; everything else is prose. At the end, an input without any
- * payload gives one outcome that says so.
+ * Decides what each frame is: a tag, a line or a json fence is a payload, valid or not; an object in prose is
+ * one only if it is JSON, can be repaired, or passes the schema; everything else is prose. At the end, an
+ * input without any payload gives one outcome that says so.
  */
 export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>> {
   const { rules, unmatched, label, lines, document, patient, inProse, wanted } = options
@@ -47,18 +47,28 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
     let found = false
     let blank = true
     let channel: Frame['channel'] = 'stdout'
-    /** Frames after a first one that is not JSON: they count only if the whole input is not one broken document. */
+    /**
+     * Frames after a first one that is not JSON: they count only if the whole input is not one broken
+     * document.
+     */
     let queued: Frame[] | undefined
     /** A think block was skipped before the first frame. */
     let thinkBefore = false
     let started = false
-    /** The input begins with `"key":`, like a document that lost its first bracket: no object in it is emitted. */
+    /**
+     * The input begins with `"key":`, like a document that lost its first bracket: no object in it is
+     * emitted.
+     */
     let inMembers = false
     /** The last bracket was the start of something broken: what looks like its inside is not emitted. */
     let broken = false
-    /** The end of the last object whose keys have no double quotes and that goes on where it seemed to end. */
+    /**
+     * The end of the last object whose keys have no double quotes and that goes on where it seemed to end.
+     */
     let tornTo = -1
-    /** The first array in prose whose content the schema rejects: reported if there is nothing else to report. */
+    /**
+     * The first array in prose whose content the schema rejects: reported if there is nothing else to report.
+     */
     let rejected: Outcome<unknown> | undefined
 
     const emit = (outcome: Outcome<unknown>) => {
@@ -122,7 +132,8 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
         if (quoted) emitProse(badOf(frame, brokenAt(frame, frame.broken), label))
         return
       }
-      // An array of anything but objects, or an object whose first key has no double quotes, is most often prose.
+      // An array of anything but objects, or an object whose first key has no double quotes, is most often
+      // prose.
       const sure = array ? /^\[\s{0,4096}\{/.test(frame.text.slice(0, 4100)) && quoted : quoted
       const result = sure || rules.check ? climb(frame.text, rules) : climbStrictly(frame.text, rules)
       if (result.ok) {
@@ -140,7 +151,10 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       }
     }
 
-    /** The larger value continues at a byte after the frame. Only that byte is sure to have arrived, however the input is split. */
+    /**
+     * The larger value continues at a byte after the frame. Only that byte is sure to have arrived, however
+     * the input is split.
+     */
     function brokenAt({ text, to }: Frame, place: number): Miss {
       const kept = found ? undefined : unmatched?.bytes()
       const rest = kept && place < kept.length ? kept.toString('latin1', to, place + 1) : ''
@@ -149,15 +163,18 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       return { ok: false, code: 'INVALID_JSON', detail, place, notes: [], strict: false, repaired: false }
     }
 
-    /** Whether it is the value of a quoted key without an opening bracket before it: then it is part of something broken. */
+    /**
+     * Whether it is the value of a quoted key without an opening bracket before it: then it is part of
+     * something broken.
+     */
     function isMember({ from }: Frame): boolean {
       if (found || !unmatched || from > unmatched.bytes().length) return false
       return /"\s{0,99}:\s{0,99}$/.test(unmatched.bytes().toString('latin1', Math.max(0, from - 200), from))
     }
 
     /**
-     * Whether a quote precedes it on its line, or an odd number of backticks that are not its own: then an object without
-     * quotes of its own is part of a string.
+     * Whether a quote precedes it on its line, or an odd number of backticks that are not its own: then an
+     * object without quotes of its own is part of a string.
      */
     function isAfterQuote({ from }: Frame): boolean {
       if (found || !unmatched || from > unmatched.bytes().length) return false
@@ -166,7 +183,10 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       return line.includes('"') || (!line.endsWith('`') && line.split('`').length % 2 === 0)
     }
 
-    /** Whether it may be the inside of an object that seemed to end too early: no blank line is between the two. */
+    /**
+     * Whether it may be the inside of an object that seemed to end too early: no blank line is between the
+     * two.
+     */
     function isAfterTorn({ from }: Frame): boolean {
       if (tornTo < 0 || !unmatched || from > unmatched.bytes().length) return false
       const between = unmatched.bytes().toString('latin1', Math.max(tornTo, from - 4096), from)
@@ -196,7 +216,10 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
       else broken = isBracketed(frame.text)
     }
 
-    /** The input has ended, or is too long to be one broken document: it was one, or its frames are judged one by one. */
+    /**
+     * The input has ended, or is too long to be one broken document: it was one, or its frames are judged one
+     * by one.
+     */
     function settleQueued(ended: boolean): void {
       const frames = queued
       const first = held
@@ -262,7 +285,9 @@ export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>
         bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
     }
 
-    /** A string, a number or a literal. Anything else is prose, unless a change of its spelling makes it JSON. */
+    /**
+     * A string, a number or a literal. Anything else is prose, unless a change of its spelling makes it JSON.
+     */
     function wholeScalar(frame: Frame): void {
       const result = climbStrictly(frame.text, rules)
       if (result.ok) good(frame, result, thinkBefore ? 'dropped a think block' : undefined)
@@ -370,7 +395,10 @@ function isFromProse(pass: Pass): boolean {
   return pass.changes.some(({ kind }) => kind === 'took an object from prose')
 }
 
-/** Whether what follows the first value of a text at `end` belongs to it: structure, or keys and a bracket too many. */
+/**
+ * Whether what follows the first value of a text at `end` belongs to it: structure, or keys and a bracket too
+ * many.
+ */
 function isRestOfWhole(text: string, end: number): boolean {
   if (isStructureAt(text, end)) return true
   const rest = text.slice(end)

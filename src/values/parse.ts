@@ -15,7 +15,8 @@ export interface ParseOptions<S extends Schema | undefined = undefined>
 }
 
 /**
- * Parses a text that contains a payload, and returns the first value that passes (or, with `pick: 'last'`, the last). Throws a Fault if there is none.
+ * Parses a text that contains a payload, and returns the first value that passes (or, with `pick: 'last'`,
+ * the last). Throws a Fault if there is none.
  *
  * @example
  * const report = parse('Sure: <json>{"issues": [],}</json>', { schema: Report })
@@ -31,8 +32,8 @@ export function parse<S extends Schema | undefined = undefined>(
 }
 
 /**
- * Like `parse`, but returns the outcome. It is what `values({ pick })` emits for the same text, however that is split
- * into chunks.
+ * Like `parse`, but returns the outcome. It is what `values({ pick })` emits for the same text, however that
+ * is split into chunks.
  *
  * @example
  * const outcome = tryParse('{"a":1,}')

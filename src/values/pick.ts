@@ -6,9 +6,10 @@ import type { Good, Outcome } from './outcome.ts'
 export type Pick = 'each' | 'first' | 'last'
 
 /**
- * Picks among the outcomes: `each` passes all of them on; `first` is the first good one, or else the first bad one; `last` is
- * the last one, good or bad: an earlier draft never replaces a later block that failed. The pick is emitted at
- * the end, because only then it is known whether others pass, too; the note AMBIGUOUS says how many and where.
+ * Picks among the outcomes: `each` passes all of them on; `first` is the first good one, or else the first
+ * bad one; `last` is the last one, good or bad: an earlier draft never replaces a later block that failed.
+ * The pick is emitted at the end, because only then it is known whether others pass, too; the note AMBIGUOUS
+ * says how many and where.
  *
  * @example
  * drive(pickStage('last'), [draft, final]) // [final]

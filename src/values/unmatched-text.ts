@@ -15,8 +15,8 @@ export interface UnmatchedText {
 }
 
 /**
- * Keeps `keep` bytes, or `maxComment` if that is more; a comment has at most `maxComment` bytes. The buffer doubles as it
- * grows, so adding single bytes is cheap.
+ * Keeps `keep` bytes, or `maxComment` if that is more; a comment has at most `maxComment` bytes. The buffer
+ * doubles as it grows, so adding single bytes is cheap.
  */
 export function unmatchedText(maxComment: number, keep = maxComment): UnmatchedText {
   const max = Math.max(maxComment, keep)

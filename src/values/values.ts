@@ -25,24 +25,30 @@ export type Normalizer = (value: any) => unknown
 export interface ValuesOptions<S extends Schema | undefined = undefined> {
   /** What a value must be: any Standard Schema, or a JSON Schema object. @default anything */
   readonly schema?: S | undefined
-  /** Look only at blocks of this tag: `json` for `<json>…</json>`. @default the whole input, else tags, fences, objects */
+  /**
+   * Look only at blocks of this tag: `json` for `<json>…</json>`.
+   * @default the whole input, else tags, fences, objects
+   */
   readonly tag?: string | undefined
   /**
-   * Look only at NDJSON lines. Every line that begins like JSON is a value or a fault, in order, indented or not, broken
-   * or not; other lines are noise and are skipped. With `'strict'`, every line that is not blank must be a record.
+   * Look only at NDJSON lines. Every line that begins like JSON is a value or a fault, in order, indented or
+   * not, broken or not; other lines are noise and are skipped. With `'strict'`, every line that is not blank
+   * must be a record.
    * @default false
    */
   readonly lines?: boolean | 'strict' | undefined
   /**
-   * With `lines`: emit only records that have these scalars at their top level, one value or one of several for each
-   * key, and drop the others. Most are dropped on their bytes, which takes a fraction of the time of parsing them. The record
-   * is the content of the line, before `normalize`, `schema` and `envelope`. Numbers are compared by value. A line that is not
-   * JSON is a fault as always if its bytes may contain what is wanted for every key (the longest part of a text without
-   * quotes, slashes and control characters; the key for other scalars), and is dropped otherwise.
+   * With `lines`: emit only records that have these scalars at their top level, one value or one of several
+   * for each key, and drop the others. Most are dropped on their bytes, which takes a fraction of the time of
+   * parsing them. The record is the content of the line, before `normalize`, `schema` and `envelope`. Numbers
+   * are compared by value. A line that is not JSON is a fault as always if its bytes may contain what is
+   * wanted for every key (the longest part of a text without quotes, slashes and control characters; the key
+   * for other scalars), and is dropped otherwise.
    *
    * @default every line
    * @example
-   * for await (const outcome of file.pipe(values({ lines: true, where: { type: ['turn.completed', 'turn.failed'] } }))) {
+   * for await (const outcome of file.pipe(values({ lines: true, where: { type: ['turn.completed',
+   * 'turn.failed'] } }))) {
    *   if (outcome.ok) console.log(outcome.value)
    * }
    */
@@ -50,12 +56,13 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
   /** With `where`: called at the end of the input with the number of dropped lines. @default none */
   readonly onDropped?: ((dropped: Dropped) => unknown) | undefined
   /**
-   * Emit the elements of a document one by one, each as soon as what follows shows that it is complete, instead of the document: for
-   * documents of any size, because only one element is held at a time. A path of names, indexes and `*` (every
-   * element or member), or several paths: `issues.*`, `*` for a root array, `files.*.issues.*`, or as a JSON
-   * pointer `/issues/*`. Each element is parsed, repaired and checked against the schema by itself; `frame.path` says
-   * which it is (`/issues/0`), `frame.from` where it begins. `maxFrame` is then a limit for an element. A
-   * document that breaks off gives one outcome TRUNCATED at its end; a document without the paths gives NO_MATCH.
+   * Emit the elements of a document one by one, each as soon as what follows shows that it is complete,
+   * instead of the document: for documents of any size, because only one element is held at a time. A path of
+   * names, indexes and `*` (every element or member), or several paths: `issues.*`, `*` for a root array,
+   * `files.*.issues.*`, or as a JSON pointer `/issues/*`. Each element is parsed, repaired and checked
+   * against the schema by itself; `frame.path` says which it is (`/issues/0`), `frame.from` where it begins.
+   * `maxFrame` is then a limit for an element. A document that breaks off gives one outcome TRUNCATED at its
+   * end; a document without the paths gives NO_MATCH.
    *
    * @default the whole document is one value
    * @example
@@ -66,8 +73,10 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
    */
   readonly items?: string | readonly string[] | undefined
   /**
-   * Which payloads to emit: each; the first that passes (or else the first fault); or the last one, good or bad. `first` and `last`
-   * emit at the end of the input, with a note AMBIGUOUS if more than one candidate passes. @default 'each'
+   * Which payloads to emit: each; the first that passes (or else the first fault); or the last one, good or
+   * bad. `first` and `last` emit at the end of the input, with a note AMBIGUOUS if more than one candidate
+   * passes.
+   * @default 'each'
    */
   readonly pick?: Pick | undefined
   /** Close a value that the input cut off, and list its incomplete paths. @default false */
@@ -75,8 +84,9 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
   /** What a value must be at its root. @default 'any' with a schema, 'object' without one */
   readonly root?: 'object' | 'any' | undefined
   /**
-   * The field of an envelope. A value that the schema rejects may be an envelope around the payload, which is then the
-   * text (or the object) in this field; envelopes may be nested. @default 'response'
+   * The field of an envelope. A value that the schema rejects may be an envelope around the payload, which is
+   * then the text (or the object) in this field; envelopes may be nested.
+   * @default 'response'
    */
   readonly envelope?: string | undefined
   /** Functions that run on the parsed value, in order, before the schema. @default none */
@@ -85,15 +95,22 @@ export interface ValuesOptions<S extends Schema | undefined = undefined> {
   readonly label?: string | undefined
   /** Maximum size of a payload in bytes; a larger one fails with FRAME_TOO_LONG. @default 16 MiB */
   readonly maxFrame?: number | undefined
-  /** Bytes of the input to keep for `comment`, shown if nothing matches. @default 1 MiB, and none with `where` */
+  /**
+   * Bytes of the input to keep for `comment`, shown if nothing matches.
+   * @default 1 MiB, and none with `where`
+   */
   readonly maxComment?: number | undefined
-  /** Characters that syntax repair may work on; a longer text is not repaired and gets a note REPAIR_SKIPPED. @default 64 KiB */
+  /**
+   * Characters that syntax repair may work on; a longer text is not repaired and gets a note REPAIR_SKIPPED.
+   * @default 64 KiB
+   */
   readonly maxRepair?: number | undefined
   /** Levels a value may be nested; a deeper one fails with MAX_DEPTH. @default 512 */
   readonly maxDepth?: number | undefined
   /**
    * What to do with keys that could change a prototype, `__proto__` and `constructor.prototype`: remove them
-   * (with a note PROTO_KEY), fail, or keep them as own properties. No prototype is ever touched. @default 'remove'
+   * (with a note PROTO_KEY), fail, or keep them as own properties. No prototype is ever touched.
+   * @default 'remove'
    */
   readonly protoKeys?: ProtoKeys | undefined
   /** Aborting it destroys the flow with an AbortError. */
@@ -128,7 +145,10 @@ export function valueStage<S extends Schema | undefined = undefined>(
   return pickedStage(options, turn, forStreams)
 }
 
-/** Needed only for streams. It is a quarter of the code of `values()`: a bundle of `parse` or of an engine drops it. */
+/**
+ * Needed only for streams. It is a quarter of the code of `values()`: a bundle of `parse` or of an engine
+ * drops it.
+ */
 interface ForStreams {
   readonly items: typeof elementsOf
   readonly where: typeof whereReader
@@ -221,15 +241,18 @@ function watched(next: Sink<Frame>, seen: ((frame: Frame) => void) | undefined):
   }
 }
 
-/** The options of `outcomeStage`: those of `values()` that are about values, not about where to look for them. */
+/**
+ * The options of `outcomeStage`: those of `values()` that are about values, not about where to look for them.
+ */
 export type OutcomeOptions<S extends Schema | undefined = undefined> = Omit<
   ValuesOptions<S>,
   'tag' | 'items' | 'where' | 'onDropped' | 'maxFrame' | 'maxComment' | 'signal'
 >
 
 /**
- * The second half of `values()`: judges frames that `frameStage` cut, and gives an outcome for each payload. It does not see
- * the bytes, so NO_MATCH comes without a `comment`, and a broken document at the start of the input is prose.
+ * The second half of `values()`: judges frames that `frameStage` cut, and gives an outcome for each payload.
+ * It does not see the bytes, so NO_MATCH comes without a `comment`, and a broken document at the start of the
+ * input is prose.
  *
  * @example
  * const stage = join(frameStage({ tags: ['answer'] }), outcomeStage({ schema: Report }))

@@ -87,7 +87,10 @@ export type AgUiEvent = AgUiBase &
   )
 
 export interface AgUiOptions {
-  /** Whether each record is included, as `rawEvent`. Without it the stream is about half as long. @default true */
+  /**
+   * Whether each record is included, as `rawEvent`. Without it the stream is about half as long.
+   * @default true
+   */
   readonly raw?: boolean | undefined
 }
 
@@ -110,8 +113,8 @@ interface Subagent {
 }
 
 /**
- * The stage of `agUi()`: events as AG-UI 1.0 events. Every attempt is a run of AG-UI. What the protocol has no event for is `CUSTOM`, or
- * `RAW` for lines that were not understood.
+ * The stage of `agUi()`: events as AG-UI 1.0 events. Every attempt is a run of AG-UI. What the protocol has
+ * no event for is `CUSTOM`, or `RAW` for lines that were not understood.
  *
  * @example
  * const shown = drive(agUiStage(), [event]) // [{ type: 'RUN_STARTED', … }, …]

@@ -21,7 +21,10 @@ export interface AiSdkMessageMetadata {
   readonly tokens?: unknown
 }
 
-/** The chunks of an AI SDK UI message stream (protocol v1) that a run is sent as. Versions 6 and 7 support all of them. */
+/**
+ * The chunks of an AI SDK UI message stream (protocol v1) that a run is sent as. Versions 6 and 7 support all
+ * of them.
+ */
 export type AiSdkChunk =
   | {
       readonly type: 'start'
@@ -70,7 +73,10 @@ interface Called {
   readonly providerExecuted: true
 }
 
-/** A record without a chunk of its own is sent as data. A transient one goes to `onData` and is not kept in the message. */
+/**
+ * A record without a chunk of its own is sent as data. A transient one goes to `onData` and is not kept in
+ * the message.
+ */
 export interface AiSdkData {
   readonly type: `data-${'user' | 'payload' | 'artifact' | 'diagnostic' | 'status' | 'result' | 'end' | 'raw'}`
   readonly id: string
@@ -83,9 +89,9 @@ const called = { dynamic: true, providerExecuted: true } as const
 const MAX_OPEN = 4096
 
 /**
- * The stage of `aiSdk()`: events as the chunks of one AI SDK message, which `useChat` shows while it grows. The attempts of a run
- * are the steps of the message. `finish`, followed by `error` or `abort` if the run failed or was stopped, comes when the events
- * end, because another attempt may follow before.
+ * The stage of `aiSdk()`: events as the chunks of one AI SDK message, which `useChat` shows while it grows.
+ * The attempts of a run are the steps of the message. `finish`, followed by `error` or `abort` if the run
+ * failed or was stopped, comes when the events end, because another attempt may follow before.
  *
  * @example
  * const chunks = drive(aiSdkStage(), [event]) // [{ type: 'start', … }, { type: 'start-step' }, …]

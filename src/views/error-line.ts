@@ -22,8 +22,8 @@ const harmless = ['warn', '[warn', 'at ', 'info', 'debug', '[startup]', 'hint', 
 const again = ['reconnecting', 'retrying', 'falling back']
 
 /**
- * The error in a line that no engine understands: its text, or the message of a JSON log record. Undefined if it
- * does not look like an error. It is a guess from words, only for display: no decision depends on it.
+ * The error in a line that no engine understands: its text, or the message of a JSON log record. Undefined if
+ * it does not look like an error. It is a guess from words, only for display: no decision depends on it.
  *
  * @example
  * errorLine('Error: Incorrect API key provided.') // 'Error: Incorrect API key provided.'

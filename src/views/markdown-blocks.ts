@@ -34,18 +34,22 @@ export interface MarkdownItem {
   readonly blocks: readonly MarkdownBlock[]
 }
 
-/** Maximum nesting of quotes and lists; anything deeper is a paragraph. Each level reads its lines once more. */
+/**
+ * Maximum nesting of quotes and lists; anything deeper is a paragraph. Each level reads its lines once more.
+ */
 const MAX_DEPTH = 12
 /** Maximum number of columns; a wider table is a paragraph. */
 const MAX_COLUMNS = 64
 
 /**
- * The blocks of a Markdown text, in linear time for any input. It reads what agents write and is a little more tolerant than
- * CommonMark: a line end is a break, and an item of a list may be indented by two. HTML, footnotes and reference links are
- * text. A text that is still growing can be read again and again: an open fence is a code block that is `open`.
+ * The blocks of a Markdown text, in linear time for any input. It reads what agents write and is a little
+ * more tolerant than CommonMark: a line end is a break, and an item of a list may be indented by two. HTML,
+ * footnotes and reference links are text. A text that is still growing can be read again and again: an open
+ * fence is a code block that is `open`.
  *
  * @example
- * for (const block of markdownBlocks('# Done\n\nAll **12** tests pass.')) console.log(block.type) // heading, paragraph
+ * for (const block of markdownBlocks('# Done\n\nAll **12** tests pass.')) console.log(block.type) // heading,
+ * paragraph
  */
 export function markdownBlocks(text: string): MarkdownBlock[] {
   return blocksOf(text.replaceAll('\r\n', '\n').replaceAll('\t', '    ').split('\n'), 0)

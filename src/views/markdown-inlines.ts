@@ -29,8 +29,8 @@ interface Opener {
 const kinds = { '*': 'emphasis', _: 'emphasis', '**': 'strong', __: 'strong', '~~': 'strike' } as const
 
 /**
- * The running text of a paragraph, a heading or a cell. A line end is a break, as in a chat. A mark without its partner is
- * text. Linear time: each character is read a bounded number of times, whatever the text is.
+ * The running text of a paragraph, a heading or a cell. A line end is a break, as in a chat. A mark without
+ * its partner is text. Linear time: each character is read a bounded number of times, whatever the text is.
  */
 export function markdownInlines(text: string): MarkdownInline[] {
   const top: MarkdownInline[] = []
@@ -217,7 +217,10 @@ export function markdownText(inlines: readonly MarkdownInline[]): string {
   return text
 }
 
-/** The width of the mark that a run of these characters closes, and the index of its opener in the stack; -1 for none. */
+/**
+ * The width of the mark that a run of these characters closes, and the index of its opener in the stack; -1
+ * for none.
+ */
 function partner(open: readonly Opener[], char: string, left: number): [width: number, depth: number] {
   for (let depth = open.length - 1; depth >= 0; depth--) {
     const { mark } = open[depth]!

@@ -31,8 +31,8 @@ export function html(text: string): string {
 
 /**
  * Markdown of an agent, to be embedded in ours: no HTML, no remote images, and a fence that was left open is
- * closed. Text in code stays unchanged where it certainly is code: in a fence that begins its line, and between backticks of one
- * line. Elsewhere `<` is written `&lt;`, also in code in a list.
+ * closed. Text in code stays unchanged where it certainly is code: in a fence that begins its line, and
+ * between backticks of one line. Elsewhere `<` is written `&lt;`, also in code in a list.
  */
 export function safeMarkdown(text: string): string {
   const lines: string[] = []
@@ -97,7 +97,10 @@ function safeLine(line: string, open: boolean): [string, boolean] {
   return [safe, true]
 }
 
-/** The end of the next run of exactly `length` backticks; -1 if there is none. At most 1,000 characters are read. */
+/**
+ * The end of the next run of exactly `length` backticks; -1 if there is none. At most 1,000 characters are
+ * read.
+ */
 function partner(line: string, from: number, length: number): number {
   const last = Math.min(line.length, from + 1000)
   for (let at = line.indexOf('`', from); at >= 0 && at < last; at = line.indexOf('`', at)) {

@@ -10,13 +10,16 @@ import { countWords, durationWords, grouped } from './words.ts'
 
 export interface MarkdownOptions {
   /**
-   * Approximate maximum length of the text, in characters. Of a longer run the first third and the last two thirds are shown, with a
-   * note about how much is left out between them. An issue on GitHub takes 65,536. @default 60000
+   * Approximate maximum length of the text, in characters. Of a longer run the first third and the last two
+   * thirds are shown, with a note about how much is left out between them. An issue on GitHub takes 65,536.
+   * @default 60000
    */
   readonly maxLength?: number | undefined
 }
 
-/** Characters of one message, of the prompt, of an output or a diff, and lines of the output of a failed call. */
+/**
+ * Characters of one message, of the prompt, of an output or a diff, and lines of the output of a failed call.
+ */
 const MAX_MESSAGE = 12_000
 const MAX_PROMPT = 4000
 const MAX_OUTPUT = 2000
@@ -26,9 +29,10 @@ const MAX_OPEN = 1000
 const MIN_LENGTH = 2000
 
 /**
- * A run as Markdown that reads well in an issue: how it ended and what went wrong first, the prompt (folded), the messages, a line for
- * each tool (its output folded, the end of it if the call failed), the diffs (folded), and the figures. Emitted as one text, when
- * the events end. HTML of the agent is shown as text; the length is bounded.
+ * A run as Markdown that reads well in an issue: how it ended and what went wrong first, the prompt (folded),
+ * the messages, a line for each tool (its output folded, the end of it if the call failed), the diffs
+ * (folded), and the figures. Emitted as one text, when the events end. HTML of the agent is shown as text;
+ * the length is bounded.
  *
  * @example
  * const [text] = drive(markdownStage(), [event])

@@ -21,11 +21,16 @@ export interface Completion {
   readonly open: OpenText
   /** Text that no piece had. */
   readonly rest: string
-  /** The final text differs from the pieces. They cannot be taken back, so it must be sent as a separate message. */
+  /**
+   * The final text differs from the pieces. They cannot be taken back, so it must be sent as a separate
+   * message.
+   */
   readonly contradicts: boolean
 }
 
-/** The messages that are being streamed, the oldest first: protocols that only have deltas need what is new. */
+/**
+ * The messages that are being streamed, the oldest first: protocols that only have deltas need what is new.
+ */
 export class OpenTexts {
   readonly #open = new Map<string, OpenText>()
   #held = 0

@@ -5,7 +5,8 @@ import { outcomeOf } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { outputText } from './tool-text.ts'
 
-// The part of `@opentelemetry/api` that is used, in all versions since 1.0. With its own types, everyone who compiles against ours would have to install it.
+// The part of `@opentelemetry/api` that is used, in all versions since 1.0. With its own types, everyone who
+// compiles against ours would have to install it.
 
 /** The attributes of a span. */
 export type OtelAttributes = Record<string, string | number | boolean>
@@ -42,8 +43,9 @@ export interface OtelTracer {
 
 export interface OtelOptions {
   /**
-   * Whether prompts, messages, arguments, results and the text of diagnostics go into the spans. They may contain secrets, so they are
-   * left out by default. @default false
+   * Whether prompts, messages, arguments, results and the text of diagnostics go into the spans. They may
+   * contain secrets, so they are left out by default.
+   * @default false
    */
   readonly content?: boolean | undefined
   /** Maximum length of one piece of content, in characters; the rest is left out. @default 16384 */
@@ -81,9 +83,9 @@ interface OpenRun {
 }
 
 /**
- * The stage of `otel()`: passes events on and makes spans of them, named by the conventions for generative AI. Each
- * attempt is a span `invoke_agent`, each tool call a child `execute_tool`; diagnostics and artifacts are events of the span.
- * Times are those of the events.
+ * The stage of `otel()`: passes events on and makes spans of them, named by the conventions for generative
+ * AI. Each attempt is a span `invoke_agent`, each tool call a child `execute_tool`; diagnostics and artifacts
+ * are events of the span. Times are those of the events.
  *
  * @example
  * const stage = otelStage(trace.getTracer('my-app'))
@@ -243,7 +245,10 @@ export function otelStage(tracer: OtelTracer, options: OtelOptions = {}): Stage<
   }
 }
 
-/** Seconds and nanoseconds: the SDK treats a small number of milliseconds as relative to the start of the process. */
+/**
+ * Seconds and nanoseconds: the SDK treats a small number of milliseconds as relative to the start of the
+ * process.
+ */
 function timeOf(ms: number): [number, number] {
   const seconds = Math.floor(ms / 1000)
   return [seconds, (ms - seconds * 1000) * 1_000_000]
@@ -259,7 +264,10 @@ function usageOf(tokens: Tokens | undefined): OtelAttributes {
   }
 }
 
-/** The key under which every version of the package since 1.0 keeps the span of a context; `trace.setSpan` would need the package at run time. */
+/**
+ * The key under which every version of the package since 1.0 keeps the span of a context; `trace.setSpan`
+ * would need the package at run time.
+ */
 const SPAN_KEY = Symbol.for('OpenTelemetry Context Key SPAN')
 
 /** A context in which this span is the current one. */

@@ -18,8 +18,8 @@ export interface Problem {
 export const MAX_TITLE = 300
 
 /**
- * The problem that an event reports; undefined if there is none. An error after which the engine itself retries is a warning and
- * not a problem.
+ * The problem that an event reports; undefined if there is none. An error after which the engine itself
+ * retries is a warning and not a problem.
  *
  * @example
  * for await (const event of replay('.audit/latest')) {

@@ -13,7 +13,10 @@ export interface Secret {
   readonly certain?: true
 }
 
-/** Maximum characters of a name before `=` or `:`, of a value after it, of the part of an address before its host. */
+/**
+ * Maximum characters of a name before `=` or `:`, of a value after it, of the part of an address before its
+ * host.
+ */
 const MAX_NAME = 64
 const MAX_VALUE = 4096
 const MAX_AUTHORITY = 400
@@ -46,9 +49,9 @@ export interface FindOptions {
 }
 
 /**
- * Finds the secrets of a text in one pass, reading each character a bounded number of times. Except private keys, none
- * crosses the end of a line, so a text can be searched line by line. Names and values are found in JSON text, also escaped, as
- * well as in plain text.
+ * Finds the secrets of a text in one pass, reading each character a bounded number of times. Except private
+ * keys, none crosses the end of a line, so a text can be searched line by line. Names and values are found in
+ * JSON text, also escaped, as well as in plain text.
  */
 export function findSecrets(text: string, { opaque = false }: FindOptions = {}): Secret[] {
   const found: Secret[] = []
@@ -96,7 +99,10 @@ function shapeAt(text: string, at: number, pair: number): Secret | undefined {
   return undefined
 }
 
-/** Whether a word can begin here. The letter of an escape such as `\n`, and the end of a color code, belong to no word. */
+/**
+ * Whether a word can begin here. The letter of an escape such as `\n`, and the end of a color code, belong to
+ * no word.
+ */
 function startsWord(text: string, at: number): boolean {
   const unit = text.charCodeAt(at - 1)
   if (at === 0 || unit >= 128 || isWordUnit[unit] !== 1 || unit === SLASH || unit === 43) return true
@@ -104,7 +110,10 @@ function startsWord(text: string, at: number): boolean {
   return unit === 109 && text.slice(Math.max(0, at - 16), at).includes('[')
 }
 
-/** Whether the letter before this position, or `u` with four digits, belongs to an escape in JSON text, also in JSON in JSON. */
+/**
+ * Whether the letter before this position, or `u` with four digits, belongs to an escape in JSON text, also
+ * in JSON in JSON.
+ */
 function isAfterEscape(text: string, at: number): boolean {
   if (text.charCodeAt(at - 2) === BACKSLASH && ESCAPES.includes(text[at - 1]!)) return true
   return text[at - 5] === 'u' && text.charCodeAt(at - 6) === BACKSLASH
@@ -247,7 +256,10 @@ function valueAt(text: string, from: number, bareEnd: BareEnd, place: Place): Se
 
 //  {"text":"password=","next":1}     ["\"password\":", 5]
 //                    ^ from                          ^ from
-/** Whether the quote before this position does not open the value, but closes the JSON string that contains the name. */
+/**
+ * Whether the quote before this position does not open the value, but closes the JSON string that contains
+ * the name.
+ */
 function isClosing(text: string, from: number, quote: string, keyQuote: string): boolean {
   if (keyQuote !== '') return keyQuote.at(-1) === quote.at(-1) && keyQuote !== quote
   return isStringEnd(text, from)
@@ -276,7 +288,10 @@ function isNumber(value: string): boolean {
 
 //  ["password= 'abc", 5]
 //                  ^ the end
-/** The closing quote, escaped like the opening one; the end of the line, or of the JSON string it is in, if there is none before. */
+/**
+ * The closing quote, escaped like the opening one; the end of the line, or of the JSON string it is in, if
+ * there is none before.
+ */
 function closing(text: string, from: number, quote: string): number {
   const mark = quote.charCodeAt(quote.length - 1)
   const last = Math.min(text.length, from + MAX_VALUE)
@@ -302,7 +317,10 @@ function isStringEnd(text: string, from: number): boolean {
 /** The end of a value without quotes, which may be the rest of the line. */
 type BareEnd = (from: number, wholeLine: boolean, stop: number) => number
 
-/** Remembers the last end: otherwise a word with many names and no value would be read again from each of them. */
+/**
+ * Remembers the last end: otherwise a word with many names and no value would be read again from each of
+ * them.
+ */
 function bareEnds(text: string): BareEnd {
   let known = { from: 0, end: 0, wholeLine: false, stop: 0 }
   return (from, wholeLine, stop) => {
@@ -324,7 +342,8 @@ function bareEnd(text: string, from: number, wholeLine: boolean, stop: number): 
     if (unit === LF || unit === CR || isQuote(unit) || unit === 27 || unit === 0) break
     if ((stop !== 0 && unit === stop) || (!wholeLine && isBlank(unit))) break
     if (unit !== BACKSLASH) continue
-    // The escape of a line end or a quote, also in JSON in JSON, is the end; any other backslash belongs to the value.
+    // The escape of a line end or a quote, also in JSON in JSON, is the end; any other backslash belongs to
+    // the value.
     let following = end + 1
     while (following < last && text.charCodeAt(following) === BACKSLASH) following++
     if (following === last || 'nrtu"\'`'.includes(text[following]!)) break

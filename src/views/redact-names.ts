@@ -11,8 +11,8 @@ const secrets = [
 const wholeSecrets = new Set(['auth', 'sig', 'bearer', 'sessiontoken'])
 
 /**
- * Whether a name is that of a secret: `DB_PASSWORD`, `apiKey`, `x-api-key`, `aws_secret_access_key`, `STRIPE_KEY`,
- * `Authorization`, `Set-Cookie`. At most 64 characters are read.
+ * Whether a name is that of a secret: `DB_PASSWORD`, `apiKey`, `x-api-key`, `aws_secret_access_key`,
+ * `STRIPE_KEY`, `Authorization`, `Set-Cookie`. At most 64 characters are read.
  */
 export function familyOf(name: string): NameFamily | undefined {
   if (name.length < 3 || name.length > 64) return undefined

@@ -5,8 +5,8 @@ const MIN_WORD = 8
 const MAX_WORD = 1024
 
 /**
- * Where the word at the end of a text begins, if that has letters and digits, or letters of both cases: where a text was cut off,
- * it may be half of a key, which no shape fits any more. -1 if it is another one.
+ * Where the word at the end of a text begins, if that has letters and digits, or letters of both cases: where
+ * a text was cut off, it may be half of a key, which no shape fits any more. -1 if it is another one.
  */
 export function cutWord(text: string): number {
   let from = text.length
@@ -30,10 +30,11 @@ const MAX_LOOKED = 4096
 const MAX_NESTED = 3
 
 /**
- * The line with its texts overwritten, if it is a record that has only a piece of a text: a delta, a chunk, the state of something that is
- * not complete. A secret may be cut in two there, and no search finds it. What says which record it is stays; so does the length.
- * Of a record that is not complete itself, everything goes: nothing tells what it is. `clipped` is a line that was cut only to be
- * shown: it goes if its start says that it is a piece.
+ * The line with its texts overwritten, if it is a record that has only a piece of a text: a delta, a chunk,
+ * the state of something that is not complete. A secret may be cut in two there, and no search finds it. What
+ * says which record it is stays; so does the length. Of a record that is not complete itself, everything
+ * goes: nothing tells what it is. `clipped` is a line that was cut only to be shown: it goes if its start
+ * says that it is a piece.
  */
 export function hidePieces(line: string, { clipped = false } = {}): string {
   const first = line.indexOf('{')
@@ -53,7 +54,10 @@ export function hidePieces(line: string, { clipped = false } = {}): string {
   return begins || mentionsPiece(line) ? line.slice(0, from) + stars(line.length - from) : line
 }
 
-/** The texts of a value, each without the pieces of records that lie in it: an agent that a tool has called may have streamed. */
+/**
+ * The texts of a value, each without the pieces of records that lie in it: an agent that a tool has called
+ * may have streamed.
+ */
 export function hideNestedPieces(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return withoutRecords(value, 1)
   if (typeof value !== 'object' || value === null || depth >= MAX_VALUE_DEPTH) return value
@@ -137,7 +141,10 @@ function isPieceOrNone(item: unknown): boolean {
   return typeof item !== 'object' || item === null || isPiece(item)
 }
 
-/** Whether a record has a piece, by the words that protocols use for it, so that unknown engines are covered as well. */
+/**
+ * Whether a record has a piece, by the words that protocols use for it, so that unknown engines are covered
+ * as well.
+ */
 function isPiece(record: object): boolean {
   // Cursor's pieces have only a time that the whole has not.
   if ('timestamp_ms' in record && 'message' in record && !('model_call_id' in record)) return true
@@ -196,7 +203,10 @@ function starred(text: string): string {
   )
 }
 
-/** The record with those strings overwritten that are not kept: keys (`key` is undefined), values of keys, items of lists (it is ''). */
+/**
+ * The record with those strings overwritten that are not kept: keys (`key` is undefined), values of keys,
+ * items of lists (it is '').
+ */
 function overwritten(text: string, isKept: (inner: string, key: string | undefined) => boolean): string {
   const pieces: string[] = []
   let copied = 0

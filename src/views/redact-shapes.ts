@@ -1,4 +1,7 @@
-/** The characters that may follow a prefix, 1 for each. A table, because it is read for every character of a long word. */
+/**
+ * The characters that may follow a prefix, 1 for each. A table, because it is read for every character of a
+ * long word.
+ */
 type Alphabet = Uint8Array
 
 function alphabet(characters: string): Alphabet {
@@ -98,9 +101,9 @@ function jwt(text: string, at: number): number {
 }
 
 /**
- * Secrets that can be recognized by their format alone, anywhere. The first match wins, so a longer prefix comes
- * before a shorter one. Those that read more than 400 characters are only looked for at the start of a word: otherwise a word
- * of prefixes would be read again from each of them.
+ * Secrets that can be recognized by their format alone, anywhere. The first match wins, so a longer prefix
+ * comes before a shorter one. Those that read more than 400 characters are only looked for at the start of a
+ * word: otherwise a word of prefixes would be read again from each of them.
  */
 export const shapes: readonly Shape[] = [
   ...shape('anthropic', run(isWord, 16, 400), 'sk-ant-'),

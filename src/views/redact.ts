@@ -7,22 +7,30 @@ import { cutWord, hideNestedPieces, hidePieces } from './redact-pieces.ts'
 
 export interface RedactOptions {
   /**
-   * More to hide: a string is hidden wherever it occurs (four characters or more), a RegExp (with the flag `g`) wherever it matches within a line; the
-   * mark is `[redacted:own]`. A RegExp runs on pieces of at most 16 K characters. @default none
+   * More to hide: a string is hidden wherever it occurs (four characters or more), a RegExp (with the flag
+   * `g`) wherever it matches within a line; the mark is `[redacted:own]`. A RegExp runs on pieces of at most
+   * 16 K characters.
+   * @default none
    */
   readonly patterns?: readonly (string | RegExp)[] | undefined
   /** Hide words that look random (`random`). @default true */
   readonly entropy?: boolean | undefined
   /**
-   * Hide a password or token that was recognized by its name (`password=…`) also where it occurs later without that name; the first
-   * 256 of them. @default true
+   * Hide a password or token that was recognized by its name (`password=…`) also where it occurs later
+   * without that name; the first 256 of them.
+   * @default true
    */
   readonly learn?: boolean | undefined
-  /** Values known from the start: the `known()` of a redactor that has read the whole run before. @default none */
+  /**
+   * Values known from the start: the `known()` of a redactor that has read the whole run before.
+   * @default none
+   */
   readonly known?: readonly string[] | undefined
 }
 
-/** The number of hidden secrets, in total and of each kind: `{ total: 3, kinds: { github: 1, password: 2 } }`. */
+/**
+ * The number of hidden secrets, in total and of each kind: `{ total: 3, kinds: { github: 1, password: 2 } }`.
+ */
 export interface Hidden {
   readonly total: number
   readonly kinds: Readonly<Record<string, number>>
@@ -30,19 +38,31 @@ export interface Hidden {
 
 /** Hides secrets and counts them. */
 export interface Redactor {
-  /** The text with `[redacted:kind]` instead of each secret. Pass `count: false` for a text that is shown again. */
+  /**
+   * The text with `[redacted:kind]` instead of each secret. Pass `count: false` for a text that is shown
+   * again.
+   */
   text(text: string, options?: { readonly count?: boolean }): string
   /**
-   * The text with the same number of characters, for logs, so that offsets stay valid. Counts secrets that begin in
-   * the range.
+   * The text with the same number of characters, for logs, so that offsets stay valid. Counts secrets that
+   * begin in the range.
    */
   sameLength(text: string, range?: { readonly from: number; readonly to: number }): string
-  /** A JSON value with all of its strings redacted, keys too. A value without secrets is returned as the same object. */
+  /**
+   * A JSON value with all of its strings redacted, keys too. A value without secrets is returned as the same
+   * object.
+   */
   value(value: unknown): unknown
-  /** The event with its `data` redacted. Ids, `raw_ref` and everything else stay. For pieces of one message use `redactStage`. */
+  /**
+   * The event with its `data` redacted. Ids, `raw_ref` and everything else stay. For pieces of one message
+   * use `redactStage`.
+   */
   event(event: Event): Event
   hidden(): Hidden
-  /** The passwords and tokens that were recognized by their names. Keep them as safe as the secrets themselves. */
+  /**
+   * The passwords and tokens that were recognized by their names. Keep them as safe as the secrets
+   * themselves.
+   */
   known(): readonly string[]
 }
 
@@ -59,9 +79,9 @@ const MAX_DEPTH = 500
 const MAX_PASSES = 4
 
 /**
- * Hides keys, tokens and passwords: by their format (those of about seventy services, private keys, JSON Web Tokens), by their names
- * (`password=…`, `Authorization: …`, cookies, the password of an address), and by their randomness. Redacting twice gives
- * the same result as redacting once. Takes linear time.
+ * Hides keys, tokens and passwords: by their format (those of about seventy services, private keys, JSON Web
+ * Tokens), by their names (`password=…`, `Authorization: …`, cookies, the password of an address), and by
+ * their randomness. Redacting twice gives the same result as redacting once. Takes linear time.
  *
  * @example
  * const hide = redactor()
@@ -309,17 +329,22 @@ function checkPattern(pattern: unknown): string | RegExp {
   throw misfit('redactor', wanted, pattern, EXAMPLE)
 }
 
-/** Limits of the characters of a message that may wait for the end of their line, and of the messages that wait. */
+/**
+ * Limits of the characters of a message that may wait for the end of their line, and of the messages that
+ * wait.
+ */
 const MAX_HELD = 64 * 1024
 const MAX_MESSAGES = 256
 
 /**
- * Hides secrets in events: `[redacted:kind]` in every string of `data`, keys too. Ids and `raw_ref` stay unchanged.
+ * Hides secrets in events: `[redacted:kind]` in every string of `data`, keys too. Ids and `raw_ref` stay
+ * unchanged.
  *
- * The pieces of a message are emitted line by line, so that no secret is cut in two: a piece has the lines that it completes,
- * the rest comes with the next piece, and the last line with the final message, which is always complete. A line of more than 64 K characters
- * comes with the final message only, and so does what follows it. A private key that spans many raw lines is hidden as a whole.
- * No event is held, left out or moved.
+ * The pieces of a message are emitted line by line, so that no secret is cut in two: a piece has the lines
+ * that it completes, the rest comes with the next piece, and the last line with the final message, which is
+ * always complete. A line of more than 64 K characters comes with the final message only, and so does what
+ * follows it. A private key that spans many raw lines is hidden as a whole. No event is held, left out or
+ * moved.
  *
  * @example
  * const hide = redactor()

@@ -39,7 +39,8 @@ export interface RunSummary {
 type Growing = { -readonly [K in keyof RunSummary]: RunSummary[K] }
 
 /**
- * Adds up the events of a run, for its head and its end. Memory does not grow with the run, except for the paths of files.
+ * Adds up the events of a run, for its head and its end. Memory does not grow with the run, except for the
+ * paths of files.
  *
  * @example
  * const facts = summarizer()

@@ -8,8 +8,8 @@ const MAX_JSON = 1 << 20
 const names = ['command', 'cmd', 'commands', 'file_path', 'filePath', 'path', 'query', 'pattern', 'url']
 
 /**
- * The subject of a call, in one line: its command, path, query or address, the files of its changes; else its arguments as JSON.
- * A shell that only wraps the command is left out.
+ * The subject of a call, in one line: its command, path, query or address, the files of its changes; else its
+ * arguments as JSON. A shell that only wraps the command is left out.
  *
  * @example
  * callSubject({ command: "/bin/bash -lc 'npm test'" }) // 'npm test'
@@ -90,8 +90,8 @@ function bounded(text: string): string {
 }
 
 /**
- * The result of a call, as text: its output with stderr last, and its error unless the output contains it already. Empty if there
- * is none.
+ * The result of a call, as text: its output with stderr last, and its error unless the output contains it
+ * already. Empty if there is none.
  *
  * @example
  * callText({ output: { stdout: '1 failed\n', stderr: 'boom\n' } }) // '1 failed\nboom'

@@ -4,8 +4,8 @@ const MAX_IDS = 65_536
 const MAX_LENGTH = 256
 
 /**
- * Makes ids unique in a whole stream. Engines reuse an id in the next attempt, or for the reasoning and the text of one
- * message, and clients of other protocols would merge the two.
+ * Makes ids unique in a whole stream. Engines reuse an id in the next attempt, or for the reasoning and the
+ * text of one message, and clients of other protocols would merge the two.
  *
  * @example
  * const unique = uniqueIds()

@@ -42,9 +42,10 @@ const MAX_STDERR = 3
 const MAX_CALLS = 10_000
 
 /**
- * Finds out why a run ended as it did, from the events of its last attempt. A failed tool is not the reason if the agent
- * continued after it; an error of the engine is, unless the engine continued after it. If the engine reports no error, a call that
- * did not finish comes first, then a line on stderr that reads like an error, then the end itself.
+ * Finds out why a run ended as it did, from the events of its last attempt. A failed tool is not the reason
+ * if the agent continued after it; an error of the engine is, unless the engine continued after it. If the
+ * engine reports no error, a call that did not finish comes first, then a line on stderr that reads like an
+ * error, then the end itself.
  *
  * @example
  * const reason = whyOf()

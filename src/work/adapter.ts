@@ -18,15 +18,24 @@ export interface Adapter {
   readonly type: string
   /** The command to start if the caller names none. */
   readonly command?: readonly string[]
-  /** Write the order to a file; its path is in `WORK_ORDER` and is passed to `args` and `env`. @default false */
+  /**
+   * Write the order to a file; its path is in `WORK_ORDER` and is passed to `args` and `env`.
+   * @default false
+   */
   readonly orderFile?: boolean
   /** Arguments after those of the command. */
   readonly args?: (order: WorkOrder, orderFile: string) => readonly string[]
   /** Additional environment variables. */
   readonly env?: (order: WorkOrder, orderFile: string) => Readonly<Record<string, string>>
-  /** The path of the JSON result, relative to `repo_dir`; `false` if the worker never writes one. @default 'work_result.json' */
+  /**
+   * The path of the JSON result, relative to `repo_dir`; `false` if the worker never writes one.
+   * @default 'work_result.json'
+   */
   readonly json?: string | false
-  /** The path of the text result, relative to `repo_dir`; `false` if the worker never writes one. @default 'work_result.txt' */
+  /**
+   * The path of the text result, relative to `repo_dir`; `false` if the worker never writes one.
+   * @default 'work_result.txt'
+   */
   readonly text?: string | false
   /** The engine that reads its output as a conversation, if it has one. */
   readonly engine?: string
@@ -89,7 +98,8 @@ export function checkAdapter(value: unknown): Adapter {
 }
 
 function wrongField(value: object): string | undefined {
-  const given = value as Record<string, unknown> // cast: an instance of a class is fine, too, so own keys are not required
+  // cast: an instance of a class is fine, too, so own keys are not required
+  const given = value as Record<string, unknown>
   const isText = (found: unknown) => typeof found === 'string' && found !== ''
   const rules: Record<string, [must: string, holds: (found: unknown) => boolean]> = {
     type: ['a name', isText],
@@ -126,7 +136,10 @@ export function envOf(
   return returned(adapter, 'env', 'an object of strings', () => adapter.env?.(order, orderFile), isObject)
 }
 
-/** Checks what a function of the caller returned, whatever its types say: a worker with half its arguments must not start. */
+/**
+ * Checks what a function of the caller returned, whatever its types say: a worker with half its arguments
+ * must not start.
+ */
 function returned<T extends object>(
   { type }: Adapter,
   field: string,

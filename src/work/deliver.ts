@@ -22,13 +22,14 @@ export interface Delivered {
 /**
  * Passes a settled run to the outbox.
  *
- * A crash can follow any step, and every step can be repeated: the outbox posts a run
- * once, and the ledger only changes while the run is still the active one. A comment that says needs-human is open: the
- * next result of the run, of a worker or of a person, replaces it. A comment with a status is final: a second,
- * different result is archived, and the ledger gets the state in the comment, because the attempt that posted it may
- * have been killed before it stored the state.
+ * A crash can follow any step, and every step can be repeated: the outbox posts a run once, and the ledger
+ * only changes while the run is still the active one. A comment that says needs-human is open: the next
+ * result of the run, of a worker or of a person, replaces it. A comment with a status is final: a second,
+ * different result is archived, and the ledger gets the state in the comment, because the attempt that posted
+ * it may have been killed before it stored the state.
  *
- * `told` is what a comment for a human shows besides the result (exit, stderr): if that differs, it is another comment.
+ * `told` is what a comment for a human shows besides the result (exit, stderr): if that differs, it is
+ * another comment.
  *
  * A person whose result does not count (`byHand`) gets an error at once, so an open run keeps its comment.
  */

@@ -126,7 +126,8 @@ export async function finish(order: WorkOrder, gathered: Gathered, ending: Endin
     if (ledger && reached) await conclude(ledger, issue_ref, run_id, reached)
   } catch (error) {
     // The outbox has done its part, and the next attempt stores the state.
-    await audit?.write({ ...final, failed: faultNote(error as Fault) }) // cast: `boundedLedger` throws only Faults
+    // cast: `boundedLedger` throws only Faults
+    await audit?.write({ ...final, failed: faultNote(error as Fault) })
     throw error
   }
   await audit?.write(final)

@@ -117,8 +117,8 @@ export async function activate(runs: Ledger, issueRef: string, runId: string): P
 
 /**
  * Stores how a run ended, if it is still the active one, or if no run of its issue was activated. Never
- * changes the entry of another activated run. A run that has its status keeps it: `needs-human` comes before a status, so
- * an attempt that stores it late was overtaken by the result of a person.
+ * changes the entry of another activated run. A run that has its status keeps it: `needs-human` comes before
+ * a status, so an attempt that stores it late was overtaken by the result of a person.
  */
 export async function conclude(
   runs: Ledger,

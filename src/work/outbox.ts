@@ -24,8 +24,8 @@ export interface Post extends PostKey {
   /** The settled work, for the archive. */
   readonly work: unknown
   /**
-   * The digest of a comment of this run that says needs-human. This comment replaces it, if it is still the comment
-   * of the run.
+   * The digest of a comment of this run that says needs-human. This comment replaces it, if it is still the
+   * comment of the run.
    */
   readonly replaces?: string
 }
@@ -33,9 +33,9 @@ export interface Post extends PostKey {
 /**
  * Where results are posted. Three functions, so that any tracker can be plugged in.
  *
- * `post` must be idempotent by `issue_ref` + `run_id`: if there is already a comment of that run, it
- * changes nothing and returns its digest. The one exception is `post.replaces`: a comment with exactly that
- * digest is replaced. A tracker that cannot edit a comment ignores `replaces`, and the new result is archived.
+ * `post` must be idempotent by `issue_ref` + `run_id`: if there is already a comment of that run, it changes
+ * nothing and returns its digest. The one exception is `post.replaces`: a comment with exactly that digest is
+ * replaced. A tracker that cannot edit a comment ignores `replaces`, and the new result is archived.
  *
  * @example
  * const tracker: Outbox = {
@@ -47,7 +47,10 @@ export interface Post extends PostKey {
 export interface Outbox {
   /** The digest of the result that was posted for this run, if one was. */
   find(key: PostKey): Promise<string | undefined>
-  /** Posts a comment, or replaces the one with the digest `replaces`; else returns the digest of the existing one. */
+  /**
+   * Posts a comment, or replaces the one with the digest `replaces`; else returns the digest of the existing
+   * one.
+   */
   post(post: Post): Promise<string | undefined>
   /** Stores a result without a comment. */
   archive(post: Post): Promise<void>
@@ -55,8 +58,8 @@ export interface Outbox {
 
 /**
  * An outbox in a directory: `comments/` has one file per run, `archive/` the results that do not count, and
- * `journal.jsonl` one line for each. Comments are written atomically, and the first process to create
- * one wins. Only a comment that says needs-human is ever replaced, in place. After a crash between comment and
+ * `journal.jsonl` one line for each. Comments are written atomically, and the first process to create one
+ * wins. Only a comment that says needs-human is ever replaced, in place. After a crash between comment and
  * journal, the next attempt adds the missing line; in a race it may be there twice, with the same `id`.
  *
  * @example

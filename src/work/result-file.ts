@@ -24,9 +24,9 @@ export async function before(path: string): Promise<Before> {
  * Reads a file that a worker wrote, and trusts nothing about it: it may be a link to a secret, a FIFO that
  * never answers, a device, a directory, 2 GB of zeros, or be swapped for one of them at any moment.
  *
- * So the path is checked without following links, opened without following links and without blocking, and the
- * opened file must be the same one that was checked: a regular file without a second hard link, small, and unchanged
- * after it was read.
+ * So the path is checked without following links, opened without following links and without blocking, and
+ * the opened file must be the same one that was checked: a regular file without a second hard link, small,
+ * and unchanged after it was read.
  *
  * @example
  * const found = await readResult(root, 'work_result.json', await before(path), 1 << 20)

@@ -3,8 +3,8 @@ import { Fault } from '../base/fault.ts'
 import { takeLock } from '../sinks/lock.ts'
 
 /**
- * Runs a function while no other process does: the lock is held for milliseconds, so the wait is short. The lock of a
- * killed process is stale, and is taken over.
+ * Runs a function while no other process does: the lock is held for milliseconds, so the wait is short. The
+ * lock of a killed process is stale, and is taken over.
  *
  * @example
  * await withLock('.outbox/locks/run-7.lock', () => replaceComment())

@@ -67,8 +67,8 @@ export async function spawnWorker(options: SpawnOptions): Promise<Spawned> {
 }
 
 /**
- * Runs it once. Right after the recorder of an earlier attempt was killed, it is not yet known whether its worker is still
- * writing: then nothing is started, and the caller can try again a moment later.
+ * Runs it once. Right after the recorder of an earlier attempt was killed, it is not yet known whether its
+ * worker is still writing: then nothing is started, and the caller can try again a moment later.
  */
 async function attempt(
   dir: string,

@@ -21,9 +21,10 @@ export interface WorkOptions {
   /** A type (`json-cli`, `codex`, …) or your own adapter. Required unless there is a `result`. */
   readonly worker?: string | Adapter | undefined
   /**
-   * A result that a person wrote, as JSON or as headers. No worker is started: after `needs-human`, this is how a person
-   * finishes the run. It replaces the comment that asked for a human; a result that does not count changes
-   * nothing there. @default none: the worker gives the result
+   * A result that a person wrote, as JSON or as headers. No worker is started: after `needs-human`, this is
+   * how a person finishes the run. It replaces the comment that asked for a human; a result that does not
+   * count changes nothing there.
+   * @default none: the worker gives the result
    */
   readonly result?: string | undefined
   /** The command and its arguments. @default the command of the adapter */
@@ -50,8 +51,9 @@ export interface WorkOptions {
   /** Maximum size of a result file in bytes; a larger one needs a human. @default 1 MiB */
   readonly maxResult?: number | undefined
   /**
-   * Milliseconds to wait for each call of the outbox and the ledger, before the work fails with OUTBOX_FAILED or
-   * LEDGER_FAILED. @default 60,000
+   * Milliseconds to wait for each call of the outbox and the ledger, before the work fails with OUTBOX_FAILED
+   * or LEDGER_FAILED.
+   * @default 60,000
    */
   readonly maxOutboxWait?: number | undefined
 }
@@ -60,7 +62,8 @@ export interface WorkOptions {
  * Runs a worker on an order and returns one result, however the worker reports it: the files it left are read
  * carefully, settled against the active run, rendered as a comment and posted to the outbox, once.
  *
- * A run that needs a human is still open: call `work` with the same order, or with the `result` of a person, to end it.
+ * A run that needs a human is still open: call `work` with the same order, or with the `result` of a person,
+ * to end it.
  *
  * Bad results are verdicts, not errors. It only throws a Fault for a bad order or option, before anything
  * is started, and for an outbox, ledger or audit that fails.
@@ -106,7 +109,8 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
     text: fileOf(adapter.text, 'work_result.txt'),
   }
   const root = await directory(asked.repo_dir)
-  // Fails now if the ledger cannot be read, not when the work is done: the state is stored there whichever run is active.
+  // Fails now if the ledger cannot be read, not when the work is done: the state is stored there whichever
+  // run is active.
   await ledger?.read(asked.issue_ref)
 
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }

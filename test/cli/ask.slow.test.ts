@@ -163,7 +163,10 @@ describe('sluice ask', () => {
   })
 })
 
-/** Starts sluice with a command that starts another one; both say that they live by a connection, which ends with them. */
+/**
+ * Starts sluice with a command that starts another one; both say that they live by a connection, which ends
+ * with them.
+ */
 async function groupOf(options: readonly string[]) {
   const path = join(mkdtempSync(join(dir, 'group-')), 'socket')
   const server = createServer()

@@ -31,7 +31,10 @@ const asked = (content: object) =>
   record({ type: 'user', uuid: 'u2', message: { role: 'user', content: [content] } })
 const piece = (event: object) => record({ type: 'stream_event', uuid: 'ue', event })
 
-/** A run of that size, with a secret in each place of it in turn: prompt, messages, pieces of them, input, output, stderr, command. */
+/**
+ * A run of that size, with a secret in each place of it in turn: prompt, messages, pieces of them, input,
+ * output, stderr, command.
+ */
 function runWith(secrets: readonly Planted[], size: number): { dir: string; bytes: number } {
   const dir = tempDir('export')
   const lines = [

@@ -19,8 +19,8 @@ export interface Surroundings {
 }
 
 /**
- * Runs the command in this process, with streams of its own, as a shell would run it. Where signals, pipes or exits
- * of a real process matter, the tests start one.
+ * Runs the command in this process, with streams of its own, as a shell would run it. Where signals, pipes or
+ * exits of a real process matter, the tests start one.
  */
 export async function inside(args: readonly string[], surroundings: Surroundings = {}) {
   const { stdin, stdout = standIn(), stderr = standIn() } = surroundings

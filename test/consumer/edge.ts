@@ -1,4 +1,5 @@
-// On an edge worker: POST the output of an agent, get its conversation as NDJSON; /report takes the payload out of it.
+// On an edge worker: POST the output of an agent, get its conversation as NDJSON; /report takes the payload
+// out of it.
 import { auto, chat, events, Fault, parse, values } from 'agent-sluice/web'
 import { z } from 'zod'
 

@@ -1,4 +1,5 @@
-// A terminal and pipes: the agent writes every record twice, each is read once. Then the recorded run as Markdown.
+// A terminal and pipes: the agent writes every record twice, each is read once. Then the recorded run as
+// Markdown.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { codex, replay, run } from 'agent-sluice'

@@ -2,7 +2,10 @@ import { Calls, endOf, type Json, type Reading, type Written } from './plain-rec
 
 const settings = /"sessionUpdate":"(available_commands|current_mode|config_option|session_info)_update"/
 
-/** A run of the Agent Client Protocol, read without the engine: neighbours of one kind and one id are one text. */
+/**
+ * A run of the Agent Client Protocol, read without the engine: neighbours of one kind and one id are one
+ * text.
+ */
 export function readAcp({ stdout, exit }: Written): Reading & { readonly asked: number } {
   const records: Json[] = stdout
     .split('\n')

@@ -1,7 +1,9 @@
 import { Calls, endOf, type Json, type Reading, recordsOf, type Written } from './plain-records.ts'
 import { text } from './plain-text.ts'
 
-/** Claude Code, Qwen Code and Amp: a record per line, one array (json mode, which may be cut), or plain text. */
+/**
+ * Claude Code, Qwen Code and Amp: a record per line, one array (json mode, which may be cut), or plain text.
+ */
 export function claude(written: Written): Reading {
   const { stdout, exit } = written
   const array = stdout.split('\n').find((line) => line.startsWith('[{"type"'))
@@ -83,7 +85,10 @@ function isCut(stdout: string): boolean {
   return stdout.split('\n').at(-1)!.startsWith('{')
 }
 
-/** The elements of the array, as many as are whole: each is `{"type":…`, and none holds that on its top level twice. */
+/**
+ * The elements of the array, as many as are whole: each is `{"type":…`, and none holds that on its top level
+ * twice.
+ */
 function elements(array: string): [Json[], boolean] {
   try {
     return [JSON.parse(array), false]

@@ -1,6 +1,8 @@
 import { Calls, endOf, type Json, type Reading, recordsOf, type Written } from './plain-records.ts'
 
-/** Codex: `exec --json`, its two older dialects, and the app-server, told apart by the keys of their records. */
+/**
+ * Codex: `exec --json`, its two older dialects, and the app-server, told apart by the keys of their records.
+ */
 export function codex({ stdout, exit }: Written): Reading {
   const records = recordsOf(stdout)
   if (records.some(({ msg }) => msg)) return old(records, exit)

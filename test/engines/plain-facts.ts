@@ -1,4 +1,6 @@
-/** What a run spent and was asked, read from its log by a few plain loops that know nothing of the engines. */
+/**
+ * What a run spent and was asked, read from its log by a few plain loops that know nothing of the engines.
+ */
 export interface Facts {
   readonly tokens: { input?: number; output?: number; cached?: number; reasoning?: number } | undefined
   readonly prompts: readonly string[]
@@ -181,7 +183,10 @@ function recordsOf(log: string): Json[] {
   })
 }
 
-/** A document on several lines: from a brace at the beginning of a line, or behind other text, to the last one. */
+/**
+ * A document on several lines: from a brace at the beginning of a line, or behind other text, to the last
+ * one.
+ */
 function documentOf(log: string): Json {
   for (let at = log.indexOf('{'); at >= 0; at = log.indexOf('{', at + 1)) {
     const value = parsed(log.slice(at, log.lastIndexOf('\n}') + 2).replaceAll('\r', ''))

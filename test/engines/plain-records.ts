@@ -17,7 +17,7 @@ export interface Written {
   readonly exit: number | null
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: these loops read logs of which nothing is known but the recordings
+// biome-ignore lint/suspicious/noExplicitAny: these loops read logs that only the recordings describe
 export type Json = any
 
 /** What a log says of its end: well, badly, broken off in mid-record, or nothing. */

@@ -32,7 +32,8 @@ describe.each(tees.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixtur
       } as const
       expect(kinds(read(fixture, [announced, pty, ...pipes]))).toEqual(expected)
       const step = 1000
-      // A PTY that comes alone speaks at once, and of a short log that is all: then the channels must be announced.
+      // A PTY that comes alone speaks at once, and of a short log that is all: then the channels must be
+      // announced.
       const woven: Chunk[] = pty.bytes.length < 2 * step ? [announced] : []
       for (let at = 0; at < pty.bytes.length; at += step) {
         for (const { channel, bytes } of [pty, ...pipes]) {

@@ -11,7 +11,9 @@ export function stdoutLogs(): Fixture[] {
   })
 }
 
-/** The conversation of such a log as the stages of Node give it: what other runtimes must give, byte for byte. */
+/**
+ * The conversation of such a log as the stages of Node give it: what other runtimes must give, byte for byte.
+ */
 export function readInNode({ logs }: Fixture): string {
   return asLines(chatOf(drive(eventStage(auto, { clock: () => 0 }), [{ ...logs[0]!, channels: ['stdout'] }])))
 }

@@ -23,7 +23,9 @@ import { strangerLogs } from './stranger-logs.ts'
 
 /** Engines whose answer may be any text, so that one line of a record may be it. */
 const TEXT = ['text', 'iflow']
-/** Engines that write alike. Copilot's session file has stdout's records, and that of pi has its first line. */
+/**
+ * Engines that write alike. Copilot's session file has stdout's records, and that of pi has its first line.
+ */
 const dialects: Record<string, string> = {
   ...{ qwen: 'claude', amp: 'claude', kilo: 'opencode' },
   ...{ 'copilot-session': 'copilot', 'pi-session': 'pi' },

@@ -11,9 +11,9 @@ import { uncovered } from '../engines/uncovered.ts'
 import { runs, some } from '../pace.ts'
 
 /**
- * Law 2 in events, record after record. A mix of random lines hardly ever has the one record that ends what another one
- * began (a delta, then the user's line), and recorded runs have few orders. So each kind of line that an engine was
- * seen to write comes once after each other kind.
+ * Law 2 in events, record after record. A mix of random lines hardly ever has the one record that ends what
+ * another one began (a delta, then the user's line), and recorded runs have few orders. So each kind of line
+ * that an engine was seen to write comes once after each other kind.
  */
 const kinds = new Map<string, Map<string, string>>()
 

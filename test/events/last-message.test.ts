@@ -23,7 +23,10 @@ const [m1, m2, m3, m4] = [message(1), message(2), message(3), message(4)]
 
 type Logs = Partial<Record<Channel, string>>
 
-/** Every way to read the logs: which channel comes first, one after the other or in turn, with a word about the channels or without. */
+/**
+ * Every way to read the logs: which channel comes first, one after the other or in turn, with a word about
+ * the channels or without.
+ */
 function weavings(logs: Logs): [name: string, chunks: Chunk[]][] {
   const names = Object.keys(logs) as Channel[]
   const cut = (channel: Channel, size: number) => {
@@ -116,7 +119,8 @@ describe('the result of a run is its last message, whatever channel is read firs
     const stdout = 'The answer:\n<json>{"a":2}</json>\n\n'
     for (const profile of [claude, gemini, text]) {
       for (const [name, chunks] of weavings({ stdout, pty: `{"a":1}\n${stdout}` }).filter(
-        // A PTY that speaks first, because no stdout was announced, is one text: its own line is in the answer.
+        // A PTY that speaks first, because no stdout was announced, is one text: its own line is in the
+        // answer.
         ([name, [first]]) => first?.channel === 'stdout' || name.includes('announced'),
       ))
         expect(resultOf(read(chunks, profile)), `${profile.name}: ${name}`).toEqual({ a: 2 })

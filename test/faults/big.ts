@@ -1,6 +1,6 @@
 /**
- * One huge input, made on the fly, through the product, in a process of its own: `big.ts CASE BYTES`. Prints what came
- * out and the peak of memory over what the process had before the first byte.
+ * One huge input, made on the fly, through the product, in a process of its own: `big.ts CASE BYTES`. Prints
+ * what came out and the peak of memory over what the process had before the first byte.
  */
 import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'

@@ -34,7 +34,8 @@ test('the same text twice on purpose: both are kept within one stream, only the 
 })
 
 test('crafted collisions and delimiter ambiguity: nothing that differs is ever merged', () => {
-  // Pairs that collide under CRC-32, FNV-1a, djb2, Java's hashCode and a 31-bit polynomial; and texts that a joined key confuses.
+  // Pairs that collide under CRC-32, FNV-1a, djb2, Java's hashCode and a 31-bit polynomial; and texts that a
+  // joined key confuses.
   const pairs = [
     ['plumless', 'buckeroo'],
     ['costarring', 'liquid'],

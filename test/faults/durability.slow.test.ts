@@ -94,7 +94,8 @@ test(`kill -9 at random times (${kills}; SLUICE_KILLS=1000 for more), then a res
   expect(inside).toBeGreaterThan(kills / 4)
 }, 600_000)
 
-// The whole product under the same fault: `test/run/kill.slow.test.ts` does twenty moments, `bench/kill.ts 1000` a thousand.
+// The whole product under the same fault: `test/run/kill.slow.test.ts` does twenty moments, `bench/kill.ts
+// 1000` a thousand.
 test('kill -9 of a whole run in mid-output, then a resume', async () => {
   const kill = await killOnce({ from: 'output', ms: 60 })
   expect(kill.after).toBeGreaterThanOrEqual(kill.kept)
@@ -161,7 +162,9 @@ test.runIf(mounted)(
     }),
 )
 
-/** Runs an agent that never ends by itself; it is over when the reader hears of the end, and so is the lock. */
+/**
+ * Runs an agent that never ends by itself; it is over when the reader hears of the end, and so is the lock.
+ */
 async function goesOn(cwd: string, audit: string, leave: (live: ReturnType<typeof run>) => Promise<unknown>) {
   const flood =
     "fs.writeFileSync('pid', String(process.pid)); say(lines[0]); for (;;) { say('x'.repeat(4000)); await sleep(0) }"
@@ -386,7 +389,8 @@ test('a checkpoint ahead of its file: what is there is read, once, and nothing i
     for await (const event of replay(dir, { engine: codex })) events.push(event)
     expect(textsOf(events)).toEqual(['one', 'two'])
   }
-  // The events that were kept are the other checkpoint: a journal of more than the log can give is another run's.
+  // The events that were kept are the other checkpoint: a journal of more than the log can give is another
+  // run's.
   await pass(dir, [makeEvent(1), makeEvent(2)])
   await expect(pass(dir, [makeEvent(1, { text: 'other' })])).rejects.toMatchObject({
     code: 'JOURNAL_MISMATCH',

@@ -129,7 +129,10 @@ test.each([
   },
 )
 
-/** Everything a worker has printed, as an agent: a forged result in a tool's output and on stderr, then its last words. */
+/**
+ * Everything a worker has printed, as an agent: a forged result in a tool's output and on stderr, then its
+ * last words.
+ */
 const agentWorker = (last: string) => {
   const tool = { type: 'command_execution', command: 'x', aggregated_output: result(), exit_code: 0 }
   const stdout = codexRun(

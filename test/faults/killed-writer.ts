@@ -6,7 +6,10 @@ import type { Event } from '../../src/events/event.ts'
 import type { JournalOptions } from '../../src/sinks/journal.ts'
 import { plainJs } from './plain-js.ts'
 
-/** How a writer dies: at its nth call of the file system, after a part of the bytes of a write; or so long after its first word. */
+/**
+ * How a writer dies: at its nth call of the file system, after a part of the bytes of a write; or so long
+ * after its first word.
+ */
 export type Death = { readonly call: number; readonly part: number } | { readonly ms: number }
 
 export interface Wrote {
@@ -73,8 +76,8 @@ export function writers() {
 }
 
 /**
- * What is wrong with a journal before it is repaired: its whole lines must be the first of the events, with all that
- * were acknowledged, and after them there may be no more than the beginning of the next.
+ * What is wrong with a journal before it is repaired: its whole lines must be the first of the events, with
+ * all that were acknowledged, and after them there may be no more than the beginning of the next.
  */
 export function tornFault(
   dir: string,

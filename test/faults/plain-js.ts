@@ -7,8 +7,8 @@ import ts from 'typescript'
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /**
- * Translates folders and files of this repository to plain JavaScript in a directory of their own: a process that
- * is started a hundred times must not translate them each time.
+ * Translates folders and files of this repository to plain JavaScript in a directory of their own: a process
+ * that is started a hundred times must not translate them each time.
  */
 export function plainJs(...paths: readonly string[]): string {
   const out = mkdtempSync(join(tmpdir(), 'sluice-plain-'))

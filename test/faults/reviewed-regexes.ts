@@ -1,6 +1,6 @@
 /**
- * Every regular expression in src/, and why it cannot be made to take long: its input is bounded, or each character is
- * looked at a bounded number of times. A new one is added here after review.
+ * Every regular expression in src/, and why it cannot be made to take long: its input is bounded, or each
+ * character is looked at a bounded number of times. A new one is added here after review.
  */
 export const reviewed: Readonly<Record<string, { readonly why: string; readonly max?: number }>> = {
   'ask/retry-prompt.ts /^[\\w.-]{1,60}$/': {

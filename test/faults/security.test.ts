@@ -34,7 +34,10 @@ afterEach(async () => {
 
 const fresh = () => mkdtempSync(join(tmpdir(), 'sluice-security-'))
 
-/** Ten ways to write a key that reaches for a prototype; each is the inside of an object that also has `"a":1`. */
+/**
+ * Ten ways to write a key that reaches for a prototype; each is the inside of an object that also has
+ * `"a":1`.
+ */
 const spellings = [
   '"a":1,"__proto__":{"polluted":1}',
   '"__proto__":{"polluted":1},"a":1',
@@ -51,7 +54,10 @@ const spellings = [
 const PLAIN = new Set([Object.prototype, Array.prototype, null])
 const isPolluted = (value: object) => 'polluted' in value && !Object.hasOwn(value, 'polluted')
 
-/** Nothing in it inherits from anything but the two plain prototypes, and nothing says `polluted` by inheritance. */
+/**
+ * Nothing in it inherits from anything but the two plain prototypes, and nothing says `polluted` by
+ * inheritance.
+ */
 function expectPlain(value: unknown): void {
   const open = [value]
   for (let next = open.pop(); open.length > 0 || next !== undefined; next = open.pop()) {

@@ -7,7 +7,9 @@ import { only } from '../engines/run.ts'
 import { agent, codexLines, ran, workspace } from '../run/agent.ts'
 import { putRun, root } from '../serve/serving.ts'
 
-/** What hangs here hangs in a synchronous call, so each of these is a process of its own that can be killed. */
+/**
+ * What hangs here hangs in a synchronous call, so each of these is a process of its own that can be killed.
+ */
 async function node(...args: string[]): Promise<{ code: unknown; out: string; err: string }> {
   const options = { timeout: 20_000, killSignal: 'SIGKILL' } as const
   try {

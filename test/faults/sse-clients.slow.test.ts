@@ -16,7 +16,10 @@ import { serverProcess } from './server-process.ts'
 
 afterEach(shutAll)
 
-/** Like a browser's EventSource: it remembers the last id, comes back with it after a cut, and counts what it saw. */
+/**
+ * Like a browser's EventSource: it remembers the last id, comes back with it after a cut, and counts what it
+ * saw.
+ */
 class Client {
   readonly seen: string[] = []
   last = ''

@@ -33,7 +33,9 @@ export function clean(original: Buffer, channel: Channel): Clean {
   return { bytes: Buffer.from(kept), origin }
 }
 
-/** One past what has to go at `at`, or `at` if that byte stays. C1 controls are sequences on a terminal only. */
+/**
+ * One past what has to go at `at`, or `at` if that byte stays. C1 controls are sequences on a terminal only.
+ */
 function passEscape(bytes: Buffer, at: number, terminal: boolean): number {
   const second = bytes[at + 1]
   if (bytes[at] === ESC) return second === undefined ? at + 1 : passSequence(bytes, at, second, terminal)

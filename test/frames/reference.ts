@@ -407,7 +407,9 @@ class Reference {
     return lines.map(([from, to]) => this.#slice(from, to).toString()).join('\n')
   }
 
-  /** Depth and string state after a range, comments and strings respected; the depth never stops the count. */
+  /**
+   * Depth and string state after a range, comments and strings respected; the depth never stops the count.
+   */
   #balanceOf(from: number, to: number): { depth: number; inString: boolean } {
     let depth = 0
     let inString = false
@@ -968,7 +970,10 @@ function payloadFrame(source: Source, cut: Cut, from: number, to: number): CutFr
 /** The bytes of a frame's text, and the offset of each in the channel. */
 export const referencePlaces = new WeakMap<CutFrame, { bytes: Buffer; offsets: readonly number[] }>()
 
-/** The bytes of a range and their offsets: on a terminal the clean ones, in a pipe all from the first to the last. */
+/**
+ * The bytes of a range and their offsets: on a terminal the clean ones, in a pipe all from the first to the
+ * last.
+ */
 function bytesOf(
   { original, cleaned, channel }: Source,
   [from, to]: Range,

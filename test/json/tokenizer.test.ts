@@ -7,7 +7,9 @@ import { runs, slow } from '../pace.ts'
 
 const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 })
 
-/** JSON with one or two characters removed, doubled, replaced or cut off: most of it is broken, some is not. */
+/**
+ * JSON with one or two characters removed, doubled, replaced or cut off: most of it is broken, some is not.
+ */
 const corrupted = fc
   .tuple(
     fc.json({ maxDepth: 4 }),

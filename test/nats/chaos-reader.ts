@@ -1,4 +1,5 @@
-// Subscribes to everything and checks it: the events of each run once and in order. Ends after so many, or never.
+// Subscribes to everything and checks it: the events of each run once and in order. Ends after so many, or
+// never.
 import { argv, exit } from 'node:process'
 import { subscribe } from '../../src/nats/subscribe.ts'
 

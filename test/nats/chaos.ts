@@ -41,8 +41,9 @@ export interface ChaosResult {
 }
 
 /**
- * Hosts whose journals grow, in torn writes too; a shipper for each, a mirror and a reader as processes of their own; servers, shippers,
- * mirror and reader are killed with SIGKILL at random. Then every file is compared byte for byte.
+ * Hosts whose journals grow, in torn writes too; a shipper for each, a mirror and a reader as processes of
+ * their own; servers, shippers, mirror and reader are killed with SIGKILL at random. Then every file is
+ * compared byte for byte.
  */
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
   const { seconds, minKills, hosts, runs, pause, say = () => {} } = options

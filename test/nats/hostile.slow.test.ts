@@ -22,7 +22,8 @@ import { tokenOf } from '../../src/nats/token.ts'
 import { hasNats, type NatsServer, natsServer, needsNats, until } from './nats-server.ts'
 import { journalsIn, lineAt, writeRun } from './runs.ts'
 
-// Brokers with limits, streams of others, users without rights: a Fault that says what to do, and nothing lost, nothing twice.
+// Brokers with limits, streams of others, users without rights: a Fault that says what to do, and nothing
+// lost, nothing twice.
 
 let dir = ''
 beforeEach(() => {

@@ -18,7 +18,10 @@ export const codexLines = [
   '{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":2}}',
 ]
 
-/** A program of its own that runs under this Node, as a toy agent: `say(line)` writes, the rest is plain JavaScript. */
+/**
+ * A program of its own that runs under this Node, as a toy agent: `say(line)` writes, the rest is plain
+ * JavaScript.
+ */
 export function agent(cwd: string, body: string): Pick<RunCommand, 'command' | 'args'> {
   const path = join(cwd, 'agent.mjs')
   writeFileSync(

@@ -44,8 +44,8 @@ export interface Kill {
 /** More than the agent writes at once. */
 const MAX_PUT = 4096
 
-// An agent that writes records of uneven size in uneven pieces and keeps its own account of every byte that was taken: of each
-// stream, and of both in order.
+// An agent that writes records of uneven size in uneven pieces and keeps its own account of every byte that
+// was taken: of each stream, and of both in order.
 const agent = `
   import fs from 'node:fs'
   const accounts = ['both', 'stdout', 'stderr'].map((name) => fs.openSync('account.' + name, 'w'))
@@ -67,9 +67,10 @@ const agent = `
   fs.writeFileSync('done', '')`
 
 /**
- * Starts `sluice run`, kills it with SIGKILL at a moment of its life, lets the agent end, resumes (and kills the first resume, too,
- * if `resumeMs` is given), and checks that nothing acknowledged is lost, no event is written twice, no line is torn and the raw logs
- * are what the agent wrote. Throws with the reason and the directory if not.
+ * Starts `sluice run`, kills it with SIGKILL at a moment of its life, lets the agent end, resumes (and kills
+ * the first resume, too, if `resumeMs` is given), and checks that nothing acknowledged is lost, no event is
+ * written twice, no line is torn and the raw logs are what the agent wrote. Throws with the reason and the
+ * directory if not.
  */
 export async function killOnce(moment: {
   readonly from: 'start' | 'output'

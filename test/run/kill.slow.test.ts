@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { killOnce } from './kill-once.ts'
 
-// Fixed moments over the life of a run; `bench/kill.ts` does 200 at random, and SLUICE_KILLS=200 as many here.
+// Fixed moments over the life of a run; `bench/kill.ts` does 200 at random, and SLUICE_KILLS=200 as many
+// here.
 const many = Math.max(1, Number(process.env['SLUICE_KILLS'] ?? 20) / 20)
 
 test.each(['pipes', 'pty', 'both'] as const)(

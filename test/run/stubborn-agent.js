@@ -1,5 +1,5 @@
-// An agent that prints one message, never ends, ignores SIGTERM, and has a child with a child of its own that do the same.
-// The message names the three processes. Usage: node stubborn-agent.js 2
+// An agent that prints one message, never ends, ignores SIGTERM, and has a child with a child of its own that
+// do the same. The message names the three processes. Usage: node stubborn-agent.js 2
 import { spawn } from 'node:child_process'
 import readline from 'node:readline'
 

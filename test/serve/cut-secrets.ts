@@ -14,7 +14,10 @@ export function seenIn(text: string): string[] {
   return seen
 }
 
-/** A recorded run whose log can be had with a secret in it that its engine has cut over the records of a message. */
+/**
+ * A recorded run whose log can be had with a secret in it that its engine has cut over the records of a
+ * message.
+ */
 export interface Streamed {
   readonly name: string
   readonly fixture: Fixture
@@ -58,8 +61,8 @@ function longestMessage(deltas: readonly Delta[]): Delta[] {
 }
 
 /**
- * The log with other words in the place of one message: in the records of its pieces, and wherever a record says all of it, or all of
- * it so far.
+ * The log with other words in the place of one message: in the records of its pieces, and wherever a record
+ * says all of it, or all of it so far.
  */
 function plant(log: Uint8Array, deltas: readonly Delta[], cut: number): Buffer {
   const told = deltas.map(({ data }) => data.text)

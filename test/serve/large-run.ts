@@ -6,8 +6,9 @@ import type { Event, EventData, EventType } from '../../src/events/event.ts'
 export const NEEDLE = 'expected 03:00, got 02:00'
 
 /**
- * A finished run of so many events as a recorder leaves it: messages, thoughts, commands, files. One command fails, at three
- * quarters, and each event points at its own line of the log. It says which event tells the failure.
+ * A finished run of so many events as a recorder leaves it: messages, thoughts, commands, files. One command
+ * fails, at three quarters, and each event points at its own line of the log. It says which event tells the
+ * failure.
  */
 export function putLargeRun(dir: string, name: string, count: number): { failed: number } {
   const path = join(dir, name)

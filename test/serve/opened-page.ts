@@ -4,8 +4,9 @@ import { launch } from './browser.ts'
 import { shutAll } from './serving.ts'
 
 /**
- * A browser for the tests of a `describe`, its pages, and what went wrong in any of them: errors, and requests to other
- * machines. After each test all pages and servers are closed, and it fails if something went wrong.
+ * A browser for the tests of a `describe`, its pages, and what went wrong in any of them: errors, and
+ * requests to other machines. After each test all pages and servers are closed, and it fails if something
+ * went wrong.
  */
 export function pagesOfBrowser() {
   let browser: Browser

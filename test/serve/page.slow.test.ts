@@ -29,7 +29,10 @@ const fixtures = new URL('../../fixtures', import.meta.url).pathname
 const lit = "[...document.querySelectorAll('#bytes mark')].map((mark) => mark.textContent).join('')"
 const counted = (page: Page, count: number) =>
   page.waitForSelector(`#facts[data-events="${count}"]`, { state: 'attached', timeout: 60_000 })
-/** Every item of the conversation: only what is in sight is in the document, so it is scrolled from top to bottom. */
+/**
+ * Every item of the conversation: only what is in sight is in the document, so it is scrolled from top to
+ * bottom.
+ */
 const ids = (page: Page): Promise<string[]> =>
   page.evaluate(`(async () => {
     const box = document.getElementById('conversation')

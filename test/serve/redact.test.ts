@@ -114,7 +114,9 @@ test.each(['stdout', 'stderr', 'pty'])(
   },
 )
 
-/** Lines of an engine that no one else has, with a secret cut in two, and the events that tell their pieces. */
+/**
+ * Lines of an engine that no one else has, with a secret cut in two, and the events that tell their pieces.
+ */
 function ownPieces() {
   const { secret } = secrets.find(({ kind }) => kind === 'github')!
   const lines = [secret.slice(0, 15), secret.slice(15)].map((piece) => `say ${piece}\n`)

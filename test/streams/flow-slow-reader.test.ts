@@ -3,7 +3,8 @@ import { pipeline } from 'node:stream/promises'
 import { expect, test } from 'vitest'
 import { flow } from '../../src/streams/flow.ts'
 
-// Found by a pipeline into an HTTP response: the flow paused while Node was asking for more, and was never asked again.
+// Found by a pipeline into an HTTP response: the flow paused while Node was asking for more, and was never
+// asked again.
 test.each([1, 63, 64, 65, 1000])('hands %i items on to a reader that takes one at a time', async (count) => {
   const same = flow<number, number>((next) => ({ write: (n) => next.write(n), end: () => next.end() }))
   const taken: number[] = []

@@ -12,10 +12,16 @@ import {
   tokensOf,
 } from './random-document.ts'
 
-/** One way to break a document at a single place, so that a reader can still see what was meant, or must refuse. */
+/**
+ * One way to break a document at a single place, so that a reader can still see what was meant, or must
+ * refuse.
+ */
 export interface Kind {
   readonly name: string
-  /** A fault is the answer we want: what is missing would have to be invented. Only a wrong value is a failure. */
+  /**
+   * A fault is the answer we want: what is missing would have to be invented. Only a wrong value is a
+   * failure.
+   */
   readonly refused: boolean
   /** It takes away what a second corruption would need: never half of a pair. */
   readonly alone: boolean
@@ -149,8 +155,9 @@ function corruptTwice(clean: string, one: Kind, two: Kind, random: Random): stri
 }
 
 /**
- * Whether two corruptions are at one place, or in one string. Together they are then a third one, and often of
- * another document: `["a","b"]` without a quote and the comma next to it is `["a\"b"]` without a backslash.
+ * Whether two corruptions are at one place, or in one string. Together they are then a third one, and often
+ * of another document: `["a","b"]` without a quote and the comma next to it is `["a\"b"]` without a
+ * backslash.
  */
 function touch(one: readonly Edit[], two: readonly Edit[], tokens: readonly Token[]): boolean {
   if (one.some((edit) => two.some((other) => edit.from <= other.to && other.from <= edit.to))) return true

@@ -326,7 +326,10 @@ function isJson(text: string): boolean {
   }
 }
 
-/** What the scanner takes for a candidate: a brace before a key with its colon; a bracket before a brace, or a whole array for the schema. */
+/**
+ * What the scanner takes for a candidate: a brace before a key with its colon; a bracket before a brace, or a
+ * whole array for the schema.
+ */
 function opensInProse(text: string): boolean {
   const inner = text.trim()
   if (inner.startsWith('[')) return /^\[\s*\{/.test(inner) || isJson(inner)

@@ -330,7 +330,8 @@ describe('a bracket too many or too few never gives another value', () => {
       good += checked.good
     }
     expect(count).toBeGreaterThan(20)
-    // Only the layout can tell the next neighbour from an object inside, so on one line nothing more is handed out.
+    // Only the layout can tell the next neighbour from an object inside, so on one line nothing more is
+    // handed out.
     expect(kept / good).toBeGreaterThan(0.15)
   })
 })

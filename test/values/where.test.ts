@@ -267,8 +267,8 @@ describe('where', () => {
   })
 })
 
-// What `where` is: parse every line, keep what matches. Text is made of few letters, so that values are often met, whole and
-// in parts, as keys, nested, escaped, in broken lines.
+// What `where` is: parse every line, keep what matches. Text is made of few letters, so that values are often
+// met, whole and in parts, as keys, nested, escaped, in broken lines.
 const words = ['ab', 'abc', 'b/a', '完', '', 'a"b', '\\', '\u001f', '😀', '\ufffd', 'é']
 const word = fc.constantFrom(...words)
 const scalar: fc.Arbitrary<Scalar> = fc.oneof(

@@ -26,7 +26,10 @@ export async function sentToAiSdk(events: readonly Event[]): Promise<Received> {
   return await receivedByAiSdk(new Response((await body).join(''), { headers: aiSdkHeaders }))
 }
 
-/** What the AI SDK makes of a response. Throws for a chunk that it refuses and for a message that is not valid. */
+/**
+ * What the AI SDK makes of a response. Throws for a chunk that it refuses and for a message that is not
+ * valid.
+ */
 export async function receivedByAiSdk(response: Response): Promise<Received> {
   const transport = new DefaultChatTransport({ fetch: async () => response })
   const stream = await transport.reconnectToStream({ chatId: 'run' })

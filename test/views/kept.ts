@@ -13,8 +13,8 @@ import { sentToAgUi } from './ag-ui-client.ts'
 import { type Received, sentToAiSdk } from './ai-sdk-client.ts'
 
 /**
- * Where a client has what a record says: in what it shows by itself, in what it hands to the program (events, data parts),
- * or nowhere.
+ * Where a client has what a record says: in what it shows by itself, in what it hands to the program (events,
+ * data parts), or nowhere.
  */
 export type Kept = 'shown' | 'handed on' | 'lost'
 

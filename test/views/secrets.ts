@@ -1,4 +1,7 @@
-/** A secret of some kind, and how it is usually written down. None of them is real: they are made here, of chance. */
+/**
+ * A secret of some kind, and how it is usually written down. None of them is real: they are made here, of
+ * chance.
+ */
 export interface Planted {
   readonly kind: string
   readonly secret: string

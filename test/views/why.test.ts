@@ -10,7 +10,10 @@ import { callSubject, callText } from '../../src/views/tool-text.ts'
 import { whyOf } from '../../src/views/why.ts'
 import { countWords, durationWords } from '../../src/views/words.ts'
 
-/** What the first failure of each run that did not end well is, by reading its logs. The start of the words is enough. */
+/**
+ * What the first failure of each run that did not end well is, by reading its logs. The start of the words is
+ * enough.
+ */
 const table: readonly (readonly [run: string, first: string])[] = [
   ['acp/copilot-http_500.pipe', 'Error: Failed to get response from the AI model; retried 5 times'],
   ['acp/gemini-cancel.pipe', 'the turn was cancelled'],
@@ -145,7 +148,10 @@ const table: readonly (readonly [run: string, first: string])[] = [
   ['text/opencode-16-human-http-401.pipe', 'Error: Incorrect API key provided: dummy.'],
 ]
 
-/** All that is known of these is that their logs tell no end: text modes, and sessions that went on or were left. */
+/**
+ * All that is known of these is that their logs tell no end: text modes, and sessions that went on or were
+ * left.
+ */
 const noEnd = ['it exited with code 0, without reporting an end', 'the log stops, without reporting an end']
 
 function whyOfRun(run: string) {

@@ -161,7 +161,10 @@ export async function killedWork() {
       return calls
     },
 
-    /** Kills a start at one of its calls, starts the same order again, and throws with the directory if anything is lost or there twice. */
+    /**
+     * Kills a start at one of its calls, starts the same order again, and throws with the directory if
+     * anything is lost or there twice.
+     */
     async kill(name: Case, call: number): Promise<Killed> {
       const dir = await place(name)
       const { args, state, open } = cases[name]

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { activate, conclude, type Ledger } from '../../src/work/ledger.ts'
 
-/** What every ledger must do. `open` gives one more over the same storage, which is empty at the start of each test. */
+/**
+ * What every ledger must do. `open` gives one more over the same storage, which is empty at the start of each
+ * test.
+ */
 export function ledgerContract(open: () => Ledger): void {
   test('has no entry before a run was made active', async () => {
     expect(await open().read('shop#12')).toBeUndefined()

@@ -10,8 +10,9 @@ import { turns } from './turns.ts'
 type Line = Record<string, unknown>
 
 /**
- * Claude Code's session files (`projects/<dir>/<session>.jsonl` in its home). They do not record the end of a turn, so a run
- * that did not fail is `unknown`. They also contain the work of subagents (`isSidechain`), and copies after a resume.
+ * Claude Code's session files (`projects/<dir>/<session>.jsonl` in its home). They do not record the end of a
+ * turn, so a run that did not fail is `unknown`. They also contain the work of subagents (`isSidechain`), and
+ * copies after a resume.
  */
 export const claudeSession: Profile = {
   name: 'claude',

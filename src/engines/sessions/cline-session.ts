@@ -5,8 +5,8 @@ import { turns } from './turns.ts'
 type Line = Record<string, unknown>
 
 /**
- * Cline's session files (`data/sessions/<id>/<id>.messages.json` in its home): one document, rewritten each time. It
- * has no end; the manifest next to it does. Its session id is not the one on stdout.
+ * Cline's session files (`data/sessions/<id>/<id>.messages.json` in its home): one document, rewritten each
+ * time. It has no end; the manifest next to it does. Its session id is not the one on stdout.
  */
 export const clineSession: Profile = {
   name: 'cline',
@@ -91,7 +91,10 @@ function modelOf(messages: readonly unknown[]): string | undefined {
 
 const END = '</user_input>'
 
-/** The user's text, which Cline puts in a tag: `<user_input mode="act">…</user_input>`. Text without it is Cline's own. */
+/**
+ * The user's text, which Cline puts in a tag: `<user_input mode="act">…</user_input>`. Text without it is
+ * Cline's own.
+ */
 function userInput(words: string): string[] {
   const from = words.startsWith('<user_input') ? words.indexOf('>') + 1 : 0
   return from > 0 && words.endsWith(END) ? [words.slice(from, -END.length)] : []

@@ -9,8 +9,8 @@ type Line = Record<string, unknown>
 const commands = new Set(['exec_command', 'shell', 'shell_command', 'local_shell', 'container.exec'])
 
 /**
- * Reads the calls of a rollout. A `response_item` has their start. Their end is recorded up to twice: by the output
- * that the model got, and by an event or an item that has the exit code. The first of them counts.
+ * Reads the calls of a rollout. A `response_item` has their start. Their end is recorded up to twice: by the
+ * output that the model got, and by an event or an item that has the exit code. The first of them counts.
  */
 export function callReader() {
   /** Names of the open calls. */
@@ -137,8 +137,9 @@ const WALL_TIME = 'Wall time: '
 const RUNNING = 'Process running with session ID '
 
 /**
- * What the output of a call contains: JSON with the exit code (0.74), or text with it (0.142). Nothing if the command
- * is still running. A command that never started, or a patch that was refused, has an output without a head: it failed.
+ * What the output of a call contains: JSON with the exit code (0.74), or text with it (0.142). Nothing if the
+ * command is still running. A command that never started, or a patch that was refused, has an output without
+ * a head: it failed.
  */
 function readOutput(
   output: unknown,

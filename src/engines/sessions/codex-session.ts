@@ -7,8 +7,9 @@ import { callReader } from './codex-calls.ts'
 type Line = Record<string, unknown>
 
 /**
- * Codex rollouts (`sessions/YYYY/MM/DD/rollout-*.jsonl` in its home): `{timestamp, type, payload}` per line. Each text is
- * recorded twice, as an event and as a `response_item`: texts are read from the events, calls from both.
+ * Codex rollouts (`sessions/YYYY/MM/DD/rollout-*.jsonl` in its home): `{timestamp, type, payload}` per line.
+ * Each text is recorded twice, as an event and as a `response_item`: texts are read from the events, calls
+ * from both.
  */
 export const codexSession: Profile = {
   name: 'codex',
@@ -51,7 +52,10 @@ function rolloutReader() {
   /** Which kind of record has the messages of this turn, and which has the prompt: only that kind is read. */
   let teller: 'event' | 'item' | undefined
   let asker: 'event' | 'item' | undefined
-  /** The tokens of the thread. 0.74 starts again from 0 when it is resumed, and writes null until it has a count. */
+  /**
+   * The tokens of the thread. 0.74 starts again from 0 when it is resumed, and writes null until it has a
+   * count.
+   */
   let counter = tokenCounter()
   let uncounted = false
   /** The last count. 0.166 writes each of them twice, older versions some. */
@@ -94,7 +98,8 @@ function rolloutReader() {
       say.error(errorText(payload['error']), 'fatal')
       return true
     }
-    // In 0.142 a failed turn ends with the same record, only without a last message. So without one the end is unknown.
+    // In 0.142 a failed turn ends with the same record, only without a last message. So without one the end
+    // is unknown.
     const answered = typeof payload['last_agent_message'] === 'string'
     say.status(answered ? 'turn_completed' : 'turn_over')
     if (answered) say.ended('task_complete')

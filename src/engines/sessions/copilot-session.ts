@@ -7,9 +7,9 @@ import { turns } from './turns.ts'
 type Line = Record<string, unknown>
 
 /**
- * GitHub Copilot CLI's session files (`session-state/<session>/events.jsonl` in its home): the permanent lines of stdout,
- * with the session at the start and without the result at the end. A shutdown is routine after a failure, too, so the end
- * of a session that did not fail is unknown.
+ * GitHub Copilot CLI's session files (`session-state/<session>/events.jsonl` in its home): the permanent
+ * lines of stdout, with the session at the start and without the result at the end. A shutdown is routine
+ * after a failure, too, so the end of a session that did not fail is unknown.
  */
 export const copilotSession: Profile = {
   name: 'copilot',

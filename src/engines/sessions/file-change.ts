@@ -10,7 +10,10 @@ const writers: Readonly<Record<string, 'created' | 'modified'>> = {
   replace: 'modified',
 }
 
-/** Reports the file that a successful call has changed. `shown` may contain the text from before: then the file existed. */
+/**
+ * Reports the file that a successful call has changed. `shown` may contain the text from before: then the
+ * file existed.
+ */
 export function sayChange(name: string, path: string | undefined, shown: unknown, say: Say): void {
   const change = Object.hasOwn(writers, name) ? writers[name] : undefined
   if (change === undefined || path === undefined) return

@@ -8,9 +8,10 @@ import { turns } from './turns.ts'
 type Line = Record<string, unknown>
 
 /**
- * Gemini CLI's session files (`tmp/<project>/chats/session-*` in its home): one document (0.20), or a log of changes to it
- * (0.40 and later). A message is written again when its tools are done, and all of them after a resume: only what
- * is new is reported. The file records no end and no failure; 0.61 removes a failed turn from it.
+ * Gemini CLI's session files (`tmp/<project>/chats/session-*` in its home): one document (0.20), or a log of
+ * changes to it (0.40 and later). A message is written again when its tools are done, and all of them after a
+ * resume: only what is new is reported. The file records no end and no failure; 0.61 removes a failed turn
+ * from it.
  */
 export const geminiSession: Profile = {
   name: 'gemini',

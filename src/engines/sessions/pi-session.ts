@@ -7,8 +7,8 @@ import { turns } from './turns.ts'
 type Line = Record<string, unknown>
 
 /**
- * pi's session files (`agent/sessions/--<dir>--/*.jsonl` in its home): entries of a tree. The first line is on stdout too,
- * so the second one distinguishes the two. Each answer says how it ended (`stopReason`).
+ * pi's session files (`agent/sessions/--<dir>--/*.jsonl` in its home): entries of a tree. The first line is
+ * on stdout too, so the second one distinguishes the two. Each answer says how it ended (`stopReason`).
  */
 export const piSession: Profile = {
   name: 'pi',

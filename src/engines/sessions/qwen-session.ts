@@ -9,8 +9,9 @@ import { turns } from './turns.ts'
 type Line = Record<string, unknown>
 
 /**
- * Qwen Code's session files (`projects/<dir>/chats/<session>.jsonl` in its home). Lines like Claude Code's with messages
- * like Gemini's. They record no end, and only failures of single requests: how a run ended stays unknown.
+ * Qwen Code's session files (`projects/<dir>/chats/<session>.jsonl` in its home). Lines like Claude Code's
+ * with messages like Gemini's. They record no end, and only failures of single requests: how a run ended
+ * stays unknown.
  */
 export const qwenSession: Profile = {
   name: 'qwen',

@@ -9,8 +9,8 @@ import { piSession } from './pi-session.ts'
 import { qwenSession } from './qwen-session.ts'
 
 /**
- * The session files that engines keep in the home directory, each a dialect of its engine that is read instead of
- * stdout. They contain other things than stdout: most of them have no end.
+ * The session files that engines keep in the home directory, each a dialect of its engine that is read
+ * instead of stdout. They contain other things than stdout: most of them have no end.
  */
 export const sessions = {
   'claude-session': claudeSession,

@@ -1,8 +1,8 @@
 import type { Say } from '../../events/profile.ts'
 
 /**
- * Tracks the turns of a session. In a file that records failures but not retries, an agent that continues after a failure
- * has recovered from it; and one that continues after its end has not ended.
+ * Tracks the turns of a session. In a file that records failures but not retries, an agent that continues
+ * after a failure has recovered from it; and one that continues after its end has not ended.
  */
 export function turns() {
   let over = false

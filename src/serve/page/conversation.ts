@@ -193,7 +193,8 @@ export function conversation(): Conversation {
         facts.write(event)
         problem = problemOf(event)
       } catch {
-        // Another program may have written the journal: an event without the shape of its type is shown as a raw line.
+        // Another program may have written the journal: an event without the shape of its type is shown as a
+        // raw line.
         item = rawLine(event)
       }
       attempt = event.attempt_number

@@ -42,7 +42,8 @@ export function embeddedSource(data: EmbeddedData): Source {
 function cut(stream: EmbeddedStream, from: number, to: number): Uint8Array {
   const bytes = new Uint8Array(Math.max(0, to - from)).fill(LEFT_OUT)
   for (const { from: begin, base64 } of stream.pieces) {
-    // Four letters are three bytes, so most pieces need not be decoded to see that they are outside the range.
+    // Four letters are three bytes, so most pieces need not be decoded to see that they are outside the
+    // range.
     if (begin >= to || begin + (base64.length / 4) * 3 <= from) continue
     const piece = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))
     const first = Math.max(begin, from)

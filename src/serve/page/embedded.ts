@@ -1,12 +1,15 @@
 import type { Event } from '../../events/event.ts'
 import type { RunInfo } from '../run-info.ts'
 
-/** The id of the element with the data of a page that needs no server: `<script type="application/json" id="sluice-data">`. */
+/**
+ * The id of the element with the data of a page that needs no server: `<script type="application/json"
+ * id="sluice-data">`.
+ */
 export const EMBEDDED_ID = 'sluice-data'
 
 /**
- * The data of a page that needs no server, as JSON. Write every `<` of it as `\u003c`, so that no text in it can end the script
- * element.
+ * The data of a page that needs no server, as JSON. Write every `<` of it as `\u003c`, so that no text in it
+ * can end the script element.
  */
 export interface EmbeddedData {
   readonly version: 1
@@ -30,8 +33,8 @@ export interface EmbeddedStream {
   /** The size of the log in bytes, whether they are here or not. */
   readonly total: number
   /**
-   * In order, without overlap. A piece has as many bytes as the part of the log that it represents, so that the byte ranges of
-   * events stay valid: secrets are overwritten, not cut out.
+   * In order, without overlap. A piece has as many bytes as the part of the log that it represents, so that
+   * the byte ranges of events stay valid: secrets are overwritten, not cut out.
    */
   readonly pieces: readonly { readonly from: number; readonly base64: string }[]
 }

@@ -2,7 +2,10 @@
 const MAX_MARKS = 2000
 const NAME = 'found'
 
-/** Marks a text wherever it occurs inside an element, without changing the element. Browsers without highlights show none. */
+/**
+ * Marks a text wherever it occurs inside an element, without changing the element. Browsers without
+ * highlights show none.
+ */
 export function highlight(root: HTMLElement, needle: string): void {
   if (typeof Highlight === 'undefined') return
   CSS.highlights.delete(NAME)

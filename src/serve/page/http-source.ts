@@ -119,7 +119,8 @@ function openRun(id: string, reader: EventReader): OpenRun {
         since = performance.now()
       }
     }
-    // A stream that ended without an event has no id to resume with, and another request would return the same.
+    // A stream that ended without an event has no id to resume with, and another request would return the
+    // same.
     return count === 0
   }
 

@@ -80,7 +80,10 @@ export interface StatusItem extends Common {
   readonly tokens: Tokens | undefined
 }
 
-/** One entry of the conversation. It can be made of several events: the deltas of a message, the start and the end of a call. */
+/**
+ * One entry of the conversation. It can be made of several events: the deltas of a message, the start and the
+ * end of a call.
+ */
 export type Item =
   | MessageItem
   | ToolItem

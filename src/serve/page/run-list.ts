@@ -149,7 +149,9 @@ function stateOf(run: RunInfo): State {
   return run.outcome ?? 'running'
 }
 
-/** Everything a reader may type to find a run: its name, its engine, and how it ended, in all words for that. */
+/**
+ * Everything a reader may type to find a run: its name, its engine, and how it ended, in all words for that.
+ */
 function wordsOf(run: RunInfo): string {
   const outcome = run.outcome === null ? 'running live' : `${run.outcome} ${outcomeWords[run.outcome]}`
   const parts = [

@@ -7,8 +7,9 @@ export interface SseEvent {
 }
 
 /**
- * Reads `text/event-stream` from text in any pieces. EventSource would do it too, but it cannot distinguish a stream that ended from
- * one that was cut, nor an unreachable server from a run that has ended, and it takes ten times as long for large runs.
+ * Reads `text/event-stream` from text in any pieces. EventSource would do it too, but it cannot distinguish a
+ * stream that ended from one that was cut, nor an unreachable server from a run that has ended, and it takes
+ * ten times as long for large runs.
  */
 export function sseReader(take: (message: SseEvent) => void): (text: string) => void {
   /** The pieces of a line whose end has not arrived yet. */

@@ -13,8 +13,8 @@ interface Bin {
 }
 
 /**
- * Shows when things happened: the time of the run from left to right, with the activity of each interval. A click goes there.
- * Events that were read at once have the same time, and then there is no timeline.
+ * Shows when things happened: the time of the run from left to right, with the activity of each interval. A
+ * click goes there. Events that were read at once have the same time, and then there is no timeline.
  */
 export function drawTimeline(box: HTMLElement, view: ConversationView): void {
   const { items } = view.model

@@ -194,7 +194,8 @@ export function virtualList<T>(options: VirtualOptions<T>): VirtualList<T> {
     reveal(index, where) {
       if (index < 0 || index >= items.length) return
       render()
-      // Items are measured when they become visible, which can move them: repeat until the position is stable.
+      // Items are measured when they become visible, which can move them: repeat until the position is
+      // stable.
       for (let tries = 0; tries < 5; tries++) {
         const target = Math.max(0, Math.round(targetOf(index, where)))
         if (Math.abs(box.scrollTop - target) < 1) break

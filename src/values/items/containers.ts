@@ -48,8 +48,8 @@ export interface ContainerReader {
 }
 
 /**
- * Reads the containers on the way to the selections, byte by byte. The end of each element in them is guessed or found by a
- * walk, and the element is emitted if it is selected.
+ * Reads the containers on the way to the selections, byte by byte. The end of each element in them is guessed
+ * or found by a walk, and the element is emitted if it is selected.
  *
  *     {"summary":"…","issues":[{"a":1},{"a":2}]}
  *     ^ level 0               ^ level 1  ^ element /issues/1

@@ -12,7 +12,9 @@ type OpeningStage = 'gate' | 'before' | 'marks'
 export type ContainerStage = 'value' | 'key' | 'in key' | 'colon' | 'comma' | 'walk' | 'lost'
 export type Stage = OpeningStage | ContainerStage
 
-/** Result of a step: there is more to do, more bytes are needed, the document has ended, or it was given up. */
+/**
+ * Result of a step: there is more to do, more bytes are needed, the document has ended, or it was given up.
+ */
 export type Step = 'on' | 'wait' | 'over' | 'left'
 
 /** How a document began. */
@@ -80,8 +82,8 @@ export class DocumentState {
 }
 
 /**
- * What ends a document from outside, at any position: the opening tag of the next block, the closing tag of its own
- * block, or the closing line of its fence.
+ * What ends a document from outside, at any position: the opening tag of the next block, the closing tag of
+ * its own block, or the closing line of its fence.
  */
 export class DocumentEnd {
   /** The current document may be read up to here. */
@@ -110,7 +112,10 @@ export class DocumentEnd {
     this.final = ended || this.fence?.closed === true
   }
 
-  /** Whether a tag that ends the document is between a position and a bound; undefined if more bytes are needed. */
+  /**
+   * Whether a tag that ends the document is between a position and a bound; undefined if more bytes are
+   * needed.
+   */
   tagAt(position: number, bound: number): boolean | undefined {
     if (this.fence) return false
     const begun = this.#begins(this.opener, position, bound)

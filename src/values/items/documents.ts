@@ -26,8 +26,9 @@ export interface DocumentFinder {
 }
 
 /**
- * The state outside documents: finds where the next one begins. Think blocks hide their content. The body of a json
- * fence is a document; in any other fence, brackets are treated as in prose. With `tag`, fences are text.
+ * The state outside documents: finds where the next one begins. Think blocks hide their content. The body of
+ * a json fence is a document; in any other fence, brackets are treated as in prose. With `tag`, fences are
+ * text.
  */
 export function documentFinder(scan: Scan, machine: DocumentMachine, options: FinderOptions): DocumentFinder {
   const { tape } = scan
@@ -178,16 +179,16 @@ export interface DocumentMachine {
   /** Opens the block of a tag at `from`. */
   openBlock(from: number): void
   /**
-   * Opens what begins with the bracket at `from`; `why` is undefined if it is the first thing of the input. Unless it
-   * is `sure` to be a document, it is given up at the first thing that is not JSON.
+   * Opens what begins with the bracket at `from`; `why` is undefined if it is the first thing of the input.
+   * Unless it is `sure` to be a document, it is given up at the first thing that is not JSON.
    */
   openBare(from: number, kind: GateKind, why: ChangeKind | undefined, sure?: boolean): void
 }
 
 /**
- * Reads a document of any size and emits the selected elements, each as soon as what follows
- * shows that it is complete. Only the current element is held. This part finds out whether there is a document,
- * and where it begins; the container reader does the rest.
+ * Reads a document of any size and emits the selected elements, each as soon as what follows shows that it is
+ * complete. Only the current element is held. This part finds out whether there is a document, and where it
+ * begins; the container reader does the rest.
  *
  *     <json> ```json {"summary":"…","issues":[{"a":1},{"a":2}]} ```</json>
  *           ^^^^^^^^^ before          the containers             ^^^ marks

@@ -38,13 +38,17 @@ export interface ItemSink {
   guessed(piece: Piece): boolean
   /** A complete element, valid or not. */
   item(piece: Piece): void
-  /** An element whose end cannot be known, up to where it was read. Nothing more of its document is emitted. */
+  /**
+   * An element whose end cannot be known, up to where it was read. Nothing more of its document is emitted.
+   */
   itemLost(piece: Piece): void
   /** An element inside which the document broke off. */
   itemCut(piece: Piece): void
   /** The element at `from` grew past `maxFrame`. */
   itemTooLong(path: string, from: number): void
-  /** A document that began at the original offset `from` broke off at `end`, between two elements in `path`. */
+  /**
+   * A document that began at the original offset `from` broke off at `end`, between two elements in `path`.
+   */
   documentCut(path: string, from: number, end: number): void
   /** The place of the items was found, with or without items in it. */
   found(): void
@@ -58,8 +62,8 @@ export interface ElementOptions {
 
 /**
  * Walks over an element whose end could not be guessed, and emits it if it is an item, which means a selected
- * element. Only an item is held, and only up to `maxFrame`; of anything else no more than the reader of the ladder
- * may need.
+ * element. Only an item is held, and only up to `maxFrame`; of anything else no more than the reader of the
+ * ladder may need.
  *
  *     walk ──end──▶ over? ──▶ end            a strict element, and what follows it
  *       │             │
@@ -108,7 +112,8 @@ export class ElementWalk {
 
   /**
    * Reads the bytes that have arrived. An item that grew past `maxFrame` is dropped, and the walk continues.
-   * `odd` is for a document that must be JSON to count as one; otherwise, an element whose end is unknown is `lost`.
+   * `odd` is for a document that must be JSON to count as one; otherwise, an element whose end is unknown is
+   * `lost`.
    */
   run(doc: DocumentState): Walked | 'too long' | 'lost' {
     const { end, sink } = this.#options

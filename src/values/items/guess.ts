@@ -9,8 +9,8 @@ import { BACKSLASH, CLOSE_BRACE, COLON, COMMA, isBlank, OPEN_BRACE, QUOTE } from
  *     [{"id":1,"tags":[]},{"id":2,"tags":[]}]
  *      ^^^^^^ head       ^^^^^^^ the head again, after a brace and a comma
  *
- * A guess never decides: JSON.parse does. Only the complete element is JSON from its first brace to its last, so a
- * guess that parses was right, and one that does not has no effect.
+ * A guess never decides: JSON.parse does. Only the complete element is JSON from its first brace to its last,
+ * so a guess that parses was right, and one that does not has no effect.
  */
 export class Guess {
   /** Where the neighbour of the last guess begins. */
@@ -20,7 +20,9 @@ export class Guess {
   /** The next occurrence of the head, or -1; there is none before it, up to `#seen`. */
   #hit = -1
   #seen = 0
-  /** Wrong guesses are paid for with bytes already read, so all of them together cost no more than the input. */
+  /**
+   * Wrong guesses are paid for with bytes already read, so all of them together cost no more than the input.
+   */
   #credit = MAX_CREDIT
 
   constructor(tape: Tape) {
@@ -82,7 +84,8 @@ export class Guess {
 }
 
 /**
- * The beginning of an object, up to the colon of its first key; undefined if that has not arrived, or is unusual.
+ * The beginning of an object, up to the colon of its first key; undefined if that has not arrived, or is
+ * unusual.
  *
  * @example
  * headAt(Buffer.from('{ "id": 1 }'), 0)?.toString() // '{ "id":'

@@ -10,7 +10,8 @@ export interface Place {
 }
 
 /**
- * Reads the option `items`: dotted paths (`issues.*`), or JSON pointers (`/issues/*`) for names that hold a dot.
+ * Reads the option `items`: dotted paths (`issues.*`), or JSON pointers (`/issues/*`) for names that hold a
+ * dot.
  *
  * @example
  * selectionsOf(['issues.*', '/a.b/0']) // [['issues', '*'], ['a.b', '0']]

@@ -3,7 +3,10 @@ import type { Scan } from '../../frames/scan.ts'
 import { BACKSLASH, classTable, LESS, OPEN_BRACE, QUOTE } from '../../json/characters.ts'
 import type { DocumentEnd } from './document.ts'
 
-/** Result of a walk: it waits for bytes, its value has ended, a tag has ended the document, or this is not JSON. */
+/**
+ * Result of a walk: it waits for bytes, its value has ended, a tag has ended the document, or this is not
+ * JSON.
+ */
 export type Walked = 'wait' | 'end' | 'tag' | 'odd'
 
 type Expects = 'first value' | 'value' | 'first key' | 'key' | 'colon' | 'comma'

@@ -28,7 +28,10 @@ export interface Rules {
 /** Whether the record taken from a text is one that the caller wants. */
 export interface RecordFit {
   readonly fits: (record: unknown) => boolean
-  /** For the first value that was parsed: later ones were found inside it, in an envelope. Undefined before that. */
+  /**
+   * For the first value that was parsed: later ones were found inside it, in an envelope. Undefined before
+   * that.
+   */
   wanted: boolean | undefined
 }
 
@@ -65,8 +68,8 @@ export interface Broken {
 /** Parses one text strictly and applies the root rule, the normalizers and the schema, in this order. */
 export function attempt(text: string, rules: Rules): Tried {
   const { maxDepth, verdict } = rules
-  // Brackets alone become many times their size: the depth of a large text is checked before it is parsed, that of a
-  // small one only if it looks unusual.
+  // Brackets alone become many times their size: the depth of a large text is checked before it is parsed,
+  // that of a small one only if it looks unusual.
   const asked = text.length > LARGE && isDense(text)
   if (asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
   // Creating an error costs twenty times as much as checking the first key, and logs are full of `{name} …`.

@@ -37,8 +37,9 @@ export function spellingOf(word: string): Spelling | undefined {
 }
 
 /**
- * Whether this text without quotes may be a string that lost both. Not if it is closer to a literal or a number than to
- * a word: `tru`, `ture`, `5px` and `1 000` would change their type. With `colons`, it may contain one before a blank.
+ * Whether this text without quotes may be a string that lost both. Not if it is closer to a literal or a
+ * number than to a word: `tru`, `ture`, `5px` and `1 000` would change their type. With `colons`, it may
+ * contain one before a blank.
  */
 export function isPlainText(text: string, colons: boolean): boolean {
   if (text.length > MAX_WORD) return false
@@ -50,7 +51,9 @@ export function isPlainText(text: string, colons: boolean): boolean {
   return ![...new Set(text.split(/[^A-Za-z]+/))].some(isNearLiteral)
 }
 
-/** Whether a literal becomes this word when a character is lost, doubled, added or swapped with its neighbour. */
+/**
+ * Whether a literal becomes this word when a character is lost, doubled, added or swapped with its neighbour.
+ */
 function isNearLiteral(word: string): boolean {
   if (word.length < 2 || word.length > 12) return false
   const lower = word.toLowerCase()

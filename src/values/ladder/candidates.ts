@@ -20,9 +20,9 @@ export interface Candidate {
 }
 
 /**
- * The candidates in a text that begins like prose: its `<json>` blocks, or else the bodies of its payload fences, or else
- * its objects, without think blocks. The frame scanner cuts them, so a tag body is searched like the whole input. `undefined` for a
- * text that begins with a bracket: its value is the only candidate.
+ * The candidates in a text that begins like prose: its `<json>` blocks, or else the bodies of its payload
+ * fences, or else its objects, without think blocks. The frame scanner cuts them, so a tag body is searched
+ * like the whole input. `undefined` for a text that begins with a bracket: its value is the only candidate.
  */
 export function candidatesIn(text: string, rules: Rules): readonly Candidate[] | undefined {
   // Comments may precede the first bracket, and the text may be nothing but a bracket.
@@ -50,7 +50,10 @@ export function candidatesIn(text: string, rules: Rules): readonly Candidate[] |
   return found.slice(0, MAX_CANDIDATES).map((frame) => candidateOf(frame, text, bytes, thinks))
 }
 
-/** Most log lines that begin with a bracket, `{cmd} failed`, have no quoted key, no tag and no fence: they need no scan. */
+/**
+ * Most log lines that begin with a bracket, `{cmd} failed`, have no quoted key, no tag and no fence: they
+ * need no scan.
+ */
 function mayHoldPayload(text: string): boolean {
   return (
     (text.includes('"') && /[{[]\s*"/.test(text)) ||
@@ -63,7 +66,10 @@ function mayHoldPayload(text: string): boolean {
 /** Limit, because a text may consist of nothing but candidates. */
 const MAX_CANDIDATES = 64
 
-/** As in prose: not part of something broken and, without a schema, only if it begins with a key in double quotes. */
+/**
+ * As in prose: not part of something broken and, without a schema, only if it begins with a key in double
+ * quotes.
+ */
 function mayBePayload({ text, broken, attached }: Frame, rules: Rules): boolean {
   if (broken !== undefined || attached || (rules.root === 'object' && text[0] === '[')) return false
   if (endsInString(text)) return false
@@ -71,8 +77,8 @@ function mayBePayload({ text, broken, attached }: Frame, rules: Rules): boolean 
 }
 
 /**
- * Whether a text begins with an object, or an array of objects, whose first key is in double quotes. Without a schema only
- * that distinguishes a payload in prose from code or a template.
+ * Whether a text begins with an object, or an array of objects, whose first key is in double quotes. Without
+ * a schema only that distinguishes a payload in prose from code or a template.
  *
  * @example
  * hasQuotedKey('{"a": 1}') // true

@@ -4,8 +4,8 @@ import { type Edited, Rewriter } from './edits.ts'
 import { escapeOf } from './quotes.ts'
 
 /**
- * Escapes raw control characters inside strings, and leaves everything between strings alone. One linear pass, for texts
- * of any size.
+ * Escapes raw control characters inside strings, and leaves everything between strings alone. One linear
+ * pass, for texts of any size.
  *
  * @example
  * controlsEscaped('{"a":"x\ny"}').text // '{"a":"x\\ny"}'

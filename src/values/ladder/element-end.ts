@@ -29,8 +29,8 @@ export interface ElementPlace {
 export type Ending = number | 'cut' | 'more' | 'unknown'
 
 /**
- * Finds the end of the element that a text begins with, which is not JSON: where the reader of the ladder ends it,
- * if all its readings with the fewest guesses agree and a neighbour follows.
+ * Finds the end of the element that a text begins with, which is not JSON: where the reader of the ladder
+ * ends it, if all its readings with the fewest guesses agree and a neighbour follows.
  *
  *     {"a":"5" tall", /* } *\/ b: [1]},{"a":"7"},…
  *                                    ^ end      ^ the neighbour is read, too
@@ -138,7 +138,10 @@ const MAX_READS = 24
 const LEAST_WORK = 1 << 14
 const WORK_PER_GUESS = 64
 
-/** Two objects, or two strings: between other values a comma is unlikely to be missing. In an object, a key must follow. */
+/**
+ * Two objects, or two strings: between other values a comma is unlikely to be missing. In an object, a key
+ * must follow.
+ */
 function isCommaMissing(text: string, at: number, { inArray }: ElementPlace): boolean {
   if (!inArray) return isKeyAt(text, at)
   const unit = text.charCodeAt(at)
@@ -146,8 +149,8 @@ function isCommaMissing(text: string, at: number, { inArray }: ElementPlace): bo
 }
 
 /**
- * Whether what follows can follow a complete element; `nothing` if the text has ended. If the end is a `guess`, the
- * neighbour must be of the same kind.
+ * Whether what follows can follow a complete element; `nothing` if the text has ended. If the end is a
+ * `guess`, the neighbour must be of the same kind.
  */
 function isFollowed(
   text: string,
@@ -191,8 +194,8 @@ function kindOf(text: string, at: number): string {
 }
 
 /**
- * Whether a strict element is complete, judging by the next few characters; undefined if they are not enough. Unless `all`
- * of the text is here, the answer is one that no further character can change.
+ * Whether a strict element is complete, judging by the next few characters; undefined if they are not enough.
+ * Unless `all` of the text is here, the answer is one that no further character can change.
  */
 export function isElementOver(text: string, place: ElementPlace, all = place.final): boolean | undefined {
   const { inArray, final } = place

@@ -4,8 +4,8 @@ import { closes } from './quotes.ts'
 //  {'a': 'x}', 'b': 1}    {"a": “it’s}
 //          ^ closes nothing           ^ neither
 /**
- * Whether the last bracket of a text that is not JSON is inside a string in other quotes than double ones: what cut the text
- * there did not see the string.
+ * Whether the last bracket of a text that is not JSON is inside a string in other quotes than double ones:
+ * what cut the text there did not see the string.
  *
  * @example
  * endsInString(`{"a": 'x}`) // true
@@ -13,7 +13,8 @@ import { closes } from './quotes.ts'
  */
 export function endsInString(text: string): boolean {
   if (!/['`´‘-‟]/.test(text)) return false
-  // A quote opens a string only where a key or a value may begin, and closes it only before what may follow one.
+  // A quote opens a string only where a key or a value may begin, and closes it only before what may follow
+  // one.
   let opened = 0
   let last = 0
   for (let at = 0; at < text.length; at++) {

@@ -23,7 +23,10 @@ import { withoutSequences } from './sequences.ts'
 import { inspect } from './silent-losses.ts'
 import { isStructureAt } from './structure.ts'
 
-/** A value that passed. `changes` is empty if the text was used unchanged; their `at` counts units of the text. */
+/**
+ * A value that passed. `changes` is empty if the text was used unchanged; their `at` counts units of the
+ * text.
+ */
 export interface Pass {
   readonly ok: true
   readonly value: unknown
@@ -56,11 +59,13 @@ export interface Miss {
 }
 
 /**
- * Tries the rungs of the ladder: the text as it is, then one deterministic change after the other, until a candidate parses
- * and passes. A candidate that is JSON but does not pass ends the search, except for the envelope: `[{"a":1}]` is not its
- * inner object. If the text begins with a bracket, that bracket's value is the only candidate.
+ * Tries the rungs of the ladder: the text as it is, then one deterministic change after the other, until a
+ * candidate parses and passes. A candidate that is JSON but does not pass ends the search, except for the
+ * envelope: `[{"a":1}]` is not its inner object. If the text begins with a bracket, that bracket's value is
+ * the only candidate.
  *
- *     as is → envelope → escape sequences → think, fence, first object → syntax repair → control characters → closed
+ *     as is → envelope → escape sequences → think, fence, first object
+ *       → syntax repair → control characters → closed
  *
  * @example
  * climb('{"a":1,}', rules) // { ok: true, value: { a: 1 }, changes: [{ kind: 'dropped a comma', … }], … }
@@ -131,7 +136,10 @@ function climbFurther(
   return settle(tried, { text, changes, notes: NONE, rules, envelopes })
 }
 
-/** A text that is not JSON: searched for candidates if it begins like prose, repaired if it begins like a document. */
+/**
+ * A text that is not JSON: searched for candidates if it begins like prose, repaired if it begins like a
+ * document.
+ */
 function beyond(
   text: string,
   broken: Broken,
@@ -168,7 +176,10 @@ function mendScalar(text: string): Edited | undefined {
 
 const MAX_SCALAR = 16 * 1024
 
-/** One of the candidates in a text that begins like prose: the first that passes or, if requested, the last one. */
+/**
+ * One of the candidates in a text that begins like prose: the first that passes or, if requested, the last
+ * one.
+ */
 function choose(
   candidates: readonly Candidate[],
   text: string,
@@ -303,7 +314,10 @@ function settle(tried: Tried, settling: Settling, incomplete?: readonly string[]
   return missOf(tried, { strict: false, repaired, text, notes })
 }
 
-/** The content of an envelope, if that passes: valid JSON was rejected, so the payload may be the text in its field. */
+/**
+ * The content of an envelope, if that passes: valid JSON was rejected, so the payload may be the text in its
+ * field.
+ */
 function openEnvelope(
   rejected: Rejected,
   rules: Rules,
@@ -386,7 +400,8 @@ function missOf(tried: Rejected | Broken | Passed, why: Why): Miss {
     return { ok: false, ...reason, notes, strict, repaired }
   }
   if (tried.kind === 'broken' && tried.code === 'INVALID_JSON') {
-    // Written out, because a log may have thousands of such lines, and a spread takes as long as everything else.
+    // Written out, because a log may have thousands of such lines, and a spread takes as long as everything
+    // else.
     const { code, detail, at, broken } = whyBroken(text, why)
     return { ok: false, code, detail, at, broken, cause: tried.cause, notes, strict, repaired }
   }

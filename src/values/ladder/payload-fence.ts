@@ -1,6 +1,6 @@
 /**
- * Whether a fence with this info string and body is a payload: it is labelled json, json5 or jsonc, or it has no label and
- * its body begins with a bracket.
+ * Whether a fence with this info string and body is a payload: it is labelled json, json5 or jsonc, or it has
+ * no label and its body begins with a bracket.
  *
  * @example
  * isPayloadFence('JSON title=x', '') // true

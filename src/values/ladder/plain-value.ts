@@ -14,8 +14,8 @@ import {
 
 /**
  * Whether a parsed value needs no note. Nearly always true, and checked for every payload, so it must be
- * cheap. True means: no key occurs twice, no number lost anything, no key could change a prototype, and no level is
- * deeper than `depth`. False means only that something looks unusual; then the thorough checks run.
+ * cheap. True means: no key occurs twice, no number lost anything, no key could change a prototype, and no
+ * level is deeper than `depth`. False means only that something looks unusual; then the thorough checks run.
  *
  * @example
  * isOrdinary(JSON.parse('{"a":1,"a":2}'), '{"a":1,"a":2}', 9) // false
@@ -27,7 +27,9 @@ export function isOrdinary(value: unknown, text: string, depth: number): boolean
 }
 
 const SHORT = 512
-/** `"":1,` is the least that a duplicate key adds to a text; `1e-324`, which is 0, is as much longer than 0. */
+/**
+ * `"":1,` is the least that a duplicate key adds to a text; `1e-324`, which is 0, is as much longer than 0.
+ */
 const LEAST_MEMBER = 5
 
 /** Minimum length of the text of a value; negative if the value is unusual by itself. */
@@ -49,8 +51,8 @@ function leastLength(value: unknown, depth: number): number {
 }
 
 /**
- * As digits, or with an exponent where that is shorter: `0.5`, `1e3`, `4e-2`. Below 2^53 a number loses digits only
- * if it is written with more than 15, or (`3e-324`) if it is too small to keep even those.
+ * As digits, or with an exponent where that is shorter: `0.5`, `1e3`, `4e-2`. Below 2^53 a number loses
+ * digits only if it is written with more than 15, or (`3e-324`) if it is too small to keep even those.
  */
 function leastNumber(value: number): number {
   if (value < 0) return 1 + leastNumber(-value)
@@ -92,9 +94,10 @@ const UNUSUAL = -(1 << 29)
 //     { type: 'a', at: 12 }
 //     {"type":"a","at":12}
 //
-//  A text with a duplicate key has more members than its value: where the value's last member ends, the text goes on.
-//  The lengths of the value's strings say where to look, so few characters are read. A crafted text can mislead this,
-//  but then only a note about its spelling is missing: keys and depth are checked on the value itself.
+// A text with a duplicate key has more members than its value: where the value's last member ends, the text
+// goes on. The lengths of the value's strings say where to look, so few characters are read. A crafted text
+// can mislead this, but then only a note about its spelling is missing: keys and depth are checked on the
+// value itself.
 
 /** One past the value at `from`, or UNUSUAL. The text is known to be JSON. */
 function pastValue(value: unknown, text: string, from: number, depth: number, key?: string): number {
@@ -152,8 +155,9 @@ function pastString(text: string, from: number, length: number, key?: string): n
 const LONG = 8192
 
 /**
- * The end of a long string. Its text has at least one unit for each unit of the value, so the search begins after
- * that. If its key occurs twice the value may be that of the later one, and the skipped part may contain the key.
+ * The end of a long string. Its text has at least one unit for each unit of the value, so the search begins
+ * after that. If its key occurs twice the value may be that of the later one, and the skipped part may
+ * contain the key.
  */
 function longEnd(text: string, body: number, least: number, key: string | undefined): number {
   const quote = stringEnd(text, body - 1, least)

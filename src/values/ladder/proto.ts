@@ -10,8 +10,8 @@
 export type ProtoKeys = 'remove' | 'error' | 'keep'
 
 /**
- * Removes the keys from a parsed value, in place, and returns how many there were. Iterative: the depth of the
- * value does not matter.
+ * Removes the keys from a parsed value, in place, and returns how many there were. Iterative: the depth of
+ * the value does not matter.
  *
  * @example
  * removeProtoKeys(JSON.parse('{"a":1,"__proto__":{}}')) // 1

@@ -6,7 +6,10 @@ export function isQuote(unit: number): boolean {
   return quoteFamily(unit) !== 0
 }
 
-/** Typographic quotes end at any quote of their kind, because models mix up the two halves, or at the plain one. */
+/**
+ * Typographic quotes end at any quote of their kind, because models mix up the two halves, or at the plain
+ * one.
+ */
 export function closes(unit: number, opening: number): boolean {
   if (opening === BACKTICK) return unit === BACKTICK || unit === ACUTE
   if (opening < BACKTICK) return unit === opening
@@ -92,8 +95,8 @@ function isDrive(text: string, at: number, open: number): boolean {
 
 /**
  * Spells a string as JSON does: its quotes, raw control characters, unescaped quotes and backslashes. Returns
- * the edits, after those in `before`; `undefined` if the meaning of a backslash is unclear. Without an opening
- * quote (`open` is then the position before the text) or a closing one the edit adds it.
+ * the edits, after those in `before`; `undefined` if the meaning of a backslash is unclear. Without an
+ * opening quote (`open` is then the position before the text) or a closing one the edit adds it.
  */
 export function spellString(
   text: string,

@@ -31,9 +31,9 @@ import {
 } from './repair-syntax.ts'
 
 /**
- * The ways in which a reading that stopped may continue. Each assumes one error in the text near the position,
- * and none lets a string swallow what reads as structure: a quote before a colon, before a comma and the next value, or
- * before a closing bracket.
+ * The ways in which a reading that stopped may continue. Each assumes one error in the text near the
+ * position, and none lets a string swallow what reads as structure: a quote before a colon, before a comma
+ * and the next value, or before a closing bracket.
  *
  *     {"a":"Ada,"b":1}      a closing quote is missing      {"a":"Ada","b":1}
  *     {"a":"24" tall"}      a quote was not escaped         {"a":"24\" tall"}
@@ -398,8 +398,8 @@ function* bareText(stopped: Reading): Iterable<Reading> {
 }
 
 /**
- * In an array, a comma may belong to a text without quotes. It does not if the other commas look the same, and no
- * other bare text is next to it.
+ * In an array, a comma may belong to a text without quotes. It does not if the other commas look the same,
+ * and no other bare text is next to it.
  */
 function isAlone(stopped: Reading, at: number, delimiter: number): boolean {
   const { text, comma, token, spacing } = stopped
@@ -514,7 +514,10 @@ function isUrl(word: string): boolean {
 const MAX_URL = 2048
 const url = /^(?:https?|ftp|file|mailto|data|irc):\/\/[A-Za-z0-9\-._~:/?#@!$&'()*+;=%]+/
 
-/** A lone inner quote that reads as an opening one (`, "x`), one between two separators, or one next to a bare number. */
+/**
+ * A lone inner quote that reads as an opening one (`, "x`), one between two separators, or one next to a bare
+ * number.
+ */
 function isDoubtfulInner(text: string, from: number, close: number, opening: number): boolean {
   let inner = 0
   let opens = false

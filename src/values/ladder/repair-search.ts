@@ -5,8 +5,8 @@ import { Reading, wordEnd } from './repair-syntax.ts'
 import { unescapeOnce } from './unescape.ts'
 
 /**
- * Makes JSON of what is almost JSON. It changes spelling, never meaning: a text is repaired only if there is exactly one
- * way to read it with the fewest guesses, all of one kind, and no value is invented.
+ * Makes JSON of what is almost JSON. It changes spelling, never meaning: a text is repaired only if there is
+ * exactly one way to read it with the fewest guesses, all of one kind, and no value is invented.
  *
  * With `cut`, the text may stop anywhere; its end is left open.
  *
@@ -31,8 +31,8 @@ export function mend(text: string, cut = false): Mended {
 }
 
 /**
- * Follows every guess. Of the readings that reach the end of the text, those with the fewest guesses count; if they
- * disagree, the text is ambiguous. The work is bounded to a multiple of the text's length.
+ * Follows every guess. Of the readings that reach the end of the text, those with the fewest guesses count;
+ * if they disagree, the text is ambiguous. The work is bounded to a multiple of the text's length.
  */
 function search(text: string, first: Reading): { best: Good | undefined; rival: boolean } {
   const open = guessesFor(first).reverse()
@@ -96,7 +96,10 @@ function dropCutWord(reading: Reading): boolean {
   return true
 }
 
-/** A text that needs more guesses is not JSON with an error or two; and following 8,000 of them would take 50 ms. */
+/**
+ * A text that needs more guesses is not JSON with an error or two; and following 8,000 of them would take 50
+ * ms.
+ */
 const MAX_GUESSES = 2000
 const MAX_READS = 24
 const LEAST_WORK = 1 << 14

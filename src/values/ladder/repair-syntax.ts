@@ -47,9 +47,10 @@ export interface Token {
 export type GuessKind = 'comma' | 'colon' | 'opening quote' | 'closing quote' | 'inner quote' | 'word'
 
 /**
- * One reading of a text that is almost JSON. It changes what has only one meaning: other quotes, trailing and leading
- * commas, comments, unusual blanks, keys without quotes, Python's literals, raw control characters, backslashes that were
- * not escaped, joined strings. Where more than one meaning is possible it stops, and `repair-guesses.ts` says how it may continue.
+ * One reading of a text that is almost JSON. It changes what has only one meaning: other quotes, trailing and
+ * leading commas, comments, unusual blanks, keys without quotes, Python's literals, raw control characters,
+ * backslashes that were not escaped, joined strings. Where more than one meaning is possible it stops, and
+ * `repair-guesses.ts` says how it may continue.
  *
  * A class, because a reading that stops is copied for each guess.
  */
@@ -68,7 +69,10 @@ export class Reading {
   valueEnd = 0
   guess: GuessKind | undefined = undefined
   guesses = 0
-  /** Counts keys with and without quotes: if a text mixes them, it is not assumed to have words without quotes, too. */
+  /**
+   * Counts keys with and without quotes: if a text mixes them, it is not assumed to have words without
+   * quotes, too.
+   */
   quotedKeys = 0
   bareKeys = 0
   /** Keys in double quotes. */
@@ -380,7 +384,10 @@ export const WIDE_COLON = 0xff1a
 //    "one,
 //    two"
 //    ^ indented like the string that seems to contain it
-/** Whether a string in a list has a comma at the end of a line and the next line has the same indentation: it may be two strings that lost a quote each. */
+/**
+ * Whether a string in a list has a comma at the end of a line and the next line has the same indentation: it
+ * may be two strings that lost a quote each.
+ */
 function mayBeElements(text: string, from: number, close: number): boolean {
   let start = from
   while (text[start - 1] === ' ' || text[start - 1] === '\t') start--
@@ -432,7 +439,10 @@ function unusualEnd(text: string, at: number): number {
 
 //  ~~    #    <!-- one    ~~~json\r
 //    ^ a mark   ^ a comment        ^ a label, or none of them
-/** Whether the text breaks off inside what may become a comment or a fence mark at `at`, where `skipBlanks` stopped. */
+/**
+ * Whether the text breaks off inside what may become a comment or a fence mark at `at`, where `skipBlanks`
+ * stopped.
+ */
 export function isHalfBlank(text: string, at: number): boolean {
   const rest = text.slice(at)
   if (rest === '') return false
@@ -476,8 +486,8 @@ function htmlCommentEnd(text: string, at: number): number {
 }
 
 /**
- * A comment of Python or YAML: a `#` between blanks, without quotes. One with quotes may be a value that lost its
- * opening one.
+ * A comment of Python or YAML: a `#` between blanks, without quotes. One with quotes may be a value that lost
+ * its opening one.
  */
 function hashCommentEnd(text: string, at: number): number {
   const before = text[at - 1]
@@ -558,8 +568,8 @@ function isUrl(text: string, colon: number): boolean {
 }
 
 /**
- * Whether a text in other quotes contains a double quote that reads as structure. Then those other quotes are not
- * quotes: `{"a":'1,"b":2}` must not become one string. With `keys`, a quote before a colon counts, too.
+ * Whether a text in other quotes contains a double quote that reads as structure. Then those other quotes are
+ * not quotes: `{"a":'1,"b":2}` must not become one string. With `keys`, a quote before a colon counts, too.
  */
 function swallows(text: string, from: number, to: number, keys: boolean): boolean {
   // Not `indexOf`: without a double quote it would read to the end of the text for each string.

@@ -3,8 +3,8 @@ import { ESC } from '../../json/characters.ts'
 import { Rewriter } from './edits.ts'
 
 /**
- * Removes terminal escape sequences from a document that was printed in colour: those between tokens are dropped, those
- * in strings are escaped. One linear pass. `undefined` if there are none.
+ * Removes terminal escape sequences from a document that was printed in colour: those between tokens are
+ * dropped, those in strings are escaped. One linear pass. `undefined` if there are none.
  *
  * @example
  * withoutSequences('{"a":\u001b[32m1\u001b[0m}')?.done().text // '{"a":1}'

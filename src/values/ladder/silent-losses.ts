@@ -12,12 +12,13 @@ import {
 } from '../../json/characters.ts'
 
 /**
- * Looks for what `JSON.parse` drops silently: a key that occurs twice in one object, and a number
- * that cannot be represented exactly as a JavaScript number. One note for each, about the first case. The text must be
+ * Looks for what `JSON.parse` drops silently: a key that occurs twice in one object, and a number that cannot
+ * be represented exactly as a JavaScript number. One note for each, about the first case. The text must be
  * valid JSON; texts longer than 1 MiB are not checked.
  *
- * It walks the text itself, because valid JSON need not be checked again: as a handler of the tokenizer it took 1.8
- * times as long for a document of 900 KB and 2 times for a record, and 500 times for one long string.
+ * It walks the text itself, because valid JSON need not be checked again: as a handler of the tokenizer it
+ * took 1.8 times as long for a document of 900 KB and 2 times for a record, and 500 times for one long
+ * string.
  *
  * @example
  * inspect('{"id":12345678901234567890}')[0]?.code // 'PRECISION_LOSS'
@@ -94,7 +95,8 @@ function keyOf(text: string, open: number, close: number): string {
 
 /**
  * Whether a number keeps what its token says: the token has the digits that the number prints, or those of
- * its exact value. `0.1` survives though no double is exactly that; `1.000000000000000005`, which becomes 1, does not.
+ * its exact value. `0.1` survives though no double is exactly that; `1.000000000000000005`, which becomes 1,
+ * does not.
  */
 function survives(token: string): boolean {
   if (token.length < 16 && !token.includes('e') && !token.includes('E')) return true

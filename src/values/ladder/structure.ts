@@ -1,8 +1,8 @@
 import { goesOnAt } from '../../json/goes-on.ts'
 
 /**
- * Whether what follows a value at `at` belongs to a larger one: a closing bracket, a comma or colon and a value, a
- * key, or the end of a string or number.
+ * Whether what follows a value at `at` belongs to a larger one: a closing bracket, a comma or colon and a
+ * value, a key, or the end of a string or number.
  *
  * @example
  * isStructureAt('{"k":1}},"m":2}', 7) // true

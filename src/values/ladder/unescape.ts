@@ -2,10 +2,11 @@ import { changeOf } from './change.ts'
 import type { Mended } from './edits.ts'
 
 /**
- * Reads a document that was escaped once too often: every quote in it has a backslash. `undefined` for any other text.
+ * Reads a document that was escaped once too often: every quote in it has a backslash. `undefined` for any
+ * other text.
  *
- * Either only the quotes were escaped, or everything that JSON escapes in a string. If both give a value, and not the same
- * one, the text is ambiguous: `\\n` is then a line break, or a backslash and an n.
+ * Either only the quotes were escaped, or everything that JSON escapes in a string. If both give a value, and
+ * not the same one, the text is ambiguous: `\\n` is then a line break, or a backslash and an n.
  *
  * @example
  * unescapeOnce('{\\"a\\":1}') // { kind: 'mended', text: '{"a":1}', changes: […] }

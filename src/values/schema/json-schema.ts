@@ -83,7 +83,8 @@ const options: Options = { strict: false, ownProperties: true, logger: false }
 /** For each draft, what says whether a schema is one. */
 const judges = new Map<typeof Ajv | typeof Ajv2020, Ajv>()
 const drafts = { '2020-12': Ajv2020, '07': Ajv }
-// Cast: a CommonJS module; its default export is in `default` for some loaders and is the module itself for others.
+// Cast: a CommonJS module; its default export is in `default` for some loaders and is the module itself for
+// others.
 const addFormats = ('default' in formats ? formats.default : formats) as unknown as typeof formats.default
 
 acceptPlainSchemas(jsonSchema)

@@ -8,7 +8,10 @@ type Wrap = (schema: JsonSchema) => StandardSchemaV1
 
 let wrap: Wrap | undefined
 
-/** Enables plain JSON Schemas. Only the entries that include a validator call it, so that the small ones stay small. */
+/**
+ * Enables plain JSON Schemas. Only the entries that include a validator call it, so that the small ones stay
+ * small.
+ */
 export function acceptPlainSchemas(by: Wrap): void {
   wrap = by
 }

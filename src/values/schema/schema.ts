@@ -15,8 +15,8 @@ type Checked = { readonly value: unknown } | { readonly errors: readonly SchemaE
 export type Check = (value: unknown) => Checked
 
 /**
- * Makes one synchronous function of any schema. Throws a Fault at once if it is not a schema, and a BAD_SCHEMA
- * when it returns a promise: nothing in a stream can wait for it.
+ * Makes one synchronous function of any schema. Throws a Fault at once if it is not a schema, and a
+ * BAD_SCHEMA when it returns a promise: nothing in a stream can wait for it.
  */
 export function checkOf(schema: Schema): Check {
   const { validate } = standard(schema)['~standard']
@@ -40,7 +40,10 @@ export function checkOf(schema: Schema): Check {
   }
 }
 
-/** Reads the result of a schema; undefined for a promise. Throws if it is not a valid result: a schema is foreign code. */
+/**
+ * Reads the result of a schema; undefined for a promise. Throws if it is not a valid result: a schema is
+ * foreign code.
+ */
 function read(
   result: ReturnType<StandardSchemaV1['~standard']['validate']>,
   value: unknown,
@@ -55,7 +58,10 @@ function read(
   return { errors: result.issues.slice(0, MAX_ERRORS).map((issue) => errorOf(issue, value)) }
 }
 
-/** Maximum number of errors to keep; the first twenty are enough to describe a value that breaks a thousand rules. */
+/**
+ * Maximum number of errors to keep; the first twenty are enough to describe a value that breaks a thousand
+ * rules.
+ */
 export const MAX_ERRORS = 20
 const MAX_MESSAGE = 200
 

@@ -1,8 +1,9 @@
 import type { Ajv, KeywordDefinition } from 'ajv'
 
 /**
- * `uniqueItems` in linear time: ajv compares every item with every other, unless their type is one scalar, and the value comes
- * from the agent (100,000 untyped numbers take a minute). Items that are equal as JSON serialize to the same text.
+ * `uniqueItems` in linear time: ajv compares every item with every other, unless their type is one scalar,
+ * and the value comes from the agent (100,000 untyped numbers take a minute). Items that are equal as JSON
+ * serialize to the same text.
  */
 export function linearUniqueItems(ajv: Ajv): void {
   ajv.removeKeyword('uniqueItems')

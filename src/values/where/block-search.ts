@@ -13,8 +13,8 @@ interface Sought {
 }
 
 /**
- * Finds the first needle of a clue, an ESC, or an escape that counts, whichever comes first. The memory of the search is shared, and
- * holds a window of the bytes:
+ * Finds the first needle of a clue, an ESC, or an escape that counts, whichever comes first. The memory of
+ * the search is shared, and holds a window of the bytes:
  *
  *     …{"type":"a"}\n{"type":"wanted"}\n{"type":"b"}\n…
  *        ^ from                              ^ safe ^ to

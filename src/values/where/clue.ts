@@ -7,8 +7,8 @@ import { BlockSearch } from './block-search.ts'
 import type { Condition, Scalar } from './conditions.ts'
 
 /**
- * What the bytes of a line must contain for one condition: one of the needles, or an escape `\uXXXX` that may spell a
- * character of one. Without needles every line may match.
+ * What the bytes of a line must contain for one condition: one of the needles, or an escape `\uXXXX` that may
+ * spell a character of one. Without needles every line may match.
  */
 export interface Clue {
   readonly needles: readonly Bytes[]
@@ -34,8 +34,9 @@ export function cluesOf(conditions: readonly Condition[]): readonly Clue[] {
 }
 
 /**
- * The clue of a condition. Text is searched for by its value; a number, which has many spellings, a literal and an empty text
- * by the key. The needle is the longest part that JSON can spell in two ways only, as it is or with `\u`.
+ * The clue of a condition. Text is searched for by its value; a number, which has many spellings, a literal
+ * and an empty text by the key. The needle is the longest part that JSON can spell in two ways only, as it is
+ * or with `\u`.
  *
  * @example
  * clueOf({ key: 'type', scalars: new Set(['turn.completed']) }).needles // [Bytes of 'turn.completed']
@@ -74,8 +75,9 @@ function plainPart(scalar: Scalar): string {
 }
 
 /**
- * Not plain: characters with an escape of their own (`\n`, `\"`, `\/`), quotes of other kinds, which lose a backslash when a line
- * is repaired (`'it\'s'`), a lone surrogate, which UTF-8 cannot represent, and U+FFFD, which replaces any invalid byte.
+ * Not plain: characters with an escape of their own (`\n`, `\"`, `\/`), quotes of other kinds, which lose a
+ * backslash when a line is repaired (`'it\'s'`), a lone surrogate, which UTF-8 cannot represent, and U+FFFD,
+ * which replaces any invalid byte.
  */
 function isPlain(character: string): boolean {
   const unit = character.charCodeAt(0)
@@ -85,8 +87,8 @@ function isPlain(character: string): boolean {
 }
 
 /**
- * Searches bytes for hits of a clue, with native searches that remember their hits: a byte loop takes twenty times
- * as long. With SIMD, one search looks for the first needle and everything that may hide it.
+ * Searches bytes for hits of a clue, with native searches that remember their hits: a byte loop takes twenty
+ * times as long. With SIMD, one search looks for the first needle and everything that may hide it.
  */
 export class ClueSearch {
   readonly #searches: readonly { enter(bytes: Bytes): void; next(from: number): number }[]
@@ -122,7 +124,9 @@ export class ClueSearch {
   }
 }
 
-/** Whether the escape at `at` is of a wanted character. Whether it is a valid escape is left to the parser. */
+/**
+ * Whether the escape at `at` is of a wanted character. Whether it is a valid escape is left to the parser.
+ */
 function spells({ units }: Clue, bytes: Bytes, at: number): boolean {
   let unit = 0
   for (let digit = at + 2; digit < at + 6; digit++) {

@@ -10,9 +10,9 @@ import { Fault, quote } from '../../base/fault.ts'
 export type Scalar = string | number | boolean | null
 
 /**
- * Which records are wanted: for each key the scalar, or one of the scalars, that the record must have at its top level.
- * All keys must match. Numbers are compared by value (`1`, `1.0` and `1e0` are one number), text exactly; a missing key
- * matches nothing, not even `null`; if a key occurs twice, the last one counts.
+ * Which records are wanted: for each key the scalar, or one of the scalars, that the record must have at its
+ * top level. All keys must match. Numbers are compared by value (`1`, `1.0` and `1e0` are one number), text
+ * exactly; a missing key matches nothing, not even `null`; if a key occurs twice, the last one counts.
  *
  * @example
  * const where: Where = { type: ['turn.completed', 'turn.failed'], exit_code: 1 }

@@ -29,9 +29,9 @@ export interface SieveOptions {
  *                   ^ from            ^ to            the line around it is written
  *     ^^^^^^^^^^^^^^                   ^^^^^^^^^^^^^^ skipped
  *
- * The search runs over all lines of a chunk at once, so a line that cannot match costs its share of the search, and one
- * more search for its end, to count it. Carried over a chunk boundary: the start of a line whose LF has not
- * arrived, up to `maxFrame`. A longer line is passed on to the scanner, which reports it.
+ * The search runs over all lines of a chunk at once, so a line that cannot match costs its share of the
+ * search, and one more search for its end, to count it. Carried over a chunk boundary: the start of a line
+ * whose LF has not arrived, up to `maxFrame`. A longer line is passed on to the scanner, which reports it.
  */
 export function lineSieve(options: SieveOptions): Required<Sink<Chunk>> {
   const { clues, maxFrame, turns } = options
@@ -117,7 +117,9 @@ export function lineSieve(options: SieveOptions): Required<Sink<Chunk>> {
     held.settle(held.end)
   }
 
-  /** Start of the next line, at or after the line at `from`, that has the first clue or is too long to check. */
+  /**
+   * Start of the next line, at or after the line at `from`, that has the first clue or is too long to check.
+   */
   function nextLine(from: number): number {
     const hit = Math.min(search.next(from), nextLongLine(from))
     if (hit === NOWHERE) return lines.length

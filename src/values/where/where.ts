@@ -12,10 +12,14 @@ import { lineSieve } from './line-sieve.ts'
  * How many lines `where` dropped.
  *
  * @example
- * values({ lines: true, where: { type: 'turn.completed' }, onDropped: ({ unread }: Dropped) => console.warn(unread) })
+ * values({ lines: true, where: { type: 'turn.completed' }, onDropped: ({ unread }: Dropped) =>
+ * console.warn(unread) })
  */
 export interface Dropped {
-  /** Lines that were not parsed, because their bytes cannot match: records, broken or not, noise and blank lines alike. */
+  /**
+   * Lines that were not parsed, because their bytes cannot match: records, broken or not, noise and blank
+   * lines alike.
+   */
   readonly unread: number
   /** Records that were parsed and do not match. */
   readonly parsed: number
@@ -40,8 +44,9 @@ export interface WhereReader {
 }
 
 /**
- * Filters lines by their top-level scalars: on their bytes where these show that a line cannot match, on their value
- * otherwise. The option is checked at once; the returned function creates a reader for each stream.
+ * Filters lines by their top-level scalars: on their bytes where these show that a line cannot match, on
+ * their value otherwise. The option is checked at once; the returned function creates a reader for each
+ * stream.
  */
 export function whereReader(
   where: unknown,
@@ -58,7 +63,8 @@ export function whereReader(
     return {
       verdict,
       wanted({ frame }) {
-        // A line that could not be parsed may have matched, and an outcome about the whole input is not about a line.
+        // A line that could not be parsed may have matched, and an outcome about the whole input is not about
+        // a line.
         if (frame.kind !== 'line' || verdict.wanted !== false) return true
         parsed++
         return false

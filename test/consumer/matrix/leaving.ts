@@ -1,5 +1,6 @@
-// Every way to leave a real agent, from the installed package: it must be gone, with its children, and nothing may be
-// unhandled. Usage: leaving.js NODE AGENT, where `NODE AGENT 2` is the agent; prints one line of JSON.
+// Every way to leave a real agent, from the installed package: it must be gone, with its children, and
+// nothing may be unhandled. Usage: leaving.js NODE AGENT, where `NODE AGENT 2` is the agent; prints one line
+// of JSON.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs'

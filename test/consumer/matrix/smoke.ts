@@ -1,5 +1,6 @@
-// Thirteen checks of the installed package, the same in every runtime. Each gives a value; `npm run matrix` compares
-// the hashes of the values. Usage: smoke.js FIXTURES, prints one line of JSON with the values and their hashes.
+// Thirteen checks of the installed package, the same in every runtime. Each gives a value; `npm run matrix`
+// compares the hashes of the values. Usage: smoke.js FIXTURES, prints one line of JSON with the values and
+// their hashes.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
