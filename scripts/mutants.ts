@@ -1,12 +1,13 @@
 // How strong are the quick tests? Changes single tokens of src, and looks whether a test fails:
 //
-//   npm run mutants                                          12 mutants of the core
-//   npm run mutants -- --seed 7 --count 60                   others, and more
-//   npm run mutants -- --folders json,values/ladder test/values    of these folders, by these tests
+//   npm run mutants                                    12 mutants of the core
+//   npm run mutants -- --seed 7 --count 60             others, and more
+//   npm run mutants -- --folders frames test/frames    of this folder, by these tests
+//   npm run mutants -- --once                          without the second try
 //
 // All mutants are in the code at once, each behind a switch, so that a test runs again for a mutant without
-// loading anything. What survives that is tried once more as a person would: its token is changed in a copy of
-// the project, and the tests run there.
+// loading anything. What survives that is tried once more as a person would: its token is changed in a copy
+// of the project, and the tests run there.
 import { spawnSync } from 'node:child_process'
 import {
   cpSync,

@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { nextSteps } from '../src/base/next-step.ts'
 import * as eventDoor from '../src/events.ts'
 import * as nats from '../src/nats.ts'
@@ -15,6 +15,10 @@ import * as views from '../src/views.ts'
 const api = { ...eventDoor, ...valueDoor, ...nodeDoors }
 const dir = mkdtempSync(join(tmpdir(), 'misuse-'))
 const inDir = (name: string) => join(dir, name)
+// A wrong argument may be a right name of a folder: what is made by such a name is not for the repository.
+const home = process.cwd()
+beforeAll(() => process.chdir(dir))
+afterAll(() => process.chdir(home))
 type Call = (...given: unknown[]) => unknown
 const callable = Object.entries(api).filter(
   ([name, value]) => typeof value === 'function' && name !== 'Fault',

@@ -20,7 +20,7 @@ Object.assign(globalThis, {
   },
 })
 
-/** Runs each test as it is, and then once more for each mutant that is still alive and in whose way it comes. */
+/** Runs each test as it is, and then once more for each mutant that it touches and that is still alive. */
 export default class MutantRunner extends TestRunner {
   async runTask(test: RunnerTestCase): Promise<void> {
     const run = TestRunner.getTestFn(test)

@@ -39,8 +39,8 @@ export function allMutants(root: string, folders: readonly string[]): Mutant[] {
 }
 
 /**
- * The code with all of its mutants in it, each behind a switch: `__mutant(7)` says whether the seventh is on. Each
- * turn of a loop calls `__turn()`, which ends a loop that a mutant made endless.
+ * The code with all of its mutants in it, each behind a switch: `__mutant(7)` says whether the seventh is on.
+ * Each turn of a loop calls `__turn()`, which ends a loop that a mutant made endless.
  */
 export function withSwitches(text: string, mutants: readonly Mutant[]): string {
   const source = ts.createSourceFile('', text, ts.ScriptTarget.Latest, true)

@@ -1,5 +1,5 @@
 // A process that keeps events and dies at a chosen call of the file system. Started by killed-writer.ts:
-//   node journal-writer.js <dir> <file of events> <call at which to die, or 0> <part of a write still done> <fsync>
+//   node journal-writer.js <dir> <file of events> <call to die at, or 0> <part of a write still done> <fsync>
 import { once } from 'node:events'
 import fs from 'node:fs'
 import type { Event } from '../../src/events/event.ts'
