@@ -56,7 +56,7 @@ function wideCommentLines(path: string): number[] {
 }
 
 function commentsOfCss(text: string): ts.TextRange[] {
-  return [...text.matchAll(/\/\*[^]*?\*\//g)].map(({ index, 0: { length } }) => ({
+  return [...text.matchAll(/\/\*[\s\S]*?\*\//g)].map(({ index, 0: { length } }) => ({
     pos: index,
     end: index + length,
   }))
