@@ -1,8 +1,13 @@
 // Kills `sluice run` with SIGKILL at random moments, on pipes, on a PTY and on both, kills every third
 // `sluice replay --resume` after it, too, and checks each time that a resume makes everything whole.
 //   npx tsx bench/kill.ts [times=200] [seed]
-// SLUICE_MAIN=dist/cli/main.js takes the built command, which starts faster.
+import { rmSync } from 'node:fs'
+import { buildPrograms } from '../test/built.ts'
 import { type KillMode, killOnce } from '../test/run/kill-once.ts'
+
+const built = await buildPrograms()
+process.env['SLUICE_BUILT'] = built
+process.on('exit', () => rmSync(built, { recursive: true, force: true }))
 
 const times = Number(process.argv[2] ?? 200)
 let state = Number(process.argv[3] ?? Date.now() % 1_000_000)
@@ -14,7 +19,7 @@ function random(): number {
   return state / 2 ** 31
 }
 
-const START_MS = process.env['SLUICE_MAIN'] === undefined ? 900 : 300
+const START_MS = 300
 const modes: readonly KillMode[] = ['pipes', 'pty', 'both']
 const tallies = modes.map((mode) => ({
   mode,

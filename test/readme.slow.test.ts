@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withCodes } from '../scripts/codes.ts'
+import { built } from './built.ts'
 import {
   buildPrograms,
   codeOf,
@@ -117,7 +118,7 @@ describe('the examples of the README, and the first ones of other pages', () => 
 
   test('f runs on the command line', () => {
     const cli = (args: string[], input: string) =>
-      spawnSync(process.execPath, ['--import', tsx, join(root, 'src/cli/main.ts'), ...args], {
+      spawnSync(process.execPath, [built('src/cli/main.ts'), ...args], {
         input,
         encoding: 'utf8',
       })
@@ -130,5 +131,3 @@ describe('the examples of the README, and the first ones of other pages', () => 
     expect([values.status, values.stdout]).toEqual([0, expect.stringContaining('"value":{"a":1}')])
   })
 })
-
-const tsx = import.meta.resolve('tsx')

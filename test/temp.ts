@@ -2,6 +2,7 @@ import { accessSync, constants, mkdtempSync, readdirSync, rmSync, statfsSync } f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { buildPrograms } from './built.ts'
 
 /** What the product itself puts into the folder for temporary files, and has to take away again. */
 const ours = /^(sluice-serve-\w{6}|work-run-\w{6}|work-order-\w{6}|sluice-[0-9a-f-]{36})$/
@@ -10,12 +11,14 @@ const ours = /^(sluice-serve-\w{6}|work-run-\w{6}|work-order-\w{6}|sluice-[0-9a-
  * Gives a test run a folder of its own for temporary files, and takes it away when the run is over. What
  * tests leave there goes with it; what the product leaves there is an error.
  */
-export function setup({ name }: TestProject): () => void {
+export async function setup({ name }: TestProject): Promise<() => void> {
   const dir = mkdtempSync(join(name === 'quick' ? quickDisk() : tmpdir(), 'sluice-tests-'))
   process.env['TMPDIR'] = dir
+  const built = await buildPrograms()
+  process.env['SLUICE_BUILT'] = built
   return () => {
     const left = readdirSync(dir).filter((name) => ours.test(name))
-    rmSync(dir, { recursive: true, force: true })
+    for (const made of [dir, built]) rmSync(made, { recursive: true, force: true })
     if (left.length > 0) throw new Error(`temporary files were left behind: ${left.join(', ')}`)
   }
 }

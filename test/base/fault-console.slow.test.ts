@@ -1,16 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { Fault, parse, tryParse } from '../../src/index.ts'
-
-const door = fileURLToPath(new URL('../../src/index.ts', import.meta.url))
-const tsx = import.meta.resolve('tsx')
+import { built } from '../built.ts'
 
 /** What `node -e` prints for a script that has the package. */
 function printed(script: string): { stdout: string; stderr: string } {
-  const code = `import(${JSON.stringify(door)}).then(async (api) => { ${script} })`
-  return spawnSync(process.execPath, ['--import', tsx, '-e', code], { encoding: 'utf8' })
+  const code = `import(${JSON.stringify(built('src/index.ts'))}).then(async (api) => { ${script} })`
+  return spawnSync(process.execPath, ['-e', code], { encoding: 'utf8' })
 }
 
 describe('a Fault on the console of a real process', () => {

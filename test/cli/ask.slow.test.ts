@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { built } from '../built.ts'
 import { inside } from './inside.ts'
 
 let dir: string
@@ -181,18 +182,7 @@ async function groupOf(options: readonly string[]) {
   await once(server, 'listening')
   const hang = `require('net').connect(${JSON.stringify(path)})`
   const command = `require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(hang)}], { stdio: 'inherit' }); ${hang}`
-  const args = [
-    '--import',
-    'tsx',
-    'src/cli/main.ts',
-    'ask',
-    'p',
-    ...options,
-    '--',
-    process.execPath,
-    '-e',
-    command,
-  ]
+  const args = [built('src/cli/main.ts'), 'ask', 'p', ...options, '--', process.execPath, '-e', command]
   const sluice = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = Promise.all([once(sluice, 'close').then(([code]) => code), text(sluice.stderr)])
   // A slow machine may reach the time limit before both are there.

@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { delimiter, join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { delimiter, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { built } from '../built.ts'
 import { inside } from './inside.ts'
 
 /** What `sluice complete` prints for a command line; the last word is being typed. */
@@ -66,12 +65,8 @@ describe('in a real shell', () => {
   const env = { ...process.env, HOME: dir, PATH: `${dir}${delimiter}${process.env['PATH']}` }
 
   beforeAll(() => {
-    const tsx = pathToFileURL(createRequire(import.meta.url).resolve('tsx'))
     const program = join(dir, 'sluice')
-    writeFileSync(
-      program,
-      `#!/bin/sh\nexec '${process.execPath}' --import '${tsx}' '${resolve('src/cli/main.ts')}' "$@"\n`,
-    )
+    writeFileSync(program, `#!/bin/sh\nexec '${process.execPath}' '${built('src/cli/main.ts')}' "$@"\n`)
     chmodSync(program, 0o755)
   })
 

@@ -9,6 +9,7 @@ import { outcomeOf, outcomeWords } from '../../src/events/run-outcome.ts'
 import { resume } from '../../src/run/resume.ts'
 import { run } from '../../src/run/run.ts'
 import { findRuns } from '../../src/serve/runs.ts'
+import { built } from '../built.ts'
 import { outputOf, type Row, rows } from '../events/ends.ts'
 import { agent, codexLines, workspace } from '../run/agent.ts'
 import { inside, standIn } from './inside.ts'
@@ -122,8 +123,8 @@ test('Ctrl-C on sluice run cancels it, and a replay says so, too', async () => {
   const { cwd, audit } = workspace()
   const program = agent(cwd, 'say(lines[0]); setInterval(() => {}, 1000)')
   const flags = ['--engine', 'codex', '--cwd', cwd, '--audit', audit, '--draw']
-  const words = ['src/cli/main.ts', 'run', ...flags, '--', program.command, ...program.args!]
-  const child = spawn(process.execPath, ['--import', 'tsx', ...words], {
+  const words = [built('src/cli/main.ts'), 'run', ...flags, '--', program.command, ...program.args!]
+  const child = spawn(process.execPath, words, {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   let out = ''

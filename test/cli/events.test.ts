@@ -8,6 +8,7 @@ import { afterAll, describe, expect, test } from 'vitest'
 import type { Chat } from '../../src/chat/chat.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import type { Event } from '../../src/events/event.ts'
+import { built } from '../built.ts'
 import { validChat, validEvents } from '../engines/valid.ts'
 import { slow } from '../pace.ts'
 import { inside } from './inside.ts'
@@ -16,7 +17,7 @@ const dir = mkdtempSync(join(tmpdir(), 'sluice-events-'))
 afterAll(() => rmSync(dir, { recursive: true }))
 
 const start = (args: readonly string[]) =>
-  spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+  spawn(process.execPath, [built('src/cli/main.ts'), ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
   })
 

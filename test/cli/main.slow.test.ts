@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
+import { built } from '../built.ts'
 
 /** The program itself, as a shell starts it; everything else is tested in this process, through `inside`. */
 async function sluice(args: readonly string[], input: string) {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args])
+  const child = spawn(process.execPath, [built('src/cli/main.ts'), ...args])
   child.stdin.on('error', () => {})
   child.stdin.end(input)
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])

@@ -9,11 +9,12 @@ import { resume } from '../../src/run/resume.ts'
 import { run } from '../../src/run/run.ts'
 import { findRuns } from '../../src/serve/runs.ts'
 import { jsonl } from '../../src/sinks/jsonl.ts'
+import { built } from '../built.ts'
 import { type SmallDisk, smallDisk } from '../faults/small-disk.ts'
 import { agent, codexLines, workspace } from '../run/agent.ts'
 
 // Real processes, real pipes and real full disks: what a shell sees.
-const sluice = `${process.execPath} --import tsx src/cli/main.ts`
+const sluice = `${process.execPath} ${built('src/cli/main.ts')}`
 const log = join('fixtures', 'codex/02-reasoning.pipe', 'stdout.log')
 
 /** What a shell line prints on stderr, and its exit code. */

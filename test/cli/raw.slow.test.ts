@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
+import { built } from '../built.ts'
 import { inside, standIn } from './inside.ts'
 
 /** The program itself, through a pipe. */
 async function sluice(args: readonly string[], input: string) {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', 'values', '--raw', ...args])
+  const child = spawn(process.execPath, [built('src/cli/main.ts'), 'values', '--raw', ...args])
   child.stdin.on('error', () => {})
   child.stdin.end(input)
   const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])

@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { isSameProcess } from '../../src/sinks/lock.ts'
+import { built } from '../built.ts'
 import { agent, codexLines, workspace } from '../run/agent.ts'
 import { inside, standIn } from './inside.ts'
 
 function start(args: readonly string[], stdin: 'ignore' | 'pipe' = 'ignore') {
-  return spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+  return spawn(process.execPath, [built('src/cli/main.ts'), ...args], {
     stdio: [stdin, 'pipe', 'pipe'],
   })
 }

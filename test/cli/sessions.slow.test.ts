@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, describe, expect, test } from 'vitest'
 import { lastRun } from '../../src/cli/last.ts'
+import { built } from '../built.ts'
 import { inside, standIn } from './inside.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'sluice-sessions-'))
@@ -140,8 +141,8 @@ describe('sluice chat --last', () => {
     const file = join(growing, '.codex/sessions/2026/11/15/rollout-x.jsonl')
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, whole.slice(0, begun))
-    const args = ['src/cli/main.ts', 'chat', '--last', '--follow', '--json', '--home', growing]
-    const reader = spawn(process.execPath, ['--import', 'tsx', ...args], {
+    const args = [built('src/cli/main.ts'), 'chat', '--last', '--follow', '--json', '--home', growing]
+    const reader = spawn(process.execPath, args, {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     const types: string[] = []

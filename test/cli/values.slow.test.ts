@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { built } from '../built.ts'
 import { inside } from './inside.ts'
 
 let dir: string
@@ -20,7 +21,7 @@ const file = (name: string, content: string) => {
 }
 
 const start = (args: readonly string[]) =>
-  spawn(process.execPath, ['--import', 'tsx', 'src/cli/main.ts', ...args], {
+  spawn(process.execPath, [built('src/cli/main.ts'), ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
   })
 

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { activate, ledger } from '../../src/work/ledger.ts'
+import { built } from '../built.ts'
 import { inside } from './inside.ts'
 
 let base = ''
@@ -18,8 +18,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(base, { recursive: true, force: true }))
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-const start = (...args: string[]) => spawn(process.execPath, ['--import', 'tsx', main, 'work', ...args])
+const start = (...args: string[]) => spawn(process.execPath, [built('src/cli/main.ts'), 'work', ...args])
 
 async function sluice(...args: string[]) {
   const { out, err, code } = await inside(['work', ...args])

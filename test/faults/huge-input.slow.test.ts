@@ -8,6 +8,7 @@ import { type FrameOptions, frameStage } from '../../src/frames/frames.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import { jsonSchema } from '../../src/values/schema/json-schema.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
+import { built } from '../built.ts'
 import { inSizes } from '../frames/splits.ts'
 import { PATIENCE } from '../pace.ts'
 
@@ -15,7 +16,7 @@ const GB = 1024 ** 3
 const LIMIT_MB = (16 * 1024 * 1024) / 1e6
 
 async function big(name: string, bytes: number) {
-  const args = ['--expose-gc', '--import', 'tsx', 'test/faults/big.ts', name, String(bytes)]
+  const args = ['--expose-gc', built('test/faults/big.ts'), name, String(bytes)]
   const { stdout } = await promisify(execFile)(process.execPath, args)
   return JSON.parse(stdout)
 }

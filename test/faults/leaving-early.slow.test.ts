@@ -13,6 +13,7 @@ import { events } from '../../src/streams/events.ts'
 import { frames } from '../../src/streams/frames.ts'
 import { tap } from '../../src/streams/tap.ts'
 import { values } from '../../src/streams/values.ts'
+import { built } from '../built.ts'
 import { texts } from '../engines/run.ts'
 import { agent, codesOf, ran, types, workspace } from '../run/agent.ts'
 
@@ -142,7 +143,7 @@ describe('EPIPE downstream', () => {
     expect(child.stdout.destroyed).toBe(true)
   })
   test('the command line ends without a word when head has seen enough', async () => {
-    const script = `yes '{"type":"turn.started"}' | ${process.execPath} --import tsx src/cli/main.ts events --engine codex | head -n 2`
+    const script = `yes '{"type":"turn.started"}' | ${process.execPath} ${built('src/cli/main.ts')} events --engine codex | head -n 2`
     const { stdout, stderr } = await promisify(execFile)('sh', ['-c', script], { timeout: 60_000 })
     expect(stdout.trim().split('\n')).toHaveLength(2)
     expect(stderr).not.toMatch(/EPIPE|Error/)

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import type { ServeOptions } from '../../src/serve/serve-options.ts'
+import { built } from '../built.ts'
 import { ask } from '../serve/serving.ts'
 
 /** A server that is a process, and what it has open right now. */
@@ -23,8 +23,7 @@ export async function serverProcess(
   run: string,
   options: Omit<ServeOptions, 'dir'> = {},
 ): Promise<ServerProcess> {
-  const script = fileURLToPath(new URL('server.ts', import.meta.url))
-  const child = spawn(process.execPath, ['--import', 'tsx', script, dir, JSON.stringify(options)], {
+  const child = spawn(process.execPath, [built('test/faults/server.ts'), dir, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const [said] = await once(child.stdout, 'data')

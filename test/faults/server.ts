@@ -1,5 +1,5 @@
 // A server in a process of its own, so that what it costs can be told from what its clients cost:
-//   node --import tsx server.ts <dir> <options as JSON>
+//   node server.js <dir> <options as JSON>
 // Says its port; ends with its parent.
 import { serve } from '../../src/serve/serve.ts'
 

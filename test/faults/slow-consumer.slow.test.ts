@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { built } from '../built.ts'
 
 async function slowly(name: string, bytes: number) {
-  const args = ['--expose-gc', '--import', 'tsx', 'test/faults/big.ts', name, String(bytes)]
+  const args = ['--expose-gc', built('test/faults/big.ts'), name, String(bytes)]
   const { stdout } = await promisify(execFile)(process.execPath, args)
   return JSON.parse(stdout)
 }

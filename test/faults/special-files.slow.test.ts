@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { built } from '../built.ts'
 import { only } from '../engines/run.ts'
 import { agent, codexLines, ran, workspace } from '../run/agent.ts'
 import { putRun, root } from '../serve/serving.ts'
@@ -13,18 +14,14 @@ import { putRun, root } from '../serve/serving.ts'
 async function node(...args: string[]): Promise<{ code: unknown; out: string; err: string }> {
   const options = { timeout: 20_000, killSignal: 'SIGKILL' } as const
   try {
-    const { stdout, stderr } = await promisify(execFile)(
-      process.execPath,
-      ['--import', 'tsx', ...args],
-      options,
-    )
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, options)
     return { code: 0, out: stdout, err: stderr }
   } catch (error) {
     const { code, signal, stdout, stderr } = error as Record<string, string>
     return { code: code ?? signal, out: stdout ?? '', err: stderr ?? '' }
   }
 }
-const sluice = (...args: string[]) => node('src/cli/main.ts', ...args)
+const sluice = (...args: string[]) => node(built('src/cli/main.ts'), ...args)
 const mkfifo = (path: string) => execFileSync('mkfifo', [path])
 const LIMIT = 30_000
 
@@ -43,11 +40,10 @@ test.each(Object.keys(put).flatMap((what) => files.map((file) => [file, what] as
     mkdirSync(join(dir, 'bad'))
     writeFileSync(join(dir, 'bad', 'stdout.1.log'), `${codexLines.join('\n')}\n`)
     put[what]!(join(dir, 'bad', file))
-    const server = new URL('../../src/serve/serve.ts', import.meta.url).pathname
     const { out, err } = await node(
       '--input-type=module',
       '-e',
-      `import { serve } from ${JSON.stringify(server)}
+      `import { serve } from ${JSON.stringify(built('src/serve.ts'))}
       const { url, close } = await serve({ dir: ${JSON.stringify(dir)}, port: 0 })
       const listed = await (await fetch(url + 'runs')).json()
       const raw = await fetch(url + 'runs/bad/raw/stdout')

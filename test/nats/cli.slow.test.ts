@@ -4,17 +4,16 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { createParser } from 'eventsource-parser'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ship } from '../../src/nats/ship.ts'
 import { openJournal } from '../../src/sinks/journal.ts'
+import { built } from '../built.ts'
 import { inside } from '../cli/inside.ts'
 import { hasNats, type NatsServer, natsServer, needsNats, until } from './nats-server.ts'
 import { eventAt, journalsIn, writeRun } from './runs.ts'
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
-const start = (...words: string[]) => spawn(process.execPath, ['--import', 'tsx', main, ...words])
+const start = (...words: string[]) => spawn(process.execPath, [built('src/cli/main.ts'), ...words])
 
 const run = async (...words: string[]) => {
   const { code, err } = await inside(words)

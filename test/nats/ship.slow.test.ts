@@ -15,6 +15,7 @@ import type { Event } from '../../src/events/event.ts'
 import type { BlockEnd } from '../../src/nats/broker.ts'
 import { ship, shipTo } from '../../src/nats/ship.ts'
 import { openJournal } from '../../src/sinks/journal.ts'
+import { built } from '../built.ts'
 import { type MemoryBroker, memoryBroker } from './memory-broker.ts'
 import { until } from './nats-server.ts'
 import { eventAt, lineAt, writeRun } from './runs.ts'
@@ -351,16 +352,15 @@ test.each<[string, () => Promise<unknown>]>([
 })
 
 test('without the packages it says what to install', async () => {
-  const source = new URL('../../src/nats/ship.ts', import.meta.url).pathname
   const code = `
     import { register } from 'node:module'
     register('data:text/javascript,' + encodeURIComponent(\`export async function resolve(name, context, next) {
       if (name.startsWith('@nats-io/')) throw Object.assign(new Error('not found'), { code: 'ERR_MODULE_NOT_FOUND' })
       return next(name, context)
     }\`))
-    const { ship } = await import(${JSON.stringify(source)})
+    const { ship } = await import(${JSON.stringify(built('src/nats.ts'))})
     await ship('.').catch(({ code, message }) => console.log(code, message))`
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code])
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code])
   let out = ''
   for await (const chunk of child.stdout) out += chunk
   expect(out).toContain('BROKER_MISSING')

@@ -9,24 +9,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import { replay } from '../../src/run/replay.ts'
 import { resume } from '../../src/run/resume.ts'
-
-// Translated each time, unless a built one is named: then a kill takes a tenth of the time.
-const built = process.env['SLUICE_MAIN']
-const cli =
-  built === undefined
-    ? [
-        '--import',
-        pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href,
-        fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url)),
-      ]
-    : [resolve(built)]
+import { built } from '../built.ts'
 
 /** What the agent is given: pipes, a terminal, or both. */
 export type KillMode = 'pipes' | 'pty' | 'both'
@@ -94,7 +82,10 @@ export async function killOnce(moment: {
     process.execPath,
     'agent.mjs',
   ]
-  const recorder = spawn(process.execPath, [...cli, ...words], { cwd, stdio: ['ignore', 'pipe', 'ignore'] })
+  const recorder = spawn(process.execPath, [built('src/cli/main.ts'), ...words], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
   const closed = once(recorder, 'close')
   // Characters may be split between two reads.
   let printed = ''
@@ -122,7 +113,9 @@ export async function killOnce(moment: {
 
   const started = existsSync(join(audit, 'meta.1.json'))
   if (moment.resumeMs !== undefined) {
-    const resuming = spawn(process.execPath, [...cli, 'replay', '--resume', audit], { stdio: 'ignore' })
+    const resuming = spawn(process.execPath, [built('src/cli/main.ts'), 'replay', '--resume', audit], {
+      stdio: 'ignore',
+    })
     const gone = once(resuming, 'close')
     await Promise.race([delay(moment.resumeMs), gone])
     resuming.kill('SIGKILL')

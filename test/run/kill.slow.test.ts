@@ -11,7 +11,7 @@ test.each(['pipes', 'pty', 'both'] as const)(
   async (mode) => {
     const kills = []
     for (let i = 0; i < 2 * many; i++)
-      kills.push(await killOnce({ mode, from: 'start', ms: 150 + (i * 260) / many }))
+      kills.push(await killOnce({ mode, from: 'start', ms: 60 + (i * 120) / many }))
     for (let i = 0; i < 6 * many; i++)
       kills.push(await killOnce({ mode, from: 'output', ms: (i * 40) / many }))
     expect(kills.filter((kill) => kill.kept > 0 && kill.kept <= kill.after).length).toBeGreaterThan(3)
@@ -23,7 +23,7 @@ test.each(['pipes', 'both'] as const)(
   { timeout: 90_000 * many },
   async (mode) => {
     for (let i = 0; i < 3 * many; i++) {
-      const kill = await killOnce({ mode, from: 'output', ms: 30, resumeMs: 300 + (i * 300) / many })
+      const kill = await killOnce({ mode, from: 'output', ms: 30, resumeMs: 60 + (i * 100) / many })
       expect(kill.after).toBeGreaterThan(1)
     }
   },

@@ -8,6 +8,7 @@ import type { Profile } from '../../src/events/profile.ts'
 import { replay } from '../../src/run/replay.ts'
 import { run } from '../../src/run/run.ts'
 import { isSameProcess } from '../../src/sinks/lock.ts'
+import { built } from '../built.ts'
 import { agent, codesOf, codexLines, ran, types, workspace } from './agent.ts'
 
 const read = (dir: string, name: string) => readFileSync(join(dir, name), 'utf8')
@@ -282,14 +283,13 @@ test('text given as input reaches it', async () => {
 test('60 MB that are not read yet are not held in memory', async () => {
   const { cwd, audit } = workspace()
   const script = `
-    import { run } from ${JSON.stringify(new URL('../../src/run/run.ts', import.meta.url).pathname)}
-    import { codex } from ${JSON.stringify(new URL('../../src/engines/codex.ts', import.meta.url).pathname)}
+    import { codex, run } from ${JSON.stringify(built('src/index.ts'))}
     const live = run({ command: 'sh', args: ['-c', 'head -c 60000000 /dev/zero | tr "\\\\0" "x" | fold -w 1000'], engine: codex, cwd: ${JSON.stringify(cwd)}, audit: ${JSON.stringify(audit)}, fsDiff: false })
     let count = 0
     let most = 0
     for await (const event of live) if (++count % 1000 === 0) most = Math.max(most, process.memoryUsage.rss())
     console.log(JSON.stringify({ count, most }))`
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script])
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script])
   let said = ''
   child.stdout.on('data', (bytes) => (said += bytes))
   child.stderr.pipe(process.stderr)

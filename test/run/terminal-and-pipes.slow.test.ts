@@ -8,6 +8,7 @@ import { isEvent } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { type RunCommand, run } from '../../src/run/run.ts'
 import { isSameProcess } from '../../src/sinks/lock.ts'
+import { built } from '../built.ts'
 import { inside } from '../cli/inside.ts'
 import { agent, codesOf, codexLines, ran, workspace } from './agent.ts'
 
@@ -189,9 +190,7 @@ test('sluice run --pty --pipes records all three; --pipes alone is bad usage', a
 test('the agent is hung up when its recorder is killed, and its pipes are recorded to the end', async () => {
   const place = workspace()
   const main = [
-    '--import',
-    'tsx',
-    'src/cli/main.ts',
+    built('src/cli/main.ts'),
     'run',
     '--pty',
     '--pipes',

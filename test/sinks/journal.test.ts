@@ -17,6 +17,7 @@ import { setTimeout } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Event } from '../../src/events/event.ts'
 import { type JournalOptions, journal } from '../../src/sinks/journal.ts'
+import { built } from '../built.ts'
 import { slow } from '../pace.ts'
 import { makeEvent } from './make-event.ts'
 
@@ -244,27 +245,21 @@ test.runIf(slow && process.platform !== 'win32')('a real limit on the file size 
   const dir = fresh()
   const script = `
     import { Readable } from 'node:stream'
-    import { journal } from ${JSON.stringify(new URL('../../src/sinks/journal.ts', import.meta.url).pathname)}
-    import { makeEvent } from ${JSON.stringify(new URL('./make-event.ts', import.meta.url).pathname)}
+    import { journal } from ${JSON.stringify(built('src/index.ts'))}
+    import { makeEvent } from ${JSON.stringify(built('test/sinks/make-event.ts'))}
     function* many() { for (let seq = 1; seq < 10000; seq++) yield makeEvent(seq) }
     try { for await (const event of Readable.from(many()).pipe(journal(${JSON.stringify(dir)}))) globalThis.last = event.seq }
     catch (error) { console.log(JSON.stringify({ code: error.code, cause: error.cause?.code, last: globalThis.last })) }`
   // 64 blocks of 512 bytes; the signal that would kill is ignored, so that the write itself fails.
-  const child = spawn(
+  const child = spawn('sh', [
+    '-c',
+    'trap "" XFSZ; ulimit -f 64; exec "$@"',
     'sh',
-    [
-      '-c',
-      'trap "" XFSZ; ulimit -f 64; exec "$@"',
-      'sh',
-      process.execPath,
-      '--import',
-      'tsx',
-      '--input-type=module',
-      '-e',
-      script,
-    ],
-    { env: { ...process.env, TSX_DISABLE_CACHE: '1' } },
-  )
+    process.execPath,
+    '--input-type=module',
+    '-e',
+    script,
+  ])
   let said = ''
   child.stdout.on('data', (bytes) => (said += bytes))
   await once(child, 'close')

@@ -14,6 +14,7 @@ import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { isLocked, isSameProcess, takeLock } from '../../src/sinks/lock.ts'
+import { built } from '../built.ts'
 
 const fresh = () => join(mkdtempSync(join(tmpdir(), 'sluice-lock-')), 'lock')
 
@@ -66,14 +67,14 @@ test('of many processes that find it stale, exactly one wins', async () => {
     )
     // Each waits for the starting shot on stdin, so that all of them look at once.
     const script = `
-      import { takeLock } from ${JSON.stringify(new URL('../../src/sinks/lock.ts', import.meta.url).pathname)}
+      import { takeLock } from ${JSON.stringify(built('src/sinks/lock.ts'))}
       process.stdout.write('ready')
       process.stdin.once('data', () => {
         try { takeLock(${JSON.stringify(path)}); process.stdout.write('won') } catch (error) { process.stdout.write(error.code) }
         process.stdin.on('end', () => process.exit())
       })`
     const racers = Array.from({ length: 4 }, () =>
-      spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script]),
+      spawn(process.execPath, ['--input-type=module', '-e', script]),
     )
     const said = racers.map(() => '')
     racers.forEach((racer, i) => void racer.stdout.on('data', (bytes) => (said[i] += bytes)))

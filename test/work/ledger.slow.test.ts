@@ -13,9 +13,9 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { activate, conclude, ledger } from '../../src/work/ledger.ts'
+import { built } from '../built.ts'
 import { ledgerContract } from './ledger-contract.ts'
 
 let dir = ''
@@ -39,9 +39,8 @@ test('fails with a clear fault where it cannot read', async () => {
 })
 
 test('loses no change when several processes count in it at once', async () => {
-  const source = fileURLToPath(new URL('../../src/work/ledger.ts', import.meta.url))
   const count = `
-    import { ledger } from ${JSON.stringify(source)}
+    import { ledger } from ${JSON.stringify(built('src/work.ts'))}
     const runs = ledger(${JSON.stringify(dir)})
     let won = 0
     while (won < 30) {
@@ -49,9 +48,7 @@ test('loses no change when several processes count in it at once', async () => {
       const n = Number(entry?.run_id ?? 0)
       if (await runs.swap('shop#12', entry?.version ?? 0, { run_id: String(n + 1), state: 'active' })) won++
     }`
-  const children = [1, 2, 3].map(() =>
-    spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', count]),
-  )
+  const children = [1, 2, 3].map(() => spawn(process.execPath, ['--input-type=module', '-e', count]))
   const ends = await Promise.all(
     children.map(async (child) => [await text(child.stderr), ...(await once(child, 'exit'))]),
   )

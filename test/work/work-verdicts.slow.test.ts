@@ -3,13 +3,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { type Adapter, adapters } from '../../src/work/adapter.ts'
 import type { WorkAudit } from '../../src/work/audit.ts'
 import { activate, ledger } from '../../src/work/ledger.ts'
 import { outbox } from '../../src/work/outbox.ts'
 import { type WorkOptions, work } from '../../src/work/work.ts'
+import { built } from '../built.ts'
 
 let base = ''
 let repo = ''
@@ -108,14 +108,13 @@ describe('from a worker to the outbox', () => {
   test('the late result of an old run does not overwrite the active run', async () => {
     await activate(runs(), 'shop#12', 'run-7')
     // While the worker of run-7 is at work, the lead makes run-8 the active one.
-    const source = fileURLToPath(new URL('../../src/work/ledger.ts', import.meta.url))
-    const lead = `import { activate, ledger } from ${JSON.stringify(source)}
+    const lead = `import { activate, ledger } from ${JSON.stringify(built('src/work.ts'))}
       await activate(ledger(${JSON.stringify(join(box, 'ledger'))}), 'shop#12', 'run-8')`
     const overtaken = [
       process.execPath,
       '-e',
       `require('child_process').execFileSync(process.execPath,
-        ['--import', ${JSON.stringify(import.meta.resolve('tsx'))}, '--input-type=module', '-e', ${JSON.stringify(lead)}])
+        ['--input-type=module', '-e', ${JSON.stringify(lead)}])
       ${jsonWorker[2]}`,
     ]
     const late = await start({ worker: 'json-cli', command: overtaken })
@@ -265,9 +264,7 @@ describe('adapters', () => {
 
 describe('once', () => {
   const main = (run_id: string, status: string) => `
-    import { work } from ${JSON.stringify(fileURLToPath(new URL('../../src/work/work.ts', import.meta.url)))}
-    import { outbox } from ${JSON.stringify(fileURLToPath(new URL('../../src/work/outbox.ts', import.meta.url)))}
-    import { ledger } from ${JSON.stringify(fileURLToPath(new URL('../../src/work/ledger.ts', import.meta.url)))}
+    import { ledger, outbox, work } from ${JSON.stringify(built('src/work.ts'))}
     import { mkdtempSync } from 'node:fs'
     const repo_dir = mkdtempSync(${JSON.stringify(join(base, 'r-'))})
     const command = ${JSON.stringify(jsonWorker).replace("status: 'ok'", `status: '${status}'`)}
@@ -278,7 +275,7 @@ describe('once', () => {
     )
     console.log(done.verdict, done.delivery, done.result.status)`
   const run = async (code: string) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', code])
+    const child = spawn(process.execPath, ['--input-type=module', '-e', code])
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
     expect(err).toBe('')
     return out.trim()
