@@ -13,9 +13,6 @@ const shared = {
   globalSetup: 'test/temp.ts',
   setupFiles: 'test/plain-schemas.ts',
   testTimeout: 120_000,
-  // Real processes, sockets and signals on a machine that others use, too: one more try, and the report says
-  // so.
-  retry: process.env['CI'] ? 1 : 0,
   restoreMocks: true,
   unstubEnvs: true,
 }

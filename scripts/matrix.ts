@@ -37,6 +37,7 @@ if (flags.fetch !== undefined) {
   for (const name of namesIn(flags.fetch)) {
     const got = await fetchRuntime(name).catch((error: Error) => error)
     console.log(got instanceof Error ? got.message : `${runtimes[name].label} is there`)
+    if (got instanceof Error) process.exitCode = 1
   }
 } else {
   const all = Object.keys(runtimes) as RuntimeName[]
@@ -71,11 +72,14 @@ async function matrix(names: readonly RuntimeName[], home: string): Promise<Row[
   const rows: Row[] = []
   for (const name of names) {
     const got = await fetchRuntime(name).catch((error: Error) => error)
-    // A missing registry is not a failure of the package, so it is reported and not counted. The current Node
-    // always exists.
+    // A missing registry is not a failure of the package, so it is reported and not counted, unless the runtime
+    // was asked for by name. The current Node always exists.
     if (got instanceof Error) console.log(got.message)
     const here = name === `node${process.versions.node.split('.')[0]}`
-    if (got instanceof Error && !here) continue
+    if (got instanceof Error && !here) {
+      if (flags.only !== undefined) process.exitCode = 1
+      continue
+    }
     const binary = got instanceof Error ? process.execPath : got
     const { args, ...runtime }: Runtime = runtimes[name]
     const label = got instanceof Error ? `Node ${process.versions.node}` : runtime.label
