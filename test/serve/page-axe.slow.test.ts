@@ -20,35 +20,30 @@ async function violations(page: Page): Promise<string[]> {
 describe.skipIf(!chromiumPath)(`accessible${needsBrowser}`, () => {
   const pages = pagesOfBrowser()
 
-  const sizes = { desktop: { width: 1300, height: 800 }, phone: { width: 390, height: 800 } }
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const [name, viewport] of Object.entries(sizes)) {
-      test(`axe finds nothing in the ${colorScheme}, on a ${name}`, async () => {
-        const dir = root()
-        putLargeRun(dir, 'long', 400)
-        const { url } = await serving(dir)
-        const page = await pages.open(url, '', { viewport, colorScheme, reducedMotion: 'reduce' })
-        await over(page)
-        expect(await violations(page)).toEqual([])
-        // Chosen, unfolded, searched, filtered.
-        await page.keyboard.press('p')
-        await page.keyboard.press('Enter')
-        await page.keyboard.press('/')
-        await page.keyboard.type('part')
-        await page.waitForSelector('#hits-count[data-done=true]')
-        expect(await violations(page)).toEqual([])
-        await page.keyboard.press('Escape')
-        await page.keyboard.press('?')
-        expect(await violations(page)).toEqual([])
-        await page.keyboard.press('Escape')
-        await page.keyboard.press('r')
-        expect(await violations(page)).toEqual([])
-        await page.keyboard.press('Escape')
-        await page.keyboard.press('b')
-        expect(await violations(page)).toEqual([])
-      })
+  test.each([
+    ['in the light, on a desktop', 'light', 1300],
+    ['in the dark, on a phone', 'dark', 390],
+  ] as const)('axe finds nothing %s', async (_, colorScheme, width) => {
+    const dir = root()
+    putLargeRun(dir, 'long', 400)
+    const { url } = await serving(dir)
+    const viewport = { width, height: 800 }
+    const page = await pages.open(url, '', { viewport, colorScheme, reducedMotion: 'reduce' })
+    await over(page)
+    expect(await violations(page)).toEqual([])
+    // Chosen, unfolded, searched, filtered.
+    await page.keyboard.press('p')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('/')
+    await page.keyboard.type('part')
+    await page.waitForSelector('#hits-count[data-done=true]')
+    expect(await violations(page)).toEqual([])
+    for (const key of ['?', 'r', 'b']) {
+      await page.keyboard.press('Escape')
+      await page.keyboard.press(key)
+      expect(await violations(page)).toEqual([])
     }
-  }
+  })
 
   test('axe finds nothing in a run with everything in it, in the list, and where there is nothing', async () => {
     const { url } = await serving(join(fixtures, 'claude'))
