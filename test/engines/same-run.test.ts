@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import type { Event } from '../../src/events/event.ts'
+import type { Picker, Profile } from '../../src/events/profile.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
 import { asLines, eventsOf, fixtures, recognisable } from './fixture.ts'
 import { codesOf, texts } from './run.ts'
@@ -13,10 +14,9 @@ const tees = fixtures().filter(({ name }) => /[.-]tee80$/.test(name))
 test.each(tees.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture] as const))(
   'the PTY of %s adds nothing to the pipes, and alone tells the same',
   (_, fixture) => {
-    const read = (
-      logs: readonly Chunk[],
-      profile = engines[fixture.engine] as typeof auto,
-    ): readonly Event[] => validEvents(eventsOf(fixture, [...logs, fixture.exit], profile))
+    const own: Profile | Picker = engines[fixture.engine]
+    const read = (logs: readonly Chunk[], profile = own): readonly Event[] =>
+      validEvents(eventsOf(fixture, [...logs, fixture.exit], profile))
     const pipes = fixture.logs.filter(({ channel }) => channel !== 'pty')
     const pty = fixture.logs.find(({ channel }) => channel === 'pty')!
     const piped = read(pipes)
@@ -42,9 +42,7 @@ test.each(tees.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture] a
     }
     expect(withoutPlace(read(woven)), 'the PTY in between').toEqual(expected)
 
-    for (const profile of recognisable(fixture)
-      ? [engines[fixture.engine], auto]
-      : [engines[fixture.engine]]) {
+    for (const profile of recognisable(fixture) ? [own, auto] : [own]) {
       const alone = read([pty], profile)
       expect(contentOf(alone), `the PTY alone, read by ${profile.name}`).toEqual(contentOf(piped))
       expect(codesOf(alone)).not.toContain('PTY_STREAM_MISMATCH')
