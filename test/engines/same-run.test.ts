@@ -14,8 +14,8 @@ const tees = fixtures().filter(({ name }) => /[.-]tee80$/.test(name))
 test.each(tees.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture] as const))(
   'the PTY of %s adds nothing to the pipes, and alone tells the same',
   (_, fixture) => {
-    const own: Profile | Picker = engines[fixture.engine]
-    const read = (logs: readonly Chunk[], profile = own): readonly Event[] =>
+    const own = engines[fixture.engine]
+    const read = (logs: readonly Chunk[], profile: Profile | Picker = own): readonly Event[] =>
       validEvents(eventsOf(fixture, [...logs, fixture.exit], profile))
     const pipes = fixture.logs.filter(({ channel }) => channel !== 'pty')
     const pty = fixture.logs.find(({ channel }) => channel === 'pty')!

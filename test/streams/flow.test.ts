@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { PassThrough, Readable, Writable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
@@ -78,24 +78,6 @@ describe('backpressure', () => {
     const numbers = counted()
     numbers.end(Buffer.from('\n'.repeat(size)))
     expect((await readAll(numbers)).length).toBe(size)
-  })
-
-  test('every item arrives when the reader is a stream of its own', async () => {
-    let seen = 0
-    const slow = new Writable({
-      objectMode: true,
-      highWaterMark: 1,
-      write(_item, _encoding, done) {
-        seen++
-        setImmediate(done)
-      },
-    })
-    await pipeline(
-      Readable.from([Buffer.from('\n'.repeat(3000)), Buffer.from('\n'.repeat(3))]),
-      counted(),
-      slow,
-    )
-    expect(seen).toBe(3003)
   })
 
   test('a producer is told to wait while the reader is away', async () => {
