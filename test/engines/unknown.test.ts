@@ -74,20 +74,27 @@ describe('the records of one engine, read with the eyes of another dialect', () 
       }
   })
 
-  test.each(['amp', 'cursor', 'droid', 'grok'])(
-    'are none of the shape of %s, whose own first one is',
-    (name) => {
-      const { shape } = engines[name as keyof typeof engines] as Profile
-      for (const { engine, path, logs } of recorded) {
-        const [first, ...more] = Buffer.from(logs[0]!.bytes).toString().split('\n').filter(isRecordLine)
+  test('have the shape of their own engine, and of none of another dialect', () => {
+    const shaped = readers.filter(([, { shape }]) => shape)
+    const taken: string[] = []
+    const own = new Set<string>()
+    for (const { engine, path, logs } of recorded) {
+      for (const text of Buffer.from(logs[0]!.bytes).toString().split('\n').filter(isRecordLine)) {
         // A shape looks at nothing else of a frame.
-        const has = (text: string) =>
-          shape!({ channel: 'stdout', kind: 'line', text, value: JSON.parse(text) } as never)
-        if (engine === name) expect(has(first!), path).toBeTruthy()
-        else expect([first!, ...more].filter(has), path).toEqual([])
+        const frame = { channel: 'stdout', kind: 'line', text, value: JSON.parse(text) } as never
+        for (const [reader, { shape }] of shaped) {
+          if (!shape!(frame)) continue
+          if (reader === engine) own.add(engine)
+          else if (dialectOf(reader) !== dialectOf(engine))
+            taken.push(`${reader} takes ${text.slice(0, 99)} of ${path}`)
+        }
       }
-    },
-  )
+    }
+    expect(taken).toEqual([])
+    // These write one document.
+    const documents = ['cline-session', 'continue', 'nanocoder']
+    expect(shaped.map(([name]) => name).filter((name) => !own.has(name))).toEqual(documents)
+  })
 })
 
 describe('records of no known shape', () => {
