@@ -382,7 +382,7 @@ describe('the stage', () => {
   })
 })
 
-test('time grows with the text alone', { timeout: 60_000 }, () => {
+test('time grows with the text alone', () => {
   const units = [
     ...['password=', 'eyJ', 'eyJaaaaaaaa.', 'sk-', 'sk-ant-', 'fm2_', '-----BEGIN RSA PRIVATE KEY-----'],
     ...['://a:b', 'cookie:', 'Bearer ', '"token":"', '\\"token\\":\\"$', '--token ', ' -u a', '=', ':'],
@@ -393,6 +393,6 @@ test('time grows with the text alone', { timeout: 60_000 }, () => {
       const text = unit.repeat(Math.ceil(size / unit.length))
       return () => redactor().text(text)
     }
-    expect(growth(Math.max(10_000, sized(250_000)), hide), unit).toBeLessThan(8)
+    expect(growth(Math.max(10_000, sized(100_000)), hide), unit).toBeLessThan(8)
   }
 })
