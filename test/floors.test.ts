@@ -1,94 +1,26 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 
 /** From the ground up. A floor may import from itself and from those before it in this list. */
 const floors = [
-  'base',
-  'json',
-  'frames',
-  'values',
-  'events',
-  'engines',
-  'chat',
-  'views',
-  'streams',
-  'sinks',
-  'ask',
-  'run',
-  'work',
-  'serve',
-  'nats',
-  'cli',
+  ...['base', 'json', 'frames', 'values', 'events', 'engines', 'chat', 'views'],
+  ...['streams', 'sinks', 'ask', 'run', 'work', 'serve', 'nats', 'cli'],
 ]
+/** The floors that run without Node. */
+const core = new Set(floors.slice(0, floors.indexOf('streams')))
 
 const src = fileURLToPath(new URL('../src', import.meta.url))
 
-describe('imports point down', () => {
-  const files = sourceFiles()
-
-  test('there are files to look at, and every folder is a known floor', () => {
-    expect(files.length).toBeGreaterThan(3)
-    const folders = files.map((file) => file.split(sep)).filter((parts) => parts.length > 1)
-    expect(new Set(folders.map(([folder]) => folder))).toEqual(
-      new Set(floors.filter((floor) => folders.some(([folder]) => folder === floor))),
-    )
-  })
-
-  test.each(files)('%s', (file) => {
-    expect(upwardImports(file, readFileSync(join(src, file), 'utf8'))).toEqual([])
-  })
+test('imports point down, go in no circle, and the core imports nothing from Node', () => {
+  const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  expect(files.length).toBeGreaterThan(floors.length)
+  expect(breaches(new Map(files.map((file) => [file, readFileSync(join(src, file), 'utf8')])))).toEqual([])
 })
 
-describe('the core runs without Node', () => {
-  const core = new Set(floors.slice(0, floors.indexOf('streams')))
-  const files = sourceFiles().filter((file) => core.has(file.split(sep)[0]!))
-
-  test('only the platform imports from Node', () => {
-    const users = files.filter((file) =>
-      importsOf(readFileSync(join(src, file), 'utf8')).some((target) => target.startsWith('node:')),
-    )
-    expect(users).toEqual([join('base', 'platform.ts')])
-  })
-
-  test('no file but the platform uses the globals of Node', () => {
-    const global = /\b(?:Buffer|process|setImmediate|require)\s*[.(]/
-    const users = files.filter((file) => global.test(withoutComments(readFileSync(join(src, file), 'utf8'))))
-    expect(users).toEqual([])
-  })
-})
-
-describe('no two files import each other', () => {
-  const imports = new Map(
-    sourceFiles().map((file) => [file, targetsOf(file, readFileSync(join(src, file), 'utf8'))]),
-  )
-
-  test('no two files import each other, nor more of them in a circle', () => {
-    expect(circlesIn(imports)).toEqual([])
-  })
-
-  test('a circle of two, of three and of type imports is found, a diamond is none', () => {
-    const code = (targets: readonly string[]) => targets.map((target) => `import type {} from '${target}'`)
-    const files = {
-      a: ['./b'],
-      b: ['./a'],
-      c: ['./d', './e'],
-      d: ['./f'],
-      e: ['./f'],
-      f: ['./c'],
-      g: ['./h'],
-    }
-    const graph = Object.entries(files).map(
-      ([file, targets]) => [file, targetsOf(file, code(targets).join('\n'))] as const,
-    )
-    expect(circlesIn(new Map(graph))).toEqual(['a b', 'c d e f'])
-    expect(circlesIn(new Map([...graph.slice(0, 1), ...graph.slice(2, 5)]))).toEqual([])
-  })
-})
-
-describe('the check itself', () => {
-  test.each([
+test('finds each kind of breach', () => {
+  const bad: [what: string, code: string, file?: string][] = [
     ['a named import', "import { parse } from '../values/parse.ts'"],
     ['a type import', "import type { Event } from '../events/event.ts'"],
     ['an import over several lines', "import {\n  a,\n  b,\n} from '../cli/main.ts'"],
@@ -99,32 +31,65 @@ describe('the check itself', () => {
     ['the door', "import { frames } from '../index.ts'"],
     ['a way around', "import { x } from './../../src/values/parse.ts'"],
     ['an unknown floor', "import { x } from '../cellar/x.ts'"],
-  ])('catches %s that points up', (_, code) => {
-    expect(upwardImports('frames/bad.ts', `// first line\n${code}\n`)).toHaveLength(1)
-  })
-
-  test('lets imports pass that point down, sideways or out of the house', () => {
-    const code = [
-      "import { Fault } from '../base/fault.ts'",
-      "import { frames } from './frames.ts'",
-      "import { Transform } from 'node:stream'",
-      "import Ajv from 'ajv'",
-      " * import { codex } from '../engines/codex.ts'",
-      "// import '../cli/main.ts'",
-    ].join('\n')
-    expect(upwardImports('frames/good.ts', code)).toEqual([])
-  })
+    ['a file of an unknown floor', '', 'cellar/x.ts'],
+    ['a module of Node', "import { join } from 'node:path'"],
+    ['a global of Node', "const bytes = Buffer.from('')"],
+    ['a file that imports itself', "import { bad } from './bad.ts'"],
+  ]
+  for (const [what, code, file = 'frames/bad.ts'] of bad)
+    expect(breaches(new Map([[file, `// first line\n${code}\n`]])), what).toHaveLength(1)
 })
 
-function sourceFiles(): string[] {
-  return readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
-}
+test('finds a circle of two, of three and of type imports, and takes a diamond for none', () => {
+  const ways = { a: 'b', b: 'a', c: 'de', d: 'f', e: 'f', f: 'c', g: 'h' }
+  const files = Object.entries(ways).map(
+    ([file, targets]) =>
+      [
+        join('base', file),
+        [...targets].map((target) => `import type {} from './${target}'`).join('\n'),
+      ] as const,
+  )
+  expect(breaches(new Map(files))).toEqual([
+    'a circle: base/a base/b',
+    'a circle: base/c base/d base/e base/f',
+  ])
+  expect(breaches(new Map([...files.slice(0, 1), ...files.slice(2, 5)]))).toEqual([])
+})
 
-/** The files in src/ that a file imports, types too. */
-function targetsOf(file: string, code: string): string[] {
-  return importsOf(code)
-    .filter((target) => target.startsWith('.'))
-    .map((target) => relative(src, resolve(src, dirname(file), target)))
+test('lets imports pass that point down, sideways or out of the house', () => {
+  const code = [
+    "import { Fault } from '../base/fault.ts'",
+    "import { frames } from './frames.ts'",
+    "import Ajv from 'ajv'",
+    " * import { codex } from '../engines/codex.ts'",
+    "// import '../cli/main.ts'",
+  ].join('\n')
+  const above = "import { Transform } from 'node:stream'\nprocess.exit(0)"
+  expect(breaches(new Map(Object.entries({ 'frames/good.ts': code, 'run/good.ts': above })))).toEqual([])
+})
+
+/** What breaks the rules, one line each, in sources by their path in src/. */
+function breaches(sources: ReadonlyMap<string, string>): string[] {
+  const found: string[] = []
+  const graph = new Map<string, string[]>()
+  for (const [file, source] of sources) {
+    const code = withoutComments(source)
+    const imports = importsOf(code)
+    const targets = imports
+      .filter((target) => target.startsWith('.'))
+      .map((target) => relative(src, resolve(src, dirname(file), target)))
+    graph.set(file, targets)
+    const [floor, ...rest] = file.split(sep)
+    if (rest.length > 0 && !floors.includes(floor!)) found.push(`${file} is on no known floor`)
+    for (const target of targets)
+      if (floorOf(target) > floorOf(file)) found.push(`${file} imports ${target}, which is above it`)
+    if (!core.has(floor!)) continue
+    const ofNode = imports.find((target) => target.startsWith('node:'))
+    if (ofNode !== undefined && file !== join('base', 'platform.ts')) found.push(`${file} imports ${ofNode}`)
+    const [global] = /\b(?:Buffer|process|setImmediate|require)\s*[.(]/.exec(code) ?? []
+    if (global !== undefined) found.push(`${file} uses ${global}`)
+  }
+  return [...found, ...circlesIn(graph).map((circle) => `a circle: ${circle}`)]
 }
 
 /** The groups of files each of which reaches all others of its group by imports. */
@@ -153,16 +118,6 @@ function reachedFrom(start: string, imports: ReadonlyMap<string, readonly string
   return reached
 }
 
-/** The imports of a file in src/ that reach a floor above its own. */
-function upwardImports(file: string, code: string): string[] {
-  return importsOf(code)
-    .filter((target) => target.startsWith('.'))
-    .filter((target) => {
-      const reached = relative(src, resolve(src, dirname(file), target))
-      return floorOf(reached) > floorOf(file)
-    })
-}
-
 /** Files directly in src are above every layer; so is an unknown folder. */
 function floorOf(file: string): number {
   const [folder, ...rest] = file.split(sep)
@@ -172,7 +127,7 @@ function floorOf(file: string): number {
 
 function importsOf(code: string): string[] {
   const statement = /\b(?:import|export)\b(?:[^'"`;]*?\bfrom\b)?\s*\(?\s*(['"])([^'"]+)\1/g
-  return [...withoutComments(code).matchAll(statement)].map((match) => match[2]!)
+  return [...code.matchAll(statement)].map((match) => match[2]!)
 }
 
 /** Examples in comments import what they like. Comments here start a line. */

@@ -57,13 +57,6 @@ describe('a conversation', () => {
     expect(JSON.parse(stdout.slice(byte_from, byte_to)).item.text).toBe('Done.')
     expect(message.correlation.session_id).toBe(session)
   })
-
-  test('narrows on the type', () => {
-    for (const record of records) {
-      if (record.type === 'assistant.tool_call') expect(record.data.phase).toMatch(/started|completed|failed/)
-      if (record.type === 'user.input.required') expect(record.data.reason_code).toBe('END_SIGNAL')
-    }
-  })
 })
 
 test('starts once, at the first session id, over all attempts; seq goes on, local_seq begins again', () => {

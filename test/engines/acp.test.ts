@@ -1,13 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { acp } from '../../src/engines/acp.ts'
-import { auto } from '../../src/engines/auto.ts'
-import { engines } from '../../src/engines/engines-by-name.ts'
 import type { Event } from '../../src/events/event.ts'
 import type { EngineFrame } from '../../src/events/profile.ts'
-import { readAcp } from './acp-reading.ts'
-import { eventsOf, fixtures, inPieces } from './fixture.ts'
 import { chat, codesOf, endOf, lines, only, run, texts } from './run.ts'
 
 const rpc = (more: object) => ({ jsonrpc: '2.0', ...more })
@@ -40,18 +34,6 @@ const calls = (events: readonly Event[]) =>
   ])
 const thoughts = (events: readonly Event[]) =>
   only(events, 'agent.reasoning.summary').map(({ data }) => data.text)
-
-describe('a recorded run asks for as many permissions as a second reading finds', () => {
-  const own = fixtures().filter(({ engine }) => engine === 'acp')
-  test.each(own.map((fixture) => [fixture.name, fixture] as const))('%s', (_, fixture) => {
-    const stdout = readFileSync(join(fixture.path, 'stdout.log'), 'utf8')
-    const { asked } = readAcp({ stdout, stderr: '', exit: fixture.exit.code })
-    for (const profile of [acp, auto]) {
-      const events = eventsOf(fixture, inPieces(fixture), profile)
-      expect(statuses(events).filter((status) => status === 'permission_requested')).toHaveLength(asked)
-    }
-  })
-})
 
 describe('where a message ends', () => {
   test('at another kind of update, and at the answer to the prompt', () => {
@@ -476,15 +458,5 @@ describe('other JSON is not taken for it', () => {
     [{ method: 'turn/started', params: { threadId: 't' } }],
   ])('%j', (value) => {
     expect(acp.shape!(frameOf(value))).toBe(false)
-  })
-
-  test('nor are the records of other engines, which give no message, session or end', () => {
-    for (const fixture of fixtures()) {
-      if (fixture.engine === 'acp') continue
-      const events = eventsOf(fixture, inPieces(fixture), engines.acp)
-      expect([fixture.engine, fixture.name, ...texts(events)]).toEqual([fixture.engine, fixture.name])
-      expect(events.at(-1)!.correlation.session_id).toBe(undefined)
-      expect(endOf(events).evidence.end_signal).toBe(null)
-    }
   })
 })

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
-import { eventsOf, fixtures, inPieces } from './fixture.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 
 const thread = (id: string, more: object = {}) => ({ id, modelProvider: 'mock', ...more })
@@ -15,29 +13,6 @@ const started = [
 const item = (more: object, method = 'item/completed') => note(method, { item: { id: 'i', ...more } })
 const completed = (turn: object) => note('turn/completed', { turn: { id: 'u', items: [], ...turn } })
 const read = (...records: object[]) => run(codex, { stdout: lines(...started, ...records), exit: 0 })
-
-test.each(fixtures().filter(({ name }) => name.startsWith('app-server')))(
-  'reads $name as a plain walk over its lines does',
-  (fixture) => {
-    const log = readFileSync(`${fixture.path}/stdout.log`, 'utf8').trim().split('\n')
-    const records = log.map((line) => JSON.parse(line))
-    const ended = records.filter(({ method }) => method === 'item/completed').map(({ params }) => params.item)
-    const pieces = records.filter(({ method }) => method === 'item/agentMessage/delta')
-    const messages = ended.filter(({ type }) => type === 'agentMessage').map(({ text }) => text)
-    const open = pieces.filter(({ params }) => !ended.some(({ id }) => id === params.itemId))
-    if (open.length > 0) messages.push(open.map(({ params }) => params.delta).join(''))
-    const turn = records.findLast(({ method }) => method === 'turn/completed').params.turn
-
-    const events = eventsOf(fixture, inPieces(fixture))
-    expect(texts(events)).toEqual(messages)
-    expect(events.at(-1)!.correlation.session_id).toBe(records.find(({ id }) => id === 1).result.thread.id)
-    expect(endOf(events).state).toBe(turn.status === 'completed' ? 'awaiting_user_input' : 'interrupted')
-    expect(only(events, 'tool.call.completed').map(({ data }) => data.call_id)).toEqual(
-      ended.filter(({ type }) => type === 'fileChange').map(({ id }) => id),
-    )
-    expect(codesOf(events)).not.toContain('DRIFT_REPORT')
-  },
-)
 
 test('an error that was retried is no failure', () => {
   const events = read(

@@ -1,57 +1,6 @@
 import { expect, test } from 'vitest'
 import { cursor } from '../../src/engines/cursor.ts'
-import { eventsOf, fixtures, inPieces } from './fixture.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
-import { type Summary, summaryOf, takers } from './summary.ts'
-
-const own = fixtures().filter(({ engine }) => engine === 'cursor')
-const state = 'awaiting_user_input'
-const hello = 'Hello from the agent.\nTwo lines.'
-
-/** What each of the hand-made runs was written to say. */
-const told: Record<string, Summary> = {
-  'plain.pipe': { state, messages: [hello], reasoning: 1 },
-  'plain.tee80': { state, messages: [hello], reasoning: 1 },
-  'tool-parallel.pipe': {
-    state,
-    messages: ['I count.', 'Three, and seven.'],
-    completed: ['shellToolCall', 'shellToolCall'],
-  },
-  'tool-fail.pipe': {
-    state,
-    messages: ['Three calls failed.'],
-    failed: ['shellToolCall', 'readToolCall', 'shellToolCall'],
-  },
-  'files.pipe': {
-    state,
-    messages: ['One new, one changed, one gone.'],
-    completed: ['writeToolCall', 'editToolCall', 'deleteToolCall'],
-    files: ['created new.txt', 'modified a.txt', 'deleted old.txt'],
-  },
-  'partial.pipe': { state, messages: ['I count.', 'One file.'], completed: ['shellToolCall'] },
-  'done.pipe': {
-    state: 'completed',
-    messages: ['Done.\n```json\n{"__SKILL_DONE__": true, "files": 1}\n```'],
-  },
-  'error.pipe': { state: 'interrupted', messages: [] },
-  'stderr-error.pipe': { state: 'interrupted', messages: [] },
-  'sigint.pipe': { state: 'interrupted', messages: ['I count.'] },
-  'cut.pipe': { state: 'interrupted', messages: [hello], reasoning: 1 },
-  'json.pipe': { state, messages: ['Hello, as one record.'] },
-}
-
-test.each(own)('reads $name as it was written', (fixture) => {
-  expect(summaryOf(fixture)).toEqual(told[fixture.name])
-  const events = eventsOf(fixture, inPieces(fixture))
-  expect(events.at(-1)!.correlation.session_id).toBe('5b0c2f9a-11d4-4d0e-8a57-3f6e2c1d7a90')
-  expect(codesOf(events)).not.toContain('DRIFT_REPORT')
-})
-
-test('its first record is its own, and it takes none of the others’', () => {
-  for (const fixture of own) expect(takers(fixture)[0]).toEqual(['cursor'])
-  for (const fixture of fixtures())
-    if (fixture.engine !== 'cursor') expect(takers(fixture).flat(), fixture.path).not.toContain('cursor')
-})
 
 const line = (type: string, more: object) => ({ type, session_id: 's', ...more })
 const init = line('system', { subtype: 'init', apiKeySource: 'login', permissionMode: 'default' })

@@ -128,97 +128,102 @@ const dialects: Record<string, Dialect> = {
   },
 }
 
-describe.each(Object.entries(dialects))(
-  'the end of a run of %s',
-  (name, { profile, answer, failed, huge }) => {
-    /** Plain text has no end signal of its own. */
-    const signals = name !== 'text'
-    const framed = name !== 'text' && name !== 'iflow'
+/** Plain text has no end signal of its own. */
+const signals = (name: string) => name !== 'text'
+/** Whether the engine writes records, of which one may be cut. */
+const framed = (name: string) => name !== 'text' && name !== 'iflow'
 
-    test('is completed with the done marker', () => {
+describe('the end of a run, of every dialect,', () => {
+  const all = Object.entries(dialects)
+
+  test('is completed with the done marker, also of another name', () => {
+    for (const [name, { profile, answer }] of all) {
       const events = run(profile, { ...answer(done), exit: 0 })
-      expect(endOf(events)).toMatchObject({ state: 'completed', reason_code: 'DONE_MARKER' })
-      expect(chat(events).at(-1)!.type).toBe('conversation.completed')
-    })
+      expect(endOf(events), name).toMatchObject({ state: 'completed', reason_code: 'DONE_MARKER' })
+      expect(chat(events).at(-1)!.type, name).toBe('conversation.completed')
+      const other = run(profile, { ...answer('{"finished": true}'), exit: 0 }, { doneMarker: 'finished' })
+      expect(endOf(other).state, name).toBe('completed')
+    }
+  })
 
-    test('is completed with a marker of another name', () => {
-      const events = run(profile, { ...answer('{"finished": true}'), exit: 0 }, { doneMarker: 'finished' })
-      expect(endOf(events).state).toBe('completed')
-    })
-
-    test('awaits the user after the engine said that its turn is over', () => {
+  test('awaits the user after the engine said that its turn is over', () => {
+    for (const [name, { profile, answer }] of all) {
       const events = run(profile, { ...answer('Which file?'), exit: 0 })
-      expect(endOf(events).state).toBe(signals ? 'awaiting_user_input' : 'unknown')
+      expect(endOf(events).state, name).toBe(signals(name) ? 'awaiting_user_input' : 'unknown')
       const types = chat(events).map(({ type }) => type)
-      expect(types.at(-1)).toBe(signals ? 'user.input.required' : 'diagnostic.warning')
-      expect(types.filter((type) => type === 'user.input.required')).toHaveLength(signals ? 1 : 0)
-    })
+      expect(types.at(-1), name).toBe(signals(name) ? 'user.input.required' : 'diagnostic.warning')
+      const asked = types.filter((type) => type === 'user.input.required')
+      expect(asked, name).toHaveLength(signals(name) ? 1 : 0)
+    }
+  })
 
-    test('is failed when the engine says so, or the exit code', () => {
+  test('is failed when the engine says so, the exit code, or a signal', () => {
+    for (const [name, { profile, answer, failed }] of all) {
       const events = run(profile, { ...(failed ?? { stderr: 'Error: boom\n' }), exit: 1 })
-      expect(endOf(events).state).toBe('interrupted')
-      expect(endOf(events).evidence.failure === null).toBe(!failed)
-      expect(chat(events).at(-1)!.type).toBe('conversation.failed')
-    })
-
-    test('is failed when the process was killed', () => {
+      expect(endOf(events).state, name).toBe('interrupted')
+      expect(endOf(events).evidence.failure === null, name).toBe(!failed)
+      expect(chat(events).at(-1)!.type, name).toBe('conversation.failed')
       const half = (answer('Half a').stdout ?? '').slice(0, 90)
-      const events = run(profile, { stdout: half, exit: 'SIGKILL' })
-      expect(endOf(events)).toMatchObject({ state: 'interrupted', evidence: { signal: 'SIGKILL' } })
-    })
-
-    if (framed) {
-      test('is cut when the input ends inside a character, as anywhere else', () => {
-        const { stdout = '', stderr = '' } = answer('Grüße, 世界 🙂 😀')
-        const bytes = Buffer.from(stdout)
-        const inside = bytes.indexOf(Buffer.from('界'))
-        for (const at of [inside, inside + 1, inside + 2, inside + 3, inside + 6]) {
-          // A terminal and a pipe, byte by byte and whole.
-          for (const channel of ['stdout', 'pty'] as const) {
-            for (const size of [1, 1 << 20]) {
-              const chunks: Chunk[] = []
-              for (let from = 0; from < at; from += size)
-                chunks.push({ channel, bytes: bytes.subarray(from, Math.min(at, from + size)) })
-              chunks.push({ channel: 'exit', code: 0, signal: null })
-              const events = drive(eventStage(profile, { clock: () => 0 }), chunks)
-              expect(stderr).toBe('')
-              expect(codesOf(events), `${channel} ${at}`).toContain('TRUNCATED')
-              expect(endOf(events), `${channel} ${at}`).toMatchObject({
-                state: 'interrupted',
-                reason_code: 'TRUNCATED',
-              })
-            }
-          }
-        }
+      expect(endOf(run(profile, { stdout: half, exit: 'SIGKILL' })), name).toMatchObject({
+        state: 'interrupted',
+        evidence: { signal: 'SIGKILL' },
       })
     }
+  })
 
-    test('is never good when the output was cut at 65,536 bytes, though the exit code is 0', () => {
+  test('is cut when the input ends inside a character, as anywhere else', () => {
+    for (const [name, { profile, answer }] of all.filter(([name]) => framed(name))) {
+      const { stdout = '' } = answer('Grüße, 世界 🙂 😀')
+      const bytes = Buffer.from(stdout)
+      const inside = bytes.indexOf(Buffer.from('界'))
+      for (const at of [inside, inside + 1, inside + 2, inside + 3, inside + 6]) {
+        for (const channel of ['stdout', 'pty'] as const) {
+          for (const size of [1, 1 << 20]) {
+            const chunks: Chunk[] = []
+            for (let from = 0; from < at; from += size)
+              chunks.push({ channel, bytes: bytes.subarray(from, Math.min(at, from + size)) })
+            chunks.push({ channel: 'exit', code: 0, signal: null })
+            const events = drive(eventStage(profile, { clock: () => 0 }), chunks)
+            const which = `${name}, ${channel} to ${at}, in pieces of ${size}`
+            expect(codesOf(events), which).toContain('TRUNCATED')
+            expect(endOf(events), which).toMatchObject({ state: 'interrupted', reason_code: 'TRUNCATED' })
+          }
+        }
+      }
+    }
+  })
+
+  test('is never good when the output was cut at 65,536 bytes, though the exit code is 0', () => {
+    for (const [name, { profile, huge }] of all) {
       const events = run(profile, { stdout: (huge.stdout ?? '').slice(0, 65_536), exit: 0 })
-      if (framed) {
-        expect(endOf(events)).toMatchObject({ state: 'interrupted', reason_code: 'TRUNCATED' })
-        expect(codesOf(events)).toContain('TRUNCATED')
-      } else expect(endOf(events).state).toBe('unknown')
-    })
+      expect(codesOf(events).includes('TRUNCATED'), name).toBe(framed(name))
+      expect(endOf(events), name).toMatchObject(
+        framed(name) ? { state: 'interrupted', reason_code: 'TRUNCATED' } : { state: 'unknown' },
+      )
+    }
+  })
 
-    test('is unknown when there was nothing, though the exit code is 0', () => {
+  test('is unknown when there was nothing, though the exit code is 0', () => {
+    for (const [name, { profile }] of all) {
       const events = run(profile, { exit: 0 })
-      expect(endOf(events)).toMatchObject({ state: 'unknown', reason_code: 'NO_END_SIGNAL' })
-      expect(chat(events)).toMatchObject([
+      expect(endOf(events), name).toMatchObject({ state: 'unknown', reason_code: 'NO_END_SIGNAL' })
+      expect(chat(events), name).toMatchObject([
         { type: 'diagnostic.warning', data: { code: 'END_UNKNOWN', state: 'unknown' } },
       ])
-    })
+    }
+  })
 
-    test('tells of evidence that disagrees', () => {
+  test('tells of evidence that disagrees', () => {
+    for (const [name, { profile, answer }] of all) {
       const marked = run(profile, { ...answer(done), exit: 1 })
-      expect(endOf(marked).state).toBe('completed')
-      expect(codesOf(marked)).toContain('COMPLETION_CONFLICT')
+      expect(endOf(marked).state, name).toBe('completed')
+      expect(codesOf(marked), name).toContain('COMPLETION_CONFLICT')
       const ended = run(profile, { ...answer('Hello.'), exit: 1 })
-      expect(endOf(ended).state).toBe(signals ? 'awaiting_user_input' : 'interrupted')
-      expect(codesOf(ended).includes('COMPLETION_CONFLICT')).toBe(signals)
-    })
-  },
-)
+      expect(endOf(ended).state, name).toBe(signals(name) ? 'awaiting_user_input' : 'interrupted')
+      expect(codesOf(ended).includes('COMPLETION_CONFLICT'), name).toBe(signals(name))
+    }
+  })
+})
 
 test.each([qwen, claude])('success with is_error is a failure, and a conflict ($name)', (profile) => {
   const result = sdk('result', { subtype: 'success', is_error: true, result: 'API Error' })

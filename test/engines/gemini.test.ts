@@ -348,30 +348,18 @@ describe('a document behind log text', () => {
     ['of an older version', `some log${older}`],
     ['that failed', `Attempt 1 failed with status 429${pretty}\n`],
     ['and another document', `{"a":1}${one}`],
+    ['with a line of the start behind it', `some log ${one}\nData collection is disabled.\n`],
+    ['with several', `Loaded cached credentials.${pretty}\nData collection is disabled.\n[STARTUP] done\n`],
+    ['with a log line behind it', `Loaded cached credentials.${pretty}\n[cleanup] done\n\n`],
+    ['with its stats first', 'Loaded cached credentials.{"stats":{"models":{}},"response":"yes"}\n'],
+    ['with its stats first, on several lines', 'a log{\n  "stats": {"models":{}},\n  "response": "yes"\n}\n'],
   ])('is found %s', (_, output) => {
     for (const channel of ['stdout', 'stderr', 'pty'] as const) {
       for (const profile of [gemini, auto]) {
         const events = run(profile, { [channel]: output, exit: 0 })
-        expect(texts(events)).toEqual(['yes'])
-        expect(endOf(events).evidence.end_signal).toBe('response document')
-        expect(uncovered(events, channel, output.length)).toBe(-1)
-      }
-    }
-  })
-
-  test.each([
-    ['a line of the start behind it', `some log ${one}\nData collection is disabled.\n`],
-    ['several', `Loaded cached credentials.${pretty}\nData collection is disabled.\n[STARTUP] done\n`],
-    ['a log line behind it', `Loaded cached credentials.${pretty}\n[cleanup] done\n\n`],
-    ['its stats first', 'Loaded cached credentials.{"stats":{"models":{}},"response":"yes"}\n'],
-    ['its stats first, on several lines', 'a log{\n  "stats": {"models":{}},\n  "response": "yes"\n}\n'],
-  ])('is found with %s', (_, output) => {
-    for (const channel of ['stdout', 'stderr', 'pty'] as const) {
-      for (const profile of [gemini, auto]) {
-        const events = run(profile, { [channel]: output, exit: 0 })
-        expect(texts(events)).toEqual(['yes'])
-        expect(endOf(events).evidence.end_signal).toBe('response document')
-        expect(uncovered(events, channel, output.length)).toBe(-1)
+        expect(texts(events), channel).toEqual(['yes'])
+        expect(endOf(events).evidence.end_signal, channel).toBe('response document')
+        expect(uncovered(events, channel, output.length), channel).toBe(-1)
       }
     }
   })
@@ -383,24 +371,17 @@ describe('a document behind log text', () => {
       `Loaded cached credentials.${one}\n[cleanup] done\nThat was it.`,
       `It answers ${one}\n\`\`\`\nData collection is disabled.\n\`\`\``,
       `It answers ${one} Data collection is disabled.`,
+      `It answers ${one} is what it printed.`,
+      `It answers ${one}\nThat was it.`,
     ]) {
       const events = run(gemini, { stdout, exit: 0 })
       expect(endOf(events).state, stdout).toBe('unknown')
-      expect(texts(events)).toHaveLength(1)
+      expect(texts(events), stdout).toEqual([expect.stringContaining(one)])
     }
   })
 
   test('is stdout’s before stderr’s', () => {
     const stderr = '{"session_id":"s-2","response":"no"}'
     expect(texts(run(gemini, { stdout: `log${one}`, stderr, exit: 0 }))).toEqual(['yes'])
-  })
-
-  test('is the model’s, if the text goes on', () => {
-    for (const rest of [' is what it printed.', '\nThat was it.']) {
-      const stdout = `It answers ${one}${rest}`
-      const events = run(gemini, { stdout, exit: 0 })
-      expect(texts(events)).toEqual([stdout])
-      expect(endOf(events).state).toBe('unknown')
-    }
   })
 })

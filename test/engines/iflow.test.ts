@@ -27,12 +27,6 @@ describe('the notice of a resumed session', () => {
     expect(texts(events)).toEqual([`${line}\nDone.`])
     expect(statuses(events)).toEqual([])
   })
-
-  test('is not what the model quotes', () => {
-    const events = run(iflow, { stdout: `It printed:\n${notice}\nDone.\n`, exit: 0 })
-    expect(texts(events)).toEqual([`It printed:\n${notice}\nDone.`])
-    expect(statuses(events)).toEqual([])
-  })
 })
 
 describe('the session is named by a line', () => {
@@ -76,10 +70,12 @@ describe('the session is named by a line', () => {
   })
 
   test('but not by one that the model quotes', () => {
-    const stdout = `It printed:\nsession-id: ${id}\nDone.\n`
-    const events = run(iflow, { stdout, exit: 0 })
-    expect(texts(events)).toEqual([stdout.trimEnd()])
-    expect(statuses(events)).toEqual([])
+    for (const line of [notice, `session-id: ${id}`]) {
+      const stdout = `It printed:\n${line}\nDone.\n`
+      const events = run(iflow, { stdout, exit: 0 })
+      expect(texts(events)).toEqual([stdout.trimEnd()])
+      expect(statuses(events)).toEqual([])
+    }
   })
 })
 
@@ -103,7 +99,7 @@ describe('the Execution Info', () => {
     evidence: { end_signal: '</Execution Info>', truncated: false },
   }
 
-  test.each(shapes)('%s gives session and end', (_, block) => {
+  test.each(shapes)('%s gives session and end, and starts the conversation before the answer', (_, block) => {
     for (const [stdout, stderr, pty] of [
       ['Done.\n', block],
       ['Done.\n', `noise${block}`],
@@ -118,9 +114,6 @@ describe('the Execution Info', () => {
       expect(endOf(events)).toMatchObject(ended)
       expect(endOf(run(auto, { stdout, stderr, ...(pty && { pty }), exit: 0 }))).toEqual(endOf(events))
     }
-  })
-
-  test.each(shapes)('%s starts the conversation before the answer', (_, block) => {
     const events = run(iflow, { stdout: 'Done.\n', stderr: block, exit: 0 })
     expect(chat(events)[0]!.type).toBe('conversation.started')
     expect(only(events, 'agent.message.final')[0]!.correlation.session_id).toBe(id)

@@ -1,66 +1,80 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { auto } from '../../src/engines/auto.ts'
+import { engines } from '../../src/engines/engines-by-name.ts'
 import type { Event } from '../../src/events/event.ts'
+import type { Picker, Profile } from '../../src/events/profile.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
-import { asLines, eventsOf, type Fixture, fixtures } from './fixture.ts'
+import { asLines, eventsOf, fixtures, recognisable } from './fixture.ts'
 import { codesOf, texts } from './run.ts'
+import { contentOf } from './run-content.ts'
 import { validEvents } from './valid.ts'
 
-const tees = fixtures().filter(({ name }) => name.endsWith('.tee80'))
-const read = (fixture: Fixture, logs: readonly Chunk[]): readonly Event[] =>
-  validEvents(eventsOf(fixture, [...logs, fixture.exit]))
-const without = (fixture: Fixture, channel: string) => fixture.logs.filter((log) => log.channel !== channel)
-const log = (fixture: Fixture, channel: string) => fixture.logs.find((one) => one.channel === channel)!
+const tees = fixtures().filter(({ name }) => /[.-]tee80$/.test(name))
 
-describe.each(tees.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture] as const))(
-  'stdout and PTY of %s',
+test.each(tees.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture] as const))(
+  'the PTY of %s adds nothing to the pipes, and alone tells the same',
   (_, fixture) => {
-    const piped = read(fixture, without(fixture, 'pty'))
+    const own = engines[fixture.engine]
+    const read = (logs: readonly Chunk[], profile: Profile | Picker = own): readonly Event[] =>
+      validEvents(eventsOf(fixture, [...logs, fixture.exit], profile))
+    const pipes = fixture.logs.filter(({ channel }) => channel !== 'pty')
+    const pty = fixture.logs.find(({ channel }) => channel === 'pty')!
+    const piped = read(pipes)
+    expect(asLines(read(fixture.logs)), 'pipes and PTY').toBe(asLines(piped))
 
-    test('give the events of the pipes alone', () => {
-      expect(asLines(read(fixture, fixture.logs))).toBe(asLines(piped))
-    })
-
-    test('give them too when the PTY comes first, or in between', () => {
-      const kinds = (events: readonly Event[]) =>
-        events.map(({ event, data }) => JSON.stringify([event.type, data])).sort()
-      const expected = kinds(piped)
-      const [pty, ...pipes] = [log(fixture, 'pty'), ...without(fixture, 'pty')]
-      const announced = {
-        ...pipes[0]!,
-        bytes: new Uint8Array(),
-        channels: ['stdout', 'stderr', 'pty'],
-      } as const
-      expect(kinds(read(fixture, [announced, pty, ...pipes]))).toEqual(expected)
-      const step = 1000
-      // A PTY that comes alone speaks at once, and of a short log that is all: then the channels must be
-      // announced.
-      const woven: Chunk[] = pty.bytes.length < 2 * step ? [announced] : []
-      for (let at = 0; at < pty.bytes.length; at += step) {
-        for (const { channel, bytes } of [pty, ...pipes]) {
-          if (at < bytes.length) woven.push({ channel, bytes: bytes.subarray(at, at + step) })
-        }
+    const withoutPlace = (events: readonly Event[]) =>
+      events.map(({ event, data }) => JSON.stringify([event.type, data])).sort()
+    const announced = {
+      ...pipes[0]!,
+      bytes: new Uint8Array(),
+      channels: ['stdout', 'stderr', 'pty'],
+    } as const
+    const expected = withoutPlace(piped)
+    expect(withoutPlace(read([announced, pty, ...pipes])), 'the PTY first').toEqual(expected)
+    const step = 1000
+    // A PTY that comes alone speaks at once, and of a short log that is all: then the channels must be
+    // announced.
+    const woven: Chunk[] = pty.bytes.length < 2 * step ? [announced] : []
+    for (let at = 0; at < pty.bytes.length; at += step) {
+      for (const { channel, bytes } of [pty, ...pipes]) {
+        if (at < bytes.length) woven.push({ channel, bytes: bytes.subarray(at, at + step) })
       }
-      expect(kinds(read(fixture, woven))).toEqual(expected)
-    })
+    }
+    expect(withoutPlace(read(woven)), 'the PTY in between').toEqual(expected)
 
-    test('the PTY alone gives the same messages, unflagged', () => {
-      const events = read(fixture, [log(fixture, 'pty')])
-      expect(texts(events)).toEqual(texts(piped))
-      expect(codesOf(events)).not.toContain('PTY_STREAM_MISMATCH')
-    })
-
-    test('the PTY gives back what stdout lost', () => {
-      const stdout = log(fixture, 'stdout')
-      const lines = stdout.bytes.toString().split('\n')
-      const at = lines.findIndex((line) => /"agent_message"|^\{"type":"text"/.test(line))
-      if (at < 0) return
-      const bytes = Buffer.from(lines.toSpliced(at, 1).join('\n'))
-      const lost = read(fixture, [{ channel: 'stdout', bytes }, ...without(fixture, 'pty').slice(1)])
-      expect(texts(lost).length).toBe(texts(piped).length - 1)
-      const events = read(fixture, [{ channel: 'stdout', bytes }, ...fixture.logs.slice(1)])
-      expect(texts(events).sort()).toEqual(texts(piped).sort())
-      expect(codesOf(events).filter((code) => code === 'PTY_STREAM_MISMATCH')).toHaveLength(1)
-      expect(events.find(({ event }) => event.type === 'diagnostic.parser.warning')).toBeDefined()
-    })
+    for (const profile of recognisable(fixture) ? [own, auto] : [own]) {
+      const alone = read([pty], profile)
+      expect(contentOf(alone), `the PTY alone, read by ${profile.name}`).toEqual(contentOf(piped))
+      expect(codesOf(alone)).not.toContain('PTY_STREAM_MISMATCH')
+      expect(contentOf(read(pipes, profile)), `the pipes alone, read by ${profile.name}`).toEqual(
+        contentOf(piped),
+      )
+    }
   },
 )
+
+test.each(
+  tees.flatMap((fixture) => {
+    const stdout = fixture.logs
+      .find(({ channel }) => channel === 'stdout')!
+      .bytes.toString()
+      .split('\n')
+    const at = stdout.findIndex((line) => /"agent_message"|^\{"type":"text"/.test(line))
+    return at < 0
+      ? []
+      : [[`${fixture.engine}/${fixture.name}`, fixture, stdout.toSpliced(at, 1).join('\n')] as const]
+  }),
+)('the PTY of %s gives back what stdout lost', (_, fixture, rest) => {
+  const read = (wanted: (channel: string) => boolean) =>
+    eventsOf(fixture, [
+      ...fixture.logs
+        .filter(({ channel }) => wanted(channel))
+        .map((log) => (log.channel === 'stdout' ? { ...log, bytes: Buffer.from(rest) } : log)),
+      fixture.exit,
+    ])
+  const whole = texts(eventsOf(fixture, [...fixture.logs, fixture.exit]))
+  expect(texts(read((channel) => channel !== 'pty'))).toHaveLength(whole.length - 1)
+  const events = validEvents(read(() => true))
+  expect(texts(events).sort()).toEqual(whole.sort())
+  expect(codesOf(events).filter((code) => code === 'PTY_STREAM_MISMATCH')).toHaveLength(1)
+})

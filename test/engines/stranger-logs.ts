@@ -29,143 +29,98 @@ const more = fc.dictionary(
   { maxKeys: 4 },
 )
 
-/** A record of `shape`, sometimes with fields that other programs add. */
-const record = (shape: Record<string, fc.Arbitrary<unknown>>) =>
-  fc.tuple(fc.record(shape), fc.oneof(fc.constant({}), more)).map(([own, extra]) => ({ ...extra, ...own }))
+type Shape = Readonly<Record<string, unknown>>
 
-const pino = record({ level: fc.constantFrom(30, 40, 50), time: fc.nat(), pid: fc.nat(), msg: words })
-const bunyan = record({
-  name: fc.constant('api'),
-  hostname: fc.constant('web-1'),
-  level: fc.constant(30),
-  msg: words,
-  time,
-  v: fc.constant(0),
-})
-const winston = record({
-  level: fc.constantFrom('info', 'error'),
-  message: words,
-  timestamp: time,
-  type: name,
-})
-const docker = record({ log: words, stream: fc.constantFrom('stdout', 'stderr'), time })
-const journald = record({
-  __REALTIME_TIMESTAMP: fc.constant('1794744422569000'),
+/** A record of plain values and arbitrary ones. */
+const record = (shape: Shape): fc.Arbitrary<object> =>
+  fc.record(
+    Object.fromEntries(
+      Object.entries(shape).map(([key, value]) => [
+        key,
+        value instanceof fc.Arbitrary ? value : fc.constant(value),
+      ]),
+    ),
+  )
+
+/** Such a record, sometimes with fields that other programs add. */
+const log = (shape: Shape) =>
+  fc.tuple(record(shape), fc.oneof(fc.constant({}), more)).map(([own, extra]) => ({ ...extra, ...own }))
+
+const pino = log({ level: fc.constantFrom(30, 40, 50), time: fc.nat(), pid: fc.nat(), msg: words })
+const bunyan = log({ name: 'api', hostname: 'web-1', level: 30, msg: words, time, v: 0 })
+const winston = log({ level: fc.constantFrom('info', 'error'), message: words, timestamp: time, type: name })
+const docker = log({ log: words, stream: fc.constantFrom('stdout', 'stderr'), time })
+const journald = log({
+  __REALTIME_TIMESTAMP: '1794744422569000',
   MESSAGE: words,
-  PRIORITY: fc.constant('6'),
-  _SYSTEMD_UNIT: fc.constant('api.service'),
+  PRIORITY: '6',
+  _SYSTEMD_UNIT: 'api.service',
 })
-const cloudWatch = record({ timestamp: fc.nat(), message: words, ingestionTime: fc.nat(), eventId: id })
-const kubernetes = record({
-  kind: fc.constant('Event'),
-  apiVersion: fc.constant('audit.k8s.io/v1'),
+const cloudWatch = log({ timestamp: fc.nat(), message: words, ingestionTime: fc.nat(), eventId: id })
+const kubernetes = log({
+  kind: 'Event',
+  apiVersion: 'audit.k8s.io/v1',
   stage: fc.constantFrom('ResponseComplete', 'RequestReceived'),
   auditID: id,
-  responseStatus: fc.constant({ metadata: {}, code: 200, status: 'Success' }),
+  responseStatus: { metadata: {}, code: 200, status: 'Success' },
   message: words,
 })
-const cloudEvent = record({
-  specversion: fc.constant('1.0'),
-  id,
-  source: fc.constant('/x'),
-  type: name,
-  time,
-})
-const game = record({ type: name, player: fc.nat(), timestamp: time })
-const chatLog = record({ session_id: id, prompt: words, response: words, latency_ms: fc.nat() })
-const apiAnswer = record({ response: words, status: fc.constant('success'), request_id: id })
+const cloudEvent = log({ specversion: '1.0', id, source: '/x', type: name, time })
+const game = log({ type: name, player: fc.nat(), timestamp: time })
+const chatLog = log({ session_id: id, prompt: words, response: words, latency_ms: fc.nat() })
+const apiAnswer = log({ response: words, status: 'success', request_id: id })
 
-const choice = (content: fc.Arbitrary<unknown>) =>
-  fc.record({ index: fc.constant(0), message: fc.record({ role: fc.constant('assistant'), content }) })
-const openaiAnswer = fc.record({
-  id: fc.constant('chatcmpl-1'),
-  object: fc.constant('chat.completion'),
-  choices: fc.array(choice(words), { minLength: 1, maxLength: 1 }),
-  usage: fc.constant({ total_tokens: 3 }),
+const choice = record({ index: 0, message: record({ role: 'assistant', content: words }) })
+const openaiAnswer = record({
+  id: 'chatcmpl-1',
+  object: 'chat.completion',
+  choices: fc.tuple(choice),
+  usage: { total_tokens: 3 },
 })
-const openaiChunk = fc.record({
-  id: fc.constant('chatcmpl-1'),
-  object: fc.constant('chat.completion.chunk'),
+const openaiChunk = record({
+  id: 'chatcmpl-1',
+  object: 'chat.completion.chunk',
   choices: fc.tuple(
-    fc.record({ delta: fc.record({ content: words }), finish_reason: fc.constantFrom(null, 'stop') }),
+    record({ delta: record({ content: words }), finish_reason: fc.constantFrom(null, 'stop') }),
   ),
 })
 const openaiEvent = fc.oneof(
-  fc.record({ type: fc.constant('response.output_text.delta'), item_id: id, delta: words }),
-  fc.record({ type: fc.constant('response.output_text.done'), item_id: id, text: words }),
-  fc.record({
-    type: fc.constant('response.completed'),
-    response: fc.record({ id, status: fc.constant('completed'), output_text: words }),
-  }),
-  fc.record({ type: fc.constant('session.created'), event_id: id, session: fc.record({ id }) }),
-  fc.record({ object: fc.constant('thread.message'), id, role: fc.constant('assistant'), thread_id: id }),
+  record({ type: 'response.output_text.delta', item_id: id, delta: words }),
+  record({ type: 'response.output_text.done', item_id: id, text: words }),
+  record({ type: 'response.completed', response: record({ id, status: 'completed', output_text: words }) }),
+  record({ type: 'session.created', event_id: id, session: record({ id }) }),
+  record({ object: 'thread.message', id, role: 'assistant', thread_id: id }),
 )
-const anthropicMessage = fc.record({
-  id: fc.constant('msg_1'),
-  type: fc.constant('message'),
-  role: fc.constant('assistant'),
-  model: fc.constant('m'),
-  content: fc.array(fc.record({ type: fc.constant('text'), text: words }), { maxLength: 2 }),
+const anthropicMessage = record({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'm',
+  content: fc.array(record({ type: 'text', text: words }), { maxLength: 2 }),
   stop_reason: fc.constantFrom(null, 'end_turn'),
 })
 const anthropicEvent = fc.oneof(
-  fc.record({ type: fc.constant('message_start'), message: anthropicMessage }),
-  fc.record({
-    type: fc.constant('content_block_delta'),
-    index: fc.constant(0),
-    delta: fc.record({ type: fc.constant('text_delta'), text: words }),
-  }),
-  fc.record({ type: fc.constant('content_block_stop'), index: fc.constant(0) }),
-  fc.record({ type: fc.constant('message_delta'), delta: fc.constant({ stop_reason: 'end_turn' }) }),
-  fc.record({ type: fc.constant('message_stop') }),
+  record({ type: 'message_start', message: anthropicMessage }),
+  record({ type: 'content_block_delta', index: 0, delta: record({ type: 'text_delta', text: words }) }),
+  record({ type: 'content_block_stop', index: 0 }),
+  record({ type: 'message_delta', delta: { stop_reason: 'end_turn' } }),
+  record({ type: 'message_stop' }),
 )
-const jsonrpc = fc.constant('2.0')
+const rpc = (more: Shape) => record({ jsonrpc: '2.0', ...more })
+const answer = (result: unknown) => rpc({ id: fc.nat(9), result })
+const serverInfo = { name: 's', version: '1' }
 const mcp = fc.oneof(
-  fc.record({
-    jsonrpc,
-    id: fc.nat(9),
-    result: fc.constant({
-      protocolVersion: '2025-06-18',
-      capabilities: {},
-      serverInfo: { name: 's', version: '1' },
-    }),
-  }),
-  fc.record({
-    jsonrpc,
-    id: fc.nat(9),
-    result: fc.record({
-      content: fc.tuple(fc.record({ type: fc.constant('text'), text: words })),
-      isError: fc.boolean(),
-    }),
-  }),
-  fc.record({
-    jsonrpc,
-    id: fc.nat(9),
-    result: fc.record({
-      role: fc.constant('assistant'),
-      stopReason: fc.constantFrom('endTurn', 'maxTokens'),
-    }),
-  }),
-  fc.record({ jsonrpc, id: fc.nat(9), result: fc.record({ sessionId: id, status: words }) }),
-  fc.record({
-    jsonrpc,
-    method: fc.constant('notifications/message'),
-    params: fc.record({ level: words, data: bait }),
-  }),
-  fc.record({ jsonrpc, id: fc.nat(9), error: fc.constant({ code: -32601, message: 'Method not found' }) }),
+  answer({ protocolVersion: '2025-06-18', capabilities: {}, serverInfo }),
+  answer(record({ content: fc.tuple(record({ type: 'text', text: words })), isError: fc.boolean() })),
+  answer(record({ role: 'assistant', stopReason: fc.constantFrom('endTurn', 'maxTokens') })),
+  answer(record({ sessionId: id, status: words })),
+  rpc({ method: 'notifications/message', params: record({ level: words, data: bait }) }),
+  rpc({ id: fc.nat(9), error: { code: -32601, message: 'Method not found' } }),
 )
 const lsp = fc.oneof(
-  fc.record({ jsonrpc, id: fc.nat(9), result: fc.constant({ capabilities: { hoverProvider: true } }) }),
-  fc.record({
-    jsonrpc,
-    method: fc.constant('textDocument/publishDiagnostics'),
-    params: fc.record({ uri: fc.constant('file:///a'), diagnostics: fc.constant([]) }),
-  }),
-  fc.record({
-    jsonrpc,
-    method: fc.constant('window/logMessage'),
-    params: fc.record({ type: fc.nat(4), message: words }),
-  }),
+  answer({ capabilities: { hoverProvider: true } }),
+  rpc({ method: 'textDocument/publishDiagnostics', params: { uri: 'file:///a', diagnostics: [] } }),
+  rpc({ method: 'window/logMessage', params: record({ type: fc.nat(4), message: words }) }),
 )
 
 const json = (value: unknown) => JSON.stringify(value)

@@ -36,6 +36,33 @@ function counted(): Flow<number> {
   return flow(lineNumbers, { intake: bytesIntake })
 }
 
+/** One item, its place, in so many bytes. */
+function oneIn(every: number, onBytes: (count: number) => void = () => {}): Flow<number> {
+  let at = 0
+  const stage: Stage<Uint8Array, number> = (next) => ({
+    write(bytes) {
+      onBytes(bytes.length)
+      const from = at
+      at += bytes.length
+      for (let place = from - (from % every) + every; place <= at; place += every) next.write(place)
+    },
+    end: () => next.end(),
+  })
+  return flow(stage, { intake: bytesIntake })
+}
+
+/** Takes one item per turn of the event loop. */
+function slowSink(take: (item: number) => void): Writable {
+  return new Writable({
+    objectMode: true,
+    highWaterMark: 1,
+    write(item, _encoding, done) {
+      take(item)
+      setImmediate(done)
+    },
+  })
+}
+
 async function readAll<T>(items: AsyncIterable<T>): Promise<T[]> {
   const all: T[] = []
   for await (const item of items) all.push(item)
@@ -80,22 +107,59 @@ describe('backpressure', () => {
     expect((await readAll(numbers)).length).toBe(size)
   })
 
-  test('every item arrives when the reader is a stream of its own', async () => {
-    let seen = 0
-    const slow = new Writable({
-      objectMode: true,
-      highWaterMark: 1,
-      write(_item, _encoding, done) {
-        seen++
-        setImmediate(done)
-      },
+  test('goes on when every chunk is one item and the queue is just full', async () => {
+    const sent = Array.from({ length: 3000 }, (_, index) => index)
+    expect(await readAll(Readable.from(sent, { highWaterMark: 2 }).pipe(flow(same)))).toEqual(sent)
+  })
+
+  test.each([
+    [2884, 39, 10_962],
+    [1000, 60, 27_000],
+    [700, 20, 40_000],
+  ])(
+    'goes on when a full queue meets portions without items: one in %i bytes, %i chunks of %i',
+    async (every, chunks, size) => {
+      const sent = Array.from({ length: chunks }, () => Buffer.alloc(size))
+      const found = await readAll(Readable.from(sent, { highWaterMark: 2 }).pipe(oneIn(every)))
+      expect(found).toHaveLength(Math.floor((chunks * size) / every))
+    },
+  )
+
+  // Found by a pipeline into an HTTP response: the flow paused while Node was asking for more, and was never
+  // asked again.
+  test.each([1, 63, 64, 65, 1000])(
+    'hands %i items on to a reader that takes one at a time',
+    async (count) => {
+      const sent = Array.from({ length: count }, (_, index) => index)
+      const taken: number[] = []
+      await pipeline(
+        Readable.from(sent),
+        flow(same),
+        slowSink((item) => taken.push(item)),
+      )
+      expect(taken).toEqual(sent)
+    },
+  )
+
+  test('large items do not pile up before a slow reader: what waits is bounded in bytes, too', async () => {
+    const large = 1 << 18
+    let fed = 0
+    let taken = 0
+    let ahead = 0
+    const sink = slowSink((at) => {
+      ahead = Math.max(ahead, fed - taken)
+      taken = at
     })
+    const sent = Array.from({ length: 256 }, () => Buffer.alloc(1 << 16))
     await pipeline(
-      Readable.from([Buffer.from('\n'.repeat(3000)), Buffer.from('\n'.repeat(3))]),
-      counted(),
-      slow,
+      Readable.from(sent),
+      oneIn(large, (bytes) => {
+        fed += bytes
+      }),
+      sink,
     )
-    expect(seen).toBe(3003)
+    expect(taken).toBe(256 << 16)
+    expect(ahead).toBeLessThan(4 * large)
   })
 
   test('a producer is told to wait while the reader is away', async () => {

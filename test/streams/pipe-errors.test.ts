@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -77,32 +78,38 @@ afterAll(async () => {
   expect(unhandled).toEqual([])
 })
 
-describe.each(Object.entries(chains))('source.pipe(%s)', (name, chain) => {
-  const failures: Record<string, (source: PassThrough) => void> = {
-    'a source that fails': (source) => source.destroy(new Error('wire cut')),
-    'an error that is emitted by hand': (source) => void source.emit('error', new Error('wire cut')),
-    'a source that closes early': (source) => source.destroy(),
-  }
-  for (const [how, fail] of Object.entries(failures)) {
-    const wanted = how.includes('closes') ? { code: 'ERR_STREAM_PREMATURE_CLOSE' } : { message: 'wire cut' }
+const failures: Record<string, readonly [(source: PassThrough) => unknown, object]> = {
+  'a source that fails': [(source) => source.destroy(new Error('wire cut')), { message: 'wire cut' }],
+  'an error that is emitted by hand': [
+    (source) => source.emit('error', new Error('wire cut')),
+    { message: 'wire cut' },
+  ],
+  'a source that closes early': [(source) => source.destroy(), { code: 'ERR_STREAM_PREMATURE_CLOSE' }],
+}
 
-    test(`${how} before the first byte rejects`, async () => {
+describe.each(Object.entries(failures))('%s', (_, [fail, wanted]) => {
+  test('before the first byte rejects every flow', async () => {
+    for (const [name, chain] of Object.entries(chains)) {
       const source = new PassThrough()
       const reading = drain(piped(source, chain()))
       setImmediate(() => fail(source))
-      await expect(reading).rejects.toMatchObject(wanted)
-    })
+      await expect(reading, name).rejects.toMatchObject(wanted)
+    }
+  })
 
-    test.runIf(takesBytes(name))(`${how} after some bytes rejects`, async () => {
+  test('after some bytes rejects every flow that takes bytes', async () => {
+    for (const [name, chain] of Object.entries(chains).filter(([name]) => takesBytes(name))) {
       const source = new PassThrough()
       const reading = drain(piped(source, chain()))
       source.write(line)
       await nextTurn()
       fail(source)
-      await expect(reading).rejects.toMatchObject(wanted)
-    })
+      await expect(reading, name).rejects.toMatchObject(wanted)
+    }
+  })
 
-    test(`${how} gives one error in a pipeline, and everything is closed`, async () => {
+  test('gives one error in a pipeline, and everything is closed', async () => {
+    for (const [name, chain] of Object.entries(chains)) {
       const source = new PassThrough()
       const parts = chain()
       const errors: unknown[] = []
@@ -110,37 +117,47 @@ describe.each(Object.entries(chains))('source.pipe(%s)', (name, chain) => {
       const sink = new Writable({ objectMode: true, write: (_item, _encoding, done) => done() })
       const done = pipeline([source, ...parts, sink])
       setImmediate(() => fail(source))
-      await expect(done).rejects.toMatchObject(wanted)
-      expect(errors.length).toBeLessThanOrEqual(parts.length)
-      expect([...parts, sink].every((stream) => stream.destroyed)).toBe(true)
-    })
-  }
+      await expect(done, name).rejects.toMatchObject(wanted)
+      expect(errors.length, name).toBeLessThanOrEqual(parts.length)
+      expect(
+        [...parts, sink].filter((stream) => !stream.destroyed),
+        name,
+      ).toEqual([])
+    }
+  })
+})
 
-  test('a source that had closed before it was piped rejects', async () => {
+test('a source that had closed before it was piped rejects', async () => {
+  for (const [name, chain] of Object.entries(chains)) {
     const source = new PassThrough()
     source.destroy()
-    await new Promise((resolve) => source.once('close', resolve))
-    await expect(drain(piped(source, chain()))).rejects.toMatchObject({ code: 'ERR_STREAM_PREMATURE_CLOSE' })
-  })
+    await once(source, 'close')
+    await expect(drain(piped(source, chain())), name).rejects.toMatchObject({
+      code: 'ERR_STREAM_PREMATURE_CLOSE',
+    })
+  }
+})
 
-  test('an end is an end, and leaves no listener behind', async () => {
+test('an end is an end, and leaves no listener behind', async () => {
+  for (const [name, chain] of Object.entries(chains)) {
     const source = new PassThrough()
     const before = source.eventNames()
     const reading = drain(piped(source, chain()))
     source.end()
     await reading
     await nextTurn()
-    expect(source.eventNames()).toEqual(before)
-  })
+    expect(source.eventNames(), name).toEqual(before)
+  }
 })
 
 describe('a command that cannot be started', () => {
-  test.each(Object.entries(chains))('fails %s with SPAWN_FAILED', async (_name, chain) => {
-    const reading = drain(piped(tap(spawn(missing)), chain()))
-    await expect(reading).rejects.toMatchObject({
-      code: 'SPAWN_FAILED',
-      message: expect.stringContaining('no-such-command'),
-    })
+  test('fails every flow with SPAWN_FAILED', async () => {
+    for (const [name, chain] of Object.entries(chains))
+      await expect(drain(piped(tap(spawn(missing)), chain())), name).rejects.toMatchObject({
+        code: 'SPAWN_FAILED',
+        message: expect.stringContaining(missing),
+        cause: { code: 'ENOENT' },
+      })
   })
 
   test('fails a pipeline with SPAWN_FAILED', async () => {

@@ -41,14 +41,6 @@ describe('a child process', () => {
     expect(exit).toEqual({ channel: 'exit', code: null, signal: 'SIGTERM' })
   })
 
-  test('that cannot be started fails the reader', async () => {
-    const child = spawn('/no/such/program', [], { stdio: 'pipe' })
-    await expect(drain(tap(child))).rejects.toMatchObject({
-      code: 'SPAWN_FAILED',
-      cause: { code: 'ENOENT' },
-    })
-  })
-
   test.runIf(slow)('loses nothing to a reader that is slower than the grace', async () => {
     const child = spawn(process.execPath, ['-e', 'process.stdout.write("x".repeat(300_000))'])
     let bytes = 0

@@ -3,25 +3,20 @@ import { drive } from '../../src/base/stage.ts'
 import { agUi } from '../../src/streams/views.ts'
 import { type AgUiEvent, agUiStage } from '../../src/views/ag-ui.ts'
 import { sentToAgUi } from './ag-ui-client.ts'
-import { recordedRuns } from './fixtures.ts'
+import { chosenRuns } from './chosen-runs.ts'
 import { keptByAgUi } from './kept.ts'
 import { ends, makeRun } from './make-run.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
-describe('every recorded run', () => {
-  test.each(recordedRuns())(
-    '$name is taken by the client of AG-UI, and nothing is lost',
-    async ({ events }) => {
-      // The client warns where it drops or mends something.
-      const warn = vi.spyOn(console, 'warn')
-      const kept = await keptByAgUi(events)
-      expect(warn).not.toHaveBeenCalled()
-      expect(events.filter((_, index) => kept[index] === 'lost')).toEqual([])
-      const own = events.filter(({ type }) => /^(?:agent|tool|user)\./.test(type))
-      expect(own.filter((event) => kept[events.indexOf(event)] !== 'shown')).toEqual([])
-    },
-  )
+test.each(chosenRuns())('$name is taken by the client of AG-UI, and nothing is lost', async ({ events }) => {
+  // The client warns where it drops or mends something.
+  const warn = vi.spyOn(console, 'warn')
+  const kept = await keptByAgUi(events)
+  expect(warn).not.toHaveBeenCalled()
+  expect(events.filter((_, index) => kept[index] === 'lost')).toEqual([])
+  const own = events.filter(({ type }) => /^(?:agent|tool|user)\./.test(type))
+  expect(own.filter((event) => kept[events.indexOf(event)] !== 'shown')).toEqual([])
 })
 
 describe('an attempt', () => {

@@ -11,21 +11,19 @@ export interface Recorded {
   readonly events: readonly Event[]
 }
 
-let known: readonly Recorded[] | undefined
-
-/** Every recorded run, read once. */
+/** Every recorded run. */
 export function recordedRuns(): readonly Recorded[] {
-  known ??= readRuns()
-  return known
+  return readdirSync(root).flatMap((engine) =>
+    readdirSync(join(root, engine))
+      .map((name) => `${engine}/${name}`)
+      .filter((name) => existsSync(join(root, name, 'events.jsonl')))
+      .map(recordedRun),
+  )
 }
 
-function readRuns(): Recorded[] {
-  return readdirSync(root).flatMap((engine) =>
-    readdirSync(join(root, engine)).flatMap((name) => {
-      const file = join(root, engine, name, 'events.jsonl')
-      if (!existsSync(file)) return []
-      const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
-      return [{ name: `${engine}/${name}`, events: lines.map((line) => JSON.parse(line) as Event) }]
-    }),
-  )
+export function recordedRun(name: string): Recorded {
+  const lines = readFileSync(join(root, name, 'events.jsonl'), 'utf8')
+    .split('\n')
+    .filter(Boolean)
+  return { name, events: lines.map((line) => JSON.parse(line) as Event) }
 }

@@ -1,5 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -9,17 +7,11 @@ import { markdown } from '../../src/streams/markdown.ts'
 import { markdownStage } from '../../src/views/markdown.ts'
 import { codeSpan, fenced, safeMarkdown } from '../../src/views/markdown-safe.ts'
 import { runs, slow } from '../pace.ts'
-
-function eventsOf(folder: string): Event[] {
-  const text = readFileSync(join('fixtures', folder, 'events.jsonl'), 'utf8')
-  return text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-}
+import { chosenRuns } from './chosen-runs.ts'
+import { recordedRun } from './fixtures.ts'
 
 function event(type: Event['type'], data: object, seq = 1): Event {
-  const [first] = eventsOf('codex/03b-tool-fail.pipe')
+  const [first] = recordedRun('codex/03b-tool-fail.pipe').events
   return { ...first, type, seq, data, event: { category: type.split('.')[0], type } } as unknown as Event
 }
 
@@ -27,7 +19,7 @@ const textOf = (events: readonly Event[], options = {}) => drive(markdownStage(o
 
 describe('a run as Markdown', () => {
   test('says how it ended and what went wrong first, then what happened', () => {
-    expect(textOf(eventsOf('codex/03b-tool-fail.pipe'))).toBe(`## codex run: needs input
+    expect(textOf(recordedRun('codex/03b-tool-fail.pipe').events)).toBe(`## codex run: needs input
 
 session \`01a1dca5-c0d6-7f61-ac78-e00e8de59bc0\`
 
@@ -102,12 +94,11 @@ The command failed with exit code 3.
     ).toBeLessThan(20_000)
   })
 
-  test('of every fixture has closed fences and folds, and no HTML but ours', { timeout: 60_000 }, () => {
-    for (const path of readdirSync('fixtures', { recursive: true, encoding: 'utf8' })) {
-      if (!path.endsWith('events.jsonl')) continue
-      const text = textOf(eventsOf(join(path, '..')))
-      expect([path, htmlIn(text)]).toEqual([path, []])
-      expect([path, openFence(text)]).toEqual([path, ''])
+  test('of every chosen run has closed fences and folds, and no HTML but ours', () => {
+    for (const { name, events } of chosenRuns()) {
+      const text = textOf(events)
+      expect(htmlIn(text), name).toEqual([])
+      expect(openFence(text), name).toBe('')
     }
   })
 

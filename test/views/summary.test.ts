@@ -1,16 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../src/events/event.ts'
 import { problemOf } from '../../src/views/problems.ts'
 import { summarizer } from '../../src/views/summary.ts'
+import { recordedRun } from './fixtures.ts'
 
-function eventsOf(folder: string): Event[] {
-  const text = readFileSync(new URL(`../../fixtures/${folder}/events.jsonl`, import.meta.url), 'utf8')
-  return text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-}
+const eventsOf = (name: string) => recordedRun(name).events
 
 function summaryOf(folder: string) {
   const facts = summarizer()
