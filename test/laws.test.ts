@@ -274,6 +274,7 @@ describe('Line: hostile input takes linear time', () => {
     'indented lines': '   {',
     'indented blanks': ' \t',
     'bare keys': '{a:',
+    'braces in prose': 'run {cmd}, then fn() { } and {{mustache}} or [x] {\n}\n',
     'arrays that may be': '[1\n',
     'strings on lines': '"a\n',
     'torn lines': '{"a":"b\n',

