@@ -28,9 +28,3 @@ export function some<T>(all: readonly T[]): readonly T[] {
 export function sized(all: number): number {
   return slow ? all : all / 100
 }
-
-/**
- * What the limits of CPU time are multiplied by: on a host that shares its cores the same work takes several
- * times the time of a quiet one. Quadratic work would take thousands of times.
- */
-export const PATIENCE = 5
