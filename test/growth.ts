@@ -35,7 +35,7 @@ const SHORTEST_MS = 0.02
 export async function expectLinear(
   what: string,
   make: (size: number) => () => unknown,
-  { size = slow ? 16_000 : 500, factor = 8, tries = 3 } = {},
+  { size = slow ? 16_000 : 400, factor = 8, tries = 3 } = {},
 ): Promise<void> {
   const limit = factor ** 1.5
   for (let grown = 1; ; grown *= 4, size *= 4) {
