@@ -2,15 +2,15 @@
 export const slow = process.env['SLUICE_SLOW'] === '1'
 
 /**
- * How many random inputs a property is tried on: a fortieth in `npm test`, all of them in `npm run
- * test:slow`, and as many times that as `SLUICE_TIMES` says: `SLUICE_TIMES=50 npx vitest run --project slow
+ * How many random inputs a property is tried on: a tenth in `npm test`, all of them in `npm run test:slow`,
+ * and there as many times that as `SLUICE_TIMES` says: `SLUICE_TIMES=50 npx vitest run --project slow
  * test/laws.test.ts`.
  *
  * @example
  * fc.assert(property, { numRuns: runs(2000) })
  */
 export function runs(all: number): number {
-  return Math.ceil(slow ? all * Number(process.env['SLUICE_TIMES'] ?? 1) : Math.max(5, all / 40))
+  return Math.ceil(Math.max(5, slow ? all * Number(process.env['SLUICE_TIMES'] ?? 1) : all / 10))
 }
 
 /**
@@ -20,17 +20,3 @@ export function runs(all: number): number {
 export function some<T>(all: readonly T[]): readonly T[] {
   return slow ? all : all.filter((_, index) => index % 10 === 0)
 }
-
-/**
- * How large a hostile input is that must take linear time: a hundredth in `npm test`, all of it in `npm run
- * test:slow`.
- */
-export function sized(all: number): number {
-  return slow ? all : all / 100
-}
-
-/**
- * What the limits of CPU time are multiplied by: on a host that shares its cores the same work takes several
- * times the time of a quiet one. Quadratic work would take thousands of times.
- */
-export const PATIENCE = 5

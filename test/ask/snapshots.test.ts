@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Progress, type SnapshotOptions, snapshots } from '../../src/ask/snapshots.ts'
-import { PATIENCE, runs, sized, slow } from '../pace.ts'
+import { expectLinear } from '../growth.ts'
+import { runs, some } from '../pace.ts'
 
 /** Cuts a text into pieces of these sizes, over and over. */
 function pieces(text: string, sizes: readonly number[]): string[] {
@@ -253,21 +254,17 @@ describe('snapshots', () => {
     ['one long key', (n) => `{"${'k'.repeat(n)}`],
     ['many keys', (n) => `{${Array.from({ length: n / 10 }, (_, i) => `"k${i}":1`).join(',')}`],
   ]
-  test.each(families)('take time linear in the text: %s', (_, make) => {
-    for (const size of [64, 1 << 20]) {
-      const time = (n: number) => {
-        const cut = pieces(make(n), [size])
-        let best = Number.POSITIVE_INFINITY
-        for (let round = 0; round < (slow ? 3 : 1); round++) {
-          const seen = snapshots()
-          const started = process.cpuUsage()
-          for (const piece of cut) seen.push(piece)
-          best = Math.min(best, process.cpuUsage(started).user / 1000)
-        }
-        return best
+  test('take time linear in the text', async () => {
+    for (const [name, make] of families) {
+      for (const length of some([64, 1 << 20])) {
+        await expectLinear(`${name} in pieces of ${length}`, (size) => {
+          const cut = pieces(make(size), [length])
+          return () => {
+            const seen = snapshots()
+            for (const piece of cut) seen.push(piece)
+          }
+        })
       }
-      // Quadratic work would take 64 times as long for 8 times the text.
-      expect(time(sized(400_000))).toBeLessThan(Math.max(100 * PATIENCE, 24 * time(sized(50_000))))
     }
   })
 })

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Call } from '../../src/ask/answer.ts'
 import { ask } from '../../src/ask/ask.ts'
 import type { AskOptions } from '../../src/ask/options.ts'
+import { expectLinear } from '../growth.ts'
 import { slow } from '../pace.ts'
 import { streamingModel } from './model.ts'
 
@@ -150,18 +151,15 @@ describe('constraints', () => {
   })
 })
 
-test.runIf(slow)('takes time linear in the answer for a delta of any size', async () => {
+test('takes time linear in the answer for a delta of any size', async () => {
   const text = (n: number) =>
     JSON.stringify({ list: Array.from({ length: n / 20 }, (_, i) => ({ id: i, t: 'x' })) })
-  const time = async (n: number) => {
-    const { call } = streamingModel(64, text(n))
-    const started = process.cpuUsage()
-    let count = 0
-    for await (const _ of ask.stream(call, { prompt })) count++
-    expect(count).toBeGreaterThan(n / 100)
-    return process.cpuUsage(started).user / 1000
-  }
-  await time(50_000)
-  const small = await time(50_000)
-  expect(await time(800_000)).toBeLessThan(Math.max(500, 48 * small))
+  await expectLinear('an answer', (size) => {
+    const answer = text(size)
+    return async () => {
+      let count = 0
+      for await (const _ of ask.stream(streamingModel(64, answer).call, { prompt })) count++
+      expect(count).toBeGreaterThan(size / 100)
+    }
+  })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { type DrawOptions, drawing } from '../../src/cli/draw.ts'
 import { safe } from '../../src/cli/safe.ts'
 import { fitTo, widthOf } from '../../src/cli/width.ts'
@@ -355,7 +355,8 @@ describe('a drawn event', () => {
         source: {},
         correlation: {},
       } as unknown as Event)
-    const time = Date.now() + 12_000
+    vi.spyOn(Date, 'now').mockReturnValue(1000)
+    const time = 13_000
     expect(draw_.now(time)).toBe('')
     write('tool.call.started', { call_id: 'a', name: 't', input: { command: 'npm test' } })
     expect(draw_.now(time)).toBe('▸ t npm test · 12.0 s')

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { EmbeddedData } from '../../src/serve/page/embedded.ts'
 import { pageScript } from '../../src/serve/page-text.ts'
 import { validEvents } from '../engines/valid.ts'
@@ -285,7 +285,7 @@ describe('sluice export', () => {
   })
 
   test('reads a single log, and hides what it is told to', async () => {
-    process.env['EXPORT_TEST_NAME'] = 'Here it'
+    vi.stubEnv('EXPORT_TEST_NAME', 'Here it')
     const args = [
       'export',
       join(dir, 'stdout.1.log'),
@@ -297,7 +297,6 @@ describe('sluice export', () => {
       'EXPORT_TEST_NAME',
     ]
     const { code, out, err } = await inside(args)
-    delete process.env['EXPORT_TEST_NAME']
     expect(code).toBe(0)
     expect(out).toContain('[redacted:own]')
     expect(out).not.toMatch(/Thank you|Here it/)

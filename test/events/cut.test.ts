@@ -3,6 +3,7 @@ import { cutter } from '../../src/events/cut.ts'
 import { lines } from '../../src/events/lines.ts'
 import type { Cut, EngineFrame } from '../../src/events/profile.ts'
 import type { Channel } from '../../src/frames/chunk.ts'
+import { expectLinear } from '../growth.ts'
 import { slow } from '../pace.ts'
 
 function cut(
@@ -272,17 +273,17 @@ test('a channel that is not named is text, whatever it holds', () => {
   expect(cut('{"a":1}\n', 'stdout', { pty: 'records' })).toMatchObject([{ kind: 'text', text: '{"a":1}' }])
 })
 
-test.runIf(slow)('lookalikes take linear time', () => {
-  const time = (count: number) => {
-    const text = '{"a":\n'.repeat(count)
-    const started = performance.now()
-    const cutting = cutter({ channel: 'pty', cut: () => ({ pty: 'documents' }), maxFrame: 1 << 24 }, () => {})
-    const splitter = lines('pty', 1 << 24, cutting.line)
-    splitter.write(Buffer.from(text))
-    splitter.end()
-    cutting.end()
-    return performance.now() - started
-  }
-  time(20_000)
-  expect(time(200_000)).toBeLessThan(20 * Math.max(1, time(20_000)))
+test('lookalikes take linear time', async () => {
+  await expectLinear('lookalikes', (size) => {
+    const bytes = Buffer.from('{"a":\n'.repeat(size / 6))
+    const shape: Cut = { pty: 'documents' }
+    return () => {
+      const options = { channel: 'pty', cut: () => shape, maxFrame: 1 << 24 } as const
+      const cutting = cutter(options, () => {})
+      const splitter = lines('pty', 1 << 24, cutting.line)
+      splitter.write(bytes)
+      splitter.end()
+      cutting.end()
+    }
+  })
 })

@@ -197,11 +197,9 @@ test.each([
     'mkdir ../out; mv ../repo ../gone; ln -s out ../repo; echo "{}" > ../out/work_result.json',
   ],
 ])('work_result.json is %s: refused, and a human is asked', async (_what, script) => {
-  const began = performance.now()
   const done = await worker(`${script}; ${text}`)
   expect([done.verdict, ...codes(done)]).toEqual(['needs-human', 'WORK_FILE_REFUSED'])
   expect(JSON.stringify(done)).not.toMatch(/root:|secret/)
-  expect(performance.now() - began).toBeLessThan(20_000)
 })
 
 const device = (() => {

@@ -20,9 +20,9 @@ import { values } from '../../src/streams/values.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import { settle } from '../../src/work/settle.ts'
 import { chat, lines, run, texts } from '../engines/run.ts'
+import { expectLinear } from '../growth.ts'
 import { slow } from '../pace.ts'
 import { putRun, ask as request, root, serving, shutAll } from '../serve/serving.ts'
-import { growth } from './cpu-time.ts'
 
 afterEach(async () => {
   await shutAll()
@@ -385,12 +385,11 @@ describe('requests to the server', () => {
   })
 })
 
-test('slashes in a recorded directory take linear time', () => {
-  const judge = (slashes: number) => {
-    const dir = `${'/'.repeat(slashes)}x`
+test('slashes in a recorded directory take linear time', async () => {
+  await expectLinear('slashes', (size) => {
+    const dir = `${'/'.repeat(size)}x`
     return () => judgePath('a', dir)
-  }
-  expect(growth(300_000, judge)).toBeLessThan(8)
+  })
 })
 
 test('the page and the package load nothing from elsewhere', () => {

@@ -54,7 +54,8 @@ describe('endAfter', () => {
 
   test('lets a process go on that begins another turn', async () => {
     const { cwd, audit } = workspace()
-    const body = `for (const line of lines) say(line); say(lines[1]); await sleep(600); say(lines[2]); say(lines[3])`
+    // In one write, so that no pause on a busy host comes between the end of a turn and the next.
+    const body = `say([...lines, lines[1]].join('\\n')); await sleep(600); say(lines[2]); say(lines[3])`
     const { end, events } = await ran({ ...agent(cwd, body), cwd, audit, endAfter: 300 })
     expect(end).toMatchObject({ outcome: 'needs_input', reason: null, exit_code: 0 })
     expect(events.filter((event) => event.type === 'agent.message.final')).toHaveLength(2)

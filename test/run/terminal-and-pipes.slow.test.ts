@@ -107,7 +107,8 @@ test('a time limit ends all it has started', async () => {
     ...sh('sleep 1000 & echo $! > child; echo a; wait'),
     ...place,
     pty,
-    timeout: 500,
+    // Time enough for a busy host to start the shell and its child.
+    timeout: 3000,
   })
   expect(end).toMatchObject({ reason: 'timeout', signal: 'SIGTERM' })
   expect(isSameProcess(Number(readFileSync(join(place.cwd, 'child'), 'utf8')), null)).toBe(false)

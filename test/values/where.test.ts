@@ -8,6 +8,7 @@ import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 import type { Scalar, Where } from '../../src/values/where/conditions.ts'
 import type { Dropped } from '../../src/values/where/where.ts'
 import { everySplit, inSizes, manyWays } from '../frames/splits.ts'
+import { expectLinear } from '../growth.ts'
 import { runs, some } from '../pace.ts'
 import { plain } from './chunked.ts'
 
@@ -256,14 +257,17 @@ describe('where', () => {
     }
   })
 
-  test('takes input of any size in linear time', () => {
-    const noise = Buffer.from('{"a":"\\u001b \\u0041 x"}\n'.repeat(20_000))
-    expect(run(inSizes(noise, [4096]), { where: { a: 'wanted' } }).dropped).toEqual({
-      unread: 20_000,
-      parsed: 0,
-    })
-    const one = Buffer.from(`{"a":"${'wante'.repeat(100_000)}"}\n`)
-    expect(run(inSizes(one, [64]), { where: { a: 'wanted' } }).dropped).toEqual({ unread: 1, parsed: 0 })
+  test('takes input of any size in linear time', async () => {
+    const search = (text: string, length: number) => {
+      const chunks = inSizes(Buffer.from(text), [length])
+      return () => run(chunks, { where: { a: 'wanted' } })
+    }
+    const noise = '{"a":"\\u001b \\u0041 x"}\n'
+    await expectLinear('noise', (size) => search(noise.repeat(size / noise.length), 512))
+    expect(search(noise.repeat(2000), 4096)().dropped).toEqual({ unread: 2000, parsed: 0 })
+    const one = (size: number) => `{"a":"${'wante'.repeat(size / 5)}"}\n`
+    await expectLinear('one long line', (size) => search(one(size), 64))
+    expect(search(one(50_000), 64)().dropped).toEqual({ unread: 1, parsed: 0 })
   })
 })
 

@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type MarkdownBlock, markdownBlocks } from '../../src/views/markdown-blocks.ts'
 import { type MarkdownInline, markdownInlines, markdownText } from '../../src/views/markdown-inlines.ts'
-import { growth } from '../faults/cpu-time.ts'
-import { sized } from '../pace.ts'
+import { expectLinear } from '../growth.ts'
 
 /** Blocks in a short form that is easy to read in a test. */
 function short(blocks: readonly MarkdownBlock[]): unknown[] {
@@ -177,7 +176,7 @@ describe('any text', () => {
     )
   })
 
-  test('takes linear time, whatever comes again and again', () => {
+  test('takes linear time, whatever comes again and again', async () => {
     const pieces = [
       ...['*', '**a', '_a ', '`', '[', '](', '](a ', '![](', '> ', '- ', '>- ', '1. ', '|', '|-', '\n'],
       ...['~~a', 'https://(', '<http://', '\\', '*a_b', '# ', '    x\n', '- a\n', '> a\n\n', 'a\n'],
@@ -185,21 +184,19 @@ describe('any text', () => {
     ]
     for (const piece of pieces) {
       for (const before of ['', 'x']) {
-        const read = (size: number) => {
-          const text = before + piece.repeat(size)
+        await expectLinear(before + piece, (size) => {
+          const text = before + piece.repeat(size / piece.length)
           return () => markdownBlocks(text)
-        }
-        expect(growth(Math.max(1000, sized(8000)), read), before + piece).toBeLessThan(8)
+        })
       }
     }
   })
 
-  test('with runs of backticks of every length takes linear time', () => {
-    const read = (size: number) => {
-      const lengths = Array.from({ length: Math.ceil(Math.sqrt(2 * size)) }, (_, index) => index + 1)
-      const text = lengths.map((length) => `${'`'.repeat(length)} `).join('')
+  test('with runs of backticks of every length is linear', async () => {
+    await expectLinear('runs of backticks', (size) => {
+      let text = ''
+      for (let i = 1; text.length < size; i++) text += `${'`'.repeat(i)} `
       return () => markdownInlines(text)
-    }
-    expect(growth(200_000, read)).toBeLessThan(8)
+    })
   })
 })

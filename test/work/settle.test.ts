@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Evidence, settle } from '../../src/work/settle.ts'
-import { runs, slow } from '../pace.ts'
+import { expectLinear } from '../growth.ts'
+import { runs } from '../pace.ts'
 
 const order = { issue_ref: 'shop#12', run_id: 'run-7', repo_dir: '/repo' }
 const good = {
@@ -224,11 +225,16 @@ describe('settle', () => {
     expect(codes({ stderr: JSON.stringify(good) })).toEqual(['WORK_NO_RESULT'])
   })
 
-  test.runIf(slow)('hostile output takes linear time', () => {
+  test('hostile output takes linear time, and asks a human', async () => {
     for (const piece of ['{', '{"run_id":', '"', '[{', '{"run_id":"a"}', '```json\n{']) {
-      const stdout = piece.repeat(Math.ceil((128 * 1024) / piece.length))
-      expect(settle({ stdout, json: file(stdout) }, order, 'run-7').verdict).toBe('needs-human')
-      expect(settle({ stdout }, order, 'run-7').verdict).toBe('needs-human')
+      for (const said of [
+        (stdout: string) => ({ stdout, json: file(stdout) }),
+        (stdout: string) => ({ stdout }),
+      ]) {
+        const settled = (text: string) => () => settle(said(text), order, 'run-7')
+        await expectLinear(piece, (size) => settled(piece.repeat(size / piece.length)))
+        expect(settled(piece.repeat(1000))().verdict).toBe('needs-human')
+      }
     }
   })
 

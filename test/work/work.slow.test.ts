@@ -75,8 +75,9 @@ test('settles a worker that cannot be started', async () => {
   expect(done.exit).toEqual({ code: null, signal: null, ended: 'not started' })
 })
 
+// These limits leave a busy host the time to start the shell, which must get as far as its trap or its child.
 test('ends a worker, and its children, that takes too long', async () => {
-  const done = await run(`${good} > work_result.json; sleep 100 & echo $! > pid; wait`, { timeout: 200 })
+  const done = await run(`${good} > work_result.json; sleep 100 & echo $! > pid; wait`, { timeout: 3000 })
   expect(done.exit).toMatchObject({ signal: 'SIGTERM', ended: 'timeout' })
   expect(codes(done)).toEqual(['WORK_INTERRUPTED'])
   const pid = Number(readFileSync(join(repo, 'pid'), 'utf8'))
@@ -84,7 +85,7 @@ test('ends a worker, and its children, that takes too long', async () => {
 })
 
 test('ends a worker that ignores SIGTERM', async () => {
-  const done = await run(`trap '' TERM; while :; do sleep 0.05; done`, { timeout: 100 })
+  const done = await run(`trap '' TERM; while :; do sleep 0.05; done`, { timeout: 3000 })
   expect(done.exit).toMatchObject({ signal: 'SIGKILL', ended: 'timeout' })
 })
 
@@ -98,11 +99,11 @@ test('settles a worker that was aborted', async () => {
 })
 
 test('does not wait for a grandchild that keeps the pipe open', async () => {
-  const started = performance.now()
-  const done = await run(`${good} > work_result.json; sleep 30 & echo $! > pid`)
-  expect(performance.now() - started).toBeLessThan(10_000)
+  const done = await run(`${good} > work_result.json; sleep 300 & echo $! > pid`)
   expect(done.verdict).toBe('advance')
-  process.kill(Number(readFileSync(join(repo, 'pid'), 'utf8')))
+  const pid = Number(readFileSync(join(repo, 'pid'), 'utf8'))
+  expect(alive(pid)).toBe(true)
+  process.kill(pid)
 })
 
 test('keeps only the ends of a flood of output', async () => {
