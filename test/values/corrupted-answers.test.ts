@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { expect, test } from 'vitest'
 import { tryParse } from '../../src/values/parse.ts'
+import { rowsOf } from './shown-text.ts'
 
 // A table of broken texts and their answers, so that a change of any guess is a line in a diff:
 //
@@ -10,25 +11,22 @@ import { tryParse } from '../../src/values/parse.ts'
 //   {"a":1,b":2} → right: added a missing quote 7           that, and the changes with their offsets
 //   {"a":1,,"b":2} → INVALID_JSON at 7                      or a fault
 //
-// Each text is one corruption by a kind of corrupt.ts; characters that cannot be seen are spelled as below.
-// After a change of a rule: SLUICE_REWRITE=1 npx vitest run test/values/corrupted-answers.test.ts
+// Each text is one corruption by a kind of corrupt.ts, and more can be added by hand. After a change of a rule:
+//
+//   SLUICE_REWRITE=1 npx vitest run --project quick test/values/corrupted-answers.test.ts
 const path = join(import.meta.dirname, 'corrupted-answers.txt')
-const ARROW = ' → '
 
 test('the answers to corrupted texts are those of the table, and never another value', () => {
   const table = readFileSync(path, 'utf8')
-  const lines = table.trimEnd().split('\n')
-  const now: string[] = []
-  let original: unknown
-  for (const line of lines) {
-    if (line.startsWith('# ')) original = JSON.parse(line.slice(2))
-    const [text, answer] = line.split(ARROW)
-    now.push(answer === undefined ? line : `${text}${ARROW}${answerTo(hidden(text!), original)}`)
-  }
+  const rows = rowsOf(table)
+  const answers = rows.map(({ text, heading }) => answerTo(text, JSON.parse(heading)))
+  const changed = rows.flatMap(({ shown, answer }, index) =>
+    answer === answers[index] ? [] : [`${shown} → ${answers[index]}, not ${answer}`],
+  )
   // Another value is never an answer to write down.
-  expect(now.filter((line) => line.includes(`${ARROW}WRONG`))).toEqual([])
-  if (process.env['SLUICE_REWRITE']) writeFileSync(path, `${now.join('\n')}\n`)
-  else expect(now.filter((line, index) => line !== lines[index])).toEqual([])
+  expect(changed.filter((line) => line.includes(' → WRONG'))).toEqual([])
+  if (process.env['SLUICE_REWRITE']) rewrite(table, answers)
+  else expect(changed).toEqual([])
 })
 
 function answerTo(text: string, original: unknown): string {
@@ -39,14 +37,11 @@ function answerTo(text: string, original: unknown): string {
   return changes.length === 0 ? 'right' : `right: ${changes.join(', ')}`
 }
 
-function at(offset: number | undefined): string {
-  return offset === undefined ? '' : ` at ${offset}`
+function rewrite(table: string, answers: readonly string[]): void {
+  let row = 0
+  writeFileSync(path, table.replace(/^(.* → ).*$/gm, (_, shown: string) => shown + answers[row++]))
 }
 
-//  ␊ is U+000A, and so on up to ␟; ⟨a0⟩ is U+00A0
-/** The text that a line of the table shows. */
-function hidden(shown: string): string {
-  return shown
-    .replace(/[\u2400-\u241f]/g, (picture) => String.fromCharCode(picture.charCodeAt(0) - 0x2400))
-    .replace(/⟨([0-9a-f]+)⟩/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+function at(offset: number | undefined): string {
+  return offset === undefined ? '' : ` at ${offset}`
 }
