@@ -39,7 +39,10 @@ function answerTo(text: string, original: unknown): string {
 
 function rewrite(table: string, answers: readonly string[]): void {
   let row = 0
-  writeFileSync(path, table.replace(/^(.* → ).*$/gm, (_, shown: string) => shown + answers[row++]))
+  writeFileSync(
+    path,
+    table.replace(/^(.* → ).*$/gm, (_, shown: string) => shown + answers[row++]),
+  )
 }
 
 function at(offset: number | undefined): string {
