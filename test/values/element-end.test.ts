@@ -127,6 +127,14 @@ false▮,{"a"}
 "a""] → unknown
 ", ""] → unknown
 "a"▮,{"b":"c}\"}
+"a""], → unknown
+{"a":high},"b"] → unknown
+{"a":high}▮,{"b":1}]
+{"a":high}▮,5]
+{"a":1 /*/* */ },{"a":2}] → unknown
+{"a":,"b":""}▮,{"a":2}]
+{\"a\":,\"b\":\"x"y\"},{"a":2}] → unknown
+{\"a\":,\"b\":\"\"}▮,{"a":2}]
 
 # an element of an array at the root, more may follow
 {"a":1,}▮,{"a":2}]
@@ -158,6 +166,7 @@ tru] → more
 {"a":1 /* c → more
 [1 2],[3 → more
 [1 2],[3] → more
+"a""], → unknown
 
 # an element of an array in an array, all is here
 {"a":1,}▮],[{"a":2}]]
@@ -379,6 +388,19 @@ test('a broken element ends where a person ends it', () => {
   expect(others).toEqual([])
 })
 
+test('there are limits to how far the end is looked for', () => {
+  const place = { inArray: true, outer: 'none', final: true } as const
+  const open = { ...place, final: false }
+  const nested = (levels: number) => `${'['.repeat(levels)}tru${']'.repeat(levels)}]`
+  expect([elementEnd(nested(1025), place), elementEnd(nested(1026), place)]).toEqual([2053, 'unknown'])
+  // Each comma may be the end of the string that lost its quote.
+  const commas = (count: number) => `{"a":"${'x,'.repeat(count)}"b":1},{"a":2}]`
+  expect([elementEnd(commas(300), open), elementEnd(commas(400), open)]).toEqual([612, 'unknown'])
+  // What 2 KiB do not show, more will not show.
+  const words = (length: number) => `tru:${'x'.repeat(length - 4)}`
+  expect([elementEnd(words(2047), open), elementEnd(words(2048), open)]).toEqual(['more', 'unknown'])
+})
+
 test('what follows an element says whether it is over', () => {
   const words = new Map([
     [true, 'yes'],
@@ -391,6 +413,14 @@ test('what follows an element says whether it is over', () => {
     return over === word ? [] : [`${line}: ${over}`]
   })
   expect(others).toEqual([])
+})
+
+test('a comment that may end later decides nothing, however much of it is here', () => {
+  const place = { inArray: true, outer: 'none', final: false } as const
+  expect([isElementOver(', / x]', place, true), isElementOver(', x]', place, true)]).toEqual([
+    undefined,
+    true,
+  ])
 })
 
 /** The lines of a table, each with the place that the heading above it names. */
