@@ -11,7 +11,7 @@ import { rowsOf } from './shown-text.ts'
 //   {"a":1,b":2} → right: added a missing quote 7           that, and the changes with their offsets
 //   {"a":1,,"b":2} → INVALID_JSON at 7                      or a fault
 //
-// Each text is one corruption by a kind of corrupt.ts, and more can be added by hand. After a change of a rule:
+// Each text is one corruption by a kind of corrupt.ts; more can be added by hand. After a change of a rule:
 //
 //   SLUICE_REWRITE=1 npx vitest run --project quick test/values/corrupted-answers.test.ts
 const path = join(import.meta.dirname, 'corrupted-answers.txt')

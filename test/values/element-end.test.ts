@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { type ElementPlace, elementEnd, isElementOver } from '../../src/values/ladder/element-end.ts'
 import { hidden } from './shown-text.ts'
 
-// What begins with an element that is not JSON, and where it ends: at ▮; or the text breaks off in it (cut), more
-// text is needed, or there is no telling.
+// Texts that begin with an element that is not JSON, and where it ends: at ▮; or the text breaks off in it
+// (cut), more text is needed, or there is no telling.
 const ends = String.raw`
 # an element of an array at the root, all is here
 {"a":1,}▮,{"a":2}]

@@ -5,8 +5,8 @@ import { mend } from '../../src/values/ladder/repair-search.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import { rowsOf } from './shown-text.ts'
 
-// The rules of repair in rows, written by hand, with texts on both sides of each: what a person reads, where the
-// heading begins with the change that makes it so; or a fault, where there are two readings.
+// The rules of repair in rows, written by hand, with texts on both sides of each: what a person reads, below
+// the kind of change that makes it so; or a fault, where there are two readings.
 test('every rule of repair gives the value a person reads, or a fault', () => {
   const rows = rowsOf(readFileSync(join(import.meta.dirname, 'repair-rows.txt'), 'utf8'))
   const others = rows.flatMap(({ heading, shown, text, answer }) => {

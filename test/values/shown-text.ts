@@ -1,6 +1,6 @@
 /**
- * The text that a line of a table shows: ␊ is U+000A, and so on from ␀ to ␟, and ⟨a0⟩ is U+00A0. In
- * `shown-text`, what cannot be seen has a picture, so that a text of several lines is one row.
+ * The text that a row of a table shows, on one line and with all characters visible: ␊ is U+000A, and so on
+ * from ␀ to ␟, and ⟨a0⟩ is U+00A0.
  */
 export function hidden(shown: string): string {
   return shown
