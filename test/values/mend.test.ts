@@ -83,6 +83,7 @@ describe('what has one meaning only', () => {
     `{"a":'x" + "y'}`,
     // An inner quote, or the opening one of the next string.
     '["a\n  " "b"]',
+    '["a\n ""b"]',
     ']',
   ])('refuses %s, where a value would be invented or another meaning is possible', (text) => {
     expect(mended(text)).toBe('broken')
@@ -156,6 +157,7 @@ describe('mend', () => {
     ["{'a': 'x\\u00", '{"a": "x\\u00'],
     ["{'a': 'x\\u0041", '{"a": "x\\u0041'],
     ["{'a': 'x\\ny", '{"a": "x\\ny'],
+    [`{'a': 'x\\n"y`, '{"a": "x\\n\\"y'],
     ["{'a': '\\", '{"a": "\\'],
     ["{'a': 'x\\\\\\", '{"a": "x\\\\\\'],
   ])('mends the beginning of a text that was cut: %s', (text, beginning) => {
