@@ -10,10 +10,6 @@ const mended = (text: string): unknown => {
   const made = mend(text)
   return made.kind === 'mended' ? JSON.parse(made.text) : made.kind
 }
-const kinds = (text: string) => {
-  const made = mend(text)
-  return made.kind === 'mended' ? [...new Set(made.changes.map(({ kind }) => kind))] : made.kind
-}
 
 describe('what has one meaning only', () => {
   test.each([
@@ -86,160 +82,11 @@ describe('what has one meaning only', () => {
     // A string in single quotes, or a lone quote.
     `{"k":1,"a":'1,"b":2'}`,
     `{"a":'x" + "y'}`,
-    `[${'w'.repeat(257)}]`,
+    // An inner quote, or the opening one of the next string.
+    '["a\n  " "b"]',
+    '["a\n ""b"]',
     ']',
   ])('refuses %s, where a value would be invented or another meaning is possible', (text) => {
-    expect(mended(text)).toBe('broken')
-  })
-})
-
-describe('a missing comma', () => {
-  test.each([
-    ['between members', '{"a":1 "b":{} "c":3}', { a: 1, b: {}, c: 3 }],
-    ['at a line break', '{"a":"x"\n"b":"y"}', { a: 'x', b: 'y' }],
-    ['between objects', '[{"x":1}{"y":2}]', [{ x: 1 }, { y: 2 }]],
-    ['between arrays', '[[1][2]]', [[1], [2]]],
-    ['between strings', '["x""y" "z"]', ['x', 'y', 'z']],
-    ['between literals', '[nulltrue]', [null, true]],
-    ['between numbers on lines of their own', '[1\n2]', [1, 2]],
-    ['on both sides, not an inner quote', '["a" 1 "b" {} "c"]', ['a', 1, 'b', {}, 'c']],
-    ['beside a comment', '[{}/**/"a"]', [{}, 'a']],
-    ['before a key without quotes', '{"a":1 b:2}', { a: 1, b: 2 }],
-  ])('%s', (_name, text, value) => {
-    expect([mended(text), kinds(text)]).toEqual([value, expect.arrayContaining(['added a missing comma'])])
-  })
-
-  test.each([
-    ['one number, or two', '[1 2]'],
-    ['one number with a sign, or two', '[1 -2]'],
-    ['the comma at the end of a string may be the one that is missing', '["a," "b"]'],
-    ['so may the one at the start', '["a" ",b"]'],
-    ['no key follows', '{"a":1 2}'],
-    ['a colon follows', '["a":1]'],
-  ])('is not added where it may not be meant: %s', (_name, text) => {
-    expect(mended(text)).toBe('broken')
-  })
-})
-
-describe('a missing colon', () => {
-  test.each([
-    ['before a number', '{"a" 1}', { a: 1 }],
-    ['before a string', '{"a""x"}', { a: 'x' }],
-    ['before an object', '{"a" {"b":1}}', { a: { b: 1 } }],
-  ])('%s', (_name, text, value) => {
-    expect([mended(text), kinds(text)]).toEqual([value, ['added a missing colon']])
-  })
-
-  test.each([
-    ['no value follows', '{"a" x}'],
-    ['the colon may be the one in the key', '{"a:" 1}'],
-    ['or the one in the value', '{"a" ":x"}'],
-  ])('is not added where %s', (_name, text) => {
-    expect(mended(text)).toBe('broken')
-  })
-})
-
-describe('a quote that was not escaped', () => {
-  test.each([
-    ['one', '{"a":"24" tall","b":1}', { a: '24" tall', b: 1 }],
-    ['a pair', '{"a":"he said "hi" twice","b":1}', { a: 'he said "hi" twice', b: 1 }],
-    ['a pair before a comma', '{"a":"he said "hi", ok","b":1}', { a: 'he said "hi", ok', b: 1 }],
-    ['before a slash that begins no comment', '{"a":"x"/y"}', { a: 'x"/y' }],
-    ['a pair around a number', '["the "24" models", "b"]', ['the "24" models', 'b']],
-    ['in a key', '{"a "b" c":1}', { 'a "b" c': 1 }],
-  ])('%s', (_name, text, value) => {
-    expect([mended(text), kinds(text)]).toEqual([value, ['escaped a quote']])
-  })
-
-  test.each([
-    ['two strings beside each other', '{"a":"x" "y"}'],
-    ['the string would swallow a key', '{"a":"x" y":1}'],
-    ['the string would swallow a closing bracket', '{"a":["x" y"], "b":"z" w"]}'],
-    ['a key is short and on one line', '{"a" b, c":1}'],
-    ['a colon and a comma may be missing', '{"a" 1 "b":2}'],
-    ['strings are joined with plus', `{"a":'x' "y" + "z"'}`],
-  ])('is not taken for one: %s', (_name, text) => {
-    expect(mended(text)).toBe('broken')
-  })
-})
-
-describe('a missing closing quote', () => {
-  test.each([
-    ['before the next member', '{"a":"Ada,"b":1}', { a: 'Ada', b: 1 }],
-    ['behind a comma of the text', '{"a":"x, y,"b":1}', { a: 'x, y', b: 1 }],
-    ['at the end', '{"a":"Ada}', { a: 'Ada' }],
-    ['at the end of a line', '{"a":"Ada\n,"b":"x"}', { a: 'Ada', b: 'x' }],
-    ['of a key', '{"a:1,"b":2}', { a: 1, b: 2 }],
-  ])('%s', (_name, text, value) => {
-    expect([mended(text), kinds(text)]).toEqual([value, ['added a missing quote']])
-  })
-
-  test.each([
-    ['a number, which may have a quote too many', '{"a":"12,"b":1}'],
-    ['a literal', '{"a":"true,"b":1}'],
-    ['an array', '{"a":"[1],"b":1}'],
-    ['brackets that are not closed', '{"a":"x [y,"b":1}'],
-    ['brackets that are not opened', '{"a":"x (y],"b":1}'],
-    ['an ellipsis', '{"a":"x, ...,"b":1}'],
-    ['another quote at its end', `{"a":"x',"b":1}`],
-    ['another quote before a comma', `{"a":"x', y,"b":1}`],
-  ])('is not added behind %s', (_name, text) => {
-    expect(mended(text)).toBe('broken')
-  })
-
-  test('is not added to nothing at all: that text was cut', () => {
-    expect(mended('{"a":"}')).toBe('cut')
-  })
-})
-
-describe('a missing opening quote', () => {
-  test.each([
-    ['of a value', '{"a":Ada","b":1}', { a: 'Ada', b: 1 }],
-    ['of a key', '{"a":1,b":2}', { a: 1, b: 2 }],
-    ['of an element', '["a", b", "c"]', ['a', 'b', 'c']],
-    ['of what looks like a comment', '["a",\n//cdn.example/x",\n"b"]', ['a', '//cdn.example/x', 'b']],
-    ['of a text that begins with a number', '{"a":12 px","b":1}', { a: '12 px', b: 1 }],
-  ])('%s', (_name, text, value) => {
-    expect([mended(text), kinds(text)]).toEqual([value, ['added a missing quote']])
-  })
-
-  test.each([
-    ['a number, which may have a quote too many', '{"a":12","b":1}'],
-    ['a literal', '{"a":true","b":1}'],
-    ['a bracket', '{"a":[1]","b":1}'],
-    ['a key that holds punctuation', '{"a":1,b, c":2}'],
-    ['a text over several lines', '{"a":x\ny","b":1}'],
-    ['an apostrophe, which may be the quote itself', `{"a":'x","b":1}`],
-  ])('is not added before %s', (_name, text) => {
-    expect(mended(text)).toMatch(/^(?:broken|cut)$/)
-  })
-})
-
-describe('a text without quotes', () => {
-  test.each([
-    ['a word', '{"severity": high}', { severity: 'high' }],
-    ['several words', '{"a": several plain words, "b": 1}', { a: 'several plain words', b: 1 }],
-    ['words with a colon', '{"a":note: this}', { a: 'note: this' }],
-    ['words with signs in them', '[a@b/c.d]', ['a@b/c.d']],
-    ['a date', '{"a":2024-01-02, "b":2024-01-02T10:00:00Z}', { a: '2024-01-02', b: '2024-01-02T10:00:00Z' }],
-    ['a URL', '{"a":http://x.y/z?q=1,"b":2}', { a: 'http://x.y/z?q=1', b: 2 }],
-    ['alone between other elements', '["x", y, "z"]', ['x', 'y', 'z']],
-    ['on lines of their own', '[a,\nb]', ['a', 'b']],
-    ['before a comment', '{"a":x # y\n}', { a: 'x' }],
-    ['the longest', `[${'w'.repeat(256)}]`, ['w'.repeat(256)]],
-  ])('%s', (_name, text, value) => {
-    expect(mended(text)).toEqual(value)
-  })
-
-  test.each([
-    ['beside another: the comma may be in the text', '[a, b]'],
-    ['where commas look different', '["x", y,"z"]'],
-    ['with a colon, where keys have no quotes', '{a:note: this}'],
-    ['before a member that may be its own text', '{"a":x, y: z}'],
-    ['where some keys have quotes and some do not', '{"b":1, a:x}'],
-    ['that is half a literal', '{"a":tru}'],
-    ['that is a number with its unit', '{"a":5px}'],
-  ])('is not quoted %s', (_name, text) => {
     expect(mended(text)).toBe('broken')
   })
 })
@@ -309,6 +156,11 @@ describe('mend', () => {
     ["{'a': 'x\\", '{"a": "x\\'],
     ["{'a': 'x\\\\", '{"a": "x\\\\'],
     ["{'a': 'x\\u00", '{"a": "x\\u00'],
+    ["{'a': 'x\\u0041", '{"a": "x\\u0041'],
+    ["{'a': 'x\\ny", '{"a": "x\\ny'],
+    [`{'a': 'x\\n"y`, '{"a": "x\\n\\"y'],
+    ["{'a': '\\", '{"a": "\\'],
+    ["{'a': 'x\\\\\\", '{"a": "x\\\\\\'],
   ])('mends the beginning of a text that was cut: %s', (text, beginning) => {
     expect(mend(text, true)).toMatchObject({ kind: 'mended', text: beginning })
   })

@@ -387,7 +387,7 @@ function* bareText(stopped: Reading): Iterable<Reading> {
   if (isQuote(text.charCodeAt(end - 1)) || /^[eE][+-]?\d+$/.test(word)) return
   const delimiter = skipBlanks(text, end)
   if (!',}]'.includes(text[delimiter] ?? ' ')) return
-  if (stopped.inArray() ? !isAlone(stopped, at, delimiter) : stopped.bareKeys > 0 && stopped.quotedKeys > 0)
+  if (stopped.inArray() ? !isAlone(stopped, delimiter) : stopped.bareKeys > 0 && stopped.quotedKeys > 0)
     return
   const next = stopped.copy()
   // Its escapes stay as they were between its quotes.
@@ -401,7 +401,7 @@ function* bareText(stopped: Reading): Iterable<Reading> {
  * In an array, a comma may belong to a text without quotes. It does not if the other commas look the same,
  * and no other bare text is next to it.
  */
-function isAlone(stopped: Reading, at: number, delimiter: number): boolean {
+function isAlone(stopped: Reading, delimiter: number): boolean {
   const { text, comma, token, spacing } = stopped
   if (comma >= 0) {
     const after = spacingAfter(text, comma)
@@ -418,8 +418,7 @@ function isAlone(stopped: Reading, at: number, delimiter: number): boolean {
   const after = spacingAfter(text, delimiter)
   if (after === 'line') return true
   if ((spacing ?? after) !== after) return false
-  const next = skipBlanks(text, delimiter + 1)
-  return isValueAt(text, next) && at < next
+  return isValueAt(text, skipBlanks(text, delimiter + 1))
 }
 
 /** One past the unescaped quote of the same kind at or after `from`; -1 for none. */

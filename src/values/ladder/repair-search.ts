@@ -77,7 +77,6 @@ function spellCutString(reading: Reading): void {
 function halfEscape(text: string, from: number): number {
   const last = text.lastIndexOf('\\')
   if (last < from || !/^\\(?:u[0-9a-fA-F]{0,3})?$/.test(text.slice(last, last + 6))) return text.length
-  if (last + 6 < text.length) return text.length
   let first = last
   while (first > from && text[first - 1] === '\\') first--
   // In an even run, the last one is escaped.
