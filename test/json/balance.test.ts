@@ -48,6 +48,8 @@ function bytesEnd(bytes: Buffer, size: number): number {
     while (at < end) {
       at = balance.walk(bytes, 0, at, end, 0, false)
       if (balance.stop === 'closed') return at
+      // It never goes beyond what it was given.
+      if (balance.stop === 'end') expect(at).toBe(end)
     }
     if (end === bytes.length) return -1
   }

@@ -49,6 +49,7 @@ const more: readonly (readonly [what: string, rest: string])[] = [
   ['two strings, and a bracket below', '"x"\n}'],
   ['the end of a string, and an array of strings', ' y" ["a"]'],
   ['a quote at the end of what is read', `${'x'.repeat(511)}"}`],
+  ['a quote after a bracket of prose', ')"a" b}'],
   ['a string far below', `${' '.repeat(600)}y"}`],
 ]
 
@@ -122,6 +123,10 @@ const prose = [
   ' y"\nx',
   'y: 1]',
   ' y z: 1}',
+  ', the "a": {{b}}',
+  ' {"m":2}}',
+  ' {"a,b":2}}',
+  ' {{"m":2}}}',
   `${'x'.repeat(512)}"}`,
 ]
 

@@ -57,6 +57,11 @@ describe('whereBroken', () => {
     ['tru', 3, 'true, false or null', false],
     ['-', 1, 'a digit', false],
     ['"par', 4, 'the end of the string', true],
+    ['[0', 2, 'a comma or a closing bracket', true],
+    ['[1', 2, 'a comma or a closing bracket', true],
+    ['{"a":1', 6, 'a comma or a closing brace', true],
+    ['{"a":1.5e5', 10, 'a comma or a closing brace', true],
+    ['1e', 2, 'a digit', false],
     ['{"a":[1', 7, 'a comma or a closing bracket', true],
     ['{"a":[1.', 8, 'a digit', true],
     ['{"a', 3, 'the end of the string', true],
@@ -234,11 +239,27 @@ test('a handler that needs only names gets no strings', () => {
   )
 })
 
+test('a piece may be read from its middle', () => {
+  const tokens = new Tokenizer(DEAF, VALUES)
+  expect([tokens.push('xx[1,', 2), tokens.consumed]).toEqual([5, 3])
+  expect([tokens.push('x2]x', 1), tokens.consumed, tokens.done()]).toEqual([3, 5, true])
+})
+
 test('a document deeper than allowed fails at the bracket', () => {
   expect(readingOf(['[[],[1]]'], VALUES, 2)[1]).toBe('read 8, begun, done')
   expect(readingOf(['[[[1]]]'], VALUES, 2)[1]).toBe('read 2, open, failed')
   expect(readingOf(['[]'], VALUES, 0)[1]).toBe('read 0, failed')
 })
+
+const DEAF: Handler = {
+  open() {},
+  close() {},
+  key() {},
+  growing() {},
+  string() {},
+  number() {},
+  literal() {},
+}
 
 function readingOf(pieces: readonly string[], detail: Detail = VALUES, maxDepth?: number) {
   const events: string[] = []

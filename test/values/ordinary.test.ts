@@ -190,6 +190,7 @@ test('a long text that occurs twice is told, however long the two are', () => {
       const text = `{"a":"${first}"${rest},"a":"${second}"${rest}}`
       expect(isOrdinary(JSON.parse(text), text, 3)).toBe(false)
     }),
+    { numRuns: runs(100) },
   )
 })
 
