@@ -50,6 +50,10 @@ export const READ: Readonly<Record<string, readonly ReadRow[]>> = {
     ['[1;2,]', [1, 2], '2 replaced a comma; 4 dropped a comma'],
     ['{"a":1;"b":2,}', { a: 1, b: 2 }, '6 replaced a comma; 12 dropped a comma'],
     ['[1 ,/*c*/]', [1], '3 dropped a comma; 4 dropped a comment'],
+    ['{",a":1,}', { ',a': 1 }, '7 dropped a comma'],
+    ['{\'b\':1,",a":2}', { b: 1, ',a': 2 }, '1 replaced a quote; 3 replaced a quote'],
+    ['{"a":x,"b,":1}', { a: 'x', 'b,': 1 }, '5 quoted a word'],
+    ['{"a":1 "b,":2}', { a: 1, 'b,': 2 }, '6 added a missing comma'],
   ],
   'other signs for a colon': [
     ['{"a"=1}', { a: 1 }, '4 replaced a colon'],
@@ -132,6 +136,10 @@ export const READ: Readonly<Record<string, readonly ReadRow[]>> = {
     ['{"k":À}', { k: 'À' }, '5 quoted a word'],
     ['{"a":x：1}', { a: 'x：1' }, '5 quoted a word'],
     ['[null,n]', [null, 'n'], '6 quoted a word'],
+    ['["x",y,"z"]', ['x', 'y', 'z'], '5 quoted a word'],
+    ['["x", y, "z"]', ['x', 'y', 'z'], '6 quoted a word'],
+    ['["x",\n y,\n "z"]', ['x', 'y', 'z'], '7 quoted a word'],
+    ['["x",\ty,\t"z"]', ['x', 'y', 'z'], '6 quoted a word'],
   ],
   'keys without quotes': [
     ['{ab:1}', { ab: 1 }, '1 quoted a key'],
@@ -163,6 +171,9 @@ export const READ: Readonly<Record<string, readonly ReadRow[]>> = {
       { '0': 5, '9': 6, z: 1, Z: 2, A: 3, a: 4 },
       '1 quoted a key; 5 quoted a key; 9 quoted a key; 13 quoted a key; 17 quoted a key; 21 quoted a key',
     ],
+    ['{À:1}', { À: 1 }, '1 quoted a key'],
+    ['{a×:1}', { 'a×': 1 }, '1 quoted a key'],
+    ['{ÿ:1}', { ÿ: 1 }, '1 quoted a key'],
   ],
   'other quotes': [
     ["{'a':1}", { a: 1 }, '1 replaced a quote; 3 replaced a quote'],
@@ -224,6 +235,8 @@ export const READ: Readonly<Record<string, readonly ReadRow[]>> = {
     ['{"a":"x\n"}', { a: 'x\n' }, '7 escaped a control character'],
     ['{"a":"b\n  c"}', { a: 'b\n  c' }, '7 escaped a control character'],
     ['["a\n b"]', ['a\n b'], '3 escaped a control character'],
+    ['{"k":1,"a":\'x\\": 1\'}', { k: 1, a: 'x": 1' }, '11 replaced a quote; 18 replaced a quote'],
+    ['{a:x, y:1}', { a: 'x', y: 1 }, '1 quoted a key; 3 quoted a word; 6 quoted a key'],
   ],
   'lines in strings of an array': [
     ['[\n  "one,\n   two"\n]', ['one,\n   two'], '9 escaped a control character'],
@@ -240,6 +253,7 @@ export const READ: Readonly<Record<string, readonly ReadRow[]>> = {
     ['[\n  "one;\n  two"\n]', ['one;\n  two'], '9 escaped a control character'],
     ['[\n  "a\n\n  b"\n]', ['a\n\n  b'], '6 escaped a control character; 7 escaped a control character'],
     ['[\n  "one,\n    two"\n]', ['one,\n    two'], '9 escaped a control character'],
+    ['{"k":\n  "one,\n  two"\n}', { k: 'one,\n  two' }, '13 escaped a control character'],
   ],
   comments: [
     ['{"a":1} // end', { a: 1 }, '8 dropped a comment'],
@@ -339,6 +353,13 @@ export const READ: Readonly<Record<string, readonly ReadRow[]>> = {
     ['["\\\\d",]', ['\\d'], '6 dropped a comma'],
     ['{"C:\\d":1}', { 'C:\\d': 1 }, '4 escaped a backslash'],
     ['["D:\\a" + "b"]', ['D:\\ab'], '4 escaped a backslash; 6 joined two strings'],
+    ['["ab\\ug \\d"]', ['ab\\ug \\d'], '4 escaped a backslash; 8 escaped a backslash'],
+    [
+      '{"p":"\\\\server\\share"}',
+      { p: '\\\\server\\share' },
+      '6 escaped a backslash; 7 escaped a backslash; 14 escaped a backslash',
+    ],
+    ['[" C:\\dir\\new"]', [' C:\\dir\\new'], '5 escaped a backslash; 9 escaped a backslash'],
   ],
   'control characters': [
     [
@@ -490,6 +511,12 @@ export const REFUSED: Readonly<Record<string, readonly RefusedRow[]>> = {
     ['[1，]', 'INVALID_JSON at 2'],
     ['{"a":1;}', 'INVALID_JSON at 6'],
     ['[1;]', 'INVALID_JSON at 2'],
+    ['{"a": red,", b": 1}', 'INVALID_JSON at 6'],
+    ['{"a":x,",b":1}', 'INVALID_JSON at 5'],
+    ['{"a":1,:2}', 'INVALID_JSON at 7'],
+    ['{"a":1 ",b":2}', 'INVALID_JSON at 7'],
+    ['{"a":1 "b":2,",c":3}', 'INVALID_JSON at 7'],
+    ['{"a":1 "b":2 ",c":3}', 'INVALID_JSON at 7'],
   ],
   'other signs for a colon': [
     ['{"a":>1}', 'INVALID_JSON at 5'],
@@ -521,6 +548,9 @@ export const REFUSED: Readonly<Record<string, readonly RefusedRow[]>> = {
     ['{"a":x，"b":1}', 'INVALID_JSON at 5'],
     ['{"k":a“b}', 'INVALID_JSON at 5'],
     ['{"k":x‟}', 'INVALID_JSON at 5'],
+    ['["x",y, "z"]', 'INVALID_JSON at 5'],
+    ['["x", y,"z"]', 'INVALID_JSON at 6'],
+    ['["x",\ny, "z"]', 'INVALID_JSON at 6'],
   ],
   'keys without quotes': [
     ['{a\n:1}', 'INVALID_JSON at 1'],
@@ -529,6 +559,11 @@ export const REFUSED: Readonly<Record<string, readonly RefusedRow[]>> = {
     ['{http://x:1}', 'INVALID_JSON at 1'],
     [`{${'k'.repeat(257)}:1}`, 'INVALID_JSON at 1'],
     ['{a，b:1}', 'INVALID_JSON at 1'],
+    ['{a“:1}', 'INVALID_JSON at 1'],
+    ['{a‟:1}', 'INVALID_JSON at 1'],
+    ['{a\u00bf:1}', 'INVALID_JSON at 1'],
+    ['{a“b:1}', 'INVALID_JSON at 1'],
+    ['{a”b:1}', 'INVALID_JSON at 1'],
   ],
   'other quotes': [
     ["['a\\\\\"b']", 'INVALID_JSON at 1'],
@@ -543,6 +578,13 @@ export const REFUSED: Readonly<Record<string, readonly RefusedRow[]>> = {
     ["{'a\nb':1}", 'INVALID_JSON at 1'],
     ['{"a":"x\n  "}', 'INVALID_JSON at 7'],
     ['["x\n "]', 'INVALID_JSON at 3'],
+    ['{"k":1,"a":\'": 1\'}', 'INVALID_JSON at 11'],
+    ["{'a':'x\"+\"y'}", 'INVALID_JSON at 1'],
+    ["{'a':x, b: 1}", 'INVALID_JSON at 1'],
+    ['{"a":x, y:1}', 'INVALID_JSON at 5'],
+    ['{a:"x, y:1}', 'INVALID_JSON at 1'],
+    ['{a:1,"b":x,c:2}', 'INVALID_JSON at 1'],
+    ['{"a":1,"b":x,c:2}', 'INVALID_JSON at 11'],
   ],
   'lines in strings of an array': [
     ['[\n  "one,\n  two"\n]', 'INVALID_JSON at 9'],
@@ -555,6 +597,7 @@ export const REFUSED: Readonly<Record<string, readonly RefusedRow[]>> = {
     ['[\n  "a,\n  b,\n  c"\n]', 'INVALID_JSON at 7'],
     ['{\n  "one,\n  two": 1\n}', 'INVALID_JSON at 9'],
     ['[1,\n  "one,\n  two"\n]', 'INVALID_JSON at 11'],
+    ['{"a":"\n  "}', 'INVALID_JSON at 6'],
   ],
   comments: [
     ['[/1]', 'INVALID_JSON at 1'],
@@ -582,6 +625,9 @@ export const REFUSED: Readonly<Record<string, readonly RefusedRow[]>> = {
     ['["\\u"]', 'INVALID_JSON at 4'],
     ['["a\\d b\\t"]', 'INVALID_JSON at 4'],
     ['["x\\\\\\d"]', 'INVALID_JSON at 6'],
+    ['["\\u1g \\d"]', 'INVALID_JSON at 5'],
+    ['["xy\\d\\n"]', 'INVALID_JSON at 5'],
+    ['["\\u1g\\u1g"]', 'INVALID_JSON at 5'],
   ],
   'the quote that closes': [
     ["['a'1']", 'INVALID_JSON at 1'],

@@ -52,6 +52,7 @@ const outcomes: readonly (readonly [
       [' {"a":} ', 'INVALID_JSON at 6: at "}", expected a value'],
       ['', 'INVALID_JSON: it is blank'],
       ['  ', 'INVALID_JSON: it is blank'],
+      ['\t', 'INVALID_JSON: it is blank'],
       ['words', 'INVALID_JSON: it starts with "words"'],
       [' words', 'INVALID_JSON: it starts with "words"'],
       ['{"a":1} and more', '{"a":1} | 7 took an object from prose'],
@@ -264,6 +265,14 @@ const outcomes: readonly (readonly [
     'a small maxRepair, cut',
     { root: 'any', maxRepair: 10, partial: true },
     [
+      [
+        '{"a":12345,"a":[1',
+        '{"a":[1]} | 17 closed what the input left open | REPAIR_SKIPPED, DUPLICATE_KEY | the root, /a, /a/0',
+      ],
+      [
+        '{"__proto__":12345,"a":[1',
+        '{"a":[1]} | 25 closed what the input left open | REPAIR_SKIPPED, PROTO_KEY | the root, /a, /a/0',
+      ],
       ['{"a":123,', '{"a":123} | 9 closed what the input left open | the root'],
       [
         '{"a":12345,"b":[1',
@@ -283,6 +292,7 @@ const outcomes: readonly (readonly [
     'two levels',
     { root: 'any', maxDepth: 2 },
     [
+      ['{"a:[[1]],"b":2}', 'MAX_DEPTH: more than 2 levels'],
       ['[[1]]', '[[1]]'],
       ['[[[1]]]', 'MAX_DEPTH: more than 2 levels'],
       ['[[[1', 'MAX_DEPTH: more than 2 levels'],
@@ -320,9 +330,44 @@ test.each(outcomes)('what texts become: %s', (_, more, rows) => {
 
 test('eight envelopes in each other are opened, and not nine', () => {
   let text = '{"a":1}'
-  for (let level = 0; level < 8; level++) text = JSON.stringify({ response: text })
+  let object = '{"a":1}'
+  for (let level = 0; level < 8; level++) {
+    text = JSON.stringify({ response: text })
+    object = `{"response":${object}}`
+  }
   expect(value(text, { schema: needsA })).toMatchObject({ value: { a: 1 } })
+  expect(value(object, { schema: needsA })).toMatchObject({ value: { a: 1 } })
   expect(value(JSON.stringify({ response: text }), { schema: needsA })).toBe('SCHEMA_FAILED')
+  expect(value(`{"response":${object}}`, { schema: needsA })).toBe('SCHEMA_FAILED')
+})
+
+test('an envelope holds a text or an object', () => {
+  expect(value('{"response":5}', { schema: { type: 'number' }, root: 'any' })).toBe('SCHEMA_FAILED')
+  expect(value('{"response":[5]}', { schema: { type: 'array' }, root: 'any' })).toMatchObject({ value: [5] })
+})
+
+test('a scalar is mended up to 16 KiB', () => {
+  const scalar = (size: number) => `'${'x'.repeat(size - 2)}'`
+  expect(value(scalar(16_384), { root: 'any' })).toMatchObject({ value: 'x'.repeat(16_382) })
+  expect(value(scalar(16_385), { root: 'any' })).toBe('INVALID_JSON')
+})
+
+test('says what is there, and what JSON allows there', () => {
+  const found = (text: string) => {
+    const result = climb(text, rules())
+    return result.ok ? result.changes : result.broken
+  }
+  expect(found('  some words and more')).toEqual({
+    found: 'some words and more',
+    expected: 'an object or an array',
+  })
+  expect(found('{"a":1,"b":tru,"c":"a longer text"}')).toEqual({
+    found: ',"c":"a longer text"',
+    expected: 'true, false or null',
+  })
+  expect(found('{"a":1} and more')).toEqual([
+    { kind: 'took an object from prose', at: 7, before: ' and more', after: '' },
+  ])
 })
 
 function told(result: Pass | Miss): string {
