@@ -32,7 +32,7 @@ describe('candidates', () => {
     ['no key without quotes', 'x {a:1} {"b":2}', ['{"b":2}']],
     ['no part of something broken', 'x {"a":1}},"b":{"c":2}}', []],
     ['nothing in prose', 'just {cmd} words', []],
-    ['no tag before prose', 'use <json> tags: {"a":1}', ['{"a":1}']],
+    ['no tag before prose', 'use <json> tags </json> {"a":1}', ['{"a":1}']],
     ['no bracket inside a string', `x {"a": 'y} z'`, []],
     ['no array without a schema', 'x [1,2] y', []],
   ])('%s', (_name, text, found) => {

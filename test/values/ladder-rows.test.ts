@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { isHalfBlank } from '../../src/values/ladder/repair-syntax.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import { READ, REFUSED } from './ladder-rows.ts'
@@ -38,6 +39,50 @@ test.each([
 ])('a limit: %s', (_, text, read) => {
   const outcome = tryParse(text, { root: 'any' })
   expect(outcome.ok ? outcome.value : faultOf(outcome)).toEqual(read)
+})
+
+test('a text may break off inside what is not yet a comment or a fence mark', () => {
+  const half = [
+    '/',
+    '#',
+    '/*',
+    '/* x',
+    '/* x *',
+    '<',
+    '<!',
+    '<!-',
+    '<!--',
+    '<!-- x',
+    '<!-- x --',
+    '`',
+    '``',
+    '~',
+    '~~~',
+  ]
+  for (const rest of half) expect(isHalfBlank(`[1 ${rest}`, 3), rest).toBe(true)
+  const other = [
+    '',
+    'x',
+    '//',
+    '/x',
+    '<x',
+    '<!x',
+    '`~',
+    '~`',
+    '``x',
+    '#x',
+    '*/',
+    '/* x */',
+    '<!-- x -->',
+    '"',
+    '1',
+  ]
+  for (const rest of other) expect(isHalfBlank(`[1 ${rest}`, 3), rest).toBe(false)
+  // A label, if a line feed follows.
+  expect(isHalfBlank('[1 ~~~json\r', 6)).toBe(true)
+  expect(isHalfBlank('[1 ```json \r', 6)).toBe(true)
+  for (const text of ['[1 ~~~json', '[1 ~~~j-s\r', '[1 ...json\r'])
+    expect(isHalfBlank(text, 6), text).toBe(false)
 })
 
 /** The text after its changes, if the list quotes them in full. */

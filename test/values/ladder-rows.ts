@@ -137,6 +137,7 @@ export const READ: Readonly<Record<string, readonly ReadRow[]>> = {
     ['{"a":x：1}', { a: 'x：1' }, '5 quoted a word'],
     ['[null,n]', [null, 'n'], '6 quoted a word'],
     ['["x",y,"z"]', ['x', 'y', 'z'], '5 quoted a word'],
+    ['["x", y,  "z"]', ['x', 'y', 'z'], '6 quoted a word'],
     ['["x", y, "z"]', ['x', 'y', 'z'], '6 quoted a word'],
     ['["x",\n y,\n "z"]', ['x', 'y', 'z'], '7 quoted a word'],
     ['["x",\ty,\t"z"]', ['x', 'y', 'z'], '6 quoted a word'],
@@ -548,6 +549,7 @@ export const REFUSED: Readonly<Record<string, readonly RefusedRow[]>> = {
     ['{"a":x，"b":1}', 'INVALID_JSON at 5'],
     ['{"k":a“b}', 'INVALID_JSON at 5'],
     ['{"k":x‟}', 'INVALID_JSON at 5'],
+    ['["x",  y,"z"]', 'INVALID_JSON at 7'],
     ['["x",y, "z"]', 'INVALID_JSON at 5'],
     ['["x", y,"z"]', 'INVALID_JSON at 6'],
     ['["x",\ny, "z"]', 'INVALID_JSON at 6'],
@@ -627,6 +629,7 @@ export const REFUSED: Readonly<Record<string, readonly RefusedRow[]>> = {
     ['["x\\\\\\d"]', 'INVALID_JSON at 6'],
     ['["\\u1g \\d"]', 'INVALID_JSON at 5'],
     ['["xy\\d\\n"]', 'INVALID_JSON at 5'],
+    ['["abc\\u1g \\d"]', 'INVALID_JSON at 8'],
     ['["\\u1g\\u1g"]', 'INVALID_JSON at 5'],
   ],
   'the quote that closes': [

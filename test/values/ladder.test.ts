@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Rules } from '../../src/values/ladder/attempt.ts'
-import { climb, type Miss, type Pass } from '../../src/values/ladder/ladder.ts'
+import { climb, climbStrictly, type Miss, type Pass } from '../../src/values/ladder/ladder.ts'
 import { checkOf, type Schema } from '../../src/values/schema/schema.ts'
 import { PATIENCE, sized } from '../pace.ts'
 
@@ -130,6 +130,8 @@ const outcomes: readonly (readonly [
     'any root, cut',
     { root: 'any', partial: true },
     [
+      ['\ufeff{"a":1}', '{"a":1}'],
+      ['\ufeff{"a":1}\ufeff', '{"a":1}'],
       ['{"a":1', '{"a":1} | 6 closed what the input left open | the root, /a'],
       ['{"a":"x', '{"a":"x"} | 7 closed what the input left open | the root, /a'],
       ['{"a":"x ', '{"a":"x "} | 8 closed what the input left open | the root, /a'],
@@ -346,6 +348,19 @@ test('an envelope holds a text or an object', () => {
   expect(value('{"response":[5]}', { schema: { type: 'array' }, root: 'any' })).toMatchObject({ value: [5] })
 })
 
+test('null has no envelope', () => {
+  expect(value('null', { schema: needsA, root: 'any' })).toBe('SCHEMA_FAILED')
+})
+
+test('a text that must be JSON as it is gets no repair', () => {
+  expect(told(climbStrictly('{"a":1}', rules()))).toBe('{"a":1}')
+  expect(told(climbStrictly('\ufeff{"a":1}', rules()))).toBe('{"a":1}')
+  expect(told(climbStrictly('{"a":1,}', rules()))).toBe(
+    'INVALID_JSON at 7: at "}", expected a key in double quotes',
+  )
+  expect(told(climbStrictly('[1]', rules()))).toBe('ROOT_NOT_OBJECT: it is an array | strict')
+})
+
 test('a scalar is mended up to 16 KiB', () => {
   const scalar = (size: number) => `'${'x'.repeat(size - 2)}'`
   expect(value(scalar(16_384), { root: 'any' })).toMatchObject({ value: 'x'.repeat(16_382) })
@@ -516,7 +531,8 @@ describe('the edges of the rungs', () => {
 })
 
 describe('limits', () => {
-  const great = sized(1e6)
+  // More than is parsed before the depth is known.
+  const great = Math.max(sized(1e6), 40_000)
   test.each([
     ['closed', '['.repeat(great) + ']'.repeat(great)],
     ['open', '['.repeat(great)],

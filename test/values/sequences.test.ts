@@ -12,6 +12,7 @@ test.each([
   ['a choice of character set', '\u001b(B{"a":1}', '{"a":1}', 1],
   ['a string that never ends', '{"a":"\u001b[1mx', '{"a":"\\u001b[1mx', 1],
   ['one in a string at the very start', '"\u001b[1mx"', '"\\u001b[1mx"', 1],
+  ['one after a string at the very start', '"a"\u001b[0m', '"a"', 1],
   ['two beside each other in a string', '["\u001b\u001b"]', '["\\u001b\\u001b"]', 2],
   ['one in each of two adjacent strings', '["\u001b""\u001b"]', '["\\u001b""\\u001b"]', 2],
   ['an empty title', '{\u001b]\u0007"a":1}', '{"a":1}', 1],
