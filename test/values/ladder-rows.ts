@@ -605,6 +605,7 @@ export const REFUSED: Readonly<Record<string, readonly RefusedRow[]>> = {
     ['[/1]', 'INVALID_JSON at 1'],
     ['[/*/1]', 'INVALID_JSON at 1'],
     ['[1# one\n]', 'INVALID_JSON at 2'],
+    ['[<!-->1]', 'INVALID_JSON at 1'],
     ['[<! 1]', 'INVALID_JSON at 1'],
     ['[<1]', 'INVALID_JSON at 1'],
     ['["a", // "x",\n"b"]', 'INVALID_JSON at 6'],
