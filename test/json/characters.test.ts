@@ -38,11 +38,13 @@ test('hex digits have their values', () => {
 
 test('every quote is a variant of a plain one', () => {
   const variants = { '"': '"\u201c\u201d\u201e\u201f', "'": "'\u2018\u2019\u201a\u201b", '`': '`\u00b4' }
+  const wrong: number[] = []
   for (let code = 0; code < 0x2100; code++) {
     const char = String.fromCharCode(code)
     const [plain = '\0'] = Object.entries(variants).find(([, all]) => all.includes(char)) ?? []
-    expect(quoteFamily(code), code.toString(16)).toBe(plain.charCodeAt(0))
+    if (quoteFamily(code) !== plain.charCodeAt(0)) wrong.push(code)
   }
+  expect(wrong).toEqual([])
 })
 
 test.each([
