@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { goesOnAt } from '../../src/json/goes-on.ts'
 
-test.each([
+const more: readonly (readonly [what: string, rest: string])[] = [
   ['a key', '"m":2}'],
   ['a key after a blank', ' "m" : 2}'],
   ['a key on the next line', '\n  "m": 2\n}'],
@@ -26,11 +26,40 @@ test.each([
   ['a key below, in curly quotes', ' x”,\n“m”:2}'],
   ['the end of a fraction, and a bracket below', '.5\n}'],
   ['bare keys and a bracket too many', 'b: 2}'],
-])('%s: %j', (_, rest) => {
-  expect(goesOnAt(`{"k":1}${rest}`, 7)).toBe(true)
+  ['a bare key, and brackets in its value', ' a: {}}'],
+  ['a key, and an array', ' "a": [b]}'],
+  ['the quote of a string', '"}'],
+  ['the single quote of a string', "'}"],
+  ['the curly quote of a string', '”}'],
+  ['a quote after a blank', ' "}'],
+  ['a quote before a colon', ' ": 2'],
+  ['a curly quote before a colon', ' ”: 2'],
+  ['a curly quote before a blank and a colon', ' ” : 2'],
+  ['a quote before a comma', ' ", "m": 2}'],
+  ['a quote without a partner', ' "a}'],
+  ['a bracket and a quote before a colon', '{": 2'],
+  ['an empty key', ' "": 2'],
+  ['a key after a bracket that opens no value', ' [m": 2'],
+  ['a key after an equals sign', '="a": 2}'],
+  ['a key in curly quotes', ' “a”: 2'],
+  ['a key in two kinds of curly quotes', ' “a": 2}'],
+  ['the end of a number, and a key after a blank', '1, "m"'],
+  ['the end of a number, and a key below', '1,\n"m"'],
+  ['the end of a fraction alone', '.5}'],
+  ['two strings, and a bracket below', '"x"\n}'],
+  ['the end of a string, and an array of strings', ' y" ["a"]'],
+  ['a quote at the end of what is read', `${'x'.repeat(511)}"}`],
+  ['a quote after a bracket of prose', ')"a" b}'],
+  ['a string far below', `${' '.repeat(600)}y"}`],
+]
+
+test('a document goes on', () => {
+  // The blank at the end: what follows a value is rarely the end of the input.
+  for (const [what, rest] of more)
+    for (const end of ['', ' ']) expect(goesOnAt(`{"k":1}${rest}${end}`, 7), what).toBe(true)
 })
 
-test.each([
+const prose = [
   '',
   ' ',
   '\n',
@@ -68,11 +97,44 @@ test.each([
   ']',
   '\n"quoted", words',
   ' a "quoted",\n"line"',
-])('prose: %j', (rest) => {
-  expect(goesOnAt(`{"k":1}${rest}`, 7)).toBe(false)
+  ' }',
+  ':{}',
+  ' {}}',
+  '{"m": 2',
+  '["m"]',
+  '{ {',
+  '("a": 2',
+  ' ""}',
+  ' "a" b}',
+  ' “a” b}',
+  ' "a" b: 2',
+  'a"a}',
+  "it's}",
+  '1 }',
+  '1 ,"m"',
+  ' 1,"m"',
+  '1,m',
+  '.}',
+  '1.x}',
+  '1\nx',
+  '1,\nx',
+  ' 1\n}',
+  ' y"\n"m"',
+  ' y"\nx',
+  'y: 1]',
+  ' y z: 1}',
+  ', the "a": {{b}}',
+  ' {"m":2}}',
+  ' {"a,b":2}}',
+  ' {{"m":2}}}',
+  `${'x'.repeat(512)}"}`,
+]
+
+test('prose follows', () => {
+  for (const rest of prose) expect(goesOnAt(`{"k":1}${rest}`, 7), JSON.stringify(rest)).toBe(false)
 })
 
-test.each([
+const enclosed = [
   "', cwd: /tmp",
   "', headers={'Content-Type': 'x'})",
   "'], check=True",
@@ -80,10 +142,10 @@ test.each([
   "'); console.log('a', x['a'])",
   "')).toEqual({ ok: 'x' })",
   "', said he: 'done'",
-])('a value in quotes, then %j', (rest) => {
-  expect(goesOnAt(`{"k":1}${rest}`, 7, true)).toBe(false)
-})
+  '"}',
+  "'}",
+]
 
-test('only the near rest of a line is read', () => {
-  expect(goesOnAt(`{"k":1} ${'x'.repeat(600)}","m":2}`, 7)).toBe(false)
+test('a quote after a value in quotes belongs to it', () => {
+  for (const rest of enclosed) expect(goesOnAt(`{"k":1}${rest}`, 7, true), JSON.stringify(rest)).toBe(false)
 })

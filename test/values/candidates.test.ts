@@ -32,12 +32,16 @@ describe('candidates', () => {
     ['no key without quotes', 'x {a:1} {"b":2}', ['{"b":2}']],
     ['no part of something broken', 'x {"a":1}},"b":{"c":2}}', []],
     ['nothing in prose', 'just {cmd} words', []],
+    ['no tag before prose', 'use <json> tags </json> {"a":1}', ['{"a":1}']],
+    ['no bracket inside a string', `x {"a": 'y} z'`, []],
+    ['no array without a schema', 'x [1,2] y', []],
   ])('%s', (_name, text, found) => {
     expect(texts(text)).toEqual(found)
   })
 
   test('a schema tells an object without quotes from code', () => {
     expect(texts('x {a:1} {"b":2}', withSchema)).toEqual(['{a:1}', '{"b":2}'])
+    expect(texts('x [1,2] y [{a:1}]', withSchema)).toEqual(['[1,2]', '[{a:1}]'])
   })
 
   test('an array is none where the root must be an object', () => {

@@ -62,15 +62,110 @@ test('what looks ordinary has nothing that the thorough ways would find', () => 
   expect(ordinary).toBeGreaterThan(runs(500))
 })
 
-test.each([
-  '{}',
-  ' [ ] ',
+/** Texts of which there is nothing to say, in the shortest spelling, with blanks, and with escapes. */
+const ordinary = [
+  ...['{}', ' [ ] ', '"a scalar"', '12', 'true', 'false', 'null', '[]', '[[]]', '[[[]]]', '[{},{}]'],
+  ...['{"a":{"b":{}}}', '{"a":true,"b":false,"c":null}', '[1,-2,3.5,-0.25]', '{"constructors":1}'],
   '{"type":"item.completed","item":{"id":"i","exit_code":-1,"text":"a \\"quoted\\" word, and more than 24 characters"}}',
   '[{"a":1.5,"b":[true,false,null]},{"a":"\\\\"}]',
-  '"a scalar"',
-  '12',
-])('%s is ordinary', (text) => {
-  expect(isOrdinary(JSON.parse(text), text, 3)).toBe(true)
+  '{ "a" : [ true , false , null ] , "b" : { } , "c" : [ ] , "d" : [ { } , [ ] ] }',
+  '[\n  true,\n  false,\n  null,\n  1,\n  -2.5,\n  "x"\n]',
+  '[\r\n\ttrue\r\n,\tfalse\n,\rnull ]',
+  '[    ]',
+  '{    }',
+  '[      1      ]',
+  '[      true      ]',
+  '[      false      ]',
+  '[      null      ]',
+  '[      "x"      ]',
+  '{      "x"      :      "y"      }',
+  '["\\u0041\\u0042\\u0043"]',
+  '["a\\"b\\"c\\"d\\"e\\"f"]',
+  '["\\\\\\\\\\\\\\\\\\\\\\\\"]',
+  '["\\\\\\"\\\\\\"\\\\\\"\\\\\\""]',
+  '{"\\u0041\\u0042":"\\u0043\\n"}',
+  '{"a\\"b\\"c\\"":1,"b":"x\\\\"}',
+  '[123456789012345     ]',
+  '[-12345678901234     ]',
+  '[0.1234567890123     ]',
+  '[      1,      2,      3      ]',
+  `[${'1,'.repeat(300)}1]`,
+  `["${'x'.repeat(600)}",1,{"a":"b"}]`,
+  `{"a":"${'\\"x'.repeat(5000)}","b":1}`,
+  `{"a":"${'x'.repeat(9000)}\\"","b":1}`,
+]
+
+test('nothing is unusual about these', () => {
+  for (const text of ordinary) expect(isOrdinary(JSON.parse(text), text, 3), text.slice(0, 99)).toBe(true)
+})
+
+/** Values in their shortest spelling: `"":1,` before one of them is the least that a duplicate key adds. */
+const shortest = [
+  ...['0', '7', '9', '10', '42', '99', '100', '999', '1e3', '1001', '9999', '12345', '99999', '123456'],
+  ...['999999', '1234567', '9e9', '-1', '-99', '-1e3', '0.5', '9.5', '-0.5', '0.25', '4e-2', '-4e-2'],
+  ...['true', 'false', 'null', '""', '"x"', '"xyz"', '[]', '[1]', '[1,2]', '[[]]', '[1,[2],true]'],
+  ...['{}', '{"a":1}', '{"a":1,"b":2}', '[{},{}]', '[{"a":[]}]', '{"":{}}'],
+]
+
+test('a key that occurs twice is never overlooked, however short the text is', () => {
+  for (const value of shortest) {
+    const once = `{"":${value}}`
+    expect(isOrdinary(JSON.parse(once), once, 5), once).toBe(true)
+    for (const text of [
+      `{"":1,"":${value}}`,
+      `{"":${value},"":${value}}`,
+      `{"a":1,"":1,"":${value}}`,
+      `[{"":1,"":${value}}]`,
+      `[0,{"":1,"":${value}}]`,
+      `{"a":{"":1,"":${value}}}`,
+    ])
+      expect(isOrdinary(JSON.parse(text), text, 5), text).toBe(false)
+  }
+})
+
+const unusual = [
+  // A key twice.
+  ...['{"a":1,"a":1}', '{"a":{},"a":1}', '{ "a": "x", "a": "y" }', '{"a":"x","a":"xy"}', '{"a":[1],"a":[1]}'],
+  ...[
+    '{"a":1,"b":2,"a":3}',
+    '{"b":{"a":1,"a":1}}',
+    '[1,{"a":1,"a":1}]',
+    '{"":0,"":0}',
+    '{"a":1,"\\u0061":1}',
+  ],
+  `{"a":"${'x'.repeat(600)}","a":1}`,
+  `{"a":1,"b":"${'x'.repeat(600)}","a":1}`,
+  `{"a":"x","a":"${'y'.repeat(9000)}"}`,
+  `{"a":"${'y'.repeat(9000)}","a":"${'z'.repeat(9000)}\\""}`,
+  // A number that may have lost something.
+  ...[
+    '[9007199254740993]',
+    '[-9007199254740993]',
+    '[1e400]',
+    '[-1e400]',
+    '[1e-400]',
+    '[3e-324]',
+    '[-3e-324]',
+  ],
+  ...['[1.000000000000000005]', '[9007199254740991,1.00000000000000005]', '[0.1234567890123456789]'],
+  ...['[1234567890123456     ]', '[-123456789012345     ]', '[    1e3    ]', '[    1E3    ]', '[2e-308]'],
+  // A key that may change a prototype.
+  ...['{"__proto__":1}', '{"constructor":1}', '[{"__proto__":1}]', '{"a":{"constructor":{}}}'],
+  ...['{    "__proto__"   :    1    }', '{    "constructor"   :    1    }', '[[{     "__proto__":   1}]]'],
+]
+
+test('these are looked at more closely', () => {
+  for (const text of unusual) expect(isOrdinary(JSON.parse(text), text, 3), text.slice(0, 99)).toBe(false)
+})
+
+test('a level deeper than allowed is never overlooked', () => {
+  for (const blank of ['', '      ']) {
+    for (const text of ['[[[1]]]', '{"a":{"b":{"c":1}}}', '[{"a":[]}]', '{"a":[{}]}', '[1,[2,[3]]]']) {
+      const wide = text.replaceAll(/([[\]{},:])/g, `$1${blank}`)
+      for (const depth of [0, 1, 2]) expect(isOrdinary(JSON.parse(wide), wide, depth), wide).toBe(false)
+      for (const depth of [3, 4]) expect(isOrdinary(JSON.parse(wide), wide, depth), wide).toBe(true)
+    }
+  }
 })
 
 test.each([
@@ -95,6 +190,7 @@ test('a long text that occurs twice is told, however long the two are', () => {
       const text = `{"a":"${first}"${rest},"a":"${second}"${rest}}`
       expect(isOrdinary(JSON.parse(text), text, 3)).toBe(false)
     }),
+    { numRuns: runs(100) },
   )
 })
 

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { applyEdits } from '../../src/values/ladder/edits.ts'
-import { closes, closingQuote, isApostrophe, spellString } from '../../src/values/ladder/quotes.ts'
+import {
+  closes,
+  closingQuote,
+  isApostrophe,
+  isCleanString,
+  spellString,
+} from '../../src/values/ladder/quotes.ts'
 
 /** What a text in double quotes means once its backslashes are spelled as JSON does. */
 const meaning = (content: string): unknown => {
@@ -61,6 +67,37 @@ describe('closing quotes', () => {
   test('an apostrophe is between two letters, of any script with capitals', () => {
     expect(isApostrophe("it's", 2)).toBe(true)
     expect(isApostrophe('l’été', 1)).toBe(true)
-    expect(isApostrophe("5'x", 1)).toBe(false)
+    const between = (one: string, two: string) => isApostrophe(`${one}'${two}`, one.length)
+    for (const letter of ['a', 'z', 'A', 'Z', '\u00c0', '\u1fff'])
+      expect([between(letter, 'm'), between('m', letter)], letter).toEqual([true, true])
+    for (const other of ['`', '{', '@', '[', '5', '_', ' ', '', '\u00bf', '\u2000'])
+      expect([between(other, 'm'), between('m', other)], other).toEqual([false, false])
+    expect(isApostrophe('a"b', 1)).toBe(false)
   })
+})
+
+test.each([
+  ['""', true],
+  ['"a b"', true],
+  [String.raw`"a\n\"\\ \u00e9"`, true],
+  [`'a'`, false],
+  [`'a"`, false],
+  [`"a'`, false],
+  ['"a"b"', false],
+  [String.raw`"\d"`, false],
+  [String.raw`"x\d"`, false],
+  [String.raw`"\u00"`, false],
+  ['"\u001f"', false],
+  ['"x\t"', false],
+  ['"\u0020"', true],
+  // After a drive even an escape may be part of a path.
+  [String.raw`"C:\n"`, false],
+  [String.raw`"x C:\n"`, false],
+  [String.raw`"z:\n"`, false],
+  [String.raw`":\n"`, true],
+  [String.raw`"1:\n"`, true],
+  [String.raw`"C;\n"`, true],
+  [String.raw`"C \n"`, true],
+])('%s is a string of JSON as it is: %s', (text, is) => {
+  expect(isCleanString(text, 0, text.length - 1)).toBe(is)
 })

@@ -185,8 +185,8 @@ function meaningOf(text: string, from: number, to: number): Backslashes {
     }
   }
   // `C:\\new` in a text that needs repair anyway: a path, or a line break.
-  if (foreign === 0) return letters > 0 && isWindowsPath(text, from, to) ? 'unknown' : 'escapes'
-  if (isWindowsPath(text, from, to)) {
+  if (foreign === 0) return letters > 0 && isWindowsPath(text, from) ? 'unknown' : 'escapes'
+  if (isWindowsPath(text, from)) {
     const start = text.startsWith('\\\\', from) ? 1 : 0
     return doubled <= start ? 'text' : 'unknown'
   }
@@ -195,10 +195,9 @@ function meaningOf(text: string, from: number, to: number): Backslashes {
   return foreign >= 2 || classes === foreign ? 'escapes' : 'unknown'
 }
 
-/** `C:\dir`, `"at D:\x"` or `\\server\share`: a drive or a host before the first backslash. */
-function isWindowsPath(text: string, from: number, to: number): boolean {
+/** `C:\dir`, `"at D:\x"` or `\\server\share`: a drive or a host before the backslash that is there. */
+function isWindowsPath(text: string, from: number): boolean {
   const first = text.indexOf('\\', from)
-  if (first < 0 || first >= to) return false
   if (first === from) return /^\\\\\w/.test(text.slice(from, from + 3))
   if (text[first - 1] !== ':' || !/[A-Za-z]/.test(text[first - 2] ?? '')) return false
   return first - 2 === from || (first - 2 > from && !/\w/.test(text[first - 3] ?? ''))
