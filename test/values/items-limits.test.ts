@@ -161,3 +161,24 @@ test('elements come in turns, so that a slow reader is waited for', () => {
     expect(ends).toBe(1)
   }
 })
+
+test('the neighbours of a lost element are found in a long document, too', () => {
+  const list = Array.from({ length: 90 }, (_, n) => ({ n, text: 'a text in it' }))
+  const good = list.map((value, index) => [`/${index}`, value])
+  const expected = good.map((one, index) => (index === 1 || index === 50 ? [one[0], 'INVALID_JSON'] : one))
+  const pretty = JSON.stringify(list, null, 2)
+    .replace('"n": 1,', '"n": [1,')
+    .replace('"n": 50,', '"n": {"m": 50,')
+  for (const text of [pretty, pretty.replaceAll('\n', '\r\n'), pretty.replaceAll('  ', '\t')]) {
+    for (const wrap of [text, `<json>${text}</json>`, `\`\`\`json\n${text}\n\`\`\``])
+      expect(found(wrap, { items: '*' }, [1, 33, 1000])).toEqual(expected)
+  }
+  // In one line nothing says where the next one begins, and a tag still ends it.
+  const compact = JSON.stringify(list).replace('"n":1,', '"n":[1,')
+  expect(found(compact, { items: '*' }, [100])).toEqual([good[0], ['/1', 'INVALID_JSON']])
+  const blocks = `<json>${compact}</json> and <json>[{"a":1}]</json>`
+  expect(found(blocks, { items: '*' }, [1, 33])).toEqual([good[0], ['/1', 'INVALID_JSON'], one])
+  // A line that is indented as the lost one but is none of its kind ends the search.
+  const stranger = pretty.replace('"n": 2,', '"n": 2\n  },\n  "?": {')
+  expect(found(stranger, { items: '*' }, [1, 33]).length).toBeLessThan(5)
+})

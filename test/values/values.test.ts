@@ -5,9 +5,10 @@ import { pipeline } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
 import { drive, join } from '../../src/base/stage.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
-import { frameStage } from '../../src/frames/frames.ts'
+import { type FrameOptions, frameStage } from '../../src/frames/frames.ts'
 import { values } from '../../src/streams/values.ts'
-import { outcomeStage, valueStage } from '../../src/values/values.ts'
+import type { Schema } from '../../src/values/schema/schema.ts'
+import { type OutcomeOptions, outcomeStage, valueStage } from '../../src/values/values.ts'
 import { PATIENCE } from '../pace.ts'
 import { brief, outcomes, plain } from './chunked.ts'
 
@@ -408,6 +409,32 @@ test('outcomeStage judges the frames of frameStage as valueStage does', () => {
       drive(valueStage({ ...options, pick, tag: 'json' }), chunks).map(plain),
     )
   }
+})
+
+test('outcomeStage, which does not see the bytes, judges each frame by itself', () => {
+  const judged = (text: string, options: OutcomeOptions<Schema | undefined> = {}, cut: FrameOptions = {}) => {
+    const chunks: Chunk[] = [{ channel: 'stdout', bytes: Buffer.from(text) }]
+    return drive(join(frameStage(cut), outcomeStage(options)), chunks).map((outcome) => [
+      outcome.ok ? outcome.value : outcome.fault.code,
+      outcome.frame.from,
+      outcome.frame.to,
+    ])
+  }
+  const schema = needsA
+  expect(judged('x "k": {"a":1} y')).toEqual([[{ a: 1 }, 7, 14]])
+  expect(judged('x `y {a:1}', { schema })).toEqual([[{ a: 1 }, 5, 10]])
+  expect(judged('{"a":1,} x', { pick: 'first' })).toEqual([[{ a: 1 }, 0, 8]])
+  expect(judged('{"a":} x', { schema })).toEqual([['INVALID_JSON', 0, 6]])
+  expect(judged('{"a":\n```json\n{"a":2}\n```')).toEqual([[{ a: 2 }, 6, 25]])
+  expect(judged('"k": 1\n```json\n{"a":2}\n```')).toEqual([[{ a: 2 }, 7, 26]])
+  expect(judged('x {"a":1}},"b":{"a":2}} y')).toEqual([['INVALID_JSON', 2, 9]])
+  expect(judged('words')).toEqual([['NO_MATCH', 0, 0]])
+  expect(judged('')).toEqual([['EMPTY', 0, 0]])
+  const lines = { lines: true, objects: false, fences: false, tags: [] } as const
+  expect(judged('{"a":1}\n{"a":}\n', { lines: true }, lines)).toEqual([
+    [{ a: 1 }, 0, 8],
+    ['INVALID_JSON', 8, 15],
+  ])
 })
 
 describe('as a flow', () => {
