@@ -163,7 +163,7 @@ test('elements come in turns, so that a slow reader is waited for', () => {
 })
 
 test('the neighbours of a lost element are found in a long document, too', () => {
-  const list = Array.from({ length: 90 }, (_, n) => ({ n, text: 'a text in it' }))
+  const list = Array.from({ length: 60 }, (_, n) => ({ n, text: 'a text in it' }))
   const good = list.map((value, index) => [`/${index}`, value])
   const expected = good.map((one, index) => (index === 1 || index === 50 ? [one[0], 'INVALID_JSON'] : one))
   const pretty = JSON.stringify(list, null, 2)
@@ -171,8 +171,20 @@ test('the neighbours of a lost element are found in a long document, too', () =>
     .replace('"n": 50,', '"n": {"m": 50,')
   for (const text of [pretty, pretty.replaceAll('\n', '\r\n'), pretty.replaceAll('  ', '\t')]) {
     for (const wrap of [text, `<json>${text}</json>`, `\`\`\`json\n${text}\n\`\`\``])
-      expect(found(wrap, { items: '*' }, [1, 33, 1000])).toEqual(expected)
+      expect(found(wrap, { items: '*' }, [33])).toEqual(expected)
   }
+  // The lost one goes on for longer than a broken element is read.
+  const wide = Object.fromEntries(Array.from({ length: 800 }, (_, n) => [`key ${n}`, 'a text in it']))
+  const long = JSON.stringify([{ n: 0 }, { n: 1, ...wide }, { n: 2 }], null, 2).replace(
+    '"n": 1,',
+    '"n": [1},',
+  )
+  for (const text of [long, long.replaceAll('\n', '\r\n'), `\`\`\`json\n${long}\n\`\`\``])
+    expect(found(text, { items: '*' }, [33, 100, 1001])).toEqual([
+      ['/0', { n: 0 }],
+      ['/1', 'INVALID_JSON'],
+      ['/2', { n: 2 }],
+    ])
   // In one line nothing says where the next one begins, and a tag still ends it.
   const compact = JSON.stringify(list).replace('"n":1,', '"n":[1,')
   expect(found(compact, { items: '*' }, [100])).toEqual([good[0], ['/1', 'INVALID_JSON']])
