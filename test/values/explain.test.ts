@@ -21,6 +21,20 @@ function explained(text: string, options: ValuesOptions<Schema | undefined>, siz
 }
 
 const rows: [string, ValuesOptions<Schema | undefined>, ...string[]][] = [
+  [
+    '{"a":1}{b:1} {"c":2}',
+    {},
+    'object 0-7 {"a":1}',
+    'object 7-12 it is not JSON, and its first key has no double quotes',
+    'object 13-20 {"c":2}',
+  ],
+  [
+    '<json>{"a":1}</json>{b:1}<json>{"c":2}</json>',
+    {},
+    'tag 0-20 {"a":1}',
+    'object 20-25 it is not JSON, and its first key has no double quotes',
+    'tag 25-45 {"c":2}',
+  ],
   ['{"a":1}', {}, 'object 0-7 {"a":1}'],
   ['x {"a":1} y', {}, 'object 2-9 {"a":1}'],
   ['', {}, 'text 0-0 EMPTY'],

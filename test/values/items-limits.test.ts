@@ -189,8 +189,8 @@ test('the neighbours of a lost element are found in a long document, too', () =>
   const compact = JSON.stringify(list).replace('"n":1,', '"n":[1,')
   expect(found(compact, { items: '*' }, [100])).toEqual([good[0], ['/1', 'INVALID_JSON']])
   const blocks = `<json>${compact}</json> and <json>[{"a":1}]</json>`
-  expect(found(blocks, { items: '*' }, [1, 33])).toEqual([good[0], ['/1', 'INVALID_JSON'], one])
+  expect(found(blocks, { items: '*' }, [33])).toEqual([good[0], ['/1', 'INVALID_JSON'], one])
   // A line that is indented as the lost one but is none of its kind ends the search.
   const stranger = pretty.replace('"n": 2,', '"n": 2\n  },\n  "?": {')
-  expect(found(stranger, { items: '*' }, [1, 33]).length).toBeLessThan(5)
+  expect(found(stranger, { items: '*' }, [33])?.length).toBeLessThan(5)
 })
