@@ -12,7 +12,7 @@ import type { Outcome } from '../../src/values/outcome.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 import { expectLinear } from '../growth.ts'
 import { runs, slow, some } from '../pace.ts'
-import { brief, outcomesOf, plain } from './chunked.ts'
+import { outcomesOf, plain } from './chunked.ts'
 
 const any = { items: 'issues.*', root: 'any', protoKeys: 'keep', maxDepth: 100_000 } as const
 
@@ -242,26 +242,6 @@ describe('laws', () => {
     const text = '{"issues":[[1,2]\u00a0{"issues":['
     const chosen = { items: '*.*', root: 'object' } as const
     expect(outcomesOf(text, chosen, 1).map(plain)).toEqual(outcomesOf(text, chosen).map(plain))
-  })
-
-  test.each([
-    ['a fence mark', '[{"a":1}\n~~~\n[1,2]', [{ a: 1 }, 'INVALID_JSON']],
-    ['a fence mark of the other kind', '[{"a":1}\n```\n[1,2]', [{ a: 1 }, 'INVALID_JSON']],
-    ['a fence mark after a member', '{"a":{"b":1}\n```\n:', ['INVALID_JSON']],
-    ['the line end of a label', '[{"a":1}\n~~~json\r\n[1,2]', [{ a: 1 }, 'INVALID_JSON']],
-    ['two marks, which are none', '[{"a":1}\n~~\n[1,2]', ['INVALID_JSON']],
-    ['a comment of Python', '[{"a":1}\n# one\n[1,2]', [{ a: 1 }, 'INVALID_JSON']],
-    ['a comment of HTML', '[{"a":1}, <!-- , --> "b":2},{"a":3}]', ['INVALID_JSON']],
-    ['a key in other quotes', `[{"a":1},'b, c':2},{"a":3}]`, ['INVALID_JSON']],
-    ['a key in typographic quotes', '[{"a":1},“b,c”:2},{"a":3}]', ['INVALID_JSON']],
-    ['a word and two slashes', '[{"a":1}, b://c, {"a":2}]', [{ a: 1 }, 'INVALID_JSON']],
-    [
-      'what follows more blanks than are looked at',
-      `[{"a":1}${' '.repeat(600)}/b]`,
-      [{ a: 1 }, 'INVALID_JSON'],
-    ],
-  ])('Split: half of %s says nothing about the element before it', (_name, text, expected) => {
-    expect(brief(text, { items: '*' })).toEqual(expected)
   })
 
   test('Same: a document in a fence gives what it gives bare', () => {

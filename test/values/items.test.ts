@@ -42,25 +42,6 @@ describe('what is handed out', () => {
     ])
   })
 
-  test('paths of several levels, indexes, single values and JSON pointers', () => {
-    const text = '{"a":{"b":[{"x":1},{"x":2}],"b.c":[{"x":3}]},"b":[{"x":4}],"m":{"v":{"x":5}}}'
-    const paths = (items: string) => brief(text, { items }).map((one) => (one as unknown[])[0])
-    expect(paths('a.b.*')).toEqual(['/a/b/0', '/a/b/1'])
-    expect(paths('a.b.1')).toEqual(['/a/b/1'])
-    expect(paths('m.v')).toEqual(['/m/v'])
-    expect(paths('/a/b.c/*')).toEqual(['/a/b.c/0'])
-    expect(paths('*.*')).toEqual(['/a/b', '/a/b.c', '/b/0', '/m/v'])
-  })
-
-  test('several selections in one pass, in the order of the document', () => {
-    const text = '{"files":[{"f":1}],"x":[{"n":0}],"issues":[{"i":1},{"i":2}]}'
-    expect(brief(text, { items: ['issues.*', 'files.*'] })).toEqual([
-      ['/files/0', { f: 1 }],
-      ['/issues/0', { i: 1 }],
-      ['/issues/1', { i: 2 }],
-    ])
-  })
-
   test('a key that is spelled with escapes is the same key, a very long one is none', () => {
     expect(brief('{"iss\\u0075es":[{"a":1}]}', issues)).toEqual([['/issues/0', { a: 1 }]])
     const text = `{"${'k'.repeat(5000)}":[{"a":0}],"issues":[{"a":1}]}`
@@ -121,13 +102,6 @@ describe('what is handed out', () => {
       expect(flow.readableLength).toBeLessThan(600)
     }
     expect(count).toBe(3000)
-  })
-
-  test('the first, or the last, if that is asked for', () => {
-    const text = '{"issues":[{"a":"x"},{"a":1},{"a":2}]}'
-    const schema = z.object({ a: z.number() })
-    expect(outcomes(text, { ...issues, schema, pick: 'first' })).toMatchObject([{ value: { a: 1 } }])
-    expect(outcomes(text, { ...issues, schema, pick: 'last' })).toMatchObject([{ value: { a: 2 } }])
   })
 })
 
@@ -214,11 +188,6 @@ describe('each element by itself', () => {
     for (const outcome of outcomes(text, { items: '*', root: 'any' }).slice(1)) expect(outcome.ok).toBe(false)
   })
 
-  test('a missing comma between two is no more than a repair', () => {
-    const all = outcomes('{"issues":[{"a":1} {"a":2},{"a":3}]}', issues)
-    expect(all.map((one) => one.repair_level)).toEqual(['none', 'deterministic_generic', 'none'])
-  })
-
   test('is let go when it outgrows maxFrame, and the rest goes on', () => {
     const text = `{"issues":[{"a":"${'x'.repeat(100)}"},{"a":1}],"issues":[["${']'.repeat(99)}"],{"a":2}]}`
     const all = outcomes(text, { ...issues, maxFrame: 50 })
@@ -227,23 +196,6 @@ describe('each element by itself', () => {
       { value: { a: 1 } },
       { fault: { code: 'FRAME_TOO_LONG' }, frame: { path: '/issues/0' } },
       { value: { a: 2 } },
-    ])
-  })
-
-  test('may be exactly as long as maxFrame', () => {
-    const maxFrame = '{"a":1}'.length
-    expect(brief('[{"a":1},{"a":12},{"a":2}]', { items: '*', maxFrame })).toEqual([
-      ['/0', { a: 1 }],
-      ['/1', 'FRAME_TOO_LONG'],
-      ['/2', { a: 2 }],
-    ])
-  })
-
-  test('is too long even if a tag that would end it lies across the limit', () => {
-    const text = '<json>{"issues":[{"a":{"a":1,"b":2</json>'
-    expect(brief(text, { ...issues, tag: 'json', maxFrame: 20 })).toEqual([
-      ['/issues/0', 'FRAME_TOO_LONG'],
-      ['/issues', 'TRUNCATED'],
     ])
   })
 
@@ -269,45 +221,6 @@ describe('each element by itself', () => {
 })
 
 test.each([
-  ['[{"a":1},{"a":2]', [{ a: 1 }, 'INVALID_JSON']],
-  ['[{"a":1},,{"a":2}]', [{ a: 1 }, { a: 2 }]],
-  ['[{"a":"x},{"a":2},{"a":3}]', [{ a: 'x' }, { a: 2 }, { a: 3 }]],
-  ['[{"a" 1},{"b":2}]', [{ a: 1 }, { b: 2 }]],
-  ['[{"a":1:2},{"b":1}]', ['INVALID_JSON', { b: 1 }]],
-  ['[{a:1},{b:"x"}]', [{ a: 1 }, { b: 'x' }]],
-  ['[1 2,3]', ['INVALID_JSON', 3]],
-  ['[tru,1]', ['INVALID_JSON', 1]],
-  ['["a" "b","c"]', ['a', 'b', 'c']],
-  ['["a" , "b"\t,"c\\"d"]', ['a', 'b', 'c"d']],
-  ['["a","b"c","d"]', ['a', 'b"c', 'd']],
-  ['[[1,[2],3]', [[1, [2], 3], 'TRUNCATED']],
-  ['[1]]', [1, 'INVALID_JSON']],
-  ['[1,]', [1]],
-  ['[12', ['TRUNCATED']],
-  ['["a', ['TRUNCATED']],
-])('an element that is broken costs itself, and no other: %s', (text, expected) => {
-  expect(brief(text, { items: '*', root: 'any' }).map((one) => (one as [string, unknown])[1])).toEqual(
-    expected,
-  )
-})
-
-test.each([
-  ['[{"a":1},{"a":[2},{"a":3}]', [{ a: 1 }, 'INVALID_JSON']],
-  ['[{"a":1},{"a":2,{"a":3}]', [{ a: 1 }, 'INVALID_JSON']],
-  ['[{"a":1}},{"b":2}]', ['INVALID_JSON']],
-  ['[{"a":{"b":1}},"c":{"d":2}},{"e":3}]', ['INVALID_JSON']],
-  ['[{"a":[1]],"c":{"d":2}},{"e":3}]', ['INVALID_JSON']],
-  ['["a":1,"b":{"c":2}},{"d":3}]', ['INVALID_JSON']],
-  ['[{"a":{"b":[{"c":1]}},{"a":2}]', ['INVALID_JSON']],
-  ['[1,2:3,4]', [1, 'INVALID_JSON']],
-  ['[{"a":1}],{"b":2}]', [{ a: 1 }, 'INVALID_JSON']],
-])('an element whose end cannot be known is the last one: %s', (text, expected) => {
-  expect(brief(text, { items: '*', root: 'any' }).map((one) => (one as [string, unknown])[1])).toEqual(
-    expected,
-  )
-})
-
-test.each([
   ['an array that is closed twice', '[{"a":[{"b":1}]],"c":[{"a":2},{"d":3}]},{"a":4}]'],
   ['an array that was left open, and a number', '[{"a":[[[[1]]]},2]'],
   ['an array that was left open, and another object', '[{"a":{"b":[{"c":1]}},{"d":1}]'],
@@ -329,85 +242,6 @@ test.each([
 })
 
 describe('the document', () => {
-  test('that breaks off in an element gives TRUNCATED, or the partial element', () => {
-    const text = '{"issues":[{"a":1},{"a":[1,{"b":2},3'
-    expect(brief(text, issues)).toEqual([
-      ['/issues/0', { a: 1 }],
-      ['/issues/1', 'TRUNCATED'],
-    ])
-    expect(outcomes(text, { ...issues, partial: true })[1]).toMatchObject({
-      ok: true,
-      value: { a: [1, { b: 2 }, 3] },
-      incomplete: ['', '/a', '/a/2'],
-      notes: [{ code: 'OUTPUT_REPAIRED_GENERIC' }, { code: 'TRUNCATED' }],
-    })
-  })
-
-  test('that breaks off between two elements, or before the first, gives TRUNCATED', () => {
-    expect(brief('{"issues":[{"a":1},', issues)).toEqual([
-      ['/issues/0', { a: 1 }],
-      ['/issues', 'TRUNCATED'],
-    ])
-    expect(brief('{"summary":"so f', issues)).toEqual([['', 'TRUNCATED']])
-    expect(outcomes('  {"issues":[{"a":1}', issues)[1]).toMatchObject({
-      frame: { from: 2, to: 20, open: true },
-    })
-  })
-
-  test('never gives half a number as a whole one', () => {
-    for (const options of [{}, { partial: true }]) {
-      expect(brief('[12, 3', { items: '*', root: 'any', ...options })).toEqual([
-        ['/0', 12],
-        ['/1', 'TRUNCATED'],
-      ])
-    }
-    expect(brief('["a"', { items: '*', root: 'any' })).toEqual([
-      ['/0', 'a'],
-      ['', 'TRUNCATED'],
-    ])
-  })
-
-  test('is found in a block of the tag, each block by itself', () => {
-    const text = 'use {"issues":[{"no":1}]} <json>{"issues":[{"a":1}]}</json>, <json>\n{"issues":[{"a":2},'
-    expect(brief(text, { ...issues, tag: 'json' })).toEqual([
-      ['/issues/0', { a: 1 }],
-      ['/issues/0', { a: 2 }],
-      ['/issues', 'TRUNCATED'],
-    ])
-  })
-
-  test('ends where its block ends, strings aside', () => {
-    const tag = { ...issues, tag: 'json' }
-    expect(brief('<json>{"issues":[{"a":1}</json>{"a":2}]}', tag)).toEqual([
-      ['/issues/0', { a: 1 }],
-      ['/issues', 'TRUNCATED'],
-    ])
-    expect(brief('<json>{"issues":[{"a":"</json><json>"}]}</json>', tag)).toEqual([
-      ['/issues/0', { a: '</json><json>' }],
-    ])
-    expect(brief('<json>{"x":["</json>"],"y":"<json>","issues":[{"a":1}]}</json>', tag)).toEqual([
-      ['/issues/0', { a: 1 }],
-    ])
-  })
-
-  test('ends at its tag when a string in it was left open', () => {
-    const next = ' and "words" <json>{"issues":[{"a":2}]}</json>'
-    const tag = { ...issues, tag: 'json' }
-    expect(brief(`<json>{"issues":[{"a":"x</json>${next}`, tag)).toEqual([
-      ['/issues/0', 'TRUNCATED'],
-      ['/issues/0', { a: 2 }],
-    ])
-    expect(brief(`<json>{"summary":"x</json>${next}`, tag)).toEqual([
-      ['', 'TRUNCATED'],
-      ['/issues/0', { a: 2 }],
-    ])
-    expect(brief('<json>{"issues":[{"a":"x</json>', tag)).toEqual([['/issues/0', 'TRUNCATED']])
-    expect(brief('<json>{"issues":[{"b":"par<json>{"issues":[{"b":"full"}]}</json>', tag)).toEqual([
-      ['/issues/0', 'TRUNCATED'],
-      ['/issues/0', { b: 'full' }],
-    ])
-  })
-
   test('is found amid noise, in a fence or behind a think block, and that is a repair', () => {
     const clean = '{"issues":[{"a":1}]}'
     for (const [text, level] of [
@@ -516,10 +350,6 @@ describe('the document', () => {
       ])
     }
   })
-})
-
-test('what is not selected and has no end that can be known is reported, and is the last', () => {
-  expect(brief('{"x":{"y":[1,2},"issues":[{"a":1}]}', issues)).toEqual([['/x', 'INVALID_JSON']])
 })
 
 describe('options', () => {

@@ -153,6 +153,28 @@ describe('JSON Schema', () => {
     expect(passes({ $id: 'x', type: 'number' }, 1)).toBe(true)
   })
 
+  test('is a Standard Schema that names its vendor', async () => {
+    const { version, vendor } = jsonSchema({})['~standard']
+    expect([version, vendor]).toEqual([1, 'agent-sluice'])
+    const later = jsonSchema({ $async: true, type: 'object', properties: { a: { type: 'number' } } })
+    expect(later['~standard'].vendor).toBe('agent-sluice, async')
+    await expect(later['~standard'].validate({ a: 1 })).resolves.toEqual({ value: { a: 1 } })
+    await expect(later['~standard'].validate({ a: 'x' })).resolves.toMatchObject({
+      issues: [{ rule: 'type', path: ['a'] }],
+    })
+  })
+
+  test('reports every error, with a JSON pointer', () => {
+    const number = { type: 'number' }
+    const paths = (schema: JsonSchema, value: unknown) => {
+      const checked = checkOf(schema)(value)
+      return 'errors' in checked ? checked.errors.map(({ path }) => path) : []
+    }
+    expect(paths({ properties: { a: number, b: number } }, { a: 'x', b: 'y' })).toEqual(['/a', '/b'])
+    const deep = { properties: { 'a/b': { properties: { 'c~d': number } } } }
+    expect(paths(deep, { 'a/b': { 'c~d': 'x' } })).toEqual(['/a~1b/c~0d'])
+  })
+
   test('is compiled once', () => {
     const schema = { type: 'object' }
     expect(jsonSchema(schema)).toBe(jsonSchema(schema))
@@ -186,6 +208,20 @@ describe('what a JSON Schema says', () => {
     expect(errorsOf(value({ enum: ['a, b', 'c', 1, null] }), '{"a":2}')).toEqual([
       'must be one of "a, b", "c", 1, null',
     ])
+    expect(errorsOf({ additionalProperties: false }, '{"k":1}')).toEqual(['must not have the property "k"'])
+    // Up to 120 characters of values; the first one is cut if it alone has more.
+    const long = (...lengths: number[]) => {
+      const values = lengths.map((length) => 'x'.repeat(length - 2))
+      const [message] = errorsOf(value({ enum: [...values, 'last'] }), '{"a":2}')
+      return message!.replaceAll(/"x*("|(?=…))/g, (text) => `${text.length}`)
+    }
+    expect(long(119)).toBe('must be one of 119, or 1 more')
+    expect(long(120)).toBe('must be one of 120, or 1 more')
+    expect(long(121)).toBe('must be one of 120…')
+    expect(long(50, 62)).toBe('must be one of 50, 62, "last"')
+    expect(long(50, 63)).toBe('must be one of 50, 63, or 1 more')
+    expect(long(50, 70)).toBe('must be one of 50, 70, or 1 more')
+    expect(long(50, 71)).toBe('must be one of 50, or 2 more')
     const many = errorsOf(value({ enum: Array.from({ length: 99 }, (_, n) => `value ${n}`) }), '{"a":2}')
     expect(many[0]).toMatch(/^must be one of "value 0", .*"value \d+", or \d+ more$/)
   })
