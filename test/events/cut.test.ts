@@ -6,7 +6,7 @@ import type { Cut, EngineFrame } from '../../src/events/profile.ts'
 import type { Channel } from '../../src/frames/chunk.ts'
 import { slow } from '../pace.ts'
 
-type Given = [channel: Channel, shape: Cut, maxFrame?: number | undefined]
+type Given = readonly [channel: Channel, shape: Cut, maxFrame?: number | undefined]
 
 function framesOf(
   bytes: Buffer,
@@ -77,7 +77,7 @@ test('lines are cut into the frames of the document', () => {
 test('a record may be 512 levels deep, and longer than what is checked for its depth', () => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
   const kindOf = (text: string, shape: string) =>
-    framesOf(Buffer.from(`${text}\n`), 50_000, ...(shapes[shape] as Given)).map(({ kind, notes }) => [
+    framesOf(Buffer.from(`${text}\n`), 50_000, ...shapes[shape]!).map(({ kind, notes }) => [
       kind,
       ...(notes ?? []).map(({ code }) => code),
     ])
@@ -91,7 +91,7 @@ test('a record may be 512 levels deep, and longer than what is checked for its d
 })
 
 test('blank lines before a record are counted up to 4,096, and its range has all of them', () => {
-  const [frame] = cut(`${'\n'.repeat(4097)}[]\n`)
+  const [frame] = framesOf(Buffer.from(`${'\n'.repeat(4097)}[]\n`), 1000, ...shapes['records']!)
   expect([frame!.blanks!.length, frame!.from, frame!.to]).toEqual([4096, 0, 4100])
 })
 

@@ -36,7 +36,9 @@ export const scripted: Profile = {
       read(frame, say) {
         frames.push(frame)
         const { value } = frame
-        return Array.isArray(value) && value.every(Array.isArray) ? tell(say, value) : false
+        return Array.isArray(value) && value.every(Array.isArray)
+          ? tell(say, value as unknown as Report[])
+          : false
       },
       end: (say) => void tell(say, last),
     }
