@@ -176,14 +176,18 @@ describe('claims', () => {
     ).toEqual([undefined, undefined, '+2'])
     const long = `+${'x'.repeat(65_536)}`
     expect(diffs([['created', 'a', long]])).toEqual([long.slice(0, 65_536)])
-    const most = Array.from({ length: 64 }, (_, n) => ['created', `f${n}`, long] as const)
+    const most = [
+      ['created', 'without'],
+      ...Array.from({ length: 64 }, (_, n) => ['created', `f${n}`, long]),
+    ] as [string, string, string?][]
     // Exactly 4 MiB. What a later diff of the same path replaces makes room again.
     const more = [
-      ['created', 'none', '+1'],
+      ['created', 'late', '+1'],
       ['modified', 'f0', '+1'],
       ['created', 'some', '+1'],
     ] as const
     expect(diffs([...most, ...more]).map((diff) => diff?.length)).toEqual([
+      undefined,
       2,
       ...Array(63).fill(65_536),
       undefined,

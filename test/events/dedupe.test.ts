@@ -114,11 +114,11 @@ describe('twins on stdout and PTY', () => {
  * Records as they arrive, `o:a` of stdout, `p:b` of the PTY, `e:c` of stderr (`p.b` is a plain line, `p_` a
  * blank one), and the order of the run that they are given.
  */
-function orderOf(steps: string, channels: readonly Channel[]): string {
+function orderOf(steps: string, channels: readonly Channel[], window = 100): string {
   const passed: { readonly name: string; readonly when: Moment }[] = []
   const floor = dedupe({
     hash,
-    window: 100,
+    window,
     maxHeld: 1 << 20,
     pass: (frame, _, at) =>
       void passed.push({ name: frame.blank ? '_' : frame.text, when: { at, nth: passed.length } }),
@@ -134,7 +134,7 @@ function orderOf(steps: string, channels: readonly Channel[]): string {
   }
   floor.end()
   const sorted = passed.sort((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
-  return sorted.flatMap(({ name }) => (name === '=' ? [] : [name])).join(' ')
+  return sorted.flatMap(({ name }, at) => (name === '=' && at < sorted.length - 1 ? [] : [name])).join(' ')
 }
 
 test('records come in the order of stdout, those that only the PTY has after what it showed before them', () => {
@@ -153,7 +153,7 @@ test('records come in the order of stdout, those that only the PTY has after wha
     ['o:a o:x o:b p:a p:b', 'a x b'],
     ['p:x o:w o:a o:x', 'w a x', []],
     ['p:a o:b o:a', 'b a', []],
-    // Equal ones, left out here, do not put others out of order.
+    // Equal ones, left out here unless they are last, do not put others out of order.
     ['o:w o:= p:= p:w p:= p:x', 'w x'],
     ['p:= p:w o:w p:x', 'w x'],
     ['o:= o:= p:= p:= p:w', 'w', []],
@@ -172,6 +172,38 @@ test('records come in the order of stdout, those that only the PTY has after wha
   ]
   for (const [steps, order, channels] of rows)
     expect([steps, orderOf(steps, channels ?? both)]).toEqual([steps, order])
+  // The window has room for the positions of both.
+  expect(orderOf('o:= o:= p:= p:= p:w', both, 2)).toBe('w')
+})
+
+test('records that only the PTY has say where a run of them begins and ends', () => {
+  const rows: [steps: string, passed: string][] = [
+    ['p:x p:y p:b o:b', '[x y] b'],
+    ['p:a p:x p:b o:a o:b', 'a [x] b'],
+    ['p:b p:b o:b', 'b [b'],
+    ['o:a p:x p:y p:a', 'a [x y]'],
+    ['p:x p.log p:y', '[x log y'],
+    ['p.log p:x', 'log [x'],
+  ]
+  for (const [steps, expected] of rows) {
+    const passed: string[] = []
+    const pass = ({ text, extra }: EngineFrame) =>
+      void passed.push(`${extra?.first ? '[' : ''}${text}${extra?.last ? ']' : ''}`)
+    const floor = dedupe({ hash, window: 100, maxHeld: 1 << 20, pass })
+    floor.announce(['stdout', 'pty'])
+    for (const step of steps.split(' ')) {
+      const frame = {
+        kind: 'line',
+        channel: step[0] === 'o' ? 'stdout' : 'pty',
+        from: 0,
+        to: 1,
+        text: step.slice(2),
+      } as const
+      floor.admit(step[1] === ':' ? { ...frame, value: 1 } : frame)
+    }
+    floor.end()
+    expect([steps, passed.join(' ')]).toEqual([steps, expected])
+  }
 })
 
 test('thousands of records keep their order, also where stdout lost some', () => {
@@ -280,6 +312,23 @@ describe('the window', () => {
     expect([full.passed, full.floor.counts().held]).toEqual([[], 2])
     full.put('pty', 'z')
     expect(full.passed).toEqual(['pty:xxxx late'])
+  })
+
+  test('counts what it forgot and holds of every channel', () => {
+    for (const channel of ['stdout', 'stderr', 'pty'] as const) {
+      const { floor, put } = pairing(1)
+      put(channel, 'a')
+      put(channel, 'b')
+      expect([channel, floor.counts()]).toEqual([channel, { paired: 0, forgotten: 1, held: 1 }])
+    }
+  })
+
+  test('has room for any number of equal records', () => {
+    const { floor, put, passed } = pairing(2)
+    for (let n = 0; n < 5; n++) put('stdout', 'a')
+    for (let n = 0; n < 5; n++) put('pty', 'a')
+    floor.end()
+    expect(passed).toEqual(Array(5).fill('stdout:a'))
   })
 
   test('is not used when the channels are announced and there is no PTY', () => {

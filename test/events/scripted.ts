@@ -10,7 +10,10 @@ import type { EngineFrame, Profile, Say } from '../../src/events/profile.ts'
  */
 type Report = readonly [name: string, ...args: unknown[]]
 
-/** An engine that does what its records say: `[["message","a","Hello."],["ended","stop"]]`. */
+/**
+ * An engine that does what its records say: `[["message","a","Hello."],["ended","stop"]]`. A line such as
+ * `say Hello.` is a message, too.
+ */
 export const scripted: Profile = {
   name: 'scripted',
   parser: 'scripted_ndjson',
@@ -35,7 +38,8 @@ export const scripted: Profile = {
     return {
       read(frame, say) {
         frames.push(frame)
-        const { value } = frame
+        const { value, text } = frame
+        if (text.startsWith('say ')) return tell(say, [['message', null, text.slice(4)]])
         return Array.isArray(value) && value.every(Array.isArray)
           ? tell(say, value as unknown as Report[])
           : false
