@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
+import { Anchors } from '../../src/events/anchors.ts'
 import { Drafts } from '../../src/events/drafts.ts'
 import { Fifo } from '../../src/events/fifo.ts'
 import { OpenMessages } from '../../src/events/open-messages.ts'
-import type { Moment } from '../../src/events/position.ts'
+import { Outstanding } from '../../src/events/outstanding.ts'
+import type { Moment, Position } from '../../src/events/position.ts'
 
 const when = (nth: number): Moment => ({ at: { channel: 'stdout', after: 0, behind: -1 }, nth })
 
@@ -158,4 +160,51 @@ test('a Fifo counts what is left, also after a thousand gaps', () => {
       .at(-1),
   ).toBe(5000)
   expect([fifo.length, fifo.first(), fifo.shift(), fifo.length]).toEqual([0, undefined, undefined, 0])
+})
+
+const at = (after: number): Position => ({ channel: 'stdout', after, behind: -1 })
+
+test('equal records that wait keep their order, the positions of as many as the window has room for', () => {
+  /** Adds records `a0 a1 b2`, takes those marked with `-`, and returns the positions of what was taken. */
+  const taken = (window: number, steps: string) => {
+    const waiting = new Outstanding(window)
+    const positions: (number | undefined)[] = []
+    for (const [index, step] of steps.split(' ').entries()) {
+      if (step.startsWith('-')) positions.push(waiting.take(step[1]!)?.after)
+      else waiting.add(step, at(index))
+    }
+    return [positions, ['a', 'b'].map((key) => waiting.count(key)), waiting.forgotten]
+  }
+  expect(taken(9, 'a b a -a -b -a -a')).toEqual([[0, 1, 2, undefined], [0, 0], 0])
+  // -1 is a position before all others: one that was not kept.
+  expect(taken(2, 'a a a a -a -a -a')).toEqual([[0, 1, -1], [1, 0], 0])
+  expect(taken(2, 'a a a -a -a -a -a')).toEqual([[0, 1, -1, undefined], [0, 0], 0])
+  expect(taken(2, 'a a a a')).toEqual([[], [4, 0], 0])
+  expect(taken(1, 'a a -a -a')).toEqual([[0, -1], [0, 0], 0])
+  // No newer one gets before those whose positions were not kept.
+  expect(taken(2, 'a a a -a a -a -a -a')).toEqual([[0, 1, -1, -1], [0, 0], 0])
+  expect(taken(1, 'a b b -a -b -b')).toEqual([[undefined, 1, -1], [0, 0], 1])
+  expect(new Outstanding(1).take('a')).toBe(undefined)
+  const both = new Outstanding(1)
+  both.add('a', at(0))
+  both.add('a', at(1))
+  expect([both.take('a'), both.take('a')]).toEqual([at(0), { channel: 'stdout', after: -1, behind: -1 }])
+})
+
+test('records that only the PTY has get their places when stdout catches up, as many as the window holds', () => {
+  for (const [window, places] of [
+    [2, [0, 0]],
+    [1, [-1, 0]],
+  ] as const) {
+    const anchors = new Anchors(window)
+    expect(anchors.shown).toBe(-1)
+    const ahead = [anchors.position(1, false), anchors.position(2, false)]
+    anchors.write(0, 0, 'a', undefined)
+    anchors.write(3, 1, 'b', undefined)
+    expect([ahead.map(({ after }) => after), anchors.shown]).toEqual([places, 1])
+    const [first] = ahead
+    first!.become(7)
+    anchors.end()
+    expect([first!.after, first!.behind]).toEqual([7, -1])
+  }
 })
