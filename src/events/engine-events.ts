@@ -269,7 +269,6 @@ export function speech(options: SpeechOptions) {
     },
     unknownType(name) {
       unknown = true
-      spoke = true
       tally.type(name)
     },
     fields(record, known) {
