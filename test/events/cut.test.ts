@@ -108,12 +108,6 @@ describe('documents', () => {
     expect(brief(cut('{\n  what is this\n{"b":2}\n', 'stderr'))).toEqual(['{', '  what is this', { b: 2 }])
     expect(brief(cut('[STARTUP] noise\n{"b":2}\n', 'stderr'))).toEqual(['[STARTUP] noise', { b: 2 }])
   })
-
-  test('that the input cut off are one open frame', () => {
-    expect(cut('{\n  "a": 1,\n  "b": "x', 'stderr')).toMatchObject([
-      { kind: 'text', open: true, text: '{\n  "a": 1,\n  "b": "x' },
-    ])
-  })
 })
 
 describe('the PTY', () => {
