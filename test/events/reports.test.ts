@@ -43,6 +43,11 @@ test('an event id has the run, the attempt, the range, and its number there', ()
     'run:1:stdout:0-46:2',
     'run:1:end:+0',
   ])
+  // Raw after a report about a record that was kept: the number 0 is taken.
+  const drifting = line(['status', 'x'], ['about', 0], ['fields', { b: 1 }, ''])
+  expect(idsOf(line(['return', 'kept']) + drifting).filter((id) => id.includes(':20-'))).toEqual([
+    ...['run:1:stdout:20-71:0', 'run:1:stdout:20-71:+0'],
+  ])
   expect(idsOf('{}\n{}\n')).toEqual([
     ...['run:1:stdout:0-3:0', 'run:1:stdout:0-3:1', 'run:1:stdout:3-6:0'],
     ...['run:1:stdout:0-3:+0', 'run:1:end:+0', 'run:1:end:+1'],
