@@ -269,7 +269,6 @@ export function speech(options: SpeechOptions) {
     },
     unknownType(name) {
       unknown = true
-      spoke = true
       tally.type(name)
     },
     fields(record, known) {
@@ -330,10 +329,13 @@ export function speech(options: SpeechOptions) {
       confidence = given.mended ? 0.8 : SURE
       const before = ended
       const understood = read(given, say)
+      const silent = understood === true && (!spoke || drifted || unknown)
+      // The engine may have reported about a frame that it kept.
+      if ((silent || understood === false) && writer.place() !== given) writer.about(given, true)
       if (understood === false) {
         strangers.saw(given)
         unread(given)
-      } else if (understood === true && (!spoke || drifted || unknown)) raw(given.text, SURE)
+      } else if (silent) raw(given.text, SURE)
       unknown = false
       current = undefined
       if (ended !== before) tellTurn()

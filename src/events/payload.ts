@@ -131,7 +131,7 @@ function mayHoldPayload(text: string, loose: boolean): boolean {
   if (loose && /[{[]|^[\s\0]{0,99}["\d+.tfnTFN'“-]/.test(text.slice(0, MAX_LOOK))) return true
   let brace = text.indexOf('{')
   if (brace < 0) return false
-  if (MARKS.some((mark) => text.includes(mark)) || holdsC1(text)) return true
+  if (MARKS.some((mark) => text.includes(mark))) return true
   // A bracket that comes first may open the whole message, which is then its payload, valid or not.
   let first = 0
   while (first < brace && /[\s\0]/.test(text[first]!)) first++
@@ -153,11 +153,6 @@ function beginsWithLabel(head: string): boolean {
 const MAX_LOOK = 1 << 16
 /** The whole message may also begin after a think block. */
 const MARKS = ['<json>', '<think', '```', '~~~', '\u001b']
-
-/** Nearly every text is ASCII, which a native check finds out. */
-function holdsC1(text: string): boolean {
-  return Bytes.byteLength(text) !== text.length && /[\u0080-\u009f]/.test(text)
-}
 
 const NOTHING: Found = { payloads: [], fault: undefined }
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
-import { opencode } from '../../src/engines/opencode.ts'
 import { eventsOf, fixtures, inPieces } from '../engines/fixture.ts'
 import { chat, codesOf, lines, only, run, texts } from '../engines/run.ts'
 
@@ -84,11 +83,6 @@ describe('every conversation', () => {
 })
 
 describe('what is not understood is raw, with a warning', () => {
-  test('a line that cannot be parsed is raw.stdout or raw.stderr', () => {
-    const events = run(codex, { stdout: 'oops\n', stderr: 'log\n', exit: 0 })
-    expect(only(events, 'raw.stdout', 'raw.stderr').map(({ data }) => data.line)).toEqual(['oops', 'log'])
-  })
-
   test('a guess has a warning with its confidence, each time', () => {
     const events = run(engines.text, { stdout: 'Hello.\n', exit: 0 })
     expect(only(events, 'agent.message.final')[0]!.source.confidence).toBe(0.6)
@@ -116,15 +110,6 @@ describe('what is not understood is raw, with a warning', () => {
       types: { 'brand.new': 2, 'item hologram': 1 },
       fields: { mood: 1 },
     })
-  })
-
-  test('noise is told at its first line and counted at the end', () => {
-    const events = run(opencode, { stdout: 'a\nb\nc\n', exit: 0 })
-    const warnings = only(events, 'diagnostic.parser.warning').map(({ data }) => [data.code, data.count])
-    expect(warnings).toEqual([
-      ['RAW_LINE', undefined],
-      ['RAW_LINE', 3],
-    ])
   })
 
   test('names that reach for a prototype are counted like any other', () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { cutter } from '../../src/events/cut.ts'
 import { lines } from '../../src/events/lines.ts'
@@ -6,61 +7,93 @@ import type { Channel } from '../../src/frames/chunk.ts'
 import { expectLinear } from '../growth.ts'
 import { slow } from '../pace.ts'
 
+type Given = readonly [channel: Channel, shape: Cut, maxFrame?: number | undefined]
+
+function framesOf(
+  bytes: Buffer,
+  size: number,
+  ...[channel, shape, maxFrame = 1 << 20]: Given
+): EngineFrame[] {
+  const out: EngineFrame[] = []
+  const cutting = cutter({ channel, cut: () => shape, maxFrame }, (frame) => void out.push(frame))
+  const splitter = lines(channel, maxFrame, cutting.line)
+  for (let at = 0; at < bytes.length; at += size) splitter.write(bytes.subarray(at, at + size))
+  splitter.end()
+  cutting.end()
+  let at = 0
+  for (const { from, to } of out) {
+    // Log lines that were taken out of a record lie inside its range.
+    expect(from).toBeLessThanOrEqual(at)
+    at = Math.max(at, to)
+  }
+  expect(at).toBe(bytes.length)
+  return out
+}
+
+/** The frames, the same however the input is cut. */
 function cut(
   text: string | Buffer,
   channel: Channel = 'stdout',
   shape: Cut = { stdout: 'records', stderr: 'documents', pty: 'records' },
+  maxFrame?: number,
 ) {
   const bytes = Buffer.from(text as string)
-  const once = (size: number) => {
-    const out: EngineFrame[] = []
-    const cutting = cutter({ channel, cut: () => shape, maxFrame: 1 << 20 }, (frame) => void out.push(frame))
-    const splitter = lines(channel, 1 << 20, cutting.line)
-    for (let at = 0; at < bytes.length; at += size) splitter.write(bytes.subarray(at, at + size))
-    splitter.end()
-    cutting.end()
-    let at = 0
-    for (const { from, to } of out) {
-      // Log lines that were taken out of a record lie inside its range.
-      expect(from).toBeLessThanOrEqual(at)
-      at = Math.max(at, to)
-    }
-    expect(at).toBe(bytes.length)
-    return out
-  }
-  const whole = once(Number.POSITIVE_INFINITY)
-  for (const size of [1, 5]) expect(once(size)).toEqual(whole)
+  const whole = framesOf(bytes, Number.POSITIVE_INFINITY, channel, shape, maxFrame)
+  for (const size of [1, 5]) expect(framesOf(bytes, size, channel, shape, maxFrame)).toEqual(whole)
   return whole
 }
 
 const brief = (frames: readonly EngineFrame[]) => frames.map((frame) => frame.value ?? frame.text)
 const log = '2026-11-15T00:48:15.496197Z ERROR codex_core::tools::router: error=unsupported call'
 
-describe('records', () => {
-  test('are lines that hold one JSON value; everything else is text', () => {
-    expect(brief(cut('{"a":1}\nnoise\n{"broken\n[1]\n{"b":2}'))).toEqual([
-      { a: 1 },
-      'noise',
-      '{"broken',
-      [1],
-      { b: 2 },
-    ])
-  })
+const shapes: Record<string, readonly [Channel, Cut]> = {
+  records: ['stdout', { stdout: 'records' }],
+  documents: ['stdout', { stdout: 'documents' }],
+  glued: ['stdout', { stdout: 'documents', glued: ['id'] }],
+  blocks: ['stdout', { stdout: 'text', blocks: ['I', 'Ex'] }],
+  all: ['stdout', { stdout: 'documents', glued: ['id'], blocks: ['I'] }],
+  pty: ['pty', { pty: 'records' }],
+}
 
-  test('own the blank lines before them', () => {
-    expect(cut('\n\n{"a":1}\n\n')).toMatchObject([
-      { kind: 'line', from: 0, to: 10, blanks: '\n\n' },
-      { kind: 'text', from: 10, to: 11, blank: true },
-    ])
-  })
+function shown({ from, to, kind, text, value, label, channel, notes, ...more }: EngineFrame): string {
+  const words = [`${from}-${to} ${label === undefined ? kind : `${kind} ${label}`} ${JSON.stringify(text)}`]
+  if (value !== undefined) words.push(`= ${JSON.stringify(value)}`)
+  for (const { code } of notes ?? []) words.push(code)
+  for (const [key, fact] of Object.entries(more))
+    words.push(fact === true ? key : `${key} ${JSON.stringify(fact)}`)
+  return words.join(' ')
+}
 
-  test('that the input cut off are open', () => {
-    expect(cut('{"a":1}\n{"b":')).toMatchObject([
-      { value: { a: 1 } },
-      { kind: 'text', text: '{"b":', open: true },
+test('lines are cut into the frames of the document', () => {
+  const [, ...cases] = readFileSync('test/events/cut.txt', 'utf8').split(/^# /m)
+  expect(cases.length).toBeGreaterThan(50)
+  for (const one of cases) {
+    const [name, given = '', ...frames] = one.trimEnd().split('\n')
+    const [, shape = '', maxFrame, input = ''] = /^(\w+) (\d*) ?(".*")$/.exec(given)!
+    const found = cut(JSON.parse(input), ...shapes[shape]!, maxFrame ? Number(maxFrame) : undefined)
+    expect([name, given, ...found.map(shown)]).toEqual([name, given, ...frames])
+  }
+})
+
+test('a record may be 512 levels deep, and longer than what is checked for its depth', () => {
+  const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
+  const kindOf = (text: string, shape: string) =>
+    framesOf(Buffer.from(`${text}\n`), 50_000, ...shapes[shape]!).map(({ kind, notes }) => [
+      kind,
+      ...(notes ?? []).map(({ code }) => code),
     ])
-    expect(cut('{"a":1}\nprose')[1]).not.toHaveProperty('open')
-  })
+  for (const shape of ['records', 'documents']) {
+    expect(kindOf(nested(512), shape)).toEqual([['line']])
+    expect(kindOf(nested(513), shape)).toEqual([['text', 'MAX_DEPTH']])
+    expect(kindOf(nested(40_000), shape)).toEqual([['text', 'MAX_DEPTH']])
+    expect(kindOf('x'.repeat(1025), shape)).toEqual([['text']])
+    expect(kindOf(`["${'x'.repeat(70_000)}"]`, shape)).toEqual([['line']])
+  }
+})
+
+test('blank lines before a record are counted up to 4,096, and its range has all of them', () => {
+  const [frame] = framesOf(Buffer.from(`${'\n'.repeat(4097)}[]\n`), 1000, ...shapes['records']!)
+  expect([frame!.blanks!.length, frame!.from, frame!.to]).toEqual([4096, 0, 4100])
 })
 
 describe('documents', () => {
@@ -75,12 +108,6 @@ describe('documents', () => {
     expect(brief(cut('{\n  "a": 1,\n{"b":2}\n', 'stderr'))).toEqual(['{', '  "a": 1,', { b: 2 }])
     expect(brief(cut('{\n  what is this\n{"b":2}\n', 'stderr'))).toEqual(['{', '  what is this', { b: 2 }])
     expect(brief(cut('[STARTUP] noise\n{"b":2}\n', 'stderr'))).toEqual(['[STARTUP] noise', { b: 2 }])
-  })
-
-  test('that the input cut off are one open frame', () => {
-    expect(cut('{\n  "a": 1,\n  "b": "x', 'stderr')).toMatchObject([
-      { kind: 'text', open: true, text: '{\n  "a": 1,\n  "b": "x' },
-    ])
   })
 })
 

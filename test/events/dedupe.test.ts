@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { dedupe } from '../../src/events/dedupe.ts'
+import { isAfter, type Moment } from '../../src/events/position.ts'
 import type { EngineFrame } from '../../src/events/profile.ts'
 import type { Channel } from '../../src/frames/chunk.ts'
 
@@ -109,6 +110,108 @@ describe('twins on stdout and PTY', () => {
   })
 })
 
+/**
+ * Records as they arrive, `o:a` of stdout, `p:b` of the PTY, `e:c` of stderr (`p.b` is a plain line, `p_` a
+ * blank one), and the order of the run that they are given.
+ */
+function orderOf(steps: string, channels: readonly Channel[], window = 100): string {
+  const passed: { readonly name: string; readonly when: Moment }[] = []
+  const floor = dedupe({
+    hash,
+    window,
+    maxHeld: 1 << 20,
+    pass: (frame, _, at) =>
+      void passed.push({ name: frame.blank ? '_' : frame.text, when: { at, nth: passed.length } }),
+  })
+  if (channels.length > 0) floor.announce(channels)
+  for (const step of steps.split(' ')) {
+    const channel = ({ o: 'stdout', e: 'stderr', p: 'pty' } as const)[step[0]!]!
+    const text = step.slice(2)
+    floor.saw(channel)
+    const kind = { kind: 'line' as const, channel, from: 0, to: 1, text }
+    if (step[1] === '_') floor.admit({ ...kind, blank: true })
+    else floor.admit(step[1] === ':' ? { ...kind, value: text } : kind)
+  }
+  floor.end()
+  const sorted = passed.sort((a, b) => (isAfter(a.when, b.when) ? 1 : -1))
+  return sorted.flatMap(({ name }, at) => (name === '=' && at < sorted.length - 1 ? [] : [name])).join(' ')
+}
+
+test('records come in the order of stdout, those that only the PTY has after what it showed before them', () => {
+  const both = ['stdout', 'pty'] as const
+  const all = ['stdout', 'stderr', 'pty'] as const
+  const rows: [steps: string, order: string, channels?: readonly Channel[]][] = [
+    ['o:a o:b', 'a b'],
+    ['p:a p:b', 'a b', []],
+    // stdout lost a record.
+    ['p:a p:x p:b o:a o:b', 'a x b'],
+    ['o:a o:b p:a p:x p:b', 'a x b'],
+    ['o:a p:x p:y p:a o:b p:b', 'x y a b'],
+    ['p:x o:a p:a o:b p:b', 'x a b'],
+    ['p:a p:x o:a', 'a x'],
+    // The PTY lost one, or came first without an announcement.
+    ['o:a o:x o:b p:a p:b', 'a x b'],
+    ['p:x o:w o:a o:x', 'w a x', []],
+    ['p:a o:b o:a', 'b a', []],
+    // Equal ones, left out here unless they are last, do not put others out of order.
+    ['o:w o:= p:= p:w p:= p:x', 'w x'],
+    ['p:= p:w o:w p:x', 'w x'],
+    ['o:= o:= p:= p:= p:w', 'w', []],
+    ['o:= o:w p:= p:= o:= o:= p:w p:= p:= p:x', 'w x'],
+    ['p:= p:w p:x p:= p:y o:w o:x o:=', 'w x y'],
+    // What stderr wrote comes after the records before it.
+    ['o:a e:x o:b', 'a x b', all],
+    ['e:x o:a', 'x a', all],
+    // A blank line comes with the record before it; that of the PTY only if there is no stdout.
+    ['o:a o_ o:b', 'a _ b'],
+    ['o_ o:a', '_ a'],
+    ['p:a p_ p:b', 'a _ b', []],
+    ['p_ p:a', '_ a', ['pty']],
+    ['o:a p_ p:a', 'a'],
+    ['o:a e_ o:b', 'a _ b', all],
+  ]
+  for (const [steps, order, channels] of rows)
+    expect([steps, orderOf(steps, channels ?? both)]).toEqual([steps, order])
+  // The window has room for the positions of both.
+  expect(orderOf('o:= o:= p:= p:= p:w', both, 2)).toBe('w')
+})
+
+test('records that only the PTY has say where a run of them begins and ends', () => {
+  const rows: [steps: string, passed: string][] = [
+    ['p:x p:y p:b o:b', '[x y] b'],
+    ['p:a p:x p:b o:a o:b', 'a [x] b'],
+    ['p:b p:b o:b', 'b [b'],
+    ['o:a p:x p:y p:a', 'a [x y]'],
+    ['p:x p.log p:y', '[x log y'],
+    ['p.log p:x', 'log [x'],
+  ]
+  for (const [steps, expected] of rows) {
+    const passed: string[] = []
+    const pass = ({ text, extra }: EngineFrame) =>
+      void passed.push(`${extra?.first ? '[' : ''}${text}${extra?.last ? ']' : ''}`)
+    const floor = dedupe({ hash, window: 100, maxHeld: 1 << 20, pass })
+    floor.announce(['stdout', 'pty'])
+    for (const step of steps.split(' ')) {
+      const frame = {
+        kind: 'line',
+        channel: step[0] === 'o' ? 'stdout' : 'pty',
+        from: 0,
+        to: 1,
+        text: step.slice(2),
+      } as const
+      floor.admit(step[1] === ':' ? { ...frame, value: 1 } : frame)
+    }
+    floor.end()
+    expect([steps, passed.join(' ')]).toEqual([steps, expected])
+  }
+})
+
+test('thousands of records keep their order, also where stdout lost some', () => {
+  const numbers = Array.from({ length: 2500 }, (_, n) => n)
+  const steps = numbers.flatMap((n) => (n % 1000 === 999 ? [`p:${n}`] : [`o:${n}`, `p:${n}`]))
+  expect(orderOf(steps.join(' '), ['stdout', 'pty'])).toBe(numbers.join(' '))
+})
+
 describe('a record that a terminal shows in lines', () => {
   const shown = (text: string): EngineFrame => ({
     kind: 'object',
@@ -144,6 +247,21 @@ describe('a record that a terminal shows in lines', () => {
     floor.announce(['stdout', 'pty'])
     for (let n = 0; n < 3; n++) floor.admit(shown(`[\n${'1,\n'.repeat(99)}${n}]`))
     expect(passed.map((one) => one.slice(-4))).toEqual(['late', 'late'])
+  })
+
+  test('is one where an equal line is there only once', () => {
+    const rows: [lines: string[], passed: string[]][] = [
+      [['[', '1,', '1,', ']'], []],
+      [['[', '1,', ']'], ['pty:[\n1,\n1,\n] pty-only']],
+    ]
+    for (const [lines, passed] of rows) {
+      const pair = pairing()
+      pair.floor.announce(['stdout', 'stderr', 'pty'])
+      pair.floor.admit(shown('[\n1,\n1,\n]'))
+      for (const line of lines) pair.put('stderr', line, false)
+      pair.floor.end()
+      expect(pair.passed.slice(lines.length)).toEqual(passed)
+    }
   })
 
   test('is one where a line is missing there', () => {
@@ -187,6 +305,30 @@ describe('the window', () => {
     small.floor.announce(['stdout', 'pty'])
     for (let i = 0; i < 4; i++) small.put('pty', 'xxxx')
     expect(small.passed).toEqual(['pty:xxxx late', 'pty:xxxx late'])
+    const full = pairing(100, 8)
+    full.floor.announce(['stdout', 'pty'])
+    full.put('pty', 'xxxx', false)
+    full.put('pty', 'yyyy')
+    expect([full.passed, full.floor.counts().held]).toEqual([[], 2])
+    full.put('pty', 'z')
+    expect(full.passed).toEqual(['pty:xxxx late'])
+  })
+
+  test('counts what it forgot and holds of every channel', () => {
+    for (const channel of ['stdout', 'stderr', 'pty'] as const) {
+      const { floor, put } = pairing(1)
+      put(channel, 'a')
+      put(channel, 'b')
+      expect([channel, floor.counts()]).toEqual([channel, { paired: 0, forgotten: 1, held: 1 }])
+    }
+  })
+
+  test('has room for any number of equal records', () => {
+    const { floor, put, passed } = pairing(2)
+    for (let n = 0; n < 5; n++) put('stdout', 'a')
+    for (let n = 0; n < 5; n++) put('pty', 'a')
+    floor.end()
+    expect(passed).toEqual(Array(5).fill('stdout:a'))
   })
 
   test('is not used when the channels are announced and there is no PTY', () => {

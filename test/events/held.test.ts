@@ -3,7 +3,6 @@ import { claude } from '../../src/engines/claude.ts'
 import { iflow } from '../../src/engines/iflow.ts'
 import { text } from '../../src/engines/text.ts'
 import { codesOf, lines, only, run, texts } from '../engines/run.ts'
-import { slow } from '../pace.ts'
 
 const piece = (text: string, parent: string | null) => ({
   type: 'stream_event',
@@ -52,14 +51,6 @@ describe('messages that are open at once', () => {
       ['FRAME_TOO_LONG', undefined],
       ['FRAME_TOO_LONG', 98],
     ])
-  })
-
-  test.runIf(slow)('are no more than 4,096, however short', () => {
-    const records = Array.from({ length: 4100 }, (_, n) => piece('x', `p${n}`))
-    const events = run(claude, { stdout: lines(...records), exit: 0 })
-    const last = events.findLast(({ event }) => event.type === 'agent.message.delta')!.seq
-    expect(finals(events)).toHaveLength(4100)
-    expect(finals(events).filter(({ seq }) => seq < last)).toHaveLength(4)
   })
 
   test('a message goes on after it was closed', () => {

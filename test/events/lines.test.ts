@@ -93,6 +93,27 @@ describe('lines', () => {
     expect(pieces.at(-1)!.text).toBe('ok')
   })
 
+  test('that are known by their bytes are skipped; blank lines, open ones and pieces are not looked up', () => {
+    for (const size of [1, 3, 100]) {
+      const asked: string[] = []
+      const told: string[] = []
+      const splitter = lines(
+        'pty',
+        8,
+        ({ text }) => void told.push(text),
+        (bytes) => {
+          asked.push(bytes.toString())
+          return bytes.toString() === 'known'
+        },
+      )
+      const bytes = Buffer.from('one\r\n\nknown\nmuch too long\nknown\r\r\ntwo\nknown')
+      for (let at = 0; at < bytes.length; at += size) splitter.write(bytes.subarray(at, at + size))
+      splitter.end()
+      expect(asked).toEqual(['one', 'known', 'known', 'two'])
+      expect(told).toEqual(['one', '', 'much too', ' long', 'two', 'known'])
+    }
+  })
+
   test('law Split and law Keep: they tile the input, wherever it is cut', () => {
     const byte = fc.constantFrom(0x0a, 0x0d, 0x1b, 0x5b, 0x6d, 0x7b, 0x61, 0xc3, 0xa9, 0x00)
     fc.assert(

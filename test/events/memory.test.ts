@@ -28,6 +28,8 @@ test('forgets the oldest when the rest would be too large, and never holds what 
   expect(known.set('c', 2)).toEqual([half - 1])
   expect([known.get('a'), known.get('b'), known.get('c')]).toEqual([undefined, half - 1, 2])
   expect(known.set('huge', 2 * half)).toEqual([2 * half])
+  expect(memory<number>((size) => size).set('k', 2 * half - 1)).toEqual([])
+  expect(memory<number>((size) => size).set('k', 2 * half)).toEqual([2 * half])
   const keysCountToo = 'x'.repeat(2 * half)
   expect(known.set(keysCountToo, 3)).toEqual([3])
   expect([known.get('huge'), known.get(keysCountToo), known.get('c')]).toEqual([undefined, undefined, 2])

@@ -5,6 +5,7 @@ import { payloadFinder } from '../../src/events/payload.ts'
 import { AT_END } from '../../src/events/position.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
+import type { Schema } from '../../src/values/schema/schema.ts'
 import { valueParts, valueStage } from '../../src/values/values.ts'
 import { runs } from '../pace.ts'
 
@@ -41,6 +42,67 @@ const pieces = [
 ]
 const message = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((list) => list.join(''))
 const when = { at: AT_END, nth: 1 }
+
+const found = (text: string, schema?: Schema) => {
+  const finder = payloadFinder({ schema, maxFrame: 1 << 20 })
+  return [
+    ...finder.find(text, when, false).payloads.map(({ value }) => value),
+    finder.find(text, when, false).fault,
+  ]
+}
+
+test('a message has the payloads of the table, and the fault of its last one', () => {
+  const rows: [text: string, ...payloads: unknown[]][] = [
+    ['', undefined],
+    ['Hello.', undefined],
+    ['fn() { }', undefined],
+    ['Use {name}.', undefined],
+    ['{cmd} it', undefined],
+    ['[', undefined],
+    ['{}', {}, undefined],
+    [' \n\0{"a":1}', { a: 1 }, undefined],
+    ['{', 'TRUNCATED'],
+    ['{{', 'INVALID_JSON'],
+    ['[{cmd} it', 'INVALID_JSON'],
+    ['[{"a":1}]', 'ROOT_NOT_OBJECT'],
+    ['{cmd} it {"a":1}', { a: 1 }, undefined],
+    ['[INFO] it {"a":1}', { a: 1 }, undefined],
+    ['[1] is {"a":1}', { a: 1 }, undefined],
+    ['a{{"a":1}', { a: 1 }, undefined],
+    ['See {"a":1}. See {"b":2}.', { a: 1 }, { b: 2 }, undefined],
+    ['See {"a":1}. See {"b":', { a: 1 }, 'TRUNCATED'],
+    ['```\n{', 'TRUNCATED'],
+    ['~~~\n{}\n~~~', {}, undefined],
+    ['<json>{"a":1}</json>', { a: 1 }, undefined],
+    ['<think>{"a":1}</think>', undefined],
+    ['<think>x</think>{"a":1}', { a: 1 }, undefined],
+    ['x \u001b[1m{"a"\u001b[0m:1}', { a: 1 }, undefined],
+    ['x {\u009b1m"a":1}', undefined],
+  ]
+  for (const [text, ...payloads] of rows) expect([text, ...found(text)]).toEqual([text, ...payloads])
+})
+
+test('a schema may want any root', () => {
+  const resultOf = (text: string, type: string) => {
+    const finder = payloadFinder({ schema: { type }, maxFrame: 1 << 20 })
+    finder.find(text, when, false)
+    const { value, warnings } = finder.result(true)!
+    return value ?? warnings[0]
+  }
+  const rows: [text: string, type: string, result: unknown][] = [
+    ['5', 'number', 5],
+    [' \n\0-1.5', 'number', -1.5],
+    ['"x"', 'string', 'x'],
+    ['true', 'boolean', true],
+    ['[1]', 'array', [1]],
+    ['It is 5', 'number', 'NO_MATCH'],
+    ['{a:1}', 'object', { a: 1 }],
+    ['x {a:1}', 'object', { a: 1 }],
+    [`${'x'.repeat(70_000)} {"a":1}`, 'object', { a: 1 }],
+    ['', 'number', 'NO_MATCH'],
+  ]
+  for (const [text, type, result] of rows) expect([text, resultOf(text, type)]).toEqual([text, result])
+})
 
 test('a message is passed over only if no payload is in it', () => {
   fc.assert(

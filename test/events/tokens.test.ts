@@ -37,5 +37,6 @@ describe('tokenCounter', () => {
 
 test('tokensOf takes counts only', () => {
   expect(tokensOf({ input: 3, output: '4', cached: -1, reasoning: 1.5 })).toEqual({ input: 3 })
+  expect(tokensOf({ input: 0, cached: 2 ** 53 })).toEqual({ input: 0 })
   expect(tokensOf({ input: null, output: Number.NaN })).toBeUndefined()
 })

@@ -19,21 +19,43 @@ test.runIf(slow)('no event id is given twice, though more was given back than is
   expect(read()).toEqual(ids)
 })
 
-test.runIf(slow)(
-  'a place that is spoken about again and again has its own numbers, also after it was forgotten',
-  () => {
-    const ids: string[] = []
-    const write = writer(
-      { runId: 'r', attempt: 1, clock: () => 0 },
-      { write: (event: Event) => void ids.push(event.correlation.event_id), end() {} },
-    )
-    const speak = (from: number) => {
-      write.about({ channel: 'stdout', from, to: from + 1 }, true)
-      write.write('lifecycle.run.status', { status: 'x' }, 1)
-    }
-    for (let round = 0; round < 3; round++) for (let from = 0; from < 70_000; from++) speak(from)
-    speak(0)
-    expect(new Set(ids).size).toBe(210_001)
-    expect(ids.slice(0, 2)).toEqual(['r:1:stdout:0-1:+0', 'r:1:stdout:1-2:+0'])
-  },
-)
+test('a place that is spoken about again has its own numbers, also after it was forgotten', () => {
+  const ids: string[] = []
+  const write = writer(
+    { runId: 'r', attempt: 1, clock: () => 0 },
+    { write: ({ correlation }: Event) => void ids.push(correlation.event_id), end() {} },
+  )
+  const speak = (from: number) => {
+    write.about({ channel: 'stdout', from, to: from + 1 }, true)
+    write.write('lifecycle.run.status', { status: 'x' }, 1)
+    return ids.at(-1)!
+  }
+  expect([speak(0), speak(0), speak(0)].map((one) => one.slice(-3))).toEqual([':+0', ':+1', ':+2'])
+  for (let from = 1; from < 65_536; from++) speak(from)
+  expect([speak(65_535), speak(0)]).toEqual(['r:1:stdout:65535-65536:+1', 'r:1:stdout:0-1:+3'])
+  // One too many: all are forgotten, and numbers begin above every one that was used.
+  expect([speak(65_536), speak(0), speak(1)]).toEqual([
+    ...['r:1:stdout:65536-65537:+4', 'r:1:stdout:0-1:+4', 'r:1:stdout:1-2:+4'],
+  ])
+})
+
+test('the clock returns milliseconds that a Date can hold', () => {
+  const stampOf = (clock: () => unknown) => {
+    const [event] = drive(eventStage(auto, { clock: clock as () => number }), [])
+    return event!.ts
+  }
+  expect(stampOf(() => 0)).toBe('1970-01-01T00:00:00.000Z')
+  expect(stampOf(() => 8.64e15)).toBe('+275760-09-13T00:00:00.000Z')
+  expect(stampOf(() => -8.64e15)).toBe('-271821-04-20T00:00:00.000Z')
+  const wrong = 'the clock must return milliseconds since 1970, but returned'
+  const rows: [clock: () => unknown, message: string][] = [
+    [() => 8.64e15 + 1, `${wrong} 8640000000000001`],
+    [() => Number.NaN, `${wrong} NaN`],
+    [() => undefined, `${wrong} a undefined`],
+    [async () => 0, `${wrong} a object`],
+    [() => Promise.reject(new Error('late')), `${wrong} a object`],
+    [() => JSON.parse('{'), 'the clock threw; it must return milliseconds since 1970'],
+  ]
+  for (const [clock, message] of rows)
+    expect(() => stampOf(clock)).toThrow(expect.objectContaining({ code: 'BAD_OPTION', message }))
+})
