@@ -1367,6 +1367,116 @@ const rows: readonly Row[] = [
       'text 0..11 !FRAME_TOO_LONG | text 11..22 | text 22..23 | object 23..25 first {}',
     ],
   ]),
+  ...group('three in a row are too long, linesOnly of at most 11 bytes', { ...linesOnly, maxFrame: 11 }, [
+    [
+      '{"a":123456789}\n{"a":123456789}\n{"a":123456789}\n{"b":2}\n',
+      'text 0..11 !FRAME_TOO_LONG | text 11..16 | text 16..27 !FRAME_TOO_LONG | text 27..32 | text 32..43 !FRAME_TOO_LONG | text 43..48 | line 48..56 {"b":2}',
+    ],
+  ]),
+  ...group('three in a row are too long, tagsOnly of at most 15 bytes', { ...tagsOnly, maxFrame: 15 }, [
+    [
+      '<json>1234567</json><json>1234567</json><json>1234567</json><json>1</json>',
+      'text 0..15 !FRAME_TOO_LONG | text 15..20 | text 20..35 !FRAME_TOO_LONG | text 35..40 | text 40..55 !FRAME_TOO_LONG | text 55..60 | tag(json) 60..74 1',
+    ],
+    [
+      '<json>1234567<json>1234567<json>1234567<json>1</json>',
+      'text 0..13 !FRAME_TOO_LONG | text 13..26 !FRAME_TOO_LONG | text 26..39 !FRAME_TOO_LONG | tag(json) 39..53 1',
+    ],
+  ]),
+  ...group('three in a row are too long, tagsOnly of at most 16 bytes', { ...tagsOnly, maxFrame: 16 }, [
+    [
+      '<json>"</json>12<json>"</json>12<json>"</json>12<json>1</json>',
+      'tag(json) 0..14 " | text 14..16 | tag(json) 16..30 " | text 30..32 | tag(json) 32..46 " | text 46..48 | tag(json) 48..62 1',
+    ],
+  ]),
+  ...group('three in a row are too long, fencesOnly of at most 12 bytes', { ...fencesOnly, maxFrame: 12 }, [
+    [
+      '```\nabcdefgh\n```\n```\nabcdefgh\n```\n```\nabcdefgh\n```\n```\na\n```\n',
+      'text 0..12 !FRAME_TOO_LONG | text 12..17 | text 17..29 !FRAME_TOO_LONG | text 29..34 | text 34..46 !FRAME_TOO_LONG | text 46..51 | fence 51..61 a',
+    ],
+  ]),
+  ...group('three in a row are too long, objectsOnly of at most 11 bytes', { ...objectsOnly, maxFrame: 11 }, [
+    [
+      '{"a":123456789}{"a":123456789}{"a":123456789} {"b":2}',
+      'text 0..11 !FRAME_TOO_LONG | text 11..15 | text 15..26 !FRAME_TOO_LONG | text 26..30 | text 30..41 !FRAME_TOO_LONG | text 41..46 | object 46..53 {"b":2}',
+    ],
+  ]),
+  ...group('three in a row are too long, prose of at most 15 bytes', { ...prose, maxFrame: 15 }, [
+    [
+      '\n<think>1234567</think>\n<think>1234567</think>\n<think>1234567</think> {"a":1}',
+      'blank 0..1 | text 1..16 !FRAME_TOO_LONG | text 16..23 | blank 23..24 | text 24..39 !FRAME_TOO_LONG | text 39..46 | blank 46..47 | text 47..62 !FRAME_TOO_LONG | text 62..69 | blank 69..70 | object 70..77 {"a":1}',
+    ],
+    [
+      'x <think>1234567</think>x <think>1234567</think>x <think>1234567</think> {"a":1}',
+      'text 0..73 | object 73..80 {"a":1}',
+    ],
+  ]),
+  ...group('three in a row, fencesOnly', fencesOnly, [
+    [
+      '```\n{"a":"\n```\n"}\n```\n```\n{"a":"\n```\n"}\n```\n```\n{"a":"\n```\n"}\n```\n```\na\n```\n',
+      'fence 0..22 {"a":"\n```\n"} | fence 22..44 {"a":"\n```\n"} | fence 44..66 {"a":"\n```\n"} | fence 66..76 a',
+    ],
+    [
+      '```\n{"a":"\n```\nx\n```\n{"a":"\n```\nx\n```\n{"a":"\n```\nx\n```\na\n```\n',
+      'fence 0..15 {"a":" | text 15..17 | fence 17..32 {"a":" | text 32..34 | fence 34..49 {"a":" | text 49..51 | fence 51..61 a',
+    ],
+    [
+      '> ```\n> a\nx\n> ```\n> a\nx\n> ```\n> a\nx\nx',
+      'text 0..2 | fence 2..10 a | text 10..14 | fence 14..22 a | text 22..26 | fence 26..34 a | text 34..37',
+    ],
+    ['```a`b\n```a`b\n```a`b\n```\na\n```\n', 'text 0..21 | fence 21..31 a'],
+  ]),
+  ...group('three in a row, tagsOnly', tagsOnly, [
+    [
+      '<json>"</json>" <json>2</json><json>"</json>" <json>2</json><json>"</json>" <json>2</json>',
+      'tag(json) 0..14 " | text 14..16 | tag(json) 16..30 2 | tag(json) 30..44 " | text 44..46 | tag(json) 46..60 2 | tag(json) 60..74 " | text 74..76 | tag(json) 76..90 2',
+    ],
+    [
+      '<json>"</json>\n<json>"</json>\n<json>"</json>\n<json>1</json>',
+      'tag(json) 0..14 " | blank 14..15 | tag(json) 15..29 " | blank 29..30 | tag(json) 30..44 " | blank 44..45 | tag(json) 45..59 1',
+    ],
+  ]),
+  ...group('three in a row, tags', tags, [
+    ['<json>x<json>x<json>x<json>{}</json>', 'text 0..21 | tag(json) 21..36 {}'],
+  ]),
+  ...group('three in a row, objectsOnly', objectsOnly, [
+    [
+      '{"a":1}}, x {"b":1}}, x {"c":1}}, x {"d":1}',
+      'object 0..7 broken@7 {"a":1} | text 7..12 | object 12..19 broken@19 {"b":1} | text 19..24 | object 24..31 broken@31 {"c":1} | text 31..36 | object 36..43 {"d":1}',
+    ],
+    [
+      '{"a":"\n\n"} {"a":"\n\n"} {"a":"\n\n"} {"d":1}',
+      'object 0..10 {"a":"\n\n"} | blank 10..11 | object 11..21 {"a":"\n\n"} | blank 21..22 | object 22..32 {"a":"\n\n"} | blank 32..33 | object 33..40 {"d":1}',
+    ],
+    ['{cmd} [x] {cmd} [x] {cmd} [x] {"d":1}', 'text 0..30 | object 30..37 {"d":1}'],
+  ]),
+  ...group('three in a row, prose', prose, [
+    ['<think>a</think><think>b</think><think>c</think>{"d":1}', 'text 0..48 | object 48..55 {"d":1}'],
+    [
+      'x <think {"a":1}<think {"a":1}<think {"a":1}',
+      'text 0..9 | object 9..16 {"a":1} | text 16..23 | object 23..30 {"a":1} | text 30..37 | object 37..44 {"a":1}',
+    ],
+  ]),
+  ...group('three in a row, everything', {}, [
+    ['[x\n[x\n[x\n{"a":1}\n', 'text 0..9 | line 9..17 {"a":1}'],
+    ['{"a":"x\n{"b":"x\n{"c":"x\n{"d":1}\n', 'text 0..24 | line 24..32 {"d":1}'],
+  ]),
+  ...group('three in a row, any', any, [
+    [
+      '12 x {"a":1} {"b":2} {"c":3}',
+      'text 0..5 | object 5..12 {"a":1} | blank 12..13 | object 13..20 {"b":2} | blank 20..21 | object 21..28 {"c":3}',
+    ],
+  ]),
+  ...group(
+    'the rest of a number over the limit, objectsOnly of at most 11 bytes',
+    { ...objectsOnly, maxFrame: 11 },
+    [['{"a":1}5\n   }', 'object 0..7 {"a":1} | text 7..13']],
+  ),
+  ...group(
+    'the rest of a number over the limit, objectsOnly of at most 13 bytes',
+    { ...objectsOnly, maxFrame: 13 },
+    [['{"a":1}5\n   }', 'object 0..7 broken@7 {"a":1} | text 7..13']],
+  ),
 ]
 
 export const corpus: readonly Row[] = [
