@@ -1477,6 +1477,43 @@ const rows: readonly Row[] = [
     { ...objectsOnly, maxFrame: 13 },
     [['{"a":1}5\n   }', 'object 0..7 broken@7 {"a":1} | text 7..13']],
   ),
+  ...group('far from the start, scalars', scalars, [
+    ['.×5000\n12\n', 'text 0..5001 | line 5001..5004 12'],
+    ['.×5000\n"12"\n[1]\n', 'text 0..5001 | line 5001..5006 "12" | line 5006..5010 [1]'],
+  ]),
+  ...group('far from the start, any', any, [
+    [' ×4100\n12', 'blank 0..4101 | object 4101..4103 first 12'],
+    [' ×4100\n1×4096', 'blank 0..4101 | object 4101..8197 first 1×4096'],
+  ]),
+  ...group('far from the start, objectsOnly', objectsOnly, [
+    ['.×300{"k":1}}, word: {"b":2}', 'text 0..300 | object 300..307 broken@307 {"k":1} | text 307..323'],
+    ['.×300{"k":1},key:1', 'text 0..300 | object 300..307 broken@307 {"k":1} | text 307..313'],
+    ['.×300{"k":1},-1x', 'text 0..300 | object 300..307 broken@307 {"k":1} | text 307..311'],
+    ['.×300{"k":1}}, -1, true, {"b":2}', 'text 0..300 | object 300..307 broken@307 {"k":1} | text 307..327'],
+    ['.×600{"k":1} y", "m": 2}', 'text 0..600 | object 600..607 broken@608 {"k":1} | text 607..619'],
+    [
+      '.×600{"k":1} and {"m":2}}',
+      'text 0..600 | object 600..607 {"k":1} | text 607..612 | object 612..619 broken@619 {"m":2} | text 619..620',
+    ],
+  ]),
+  ...group('far from the start, tagsOnly', tagsOnly, [
+    ['.×300<json>"</json>"\n"<json>"</json>', 'text 0..300 | tag(json) 300..331 "</json>"\n"<json>"'],
+  ]),
+  ...group('far from the start, fencesOnly', fencesOnly, [
+    [
+      '.×300\n> ```\n> {"a":"\n> ```\n> "}\n> ```\nx',
+      'text 0..303 | fence 303..333 {"a":"\n```\n"} | text 333..334',
+    ],
+  ]),
+  ...group('far from the start, everything', {}, [
+    [
+      '.×300\n<think>a</think>{"a":1}\n{"b":2}\n',
+      'text 0..317 | object 317..324 {"a":1} | blank 324..325 | line 325..333 {"b":2}',
+    ],
+  ]),
+  ...group('tag-names, long', { tags: ['a-very-long-name', 'json'] }, [
+    ['x <a-very-long-name>1</a-very-long-name>', 'text 0..2 | tag(a-very-long-name) 2..40 1'],
+  ]),
 ]
 
 export const corpus: readonly Row[] = [
