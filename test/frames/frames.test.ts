@@ -41,6 +41,17 @@ test('turns of several channels go on one after the other, also when all have en
   expect(next.out[8]).toBe('end')
 })
 
+test('what is read again at the end takes turns, too', () => {
+  const next = collector()
+  const sink = frameStage({ turn: 1, text: false })(next)
+  sink.write({ channel: 'stdout', bytes: Buffer.from('<think>{"a":1} {"b":2} {"c":3}') })
+  sink.end()
+  expect(next.out).toHaveLength(1)
+  expect([sink.more!(), next.out.length]).toEqual([true, 2])
+  while (sink.more!());
+  expect(next.out.slice(2)).toEqual(['object 23..30 !THINK_UNCLOSED {"c":3}', 'end'])
+})
+
 test('without turns everything comes at once, and the end once', () => {
   const next = collector()
   const sink = frameStage()(next)
@@ -123,7 +134,7 @@ test('an exit is one unit and is never divided', () => {
 })
 
 test.each([
-  [null, 'null'],
+  [null, 'but got null'],
   [undefined, 'a undefined'],
   [42, 'a number'],
   [{ bytes: 'a', b: 1, c: 1, d: 1, e: 1, f: 1 }, 'the keys "bytes, b, c, d, e"'],
