@@ -123,7 +123,7 @@ export function whatFollows(scan: Scan): WhatFollows {
 
   function decide(end: number): number {
     const { view, base } = tape
-    // Without quotes and brackets, only the rest of a number can go on, on the line below.
+    // Without quotes and brackets, only the rest of a number or word can go on, on the line below.
     if (!quoted && !closed && stage !== 'below') return -1
     return goesOnAt(view.toString('utf8', to - 1 - base, end - base), 1, enclosed) ? start : -1
   }
@@ -143,12 +143,12 @@ export function whatFollows(scan: Scan): WhatFollows {
     return mayFollowOpening(scan.byte(next + 1)!) ? next + 2 : 0
   }
 
-  /** Whether the line that ends at `end` may be the end of a string or number, and maybe a comma. */
+  /** Whether the line that ends at `end` may be the end of a string, number or word, and maybe a comma. */
   function mayGoOnBelow(end: number): boolean {
     let last = end - 1
     while (isBlank(scan.byte(last))) last--
     const byte = scan.byte(last)!
-    return byte === COMMA || isQuote(byte) || isDigit(byte) || byte >= 0x80
+    return byte === COMMA || isQuote(byte) || isWordCharacter(byte)
   }
 
   return {

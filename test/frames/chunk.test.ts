@@ -61,6 +61,12 @@ describe('the door for bytes', () => {
 
   test('a half before bytes stays before them', async () => {
     expect(await bytesOf(['a\ud83d', Buffer.from('b'), 'c'])).toBe('a\ufffdbc')
+    expect(await bytesOf(['a\ud83d', { channel: 'stdout', bytes: Buffer.from('b') }])).toBe('a\ufffdb')
+  })
+
+  test('bytes of another channel do not part a pair', async () => {
+    const pty = { channel: 'pty', bytes: Buffer.from('b') }
+    expect(await bytesOf(['a\ud83d', pty, '\ude00'])).toBe('ab😀')
   })
 
   test.each([

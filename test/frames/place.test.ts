@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { placeOf } from '../../src/frames/place.ts'
+import { keepPlaces, Places, placeOf, risingPlaces } from '../../src/frames/place.ts'
 import type { CutOptions } from './reference.ts'
 import { byteByByte, scan } from './splits.ts'
 
@@ -39,4 +39,33 @@ test('half a pair is where its character is, and the end of the text is an offse
   const [frame] = scan([Buffer.from('{"😀":1}\n')])
   expect([2, 3, 4].map((units) => placeOf(frame!, units))).toEqual([2, 2, 6])
   expect(placeOf(frame!, frame!.text.length)).toBe(10)
+})
+
+test('places of runs: where a unit begins, and where the units before it end', () => {
+  // The text `aé😀b` in three runs of its channel: `a` at 10, `é😀` from 20, `b` at 40.
+  const places = new Places(Buffer.from('aé😀b'), [0, 10, 1, 20, 7, 40])
+  const starts = [0, 1, 2, 3, 4, 5].map((units) => places.at(units))
+  expect(starts).toEqual([10, 20, 22, 22, 40, 41])
+  expect([0, 1, 2, 3, 4, 5].map((units) => places.endOf(units))).toEqual([10, 11, 22, 22, 26, 41])
+  // Asked in falling order, it begins again.
+  expect([5, 4, 2, 1, 0].map((units) => places.at(units))).toEqual([41, 40, 22, 20, 10])
+})
+
+test('places of many runs', () => {
+  const runs = Array.from({ length: 9 }, (_, index) => [index, 10 * index]).flat()
+  const places = new Places(Buffer.from('abcdefghi'), runs)
+  expect([0, 3, 4, 5, 8, 9].map((units) => places.at(units))).toEqual([0, 30, 40, 50, 80, 81])
+})
+
+test('places that only begin later, and rising ones that fall', () => {
+  const frame = { kind: 'tag', channel: 'stdout', from: 5, to: 30, text: 'é😀b', label: 'json' } as const
+  expect([0, 1, 2, 3, 4].map((units) => placeOf(frame, units))).toEqual([11, 13, 13, 17, 18])
+  keepPlaces(frame, 20)
+  expect([0, 1, 2, 3, 4].map((units) => placeOf(frame, units))).toEqual([20, 22, 22, 26, 27])
+  const rising = risingPlaces(frame)
+  expect([1, 1, 2, 3, 0, 4].map((units) => rising(units))).toEqual([22, 22, 22, 26, 20, 27])
+  const fence = { kind: 'fence', channel: 'stdout', from: 5, to: 30, text: 'ab', label: 'é' } as const
+  expect([placeOf(fence, 0), placeOf(fence, 1)]).toEqual([11, 12])
+  const bare = { kind: 'fence', channel: 'stdout', from: 5, to: 30, text: 'ab' } as const
+  expect(placeOf(bare, 1)).toBe(10)
 })

@@ -66,6 +66,12 @@ export function brief(frame: CutFrame): string {
   return `${kind}${label} ${frame.from}..${frame.to}${flags}${notes}${text}`
 }
 
+/** The frames of an input as a row of the corpus writes them; `x×40` is forty times `x`. */
+export function briefs(frames: readonly CutFrame[]): string {
+  const line = frames.map(brief).join(' | ')
+  return line.replace(/(.)\1{29,}/gs, (run, character: string) => `${character}×${run.length}`)
+}
+
 /** What has to be equal between two scanners; the words of a note are free. */
 export function shape(frame: CutFrame): object {
   const { notes, ...rest } = frame
