@@ -57,7 +57,7 @@ function putSteps(dir: string): string {
 describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
   const pages = pagesOfBrowser()
 
-  test('an image that is given as data is shown, and one that is only named is not fetched', async () => {
+  test('shows an image given as data, fetches none that is only named, and draws a change as a diff', async () => {
     const dir = root()
     putSteps(dir)
     const { url } = await serving(dir)
@@ -76,15 +76,6 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
       'https://images.example/other.png',
     )
     expect(asked.filter((one) => !one.startsWith(url) && !one.startsWith('data:'))).toEqual([])
-  })
-
-  test('a change of a file is shown as a diff', async () => {
-    const dir = root()
-    putSteps(dir)
-    const { url } = await serving(dir)
-    const page = await pages.open(url)
-    await over(page)
-    await page.keyboard.press('f')
     const lines = page.locator('article[data-kind=artifact] .diff')
     await expect.poll(() => lines.locator('.added').innerText()).toContain('+const hour = 3')
     expect(await lines.locator('.removed').innerText()).toContain('-const hour = 2')

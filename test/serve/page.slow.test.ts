@@ -339,16 +339,4 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
     for (const [at, problem] of pages.problems.entries())
       if (problem.includes('404')) pages.problems.splice(at, 1)
   })
-
-  test('a line of a codex run is a line of the conversation', async () => {
-    const dir = root()
-    const path = join(dir, 'plain')
-    putRun(dir, 'plain', 1)
-    writeFileSync(join(path, 'stdout.1.log'), codexLines.join('\n'))
-    const { url } = await serving(dir)
-    const page = await open(url)
-    // A single run is opened without asking.
-    await over(page)
-    expect(await page.locator('article').count()).toBe(1)
-  })
 })
