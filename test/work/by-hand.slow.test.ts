@@ -1,14 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import {
   existsSync,
-  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
-  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
@@ -256,18 +254,7 @@ describe('a result of a person that does not count', () => {
   test.each<[string, (path: string) => void]>([
     ['is not there', () => {}],
     ['is a symbolic link', (path) => symlinkSync(put(good, 'real.json'), path)],
-    ['is a symbolic link', (path) => symlinkSync('/nowhere', path)],
-    ['has a second hard link', (path) => linkSync(put(good, 'real.json'), path)],
-    ['is a directory', (path) => mkdirSync(path)],
     ['is a FIFO', (path) => execFileSync('mkfifo', [path])],
-    ['is not UTF-8', (path) => writeFileSync(path, Buffer.from([0x7b, 0xff, 0x7d]))],
-    [
-      'more than 1048576',
-      (path) => {
-        writeFileSync(path, '')
-        truncateSync(path, 2 ** 31)
-      },
-    ],
   ])('because its file %s is misuse, told before anything is written', async (message, make) => {
     const path = join(base, 'given.json')
     make(path)

@@ -85,13 +85,8 @@ describe('settle', () => {
     expect(settled.result).toBeUndefined()
   })
 
-  test.each([
-    ['[]', 'WORK_RESULT_BROKEN'],
-    ['null', 'WORK_RESULT_BROKEN'],
-    ['', 'WORK_RESULT_BROKEN'],
-    ['```json\n{}\n```', 'WORK_RESULT_BROKEN'],
-  ])('refuses %j as a result', (text, code) => {
-    expect(codes({ json: file(text) })).toContain(code)
+  test.each(['[]', 'null', '', '```json\n{}\n```'])('refuses %j as a result', (text) => {
+    expect(codes({ json: file(text) })).toContain('WORK_RESULT_BROKEN')
   })
 
   test('counts a left-over as no evidence at all', () => {
