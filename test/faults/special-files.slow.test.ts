@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { built } from '../built.ts'
-import { inside } from '../cli/inside.ts'
 import { only } from '../engines/run.ts'
 import { agent, codexLines, ran, workspace } from '../run/agent.ts'
 import { putRun, root } from '../serve/serving.ts'
@@ -95,24 +94,17 @@ test(
   LIMIT,
 )
 
-const unknown = /^sluice: something unknown [^\n]*journal\.lock[^\n]*\n$/
-const irregular = /^sluice: cannot open [^\n]*not a regular file[^\n]*\n$/
-
 test.each([
-  ['a FIFO', 'journal.lock', unknown],
-  ['a directory', 'journal.lock', unknown],
-  ['a link to nowhere', 'journal.lock', unknown],
-  ['a FIFO', 'events.jsonl', irregular],
-  ['a FIFO', 'parser_diagnostics.jsonl', irregular],
+  ['journal.lock', /^sluice: something unknown [^\n]*journal\.lock[^\n]*\n$/],
+  ['events.jsonl', /^sluice: cannot open [^\n]*not a regular file[^\n]*\n$/],
+  ['parser_diagnostics.jsonl', /^sluice: cannot open [^\n]*not a regular file[^\n]*\n$/],
 ])(
-  '%s as %s: a run is refused in one line that names it',
-  async (what, file, words) => {
+  'a FIFO as %s: a run is refused in one line that names it',
+  async (file, words) => {
     const { cwd, audit } = workspace()
     mkdirSync(audit)
-    put[what]!(join(audit, file))
-    const args = ['run', '--cwd', cwd, '--audit', audit, '--', 'true']
-    // Only a FIFO can hang.
-    const { code, err } = await (what === 'a FIFO' ? sluice(...args) : inside(args))
+    mkfifo(join(audit, file))
+    const { code, err } = await sluice('run', '--cwd', cwd, '--audit', audit, '--', 'true')
     expect([code, err]).toEqual([expect.any(Number), expect.stringMatching(words)])
   },
   LIMIT,
