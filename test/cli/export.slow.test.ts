@@ -38,12 +38,8 @@ function runWith(secrets: readonly Planted[], size: number): { dir: string; byte
   const dir = tempDir('export')
   const lines = [
     record({
-      type: 'system',
-      subtype: 'init',
-      uuid: 'u0',
-      cwd: '/home/agent/repo',
-      tools: [],
-      model: 'claude-x',
+      ...{ type: 'system', subtype: 'init', uuid: 'u0', cwd: '/home/agent/repo' },
+      ...{ tools: [], model: 'claude-x' },
     }),
   ]
   const errors: string[] = []
@@ -65,14 +61,10 @@ function runWith(secrets: readonly Planted[], size: number): { dir: string; byte
           lines.push(
             piece({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
           )
-          for (let at = 0; at < text.length; at += 7)
-            lines.push(
-              piece({
-                type: 'content_block_delta',
-                index: 0,
-                delta: { type: 'text_delta', text: text.slice(at, at + 7) },
-              }),
-            )
+          for (let at = 0; at < text.length; at += 7) {
+            const delta = { type: 'text_delta', text: text.slice(at, at + 7) }
+            lines.push(piece({ type: 'content_block_delta', index: 0, delta }))
+          }
           lines.push(piece({ type: 'content_block_stop', index: 0 }))
           lines.push(said(id, { type: 'text', text }))
         }
@@ -87,10 +79,8 @@ function runWith(secrets: readonly Planted[], size: number): { dir: string; byte
         lines.push(said(id, { type: 'tool_use', id: call, name: 'Bash', input: { command: 'cat .env' } }))
         lines.push(
           asked({
-            type: 'tool_result',
-            tool_use_id: call,
-            content: `a=1\n${line}\nb=2`,
-            is_error: i % 2 === 0,
+            ...{ type: 'tool_result', tool_use_id: call },
+            ...{ content: `a=1\n${line}\nb=2`, is_error: i % 2 === 0 },
           }),
         )
         break
@@ -118,12 +108,7 @@ function runWith(secrets: readonly Planted[], size: number): { dir: string; byte
   }
   lines.push(
     record({
-      type: 'result',
-      subtype: 'success',
-      is_error: false,
-      uuid: 'u9',
-      result: 'Done.',
-      num_turns: 1,
+      ...{ type: 'result', subtype: 'success', is_error: false, uuid: 'u9', result: 'Done.', num_turns: 1 },
       usage: { input_tokens: 10, output_tokens: 5 },
     }),
   )
@@ -132,16 +117,9 @@ function runWith(secrets: readonly Planted[], size: number): { dir: string; byte
   writeFileSync(
     join(dir, 'meta.1.json'),
     JSON.stringify({
-      run_id: 'r',
-      attempt_number: 1,
-      engine: 'claude',
-      mode: 'pipe',
-      argv,
-      cwd: '/home/agent/repo',
-      started_at: '2026-01-01T00:00:00.000Z',
-      ended_at: '2026-01-01T00:01:00.000Z',
-      exit_code: 0,
-      signal: null,
+      ...{ run_id: 'r', attempt_number: 1, engine: 'claude', mode: 'pipe', argv, cwd: '/home/agent/repo' },
+      ...{ started_at: '2026-01-01T00:00:00.000Z', ended_at: '2026-01-01T00:01:00.000Z' },
+      ...{ exit_code: 0, signal: null },
     }),
   )
   return { dir, bytes }
@@ -284,17 +262,8 @@ describe('sluice export', () => {
 
   test('reads a single log, and hides what it is told to', async () => {
     process.env['EXPORT_TEST_NAME'] = 'Here it'
-    const args = [
-      'export',
-      join(dir, 'stdout.1.log'),
-      '--to',
-      'md',
-      '--hide',
-      'Thank you',
-      '--hide-env',
-      'EXPORT_TEST_NAME',
-    ]
-    const { code, out, err } = await inside(args)
+    const hide = ['--hide', 'Thank you', '--hide-env', 'EXPORT_TEST_NAME']
+    const { code, out, err } = await inside(['export', join(dir, 'stdout.1.log'), '--to', 'md', ...hide])
     delete process.env['EXPORT_TEST_NAME']
     expect(code).toBe(0)
     expect(out).toContain('[redacted:own]')

@@ -299,7 +299,7 @@ describe('no input whatsoever advances', () => {
         const { verdict } = settle(evidence, { ...order, run_id: active }, active)
         if (!asText || trimmed !== active) expect(verdict).not.toBe('advance')
       }),
-      { numRuns: runs(2000) },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -318,7 +318,7 @@ describe('no input whatsoever advances', () => {
         const evidence = asText ? { text: file(headers(record)) } : { json: json(record) }
         expect(settle(evidence, order, 'run-7').verdict).not.toBe('advance')
       }),
-      { numRuns: runs(3000) },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -347,7 +347,7 @@ describe('no input whatsoever advances', () => {
         expect(settled.result?.changes.pr ?? settled.result?.changes.commit).toMatch(/\S/)
         expect(settled.result?.tests).toMatch(/\S/)
       }),
-      { numRuns: runs(3000) },
+      { numRuns: runs(1000) },
     )
   })
 })

@@ -119,27 +119,6 @@ test('gives every worker the order in its environment, and a file only to those 
   expect(JSON.parse(readFileSync(join(repo, 'order'), 'utf8'))).toEqual({ ...order(), constraints: { a: 1 } })
 })
 
-test.each<[string, Partial<Outbox>]>([
-  ['throws', { find: () => Promise.reject(new Error('tracker is down')) }],
-  ['fails to post', { post: () => Promise.reject(new Error('tracker is down')) }],
-  ['never answers', { post: () => new Promise(() => {}) }],
-])('an outbox that %s ends in one clear fault, and in the audit', async (_, bad) => {
-  const outbox: Outbox = {
-    find: async () => undefined,
-    post: async () => undefined,
-    archive: async () => {},
-    ...bad,
-  }
-  const running = run(`${good} > work_result.json`, { outbox, maxOutboxWait: 100 })
-  await expect(running).rejects.toMatchObject({ code: 'OUTBOX_FAILED' })
-  const audit = JSON.parse(readFileSync(join(auditDir(), 'work_audit.json'), 'utf8'))
-  expect(audit).toMatchObject({
-    verdict: 'advance',
-    outbox: 'failed',
-    failed: { code: 'OUTBOX_FAILED', message: expect.stringMatching(/tracker is down|did not answer/) },
-  })
-})
-
 test.each<[string, WorkOptions['worker']]>([
   ['a worker', 'script'],
   ['a person', undefined],
