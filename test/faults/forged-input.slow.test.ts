@@ -203,33 +203,26 @@ test.each([
   expect(performance.now() - began).toBeLessThan(20_000)
 })
 
-const device = (() => {
+const hasDevices = (() => {
   const path = join(tmpdir(), `sluice-device-${process.pid}`)
   try {
     execFileSync('mknod', [path, 'c', '1', '5'], { stdio: 'pipe' })
     rmSync(path)
-    return ''
+    return true
   } catch {
-    return ' (skipped: mknod is not allowed here)'
+    return false
   }
 })()
+// A server that exits removes its socket; one that is killed leaves it.
+const socket = `${process.execPath} -e "require('net').createServer().listen('work_result.json', () => process.kill(process.pid, 'SIGKILL'))"`
 
-test.runIf(device === '')(
-  `work_result.json is a real device: refused, and a human is asked${device}`,
-  async () => {
-    const done = await worker(`mknod work_result.json c 1 5; ${text}`)
+test.each([...(hasDevices ? [['a real device', 'mknod work_result.json c 1 5']] : []), ['a socket', socket]])(
+  'work_result.json is %s: refused, and a human is asked',
+  async (_what, script) => {
+    const done = await worker(`${script}; ${text}`)
     expect([done.verdict, ...codes(done)]).toEqual(['needs-human', 'WORK_FILE_REFUSED'])
   },
 )
-
-test('work_result.json is a socket: refused, and a human is asked', async () => {
-  const listen = `${process.execPath} -e "require('net').createServer().listen('work_result.json', () => process.exit())"`
-  // A server that exits removes its socket; one that is killed leaves it.
-  const done = await worker(
-    `${listen.replace('process.exit()', "process.kill(process.pid, 'SIGKILL')")}; ${text}`,
-  )
-  expect([done.verdict, ...codes(done)]).toEqual(['needs-human', 'WORK_FILE_REFUSED'])
-})
 
 // Swapped between stat and open, all the time: test/work/result-file.test.ts.
 
