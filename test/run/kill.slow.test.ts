@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { killOnce } from './kill-once.ts'
 
-// A few moments over the life of a run; `bench/kill.ts` does 200 at random, and SLUICE_KILLS=200 as many here.
+// A few moments over the life of a run; `bench/kill.ts` does 200 at random, SLUICE_KILLS=200 as many here.
 const many = Math.max(1, Number(process.env['SLUICE_KILLS'] ?? 12) / 12)
 
 test.each(['pipes', 'pty', 'both'] as const)(

@@ -30,7 +30,6 @@ describe.skipIf(!chromiumPath)(`accessible${needsBrowser}`, () => {
     const viewport = { width, height: 800 }
     const page = await pages.open(url, '', { viewport, colorScheme, reducedMotion: 'reduce' })
     await over(page)
-    expect(await violations(page)).toEqual([])
     // Chosen, unfolded, searched, filtered.
     await page.keyboard.press('p')
     await page.keyboard.press('Enter')
