@@ -50,10 +50,10 @@ async function record(row: Row, cwd: string, audit: string) {
   return undefined
 }
 
-describe.each(rows)('$name', (row) => {
-  const { evidence, state, outcome, code } = row
-
-  test(`is ${outcome} and ${code} live, in the meta, in /runs, in the terminal and by every command`, async () => {
+test.each(rows)(
+  '$name: $outcome and $code live, in the meta, in /runs, drawn and by every command',
+  async (row) => {
+    const { evidence, state, outcome, code } = row
     const { cwd, audit } = workspace()
     const known = evidence.exit_code !== null || evidence.signal !== null
     const end = await record(row, cwd, audit)
@@ -76,25 +76,20 @@ describe.each(rows)('$name', (row) => {
     const { data } = JSON.parse(played.out.trimEnd().split('\n').at(-1)!) as { data: CompletionData }
     expect([data.evidence, outcomeOf(data)]).toEqual([evidence, outcome])
     expect((await inside(['events', audit])).code).toBe(code)
-    expect((await inside(['chat', audit])).code).toBe(code)
-    for (const command of ['chat', 'replay']) {
-      const drawn = await inside([command, audit], { stdout: standIn({ tty: true }) })
-      expect([drawn.code, drawn.out.split('■ ')[1]]).toEqual([
-        code,
-        expect.stringMatching(new RegExp(`^${outcome}: ${outcomeWords[outcome]} \\(`)),
-      ])
-    }
-  })
+    const drawn = await inside(['chat', audit], { stdout: standIn({ tty: true }) })
+    expect([drawn.code, drawn.out.split('■ ')[1]]).toEqual([
+      code,
+      expect.stringMatching(new RegExp(`^${outcome}: ${outcomeWords[outcome]} \\(`)),
+    ])
 
-  // What the logs and an exit code can say.
-  if (evidence.signal === null && evidence.stopped === undefined)
-    test(`is ${code} for events and chat over its log`, async () => {
-      const exit = evidence.exit_code === null ? [] : ['--exit', String(evidence.exit_code)]
-      const input = { stdin: outputOf(row) }
-      expect((await inside(['events', '--engine', 'codex', ...exit], input)).code).toBe(code)
-      expect((await inside(['chat', '--engine', 'codex', ...exit], input)).code).toBe(code)
-    })
-})
+    // What the logs and an exit code can say.
+    if (evidence.signal !== null || evidence.stopped !== undefined) return
+    const exit = evidence.exit_code === null ? [] : ['--exit', String(evidence.exit_code)]
+    const input = { stdin: outputOf(row) }
+    for (const command of ['events', 'chat'])
+      expect((await inside([command, '--engine', 'codex', ...exit], input)).code, command).toBe(code)
+  },
+)
 
 // One end of each kind: its code and its word go through one function.
 const kinds = new Map(
