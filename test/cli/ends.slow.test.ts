@@ -50,10 +50,10 @@ async function record(row: Row, cwd: string, audit: string) {
   return undefined
 }
 
-describe.each(rows)('$name', (row) => {
-  const { evidence, state, outcome, code } = row
-
-  test(`is ${outcome} and ${code} live, in the meta, in /runs, in the terminal and by every command`, async () => {
+test.each(rows)(
+  '$name: $outcome and $code live, in the meta, in /runs, drawn and by every command',
+  async (row) => {
+    const { evidence, state, outcome, code } = row
     const { cwd, audit } = workspace()
     const known = evidence.exit_code !== null || evidence.signal !== null
     const end = await record(row, cwd, audit)
@@ -76,38 +76,33 @@ describe.each(rows)('$name', (row) => {
     const { data } = JSON.parse(played.out.trimEnd().split('\n').at(-1)!) as { data: CompletionData }
     expect([data.evidence, outcomeOf(data)]).toEqual([evidence, outcome])
     expect((await inside(['events', audit])).code).toBe(code)
-    expect((await inside(['chat', audit])).code).toBe(code)
-    for (const command of ['chat', 'replay']) {
-      const drawn = await inside([command, audit], { stdout: standIn({ tty: true }) })
-      expect([drawn.code, drawn.out.split('■ ')[1]]).toEqual([
-        code,
-        expect.stringMatching(new RegExp(`^${outcome}: ${outcomeWords[outcome]} \\(`)),
-      ])
-    }
-  })
+    const drawn = await inside(['chat', audit], { stdout: standIn({ tty: true }) })
+    expect([drawn.code, drawn.out.split('■ ')[1]]).toEqual([
+      code,
+      expect.stringMatching(new RegExp(`^${outcome}: ${outcomeWords[outcome]} \\(`)),
+    ])
 
-  // What the logs and an exit code can say.
-  test.runIf(evidence.signal === null && evidence.stopped === undefined)(
-    `is ${code} for events and chat over its log`,
-    async () => {
-      const exit = evidence.exit_code === null ? [] : ['--exit', String(evidence.exit_code)]
-      const input = { stdin: outputOf(row) }
-      expect((await inside(['events', '--engine', 'codex', ...exit], input)).code).toBe(code)
-      expect((await inside(['chat', '--engine', 'codex', ...exit], input)).code).toBe(code)
-    },
-  )
+    // What the logs and an exit code can say.
+    if (evidence.signal !== null || evidence.stopped !== undefined) return
+    const exit = evidence.exit_code === null ? [] : ['--exit', String(evidence.exit_code)]
+    const input = { stdin: outputOf(row) }
+    for (const command of ['events', 'chat'])
+      expect((await inside([command, '--engine', 'codex', ...exit], input)).code, command).toBe(code)
+  },
+)
 
-  test.runIf(evidence.exit_code !== null && evidence.stopped === undefined)(
-    `is ${code} for sluice run`,
-    async () => {
-      const { cwd, audit } = workspace()
-      const { command, args } = agentOf(row, cwd)
-      const flags = ['--engine', 'codex', '--cwd', cwd, '--audit', audit, '--no-fs-diff']
-      const done = await inside(['run', ...flags, '--draw', '--', command, ...args!])
-      expect(done.code).toBe(code)
-      expect(done.out).toContain(`■ ${outcome}: `)
-    },
-  )
+// One end of each kind: its code and its word go through one function.
+const kinds = new Map(
+  rows
+    .filter(({ evidence }) => evidence.exit_code !== null && evidence.stopped === undefined)
+    .map((row) => [`${row.outcome} ${row.code}`, row]),
+)
+test.each([...kinds])('sluice run tells %s', async (_kind, row) => {
+  const { cwd, audit } = workspace()
+  const { command, args } = agentOf(row, cwd)
+  const flags = ['--engine', 'codex', '--cwd', cwd, '--audit', audit, '--no-fs-diff']
+  const done = await inside(['run', ...flags, '--draw', '--', command, ...args!])
+  expect([done.code, done.out]).toEqual([row.code, expect.stringContaining(`■ ${row.outcome}: `)])
 })
 
 test('a time limit is no request: the run failed', async () => {
@@ -339,15 +334,18 @@ describe('how a run is read', () => {
   })
 })
 
-test.each([
-  ['--exit', '1'],
-  ['--stderr', 'x.log'],
-  ['--pty', 'x.log'],
-  ['--fs-diff', 'x.json'],
-  ['--dir', '.'],
-])('an audit directory tells itself what %s would say', async (...flags) => {
-  const { code, err } = await inside(['events', 'src', ...flags])
-  expect([code, err]).toEqual([2, expect.stringContaining(`leave out ${flags[0]}`)])
+test('an audit directory tells itself what other options would say', async () => {
+  const options = {
+    '--exit': '1',
+    '--stderr': 'x.log',
+    '--pty': 'x.log',
+    '--fs-diff': 'x.json',
+    '--dir': '.',
+  }
+  for (const [flag, value] of Object.entries(options)) {
+    const { code, err } = await inside(['events', 'src', flag, value])
+    expect([code, err]).toEqual([2, expect.stringContaining(`leave out ${flag}`)])
+  }
 })
 
 test('events and chat say of a directory without logs what is missing', async () => {

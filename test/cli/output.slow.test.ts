@@ -34,7 +34,7 @@ afterAll(() => {
   if (mounted) (disk as SmallDisk).remove()
 })
 
-test.runIf(hasFull).each([`values --lines ${log}`, `chat --json ${log}`, 'help chat'])(
+test.runIf(hasFull).each([`chat --json ${log}`, 'help chat'])(
   '%s on /dev/full ends with one line and 7',
   async (words) => {
     const { code, err } = await shell(`${sluice} ${words} > /dev/full`)
@@ -92,11 +92,11 @@ test.runIf(mounted)('the last bytes before a disk is full are not lost without a
   expect([code, err]).toEqual([7, expect.stringContaining('(ENOSPC)')])
 })
 
-test.runIf(mounted).each(['', '--pty', '--pty --pipes'])(
+test.runIf(mounted).each(['', '--pty'])(
   'an audit on a full disk ends with one line and 7 %s',
   async (mode) => {
     const { cwd } = workspace()
-    const audit = join(dir, `audit${mode.replaceAll(' ', '')}`)
+    const audit = join(dir, `audit${mode}`)
     const { command, args = [] } = agent(
       cwd,
       "say(lines[0]); for (;;) { say('x'.repeat(4000)); await sleep(0) }",
@@ -117,13 +117,4 @@ test.runIf(mounted).each(['', '--pty', '--pty --pipes'])(
 test('help | head prints no stack', async () => {
   const { code, out, err } = await shell(`${sluice} help chat | true; exit \${PIPESTATUS[0]}`)
   expect([code, out, err]).toEqual([0, '', ''])
-})
-
-test('big records on a slow pipe warn of no listeners', async () => {
-  const input = join(mkdtempSync(join(tmpdir(), 'sluice-output-')), 'lines')
-  writeFileSync(input, `${JSON.stringify({ a: 'x'.repeat(300_000) })}\n`.repeat(30))
-  const reader =
-    'let n = 0; process.stdin.on("data", (b) => { n += b.length }).on("end", () => console.log(n))'
-  const { out, err } = await shell(`${sluice} values --lines ${input} | ${process.execPath} -e '${reader}'`)
-  expect([Number(out) > 9_000_000, err]).toEqual([true, ''])
 })

@@ -1,22 +1,10 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { built } from '../built.ts'
 import { inside, standIn } from './inside.ts'
 
-/** The program itself, through a pipe. */
-async function sluice(args: readonly string[], input: string) {
-  const child = spawn(process.execPath, [built('src/cli/main.ts'), 'values', '--raw', ...args])
-  child.stdin.on('error', () => {})
-  child.stdin.end(input)
-  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
-  return { code, out, err }
-}
-
+const sluice = (args: readonly string[], stdin: string) => inside(['values', '--raw', ...args], { stdin })
 const any = ['--root', 'any']
 
-describe('sluice values --raw', { timeout: 60_000 }, () => {
+describe('sluice values --raw', () => {
   test('prints strings bare and everything else as compact JSON, one a line', async () => {
     const items = '{"a": ["two words", "", "\\"quoted\\" é", 1.50, true, null, {"b": [1, 2]}, "1"]}'
     expect(await sluice([...any, '--items', 'a.*'], items)).toEqual({
@@ -42,12 +30,11 @@ describe('sluice values --raw', { timeout: 60_000 }, () => {
     ['4 if the input was cut', ['--tag', 'json'], '<json>{"a":[1,2', 4, /^sluice: TRUNCATED.*\n$/],
     ['2 with --explain', ['--explain'], '{}', 2, /--raw and --explain exclude each other/],
   ])('leaves with %s', async (_what, args, input, code, err) => {
-    const ended = await inside(['values', '--raw', ...args], { stdin: input })
-    expect(ended).toEqual({ code, out: '', err: expect.stringMatching(err) })
+    expect(await sluice(args, input)).toEqual({ code, out: '', err: expect.stringMatching(err) })
   })
 
   test('says on stderr what a completed value lacks', async () => {
-    const { code, out, err } = await inside(['values', '--raw', '--partial'], { stdin: '{"a":[1,2' })
+    const { code, out, err } = await sluice(['--partial'], '{"a":[1,2')
     expect([code, out]).toEqual([0, '{"a":[1,2]}\n'])
     expect(err).toBe('sluice: TRUNCATED: the value was cut off; incomplete: the root, "/a", "/a/1"\n')
   })

@@ -25,24 +25,19 @@ async function ended(child: ChildProcess) {
 }
 
 const sluice = (...args: string[]) => inside(args)
-const command = (program: { command: string; args?: readonly string[] | undefined }) => [
-  '--',
-  program.command,
-  ...(program.args ?? []),
-]
+
+/** The words that run and record an agent of this body. */
+function recording(body: string, ...flags: string[]) {
+  const { cwd, audit } = workspace()
+  const { command, args = [] } = agent(cwd, body)
+  const words = ['run', ...flags, '--engine', 'codex', '--cwd', cwd, '--audit', audit, '--', command, ...args]
+  const meta = () => JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))
+  return { audit, words, meta }
+}
 
 test('run prints what it records, and replay prints the same bytes', async () => {
-  const { cwd, audit } = workspace()
-  const { out, err, code } = await sluice(
-    'run',
-    '--engine',
-    'codex',
-    '--cwd',
-    cwd,
-    '--audit',
-    audit,
-    ...command(agent(cwd, 'for (const line of lines) say(line); fs.writeFileSync("made.txt", "x")')),
-  )
+  const { audit, words } = recording('for (const line of lines) say(line); fs.writeFileSync("made.txt", "x")')
+  const { out, err, code } = await sluice(...words)
   expect(code).toBe(0)
   expect(err).toContain('attempt 1 is recorded')
   expect(out).toBe(readFileSync(join(audit, 'events.jsonl'), 'utf8'))
@@ -52,46 +47,11 @@ test('run prints what it records, and replay prints the same bytes', async () =>
 })
 
 test('draws the conversation in a pipe when it is asked to', async () => {
-  const { cwd, audit } = workspace()
-  const { out } = await sluice(
-    'run',
-    '--draw',
-    '--engine',
-    'codex',
-    '--cwd',
-    cwd,
-    '--audit',
-    audit,
-    ...command(agent(cwd, 'for (const line of lines) say(line)')),
-  )
+  const { audit, words } = recording('for (const line of lines) say(line)', '--draw')
+  const { out } = await sluice(...words)
   expect(out).toContain('Grüße — done.')
   expect(out).not.toContain('protocol_version')
   expect((await sluice('replay', '--draw', audit)).out).toBe(out)
-})
-
-test.each([
-  ['0 for a run that waits for input', 'for (const line of lines) say(line)', 0],
-  [
-    '1 for one whose process failed all the same',
-    'for (const line of lines) say(line); process.exitCode = 5',
-    1,
-  ],
-  ['1 for one that failed', 'say(lines[0]); process.exitCode = 5', 1],
-  ['4 for one that stopped without a word', 'say(lines[0])', 4],
-])('leaves with %s', async (_what, body, wanted) => {
-  const { cwd, audit } = workspace()
-  const { code } = await sluice(
-    'run',
-    '--engine',
-    'codex',
-    '--cwd',
-    cwd,
-    '--audit',
-    audit,
-    ...command(agent(cwd, body)),
-  )
-  expect(code).toBe(wanted)
-  expect((await sluice('replay', audit)).code).toBe(wanted)
 })
 
 test('leaves with 2 for bad usage, and says what to do', async () => {
@@ -129,40 +89,26 @@ test('hands its own stdin on', async () => {
 
 /** Starts a run and waits for the first event, so that the agent is there. */
 async function running(body: string) {
-  const { cwd, audit } = workspace()
-  const child = start([
-    'run',
-    '--engine',
-    'codex',
-    '--cwd',
-    cwd,
-    '--audit',
-    audit,
-    ...command(agent(cwd, body)),
-  ])
+  const { audit, words, meta } = recording(body)
+  const child = start(words)
   const end = ended(child)
   await once(child.stdout!, 'data')
-  const { pid } = JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))
-  return { child, end, audit, pid }
+  return { child, end, audit, meta, pid: meta().pid }
 }
 
 test('the first Ctrl-C goes to the agent, which may end in its own way', async () => {
-  const { child, end, audit } = await running(
+  const { child, end, audit, meta } = await running(
     "process.on('SIGINT', () => { say(lines[3]); process.exit(0) }); say(lines[0]); await sleep(60000)",
   )
   child.kill('SIGINT')
   expect((await end).code).toBe(0)
   expect(readFileSync(join(audit, 'stdout.1.log'), 'utf8')).toBe(`${codexLines[0]}\n${codexLines[3]}\n`)
-  expect(JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))).toMatchObject({
-    reason: 'interrupted',
-    exit_code: 0,
-    complete: true,
-  })
+  expect(meta()).toMatchObject({ reason: 'interrupted', exit_code: 0, complete: true })
   expect(readFileSync(join(audit, 'events.jsonl'), 'utf8')).toContain('RUN_INTERRUPTED')
 })
 
 test('the second Ctrl-C kills it', async () => {
-  const { child, end, audit, pid } = await running(
+  const { child, end, meta, pid } = await running(
     "process.on('SIGINT', () => say(lines[1])); say(lines[0]); await sleep(60000)",
   )
   child.kill('SIGINT')
@@ -170,24 +116,12 @@ test('the second Ctrl-C kills it', async () => {
   child.kill('SIGINT')
   expect((await end).code).toBe(1)
   expect(isSameProcess(pid, null)).toBe(false)
-  expect(JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))).toMatchObject({
-    signal: 'SIGKILL',
-    complete: true,
-  })
+  expect(meta()).toMatchObject({ signal: 'SIGKILL', complete: true })
 })
 
 test('a reader who leaves ends the agent, and the run does not end with 0', async () => {
-  const { cwd, audit } = workspace()
-  const child = start([
-    'run',
-    '--engine',
-    'codex',
-    '--cwd',
-    cwd,
-    '--audit',
-    audit,
-    ...command(agent(cwd, 'for (;;) { say(lines[2]); await sleep(5) }')),
-  ])
+  const { audit, words, meta } = recording('for (;;) { say(lines[2]); await sleep(5) }')
+  const child = start(words)
   await once(child.stdout!, 'data')
   child.stdout!.destroy()
   const [err, [code]] = await Promise.all([text(child.stderr!), once(child, 'close')])
@@ -195,8 +129,8 @@ test('a reader who leaves ends the agent, and the run does not end with 0', asyn
     7,
     expect.stringMatching(/^sluice: the reader of stdout left; the agent was ended[^\n]+\n$/),
   ])
-  const { pid } = JSON.parse(readFileSync(join(audit, 'meta.1.json'), 'utf8'))
-  expect(isSameProcess(pid, null)).toBe(false)
+  expect(meta()).toMatchObject({ reason: 'abandoned', signal: 'SIGTERM' })
+  expect(isSameProcess(meta().pid, null)).toBe(false)
   expect(existsSync(join(audit, 'journal.lock'))).toBe(false)
 })
 

@@ -77,14 +77,8 @@ test('--dry-run writes nothing but shows the comment', async () => {
 
 test('--template is the comment', async () => {
   writeFileSync(join(base, 'comment.md'), 'It is {{status}}.\n')
-  const { work } = await sluice(
-    ...order(),
-    '--dry-run',
-    '--template',
-    join(base, 'comment.md'),
-    '--',
-    ...good,
-  )
+  const template = ['--template', join(base, 'comment.md')]
+  const { work } = await sluice(...order(), '--dry-run', ...template, '--', ...good)
   expect(work.comment).toContain('It is ok.')
 })
 
@@ -145,25 +139,11 @@ test('--result without a status for a closed run exited 5 while the comment says
   expect(err).toMatch(/is only archived: the run "run-7" has a comment with the status ok/)
 })
 
-test('a second start after needs-human that works exits with 0', async () => {
-  await sluice(...order(), ...box(), '--', ...failing)
-  const { code, work } = await sluice(...order(), ...box(), '--', ...good)
-  expect([code, work.verdict, work.delivery]).toEqual([0, 'advance', 'replaced'])
-})
-
-test.each([
-  [
-    'exits 5',
-    result.replace('#12', '#13'),
-    5,
-    /does not count and changes nothing: the result is for "shop#13"/,
-  ],
-  ['exits 6', result.replace('run-7', 'run-6'), 6, /is only archived: the result is of run "run-6"/],
-])('--result that does not count %s and says why', async (_, text, exit, message) => {
-  writeFileSync(join(base, 'fixed.json'), text)
+test('--result that does not count exits 5 and says why', async () => {
+  writeFileSync(join(base, 'fixed.json'), result.replace('#12', '#13'))
   const { code, err } = await sluice(...order(), ...box(), '--result', join(base, 'fixed.json'))
-  expect(code).toBe(exit)
-  expect(err).toMatch(message)
+  expect(code).toBe(5)
+  expect(err).toMatch(/does not count and changes nothing: the result is for "shop#13"/)
 })
 
 test.each([
@@ -183,17 +163,17 @@ const adapter = (name: string, text: string) => {
   return ['--worker', join(base, name)]
 }
 
-test.each(['my-adapter.js', 'my-adapter.mjs', 'my-adapter.cjs'])(
-  '--worker ./%s was no known worker type; now it is loaded',
-  async (name) => {
-    writeFileSync(join(base, 'package.json'), '{"type":"module"}')
+test('--worker ./my-adapter.js was no known worker type; now it is loaded', async () => {
+  writeFileSync(join(base, 'package.json'), '{"type":"module"}')
+  for (const name of ['my-adapter.js', 'my-adapter.cjs']) {
+    rmSync(join(base, 'box'), { recursive: true, force: true })
     const it = `{ type: 'go-cli', command: ['sh', '-c', 'printf "$1" > out.json', 'go'], args: () => [${JSON.stringify(result)}], json: 'out.json' }`
     const text = name.endsWith('cjs') ? `module.exports = ${it}` : `export default ${it}`
     const { code, work, err } = await sluice(...order(), ...box(), ...adapter(name, text))
     expect([err, code]).toEqual(['', 0])
     expect(work).toMatchObject({ verdict: 'advance', worker: 'go-cli', source: 'json' })
-  },
-)
+  }
+})
 
 test.each([
   ['is not there', [], /my-adapter.mjs" has no usable worker/],
@@ -210,42 +190,23 @@ test.each([
 })
 
 test.each([
-  [
-    'args',
-    'async () => ["a"]',
-    /args of the adapter "x" must return a list of strings without NUL, but returned a promise/,
-  ],
-  ['args', 'async () => { throw new Error("late") }', /args of the adapter "x" .* but returned a promise/],
-  [
-    'args',
-    '() => "abc"',
-    /args of the adapter "x" must return a list of strings without NUL, but returned "abc"/,
-  ],
-  [
-    'args',
-    '() => [7]',
-    /args of the adapter "x" must return a list of strings without NUL, but returned one with 7/,
-  ],
-  [
-    'args',
-    '() => ["a\\0"]',
-    /args .* must return a list of strings without NUL, but returned one with "a\\u0000"/,
-  ],
-  ['args', '() => { throw new Error("no key") }', /args of the adapter "x" threw: "no key"/],
-  ['args', '() => {}', /args .* but returned undefined/],
-  [
-    'env',
-    'async () => ({ A: "1" })',
-    /env of the adapter "x" must return an object of strings without NUL, but returned a promise/,
-  ],
-  ['env', '() => ({ A: 7 })', /env .* but returned one with 7/],
-  ['env', '() => ["A=1"]', /env .* but returned a list/],
-  ['env', '() => { throw "no key" }', /env of the adapter "x" threw: "no key"/],
-])('an adapter whose %s is %s exits 2 and says why, before a worker starts', async (field, body, message) => {
+  ['args', 'async () => ["a"]', 'must return a list of strings without NUL, but returned a promise'],
+  ['args', 'async () => { throw new Error("late") }', 'but returned a promise'],
+  ['args', '() => "abc"', 'but returned "abc"'],
+  ['args', '() => [7]', 'but returned one with 7'],
+  ['args', '() => ["a\\0"]', 'but returned one with "a\\u0000"'],
+  ['args', '() => { throw new Error("no key") }', 'threw: "no key"'],
+  ['args', '() => {}', 'but returned undefined'],
+  ['env', 'async () => ({ A: "1" })', 'must return an object of strings without NUL, but returned a promise'],
+  ['env', '() => ({ A: 7 })', 'but returned one with 7'],
+  ['env', '() => ["A=1"]', 'but returned a list'],
+  ['env', '() => { throw "no key" }', 'threw: "no key"'],
+])('an adapter whose %s is %s exits 2 and says why, before a worker starts', async (field, body, words) => {
   const worker = adapter('my-adapter.mjs', `export default { type: 'x', ${field}: ${body} }`)
   const { code, err, out } = await sluice(...order(), ...box(), ...worker, '--', 'touch', 'started')
   expect([code, out]).toEqual([2, ''])
-  expect(err).toMatch(message)
+  expect(err).toContain(`${field} of the adapter "x"`)
+  expect(err).toContain(words)
   expect(readdirSync(join(base, 'repo'))).toEqual([])
 })
 
@@ -257,19 +218,6 @@ test('a link to nowhere in the ledger was an endless loop that ignored SIGTERM; 
   expect([code, out]).toEqual([1, ''])
   expect(err).toMatch(/^sluice: the ledger cannot use .*000000002.json" \(a symbolic link\); look at it/)
   expect(existsSync(join(base, 'repo', 'work_result.txt'))).toBe(false)
-})
-
-test.each([
-  ['above 16 KiB left with 7, as if a disk were full', 'x'.repeat(17_000), /too large for an entry/],
-  ['that holds null told of a property of null', 'null', /\(it holds "null", which is not an entry\)/],
-])('a ledger file %s; now it exits 1 and says what is wrong', async (_, text, message) => {
-  await activate(ledger(join(base, 'box', 'ledger')), 'shop#12', 'run-7')
-  const folder = join(base, 'box', 'ledger', readdirSync(join(base, 'box', 'ledger'))[0]!)
-  writeFileSync(join(folder, '000000001.json'), text)
-  const { code, err, out } = await sluice(...order(), ...box(), '--', ...good)
-  expect([code, out]).toEqual([1, ''])
-  expect(err).toMatch(message)
-  expect(err).not.toContain('Cannot read properties')
 })
 
 test('--result without --outbox exited 0 and wrote nothing back without a word; now it warns', async () => {

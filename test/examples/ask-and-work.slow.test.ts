@@ -1,25 +1,34 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { codes } from '../../src/base/fault.ts'
 import { outbox } from '../../src/work/outbox.ts'
 import { work } from '../../src/work/work.ts'
+import { buildPrograms } from '../page-programs.ts'
 
 const folder = fileURLToPath(new URL('../../examples/', import.meta.url))
+let dir = ''
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'sluice-examples-'))
+  const names = ['ask', 'ask-stream', 'work', 'indicators']
+  const texts = names.map((name) => [name, readFileSync(join(folder, `${name}.ts`), 'utf8')])
+  buildPrograms(dir, Object.fromEntries(texts))
+  copyFileSync(join(folder, 'worker.sh'), join(dir, 'work', 'worker.sh'))
+})
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+
 async function run(name: string, ...args: string[]): Promise<string[]> {
-  // There, the name of the package leads to the sources: no build is needed.
-  const env = { ...process.env, TSX_TSCONFIG_PATH: join(folder, 'tsconfig.json') }
-  const words = ['--import', 'tsx', join(folder, name), ...args]
-  const { stdout } = await promisify(execFile)(process.execPath, words, { env })
+  const words = [join(dir, name, 'program.mjs'), ...args]
+  const { stdout } = await promisify(execFile)(process.execPath, words)
   return stdout.trimEnd().split('\n')
 }
 
 test('examples/ask.ts asks twice, then answers from the cache', async () => {
-  expect(await run('ask.ts')).toEqual([
+  expect(await run('ask')).toEqual([
     'asked (1): Judge this share as JSON: {"verdict": "buy | hold | sell", "score": 0..1}',
     'asked (2): Error: no JSON that can be used was found in the answer',
     "answer: { verdict: 'hold', score: 0.6 }",
@@ -29,14 +38,14 @@ test('examples/ask.ts asks twice, then answers from the cache', async () => {
 })
 
 test('examples/ask-stream.ts shows the value growing', async () => {
-  const lines = await run('ask-stream.ts')
+  const lines = await run('ask-stream')
   expect(lines.at(0)).toBe('... {} ')
   expect(lines.at(-1)).toBe('done {"title":"Cart","steps":["read the test","fix the sum"],"minutes":25}')
   expect(lines.some((line) => line.endsWith(' /title'))).toBe(true)
 })
 
 test('examples/work.ts runs a shell worker and posts one comment', async () => {
-  const lines = await run('work.ts')
+  const lines = await run('work')
   expect(lines[0]).toBe("advance posted { commit: '4f2c9d1' }")
   expect(lines).toContain('Status: ok')
   expect(lines).toContain('> Fix the sum of the cart. The last item was left out.')
@@ -61,7 +70,7 @@ test('examples/indicators.ts computes the four indicators of success from audits
   await start('run-2', worker)
   await start('run-3', worker)
   await start('run-4', worker, 'run-5')
-  const [line] = await run('indicators.ts', join(base, 'audit'))
+  const [line] = await run('indicators', join(base, 'audit'))
   expect(JSON.parse(line!)).toEqual({
     runs: 4,
     hours_to_first_result: expect.any(Number),

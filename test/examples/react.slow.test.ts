@@ -13,11 +13,17 @@ import { ends, makeRun } from '../views/make-run.ts'
 const folder = fileURLToPath(new URL('../../examples/', import.meta.url))
 
 describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
+  const dir = root()
   let browser: Browser
+  let server: Awaited<ReturnType<typeof startServer>>
   beforeAll(async () => {
     browser = await launch()
+    server = await startServer(dir)
+  }, 60_000)
+  afterAll(async () => {
+    await browser?.close()
+    server?.close()
   })
-  afterAll(() => browser?.close())
 
   test.each(['ai-sdk', 'ag-ui'])('the page %s follows a run, also when its line is cut', async (name) => {
     const events = makeRun([
@@ -29,15 +35,13 @@ describe.skipIf(!chromiumPath)(`in a browser${needsBrowser}`, () => {
       ['agent.message.final', { message_id: 'n', text: '<b>done</b>' }],
       ends.well,
     ])
-    const dir = root()
-    mkdirSync(join(dir, 'run'))
-    const journal = join(dir, 'run', 'events.jsonl')
+    mkdirSync(join(dir, name))
+    const journal = join(dir, name, 'events.jsonl')
     const lines = events.map((event) => `${JSON.stringify(event)}\n`)
     writeFileSync(journal, lines[0]!)
-    const lock = takeLock(join(dir, 'run', 'journal.lock'))
-    await using server = await startServer(dir)
+    const lock = takeLock(join(dir, name, 'journal.lock'))
     const page = await browser.newPage()
-    await page.goto(`${server.url}${name}?run=run`)
+    await page.goto(`${server.url}${name}?run=${name}`)
     await page.getByText('one').waitFor()
     server.cut()
     appendFileSync(journal, lines[1]!)
@@ -92,7 +96,7 @@ async function startServer(dir: string) {
   return {
     url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}/`,
     cut,
-    async [Symbol.asyncDispose]() {
+    close() {
       cut()
       proxy.close()
       child.kill()

@@ -18,7 +18,7 @@ import { ask, parseSse } from '../serve/serving.ts'
 import { randomFrom } from '../values/random-document.ts'
 import { damage } from './damage.ts'
 
-const count = Number(process.env['SLUICE_DAMAGED'] ?? 60)
+const count = Number(process.env['SLUICE_DAMAGED'] ?? 24)
 const firstSeed = Number(process.env['SLUICE_SEED'] ?? 1)
 /** Far more than anything here takes: what is not over by then hangs. */
 const HANG_MS = 60_000

@@ -1,17 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import fs, {
-  appendFileSync,
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import fs, { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -21,11 +10,9 @@ import { codex } from '../../src/engines/codex.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import type { Chunk } from '../../src/frames/chunk.ts'
-import { replay } from '../../src/run/replay.ts'
 import { run } from '../../src/run/run.ts'
 import { type JournalOptions, journal } from '../../src/sinks/journal.ts'
-import { agent, codesOf, ran } from '../run/agent.ts'
-import { killOnce } from '../run/kill-once.ts'
+import { agent, ran } from '../run/agent.ts'
 import { makeEvent } from '../sinks/make-event.ts'
 import { resumedFault, tornFault, writers } from './killed-writer.ts'
 import { type SmallDisk, smallDisk } from './small-disk.ts'
@@ -73,7 +60,8 @@ test('kill -9 at every call of the file system, then a resume: the prefix is int
   expect(new Set(acknowledged).size).toBe(5)
 }, 120_000)
 
-const kills = Number(process.env['SLUICE_KILLS'] ?? 15)
+// The whole product under the same fault: `test/run/kill.slow.test.ts`, and `bench/kill.ts`.
+const kills = Number(process.env['SLUICE_KILLS'] ?? 9)
 
 test(`kill -9 at random times (${kills}; SLUICE_KILLS=1000 for more), then a resume`, async () => {
   const events = someEvents(300)
@@ -93,14 +81,6 @@ test(`kill -9 at random times (${kills}; SLUICE_KILLS=1000 for more), then a res
   await Promise.all([next(), next(), next()])
   expect(inside).toBeGreaterThan(kills / 4)
 }, 600_000)
-
-// The whole product under the same fault: `test/run/kill.slow.test.ts` does twenty moments, `bench/kill.ts
-// 1000` a thousand.
-test('kill -9 of a whole run in mid-output, then a resume', async () => {
-  const kill = await killOnce({ from: 'output', ms: 60 })
-  expect(kill.after).toBeGreaterThanOrEqual(kill.kept)
-  expect(kill.kept).toBeGreaterThanOrEqual(kill.acknowledged)
-}, 60_000)
 
 const disk = smallDisk('64k')
 const mounted = typeof disk !== 'string'
@@ -140,28 +120,6 @@ test.runIf(mounted)(
     }),
 )
 
-test.runIf(mounted)(
-  `ENOSPC on a real full file system (tmpfs) under a whole run: one fault, the agent is ended, and the next attempt goes on${reason}`,
-  () =>
-    withDisk('256k', async (small) => {
-      const cwd = fresh()
-      const audit = join(small.dir, 'audit')
-      const flood = "say(lines[0]); for (;;) { say('x'.repeat(4000)); await sleep(0) }"
-      const live = run({ ...agent(cwd, flood), engine: codex, cwd, audit, fsDiff: false })
-      live.on('error', () => {}).resume()
-      await expect(live.end).rejects.toMatchObject({
-        code: expect.stringMatching(/^(RECORD_FAILED|JOURNAL_FAILED)$/),
-      })
-      for (const line of linesOf(audit)) JSON.parse(line)
-      small.remount('size=8m')
-      const { events, end } = await ran({ ...agent(cwd, 'for (const line of lines) say(line)'), cwd, audit })
-      expect([end.attempt, end.completion.state]).toEqual([2, 'awaiting_user_input'])
-      const all = linesOf(audit).map((line) => JSON.parse(line) as Event)
-      expect(all.slice(-events.length)).toEqual(events)
-      expect(new Set(all.map((event) => event.correlation.event_id)).size).toBe(all.length)
-    }),
-)
-
 /**
  * Runs an agent that never ends by itself; it is over when the reader hears of the end, and so is the lock.
  */
@@ -184,16 +142,20 @@ const readAll = async (live: AsyncIterable<Event>): Promise<unknown> => {
 }
 
 test.runIf(mounted)(
-  `after ENOSPC on a real full file system (tmpfs) the agent is gone and the lock is free when the reader hears of it, so the next run can begin at once${reason}`,
+  `ENOSPC on a real full file system (tmpfs) under a whole run: one fault, the agent is gone and the lock free when the reader hears of it, and the next attempt goes on${reason}`,
   () =>
     withDisk('256k', async (small) => {
       const cwd = fresh()
       const audit = join(small.dir, 'audit')
       const error = await goesOn(cwd, audit, readAll)
       expect(error).toMatchObject({ code: expect.stringMatching(/^(RECORD_FAILED|JOURNAL_FAILED)$/) })
+      for (const line of linesOf(audit)) JSON.parse(line)
       small.remount('size=8m')
-      const { end } = await ran({ ...agent(cwd, 'for (const line of lines) say(line)'), cwd, audit })
-      expect(end.attempt).toBe(2)
+      const { events, end } = await ran({ ...agent(cwd, 'for (const line of lines) say(line)'), cwd, audit })
+      expect([end.attempt, end.completion.state]).toEqual([2, 'awaiting_user_input'])
+      const all = linesOf(audit).map((line) => JSON.parse(line) as Event)
+      expect(all.slice(-events.length)).toEqual(events)
+      expect(new Set(all.map((event) => event.correlation.event_id)).size).toBe(all.length)
     }),
 )
 
@@ -232,15 +194,6 @@ test('ENOSPC when the end of a run is noted (injected at the fs layer): a typed 
   expect(existsSync(join(cwd, '.audit', 'journal.lock'))).toBe(false)
 })
 
-test('a run that is destroyed by its reader is over, and its lock is free, when it is closed', async () => {
-  const cwd = fresh()
-  await goesOn(cwd, join(cwd, '.audit'), async (live) => {
-    await once(live.resume(), 'data')
-    live.destroy()
-    await once(live, 'close')
-  })
-})
-
 test.runIf(mounted)(`EROFS on a real read-only file system (tmpfs): said at once${reason}`, () =>
   withDisk('64k', async (small) => {
     small.remount('ro')
@@ -250,52 +203,7 @@ test.runIf(mounted)(`EROFS on a real read-only file system (tmpfs): said at once
   }),
 )
 
-test.each(['EIO', 'ENOSPC', 'EROFS'])(
-  'a short write, then %s (injected at the fs layer): a typed error, never a torn line followed by good ones, a retry does not duplicate',
-  async (code) => {
-    const dir = fresh()
-    const events = upTo(4).map((seq) => makeEvent(seq))
-    const real = fs.writeSync
-    let calls = 0
-    const book = journal(dir)
-    vi.spyOn(fs, 'writeSync').mockImplementation(((
-      fd: number,
-      bytes: Buffer,
-      from: number,
-      length: number,
-      at: number,
-    ) => {
-      if (++calls === 2) return real(fd, bytes, from, 11, at)
-      if (calls > 2) throw Object.assign(new Error(code), { code })
-      return real(fd, bytes, from, length, at)
-    }) as typeof fs.writeSync)
-    const failed = (async () => {
-      for await (const _event of Readable.from(events).pipe(book));
-    })()
-    await expect(failed).rejects.toMatchObject({ code: 'JOURNAL_FAILED', cause: { code } })
-    vi.restoreAllMocks()
-    expect(seqsOf(dir)).toEqual([1])
-    expect(readFileSync(join(dir, 'events.jsonl')).at(-1)).toBe(10)
-    await pass(dir, events)
-    expect(seqsOf(dir)).toEqual([1, 2, 3, 4])
-  },
-)
-
-test.each(['each', 'end'] as const)(
-  'a failing fsync (%s, injected at the fs layer): a typed error, and nothing is written behind it',
-  async (fsync) => {
-    const dir = fresh()
-    vi.spyOn(fs, 'fdatasyncSync').mockImplementation(() => {
-      throw Object.assign(new Error('EIO'), { code: 'EIO' })
-    })
-    const events = upTo(3).map((seq) => makeEvent(seq))
-    await expect(pass(dir, events, { fsync })).rejects.toMatchObject({ code: 'JOURNAL_FAILED' })
-    vi.restoreAllMocks()
-    expect(seqsOf(dir)).toEqual(upTo(fsync === 'each' ? 1 : 3))
-    await pass(dir, events)
-    expect(seqsOf(dir)).toEqual([1, 2, 3])
-  },
-)
+// A short write and a failing fsync (injected at the fs layer): test/sinks/journal.test.ts.
 
 test('two writers on one run directory: the second process is refused by the lock, and a stale lock is taken over', async () => {
   const dir = fresh()
@@ -332,70 +240,7 @@ const textsOf = (events: readonly Event[]) =>
     event.type === 'agent.message.final' ? [(event.data as { text: string }).text] : [],
   )
 
-test.each<[string, (log: string) => void, string[]]>([
-  [
-    'truncated',
-    (log) => {
-      truncateSync(log, 0)
-      appendFileSync(log, message('two') + message('three'))
-    },
-    ['one', 'two', 'three'],
-  ],
-  [
-    'rotated',
-    (log) => {
-      renameSync(log, `${log}.old`)
-      writeFileSync(log, message('three'))
-    },
-    ['one', 'two', 'three'],
-  ],
-  [
-    'swapped for another inode with the same bytes and more',
-    (log) => {
-      copyFileSync(log, `${log}.new`)
-      appendFileSync(`${log}.new`, message('three'))
-      renameSync(`${log}.new`, log)
-    },
-    ['one', 'two', 'three'],
-  ],
-])('a log %s while it is tailed: detected, read from 0, each event once', async (_how, change, expected) => {
-  const dir = fresh()
-  const log = join(dir, 'stdout.1.log')
-  writeFileSync(log, message('one') + message('two'))
-  const flow = replay(dir, { follow: true, engine: codex })
-  const events: Event[] = []
-  for await (const event of flow) {
-    events.push(event)
-    if (textsOf(events).length === 2 && event.type === 'agent.message.final') change(log)
-    if (textsOf(events).includes('three')) break
-  }
-  expect(textsOf(events)).toEqual(expected)
-  expect(events.map((event) => event.seq)).toEqual(upTo(events.length))
-  expect(codesOf(events)).toContain('LOG_RESTARTED')
-})
-
-test('a checkpoint ahead of its file: what is there is read, once, and nothing is made up', async () => {
-  const dir = fresh()
-  const log = message('one') + message('two')
-  writeFileSync(join(dir, 'stdout.1.log'), log)
-  const note = (from: number, length: number) => JSON.stringify({ channel: 'stdout', from, length, ms: 1 })
-  for (const checkpoint of [
-    `${note(0, log.length * 10)}\n`,
-    `${note(0, 10)}\n${note(10, 1e9)}\n`,
-    `${note(log.length * 2, 10)}\n`,
-  ]) {
-    writeFileSync(join(dir, 'chunks.1.jsonl'), checkpoint)
-    const events: Event[] = []
-    for await (const event of replay(dir, { engine: codex })) events.push(event)
-    expect(textsOf(events)).toEqual(['one', 'two'])
-  }
-  // The events that were kept are the other checkpoint: a journal of more than the log can give is another
-  // run's.
-  await pass(dir, [makeEvent(1), makeEvent(2)])
-  await expect(pass(dir, [makeEvent(1, { text: 'other' })])).rejects.toMatchObject({
-    code: 'JOURNAL_MISMATCH',
-  })
-})
+// A log that is truncated, rotated or swapped, and a checkpoint ahead of it: test/run/replay.test.ts.
 
 test('a clock that goes back, skew between streams, a DST jump: order by seq, and a time is never what decides', async () => {
   const hour = 3_600_000

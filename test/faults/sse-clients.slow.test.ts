@@ -4,12 +4,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
 import { createParser } from 'eventsource-parser'
 import { afterEach, expect, test } from 'vitest'
 import { openJournal } from '../../src/sinks/journal.ts'
 import { takeLock } from '../../src/sinks/lock.ts'
-import { sse, sseMessage } from '../../src/sinks/sse.ts'
 import { ask, parseSse, putRun, root, serving, shutAll } from '../serve/serving.ts'
 import { makeEvent } from '../sinks/make-event.ts'
 import { serverProcess } from './server-process.ts'
@@ -60,34 +58,7 @@ class Client {
   }
 }
 
-test('CR, LF and CRLF in data become several data lines, U+0085 and U+2028 are ordinary', async () => {
-  for (const data of ['a\nb', 'a\rb', 'a\r\nb']) {
-    expect(sseMessage({ data })).toBe('data: a\ndata: b\n\n')
-    expect(parseSse(sseMessage({ id: '1', data }))).toMatchObject([{ id: '1', data: 'a\nb' }])
-  }
-  for (const data of ['a\u0085b', 'a\u2028b', 'a\u2029b', 'a\u000bb', ' a', ':a', 'id: 7', ''])
-    expect(parseSse(sseMessage({ id: '1', data }))[0]).toMatchObject({ id: '1', data })
-  expect(parseSse(sseMessage({ data: 'x\n\nid: 9\nevent: forged\ndata: y' }))).toHaveLength(1)
-  // And on the wire, in an event that says all of it.
-  const text = 'a\nb\rc\r\nd\u0085e\u2028f\n\ndata: forged\n\n'
-  let sent = ''
-  for await (const part of Readable.from([makeEvent(1, { text })]).pipe(sse({ heartbeat: 0 }))) sent += part
-  const [message, ...more] = parseSse(sent)
-  expect(more).toEqual([])
-  expect(JSON.parse(message!.data)).toMatchObject({ data: { text } })
-})
-
-test('an id or an event name with CR, LF or NUL is refused', async () => {
-  for (const bad of ['a\rb', 'a\nb', 'a\r\nb', 'a\0b', '\n', '\r', '\0']) {
-    for (const message of [
-      { id: bad, data: '' },
-      { event: bad, data: '' },
-    ])
-      expect(() => sseMessage(message)).toThrow(expect.objectContaining({ code: 'SSE_FIELD' }))
-  }
-  const forged = Readable.from([makeEvent(1, { run: 'r\n\ndata: forged' })]).pipe(sse({ heartbeat: 0 }))
-  await expect(forged.toArray()).rejects.toMatchObject({ code: 'SSE_FIELD' })
-})
+// What a message may hold: test/sinks/sse.test.ts.
 
 const linux = existsSync('/proc/self/fd')
 const LF = '\r\n'
@@ -109,20 +80,20 @@ test.runIf(linux)(
     const server = await serverProcess(dir, 'r', { maxStall: 12_000 })
     try {
       const before = server.peak()
-      const deaf = Array.from({ length: 100 }, () => {
+      const deaf = Array.from({ length: 40 }, () => {
         const socket = connect(server.port, '127.0.0.1').pause()
         socket.on('error', () => {})
         socket.write(request)
         return socket
       })
-      await expect.poll(server.clients, { timeout: 20_000 }).toBe(100)
-      // While a hundred clients do not read, another one gets everything.
+      await expect.poll(server.clients, { timeout: 20_000 }).toBe(40)
+      // While forty clients do not read, another one gets everything.
       const good = new Client(`${server.url}runs/r/events`)
       await good.listen()
       expect(good.seen).toHaveLength(8000)
       // None of them reads now, so only the server can end this.
       await expect.poll(server.clients, { timeout: 40_000 }).toBe(0)
-      // What was asked for is 100 times 16 MB; each has a block of it, and what is shared.
+      // What was asked for is 40 times 16 MB; each has a block of it, and what is shared.
       expect(server.peak() - before).toBeLessThan(64e6)
       const sizes = await Promise.all(
         deaf.map(async (socket) => {
@@ -164,6 +135,8 @@ test('a reconnect with a Last-Event-ID: exactly what comes after it, or a clear 
     ['r:5', 'gone'],
     ['r:201', 'gone'],
     ['r:999999999999999', 'gone'],
+    ['r:7.1', 'gone'],
+    ['%00', 'foreign'],
     ['other:7', 'foreign'],
     ['r:7x', 'foreign'],
     ['r:-1', 'foreign'],
@@ -228,8 +201,11 @@ test.runIf(linux)(
       await expect.poll(() => heard.split(':\n\n').length, { timeout: 20_000 }).toBeGreaterThan(3)
       await expect.poll(clients, { timeout: 20_000 }).toBe(3)
 
-      // Enough to fill every buffer on the way to the one that is stopped.
-      for (let seq = 2; seq <= 6000; seq++) book.append(makeEvent(seq, { run: 'r', text: 'z'.repeat(2000) }))
+      // Enough to fill every buffer on the way to the one that is stopped; the others read meanwhile.
+      for (let seq = 2; seq <= 6000; seq++) {
+        book.append(makeEvent(seq, { run: 'r', text: 'z'.repeat(2000) }))
+        if (seq % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
+      }
       await expect.poll(() => live.seen.length, { timeout: 20_000 }).toBe(6000)
       await expect.poll(clients, { timeout: 20_000 }).toBe(2)
       // The others still hear that there is nothing new.
@@ -267,19 +243,19 @@ test.runIf(linux)(
     expect(server.descriptors()).toBeGreaterThan(1000)
     for (let seq = 21; seq <= 30; seq++) book.append(makeEvent(seq, { run: 'r' }))
     await Promise.all(first)
-    // All hang up at the same event and come back at once, with more to come meanwhile; three times.
+    // All hang up at the same event and come back at once, with more to come meanwhile; twice.
     let again: Promise<number>[] = []
-    for (const goal of [40, 50, 60]) {
-      again = crowd.map((client) => client.listen((seen) => goal < 60 && seen >= goal))
+    for (const goal of [40, 50]) {
+      again = crowd.map((client) => client.listen((seen) => goal < 50 && seen >= goal))
       for (let seq = goal - 9; seq <= goal; seq++) book.append(makeEvent(seq, { run: 'r' }))
-      if (goal < 60) await Promise.all(again)
+      if (goal < 50) await Promise.all(again)
     }
     await expect
-      .poll(() => crowd.filter((client) => client.seen.length === 60).length, { timeout: 30_000 })
+      .poll(() => crowd.filter((client) => client.seen.length === 50).length, { timeout: 30_000 })
       .toBe(1000)
     book.close()
     await Promise.all(again)
-    const expected = Array.from({ length: 60 }, (_, i) => `r:${i + 1}`)
+    const expected = Array.from({ length: 50 }, (_, i) => `r:${i + 1}`)
     for (const client of crowd) expect([client.seen, client.resets]).toEqual([expected, 0])
     await expect.poll(server.clients, { timeout: 10_000 }).toBe(0)
     await expect.poll(server.descriptors, { timeout: 10_000 }).toBeLessThanOrEqual(before)

@@ -6,8 +6,8 @@ import { hasNats, needsNats } from './nats-server.ts'
 
 describe.skipIf(!hasNats)(`kill -9 of servers, shippers, mirror and reader at random${needsNats}`, () => {
   test.each([
-    { servers: 1, minKills: 50 },
-    { servers: 3, minKills: 50 },
+    { servers: 1, minKills: 20 },
+    { servers: 3, minKills: 12 },
   ] as const)(
     '$servers servers, $minKills kills: every journal arrives, byte for byte',
     async ({ servers, minKills }) => {

@@ -12,7 +12,7 @@ import { journalsIn, lineAt } from './runs.ts'
 export interface ChaosOptions {
   /** Journals grow and processes are killed for so long. */
   readonly seconds: number
-  /** At least so many are killed, however long that takes. */
+  /** At least so many are killed, a server among them, however long that takes. */
   readonly minKills: number
   /** One server, or a cluster of three with three replicas of which one is killed at a time. */
   readonly servers: 1 | 3
@@ -116,7 +116,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
     const total = () => kills.server + kills.ship + kills.mirror + kills.reader
     /** A server that comes back: in a cluster no other is killed before it is there. */
     let coming: Promise<unknown> | undefined
-    while (Date.now() < until || total() < minKills) {
+    while (Date.now() < until || total() < minKills || kills.server === 0) {
       await delay(Math.random() * pause)
       const pick = Math.floor(Math.random() * (processes.length + 1))
       const chosen = processes[pick]

@@ -26,10 +26,10 @@ describe.skipIf(!hasNats)(`with a real nats-server${needsNats}`, () => {
 
   test('ship, mirror and subscribe: all is there, once and in order', async () => {
     const { url: servers } = server
-    writeRun(join(dir, 'a', 'r1'), 'r1', 3000, { pad: 300 })
+    writeRun(join(dir, 'a', 'r1'), 'r1', 1000, { pad: 300 })
     writeRun(join(dir, 'a', 'odd'), 'r s.t*>é', 3)
-    writeRun(join(dir, 'a', 'long'), 'long', 2, { pad: 3_000_000 })
-    expect(await ship(join(dir, 'a'), { servers, tenant: 'host-a' })).toMatchObject({ over: 3, events: 3005 })
+    writeRun(join(dir, 'a', 'long'), 'long', 2, { pad: 1_500_000 })
+    expect(await ship(join(dir, 'a'), { servers, tenant: 'host-a' })).toMatchObject({ over: 3, events: 1005 })
     await mirror(join(dir, 'm'), { servers, untilIdle: 200 })
     const [host, copy] = [journalsIn(join(dir, 'a')), journalsIn(join(dir, 'm', 'host-a'))]
     expect(copy['r1/events.jsonl'] === host['r1/events.jsonl']).toBe(true)
@@ -38,9 +38,9 @@ describe.skipIf(!hasNats)(`with a real nats-server${needsNats}`, () => {
     const seqs: number[] = []
     for await (const event of subscribe({ servers, run: 'r1', after: { attempt: 1, seq: 17 } }))
       seqs.push(event.seq)
-    expect(seqs).toEqual(Array.from({ length: 2983 }, (_, n) => n + 18))
+    expect(seqs).toEqual(Array.from({ length: 983 }, (_, n) => n + 18))
     let all = 0
-    for await (const _ of subscribe({ servers })) if (++all === 3005) break
+    for await (const _ of subscribe({ servers })) if (++all === 1005) break
   })
 
   test('a subscriber gets events as they are written, and ends with the run', async () => {
@@ -74,10 +74,10 @@ describe.skipIf(!hasNats)(`with a real nats-server${needsNats}`, () => {
     writeRun(join(dir, 'r1'), 'r1', 10)
     await until(() => seen.length === 10)
     await server.kill()
-    writeRun(join(dir, 'r2'), 'r2', 5000, { pad: 200 })
+    writeRun(join(dir, 'r2'), 'r2', 1500, { pad: 200 })
     await until(() => told.length > 0)
     await server.start()
-    await until(() => seen.length === 5010)
+    await until(() => seen.length === 1510)
     // The mirror reads by itself, and may be behind the subscriber.
     await until(() => size(copy) === size(dir))
     stop.abort()
@@ -95,51 +95,13 @@ describe.skipIf(!hasNats)(`with users, permissions and TLS${needsNats}`, () => {
   let certs = ''
   beforeAll(async () => {
     certs = mkdtempSync(join(tmpdir(), 'sluice-certs-'))
-    const run = (...words: string[]) => execFileSync('openssl', words, { cwd: certs, stdio: 'ignore' })
-    run(
-      'req',
-      '-x509',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-keyout',
-      'ca.key',
-      '-out',
-      'ca.pem',
-      '-subj',
-      '/CN=ca',
-      '-days',
-      '2',
-    )
-    run(
-      'req',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-keyout',
-      'key.pem',
-      '-out',
-      'csr.pem',
-      '-subj',
-      '/CN=localhost',
-    )
+    const openssl = (words: string) =>
+      execFileSync('openssl', words.split(' '), { cwd: certs, stdio: 'ignore' })
+    openssl('req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=ca -days 2')
+    openssl('req -newkey rsa:2048 -nodes -keyout key.pem -out csr.pem -subj /CN=localhost')
     writeFileSync(join(certs, 'ext'), 'subjectAltName=IP:127.0.0.1')
-    run(
-      'x509',
-      '-req',
-      '-in',
-      'csr.pem',
-      '-CA',
-      'ca.pem',
-      '-CAkey',
-      'ca.key',
-      '-CAcreateserial',
-      '-out',
-      'cert.pem',
-      '-days',
-      '2',
-      '-extfile',
-      'ext',
+    openssl(
+      'x509 -req -in csr.pem -CA ca.pem -CAkey ca.key -CAcreateserial -out cert.pem -days 2 -extfile ext',
     )
     // As in docs/hosts.md.
     server = await natsServer(`
@@ -219,12 +181,5 @@ describe.skipIf(!hasNats)(`with users, permissions and TLS${needsNats}`, () => {
     } finally {
       await plain.close()
     }
-  })
-
-  test('no server at the address is told after the time that was given', async () => {
-    await expect(ship(dir, { servers: 'nats://127.0.0.1:1', connectTimeout: 300 })).rejects.toMatchObject({
-      code: 'BROKER_FAILED',
-      message: expect.stringContaining('nats://127.0.0.1:1'),
-    })
   })
 })

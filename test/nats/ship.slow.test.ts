@@ -71,10 +71,10 @@ test('sends nothing twice when it is started again, and goes on where it was', a
 test.each(['lost', 'unanswered'] as const)(
   'an append whose answer is %s is neither missing nor there twice',
   async (what) => {
-    writeRun(join(dir, 'r1'), 'r1', 2000, { pad: 300 })
+    writeRun(join(dir, 'r1'), 'r1', 1000, { pad: 300 })
     broker.trouble.push('lost', ...([undefined, what, undefined, what, what, undefined, what] as never[]))
     await shipTo(broker, dir, {})
-    expect(text('r1')).toBe(lines('r1', 1, 2000, 300))
+    expect(text('r1')).toBe(lines('r1', 1, 1000, 300))
   },
 )
 
@@ -204,7 +204,9 @@ test('follow finds new runs and runs that go on, until the signal', async () => 
   expect(await shipped).toMatchObject({ runs: 2, events: 8 })
 })
 
-test('half a line, and lines that are no events at the end, are what a crash left: they are not sent', async () => {
+test('an empty journal, half a line, and lines at the end that are no events are what a crash left: not sent', async () => {
+  mkdirSync(join(dir, 'empty'))
+  writeFileSync(join(dir, 'empty', 'events.jsonl'), '')
   writeRun(join(dir, 'half'), 'half', 3)
   appendFileSync(join(dir, 'half', 'events.jsonl'), lineAt('half', 1, 4).slice(0, 50))
   writeRun(join(dir, 'torn'), 'torn', 3)
@@ -214,11 +216,13 @@ test('half a line, and lines that are no events at the end, are what a crash lef
   expect(text('torn')).toBe(lines('torn', 1, 3))
   for (const run of ['half', 'torn'])
     expect(broker.blocks.findLast(({ name }) => name.run === run)?.end.over).toBe(true)
+  writeRun(join(dir, 'empty'), 'empty', 2)
   // The recorder cut it off and wrote another one.
   truncateSync(join(dir, 'half', 'events.jsonl'), Buffer.byteLength(lines('half', 1, 3)))
   writeRun(join(dir, 'half'), 'half', 1, { from: 4, pad: 9 })
   await shipTo(broker, dir, {})
   expect(text('half')).toBe(lines('half', 1, 3) + lineAt('half', 1, 4, 9))
+  expect(text('empty')).toBe(lines('empty', 1, 2))
 })
 
 test.each<[string, string, (path: string) => void]>([
@@ -319,8 +323,8 @@ test('redact changes what leaves, other patterns later are no other writer, and 
 })
 
 test('ships many runs', async () => {
-  for (let n = 0; n < 500; n++) writeRun(join(dir, `r${n}`), `r${n}`, 3)
-  expect(await shipTo(broker, dir, {})).toMatchObject({ runs: 500, over: 500, events: 1500 })
+  for (let n = 0; n < 100; n++) writeRun(join(dir, `r${n}`), `r${n}`, 3)
+  expect(await shipTo(broker, dir, {})).toMatchObject({ runs: 100, over: 100, events: 300 })
 })
 
 test('an abort ends it, without follow with its reason', async () => {

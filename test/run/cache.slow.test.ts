@@ -64,28 +64,30 @@ describe('run({ cache })', () => {
       result: { ...first.end.result, warnings: ['RESULT_CACHED'] },
     })
     validEvents(second.events)
+    const chats = validChat(drive(chatStage(), second.events))
+    expect(chats.map(({ type }) => type)).toEqual(['diagnostic.warning', 'user.input.required'])
+    expect(chats[0]?.data).toMatchObject({ code: 'RESULT_CACHED' })
     // The audit is that of the real run alone, and its replay is the same.
     expect(readFileSync(join(options.audit, 'events.jsonl'), 'utf8')).toBe(journal)
     expect(types(await replay(options.audit, { schema }).toArray())).toEqual(types(first.events))
     expect(existsSync(join(options.audit, 'stdout.2.log'))).toBe(false)
   })
 
-  test.each([['a directory that is not there'], ['an empty one'], ['one that holds something else']])(
-    'leaves %s as it is when the result is in the cache',
-    async (what) => {
-      const cache = new Map<string, CacheEntry>()
-      const { options } = saying('{"a":1}')
-      await ran({ ...options, schema, cache })
-      const place = join(options.cwd, 'runs')
-      const audit = what.includes('not there') ? join(place, 'a', 'b') : join(place, 'a')
-      mkdirSync(what.includes('not there') ? place : audit, { recursive: true })
-      if (what.includes('else')) writeFileSync(join(audit, 'events.jsonl'), '')
+  test('leaves the directory as it is when the result is in the cache', async () => {
+    const cache = new Map<string, CacheEntry>()
+    const { options } = saying('{"a":1}')
+    await ran({ ...options, schema, cache })
+    for (const what of ['not there', 'empty', 'something else']) {
+      const place = join(options.cwd, what)
+      const audit = what === 'not there' ? join(place, 'a', 'b') : join(place, 'a')
+      mkdirSync(what === 'not there' ? place : audit, { recursive: true })
+      if (what === 'something else') writeFileSync(join(audit, 'events.jsonl'), '')
       const before = readdirSync(place, { recursive: true })
       expect((await ran({ ...options, audit, schema, cache })).end.cached).not.toBe(null)
-      expect(readdirSync(place, { recursive: true })).toEqual(before)
-      if (!what.includes('else')) expect(findRuns(place)).toEqual([])
-    },
-  )
+      expect(readdirSync(place, { recursive: true }), what).toEqual(before)
+      if (what !== 'something else') expect(findRuns(place)).toEqual([])
+    }
+  })
 
   test('frees the directory before the reader of a cached result hears of the end', async () => {
     const cache = new Map<string, CacheEntry>()
@@ -95,16 +97,6 @@ describe('run({ cache })', () => {
     for await (const _ of run(again));
     const { end } = run({ ...again, cache: undefined, fsDiff: false }).resume() as Run
     expect(await end).toMatchObject({ attempt: 1, cached: null })
-  })
-
-  test('shows in the conversation that nothing was run', async () => {
-    const cache = new Map<string, CacheEntry>()
-    const { options } = saying('{"a":1}')
-    await ran({ ...options, schema, cache })
-    const { events } = await ran({ ...options, schema, cache })
-    const chats = validChat(drive(chatStage(), events))
-    expect(chats.map(({ type }) => type)).toEqual(['diagnostic.warning', 'user.input.required'])
-    expect(chats[0]?.data).toMatchObject({ code: 'RESULT_CACHED' })
   })
 
   test('keeps a repaired result, as it has passed the schema, and what was repaired', async () => {
@@ -132,10 +124,7 @@ describe('run({ cache })', () => {
   ])('never keeps the result of a run that %s', async (_, { options, starts }) => {
     const cache = new Map<string, CacheEntry>()
     const { end } = await ran({ ...options, schema, cache })
-    expect(cache.size).toBe(0)
-    expect(end.cached).toBeNull()
-    await ran({ ...options, schema, cache })
-    expect(starts()).toBe(2)
+    expect([starts(), cache.size, end.cached]).toEqual([1, 0, null])
   })
 
   test('never keeps the result of a run that was ended on request, though it left with 0', async () => {

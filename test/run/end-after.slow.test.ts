@@ -82,12 +82,6 @@ describe('endAfter', () => {
     const { end } = await ran({ ...agent(cwd, body), cwd, audit, endAfter: 50 })
     expect(end).toMatchObject({ outcome: 'failed', reason: null, exit_code: 1 })
   })
-
-  test.each([-1, Number.NaN, 2 ** 31, '5s'])('%s is BAD_OPTION', (endAfter) => {
-    expect(() => run('true', [], { endAfter: endAfter as number })).toThrow(
-      expect.objectContaining({ code: 'BAD_OPTION' }),
-    )
-  })
 })
 
 describe('run(command, args, options)', () => {
@@ -125,18 +119,7 @@ describe('run(command, args, options)', () => {
     expect(plain(one)).toEqual(plain(two))
   })
 
-  test('rejects with SPAWN_FAILED for a command that is not there', async () => {
-    const { cwd, audit } = workspace()
-    const live = run('no-such-command', [], { cwd, audit })
-    await expect(all(live)).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
-    await expect(live.end).rejects.toMatchObject({ code: 'SPAWN_FAILED' })
-  })
-
   test.each<[string, unknown[]]>([
-    ['nothing', []],
-    ['an empty command', ['']],
-    ['null', [null]],
-    ['a number', [7]],
     ['an object without a command', [{}]],
     ['options in the place of args', ['codex', { engine: codex }]],
     ['one string of arguments', ['codex', 'exec --json']],

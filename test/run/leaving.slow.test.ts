@@ -28,7 +28,7 @@ async function gone(pids: readonly number[], within: number): Promise<void> {
 }
 
 /** The three ways to have an agent whose reader may leave. */
-const sources: Record<string, () => Readable & AsyncIterable<Event>> = {
+const sources: Record<string, Start> = {
   'run()': () => {
     const { cwd, audit } = workspace()
     return run({ ...stubborn, engine: codex, cwd, audit, fsDiff: false, killGrace: GRACE })
@@ -59,17 +59,19 @@ afterAll(() => {
   expect(unhandled).toEqual([])
 })
 
-describe.each(Object.entries(sources))('%s ends the agent and all it has started', (_name, start) => {
-  test('when its reader breaks out of the loop', async () => {
-    let pids: number[] | undefined
-    for await (const event of start()) {
-      pids = pidsIn(event)
-      if (pids) break
-    }
-    await gone(pids ?? [], SOON)
-  })
+type Start = () => Readable & AsyncIterable<Event>
 
-  test('when its reader throws', async () => {
+/** The ways to leave; each gives the processes that the agent had named by then. */
+const leavings: Record<string, (start: Start) => Promise<readonly number[]>> = {
+  async 'its reader breaks out of the loop'(start) {
+    for await (const event of start()) {
+      const pids = pidsIn(event)
+      if (pids) return pids
+    }
+    return []
+  },
+
+  async 'its reader throws'(start) {
     let pids: number[] = []
     const reading = async () => {
       for await (const event of start()) {
@@ -78,23 +80,16 @@ describe.each(Object.entries(sources))('%s ends the agent and all it has started
       }
     }
     await expect(reading()).rejects.toThrow('enough')
-    await gone(pids, SOON)
-  })
+    return pids
+  },
 
-  test('when a pipeline behind it fails, and then all of it is gone', async () => {
-    let pids: number[] = []
-    const failing = new Writable({
-      objectMode: true,
-      write(event, _encoding, done) {
-        pids = pidsIn(event) ?? []
-        done(pids.length > 0 ? new Error('disk full') : null)
-      },
-    })
+  async 'a pipeline behind it fails'(start) {
+    const { failing, pids } = full()
     await expect(pipeline(start(), failing)).rejects.toThrow('disk full')
-    await gone(pids, SOON)
-  })
+    return pids()
+  },
 
-  test('when it is destroyed', async () => {
+  async 'it is destroyed'(start) {
     const agent = start()
     const first = await new Promise<number[]>((resolve) => {
       agent.on('data', (event: Event) => {
@@ -103,10 +98,10 @@ describe.each(Object.entries(sources))('%s ends the agent and all it has started
       })
     })
     agent.destroy()
-    await gone(first, SOON)
-  })
+    return first
+  },
 
-  test('when the HTTP client that reads it goes away', async () => {
+  async 'the HTTP client that reads it goes away'(start) {
     let pids: number[] = []
     let settle: (why: unknown) => void = () => {}
     const over = new Promise<unknown>((resolve) => {
@@ -134,14 +129,13 @@ describe.each(Object.entries(sources))('%s ends the agent and all it has started
     }
     client.destroy()
     await expect(over).resolves.toMatchObject({ code: 'ERR_STREAM_PREMATURE_CLOSE' })
-    await gone(pids, SOON)
     server.close()
-  })
-})
+    return pids
+  },
+}
 
-test('the end of a run settles after a failed pipeline when all of it is gone', async () => {
-  const { cwd, audit } = workspace()
-  const agent = run({ ...stubborn, engine: codex, cwd, audit, fsDiff: false, killGrace: GRACE })
+/** A disk that is full when the agent has named its processes. */
+function full() {
   let pids: number[] = []
   const failing = new Writable({
     objectMode: true,
@@ -150,11 +144,32 @@ test('the end of a run settles after a failed pipeline when all of it is gone', 
       done(pids.length > 0 ? new Error('disk full') : null)
     },
   })
+  return { failing, pids: () => pids }
+}
+
+// Every way to leave, and every source with those that differ for it: in the end all destroy the stream.
+test.each([
+  ['run()', 'its reader breaks out of the loop'],
+  ['run()', 'it is destroyed'],
+  ['run()', 'the HTTP client that reads it goes away'],
+  ['tap(child, { kill })', 'its reader throws'],
+  ['tap(child, { kill })', 'a pipeline behind it fails'],
+  ['tap(child, { kill })', 'the HTTP client that reads it goes away'],
+  ['tap(detached child, { kill })', 'its reader breaks out of the loop'],
+  ['tap(detached child, { kill })', 'it is destroyed'],
+])('%s ends the agent and all it has started when %s', async (source, how) => {
+  await gone(await leavings[how]!(sources[source]!), SOON)
+})
+
+test('the end of a run settles after a failed pipeline when all of it is gone', async () => {
+  const { cwd, audit } = workspace()
+  const agent = run({ ...stubborn, engine: codex, cwd, audit, fsDiff: false, killGrace: GRACE })
+  const { failing, pids } = full()
   await expect(pipeline(agent, failing)).rejects.toThrow('disk full')
   await expect(agent.end).rejects.toThrow('disk full')
   // The agent itself is reaped by us; its children by init, which may take a moment.
-  expect(isSameProcess(pids[0] as number, null)).toBe(false)
-  await gone(pids, SOON)
+  expect(isSameProcess(pids()[0]!, null)).toBe(false)
+  await gone(pids(), SOON)
 })
 
 describe('an abort', () => {
@@ -170,12 +185,15 @@ describe('an abort', () => {
       signal: abort.signal,
     } as const
     let pids: number[] = []
+    let last: string | undefined
     const agent = run({ ...stubborn, ...options })
     for await (const event of agent) {
+      last = event.type
       if (!pidsIn(event)) continue
       pids = pidsIn(event)!
       abort.abort()
     }
+    expect(last).toBe('lifecycle.completion.state')
     expect(await agent.end).toMatchObject({ outcome: 'cancelled', reason: 'aborted', signal: 'SIGKILL' })
     await gone(pids, SOON)
   })

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { codex } from '../../src/engines/codex.ts'
 import type { Profile } from '../../src/events/profile.ts'
 import { replay } from '../../src/run/replay.ts'
-import { run } from '../../src/run/run.ts'
+import { type RunCommand, run } from '../../src/run/run.ts'
 import { isSameProcess } from '../../src/sinks/lock.ts'
 import { built } from '../built.ts'
 import { agent, codesOf, codexLines, ran, types, workspace } from './agent.ts'
@@ -18,6 +18,13 @@ async function replayed(dir: string, custom?: Profile): Promise<string> {
   let text = ''
   for await (const event of replay(dir, { custom })) text += `${JSON.stringify(event)}\n`
   return text
+}
+
+/** An agent of this body that is going on. */
+function begun(body: string, options: Partial<RunCommand> = {}) {
+  const place = workspace()
+  const live = run({ ...agent(place.cwd, body), engine: codex, fsDiff: false, ...place, ...options })
+  return { ...place, live }
 }
 
 test('records everything, and the events it gives are the ones it writes', async () => {
@@ -95,14 +102,7 @@ test('attempts count up and share the id of the run', async () => {
 })
 
 test('raw bytes are in the log before their events come out', async () => {
-  const { cwd, audit } = workspace()
-  const live = run({
-    ...agent(cwd, 'for (let i = 0; i < 200; i++) say(lines[2])'),
-    engine: codex,
-    cwd,
-    audit,
-    fsDiff: false,
-  })
+  const { live, audit } = begun('for (let i = 0; i < 200; i++) say(lines[2])')
   for await (const event of live) {
     if (event.raw_ref)
       expect(readFileSync(join(audit, 'stdout.1.log')).length).toBeGreaterThanOrEqual(event.raw_ref.byte_to)
@@ -110,14 +110,7 @@ test('raw bytes are in the log before their events come out', async () => {
 })
 
 test('a reader who is slow slows neither the agent nor its recording', async () => {
-  const { cwd, audit } = workspace()
-  const live = run({
-    ...agent(cwd, 'for (let i = 0; i < 5000; i++) say(lines[2])'),
-    engine: codex,
-    cwd,
-    audit,
-    fsDiff: false,
-  })
+  const { live, audit } = begun('for (let i = 0; i < 5000; i++) say(lines[2])')
   const iterator = live[Symbol.asyncIterator]()
   await iterator.next()
   // Nobody reads on, but the process comes to its end and every byte of it is there.
@@ -165,23 +158,14 @@ test('silence ends it, but a word in time does not', async () => {
 })
 
 test('one that does not heed SIGTERM is killed after the grace', async () => {
-  const { cwd, audit } = workspace()
-  const program = agent(cwd, "process.on('SIGTERM', () => {}); say(lines[0]); await sleep(60000)")
-  const live = run({ ...program, engine: codex, cwd, audit, fsDiff: false, killGrace: 200 })
+  const body = "process.on('SIGTERM', () => {}); say(lines[0]); await sleep(60000)"
+  const { live } = begun(body, { killGrace: 200 })
   for await (const _event of live) live.kill('SIGTERM')
   expect(await live.end).toMatchObject({ reason: 'interrupted', signal: 'SIGKILL' })
 })
 
 test('a signal reaches the whole group', async () => {
-  const { cwd, audit } = workspace()
-  const live = run({
-    command: 'sh',
-    args: ['-c', 'trap "" INT; sleep 60 & echo $!; wait'],
-    engine: codex,
-    cwd,
-    audit,
-    fsDiff: false,
-  })
+  const { live } = begun('', { command: 'sh', args: ['-c', 'trap "" INT; sleep 60 & echo $!; wait'] })
   let grandchild = 0
   for await (const event of live) {
     if (event.type !== 'raw.stdout') continue
@@ -208,35 +192,8 @@ test('a grandchild that holds the pipe does not hang us', async () => {
   process.kill(Number(read(audit, 'stderr.1.log')))
 })
 
-test('an abort ends the process, and the flow still tells how', async () => {
-  const { cwd, audit } = workspace()
-  const abort = new AbortController()
-  const live = run({
-    ...agent(cwd, 'say(lines[0]); await sleep(60000)'),
-    engine: codex,
-    cwd,
-    audit,
-    fsDiff: false,
-    signal: abort.signal,
-  })
-  const seen: string[] = []
-  for await (const event of live) {
-    seen.push(event.type)
-    abort.abort()
-  }
-  expect(seen.at(-1)).toBe('lifecycle.completion.state')
-  expect(await live.end).toMatchObject({ reason: 'aborted' })
-})
-
 test('leaving the flow ends the process and frees the directory; a resume completes the events', async () => {
-  const { cwd, audit } = workspace()
-  const live = run({
-    ...agent(cwd, 'say(lines[0]); say(lines[1]); await sleep(60000)'),
-    engine: codex,
-    cwd,
-    audit,
-    fsDiff: false,
-  })
+  const { live, cwd, audit } = begun('say(lines[0]); say(lines[1]); await sleep(60000)')
   for await (const _event of live) break
   await expect(live.end).rejects.toThrow()
   expect(meta(audit)).toMatchObject({ reason: 'abandoned', signal: 'SIGTERM', complete: false })
@@ -247,10 +204,9 @@ test('leaving the flow ends the process and frees the directory; a resume comple
 })
 
 test('an attempt of an engine of your own is completed with that engine', async () => {
-  const { cwd, audit } = workspace()
   const mine = { ...codex, name: 'mine' }
-  const program = agent(cwd, 'say(lines[0]); say(lines[2]); await sleep(60000)')
-  const live = run({ ...program, engine: mine, cwd, audit, fsDiff: false })
+  const body = 'say(lines[0]); say(lines[2]); await sleep(60000)'
+  const { live, cwd, audit } = begun(body, { engine: mine })
   for await (const _event of live) break
   await expect(live.end).rejects.toThrow()
   await ran({ ...agent(cwd, 'say(lines[0])'), engine: mine, cwd, audit })
@@ -321,6 +277,7 @@ test.each([
   ['a time that is none', { timeout: -1 }, 'timeout must be milliseconds'],
   ['a time beyond what a timer can hold', { idleTimeout: 2 ** 31 }, 'idleTimeout must be milliseconds'],
   ['a grace that is no number', { killGrace: Number.NaN }, 'killGrace must be milliseconds'],
+  ['a wait for the end that is a text', { endAfter: '5s' as never }, 'endAfter must be milliseconds'],
   ['a window that is none', { window: -1 }, 'window must be a whole number above 0'],
   ['a frame of no bytes', { maxFrame: 0 }, 'maxFrame must be a whole number above 0'],
   ['a schema that is none', { schema: 5 as never }, 'expected a Standard Schema or a JSON Schema'],
@@ -358,15 +315,6 @@ test('a signal that is aborted before the process is there ends it all the same'
   expect(await live.end).toMatchObject({ reason: 'aborted', signal: 'SIGTERM' })
 })
 
-test('a file that is no program is a fault with the system\u2019s word', async () => {
-  const { cwd, audit } = workspace()
-  writeFileSync(join(cwd, 'plain.txt'), 'words')
-  await expect(ran({ command: join(cwd, 'plain.txt'), cwd, audit })).rejects.toMatchObject({
-    code: 'SPAWN_FAILED',
-    message: expect.stringContaining('EACCES'),
-  })
-})
-
 test.runIf(existsSync('/proc/self/fd'))(
   'what cannot be started is a fault at once, and nothing of it is left',
   async () => {
@@ -375,6 +323,7 @@ test.runIf(existsSync('/proc/self/fd'))(
     const open = () => readdirSync('/proc/self/fd').length
     const before = open()
     for (const [options, why] of [
+      [{ command: join(cwd, 'plain.txt') }, 'EACCES'],
       [{ command: join(cwd, 'plain.txt', 'x') }, 'ENOTDIR'],
       [{ command: 'true', cwd: join(cwd, 'plain.txt') }, 'ENOTDIR'],
       [{ command: 'true', args: ['x'.repeat(200_000)] }, 'E2BIG'],
@@ -416,18 +365,4 @@ test('typing into a run on pipes does nothing', async () => {
   live.resume()
   expect(await live.end).toMatchObject({ exit_code: 0 })
   expect(read(audit, 'stdout.1.log')).toBe('')
-})
-
-test('what it changed is told, and links that lead out are left out', async () => {
-  const { cwd, audit } = workspace()
-  const body =
-    'fs.writeFileSync("made.txt", ""); fs.symlinkSync("/", "out"); fs.symlinkSync("gone", "nowhere"); fs.symlinkSync("made.txt", "in")'
-  const { events } = await ran({ ...agent(cwd, body), cwd, audit, fsDiff: {} })
-  expect(JSON.parse(read(audit, 'fs-diff.1.json'))).toEqual({
-    created: ['in', 'made.txt', 'nowhere', 'out'],
-    modified: [],
-    deleted: [],
-    outside: ['nowhere', 'out'],
-  })
-  expect(types(events).filter((type) => type === 'artifact.created')).toHaveLength(2)
 })

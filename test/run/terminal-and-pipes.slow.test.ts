@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { codex } from '../../src/engines/codex.ts'
 import { isEvent } from '../../src/events/event.ts'
 import { replay } from '../../src/run/replay.ts'
 import { type RunCommand, run } from '../../src/run/run.ts'
@@ -112,46 +111,6 @@ test('a time limit ends all it has started', async () => {
   })
   expect(end).toMatchObject({ reason: 'timeout', signal: 'SIGTERM' })
   expect(isSameProcess(Number(readFileSync(join(place.cwd, 'child'), 'utf8')), null)).toBe(false)
-})
-
-test('something that holds its pipes is given up after a grace', async () => {
-  const place = workspace()
-  const { events } = await both(
-    { ...sh("trap '' HUP; sleep 1000 & echo $! > child; echo a"), pipeGrace: 200 },
-    place,
-  )
-  expect(codesOf(events)).toContain('PIPE_HELD_OPEN')
-  process.kill(Number(readFileSync(join(place.cwd, 'child'), 'utf8')), 'SIGKILL')
-})
-
-test('an agent whose output has no reader any more is ended', async () => {
-  const place = workspace()
-  const live = run({
-    ...agent(place.cwd, 'for (;;) { say(lines[2]); await sleep(5) }'),
-    ...place,
-    engine: codex,
-    pty,
-    fsDiff: false,
-  })
-  for await (const _ of live) break
-  await live.end.catch(() => {})
-  expect(JSON.parse(readFileSync(join(place.audit, 'meta.1.json'), 'utf8'))).toMatchObject({
-    reason: 'abandoned',
-  })
-  expect(existsSync(join(place.audit, 'journal.lock'))).toBe(false)
-})
-
-test('what cannot be started is a fault, and leaves no log', async () => {
-  const { cwd, audit } = workspace()
-  await expect(ran({ command: 'no-such-agent', cwd, audit, pty })).rejects.toMatchObject({
-    code: 'SPAWN_FAILED',
-  })
-  await expect(ran({ command: 'true', cwd: join(cwd, 'nowhere'), audit, pty })).rejects.toMatchObject({
-    code: 'SPAWN_FAILED',
-  })
-  for (const name of ['stdout.1.log', 'stderr.1.log', 'pty-output.1.log', 'meta.1.json']) {
-    expect(existsSync(join(audit, name))).toBe(false)
-  }
 })
 
 test('no process that is started meanwhile gets the terminal of another', async () => {

@@ -1,8 +1,6 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { afterEach, describe, expect, test } from 'vitest'
-import { chromiumPath, launch, needsBrowser } from './browser.ts'
-import { over } from './opened-page.ts'
 import { ask, parseSse, putRun, root, serving, shutAll } from './serving.ts'
 
 afterEach(shutAll)
@@ -123,28 +121,4 @@ describe('/runs/:id/chat', () => {
     expect(foreign[0]?.event).toBe('sluice.reset')
     expect(foreign).toHaveLength(messages.length + 1)
   })
-})
-
-test.skipIf(!chromiumPath)(`a browser is asked for the token once${needsBrowser}`, async () => {
-  const dir = root()
-  putRun(dir, 'r', 3)
-  const { url } = await serving(dir, { token })
-  const browser = await launch()
-  try {
-    const page = await browser.newPage()
-    await page.goto(`${url}#run/r/1.2`)
-    await page.locator('#token').fill('wrong-wrong-wrong-wrong')
-    await page.keyboard.press('Enter')
-    await expect.poll(() => page.locator('.wrong').innerText()).toBe('That is not the token.')
-    await page.locator('#token').fill(token)
-    await page.keyboard.press('Enter')
-    await over(page)
-    expect(await page.locator('article').count()).toBe(3)
-    expect(page.url()).not.toContain(token)
-    // The address that was asked for is kept.
-    expect(page.url()).toBe(`${url}#run/r/1.2`)
-    await expect.poll(() => page.locator('article.chosen').getAttribute('data-id')).toBe('1.2')
-  } finally {
-    await browser.close()
-  }
 })

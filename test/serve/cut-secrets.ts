@@ -101,181 +101,103 @@ function withTexts(line: string, other: (text: string) => string | undefined): s
   }
 }
 
+const claudeDelta = (delta: object) => ({
+  ...{ type: 'stream_event', session_id: 's', uuid: 'u', parent_tool_use_id: null },
+  event: { type: 'content_block_delta', index: 0, delta },
+})
+const acpUpdate = (update: object) => ({
+  ...{ jsonrpc: '2.0', method: 'session/update' },
+  params: { sessionId: 's', update },
+})
+const appServer = (method: string, more: object) => ({
+  method: `item/${method}`,
+  params: { threadId: 't', turnId: 'u', itemId: 'i', ...more },
+})
+const copilotEvent = (type: string, data: object) => ({ type, data, ephemeral: true, id: 'i' })
+
 /** Records that have pieces of thoughts, of input and of output: no event tells them, or only as they are. */
 export const quietPieces: Readonly<Record<string, (piece: string, soFar: string) => object>> = {
-  'claude thinking': (thinking) => ({
-    type: 'stream_event',
-    session_id: 's',
-    uuid: 'u',
-    parent_tool_use_id: null,
-    event: { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking } },
-  }),
-  'claude input': (partial_json) => ({
-    type: 'stream_event',
-    session_id: 's',
-    uuid: 'u',
-    parent_tool_use_id: null,
-    event: { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json } },
-  }),
-  'codex item': (_, soFar) => ({
+  'claude thinking': (thinking) => claudeDelta({ type: 'thinking_delta', thinking }),
+  'claude input': (partial_json) => claudeDelta({ type: 'input_json_delta', partial_json }),
+  'codex item': (_, aggregated_output) => ({
     type: 'item.updated',
-    item: {
-      id: 'i',
-      type: 'command_execution',
-      command: 'env',
-      aggregated_output: soFar,
-      status: 'in_progress',
-    },
+    item: { id: 'i', type: 'command_execution', command: 'env', aggregated_output, status: 'in_progress' },
   }),
   'codex 0.42 output': (chunk) => ({
     id: '0',
     msg: { type: 'exec_command_output_delta', call_id: 'c', stream: 'stdout', chunk },
   }),
-  'codex app-server output': (delta) => ({
-    method: 'item/commandExecution/outputDelta',
-    params: { threadId: 't', turnId: 'u', itemId: 'i', delta },
-  }),
-  'codex app-server thoughts': (delta) => ({
-    method: 'item/reasoning/textDelta',
-    params: { threadId: 't', turnId: 'u', itemId: 'i', contentIndex: 0, delta },
-  }),
-  'acp thoughts': (text) => ({
-    jsonrpc: '2.0',
-    method: 'session/update',
-    params: {
-      sessionId: 's',
-      update: { sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } },
-    },
-  }),
-  'acp output': (data) => ({
-    jsonrpc: '2.0',
-    method: 'session/update',
-    params: {
-      sessionId: 's',
-      update: {
-        sessionUpdate: 'tool_call_update',
-        toolCallId: 'c',
-        _meta: { terminal_output_delta: { data, terminal_id: 'c' } },
-      },
-    },
-  }),
-  'acp output so far': (_, text) => ({
-    jsonrpc: '2.0',
-    method: 'session/update',
-    params: {
-      sessionId: 's',
-      update: {
-        sessionUpdate: 'tool_call_update',
-        toolCallId: 'c',
-        status: 'in_progress',
-        content: [{ type: 'content', content: { type: 'text', text } }],
-      },
-    },
-  }),
-  'copilot thoughts': (deltaContent) => ({
-    type: 'assistant.reasoning_delta',
-    data: { reasoningId: 'r', deltaContent },
-    ephemeral: true,
-    id: 'i',
-  }),
-  'copilot output': (text) => ({
-    type: 'tool.shell_output',
-    data: { toolCallId: 'c', stream: 'stdout', text, sequence: 0 },
-    ephemeral: true,
-    id: 'i',
-  }),
-  'copilot output so far': (_, partialOutput) => ({
-    type: 'tool.execution_partial_result',
-    data: { toolCallId: 'c', partialOutput },
-    ephemeral: true,
-    id: 'i',
-  }),
-  'pi thoughts': (delta, soFar) => ({
+  'codex app-server output': (delta) => appServer('commandExecution/outputDelta', { delta }),
+  'codex app-server thoughts': (delta) => appServer('reasoning/textDelta', { contentIndex: 0, delta }),
+  'acp thoughts': (text) =>
+    acpUpdate({ sessionUpdate: 'agent_thought_chunk', content: { type: 'text', text } }),
+  'acp output': (data) =>
+    acpUpdate({
+      ...{ sessionUpdate: 'tool_call_update', toolCallId: 'c' },
+      _meta: { terminal_output_delta: { data, terminal_id: 'c' } },
+    }),
+  'acp output so far': (_, text) =>
+    acpUpdate({
+      ...{ sessionUpdate: 'tool_call_update', toolCallId: 'c', status: 'in_progress' },
+      content: [{ type: 'content', content: { type: 'text', text } }],
+    }),
+  'copilot thoughts': (deltaContent) =>
+    copilotEvent('assistant.reasoning_delta', { reasoningId: 'r', deltaContent }),
+  'copilot output': (text) =>
+    copilotEvent('tool.shell_output', { toolCallId: 'c', stream: 'stdout', text, sequence: 0 }),
+  'copilot output so far': (_, partialOutput) =>
+    copilotEvent('tool.execution_partial_result', { toolCallId: 'c', partialOutput }),
+  'pi thoughts': (delta, thinking) => ({
     type: 'message_update',
     assistantMessageEvent: { type: 'thinking_delta', contentIndex: 0, delta },
-    message: { role: 'assistant', content: [{ type: 'thinking', thinking: soFar }] },
+    message: { role: 'assistant', content: [{ type: 'thinking', thinking }] },
   }),
-  'pi output': (_, soFar) => ({
-    type: 'tool_execution_update',
-    toolCallId: 'c',
-    toolName: 'bash',
-    args: {},
-    partialResult: { content: [{ type: 'text', text: soFar }] },
+  'pi output': (_, text) => ({
+    ...{ type: 'tool_execution_update', toolCallId: 'c', toolName: 'bash', args: {} },
+    partialResult: { content: [{ type: 'text', text }] },
   }),
   'cline output': (chunk) => ({
-    ts: '2026-01-01T00:00:00.000Z',
-    type: 'agent_event',
+    ...{ ts: '2026-01-01T00:00:00.000Z', type: 'agent_event' },
     event: {
-      type: 'content_update',
-      contentType: 'tool',
-      toolCallId: 'c',
+      ...{ type: 'content_update', contentType: 'tool', toolCallId: 'c' },
       update: { stream: 'stdout', chunk },
     },
   }),
   'cursor thoughts': (text) => ({
-    type: 'thinking',
-    subtype: 'delta',
-    text,
-    session_id: 's',
-    timestamp_ms: 1,
+    ...{ type: 'thinking', subtype: 'delta', text, session_id: 's', timestamp_ms: 1 },
   }),
   'a chat completion': (content) => ({
-    id: 'chatcmpl-1',
-    object: 'chat.completion.chunk',
+    ...{ id: 'chatcmpl-1', object: 'chat.completion.chunk' },
     choices: [{ index: 0, delta: { content } }],
   }),
 }
 
+const cacheUsage = { cache_creation: { ephemeral_5m_input_tokens: 6053, ephemeral_1h_input_tokens: 0 } }
+
 /** Records that have a whole text, with words in them that others have in pieces. */
 export const wholeRecords: Readonly<Record<string, object>> = {
-  'the end of a tool call of ACP': {
-    jsonrpc: '2.0',
-    method: 'session/update',
-    params: {
-      sessionId: 's',
-      update: { sessionUpdate: 'tool_call_update', toolCallId: 'c', status: 'completed', title: 'env' },
-    },
-  },
-  'the commands of an agent': {
-    jsonrpc: '2.0',
-    method: 'session/update',
-    params: {
-      sessionId: 's',
-      update: {
-        sessionUpdate: 'available_commands_update',
-        availableCommands: [{ name: 'help', description: 'How to use it' }],
-      },
-    },
-  },
+  'the end of a tool call of ACP': acpUpdate({
+    ...{ sessionUpdate: 'tool_call_update', toolCallId: 'c', status: 'completed', title: 'env' },
+  }),
+  'the commands of an agent': acpUpdate({
+    sessionUpdate: 'available_commands_update',
+    availableCommands: [{ name: 'help', description: 'How to use it' }],
+  }),
   'a message of Claude Code': {
     type: 'assistant',
-    message: {
-      role: 'assistant',
-      content: [{ type: 'text', text: 'Done.' }],
-      usage: { cache_creation: { ephemeral_5m_input_tokens: 6053, ephemeral_1h_input_tokens: 0 } },
-    },
+    message: { role: 'assistant', content: [{ type: 'text', text: 'Done.' }], usage: cacheUsage },
   },
-  'the result of Claude Code': {
-    type: 'result',
-    subtype: 'success',
-    result: 'Done.',
-    usage: { cache_creation: { ephemeral_5m_input_tokens: 6053 } },
-  },
+  'the result of Claude Code': { type: 'result', subtype: 'success', result: 'Done.', usage: cacheUsage },
   'a file that Codex has changed': {
     type: 'item.completed',
     item: {
-      id: 'i',
-      type: 'file_change',
+      ...{ id: 'i', type: 'file_change', status: 'completed' },
       changes: [{ path: '/srv/notes.md', kind: 'update' }],
-      status: 'completed',
     },
   },
-  'a failure that Copilot does not keep': {
-    type: 'model.call_failure',
-    data: { errorMessage: 'No such model' },
-    ephemeral: true,
-    id: 'i',
-  },
+  'a failure that Copilot does not keep': copilotEvent('model.call_failure', {
+    errorMessage: 'No such model',
+  }),
   'the list of records of Qwen Code': [
     { type: 'system', subtype: 'init', tools: ['update_goal', 'stream'] },
     { type: 'result', subtype: 'success', result: 'Done.' },

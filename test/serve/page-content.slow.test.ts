@@ -5,10 +5,13 @@ import { describe, expect, test } from 'vitest'
 import type { Event, RawRef } from '../../src/events/event.ts'
 import { listAttempts } from '../../src/run/audit.ts'
 import { exportRun, logsOf } from '../../src/serve/export.ts'
+import type { EmbeddedData } from '../../src/serve/page/embedded.ts'
+import { pageBody, pageScript, pageStyle } from '../../src/serve/page-text.ts'
+import { makeEvent } from '../sinks/make-event.ts'
 import { ends, makeRun } from '../views/make-run.ts'
 import { chromiumPath, needsBrowser } from './browser.ts'
 import { over, pagesOfBrowser } from './opened-page.ts'
-import { root, serving } from './serving.ts'
+import { putRun, root, serving } from './serving.ts'
 
 /** One red pixel. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=='
@@ -54,10 +57,37 @@ function putSteps(dir: string): string {
   return path
 }
 
+/** A run of two events, and a log of which two pieces are kept. */
+const embedded: EmbeddedData = {
+  version: 1,
+  redacted: 2,
+  runs: [
+    {
+      info: {
+        ...{ id: 'r', run_id: 'r', engine: 'codex', attempts: 1, state: 'completed', outcome: 'succeeded' },
+        ...{ reason_code: 'DONE_MARKER', exit_code: 0, signal: null, started_at: null, ended_at: null },
+        ...{ argv: [], streams: [{ attempt: 1, stream: 'stdout', bytes: 40 }] },
+      },
+      events: [makeEvent(1, { run: 'r', text: '</script><b>bold</b>' }), makeEvent(2, { run: 'r' })],
+      streams: [
+        {
+          attempt: 1,
+          stream: 'stdout',
+          total: 40,
+          pieces: [
+            { from: 0, base64: Buffer.from('0123').toString('base64') },
+            { from: 10, base64: Buffer.from('line one!!').toString('base64') },
+          ],
+        },
+      ],
+    },
+  ],
+}
+
 describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
   const pages = pagesOfBrowser()
 
-  test('an image that is given as data is shown, and one that is only named is not fetched', async () => {
+  test('shows an image given as data, fetches none that is only named, and draws a change as a diff', async () => {
     const dir = root()
     putSteps(dir)
     const { url } = await serving(dir)
@@ -76,15 +106,6 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
       'https://images.example/other.png',
     )
     expect(asked.filter((one) => !one.startsWith(url) && !one.startsWith('data:'))).toEqual([])
-  })
-
-  test('a change of a file is shown as a diff', async () => {
-    const dir = root()
-    putSteps(dir)
-    const { url } = await serving(dir)
-    const page = await pages.open(url)
-    await over(page)
-    await page.keyboard.press('f')
     const lines = page.locator('article[data-kind=artifact] .diff')
     await expect.poll(() => lines.locator('.added').innerText()).toContain('+const hour = 3')
     expect(await lines.locator('.removed').innerText()).toContain('-const hour = 2')
@@ -165,4 +186,54 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
     await page.locator('#seek').fill('the key is')
     await expect.poll(() => count.innerText()).toBe('1 hit')
   })
+
+  test('a page with its data inside opens from disk: events, bytes, and what was left out', async () => {
+    const file = join(root(), 'run.html')
+    const json = JSON.stringify(embedded).replaceAll('<', '\\u003c')
+    writeFileSync(
+      file,
+      `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>r</title><style>${pageStyle}</style></head>
+<body>${pageBody}<script type="application/json" id="sluice-data">${json}</script><script>${pageScript}</script></body></html>`,
+    )
+    const page = await pages.bare()
+    const wrong: string[] = []
+    page.on('pageerror', (error) => wrong.push(error.message))
+    page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()))
+    page.on('request', (request) => request.url().startsWith('file:') || wrong.push(request.url()))
+    await page.goto(pathToFileURL(file).href)
+    await over(page)
+    expect(await page.locator('article').first().innerText()).toContain('</script><b>bold</b>')
+    await page.keyboard.press('j')
+    await expect.poll(() => page.locator('#bytes mark').allInnerTexts()).toEqual(['line one!!'])
+    // Bytes that are not in the file are shown as left out, in their place.
+    expect(await page.locator('#bytes .line').first().innerText()).toContain('0123......')
+    expect(await page.locator('#link').innerText()).toBe('2 secrets hidden')
+    expect(wrong).toEqual([])
+  })
+
+  test('a reader is asked for the token once', async () => {
+    const dir = root()
+    putRun(dir, 'r', 3)
+    const token = 'correct-horse-battery'
+    const { url } = await serving(dir, { token })
+    const page = await pages.bare()
+    await page.goto(`${url}#run/r/1.2`)
+    await page.locator('#token').fill('wrong-wrong-wrong-wrong')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.locator('.wrong').innerText()).toBe('That is not the token.')
+    await page.locator('#token').fill(token)
+    await page.keyboard.press('Enter')
+    await over(page)
+    expect(await page.locator('article').count()).toBe(3)
+    // The address that was asked for is kept, without the token.
+    expect(page.url()).toBe(`${url}#run/r/1.2`)
+    await expect.poll(() => page.locator('article.chosen').getAttribute('data-id')).toBe('1.2')
+  })
+})
+
+test('the script can be put into a document: it has no end of a script in it', () => {
+  const ends = [pageScript, pageStyle].map((text) =>
+    ['</script', '</style', '<!--'].filter((end) => text.includes(end)),
+  )
+  expect(ends).toEqual([[], []])
 })

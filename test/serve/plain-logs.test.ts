@@ -26,10 +26,13 @@ const list = async (url: string): Promise<any> => (await fetch(`${url}runs`)).js
 
 test('a client that has everything is told so, not sent a reset and everything again', async () => {
   const dir = root()
-  putLogs(dir, 'logs')
+  const path = putLogs(dir, 'logs')
+  const before = readdirSync(path)
   const first = await serving(dir)
   const ids = idsOf((await ask(`${first.url}runs/logs/events`)).text)
   expect(ids.length).toBeGreaterThan(3)
+  // They are read here, and nothing is written beside them.
+  expect(readdirSync(path)).toEqual(before)
   // A second server has not read them yet.
   for (const { url } of [first, await serving(dir)]) {
     for (let again = 0; again < 3; again++) {

@@ -197,20 +197,6 @@ test('what is written between two requests is hidden by the second, whichever fi
   }
 })
 
-test('any range of a log is that of the whole, redacted', async () => {
-  const dir = root()
-  putSecrets(dir)
-  const { url } = await serving(dir, { redact: true })
-  const whole = (await ask(`${url}runs/a/raw/stdout`)).text
-  for (const [from, to] of [
-    [0, 10],
-    [5, 6],
-    [100, 400],
-    [whole.length - 30, whole.length],
-  ] as const)
-    expect((await ask(`${url}runs/a/raw/stdout?from=${from}&to=${to}`)).text).toBe(whole.slice(from, to))
-})
-
 test('gives a run as one file, always without its secrets', async () => {
   const dir = root()
   putSecrets(dir)

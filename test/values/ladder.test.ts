@@ -3,6 +3,7 @@ import type { Rules } from '../../src/values/ladder/attempt.ts'
 import { climb, climbStrictly, type Miss, type Pass } from '../../src/values/ladder/ladder.ts'
 import { checkOf, type Schema } from '../../src/values/schema/schema.ts'
 import { expectLinear } from '../growth.ts'
+import { slow } from '../pace.ts'
 
 const base: Rules = {
   check: undefined,

@@ -8,17 +8,13 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
-  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
-import { build } from 'tsup'
 import { ledger } from '../../src/work/ledger.ts'
-
-const repository = fileURLToPath(new URL('../../', import.meta.url))
+import { built } from '../built.ts'
 
 /** How a start ends, if it is not killed. */
 const cases = {
@@ -86,25 +82,10 @@ export interface Killed {
   readonly delivery: string
 }
 
-/** `sluice work`, built once, as a process that is killed at any of its calls of the file system. */
-export async function killedWork() {
+/** `sluice work` as a process that is killed at any of its calls of the file system. */
+export function killedWork() {
   const home = mkdtempSync(join(tmpdir(), 'sluice-work-kill-'))
-  // The command finds its version by the name of its package.
-  const exports = { './package.json': './package.json' }
-  const manifest = { name: 'agent-sluice', type: 'module', version: '0.0.0', exports }
-  writeFileSync(join(home, 'package.json'), JSON.stringify(manifest))
   writeFileSync(join(home, 'preload.mjs'), preload)
-  symlinkSync(join(repository, 'node_modules'), join(home, 'node_modules'))
-  await build({
-    entry: { main: join(repository, 'src/cli/main.ts') },
-    outDir: join(home, 'dist/cli'),
-    format: 'esm',
-    target: 'node20.19',
-    platform: 'node',
-    removeNodeProtocol: false,
-    config: false,
-    silent: true,
-  })
 
   async function start(dir: string, args: readonly string[], killAt = 0): Promise<Start> {
     const count = join(dir, 'count')
@@ -114,7 +95,7 @@ export async function killedWork() {
       [
         '--import',
         join(home, 'preload.mjs'),
-        join(home, 'dist/cli/main.js'),
+        built('src/cli/main.ts'),
         ...['work', '--order', join(dir, 'order.json'), '--outbox', join(dir, 'box')],
         ...args.map((arg) => (arg in files ? join(dir, arg) : arg)),
       ],

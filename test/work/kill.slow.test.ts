@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { caseNames, killedWork } from './kill-work.ts'
 
-const kills = Number(process.env['SLUICE_KILLS'] ?? 8)
+const kills = Number(process.env['SLUICE_KILLS'] ?? 4)
 const seed = Number(process.env['SLUICE_SEED'] ?? 13)
 
-let sluice: Awaited<ReturnType<typeof killedWork>>
-beforeAll(async () => {
-  sluice = await killedWork()
-}, 120_000)
+const sluice = killedWork()
 afterAll(() => sluice.remove())
 
 // A small generator, so that a failure can be shown again.

@@ -51,6 +51,7 @@ test('posts a run once, and returns what is posted', async () => {
   await outbox(dir).post(post('ok'))
   expect(await outbox(dir).post(post('ok'))).toBe(digestOf('ok'))
   expect(await outbox(dir).post(post('fail'))).toBe(digestOf('ok'))
+  // And no draft is left behind.
   expect(names('comments')).toHaveLength(1)
   expect(journal()).toHaveLength(1)
 })
@@ -88,12 +89,6 @@ test('does not let a torn line swallow the next one', async () => {
   const lines = readFileSync(join(dir, 'journal.jsonl'), 'utf8').split('\n')
   expect(lines[0]).toBe('{"id":"comm')
   expect(JSON.parse(lines[1]!)).toMatchObject({ kind: 'comment' })
-})
-
-test('leaves no draft behind', async () => {
-  await outbox(dir).post(post('ok'))
-  await outbox(dir).post(post('fail'))
-  expect(names('comments').filter((name) => name.endsWith('.tmp'))).toEqual([])
 })
 
 test('fails with a clear fault where it cannot write', async () => {

@@ -64,10 +64,6 @@ test.each<[string, () => void]>([
   expect(await read()).toEqual({ state: 'refused', message: expect.stringContaining(message) })
 })
 
-test('refuses a device', async () => {
-  expect(await readResult('/dev', 'zero', { print: undefined }, MAX)).toMatchObject({ state: 'refused' })
-})
-
 test('refuses a folder that leads out of the repository', async () => {
   const other = realpathSync(mkdtempSync(join(tmpdir(), 'work-other-')))
   writeFileSync(join(other, NAME), '{}')

@@ -86,13 +86,8 @@ describe('settle', () => {
     expect(settled.result).toBeUndefined()
   })
 
-  test.each([
-    ['[]', 'WORK_RESULT_BROKEN'],
-    ['null', 'WORK_RESULT_BROKEN'],
-    ['', 'WORK_RESULT_BROKEN'],
-    ['```json\n{}\n```', 'WORK_RESULT_BROKEN'],
-  ])('refuses %j as a result', (text, code) => {
-    expect(codes({ json: file(text) })).toContain(code)
+  test.each(['[]', 'null', '', '```json\n{}\n```'])('refuses %j as a result', (text) => {
+    expect(codes({ json: file(text) })).toContain('WORK_RESULT_BROKEN')
   })
 
   test('counts a left-over as no evidence at all', () => {
@@ -310,7 +305,7 @@ describe('no input whatsoever advances', () => {
         const { verdict } = settle(evidence, { ...order, run_id: active }, active)
         if (!asText || trimmed !== active) expect(verdict).not.toBe('advance')
       }),
-      { numRuns: runs(2000) },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -329,7 +324,7 @@ describe('no input whatsoever advances', () => {
         const evidence = asText ? { text: file(headers(record)) } : { json: json(record) }
         expect(settle(evidence, order, 'run-7').verdict).not.toBe('advance')
       }),
-      { numRuns: runs(3000) },
+      { numRuns: runs(1000) },
     )
   })
 
@@ -358,7 +353,7 @@ describe('no input whatsoever advances', () => {
         expect(settled.result?.changes.pr ?? settled.result?.changes.commit).toMatch(/\S/)
         expect(settled.result?.tests).toMatch(/\S/)
       }),
-      { numRuns: runs(3000) },
+      { numRuns: runs(1000) },
     )
   })
 })

@@ -76,34 +76,21 @@ describe('from a worker to the outbox', () => {
     expect(plain).toMatchObject({ verdict: 'advance', delivery: 'posted', source: 'text' })
     expect(await runs().read('shop#12')).toMatchObject({ run_id: 'run-8', state: 'ok' })
     expect(comments()).toHaveLength(2)
-  })
-
-  test('a text worker with all fields is normalised and written to the outbox', async () => {
-    const done = await start({ worker: 'text-cli', command: textWorker })
-    expect(done.result).toEqual({
-      issue_ref: 'shop#12',
-      run_id: 'run-7',
-      status: 'ok',
-      changes: { pr: 'https://example.org/pull/3' },
-      tests: 'n/a',
-      summary: 'Fixed it.',
+    expect(JSON.parse(readFileSync(plain.audit!, 'utf8'))).toMatchObject({
+      worker: 'text-cli',
+      encoding: 'text',
     })
-    expect(comments()[0]).toContain('Status: ok\nPR: https://example.org/pull/3\nCommit: none\nTests: n/a\n')
   })
 
-  test.each(['IssueRef', 'RunId', 'Status', 'PR', 'Tests'])(
-    'a missing %s never reaches review or done, and needs a human',
-    async (field) => {
-      await activate(runs(), 'shop#12', 'run-7')
-      const without = shell(`${textWorker[2]}; sed -i '/^${field}:/d' work_result.txt`)
-      const done = await start({ worker: 'text-cli', command: without })
-      expect(done.verdict).toBe('needs-human')
-      expect(done.result).toBeUndefined()
-      expect(await runs().read('shop#12')).toMatchObject({ run_id: 'run-7', state: 'needs-human' })
-      expect(comments()).toHaveLength(1)
-      expect(comments()[0]).toContain('Status: needs-human')
-    },
-  )
+  test('a missing field never reaches review or done, and needs a human', async () => {
+    await activate(runs(), 'shop#12', 'run-7')
+    const without = shell(`${textWorker[2]}; sed -i '/^Tests:/d' work_result.txt`)
+    const done = await start({ worker: 'text-cli', command: without })
+    expect(done.verdict).toBe('needs-human')
+    expect(done.result).toBeUndefined()
+    expect(await runs().read('shop#12')).toMatchObject({ run_id: 'run-7', state: 'needs-human' })
+    expect(comments()).toEqual([expect.stringContaining('Status: needs-human')])
+  })
 
   test('the late result of an old run does not overwrite the active run', async () => {
     await activate(runs(), 'shop#12', 'run-7')
@@ -163,25 +150,6 @@ describe('every worker', () => {
     expect(Object.keys(b.result!).sort()).toEqual(Object.keys(a.result!).sort())
   })
 
-  test('JSON and text are both standard answers', async () => {
-    expect((await start({ worker: 'script', command: jsonWorker })).source).toBe('json')
-    rmSync(join(repo, 'work_result.json'))
-    expect((await start({ worker: 'script', command: textWorker }, 'run-8')).source).toBe('text')
-  })
-
-  test('text is read by fixed header keys only', async () => {
-    const loose = shell(
-      `printf 'Issue: shop#12\\nRun: run-7\\nState: ok\\nPR: x\\nTests: n/a\\n' > work_result.txt`,
-    )
-    const done = await start({ worker: 'text-cli', command: loose })
-    expect(done.verdict).toBe('needs-human')
-    expect(done.reasons.map(({ message }) => message)).toEqual([
-      'issue_ref is missing',
-      'run_id is missing',
-      'status is missing',
-    ])
-  })
-
   test('JSON counts when both are there, and the source is recorded', async () => {
     const both = [
       jsonWorker[0]!,
@@ -193,43 +161,11 @@ describe('every worker', () => {
     expect(audit()).toMatchObject({ encoding: 'json', path: [{}, { source: 'text', outcome: 'not read' }] })
   })
 
-  test('a result of another run than the active one is only archived', async () => {
-    const done = await start({ worker: 'json-cli', command: jsonWorker, activeRunId: 'run-8' })
-    expect(done).toMatchObject({ verdict: 'archive', delivery: 'archived' })
-    expect(done.comment).toBeUndefined()
-    expect(comments()).toEqual([])
-    expect(files('archive')).toHaveLength(1)
-  })
-
   test('the result goes through the comment template before it is written back', async () => {
     const template = 'Run {{run_id}} on {{issue_ref}}: {{status}}, {{commit}}, {{tests}}'
     const done = await start({ worker: 'json-cli', command: jsonWorker, template })
     expect(done.comment).toBe('Run run-7 on shop#12: ok, abc123, 12 passed\n')
     expect(comments()[0]).toMatch(/-->\nRun run-7 on shop#12: ok, abc123, 12 passed\n$/)
-  })
-
-  test('what cannot be parsed, or lacks evidence, goes to a human', async () => {
-    const broken = await start({ worker: 'json-cli', command: shell('printf "{oops" > work_result.json') })
-    expect(broken).toMatchObject({ verdict: 'needs-human', delivery: 'posted' })
-    const bare = await start(
-      { worker: 'script', command: shell('echo RunId: run-8; echo Status: ok') },
-      'run-8',
-    )
-    expect(bare).toMatchObject({ verdict: 'needs-human', source: 'output', claim: { run_id: 'run-8' } })
-  })
-
-  test('the audit has worker type, time, exit code, encoding and parse status', async () => {
-    await start({ worker: 'text-cli', command: textWorker })
-    expect(audit()).toMatchObject({
-      worker: 'text-cli',
-      duration_ms: expect.any(Number),
-      exit: { code: 0 },
-      encoding: 'text',
-      path: [
-        { source: 'json', outcome: 'absent' },
-        { source: 'text', outcome: 'complete' },
-      ],
-    })
   })
 })
 
@@ -253,13 +189,6 @@ describe('adapters', () => {
     expect(adapters.map(({ type }) => type)).toEqual(types)
     expect(adapters.some(({ trustConversation }) => trustConversation)).toBe(false)
   })
-
-  test('output alone never advances, however complete it is', async () => {
-    const talker = shell(textWorker[2]!.replace('> work_result.txt', ''))
-    const done = await start({ worker: 'script', command: talker })
-    expect(done).toMatchObject({ verdict: 'needs-human', source: 'output', claim: { status: 'ok' } })
-    expect(done.reasons[0]?.code).toBe('WORK_UNTRUSTED')
-  })
 })
 
 describe('once', () => {
@@ -270,7 +199,7 @@ describe('once', () => {
     const command = ${JSON.stringify(jsonWorker).replace("status: 'ok'", `status: '${status}'`)}
     const box = ${JSON.stringify(box)}
     const done = await work(
-      { issue_ref: 'shop#12', run_id: ${JSON.stringify(run_id)}, repo_dir, constraints: '' },
+      { issue_ref: 'shop#12', run_id: ${JSON.stringify(run_id)}, repo_dir, constraints: ['no new dependency'] },
       { worker: 'json-cli', command, outbox: outbox(box), ledger: ledger(box + '/ledger'), audit: repo_dir + '-audit' },
     )
     console.log(done.verdict, done.delivery, done.result.status)`
@@ -283,11 +212,7 @@ describe('once', () => {
 
   test('two processes finishing at once leave one winner', async () => {
     await activate(runs(), 'shop#12', 'run-7')
-    const ends = await Promise.all([
-      run(main('run-7', 'ok')),
-      run(main('run-7', 'fail')),
-      run(main('run-7', 'blocked')),
-    ])
+    const ends = await Promise.all(['ok', 'fail', 'blocked'].map((status) => run(main('run-7', status))))
     const winner = ends.filter((end) => end.startsWith('advance posted'))
     expect(winner, ends.join('; ')).toHaveLength(1)
     expect(ends.filter((end) => end.startsWith('archive archived'))).toHaveLength(2)
@@ -299,12 +224,11 @@ describe('once', () => {
   })
 
   test('a retry of the same run posts nothing new', async () => {
-    expect(await run(main('run-7', 'ok'))).toBe('advance posted ok')
-    expect(await run(main('run-7', 'ok'))).toBe('advance already posted ok')
-    expect(await run(main('run-7', 'fail'))).toBe('archive archived fail')
+    expect(await start({ worker: 'json-cli', command: jsonWorker })).toMatchObject({ delivery: 'posted' })
+    const again = await start({ worker: 'json-cli', command: jsonWorker })
+    expect(again).toMatchObject({ verdict: 'advance', delivery: 'already posted' })
     expect(comments()).toHaveLength(1)
-    expect(files('archive')).toHaveLength(1)
-    expect(readFileSync(join(box, 'journal.jsonl'), 'utf8').trim().split('\n')).toHaveLength(2)
+    expect(readFileSync(join(box, 'journal.jsonl'), 'utf8').trim().split('\n')).toHaveLength(1)
   })
 
   test.each(['before the comment', 'after the comment', 'after the journal'])(
@@ -326,8 +250,9 @@ describe('once', () => {
       expect(await run(crash)).toBe('')
       expect(comments()).toHaveLength(moment === 'before the comment' ? 0 : 1)
       expect(await runs().read('shop#12')).toMatchObject({ state: 'active' })
-      const again = await run(main('run-7', 'ok'))
-      expect(again).toBe(moment === 'before the comment' ? 'advance posted ok' : 'advance already posted ok')
+      const delivery = moment === 'before the comment' ? 'posted' : 'already posted'
+      const again = await start({ worker: 'json-cli', command: jsonWorker })
+      expect(again).toMatchObject({ verdict: 'advance', delivery })
       expect(comments()).toHaveLength(1)
       expect(readFileSync(join(box, 'journal.jsonl'), 'utf8').trim().split('\n')).toHaveLength(1)
       expect(await runs().read('shop#12')).toMatchObject({ run_id: 'run-7', state: 'ok' })
