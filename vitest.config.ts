@@ -13,7 +13,8 @@ const shared = {
   globalSetup: 'test/temp.ts',
   setupFiles: 'test/plain-schemas.ts',
   testTimeout: 120_000,
-  // What a test polls for comes late on a busy host. A second, the default, is no proof that it does not come.
+  // What a test polls for comes late on a busy host. A second, the default, is no proof that it does not
+  // come.
   expect: { poll: { timeout: 30_000 } },
   restoreMocks: true,
   unstubEnvs: true,

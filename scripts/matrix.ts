@@ -72,8 +72,8 @@ async function matrix(names: readonly RuntimeName[], home: string): Promise<Row[
   const rows: Row[] = []
   for (const name of names) {
     const got = await fetchRuntime(name).catch((error: Error) => error)
-    // A missing registry is not a failure of the package, so it is reported and not counted, unless the runtime
-    // was asked for by name. The current Node always exists.
+    // A missing registry is not a failure of the package, so it is reported and not counted, unless the
+    // runtime was asked for by name. The current Node always exists.
     if (got instanceof Error) console.log(got.message)
     const here = name === `node${process.versions.node.split('.')[0]}`
     if (got instanceof Error && !here) {

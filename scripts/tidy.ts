@@ -1,5 +1,5 @@
-// Fails on what no formatter and no type checker sees: comments beyond the formatter's width, and tracked files
-// that a program made. Part of `npm run check`.
+// Fails on what no formatter and no type checker sees: comments beyond the formatter's width, and tracked
+// files that a program made. Part of `npm run check`.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, extname } from 'node:path'
@@ -7,7 +7,9 @@ import ts from 'typescript'
 
 const WIDTH: number = JSON.parse(readFileSync('biome.json', 'utf8')).formatter.lineWidth
 
-/** What the repository has at its top. Something else there was made by a program, or belongs on this list. */
+/**
+ * What the repository has at its top. Something else there was made by a program, or belongs on this list.
+ */
 const folders = ['.ci', 'bench', 'docs', 'examples', 'fixtures', 'schemas', 'scripts', 'src', 'test']
 const files = [
   ...['.editorconfig', '.gitattributes', '.gitignore', '.npmrc', 'LICENSE', 'README.md', 'CHANGELOG.md'],

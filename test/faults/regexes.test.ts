@@ -5,7 +5,9 @@ import { expect, test } from 'vitest'
 import { type Attack, attacksOn } from './regex-attacks.ts'
 import { regexesIn } from './regexes.ts'
 
-/** In microseconds. 4,000 characters take some microseconds in linear time, and several of these in quadratic. */
+/**
+ * In microseconds. 4,000 characters take some microseconds in linear time, and several of these in quadratic.
+ */
 const MILLISECOND = 1000
 
 const src = fileURLToPath(new URL('../../src', import.meta.url))

@@ -11,7 +11,9 @@ const templateText = /(?:[^`\\$]|\\[\s\S]|\$(?!\{))*(?:`|\$\{)/y
 /** After these a slash begins a regular expression; after others it divides. */
 const beforeLiteral = /^(?:return|typeof|case|in|of|await|yield|[^\w$)\]}'"`])$/
 
-/** The regular expressions of a source text. Throws at `RegExp(…)`: what is made at run time cannot be tested. */
+/**
+ * The regular expressions of a source text. Throws at `RegExp(…)`: what is made at run time cannot be tested.
+ */
 export function regexesIn(code: string): Found[] {
   const found: Found[] = []
   let at = 0

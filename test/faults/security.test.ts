@@ -83,7 +83,8 @@ describe('a prototype key', () => {
   test.each(forms)('does nothing to a value that is %s', async (form, textOf, options) => {
     for (const inside of spellings) {
       const text = textOf(inside)
-      // Without quotes there are no escapes: a backslash is a character of the key, which is then another one.
+      // Without quotes there are no escapes: a backslash is a character of the key, which is then another
+      // one.
       const literal = form === 'repaired without quotes' && inside.includes('\\')
       for (const protoKeys of ['remove', 'error', 'keep'] as const) {
         const outcome = tryParse(text, { schema, protoKeys, ...options })

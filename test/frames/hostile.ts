@@ -26,7 +26,10 @@ interface Subject {
   readonly options: readonly CutOptions[]
 }
 
-/** By subject: neighbours of one subject are where rules meet. A token that is here twice comes twice as often. */
+/**
+ * By subject: neighbours of one subject are where rules meet. A token that is here twice comes twice as
+ * often.
+ */
 const subjects: readonly Subject[] = [
   subject('<json> <json> </json> </json> " " \\ \n { ␠ x <out> </out>', tagsOnly, {
     ...tagsOnly,

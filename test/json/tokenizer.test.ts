@@ -129,8 +129,8 @@ describe('Tokenizer', () => {
 })
 
 /**
- * A text, with `|` where it is cut; what a handler is told, with the end of each token in its piece; and where
- * the tokenizer is afterwards.
+ * A text, with `|` where it is cut; what a handler is told, with the end of each token in its piece; and
+ * where the tokenizer is afterwards.
  */
 const readings: readonly (readonly [text: string, events: string, after: string])[] = [
   ['{}', '{@1 closed@2', 'read 2, begun, done'],

@@ -216,7 +216,9 @@ test.runIf(slow)('there are texts enough', () => {
   expect(rows.length).toBeGreaterThan(400)
 })
 
-/** All rows for the whole input; for each other door a tenth of them in `npm test`, but not the same tenth. */
+/**
+ * All rows for the whole input; for each other door a tenth of them in `npm test`, but not the same tenth.
+ */
 function some(name: string): readonly Row[] {
   const door = Object.keys(doors).indexOf(name)
   return slow || door === 0 ? rows : rows.filter((_, index) => index % 10 === door % 10)

@@ -1,7 +1,9 @@
 /** A text that is almost JSON, the value in it, and each change that was made, after its byte offset. */
 export type ReadRow = readonly [text: string, value: unknown, changes: string]
 
-/** A text that has no reading, or more than one: the code of the fault, and the byte offset where it breaks. */
+/**
+ * A text that has no reading, or more than one: the code of the fault, and the byte offset where it breaks.
+ */
 export type RefusedRow = readonly [text: string, fault: string]
 
 export const READ: Readonly<Record<string, readonly ReadRow[]>> = {

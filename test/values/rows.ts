@@ -44,7 +44,9 @@ function linesOf(text: string, { channel = 'stdout', ...options }: Options, size
 //  ^ path    ^ from-to     ^ a repair, and where  ^ a note
 //  tag 0-12 open TRUNCATED@12
 //  ^ kind, if there is no path
-/** An outcome on one line: its place, its value or fault with its place, what is incomplete, and its notes. */
+/**
+ * An outcome on one line: its place, its value or fault with its place, what is incomplete, and its notes.
+ */
 function lineOf(outcome: Outcome<unknown>, input: Buffer): string {
   const { frame, notes } = outcome
   const place = frame.path === '' ? 'root' : (frame.path ?? frame.kind)
