@@ -102,7 +102,8 @@ export async function fetchRuntime(name: RuntimeName): Promise<string> {
   const making = mkdtempSync(join(cache, `${name}-`))
   try {
     const run = promisify(execFile)
-    const pack = ['pack', '--json', '--pack-destination', making, `${found}@${version}`]
+    // npm's cache may hold a list of versions that is older than this one.
+    const pack = ['pack', '--prefer-online', '--json', '--pack-destination', making, `${found}@${version}`]
     const { stdout } = await run('npm', pack, { cwd: making, timeout: 300_000, maxBuffer: 2 ** 26 })
     const [{ filename }] = JSON.parse(stdout)
     // The headers and manuals of Node are four fifths of its files.
