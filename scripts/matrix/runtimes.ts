@@ -50,8 +50,8 @@ export const runtimes = {
     args: [],
   },
   deno: {
-    label: 'Deno 2.9.6',
-    version: '2.9.6',
+    label: 'Deno 2.9.5',
+    version: '2.9.5',
     packages: {
       'linux-x64': '@deno/linux-x64-glibc',
       'linux-arm64': '@deno/linux-arm64-glibc',
