@@ -3,8 +3,14 @@ import { slow } from './pace.ts'
 /** If work on the small input takes less than this, a larger input is tried before it passes. */
 const MEASURABLE_MS = 0.05
 
-/** If work on the large input takes less than this, a larger input is tried before it fails. */
+/**
+ * If work on the large input takes less than this, a larger input is tried before it fails. If it takes
+ * longer, one larger input is tried all the same: behind a limit of size, linear work may take another path.
+ */
 const CERTAIN_MS = 30
+
+/** No larger input is tried. */
+const HOPELESS_MS = 2000
 
 /** Nothing counts as shorter than this: reading the clock takes some microseconds of its own. */
 const SHORTEST_MS = 0.02
@@ -38,6 +44,7 @@ export async function expectLinear(
   { size = slow ? 16_000 : 400, factor = 8, tries = 3 } = {},
 ): Promise<void> {
   const limit = factor ** 1.5
+  let bad = 0
   for (let grown = 1; ; grown *= 4, size *= 4) {
     const large = make(size * factor)
     const small = make(size)
@@ -49,7 +56,7 @@ export async function expectLinear(
     } while (++turn < tries && most > limit * least)
     if (most <= limit * least) {
       if (least >= MEASURABLE_MS || grown >= 4) return
-    } else if (most >= CERTAIN_MS || grown >= 64) {
+    } else if ((most >= CERTAIN_MS && ++bad > 1) || most >= HOPELESS_MS || grown >= 64) {
       throw new Error(
         `${what}: ${factor} times the input takes ${(most / least).toFixed(1)} times the CPU time ` +
           `(${least.toFixed(2)} ms for ${size}, ${most.toFixed(2)} ms for ${size * factor}); ` +
