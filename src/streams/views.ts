@@ -42,8 +42,8 @@ export function aiSdk(options: Abortable = {}): Flow<AiSdkChunk> {
  * call. The tracer is yours, and decides where its spans go. If the flow is destroyed, its spans are ended.
  *
  * @example
- * for await (const event of run('codex', ['exec', '--json', 'fix the
- * test']).pipe(otel(trace.getTracer('my-app')))) console.log(event.type)
+ * const traced = run('codex', ['exec', '--json', 'fix the test']).pipe(otel(trace.getTracer('my-app')))
+ * for await (const event of traced) console.log(event.type)
  */
 export function otel(tracer: OtelTracer, options: OtelOptions & Abortable = {}): Flow<Event> {
   const stage = otelStage(tracer, options)

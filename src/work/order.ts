@@ -4,8 +4,7 @@ import { Fault, quote } from '../base/fault.ts'
  * The task of a worker.
  *
  * @example
- * const order: WorkOrder = { issue_ref: 'shop#12', run_id: 'run-7', repo_dir: '/repos/shop', task: 'Fix the
- * cart' }
+ * const order: WorkOrder = { issue_ref: 'shop#12', run_id: 'run-7', repo_dir: '/repos/shop', task: 'Fix it' }
  */
 export interface WorkOrder {
   /** The issue that the result is written back to. */
