@@ -93,8 +93,8 @@ export interface SseMessage {
  * them (or a NUL, at which readers drop the id) could forge a message and is refused.
  *
  * @example
- * sseMessage({ id: 'r1:7', event: 'note', data: 'two\nlines' }) // 'id: r1:7\nevent: note\ndata: two\ndata:
- * lines\n\n'
+ * const text = sseMessage({ id: 'r1:7', event: 'note', data: 'two\nlines' })
+ * // 'id: r1:7\nevent: note\ndata: two\ndata: lines\n\n'
  */
 export function sseMessage(message: SseMessage): string {
   if (typeof message?.data !== 'string')

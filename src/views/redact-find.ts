@@ -299,19 +299,30 @@ function closing(text: string, from: number, quote: string): number {
     const unit = text.charCodeAt(i)
     if (unit === LF || unit === CR) return i
     if (unit !== mark && (unit !== QUOTE || !isStringEnd(text, i + 1))) continue
-    let backslashes = 0
-    while (backslashes < 16 && text.charCodeAt(i - 1 - backslashes) === BACKSLASH) backslashes++
+    const backslashes = backslashesBefore(text, i)
     // Fewer than opened it close what is around it: `"{\"password\": \"abc"`.
     if (unit !== mark || backslashes <= quote.length - 1) return i - backslashes
   }
   return last
 }
 
-/** Whether what follows a quote is what follows a string in JSON. */
+//  ["a", 5]     "[\"a\"]"     "\"a\""
+//     ^ from          ^ from       ^ from
+/** Whether what follows a quote is what follows a string in JSON, or the end of the JSON around it. */
 function isStringEnd(text: string, from: number): boolean {
   let next = from
   while (isBlank(text.charCodeAt(next)) && next - from < 9) next++
-  return ',:}]\r\n'.includes(text[next] ?? ',')
+  if (',:}]\r\n'.includes(text[next] ?? ',')) return true
+  let outer = from
+  while (outer - from < 16 && text.charCodeAt(outer) === BACKSLASH) outer++
+  return text.charCodeAt(outer) === QUOTE && outer - from < backslashesBefore(text, from - 1)
+}
+
+/** How often the character here is escaped. */
+function backslashesBefore(text: string, at: number): number {
+  let count = 0
+  while (count < 16 && text.charCodeAt(at - 1 - count) === BACKSLASH) count++
+  return count
 }
 
 /** The end of a value without quotes, which may be the rest of the line. */

@@ -277,7 +277,7 @@ describe('the laws of redaction', () => {
         JSON.parse(redactor().sameLength(text))
         JSON.parse(JSON.parse(redactor().text(JSON.stringify(text))))
       }),
-      { numRuns: runs(1000) },
+      { numRuns: runs(1000), examples: [['password= `  ']] },
     )
   })
 
