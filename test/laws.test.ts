@@ -52,7 +52,7 @@ describe('every law holds on random hostile input', () => {
 
   test(`in random chunks, which may be overwritten once they were written (seed ${seed})`, () => {
     const random = seeded(seed)
-    for (let left = slow ? runs(100_000) : 8_000; left > 0; left--) {
+    for (let left = slow ? runs(100_000) : 6_000; left > 0; left--) {
       const input = hostile(random)
       if (hostileFault(input)) expect.fail(`seed ${seed}: ${described(smallest(input))}`)
     }

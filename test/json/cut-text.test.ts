@@ -97,7 +97,7 @@ describe('closeCut', () => {
           isPartOf(made.value, JSON.parse(text), '', made.incomplete)
         }
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(100) },
     )
   })
 

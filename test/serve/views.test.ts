@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Event } from '../../src/events/event.ts'
 import { takeLock } from '../../src/sinks/lock.ts'
+import { some } from '../pace.ts'
 import { receivedByAgUi } from '../views/ag-ui-client.ts'
 import { receivedByAiSdk } from '../views/ai-sdk-client.ts'
 import { ends, makeRun } from '../views/make-run.ts'
@@ -28,7 +29,7 @@ describe.each(views)('/runs/:id/%s', (view) => {
     const ids = whole.flatMap(({ id }) => id ?? [])
     expect(ids.length).toBeGreaterThan(20)
     expect(new Set(ids).size).toBe(ids.length)
-    for (const id of ids.slice(0, -1)) {
+    for (const id of some(ids.slice(0, -1))) {
       const { status, text } = await ask(url, { 'last-event-id': id })
       expect([id, status]).toEqual([id, 200])
       expect(parseSse(text)).toEqual(whole.slice(whole.findIndex((message) => message.id === id) + 1))

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { valueStage } from '../../src/values/values.ts'
 import { expectLinear } from '../growth.ts'
-import { runs, slow } from '../pace.ts'
+import { runs, slow, some } from '../pace.ts'
 import { outcomesOf, plain } from './chunked.ts'
 
 const any = { root: 'any', protoKeys: 'keep' } as const
@@ -60,7 +60,7 @@ describe('JSONTestSuite', () => {
   })
 
   test('no chunk changes it', () => {
-    for (const { name, input } of inputs)
+    for (const { name, input } of some(inputs))
       expect(outcomesOf(input, any, 1).map(plain), name).toEqual(outcomesOf(input, any).map(plain))
   })
 

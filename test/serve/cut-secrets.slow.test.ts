@@ -13,7 +13,6 @@ import { hidingOf } from '../../src/serve/hiding.ts'
 import type { EmbeddedData } from '../../src/serve/page/embedded.ts'
 import { redactor } from '../../src/views/redact.ts'
 import { hidePieces } from '../../src/views/redact-pieces.ts'
-import { slow } from '../pace.ts'
 import { quietPieces, SECRET, seenIn, streamedRuns, wholeRecords } from './cut-secrets.ts'
 import { ask, root, serving, shutAll } from './serving.ts'
 
@@ -40,7 +39,7 @@ test('there are runs of every engine that streams', () => {
 describe.each(runs)('$name', ({ fixture, planted }) => {
   test('no event and no byte has a part of a secret, wherever the engine cut it', () => {
     const { event } = hidingOf(true)!
-    for (let cut = 1; cut < SECRET.length; cut += slow ? 3 : 30) {
+    for (let cut = 1; cut < SECRET.length; cut += 3) {
       const log = planted(cut)
       const stage = eventStage(engines[fixture.engine], { runId: 'r', clock: () => 0 })
       const events = drive(stage, [{ channel: 'stdout', bytes: log }, fixture.exit])
@@ -56,7 +55,7 @@ describe.each(runs)('$name', ({ fixture, planted }) => {
   test('while the log is being written, too', () => {
     const log = planted(17)
     const first = log.indexOf('It is ')
-    for (let end = first; end < Math.min(log.length, first + 3000); end += slow ? 29 : 500)
+    for (let end = first; end < Math.min(log.length, first + 3000); end += 29)
       expect([end, seenIn(hidden(log.subarray(0, end), 0, end, true))]).toEqual([end, []])
   })
 })
@@ -148,45 +147,42 @@ function putRun(
   writeFileSync(join(path, 'events.jsonl'), events.map((event) => `${JSON.stringify(event)}\n`).join(''))
 }
 
-test.runIf(slow)(
-  'with redact, nothing that is sent has a part of it: any route, with and without a journal',
-  async () => {
-    const dir = root()
-    const names: string[] = []
-    const seen = new Set<string>()
-    for (const { fixture, planted } of runs) {
-      if (seen.has(fixture.engine)) continue
-      seen.add(fixture.engine)
-      for (const journal of [true, false]) {
-        const name = `${fixture.engine}-${journal}`
-        putRun(dir, name, planted(19), journal, fixture)
-        names.push(name)
-      }
+test('with redact, nothing that is sent has a part of it: any route, with and without a journal', async () => {
+  const dir = root()
+  const names: string[] = []
+  const seen = new Set<string>()
+  for (const { fixture, planted } of runs) {
+    if (seen.has(fixture.engine)) continue
+    seen.add(fixture.engine)
+    for (const journal of [true, false]) {
+      const name = `${fixture.engine}-${journal}`
+      putRun(dir, name, planted(19), journal, fixture)
+      names.push(name)
     }
-    const { url } = await serving(dir, { redact: true })
-    for (const name of names) {
-      const log = readFileSync(join(dir, name, 'stdout.log'))
-      const raw = (await ask(`${url}runs/${name}/raw/stdout`)).text
-      for (const part of ['events', 'chat', 'ag-ui', 'ai-sdk', 'raw/stdout', 'raw/pty']) {
-        const { status, text } = await ask(`${url}runs/${name}/${part}`)
-        expect([name, part, status, seenIn(text)]).toEqual([name, part, 200, []])
-        if (!part.startsWith('raw'))
-          expect([name, part, text.includes('[redacted:github]')]).toEqual([name, part, true])
-      }
-      // By ranges that cut everything that could be found.
-      for (let at = 0; at < log.length; at += 997) {
-        const { text } = await ask(
-          `${url}runs/${name}/raw/stdout?from=${at}&to=${Math.min(log.length, at + 997)}`,
-        )
-        if (Buffer.byteLength(raw) === raw.length) expect(text).toBe(raw.slice(at, at + 997))
-        expect(seenIn(text)).toEqual([])
-      }
-      expect(readFileSync(join(dir, name, 'stdout.log')).equals(log)).toBe(true)
+  }
+  const { url } = await serving(dir, { redact: true })
+  for (const name of names) {
+    const log = readFileSync(join(dir, name, 'stdout.log'))
+    const raw = (await ask(`${url}runs/${name}/raw/stdout`)).text
+    for (const part of ['events', 'chat', 'ag-ui', 'ai-sdk', 'raw/stdout', 'raw/pty']) {
+      const { status, text } = await ask(`${url}runs/${name}/${part}`)
+      expect([name, part, status, seenIn(text)]).toEqual([name, part, 200, []])
+      if (!part.startsWith('raw'))
+        expect([name, part, text.includes('[redacted:github]')]).toEqual([name, part, true])
     }
-  },
-)
+    // By ranges that cut everything that could be found.
+    for (let at = 0; at < log.length; at += 997) {
+      const { text } = await ask(
+        `${url}runs/${name}/raw/stdout?from=${at}&to=${Math.min(log.length, at + 997)}`,
+      )
+      if (Buffer.byteLength(raw) === raw.length) expect(text).toBe(raw.slice(at, at + 997))
+      expect(seenIn(text)).toEqual([])
+    }
+    expect(readFileSync(join(dir, name, 'stdout.log')).equals(log)).toBe(true)
+  }
+})
 
-test.runIf(slow)('an export has no part of it, nor has its copy of the terminal', async () => {
+test('an export has no part of it, nor has its copy of the terminal', async () => {
   const dir = root()
   for (const { fixture, planted, name } of runs) {
     const folder = name.replace('/', '-')
