@@ -10,9 +10,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createParser } from 'eventsource-parser'
+import { openJournal } from '../src/disk/journal.ts'
 import type { Event } from '../src/events/event.ts'
-import { openJournal } from '../src/sinks/journal.ts'
-import { makeEvent } from '../test/sinks/make-event.ts'
+import { makeEvent } from '../test/disk/make-event.ts'
 
 const [clients = 500, events = 2000, seconds = 10] = process.argv.slice(2).map(Number)
 const dir = mkdtempSync(join(tmpdir(), 'sluice-clients-'))

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
-import { takeLock } from '../src/sinks/lock.ts'
+import { takeLock } from '../src/disk/lock.ts'
 import { hasNats, natsServer } from '../test/nats/nats-server.ts'
 import { eventAt } from '../test/nats/runs.ts'
 

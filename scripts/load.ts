@@ -6,7 +6,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { codex } from '../src/engines/codex.ts'
+import { codex } from '../src/engines/codex/codex.ts'
 import { run } from '../src/run/run.ts'
 
 const [runs = 1000, atOnce = 200] = process.argv.slice(2).map(Number)

@@ -30,13 +30,13 @@ const { values: given, positionals } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     count: { type: 'string', default: '12' },
-    folders: { type: 'string', default: 'json,frames,values,events' },
+    folders: { type: 'string', default: 'text,json,repair,frames,values,events' },
     once: { type: 'boolean', default: false },
   },
 })
 const root = join(import.meta.dirname, '..')
-const core = ['test/json', 'test/frames', 'test/laws.test.ts', 'test/values', 'test/events', 'test/ask']
-const tests = positionals.length > 0 ? positionals : [...core, 'test/engines.test.ts']
+const core = 'text json repair frames laws.test.ts values events ask engines.test.ts'
+const tests = positionals.length > 0 ? positionals : core.split(' ').map((name) => `test/${name}`)
 const dir = mkdtempSync(join(tmpdir(), 'sluice-mutants-'))
 process.on('exit', () => rmSync(dir, { recursive: true, force: true }))
 

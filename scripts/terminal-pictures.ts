@@ -6,7 +6,7 @@ import { cpSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { widthOf } from '../src/cli/width.ts'
+import { widthOf } from '../src/cli/draw/width.ts'
 
 const COLUMNS = 88
 const root = fileURLToPath(new URL('..', import.meta.url))

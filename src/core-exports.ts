@@ -11,6 +11,6 @@ export {
   type SchemaError,
 } from './base/fault.ts'
 export { drive, type Intake, join, type Sink, type Stage } from './base/stage.ts'
-export type { BytesChunk, Channel, Chunk, ExitChunk } from './frames/chunk.ts'
 export type { Frame, FrameKind } from './frames/frame.ts'
 export type { FrameOptions } from './frames/frames.ts'
+export type { BytesChunk, Channel, Chunk, ExitChunk } from './text/chunk.ts'

@@ -1,5 +1,5 @@
 // Engines, events and conversations, without streams: the part that the root exports.
-export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType } from './chat/chat.ts'
+
 export { claude, codex, copilot, gemini, iflow, opencode, qwen } from './engines/all-engines.ts'
 export { auto } from './engines/auto.ts'
 export { engines } from './engines/engines-by-name.ts'
@@ -33,3 +33,4 @@ export type {
 } from './events/profile.ts'
 export type { OutcomeEvidence, RunOutcome } from './events/run-outcome.ts'
 export type { Tokens } from './events/tokens.ts'
+export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType } from './views/chat.ts'

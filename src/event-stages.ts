@@ -1,5 +1,5 @@
 // The stages of events and conversations, the other engines by name, and functions that read an event.
-export { chatStage } from './chat/chat.ts'
+
 export {
   acp,
   amp,
@@ -17,3 +17,4 @@ export { isEvent } from './events/event.ts'
 export { eventStage } from './events/event-stage.ts'
 export { outcomeOf, outcomeWords } from './events/run-outcome.ts'
 export { frameStage } from './frames/frames.ts'
+export { chatStage } from './views/chat.ts'

@@ -1,5 +1,5 @@
 // Views of a run for other programs: its facts, its problems, other protocols, redaction.
-export { agUiSse, aiSdkHeaders, aiSdkSse } from './sinks/view-sse.ts'
+export { agUiSse, aiSdkHeaders, aiSdkSse } from './streams/view-sse.ts'
 export { agUi, aiSdk, otel } from './streams/views.ts'
 export { type AgUiBase, type AgUiEvent, type AgUiOptions, type AgUiUsage, agUiStage } from './views/ag-ui.ts'
 export {
@@ -9,7 +9,7 @@ export {
   type AiSdkMetadata,
   aiSdkStage,
 } from './views/ai-sdk.ts'
-export { type MarkdownOptions, markdownStage } from './views/markdown.ts'
+export { type MarkdownOptions, markdownStage } from './views/markdown/markdown.ts'
 export {
   type OtelAttributes,
   type OtelContext,
@@ -19,6 +19,12 @@ export {
   otelStage,
 } from './views/otel.ts'
 export { type Problem, type ProblemKind, problemOf } from './views/problems.ts'
-export { type Hidden, type RedactOptions, type Redactor, redactor, redactStage } from './views/redact.ts'
+export {
+  type Hidden,
+  type RedactOptions,
+  type Redactor,
+  redactor,
+  redactStage,
+} from './views/redact/redact.ts'
 export { type RunSummary, summarizer } from './views/summary.ts'
 export { type FailedCall, type Why, whyOf } from './views/why.ts'

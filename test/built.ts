@@ -7,8 +7,8 @@ import { build } from 'esbuild'
  * most of their time.
  */
 const programs = [
-  ...['src/cli/main.ts', 'src/sinks/lock.ts'],
-  ...['test/faults/big.ts', 'test/faults/server.ts', 'test/sinks/make-event.ts'],
+  ...['src/cli/main.ts', 'src/disk/lock.ts'],
+  ...['test/faults/big.ts', 'test/faults/server.ts', 'test/disk/make-event.ts'],
 ]
 
 /**

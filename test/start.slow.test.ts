@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import pty from '@lydell/node-pty'
 import { describe, expect, test } from 'vitest'
-import { widthOf } from '../src/cli/width.ts'
+import { widthOf } from '../src/cli/draw/width.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const script = ['scripts/start.js']

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import type { Event } from '../../src/events/event.ts'
+import { makeEvent } from '../../test/disk/make-event.ts'
 import { type Death, resumedFault, tornFault, writers } from '../../test/faults/killed-writer.ts'
-import { makeEvent } from '../../test/sinks/make-event.ts'
 
 const anEvent = fc.record({
   // Around the size of the block in which a journal reads its own end, and mostly small.

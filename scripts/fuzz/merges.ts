@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { drive } from '../../src/base/stage.ts'
-import { codex } from '../../src/engines/codex.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
 import { isEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
-import type { Chunk } from '../../src/frames/chunk.ts'
+import type { Chunk } from '../../src/text/chunk.ts'
 import { inSizes } from '../../test/frames/splits.ts'
 import { same } from './same.ts'
 

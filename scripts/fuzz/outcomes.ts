@@ -1,5 +1,5 @@
 import { drive } from '../../src/base/stage.ts'
-import type { Chunk } from '../../src/frames/chunk.ts'
+import type { Chunk } from '../../src/text/chunk.ts'
 import type { Schema } from '../../src/values/schema/schema.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'
 import { plain } from '../../test/values/chunked.ts'

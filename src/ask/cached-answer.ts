@@ -1,6 +1,6 @@
 import { Fault } from '../base/fault.ts'
-import type { CacheEntry } from '../sinks/cache.ts'
-import { cacheAccess, isPlainSchema, keyOf } from '../sinks/cache-access.ts'
+import type { CacheEntry } from '../disk/cache.ts'
+import { cacheAccess, isPlainSchema, keyOf } from '../disk/cache-access.ts'
 import type { Good, Outcome } from '../values/outcome.ts'
 import { checkOf, type Schema, type Value } from '../values/schema/schema.ts'
 import type { AskOptions } from './options.ts'

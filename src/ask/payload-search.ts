@@ -16,8 +16,8 @@ import {
   OPEN_BRACE,
   QUOTE,
   TILDE,
-} from '../json/characters.ts'
-import { isPayloadFence } from '../values/ladder/payload-fence.ts'
+} from '../text/characters.ts'
+import { isPayloadFence } from '../values/payload-fence.ts'
 import { GrowingValue } from './growing-value.ts'
 
 export interface SearchOptions {

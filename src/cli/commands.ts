@@ -16,66 +16,66 @@ interface Entry {
 export const commands: Readonly<Record<string, Entry>> = {
   values: {
     summary: 'find, repair and validate the payloads in agent output',
-    load: async () => (await import('./values.ts')).valuesCommand,
+    load: async () => (await import('./commands/values.ts')).valuesCommand,
   },
   events: {
     summary: 'the output of an agent as events',
-    load: async () => (await import('./events.ts')).eventsCommand,
+    load: async () => (await import('./commands/events.ts')).eventsCommand,
   },
   chat: {
     summary: 'the output of an agent as a conversation',
-    load: async () => (await import('./chat.ts')).chatCommand,
+    load: async () => (await import('./commands/chat.ts')).chatCommand,
   },
   run: {
     summary: 'run an agent, record it and show the conversation',
-    load: async () => (await import('./run.ts')).runCommand,
+    load: async () => (await import('./commands/run.ts')).runCommand,
   },
   replay: {
     summary: 'read a recorded run again',
-    load: async () => (await import('./replay.ts')).replayCommand,
+    load: async () => (await import('./commands/replay.ts')).replayCommand,
   },
   export: {
     summary: 'write a run as one file to share: Markdown, a page or JSON',
-    load: async () => (await import('./export.ts')).exportCommand,
+    load: async () => (await import('./commands/export.ts')).exportCommand,
   },
   serve: {
     summary: 'show recorded and live runs as a web page',
-    load: async () => (await import('./serve.ts')).serveCommand,
+    load: async () => (await import('./commands/serve.ts')).serveCommand,
   },
   ship: {
     summary: 'send runs to NATS JetStream',
-    load: async () => (await import('./ship.ts')).shipCommand,
+    load: async () => (await import('./commands/ship.ts')).shipCommand,
   },
   mirror: {
     summary: 'store the runs that were sent to NATS as directories',
-    load: async () => (await import('./mirror.ts')).mirrorCommand,
+    load: async () => (await import('./commands/mirror.ts')).mirrorCommand,
   },
   work: {
     summary: 'run a worker on an order and post its result once',
-    load: async () => (await import('./work.ts')).workCommand,
+    load: async () => (await import('./commands/work.ts')).workCommand,
   },
   ask: {
     summary: 'ask any command that reads a prompt until its answer parses',
-    load: async () => (await import('./ask.ts')).askCommand,
+    load: async () => (await import('./commands/ask.ts')).askCommand,
   },
   engines: {
     summary: 'list the supported agents',
-    load: async () => (await import('./engines.ts')).enginesCommand,
+    load: async () => (await import('./commands/engines.ts')).enginesCommand,
   },
   sessions: {
     summary: 'list the session files of agents',
-    load: async () => (await import('./sessions.ts')).sessionsCommand,
+    load: async () => (await import('./commands/sessions.ts')).sessionsCommand,
   },
   why: {
     summary: 'explain in at most ten lines what went wrong in a run',
-    load: async () => (await import('./why.ts')).whyCommand,
+    load: async () => (await import('./commands/why.ts')).whyCommand,
   },
   drift: {
     summary: 'list what the engines do not know in recorded runs',
-    load: async () => (await import('./drift.ts')).driftCommand,
+    load: async () => (await import('./commands/drift.ts')).driftCommand,
   },
   completion: {
     summary: 'print a script that lets your shell complete this command line',
-    load: async () => (await import('./completion.ts')).completionCommand,
+    load: async () => (await import('./commands/completion.ts')).completionCommand,
   },
 }

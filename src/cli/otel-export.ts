@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Tracer } from '@opentelemetry/api'
 import { Fault, quote } from '../base/fault.ts'
-import { version } from './version.ts'
+import { version } from './commands/version.ts'
 
 /** A tracer whose spans are exported by OTLP. */
 export interface OtelExport {

@@ -1,9 +1,9 @@
 import { Command, CommanderError } from 'commander'
+import { version } from './commands/version.ts'
 import { commands } from './commands.ts'
+import { safe } from './draw/safe.ts'
 import { exits } from './exit-code-table.ts'
 import { output } from './print.ts'
-import { safe } from './safe.ts'
-import { version } from './version.ts'
 
 const examples = `
 Examples:

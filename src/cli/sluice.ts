@@ -1,8 +1,8 @@
 import { Fault } from '../base/fault.ts'
+import { version } from './commands/version.ts'
 import { faultExit } from './exit-code-of-fault.ts'
 import { exits } from './exit-code-table.ts'
 import { flushed, output, toleratingStderr } from './print.ts'
-import { version } from './version.ts'
 
 /**
  * The command `sluice`: runs the command line and returns the exit code. The first two words are Node and the

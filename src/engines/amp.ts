@@ -1,5 +1,5 @@
 import { type Call, isRecord, type Profile, type Say } from '../events/profile.ts'
-import { first, isAmp, openDialect } from './claude.ts'
+import { first, isAmp, openDialect } from './claude/claude.ts'
 
 /** Amp (`amp --execute --stream-json`). The dialect is Claude Code's; its sessions are threads, `T-…`. */
 export const amp: Profile = {

@@ -1,6 +1,6 @@
 import type { EngineFrame, Picker, Profile } from '../events/profile.ts'
 import { engines } from './engines-by-name.ts'
-import { documentKeys } from './gemini.ts'
+import { documentKeys } from './gemini/gemini.ts'
 import { text } from './text.ts'
 
 /**

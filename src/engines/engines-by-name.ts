@@ -1,6 +1,6 @@
 import type { Profile } from '../events/profile.ts'
 import * as all from './all-engines.ts'
-import { sessions } from './sessions/sessions.ts'
+import { sessions } from './sessions.ts'
 
 /**
  * Every engine by its name: session files and those of `all-engines.ts`. Session files come first: their

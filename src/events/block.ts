@@ -1,5 +1,5 @@
 import { TextBalance } from '../json/text-balance.ts'
-import { type Line, placeOf, restOf } from './lines.ts'
+import { type Line, placeOf, restOf } from '../text/lines.ts'
 import type { EngineFrame } from './profile.ts'
 
 /** Cost of a held line in addition to its text. */

@@ -1,9 +1,9 @@
 import { codes } from '../base/fault.ts'
-import type { Channel } from '../frames/chunk.ts'
 import { isDeeper, isNested } from '../json/depth.ts'
 import { TextBalance } from '../json/text-balance.ts'
+import type { Channel } from '../text/chunk.ts'
+import { type Line, placeOf, restOf } from '../text/lines.ts'
 import { blockCutter } from './block.ts'
-import { type Line, placeOf, restOf } from './lines.ts'
 import type { Cut, EngineFrame } from './profile.ts'
 
 /** A record nested deeper than this would overflow the stack of code that prints it. */

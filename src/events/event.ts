@@ -1,5 +1,5 @@
 import type { Code } from '../base/fault.ts'
-import type { Channel } from '../frames/chunk.ts'
+import type { Channel } from '../text/chunk.ts'
 import type { RepairLevel } from '../values/outcome.ts'
 import type { Tokens } from './tokens.ts'
 

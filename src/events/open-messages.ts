@@ -1,4 +1,4 @@
-import { isHighSurrogate } from '../json/characters.ts'
+import { isHighSurrogate } from '../text/characters.ts'
 import type { Moment } from './position.ts'
 import type { Speaker } from './profile.ts'
 import type { Range } from './write.ts'

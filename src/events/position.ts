@@ -1,4 +1,4 @@
-import type { Channel } from '../frames/chunk.ts'
+import type { Channel } from '../text/chunk.ts'
 
 /**
  * The position of a record in the run, whichever channel it came from. stdout defines the order; a record

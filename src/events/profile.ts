@@ -1,7 +1,7 @@
 import { isObject, misfit } from '../base/check-options.ts'
 import type { Code } from '../base/fault.ts'
-import type { Channel } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
+import type { Channel } from '../text/chunk.ts'
 import type { Severity } from './event.ts'
 import type { Tokens } from './tokens.ts'
 

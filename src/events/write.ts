@@ -1,6 +1,6 @@
 import { Fault } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
-import type { Channel } from '../frames/chunk.ts'
+import type { Channel } from '../text/chunk.ts'
 import type { Category, Event, EventData, EventType, Source } from './event.ts'
 
 /** The bytes of a channel that events are about. */

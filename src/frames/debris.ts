@@ -14,7 +14,7 @@ import {
   MINUS,
   PLUS,
   QUOTE,
-} from '../json/characters.ts'
+} from '../text/characters.ts'
 import type { Inside, Scan } from './scan.ts'
 
 /** A word longer than this is not a key, number or literal. */

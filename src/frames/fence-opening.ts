@@ -1,5 +1,5 @@
-import { BACKTICK } from '../json/characters.ts'
-import { Needle, NOWHERE } from './needle.ts'
+import { BACKTICK } from '../text/characters.ts'
+import { Needle, NOWHERE } from '../text/needle.ts'
 import type { Scan } from './scan.ts'
 
 /** Position of a fence line; not `decided` while its line is incomplete. */

@@ -1,7 +1,7 @@
 import { ByteBalance } from '../json/byte-balance.ts'
-import { BACKTICK, isBlank, isBracket, LF, SPACE } from '../json/characters.ts'
+import { BACKTICK, isBlank, isBracket, LF, SPACE } from '../text/characters.ts'
+import { Needle } from '../text/needle.ts'
 import { type Container, type FenceHit, openings } from './fence-opening.ts'
-import { Needle } from './needle.ts'
 import type { Inside, Scan } from './scan.ts'
 import { tooLong } from './too-long.ts'
 

@@ -1,5 +1,5 @@
 import type { Note } from '../base/fault.ts'
-import type { Channel } from './chunk.ts'
+import type { Channel } from '../text/chunk.ts'
 
 export type FrameKind = 'line' | 'tag' | 'fence' | 'object' | 'text'
 

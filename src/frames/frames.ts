@@ -1,7 +1,7 @@
 import { checkOptions, misfit, type OptionNames } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
-import type { Channel, Chunk } from './chunk.ts'
+import type { Channel, Chunk } from '../text/chunk.ts'
 import type { Frame } from './frame.ts'
 import type { FrameOptions, OpenerRules, ScanOptions } from './frame-options.ts'
 import { prose } from './openers.ts'

@@ -16,7 +16,7 @@ import {
   OPEN_BRACKET,
   QUOTE,
   SLASH,
-} from '../json/characters.ts'
+} from '../text/characters.ts'
 
 /**
  * How strictly an opening bracket is judged: in prose (`strict`), in prose when a schema can

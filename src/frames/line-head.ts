@@ -10,8 +10,8 @@ import {
   OPEN_BRACE,
   OPEN_BRACKET,
   QUOTE,
-} from '../json/characters.ts'
-import type { Tape } from './tape.ts'
+} from '../text/characters.ts'
+import type { Tape } from '../text/tape.ts'
 
 /** Maximum length of a fence prefix; a longer one is prose. */
 const MAX_PREFIX = 64

@@ -16,8 +16,8 @@ import {
   QUOTE,
   SPACE,
   TAB,
-} from '../json/characters.ts'
-import { Needle } from './needle.ts'
+} from '../text/characters.ts'
+import { Needle } from '../text/needle.ts'
 import type { Inside, Scan } from './scan.ts'
 import { tooLong } from './too-long.ts'
 

@@ -1,5 +1,5 @@
 import { ByteBalance } from '../json/byte-balance.ts'
-import { isBlank, OPEN_BRACE, OPEN_BRACKET } from '../json/characters.ts'
+import { isBlank, OPEN_BRACE, OPEN_BRACKET } from '../text/characters.ts'
 import { debrisMachine } from './debris.ts'
 import { type GateKind, gate } from './gate.ts'
 import type { Inside, Scan } from './scan.ts'

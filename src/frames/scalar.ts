@@ -1,4 +1,4 @@
-import { BACKSLASH, isBlank, LF, QUOTE } from '../json/characters.ts'
+import { BACKSLASH, isBlank, LF, QUOTE } from '../text/characters.ts'
 import type { Inside, Scan } from './scan.ts'
 
 /** A number or literal is never longer than this. */

@@ -1,6 +1,6 @@
 import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
-import { escapeRemover } from './ansi.ts'
+import { escapeRemover } from '../text/ansi.ts'
 import type { Scan } from './scan.ts'
 
 /** A scan that can skip lines. */

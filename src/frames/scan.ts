@@ -1,14 +1,15 @@
 import type { Note } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
-import { bomAt, isBlank, NUL } from '../json/characters.ts'
-import type { Channel } from './chunk.ts'
-import { firstInvalid } from './decode.ts'
-import { Decoder } from './decoder.ts'
+import { bomAt, isBlank, NUL } from '../text/characters.ts'
+import type { Channel } from '../text/chunk.ts'
+import { firstInvalid } from '../text/decode.ts'
+import { Decoder } from '../text/decoder.ts'
+import { Places } from '../text/offsets.ts'
+import { Tape } from '../text/tape.ts'
 import type { Frame } from './frame.ts'
 import { LineHead } from './line-head.ts'
-import { keepPlaces, Places, textStart } from './place.ts'
-import { Tape } from './tape.ts'
+import { keepPlaces, textStart } from './place.ts'
 
 /** A machine inside a frame, which continues where it stopped. */
 export interface Inside {

@@ -1,5 +1,5 @@
 import { Bytes } from '../base/platform.ts'
-import { Needle, NOWHERE } from './needle.ts'
+import { Needle, NOWHERE } from '../text/needle.ts'
 import type { Inside, Scan } from './scan.ts'
 import { tooLong } from './too-long.ts'
 

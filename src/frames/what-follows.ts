@@ -1,3 +1,4 @@
+import { goesOnAt, MAX_REST, mayFollowOpening } from '../json/goes-on.ts'
 import {
   APOSTROPHE,
   CLOSE_BRACE,
@@ -12,8 +13,7 @@ import {
   LF,
   MINUS,
   QUOTE,
-} from '../json/characters.ts'
-import { goesOnAt, MAX_REST, mayFollowOpening } from '../json/goes-on.ts'
+} from '../text/characters.ts'
 import { isLiteral, MAX_WORD } from './debris.ts'
 import type { Scan } from './scan.ts'
 

@@ -1,4 +1,4 @@
-import { BACKSLASH } from './characters.ts'
+import { BACKSLASH } from '../text/characters.ts'
 import { TextBalance } from './text-balance.ts'
 
 /**

@@ -11,7 +11,7 @@ import {
   QUOTE,
   SLASH,
   STAR,
-} from './characters.ts'
+} from '../text/characters.ts'
 
 /** Why a walk stopped. */
 export type Stop = 'end' | 'closed' | 'line-end' | 'bracket'

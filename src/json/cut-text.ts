@@ -1,4 +1,4 @@
-import { isBlank } from './characters.ts'
+import { isBlank } from '../text/characters.ts'
 import { type Handler, NAMES, Tokenizer } from './tokenizer.ts'
 
 /**

@@ -1,5 +1,5 @@
+import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from '../text/characters.ts'
 import { stringEnd } from './balanced.ts'
-import { CLOSE_BRACE, CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, QUOTE } from './characters.ts'
 
 /**
  * Whether the text is nested deeper than `max`. Checked before every parse, so the common answer must be

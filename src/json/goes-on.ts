@@ -12,7 +12,7 @@ import {
   LF,
   QUOTE,
   quoteFamily,
-} from './characters.ts'
+} from '../text/characters.ts'
 
 /** How far the rest of a line is read. */
 export const MAX_REST = 512

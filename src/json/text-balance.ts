@@ -8,7 +8,7 @@ import {
   QUOTE,
   SLASH,
   STAR,
-} from './characters.ts'
+} from '../text/characters.ts'
 
 /**
  * Tracks how far a text that arrives in pieces is inside a bracketed value; ByteBalance does the same for

@@ -17,7 +17,7 @@ import {
   QUOTE,
   SPACE,
   ZERO,
-} from './characters.ts'
+} from '../text/characters.ts'
 
 /**
  * Receives what a tokenizer reads, in order. `end` is one past the token, as an index in the current piece.

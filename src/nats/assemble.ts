@@ -1,6 +1,6 @@
 import { Fault, quote } from '../base/fault.ts'
+import { journalLine, outOfOrder, type Place } from '../disk/journal-line.ts'
 import type { Event } from '../events/event.ts'
-import { journalLine, outOfOrder, type Place } from '../sinks/journal-line.ts'
 import type { StoredBlock } from './broker.ts'
 
 /** An event and its line, without LF. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { Fault, quote } from '../base/fault.ts'
+import { damagedJournal, journalLine, NO_EVENT, outOfOrder, type Place } from '../disk/journal-line.ts'
 import type { Event } from '../events/event.ts'
-import { damagedJournal, journalLine, NO_EVENT, outOfOrder, type Place } from '../sinks/journal-line.ts'
-import { jsonLine } from '../sinks/jsonl.ts'
+import { jsonLine } from '../streams/jsonl.ts'
 import type { BlockEnd } from './broker.ts'
 
 /** Whole lines of a journal, as they are sent. */

@@ -2,8 +2,8 @@ import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
-import type { Channel } from '../frames/chunk.ts'
-import { openPlain } from '../sinks/plain-file.ts'
+import { openPlain } from '../disk/plain-file.ts'
+import type { Channel } from '../text/chunk.ts'
 
 /** The files of one attempt, as paths; only those that exist. */
 export interface Attempt {

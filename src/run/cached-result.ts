@@ -1,13 +1,13 @@
 import { type Code, codes, Fault, type Note } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
+import type { Cache, CachedRun, CacheEntry } from '../disk/cache.ts'
+import { cacheAccess, checkCacheWait, isPlainSchema, keyOf } from '../disk/cache-access.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
 import type { CompletionData, Event, ResultData } from '../events/event.ts'
 import type { EventOptions } from '../events/event-stage.ts'
 import type { Picker, Profile } from '../events/profile.ts'
 import { writer } from '../events/write.ts'
-import type { Cache, CachedRun, CacheEntry } from '../sinks/cache.ts'
-import { cacheAccess, checkCacheWait, isPlainSchema, keyOf } from '../sinks/cache-access.ts'
 import { checkOf } from '../values/schema/schema.ts'
 
 export interface CachedResultOptions {

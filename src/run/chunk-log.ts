@@ -1,6 +1,6 @@
 import fs from 'node:fs'
-import type { Channel } from '../frames/chunk.ts'
-import { jsonLine } from '../sinks/jsonl.ts'
+import { jsonLine } from '../streams/jsonl.ts'
+import type { Channel } from '../text/chunk.ts'
 import { channels, openLog } from './audit.ts'
 import { isSpan } from './meta.ts'
 

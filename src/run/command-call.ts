@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Call } from '../ask/answer.ts'
 import { Fault, quote } from '../base/fault.ts'
+import { start } from '../process/process.ts'
 import { killGroup } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
-import { start } from './process.ts'
 
 export interface CommandCallOptions {
   readonly command: string

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { readPlain } from '../sinks/plain-file.ts'
+import { readPlain } from '../disk/plain-file.ts'
 
 /** `fs-diff.N.json`: what changed in the working directory, as paths with `/`, sorted. */
 export interface FsDiff {

@@ -1,9 +1,9 @@
 import fs from 'node:fs'
-import type { Channel } from '../frames/chunk.ts'
+import { Tail } from '../disk/tail.ts'
+import type { Channel } from '../text/chunk.ts'
 import { type Attempt, channels, openLog } from './audit.ts'
 import { parseChunkLine, type Read } from './chunk-log.ts'
 import { readBlock } from './read-attempt.ts'
-import { Tail } from './tail.ts'
 
 /** Bytes of one channel, and when they were read, if that was recorded. */
 interface Portion {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import fs from 'node:fs'
+import { diskFault } from '../base/disk-fault.ts'
 import { codes, Fault, type Note } from '../base/fault.ts'
+import { readPlain } from '../disk/plain-file.ts'
 import { type RunOutcome, readOutcome } from '../events/run-outcome.ts'
-import { diskFault } from '../sinks/disk-fault.ts'
-import { readPlain } from '../sinks/plain-file.ts'
 
 /** Why a process was ended, if it did not end by itself. */
 export type StopReason =

@@ -3,7 +3,7 @@ import type { Event } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
 import { guarded } from '../events/guard.ts'
 import type { Picker, Profile } from '../events/profile.ts'
-import { type Chunk, chunkIntake } from '../frames/chunk.ts'
+import { type Chunk, chunkIntake } from '../text/chunk.ts'
 import type { FsDiff } from './fs-diff.ts'
 
 /** A chunk and when it was read, in milliseconds since 1970. */

@@ -1,5 +1,5 @@
-import { chatStage } from '../chat/chat.ts'
-import { sseRecord } from '../sinks/sse.ts'
+import { sseRecord } from '../streams/sse.ts'
+import { chatStage } from '../views/chat.ts'
 
 const DATA = 'data: '
 

@@ -1,5 +1,5 @@
-import type { Redactor } from '../views/redact.ts'
-import { cutWord, hidePieces } from '../views/redact-pieces.ts'
+import { cutWord, hidePieces } from '../views/redact/pieces.ts'
+import type { Redactor } from '../views/redact/redact.ts'
 
 /**
  * Bytes to redact at once, with as many more on each side, so that a secret that crosses the edge is found.

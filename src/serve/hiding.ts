@@ -1,7 +1,7 @@
 import { isObject } from '../base/check-options.ts'
 import type { Event } from '../events/event.ts'
-import { type RedactOptions, type Redactor, redactor } from '../views/redact.ts'
-import { cutWord } from '../views/redact-pieces.ts'
+import { cutWord } from '../views/redact/pieces.ts'
+import { type RedactOptions, type Redactor, redactor } from '../views/redact/redact.ts'
 import type { RunInfo } from './run-info.ts'
 
 /** Hides the secrets of everything that is served. */

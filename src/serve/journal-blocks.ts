@@ -1,10 +1,10 @@
 import fs from 'node:fs'
 import type { Fault } from '../base/fault.ts'
+import { damagedJournal, journalLine, NO_EVENT, outOfOrder, type Place } from '../disk/journal-line.ts'
+import { openPlain } from '../disk/plain-file.ts'
+import { Mark } from '../disk/rewrite-mark.ts'
 import type { Event } from '../events/event.ts'
-import { Mark } from '../run/rewrite-mark.ts'
-import { damagedJournal, journalLine, NO_EVENT, outOfOrder, type Place } from '../sinks/journal-line.ts'
-import { openPlain } from '../sinks/plain-file.ts'
-import { sseRecord } from '../sinks/sse.ts'
+import { sseRecord } from '../streams/sse.ts'
 
 /** A part of the journal as it is sent to a client: whole lines, formatted as SSE. */
 export interface Block {

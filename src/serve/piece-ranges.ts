@@ -1,10 +1,10 @@
 import fs from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
+import { openPlain } from '../disk/plain-file.ts'
 import { engines } from '../engines/engines-by-name.ts'
 import type { Event } from '../events/event.ts'
-import type { Channel } from '../frames/chunk.ts'
 import { readBlock } from '../run/read-attempt.ts'
-import { openPlain } from '../sinks/plain-file.ts'
+import type { Channel } from '../text/chunk.ts'
 import { merged, type Range } from './hidden-log.ts'
 import type { RunPlace } from './run-place.ts'
 

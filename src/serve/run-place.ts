@@ -1,12 +1,12 @@
 import fs from 'node:fs'
 import { join } from 'node:path'
+import { EVENTS_FILE, LOCK_FILE } from '../disk/journal.ts'
+import { isLocked, isSameProcess } from '../disk/lock.ts'
+import { isInside } from '../disk/plain-file.ts'
 import type { Event } from '../events/event.ts'
 import { type Attempt, listAttempts } from '../run/audit.ts'
 import { readMeta } from '../run/meta.ts'
 import { type ReplayOptions, replay } from '../run/replay.ts'
-import { EVENTS_FILE, LOCK_FILE } from '../sinks/journal.ts'
-import { isLocked, isSameProcess } from '../sinks/lock.ts'
-import { isInside } from '../sinks/plain-file.ts'
 
 /**
  * Where a run is stored, and how it is read: a directory under the served one, or a session file of an agent.

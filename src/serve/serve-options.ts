@@ -1,4 +1,4 @@
-import type { RedactOptions } from '../views/redact.ts'
+import type { RedactOptions } from '../views/redact/redact.ts'
 import type { SessionsServed } from './session-runs.ts'
 
 export interface ServeOptions {

@@ -177,7 +177,7 @@ export async function startServer(options: ServeOptions): Promise<Served> {
     try {
       const options = { ...mine, after, heartbeat, maxStall, signal: shut.signal }
       if (format === 'ag-ui' || format === 'ai-sdk') {
-        const { sseViews } = await import('../sinks/view-sse.ts')
+        const { sseViews } = await import('../streams/view-sse.ts')
         const { streamView } = await import('./view-stream.ts')
         await streamView(request, response, { ...options, view: sseViews[format] })
       } else await stream(request, response, { ...options, chat: format === 'chat' })

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
+import type { Place } from '../disk/journal-line.ts'
 import type { Event } from '../events/event.ts'
-import type { Place } from '../sinks/journal-line.ts'
-import type { SseView, ViewPlace } from '../sinks/view-sse.ts'
+import type { SseView, ViewPlace } from '../streams/view-sse.ts'
 import { refuse } from './refuse.ts'
 import { type Line, openLine, ready, type StreamOptions } from './stream.ts'
 

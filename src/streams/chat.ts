@@ -1,5 +1,5 @@
 import { checkOptions } from '../base/check-options.ts'
-import { CHAT_OPTIONS, type Chat, type ChatOptions, chatStage } from '../chat/chat.ts'
+import { CHAT_OPTIONS, type Chat, type ChatOptions, chatStage } from '../views/chat.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**

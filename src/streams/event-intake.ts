@@ -1,5 +1,5 @@
 import type { Intake } from '../base/stage.ts'
-import { type Chunk, chunkIntake } from '../frames/chunk.ts'
+import { type Chunk, chunkIntake } from '../text/chunk.ts'
 
 /** Bare bytes are stdout, and no other channel follows, so they need no dedupe. */
 export function eventIntake(): Intake<Chunk> {

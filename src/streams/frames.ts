@@ -1,7 +1,7 @@
 import { checkOptions } from '../base/check-options.ts'
-import { chunkIntake } from '../frames/chunk.ts'
 import type { Frame } from '../frames/frame.ts'
 import { FRAME_OPTIONS, type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
+import { chunkIntake } from '../text/chunk.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { checkOptions } from '../base/check-options.ts'
-import { type MarkdownOptions, markdownStage } from '../views/markdown.ts'
+import { type MarkdownOptions, markdownStage } from '../views/markdown/markdown.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**

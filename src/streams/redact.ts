@@ -1,5 +1,5 @@
 import type { Event } from '../events/event.ts'
-import { checkRedacting, type RedactOptions, type Redactor, redactStage } from '../views/redact.ts'
+import { checkRedacting, type RedactOptions, type Redactor, redactStage } from '../views/redact/redact.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**

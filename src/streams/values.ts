@@ -1,5 +1,5 @@
-import { chunkIntake } from '../frames/chunk.ts'
 import { TURN } from '../frames/frames.ts'
+import { chunkIntake } from '../text/chunk.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { type ValuesOptions, valueStage } from '../values/values.ts'

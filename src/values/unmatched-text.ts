@@ -1,5 +1,5 @@
 import { Bytes } from '../base/platform.ts'
-import { characterStart } from '../frames/decode.ts'
+import { characterStart } from '../text/decode.ts'
 import type { Comment } from './outcome.ts'
 
 /** Keeps the first bytes of an input, in case no payload is found and it has to be shown as a comment. */

@@ -1,7 +1,7 @@
 import { access, mkdir, readFile, realpath, rename } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Fault, type Note } from '../base/fault.ts'
-import { writeWhole } from '../sinks/durable.ts'
+import { writeWhole } from '../disk/durable.ts'
 import type { headerParser } from './headers.ts'
 import type { Source, Step, Verdict, WorkExit } from './settle.ts'
 import { withLock } from './short-lock.ts'

@@ -1,6 +1,6 @@
 import type { Note } from '../base/fault.ts'
 import { drive } from '../base/stage.ts'
-import type { Chunk } from '../frames/chunk.ts'
+import type { Chunk } from '../text/chunk.ts'
 import { valueStage } from '../values/values.ts'
 import { fieldsOf } from './result.ts'
 

@@ -1,4 +1,4 @@
-import { escapeRemover } from '../frames/ansi.ts'
+import { escapeRemover } from '../text/ansi.ts'
 
 const MAX_LINES = 20
 const MAX_CHARACTERS = 2000

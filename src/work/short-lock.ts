@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Fault } from '../base/fault.ts'
-import { takeLock } from '../sinks/lock.ts'
+import { takeLock } from '../disk/lock.ts'
 
 /**
  * Runs a function while no other process does: the lock is held for milliseconds, so the wait is short. The

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Chat } from '../../src/chat/chat.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import type { Event } from '../../src/events/event.ts'
+import type { Chat } from '../../src/views/chat.ts'
 import { validChat, validEvents } from '../engines/valid.ts'
 import { inside } from './inside.ts'
 

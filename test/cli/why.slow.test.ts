@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
-import { widthOf } from '../../src/cli/width.ts'
+import { widthOf } from '../../src/cli/draw/width.ts'
 import { inside, standIn } from './inside.ts'
 
 const failed = join('fixtures', 'codex/08a-http-429.pipe')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { cutTo, widthOf, wordsOf } from '../../src/cli/width.ts'
+import { cutTo, widthOf, wordsOf } from '../../src/cli/draw/width.ts'
 import { expectLinear } from '../growth.ts'
 
 const mixed = 'The fox, 数据行 0 {"k":0} é 👨‍👩‍👧 '

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { acp } from '../../src/engines/acp.ts'
+import { acp } from '../../src/engines/acp/acp.ts'
 import type { Event } from '../../src/events/event.ts'
 import type { EngineFrame } from '../../src/events/profile.ts'
 import { chat, codesOf, endOf, lines, only, run, texts } from './run.ts'

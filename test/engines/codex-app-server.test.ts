@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { codex } from '../../src/engines/codex.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 

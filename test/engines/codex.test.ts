@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
-import { codex } from '../../src/engines/codex.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 
 const item = (type: string, more: object, phase = 'completed') => ({

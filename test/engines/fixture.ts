@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { drive } from '../../src/base/stage.ts'
-import { type Chat, chatStage } from '../../src/chat/chat.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import type { FsDiff } from '../../src/events/artifacts.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import type { Picker, Profile } from '../../src/events/profile.ts'
-import type { BytesChunk, Channel, Chunk, ExitChunk } from '../../src/frames/chunk.ts'
+import type { BytesChunk, Channel, Chunk, ExitChunk } from '../../src/text/chunk.ts'
+import { type Chat, chatStage } from '../../src/views/chat.ts'
 
 /** One recorded run: its logs, how they were read, how it ended. */
 export interface Fixture {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
-import { gemini } from '../../src/engines/gemini.ts'
+import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { slow } from '../pace.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 import { uncovered } from './uncovered.ts'

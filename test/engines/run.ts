@@ -1,5 +1,4 @@
 import { drive } from '../../src/base/stage.ts'
-import { type Chat, chatStage } from '../../src/chat/chat.ts'
 import {
   type CompletionData,
   type Event,
@@ -9,7 +8,8 @@ import {
 } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
 import type { Picker, Profile } from '../../src/events/profile.ts'
-import type { Channel, Chunk } from '../../src/frames/chunk.ts'
+import type { Channel, Chunk } from '../../src/text/chunk.ts'
+import { type Chat, chatStage } from '../../src/views/chat.ts'
 import { validChat, validEvents } from './valid.ts'
 
 /** What a run wrote, and how it ended. */

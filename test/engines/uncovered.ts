@@ -1,5 +1,5 @@
 import type { Event } from '../../src/events/event.ts'
-import type { Channel } from '../../src/frames/chunk.ts'
+import type { Channel } from '../../src/text/chunk.ts'
 
 /** The position of the first byte of a channel that no event refers to; -1 if there is none. */
 export function uncovered(events: readonly Event[], stream: Channel, size: number): number {

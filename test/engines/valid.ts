@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { Chat } from '../../src/chat/chat.ts'
 import type { Event } from '../../src/events/event.ts'
+import type { Chat } from '../../src/views/chat.ts'
 
 const ajv = new Ajv2020({ allErrors: true, strictTypes: false })
 const load = (name: string) => {

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import { codex } from '../../src/engines/codex.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
-import type { Chunk } from '../../src/frames/chunk.ts'
+import type { Chunk } from '../../src/text/chunk.ts'
 
 test('a record with C1 characters in it is told once, as stdout has it, though a terminal eats some of them', () => {
   const said = 'it\u0092s \u009b31mred\u0085'

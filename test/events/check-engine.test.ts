@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
-import { codex } from '../../src/engines/codex.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
 import { checkedProfile } from '../../src/events/check-engine.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { checkEngine, type Profile } from '../../src/events/profile.ts'

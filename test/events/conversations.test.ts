@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { codex } from '../../src/engines/codex.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import { eventsOf, fixtures, inPieces } from '../engines/fixture.ts'
 import { chat, codesOf, lines, only, run, texts } from '../engines/run.ts'

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { cutter } from '../../src/events/cut.ts'
-import { lines } from '../../src/events/lines.ts'
 import type { Cut, EngineFrame } from '../../src/events/profile.ts'
-import type { Channel } from '../../src/frames/chunk.ts'
+import type { Channel } from '../../src/text/chunk.ts'
+import { lines } from '../../src/text/lines.ts'
 import { expectLinear } from '../growth.ts'
 import { slow } from '../pace.ts'
 

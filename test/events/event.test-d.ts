@@ -1,6 +1,6 @@
 import { expectTypeOf, test } from 'vitest'
-import type { Chat, ChatOf } from '../../src/chat/chat.ts'
 import { type EndState, type Event, type EventOf, isEvent, type MessageData } from '../../src/events/event.ts'
+import type { Chat, ChatOf } from '../../src/views/chat.ts'
 
 test('isEvent narrows to the data of the type', () => {
   const event = {} as Event

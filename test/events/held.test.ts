@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { claude } from '../../src/engines/claude.ts'
+import { claude } from '../../src/engines/claude/claude.ts'
 import { iflow } from '../../src/engines/iflow.ts'
 import { text } from '../../src/engines/text.ts'
 import { codesOf, lines, only, run, texts } from '../engines/run.ts'

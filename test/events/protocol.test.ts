@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import type { Chat } from '../../src/chat/chat.ts'
 import type { Event } from '../../src/events/event.ts'
+import type { Chat } from '../../src/views/chat.ts'
 import { validChat, validEvents } from '../engines/valid.ts'
 
 const page = readFileSync('docs/protocol.md', 'utf8')

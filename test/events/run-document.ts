@@ -5,7 +5,7 @@ import type { Event } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
 import { guarded } from '../../src/events/guard.ts'
 import type { Profile } from '../../src/events/profile.ts'
-import type { Channel, Chunk } from '../../src/frames/chunk.ts'
+import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { scripted } from './scripted.ts'
 
 /** A run of the scripted engine, and its events. */

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { codex } from '../../src/engines/codex.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
 import { completionOf } from '../../src/events/completion-state.ts'
 import type { EndState, Evidence } from '../../src/events/event.ts'
 import { outcomeOf, outcomeWords, readOutcome } from '../../src/events/run-outcome.ts'

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import { codex } from '../../src/engines/codex.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
 import { dedupe } from '../../src/events/dedupe.ts'
 import type { Event } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
-import type { Channel, Chunk } from '../../src/frames/chunk.ts'
+import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { codesOf, lines, run, texts } from '../engines/run.ts'
 
 const say = (...words: readonly string[]) =>

@@ -6,14 +6,14 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import { codex } from '../../src/engines/codex.ts'
+import { type JournalOptions, journal } from '../../src/disk/journal.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
-import type { Chunk } from '../../src/frames/chunk.ts'
 import { run } from '../../src/run/run.ts'
-import { type JournalOptions, journal } from '../../src/sinks/journal.ts'
+import type { Chunk } from '../../src/text/chunk.ts'
+import { makeEvent } from '../disk/make-event.ts'
 import { agent, ran } from '../run/agent.ts'
-import { makeEvent } from '../sinks/make-event.ts'
 import { resumedFault, tornFault, writers } from './killed-writer.ts'
 import { type SmallDisk, smallDisk } from './small-disk.ts'
 
@@ -203,13 +203,13 @@ test.runIf(mounted)(`EROFS on a real read-only file system (tmpfs): said at once
   }),
 )
 
-// A short write and a failing fsync (injected at the fs layer): test/sinks/journal.test.ts.
+// A short write and a failing fsync (injected at the fs layer): test/disk/journal.test.ts.
 
 test('two writers on one run directory: the second process is refused by the lock, and a stale lock is taken over', async () => {
   const dir = fresh()
   const hold = `
-    import { openJournal } from ${JSON.stringify(join(plain, 'src/sinks/journal.js'))}
-    import { makeEvent } from ${JSON.stringify(join(plain, 'test/sinks/make-event.js'))}
+    import { openJournal } from ${JSON.stringify(join(plain, 'src/disk/journal.js'))}
+    import { makeEvent } from ${JSON.stringify(join(plain, 'test/disk/make-event.js'))}
     const book = openJournal(${JSON.stringify(dir)})
     book.append(makeEvent(1))
     process.stdout.write('open')

@@ -2,8 +2,8 @@
 //   node journal-writer.js <dir> <file of events> <call to die at, or 0> <part of a write still done> <fsync>
 import { once } from 'node:events'
 import fs from 'node:fs'
+import { type JournalOptions, journal } from '../../src/disk/journal.ts'
 import type { Event } from '../../src/events/event.ts'
-import { type JournalOptions, journal } from '../../src/sinks/journal.ts'
 
 const [dir = '', file = '', fatal = '0', part = '0', fsync] = process.argv.slice(2)
 const events = fs.readFileSync(file, 'utf8').split('\n').slice(0, -1)

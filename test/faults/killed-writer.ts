@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { JournalOptions } from '../../src/disk/journal.ts'
 import type { Event } from '../../src/events/event.ts'
-import type { JournalOptions } from '../../src/sinks/journal.ts'
 import { plainJs } from './plain-js.ts'
 
 /**
@@ -25,8 +25,8 @@ export function writers() {
   const plain = plainJs(
     'src/base',
     'src/streams',
-    'src/sinks',
-    'test/sinks/make-event.ts',
+    'src/disk',
+    'test/disk/make-event.ts',
     'test/faults/journal-writer.ts',
   )
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import { codex } from '../../src/engines/codex.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import type { Schema } from '../../src/values/schema/schema.ts'

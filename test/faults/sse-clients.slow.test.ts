@@ -6,10 +6,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createParser } from 'eventsource-parser'
 import { afterEach, expect, test } from 'vitest'
-import { openJournal } from '../../src/sinks/journal.ts'
-import { takeLock } from '../../src/sinks/lock.ts'
+import { openJournal } from '../../src/disk/journal.ts'
+import { takeLock } from '../../src/disk/lock.ts'
+import { makeEvent } from '../disk/make-event.ts'
 import { ask, parseSse, putRun, root, serving, shutAll } from '../serve/serving.ts'
-import { makeEvent } from '../sinks/make-event.ts'
 import { serverProcess } from './server-process.ts'
 
 afterEach(shutAll)
@@ -58,7 +58,7 @@ class Client {
   }
 }
 
-// What a message may hold: test/sinks/sse.test.ts.
+// What a message may hold: test/streams/sse.test.ts.
 
 const linux = existsSync('/proc/self/fd')
 const LF = '\r\n'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { chunkIntake } from '../../src/frames/chunk.ts'
 import type { Frame } from '../../src/frames/frame.ts'
 import { frameStage, lineScan, openingScan } from '../../src/frames/frames.ts'
+import { chunkIntake } from '../../src/text/chunk.ts'
 import { brief } from './splits.ts'
 
 /** The frames so far, and whether the stage has ended. */

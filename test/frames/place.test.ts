@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { keepPlaces, Places, placeOf, risingPlaces } from '../../src/frames/place.ts'
+import { keepPlaces, placeOf, risingPlaces } from '../../src/frames/place.ts'
+import { Places } from '../../src/text/offsets.ts'
 import type { CutOptions } from './reference.ts'
 import { byteByByte, scan } from './splits.ts'
 

@@ -1,4 +1,4 @@
-import type { Channel } from '../../src/frames/chunk.ts'
+import type { Channel } from '../../src/text/chunk.ts'
 
 /**
  * The slow half of escape removal: what is left of a whole channel when its escape sequences are gone,

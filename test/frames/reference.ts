@@ -1,8 +1,8 @@
 import type { Note } from '../../src/base/fault.ts'
-import type { Channel } from '../../src/frames/chunk.ts'
 import type { Frame, FrameKind } from '../../src/frames/frame.ts'
 import type { FrameOptions } from '../../src/frames/frames.ts'
 import { goesOnAt, MAX_REST } from '../../src/json/goes-on.ts'
+import type { Channel } from '../../src/text/chunk.ts'
 import { type Clean, clean } from './reference-clean.ts'
 
 /** The options of the stage, with those that only values() sets. */

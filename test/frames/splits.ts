@@ -1,7 +1,7 @@
 import type { Note } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
-import type { Channel, Chunk } from '../../src/frames/chunk.ts'
 import { frameStage } from '../../src/frames/frames.ts'
+import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import type { CutFrame, CutOptions } from './reference.ts'
 
 /** The real scanner over the given cuts of one channel. */

@@ -3,11 +3,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { openJournal } from '../../src/disk/journal.ts'
 import type { Event } from '../../src/events/event.ts'
 import { mirror } from '../../src/nats/mirror.ts'
 import { ship } from '../../src/nats/ship.ts'
 import { subscribe } from '../../src/nats/subscribe.ts'
-import { openJournal } from '../../src/sinks/journal.ts'
 import { hasNats, type NatsServer, natsServer, needsNats, until } from './nats-server.ts'
 import { eventAt, journalsIn, writeRun } from './runs.ts'
 

@@ -13,7 +13,7 @@ import fs, {
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { codex } from '../../src/engines/codex.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
 import type { Event } from '../../src/events/event.ts'
 import { fixedDir, linkLatest, newAuditDir } from '../../src/run/audit-dir.ts'
 import { replay } from '../../src/run/replay.ts'

@@ -77,7 +77,7 @@ test.each([
   ['other.txt', 'raw.stdout'],
 ])('a single log is taken for the stream that its name says: %s', async (name, type) => {
   put(name, 'some words of no engine\n')
-  const { codex } = await import('../../src/engines/codex.ts')
+  const { codex } = await import('../../src/engines/codex/codex.ts')
   expect(types(await all(join(dir, name), { engine: codex }))).toContain(type)
 })
 

@@ -4,9 +4,9 @@ import { mkdtempSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openJournal } from '../../src/disk/journal.ts'
 import { resume, resumeInto } from '../../src/run/resume.ts'
 import { run } from '../../src/run/run.ts'
-import { openJournal } from '../../src/sinks/journal.ts'
 import { codexLines } from './agent.ts'
 
 let dir = ''

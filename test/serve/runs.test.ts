@@ -2,8 +2,8 @@ import { appendFileSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFile
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { takeLock } from '../../src/disk/lock.ts'
 import { type EndedRuns, findRuns } from '../../src/serve/runs.ts'
-import { takeLock } from '../../src/sinks/lock.ts'
 import { lineAt, writeRun } from '../nats/runs.ts'
 
 let dir = ''

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { serve } from '../../src/serve/serve.ts'
 import type { Served, ServeOptions } from '../../src/serve/serve-options.ts'
-import { makeEvent } from '../sinks/make-event.ts'
+import { makeEvent } from '../disk/make-event.ts'
 
 const open: Served[] = []
 

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { codex } from '../../src/engines/codex.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
 import type { Event } from '../../src/events/event.ts'
 import { events } from '../../src/streams/events.ts'
 import { tap } from '../../src/streams/tap.ts'

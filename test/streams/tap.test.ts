@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { PassThrough, Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { codex } from '../../src/engines/codex.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
 import { text } from '../../src/engines/text.ts'
-import type { BytesChunk, Chunk, ExitChunk } from '../../src/frames/chunk.ts'
 import { events } from '../../src/streams/events.ts'
 import { tap } from '../../src/streams/tap.ts'
+import type { BytesChunk, Chunk, ExitChunk } from '../../src/text/chunk.ts'
 import { slow } from '../pace.ts'
 
 const node = (script: string) =>

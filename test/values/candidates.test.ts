@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Rules } from '../../src/values/ladder/attempt.ts'
-import { candidatesIn, hasQuotedKey } from '../../src/values/ladder/candidates.ts'
-import { isPayloadFence } from '../../src/values/ladder/payload-fence.ts'
+import type { Rules } from '../../src/values/attempt.ts'
+import { candidatesIn, hasQuotedKey } from '../../src/values/candidates.ts'
+import { isPayloadFence } from '../../src/values/payload-fence.ts'
 
 const rules: Rules = {
   check: undefined,

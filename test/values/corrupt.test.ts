@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import type { Chunk } from '../../src/frames/chunk.ts'
+import type { Chunk } from '../../src/text/chunk.ts'
 import type { Outcome } from '../../src/values/outcome.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import { valueStage } from '../../src/values/values.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Tape } from '../../src/frames/tape.ts'
+import { Tape } from '../../src/text/tape.ts'
 import { Guess } from '../../src/values/items/guess.ts'
 
 const FROM = 10

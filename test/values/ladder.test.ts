@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Rules } from '../../src/values/ladder/attempt.ts'
-import { climb, climbStrictly, type Miss, type Pass } from '../../src/values/ladder/ladder.ts'
+import type { Rules } from '../../src/values/attempt.ts'
+import { climb, climbStrictly, type Miss, type Pass } from '../../src/values/ladder.ts'
 import { checkOf, type Schema } from '../../src/values/schema/schema.ts'
 import { expectLinear } from '../growth.ts'
 import { slow } from '../pace.ts'

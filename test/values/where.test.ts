@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
-import type { Channel, Chunk } from '../../src/frames/chunk.ts'
+import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { tryParse } from '../../src/values/parse.ts'
 import type { Schema } from '../../src/values/schema/schema.ts'
 import { type ValuesOptions, valueStage } from '../../src/values/values.ts'

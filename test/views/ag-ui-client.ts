@@ -1,6 +1,6 @@
 import { type BaseEvent, HttpAgent, type Message } from '@ag-ui/client'
 import type { Event } from '../../src/events/event.ts'
-import { agUiSse } from '../../src/sinks/view-sse.ts'
+import { agUiSse } from '../../src/streams/view-sse.ts'
 
 /** What the client of AG-UI made of a stream. */
 export interface Received {

@@ -6,7 +6,7 @@ import {
   validateUIMessages,
 } from 'ai'
 import type { Event } from '../../src/events/event.ts'
-import { aiSdkHeaders, aiSdkSse } from '../../src/sinks/view-sse.ts'
+import { aiSdkHeaders, aiSdkSse } from '../../src/streams/view-sse.ts'
 
 /** What the AI SDK made of a stream. */
 export interface Received {

@@ -1,8 +1,8 @@
 import spec from 'commonmark-spec'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type MarkdownBlock, markdownBlocks } from '../../src/views/markdown-blocks.ts'
-import { type MarkdownInline, markdownInlines, markdownText } from '../../src/views/markdown-inlines.ts'
+import { type MarkdownBlock, markdownBlocks } from '../../src/views/markdown/blocks.ts'
+import { type MarkdownInline, markdownInlines, markdownText } from '../../src/views/markdown/inlines.ts'
 import { expectLinear } from '../growth.ts'
 
 /** Blocks in a short form that is easy to read in a test. */

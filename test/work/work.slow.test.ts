@@ -10,7 +10,7 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { takeLock } from '../../src/sinks/lock.ts'
+import { takeLock } from '../../src/disk/lock.ts'
 import { findAdapter } from '../../src/work/adapter.ts'
 import { activate, type Ledger, ledger } from '../../src/work/ledger.ts'
 import { type Outbox, outbox } from '../../src/work/outbox.ts'

@@ -1,5 +1,5 @@
-import { type MarkdownBlock, markdownBlocks } from '../../views/markdown-blocks.ts'
-import type { MarkdownInline } from '../../views/markdown-inlines.ts'
+import { type MarkdownBlock, markdownBlocks } from '../../views/markdown/blocks.ts'
+import type { MarkdownInline } from '../../views/markdown/inlines.ts'
 import { diffNodes } from './diff-nodes.ts'
 import { make } from './element.ts'
 

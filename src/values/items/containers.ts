@@ -1,5 +1,8 @@
 import { Bytes } from '../../base/platform.ts'
 import type { Scan } from '../../frames/scan.ts'
+import { isQuote } from '../../repair/quotes.ts'
+import { isStructureAt } from '../../repair/structure.ts'
+import { isUnusualBlank, WIDE_COLON } from '../../repair/syntax.ts'
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -21,10 +24,7 @@ import {
   SPACE,
   STAR,
   TAB,
-} from '../../json/characters.ts'
-import { isQuote } from '../ladder/quotes.ts'
-import { isUnusualBlank, WIDE_COLON } from '../ladder/repair-syntax.ts'
-import { isStructureAt } from '../ladder/structure.ts'
+} from '../../text/characters.ts'
 import type { ContainerStage, DocumentEnd, DocumentState, Step } from './document.ts'
 import { ElementWalk, type ItemSink } from './element-walk.ts'
 import { Guess } from './guess.ts'

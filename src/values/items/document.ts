@@ -1,9 +1,9 @@
 import { Bytes } from '../../base/platform.ts'
 import type { gate } from '../../frames/gate.ts'
-import { Needle, NOWHERE } from '../../frames/needle.ts'
 import type { Scan } from '../../frames/scan.ts'
-import { isBlank, LF, SPACE } from '../../json/characters.ts'
-import type { ChangeKind } from '../ladder/change.ts'
+import type { ChangeKind } from '../../repair/change.ts'
+import { isBlank, LF, SPACE } from '../../text/characters.ts'
+import { Needle, NOWHERE } from '../../text/needle.ts'
 import type { Level } from './item-paths.ts'
 
 /** Until the first bracket of a document is certain, and after its last one. */

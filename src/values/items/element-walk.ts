@@ -1,6 +1,7 @@
 import { Bytes } from '../../base/platform.ts'
-import { characterStart } from '../../frames/decode.ts'
 import type { Scan } from '../../frames/scan.ts'
+import type { ChangeKind } from '../../repair/change.ts'
+import { type ElementPlace, elementEnd, isElementOver } from '../../repair/element-end.ts'
 import {
   CLOSE_BRACE,
   CLOSE_BRACKET,
@@ -15,9 +16,8 @@ import {
   SLASH,
   SPACE,
   TAB,
-} from '../../json/characters.ts'
-import type { ChangeKind } from '../ladder/change.ts'
-import { type ElementPlace, elementEnd, isElementOver } from '../ladder/element-end.ts'
+} from '../../text/characters.ts'
+import { characterStart } from '../../text/decode.ts'
 import type { DocumentEnd, DocumentState } from './document.ts'
 import type { Guess } from './guess.ts'
 import { Walk, type Walked } from './walk.ts'

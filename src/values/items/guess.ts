@@ -1,6 +1,6 @@
 import { Bytes } from '../../base/platform.ts'
-import type { Tape } from '../../frames/tape.ts'
-import { BACKSLASH, CLOSE_BRACE, COLON, COMMA, isBlank, OPEN_BRACE, QUOTE } from '../../json/characters.ts'
+import { BACKSLASH, CLOSE_BRACE, COLON, COMMA, isBlank, OPEN_BRACE, QUOTE } from '../../text/characters.ts'
+import type { Tape } from '../../text/tape.ts'
 
 /**
  * Guesses where an element ends: where its neighbour begins, and neighbours mostly begin alike, with the same

@@ -1,6 +1,6 @@
 import type { Bytes } from '../../base/platform.ts'
 import type { Scan } from '../../frames/scan.ts'
-import { BACKSLASH, classTable, LESS, OPEN_BRACE, QUOTE } from '../../json/characters.ts'
+import { BACKSLASH, classTable, LESS, OPEN_BRACE, QUOTE } from '../../text/characters.ts'
 import type { DocumentEnd } from './document.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { Bytes, simdSearch } from '../../base/platform.ts'
 import type { SimdSearch } from '../../base/simd-search.ts'
-import { NOWHERE } from '../../frames/needle.ts'
-import { ESC, hexValue, isHighSurrogate, SLASH } from '../../json/characters.ts'
-import { isQuote } from '../ladder/quotes.ts'
+import { isQuote } from '../../repair/quotes.ts'
+import { ESC, hexValue, isHighSurrogate, SLASH } from '../../text/characters.ts'
+import { NOWHERE } from '../../text/needle.ts'
 import { BlockSearch } from './block-search.ts'
 import type { Condition, Scalar } from './conditions.ts'
 

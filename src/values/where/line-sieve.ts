@@ -1,10 +1,10 @@
 import { Bytes } from '../../base/platform.ts'
 import type { Sink } from '../../base/stage.ts'
-import type { Channel, Chunk } from '../../frames/chunk.ts'
 import type { LineScan } from '../../frames/frames.ts'
-import { NOWHERE } from '../../frames/needle.ts'
-import { Tape } from '../../frames/tape.ts'
-import { LF } from '../../json/characters.ts'
+import { LF } from '../../text/characters.ts'
+import type { Channel, Chunk } from '../../text/chunk.ts'
+import { NOWHERE } from '../../text/needle.ts'
+import { Tape } from '../../text/tape.ts'
 import { ANY_LINE, type Clue, ClueSearch } from './clue.ts'
 
 export interface SieveOptions {

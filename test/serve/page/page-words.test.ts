@@ -3,7 +3,7 @@ import { addressOf, readAddress } from '../../../src/serve/page/address.ts'
 import { conversation } from '../../../src/serve/page/conversation.ts'
 import { firstLine, summaryOf, textOf } from '../../../src/serve/page/item-text.ts'
 import { type SseEvent, sseReader } from '../../../src/serve/page/sse-reader.ts'
-import { makeEvent } from '../../sinks/make-event.ts'
+import { makeEvent } from '../../disk/make-event.ts'
 
 test('an address names a run and an event, whatever the id is', () => {
   for (const run of ['r', 'a/b c', 'run/x', '100%', 'session://claude/-a/s.jsonl', '#/é']) {

@@ -1,0 +1,192 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { ask } from '../../ask/ask.ts'
+import type { AttemptInfo } from '../../ask/options.ts'
+import { Fault, quote } from '../../base/fault.ts'
+import { fileCache } from '../../disk/file-cache.ts'
+import { type CommandCall, commandCall } from '../../run/command-call.ts'
+import type { Outcome } from '../../values/outcome.ts'
+import { safe } from '../draw/safe.ts'
+import { exits } from '../exit-code-table.ts'
+import { duration } from '../input/duration.ts'
+import { openInput, readSchema, unreadable } from '../input/input.ts'
+import { harmless, output } from '../print.ts'
+
+interface Flags {
+  readonly promptFile?: string
+  readonly schema?: string
+  readonly tag?: string
+  readonly root?: 'object' | 'any'
+  readonly retries: number
+  readonly pick: 'first' | 'last'
+  readonly timeout?: number
+  readonly cache?: string
+}
+
+const examples = `
+The command is any program that reads a prompt on stdin and writes its answer to
+stdout. It is started once for each try. If an answer does not pass, the next
+try gets the prompt and what was wrong. The value goes to stdout as JSON,
+messages go to stderr. A command whose exit code is not 0 has failed, whatever
+it wrote, and is not tried again.
+
+With --cache, an answer that passed is stored under its prompt, options, schema,
+command, arguments and working directory. Anything else the command reads
+(files, environment, its own settings) does not count.
+
+Exit codes: 0 a value, 1 the command failed or was interrupted, 2 bad usage or a
+command that cannot be started, 3 nothing valid, 7 the value cannot be written.
+
+Examples:
+  $ npx agent-sluice ask "List the issues as JSON." --schema s.json -- claude -p
+  $ npx agent-sluice ask --prompt-file review.md --timeout 5m -- gemini
+  $ git diff | npx agent-sluice ask --retries 2 --cache .cache/answers -- llm
+  $ npx agent-sluice ask "Name a colour as JSON." -- ollama run llama3`
+
+/** `sluice ask`: a command as a model, asked until its answer parses. */
+export function askCommand(exit: (code: number) => void): Command {
+  return new Command('ask')
+    .description('Asks a command until its answer parses and passes the schema, and prints the value.')
+    .usage('[options] [prompt] -- <command...>')
+    .argument('[words...]', 'the prompt (default: stdin), then -- and the command with its arguments')
+    .option('--prompt-file <file>', 'read the prompt from a file; - is stdin')
+    .option('--schema <file>', 'a JSON Schema that the value must pass')
+    .option('--tag <name>', 'look only at blocks of this tag: json for <json>…</json>')
+    .addOption(
+      new Option('--root <kind>', 'what the value must be (default: any with a schema, else object)').choices(
+        ['object', 'any'],
+      ),
+    )
+    .option('--retries <n>', 'how many times to ask again when an answer does not pass', count, 1)
+    .addOption(
+      new Option('--pick <which>', 'which value to take if an answer has more than one')
+        .choices(['first', 'last'])
+        .default('first'),
+    )
+    .option('--timeout <time>', 'end a try after this time: 90s, 5m, 1h (default: no limit)', duration)
+    .option('--cache <dir>', 'store answers that passed in this directory, and reuse them')
+    .addHelpText('after', examples)
+    .action(async (words: string[], flags: Flags, command: Command) => {
+      exit(await askAndPrint(divided(words, command), flags))
+    })
+}
+
+function count(text: string): number {
+  if (/^\d{1,4}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give a whole number from 0 on.')
+}
+
+interface Question {
+  readonly prompt: string | undefined
+  readonly command: string
+  readonly args: readonly string[]
+}
+
+/** Splits the prompt from the command: commander drops the `--` between them. */
+function divided(words: readonly string[], command: Command): Question {
+  // Cast: commander keeps the raw arguments, but not in its types.
+  const { rawArgs = [] } = (command.parent ?? command) as { readonly rawArgs?: readonly string[] }
+  const at = rawArgs.indexOf('--')
+  const following = at < 0 ? [] : rawArgs.slice(at + 1)
+  const before = words.slice(0, words.length - following.length)
+  const [program, ...args] = following
+  if (program === undefined || program === '') {
+    throw new Fault('BAD_OPTION', 'give the command after --: sluice ask "List the issues." -- claude -p')
+  }
+  if (before.length > 1) {
+    throw new Fault('BAD_OPTION', `the prompt must be one argument, but there are ${before.length}; quote it`)
+  }
+  return { prompt: before[0], command: program, args }
+}
+
+async function askAndPrint({ prompt: given, command, args }: Question, flags: Flags): Promise<number> {
+  const { promptFile, schema: schemaFile, cache, timeout, ...reading } = flags
+  if (given !== undefined && promptFile !== undefined) {
+    throw new Fault('BAD_OPTION', 'the prompt is given twice: as an argument and with --prompt-file')
+  }
+  const schema = schemaFile === undefined ? undefined : await readSchema(schemaFile)
+  const prompt = given ?? (await readPrompt(promptFile))
+  if (prompt.trim() === '') throw new Fault('BAD_OPTION', 'the prompt is empty')
+  const model = commandCall({ command, args, timeout })
+  const stop = new AbortController()
+  const release = onSignals(model, stop)
+  try {
+    const value = await ask(model.call, {
+      ...reading,
+      prompt,
+      schema,
+      signal: stop.signal,
+      onAttempt: (outcome, info) => tell(outcome, info, flags.retries),
+      ...(cache !== undefined && { cache: fileCache(cache), cacheKey: keyOf(command, args) }),
+    })
+    const write = output()
+    return (await write(`${harmless(JSON.stringify(value))}\n`)) ? exits.good : exits.output
+  } catch (error) {
+    if (stop.signal.aborted) {
+      console.error('sluice: interrupted')
+      return exits.failed
+    }
+    if (!Fault.is(error)) throw error
+    const code = error.code === 'COMMAND_FAILED' ? exits.failed : error.attempts ? exits.nothing : undefined
+    if (code === undefined) throw error
+    console.error(`sluice: ${error.code}: ${error.message}`)
+    const said = safe(model.stderr()).trim()
+    if (said !== '') console.error(`sluice: the end of its stderr:\n${said}`)
+    return code
+  } finally {
+    await model.ended()
+    release()
+  }
+}
+
+/** Represents the model in the cache key. */
+function keyOf(command: string, args: readonly string[]): string {
+  return JSON.stringify([process.cwd(), command, ...args])
+}
+
+function tell(outcome: Outcome<unknown>, { attempt, cached }: AttemptInfo, retries: number): void {
+  if (cached) console.error('sluice: the answer is from the cache; the command was not started')
+  if (!outcome.ok) {
+    if (attempt <= retries) {
+      console.error(
+        `sluice: attempt ${attempt}: ${outcome.fault.code}: ${outcome.fault.message}; asking again`,
+      )
+    }
+    return
+  }
+  for (const { code, message } of outcome.notes) console.error(`sluice: ${code}: ${message}`)
+}
+
+const MAX_PROMPT = 16 * 1024 * 1024
+
+async function readPrompt(file: string | undefined): Promise<string> {
+  const pieces: Buffer[] = []
+  let size = 0
+  const what = file === undefined || file === '-' ? 'stdin' : quote(file, 200)
+  const { stream } = openInput(file)
+  try {
+    for await (const piece of stream) {
+      const bytes = Buffer.from(piece)
+      size += bytes.length
+      if (size > MAX_PROMPT) break
+      pieces.push(bytes)
+    }
+  } catch (cause) {
+    throw unreadable(what, cause)
+  }
+  if (size > MAX_PROMPT)
+    throw new Fault('BAD_OPTION', `the prompt in ${what} is longer than ${MAX_PROMPT} bytes`)
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+/** The first Ctrl-C ends the command and all its descendants, the second kills them. */
+function onSignals(model: CommandCall, stop: AbortController): () => void {
+  const interrupt = () => {
+    if (stop.signal.aborted) model.kill('SIGKILL')
+    stop.abort()
+  }
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const signal of signals) process.on(signal, interrupt)
+  return () => {
+    for (const signal of signals) process.off(signal, interrupt)
+  }
+}

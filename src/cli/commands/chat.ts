@@ -1,0 +1,95 @@
+import { Command } from 'commander'
+import { Fault } from '../../base/fault.ts'
+import type { Event } from '../../events/event.ts'
+import { isDatabase } from '../../run/opencode-db.ts'
+import { replay } from '../../run/replay.ts'
+import { type Chat, chatStage } from '../../views/chat.ts'
+import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn } from '../draw/flags.ts'
+import { runExits, watchEnd } from '../exit-code.ts'
+import { namedEngine } from '../input/engine-option.ts'
+import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
+import { readingOptions } from '../input/reading.ts'
+import {
+  addRunInput,
+  isDirectory,
+  type RunFlags,
+  readerLeft,
+  readsStdin,
+  runEvents,
+} from '../input/run-input.ts'
+import { printer } from '../print.ts'
+import { type ShowOptions, show } from './show.ts'
+
+interface ChatFlags extends RunFlags, DrawFlags, LastFlags {
+  readonly follow?: boolean
+}
+
+const examples = `
+On a terminal, or with --draw, it draws the conversation. In a pipe, or with
+--json, it prints FCMP records as NDJSON.
+
+${runExits}
+
+Examples:
+  $ codex exec --json "fix the test" | npx agent-sluice chat
+  $ npx agent-sluice chat --stdout out.log --stderr err.log --exit 0 --json
+  $ npx agent-sluice chat .audit/latest --full --color | less -R
+  $ npx agent-sluice chat .audit/latest --quiet > answer.md
+  $ npx agent-sluice chat --last --follow   # watch the agent in this directory`
+
+/** `sluice chat`: the output of a run as a conversation. */
+export function chatCommand(exit: (code: number) => void): Command {
+  const command = addLast(addRunInput(new Command('chat')))
+    .description('Reads the output of an agent and shows the conversation.')
+    .option('--follow', 'keep reading while the file grows, until Ctrl-C')
+    .option('--json', 'print FCMP records even on a terminal')
+  return addDrawing(command)
+    .addHelpText('after', examples)
+    .action(async (file: string | undefined, flags: ChatFlags) => exit(await showChat(file, flags)))
+}
+
+async function showChat(given: string | undefined, asked: ChatFlags): Promise<number> {
+  checkDrawing(asked)
+  const { file, flags } = namedOrLast(given, asked)
+  const events = watchEnd(flags.follow ? await followed(file, flags) : await runEvents(file, flags))
+  const shown =
+    isDrawn(flags) || flags.quiet
+      ? await show(events, { ...flags, ...timesOf(file, flags) })
+      : await printChat(events)
+  return shown ? events.exit() : readerLeft(file, flags)
+}
+
+/** Whether the times of the events are those of the run, and what else is known about it. */
+function timesOf(file: string | undefined, flags: ChatFlags): Pick<ShowOptions, 'timed' | 'live' | 'about'> {
+  const live = flags.follow === true || readsStdin(file, flags)
+  const recorded = file !== undefined && isDirectory(file)
+  const started = live ? new Date().toISOString() : undefined
+  return { live, timed: live || recorded, about: recorded ? aboutAudit(file) : () => ({ started }) }
+}
+
+/** A file or an audit directory that is still being written. */
+async function followed(file: string | undefined, flags: ChatFlags): Promise<AsyncIterable<Event>> {
+  const path = file ?? flags.stdout
+  if (path === undefined || path === '-')
+    throw new Fault('BAD_OPTION', '--follow is for a file; stdin is followed anyway')
+  if (isDatabase(path))
+    throw new Fault('BAD_OPTION', '--follow cannot follow a database; read it again instead')
+  const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
+  return replay(path, { ...(await readingOptions(flags)), engine, runId: flags.runId, follow: true })
+}
+
+/** Prints FCMP records; false when the reader has left. */
+async function printChat(events: AsyncIterable<Event>): Promise<boolean> {
+  const print = printer()
+  let records: Chat[] = []
+  const sink = chatStage()({ write: (record) => void records.push(record), end() {} })
+  for await (const event of events) {
+    records = []
+    sink.write(event)
+    for (const record of records) if (!(await print(record))) return false
+  }
+  records = []
+  sink.end()
+  for (const record of records) if (!(await print(record))) return false
+  return true
+}

@@ -1,0 +1,37 @@
+import { Command } from 'commander'
+import { auto } from '../../engines/auto.ts'
+import { engines } from '../../engines/engines-by-name.ts'
+import { output } from '../print.ts'
+
+const examples = `
+Examples:
+  $ npx agent-sluice engines
+  $ npx agent-sluice engines --json | jq -r .name`
+
+/** `sluice engines`: the profiles and what they support. */
+export function enginesCommand(exit: (code: number) => void): Command {
+  return new Command('engines')
+    .description('Lists the supported agents: name, dialect, channels that are read, modes and versions.')
+    .option('--json', 'print NDJSON')
+    .addHelpText('after', examples)
+    .action(async (flags: { readonly json?: boolean }) => {
+      const write = output()
+      const rows = [...Object.entries(engines), ['auto', auto] as const].map(([name, profile]) => {
+        const { parser, cut, about = '' } = profile
+        const channels = (['stdout', 'stderr', 'pty'] as const).filter(
+          (channel) => cut[channel] !== undefined,
+        )
+        return { name, parser, channels, about }
+      })
+      for (const row of rows) {
+        const columns = [
+          row.name.padEnd(16),
+          row.parser.padEnd(16),
+          row.channels.join('+').padEnd(17),
+          row.about,
+        ]
+        if (!(await write(`${flags.json ? JSON.stringify(row) : columns.join('  ')}\n`))) break
+      }
+      exit(0)
+    })
+}

@@ -1,0 +1,29 @@
+import { Command } from 'commander'
+import { runExits, watchEnd } from '../exit-code.ts'
+import { addRunInput, type RunFlags, readerLeft, runEvents } from '../input/run-input.ts'
+import { printer } from '../print.ts'
+
+const examples = `
+${runExits}
+
+Examples:
+  $ codex exec --json "fix the test" | npx agent-sluice events
+  $ npx agent-sluice events --stdout out.log --stderr err.log --exit 1
+  $ npx agent-sluice events .audit/latest`
+
+/** `sluice events`: the output of a run as RASP records, one per line. */
+export function eventsCommand(exit: (code: number) => void): Command {
+  return addRunInput(new Command('events'))
+    .description('Reads the output of an agent and prints what it meant as RASP events, as NDJSON.')
+    .addHelpText('after', examples)
+    .action(async (file: string | undefined, flags: RunFlags) => exit(await printEvents(file, flags)))
+}
+
+async function printEvents(file: string | undefined, flags: RunFlags): Promise<number> {
+  const events = watchEnd(await runEvents(file, flags))
+  const print = printer()
+  for await (const event of events) {
+    if (!(await print(event))) return readerLeft(file, flags)
+  }
+  return events.exit()
+}

@@ -1,0 +1,198 @@
+import fs from 'node:fs'
+import { basename, dirname, resolve } from 'node:path'
+import { Command, Option } from 'commander'
+import { Fault, quote } from '../../base/fault.ts'
+import { codeOf } from '../../base/system-error-code.ts'
+import type { Event } from '../../events/event.ts'
+import { listAttempts, singleLog } from '../../run/audit.ts'
+import { fixedDir } from '../../run/audit-dir.ts'
+import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
+import { replay } from '../../run/replay.ts'
+import { type ExportFormat, type ExportSource, exportRun, logOfBytes, logsOf } from '../../serve/export.ts'
+import type { Hidden } from '../../views/redact/redact.ts'
+import { countWords } from '../../views/words.ts'
+import { safe, safeLine } from '../draw/safe.ts'
+import { exits } from '../exit-code-table.ts'
+import { engineOption, namedEngine } from '../input/engine-option.ts'
+import { addReading, type ReadingFlags, readingOptions } from '../input/reading.ts'
+import { runEvents } from '../input/run-input.ts'
+import { harmless, output } from '../print.ts'
+import { lastRun } from './last.ts'
+
+interface Flags extends ReadingFlags {
+  readonly to: ExportFormat
+  readonly out?: string
+  readonly redact: boolean
+  readonly hide: readonly string[]
+  readonly hideEnv: readonly string[]
+  readonly last?: boolean
+  readonly home?: string
+  readonly engine?: string
+  readonly session?: string
+  readonly runId?: string
+}
+
+const examples = `
+Writes a run as one file to share:
+  md    Markdown for an issue, at most 60,000 characters of it
+  html  the page of sluice serve with the run inside: opens from disk, needs
+        no server, has the raw logs (up to 32 MiB of them)
+  json  the events, and what is known of the run, as one JSON document
+
+Keys, tokens and passwords are hidden ([redacted:github]) in the file,
+never in the logs on disk; stderr says how many. Look at the file before you
+publish it: what is secret only to you, such as a name, cannot be known here.
+Hide it with --hide or --hide-env.
+
+Exit code 0 if the file was written, however the run ended; 2 for bad usage, 7 if
+it could not be written.
+
+Examples:
+  $ npx agent-sluice export .audit/latest --to html --out run.html
+  $ npx agent-sluice export --last --to md | gh issue create -t "It fails" -F -
+  $ npx agent-sluice export stdout.log --to json --hide-env DB_PASSWORD > run.json`
+
+/** `sluice export`: a run as one file to share. */
+export function exportCommand(exit: (code: number) => void): Command {
+  const list = (value: string, before: readonly string[]) => [...before, value]
+  return addReading(new Command('export'))
+    .description('Writes a run as one file, Markdown, a page or JSON, with its secrets hidden.')
+    .argument('[path]', 'the audit directory, or one log or session file')
+    .addOption(
+      new Option('--to <format>', 'what to write').choices(['md', 'html', 'json']).makeOptionMandatory(),
+    )
+    .option('--out <file>', 'the file to write (default: stdout)')
+    .option('--no-redact', 'do not hide secrets')
+    .option('--hide <text>', 'hide this text, too; can be given again', list, [])
+    .option('--hide-env <name>', 'hide the value of this environment variable; can be given again', list, [])
+    .option('--last', 'take the newest of: the run at .audit/latest, the session files of this directory')
+    .option('--home <dir>', 'with --last: the home directory to look for session files in')
+    .addOption(engineOption())
+    .option('--session <id>', 'the session to read if PATH is an OpenCode database (default: the newest)')
+    .option('--run-id <id>', 'the id in every record')
+    .addHelpText('after', examples)
+    .action(async (path: string | undefined, flags: Flags) => exit(await exportTo(path, flags)))
+}
+
+async function exportTo(path: string | undefined, flags: Flags): Promise<number> {
+  const { to, redact, out } = flags
+  const terminal = out === undefined && process.stdout.isTTY === true
+  if (terminal && to === 'html')
+    throw new Fault('BAD_OPTION', 'a page is not for a terminal; give --out FILE, or write stdout to a file')
+  const source = await sourceOf(path, flags)
+  const exported = exportRun(source, { to, redact, hide: redact ? hiddenTexts(flags) : [] })
+  if (out !== undefined) await writeFile(out, exported.text)
+  else {
+    const write = output()
+    const shown = (text: string) => (terminal ? (to === 'md' ? safe(text) : harmless(text)) : text)
+    for await (const text of exported.text) if (!(await write(shown(text)))) return exits.good
+    if (to === 'json') await write('\n')
+  }
+  const hidden = exported.hidden()
+  if (!hidden) console.error('sluice: secrets were not hidden')
+  else console.error(`sluice: ${hiddenWords(hidden)}`)
+  if (out !== undefined) console.error(`sluice: wrote ${safeLine(out)}`)
+  return exits.good
+}
+
+/** `hid 3 secrets (github 1, password 2), and 4 in the raw logs` */
+function hiddenWords({ events, logs }: { readonly events: Hidden; readonly logs: Hidden }): string {
+  const kinds = Object.entries(events.kinds).map(([kind, count]) => `${kind} ${count}`)
+  const of = kinds.length === 0 ? '' : ` (${kinds.join(', ')})`
+  const more = logs.total === 0 ? '' : `, and ${countWords(logs.total, 'place')} in the raw logs`
+  return `hid ${countWords(events.total, 'secret')}${of}${more}; look at it before you publish it`
+}
+
+function hiddenTexts({ hide, hideEnv }: Flags): string[] {
+  const values = hideEnv.map((name) => {
+    const value = process.env[name]
+    if (value === undefined || value === '')
+      throw new Fault(
+        'BAD_OPTION',
+        `--hide-env: the environment has no ${quote(name)}; set it, or leave the option out`,
+      )
+    return { value, what: `the value of ${quote(name)}` }
+  })
+  return [...values, ...hide.map((value) => ({ value, what: '--hide' }))].map(({ value, what }) => {
+    if (value.length >= 4) return value
+    throw new Fault(
+      'BAD_OPTION',
+      `${what} has fewer than four characters: it would be hidden in half of all words`,
+    )
+  })
+}
+
+/** The named run, and its logs. */
+async function sourceOf(given: string | undefined, asked: Flags): Promise<ExportSource> {
+  if (asked.last && given !== undefined)
+    throw new Fault('BAD_OPTION', '--last finds the run itself; leave out PATH')
+  if (asked.home !== undefined && !asked.last)
+    throw new Fault('BAD_OPTION', '--home is for --last; add that, or leave it out')
+  const last = asked.last ? lastRun(process.cwd(), asked.home) : undefined
+  if (last) console.error(`sluice: ${safeLine([last.path, last.session].filter(Boolean).join(' '))}`)
+  const found = last?.path ?? given
+  if (found === undefined)
+    throw new Fault('BAD_OPTION', 'name an audit directory, a log or a session file, or give --last')
+  const path = fixedDir(found)
+  const flags: Flags = {
+    ...(last?.session !== undefined && { session: last.session }),
+    ...(last?.engine !== undefined && { engine: last.engine }),
+    ...asked,
+  }
+  const name = nameOf(path)
+  if (isDatabase(path)) {
+    const lines = openCodeLines(path, flags.session)
+    const events = await runEvents(path, flags)
+    return {
+      name,
+      events: twice(events, () => runEvents(path, flags)),
+      attempts: [],
+      logs: [logOfBytes(Buffer.from(lines.join('')))],
+    }
+  }
+  const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
+  const reading = { ...(await readingOptions(flags)), engine, runId: flags.runId }
+  // It throws if the path is not a run, before anything is written.
+  const first = replay(path, reading)
+  const isFile = fs.statSync(path).isFile()
+  const attempts = isFile ? [singleLog(fs.realpathSync(path), basename(path))] : listAttempts(path)
+  return { name, events: twice(first, async () => replay(path, reading)), attempts, logs: logsOf(attempts) }
+}
+
+/** The events that were opened already, and on the second call those of another reading. */
+function twice(
+  first: AsyncIterable<Event>,
+  again: () => Promise<AsyncIterable<Event>>,
+): ExportSource['events'] {
+  let opened: AsyncIterable<Event> | undefined = first
+  return async function* () {
+    const events = opened ?? (await again())
+    opened = undefined
+    yield* events
+  }
+}
+
+/** A run is named by its directory; `.audit` and `stdout.log` by their parent, too. */
+function nameOf(path: string): string {
+  const full = resolve(path)
+  const own = basename(full)
+  return own === '.audit' || own.endsWith('.log') ? `${basename(dirname(full))}/${own}` : own
+}
+
+/** Written to a temporary file and then renamed: a failure leaves the old file unchanged. */
+async function writeFile(out: string, text: AsyncIterable<string>): Promise<void> {
+  const draft = `${out}.${process.pid}.part`
+  try {
+    const file = await fs.promises.open(draft, 'wx')
+    try {
+      for await (const piece of text) await file.writeFile(piece)
+    } finally {
+      await file.close()
+    }
+    await fs.promises.rename(draft, out)
+  } catch (error) {
+    await fs.promises.rm(draft, { force: true })
+    if (Fault.is(error)) throw error
+    throw new Fault('OUTPUT_FAILED', `cannot write ${quote(out, 200)} (${codeOf(error)})`, { cause: error })
+  }
+}

@@ -1,0 +1,142 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { safe } from '../draw/safe.ts'
+import { statusLine } from '../draw/status-line.ts'
+import { exits } from '../exit-code-table.ts'
+import { duration } from '../input/duration.ts'
+import { addNatsOptions, type NatsFlags, natsOptions } from '../input/nats-options.ts'
+import { untilStopped } from '../input/until-stopped.ts'
+
+interface Flags extends NatsFlags {
+  readonly from: string
+  readonly tenant?: string
+  readonly untilIdle?: number
+}
+
+const examples = `
+Writes DIR/<tenant>/<run>/events.jsonl for every run that was shipped, and
+follows the live ones, until it is stopped. sluice serve DIR shows them. Can
+be killed and started again at any time: nothing is lost and nothing is written
+twice.
+
+Exit codes: 0 all runs stored, 1 a run was refused (the others are stored), 2
+bad usage, or the broker cannot be used, 7 a file cannot be written.
+
+Examples:
+  $ npx agent-sluice mirror runs --from nats://hub:4222
+  $ npx agent-sluice mirror runs --from nats://hub:4222 --until-idle 2s`
+
+/** `sluice mirror`: the runs that were shipped to NATS, as directories. */
+export function mirrorCommand(exit: (code: number) => void): Command {
+  const command = new Command('mirror')
+    .description('Stores the runs that were shipped to NATS JetStream as directories.')
+    .argument('<dir>', 'the directory for the runs')
+    .requiredOption('--from <addresses>', 'nats://host:4222, or several with commas')
+    .option('--tenant <name>', 'only the runs of this tenant (default: all)')
+    .option(
+      '--until-idle <time>',
+      'end when nothing arrived for this long: 2s, 1m (default: when it is stopped)',
+      duration,
+    )
+  return addNatsOptions(command)
+    .addHelpText('after', examples)
+    .action(async (dir: string, flags: Flags) => exit(await mirrorRuns(dir, flags)))
+}
+
+async function mirrorRuns(dir: string, { from, tenant, untilIdle, ...flags }: Flags): Promise<number> {
+  const { mirror } = await import('../../nats/mirror.ts')
+  const status = statusLine()
+  const stopped = untilStopped()
+  let refused = 0
+  try {
+    const { runs, events } = await mirror(dir, {
+      ...natsOptions(from, flags, untilIdle === undefined),
+      tenant,
+      untilIdle,
+      signal: stopped.signal,
+      onProgress: ({ runs, over, events }) =>
+        status.show(() => `${runs} runs, ${over} of them over, ${events} events written`),
+      onRefused: (path, fault) => {
+        refused++
+        status.end()
+        console.error(`sluice: ${safe(path)} is not mirrored: ${fault.message}`)
+      },
+    })
+    status.end()
+    console.error(`sluice: wrote ${events} events of ${runs} runs`)
+    return exits.good
+  } catch (error) {
+    status.end()
+    // Each was reported when it happened.
+    if (refused > 0) return exits.failed
+    throw error
+  } finally {
+    stopped.end()
+  }
+}
+
+/** A mirror that runs while its directory is served. */
+export interface BackgroundMirror {
+  readonly dir: string
+  /** Rejects when it cannot continue. */
+  readonly failed: Promise<never>
+  /** Stops it, and removes its directory if that is a temporary one. */
+  close(): Promise<void>
+}
+
+export async function mirrorInBackground(
+  from: string,
+  named: string | undefined,
+  tenant: string | undefined,
+  flags: NatsFlags,
+): Promise<BackgroundMirror> {
+  const [{ openMirror }, { natsBroker }] = await Promise.all([
+    import('../../nats/mirror.ts'),
+    import('../../nats/nats-broker.ts'),
+  ])
+  const stop = new AbortController()
+  const options = {
+    ...natsOptions(from, flags, true),
+    tenant,
+    signal: stop.signal,
+    onRefused: (path: string, fault: Error) =>
+      console.error(`sluice: ${safe(path)} is not mirrored: ${fault.message}`),
+  }
+  const dir = named ?? (await mkdtemp(join(tmpdir(), 'sluice-mirror-')))
+  const removed = async () => {
+    if (named === undefined) await rm(dir, { recursive: true, force: true })
+  }
+  // The journals of runs that go on are open when this is back, so that the server does not take them for
+  // ended.
+  const mirrored = openMirror(dir, options)
+  const broker = await natsBroker(options).catch(async (error) => {
+    mirrored.close()
+    await removed()
+    throw error
+  })
+  let stopped = false
+  const following = mirrored.follow(broker).then(
+    () => {},
+    // Refused runs were reported already.
+    (error) => {
+      if (!stopped) throw error
+    },
+  )
+  const failed = following.then(() => new Promise<never>(() => {}))
+  // It may fail before the server is up and handles it.
+  failed.catch(() => {})
+  return {
+    dir,
+    failed,
+    async close() {
+      stopped = true
+      stop.abort()
+      await following.catch(() => {})
+      await broker.close()
+      mirrored.close()
+      await removed()
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { listAttempts } from '../../run/audit.ts'
+import { fixedDir } from '../../run/audit-dir.ts'
+import { replay } from '../../run/replay.ts'
+import { resume } from '../../run/resume.ts'
+import { aboutAudit, addDrawing, checkDrawing, type DrawFlags } from '../draw/flags.ts'
+import { runExits, watchEnd } from '../exit-code.ts'
+import { exits } from '../exit-code-table.ts'
+import { engineOption, namedEngine } from '../input/engine-option.ts'
+import { addReading, type ReadingFlags, readingOptions } from '../input/reading.ts'
+import { isDirectory } from '../input/run-input.ts'
+import { show } from './show.ts'
+
+interface Flags extends ReadingFlags, DrawFlags {
+  readonly engine?: string
+  readonly attempt?: number
+  readonly speed: 'full' | 'real'
+  readonly follow?: boolean
+  readonly resume?: boolean
+  readonly runId?: string
+}
+
+const examples = `
+DIR is an audit directory: one of sluice run, or any with stdout.N.log,
+stderr.N.log, pty-output.N.log, meta.N.json or fs-diff.N.json (the number may be
+missing). It can also be a single log.
+
+If an option for reading is not given, the one that the run was recorded with is
+used. A schema is not recorded: give it again.
+
+${runExits}
+
+Examples:
+  $ npx agent-sluice replay .audit/latest
+  $ npx agent-sluice replay .audit/latest --speed real
+  $ npx agent-sluice replay .audit/latest --follow --json | jq .type
+  $ npx agent-sluice replay .audit/latest --resume   # after sluice run crashed`
+
+/** `sluice replay`: reads a recorded run again. */
+export function replayCommand(exit: (code: number) => void): Command {
+  const command = addReading(new Command('replay'))
+    .description(
+      'Reads an audit directory or a log again: the same events, byte for byte, as in the live run.',
+    )
+    .argument('<dir>', 'the audit directory, or one log')
+    .addOption(engineOption())
+    .option('--attempt <n>', 'replay only this attempt', attemptNumber)
+    .addOption(
+      new Option('--speed <speed>', 'real keeps the recorded pauses')
+        .choices(['full', 'real'])
+        .default('full'),
+    )
+    .option('--follow', 'keep reading while it is being written')
+    .option('--resume', 'complete events.jsonl after a crash, then replay')
+    .option('--run-id <id>', 'the id in every record')
+    .option('--json', 'print the events as NDJSON even on a terminal')
+  return addDrawing(command)
+    .addHelpText('after', examples)
+    .action(async (dir: string, flags: Flags) => exit(await replayAndShow(dir, flags)))
+}
+
+function attemptNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give the number of an attempt, from 1 on.')
+}
+
+async function replayAndShow(path: string, flags: Flags): Promise<number> {
+  checkDrawing(flags)
+  const dir = fixedDir(path)
+  const reading = await readingOptions(flags)
+  const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
+  // `replay` refuses a path without a run; a resume would create a directory there.
+  if (flags.resume && listAttempts(dir).length > 0) {
+    const { attempts, added } = await resume(dir, { ...reading, custom: engine })
+    const what =
+      attempts.length === 0 ? 'nothing was missing' : `attempt ${attempts.join(', ')}: ${added} events added`
+    console.error(`sluice: ${what}`)
+  }
+  const played = replay(dir, {
+    ...reading,
+    engine,
+    attempt: flags.attempt,
+    speed: flags.speed,
+    follow: flags.follow,
+    runId: flags.runId,
+  })
+  const events = watchEnd(played)
+  const live = flags.follow === true || flags.speed === 'real'
+  const about = isDirectory(dir) ? aboutAudit(dir) : undefined
+  return (await show(events, { ...flags, live, timed: true, about })) ? events.exit() : exits.good
+}

@@ -1,0 +1,212 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command, Option } from 'commander'
+import { Fault, quote } from '../../base/fault.ts'
+import { EVENTS_FILE } from '../../disk/journal.ts'
+import { listAttempts } from '../../run/audit.ts'
+import { noLogs } from '../../run/audit-dir.ts'
+import { type Run, type RunOptions, run } from '../../run/run.ts'
+import { otel } from '../../streams/views.ts'
+import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn, shortPath } from '../draw/flags.ts'
+import { runExits, watchEnd } from '../exit-code.ts'
+import { exits } from '../exit-code-table.ts'
+import { duration } from '../input/duration.ts'
+import { engineOption, namedEngine } from '../input/engine-option.ts'
+import { addReading, type ReadingFlags, readingOptions } from '../input/reading.ts'
+import { openOtel } from '../otel-export.ts'
+import { show } from './show.ts'
+
+interface Flags extends ReadingFlags, DrawFlags {
+  readonly engine?: string
+  readonly audit?: string
+  readonly attemptOf?: string
+  readonly pty?: boolean
+  readonly pipes?: boolean
+  readonly cwd?: string
+  readonly timeout?: number
+  readonly idleTimeout?: number
+  readonly endAfter?: number
+  readonly runId?: string
+  readonly fsync: NonNullable<RunOptions['fsync']>
+  readonly fsDiff: boolean
+  readonly otel?: boolean
+  readonly otelContent?: boolean
+}
+
+const examples = `
+Each run gets its own directory in .audit, or the one that --audit names. N is
+the attempt; --attempt-of DIR adds one. The raw output goes to stdout.N.log and
+stderr.N.log (--pty: pty-output.N.log; --pty --pipes: all three) before it is
+parsed; the events go to events.jsonl. Ctrl-C goes to the command and everything
+it started; a second Ctrl-C kills them.
+
+${runExits}, or a command that cannot be started
+
+Examples:
+  $ npx agent-sluice run -- codex exec --json "fix the test"
+  $ npx agent-sluice run --pty --timeout 10m -- opencode run --format json "hi"
+  $ npx agent-sluice run --idle-timeout 90s --end-after 500ms -- gemini -p "hi"
+  $ npx agent-sluice run --attempt-of .audit/latest -- codex exec --json "again"
+  $ npx agent-sluice run --engine codex -- codex exec --json "hi" | jq .type`
+
+/** `sluice run`: an agent, recorded and shown. */
+export function runCommand(exit: (code: number) => void): Command {
+  const command = addReading(new Command('run'))
+    .description(
+      'Runs a command, records what it writes into an audit directory, and shows the conversation live.',
+    )
+    .argument('<command...>', 'the agent and its arguments, after --')
+    .addOption(engineOption())
+    .option('--audit <dir>', 'the audit directory (default: a new one in .audit; .audit/latest points to it)')
+    .option('--attempt-of <dir>', 'add another attempt to the run that is recorded there')
+    .option('--pty', 'run it on a pseudo-terminal (needs the package @lydell/node-pty)')
+    .option('--pipes', 'with --pty: record its stdout and stderr separately, besides the terminal')
+    .option('--cwd <dir>', 'the directory to run it in (default: the current one)')
+    .option('--timeout <time>', 'end it after this time: 90s, 5m, 1h (default: no limit)', duration)
+    .option(
+      '--idle-timeout <time>',
+      'end it after this long without output: 500ms, 90s, 2m (default: no limit)',
+      duration,
+    )
+    .option(
+      '--end-after <time>',
+      'end it this long after its turn is over: 500ms, 5s, 1m (default: wait for it)',
+      duration,
+    )
+    .option('--run-id <id>', 'the id in every record (default: that of the directory, or a new one)')
+    .addOption(
+      new Option('--fsync <when>', 'when to flush the events to disk')
+        .choices(['each', 'interval', 'end'])
+        .default('interval'),
+    )
+    .option('--no-fs-diff', 'do not compare the working directory before and after')
+    .option('--json', 'print the events as NDJSON even on a terminal')
+    .option('--otel', 'export a trace by OTLP over HTTP, configured by OTEL_EXPORTER_OTLP_ENDPOINT and so on')
+    .option('--otel-content', 'with --otel: prompts, messages, arguments and results, too')
+  return addDrawing(command)
+    .addHelpText('after', examples)
+    .action(async (words: string[], flags: Flags) => exit(await runAndShow(words, flags)))
+}
+
+async function runAndShow(words: readonly string[], flags: Flags): Promise<number> {
+  checkDrawing(flags)
+  const [command = '', ...args] = words
+  if (flags.pipes && !flags.pty)
+    throw new Fault('BAD_OPTION', '--pipes needs --pty; without both it runs with pipes only')
+  if (flags.otelContent && !flags.otel) throw new Fault('BAD_OPTION', '--otel-content needs --otel')
+  const reading = await readingOptions(flags)
+  // Before anything is started: a package may be missing.
+  const exported = flags.otel ? openOtel() : undefined
+  const agent = run({
+    ...reading,
+    command,
+    args,
+    engine: await namedEngine(flags.engine ?? 'auto'),
+    audit: auditOf(flags),
+    pty: flags.pty && { cols: process.stdout.columns, rows: process.stdout.rows, pipes: flags.pipes },
+    cwd: flags.cwd,
+    // A terminal is not passed on: the command leads its own session and could not read from it.
+    input: process.stdin.isTTY ? 'ignore' : 'inherit',
+    timeout: flags.timeout,
+    idleTimeout: flags.idleTimeout,
+    endAfter: flags.endAfter,
+    runId: flags.runId,
+    fsync: flags.fsync,
+    fsDiff: flags.fsDiff ? {} : false,
+  })
+  const release = forwardSignals(agent)
+  if (flags.pty) typeInto(agent)
+  try {
+    const events = watchEnd(exported ? agent.pipe(otel(exported.tracer, contentOf(flags))) : agent)
+    // Reported before the loop is left, which would only say that the reader is gone.
+    const failed = (error: Error) => void agent.destroy(error)
+    const about = aboutAudit(agent.audit)
+    if (!(await show(events, { ...flags, live: true, timed: true, about, failed }))) {
+      console.error(`sluice: the reader of stdout left; ${await abandoned(agent)}`)
+      return exits.output
+    }
+    const end = await agent.end
+    if (end.reason) console.error(`sluice: ${reasons[end.reason]}`)
+    // The drawing ends with it.
+    if (flags.quiet || !isDrawn(flags)) console.error(`sluice: ${placeOf(agent)}`)
+    return events.exit()
+  } catch (error) {
+    if (!Fault.is(error) || error.code !== 'OUTPUT_FAILED') throw error
+    throw new Fault('OUTPUT_FAILED', `${error.message}; ${await abandoned(agent)}`, { cause: error })
+  } finally {
+    release()
+    const unsent = await exported?.close()
+    if (unsent !== undefined) console.error(`sluice: the trace could not be sent: ${quote(unsent, 200)}`)
+  }
+}
+
+/** The environment variable is the one that other instrumentations of generative AI use. */
+function contentOf({ otelContent }: Flags): { content: boolean } {
+  const asked = process.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']?.toLowerCase()
+  return { content: otelContent === true || asked === 'true' }
+}
+
+function auditOf({ audit, attemptOf }: Flags): string | undefined {
+  if (audit === '' || attemptOf === '')
+    throw new Fault('BAD_OPTION', `--${audit === '' ? 'audit' : 'attempt-of'} is empty; name a directory`)
+  if (attemptOf === undefined) return audit
+  if (audit !== undefined) throw new Fault('BAD_OPTION', 'give --audit or --attempt-of, not both')
+  if (!existsSync(join(attemptOf, EVENTS_FILE)) && listAttempts(attemptOf).length === 0)
+    throw noLogs(attemptOf)
+  return attemptOf
+}
+
+/** Waits until the agent is gone and the audit is closed, and returns a message. */
+async function abandoned(agent: Run): Promise<string> {
+  await agent.end.catch(() => {})
+  return `the agent was ended, ${placeOf(agent)}`
+}
+
+function placeOf({ attempt, audit }: Run): string {
+  return `attempt ${attempt} is recorded in ${shortPath(audit)}`
+}
+
+const reasons = {
+  timeout: 'ended, because the time limit was reached',
+  end_signal: 'ended, because it had reported its end and did not exit',
+  idle_timeout: 'ended, because there was no output for too long',
+  interrupted: 'interrupted',
+  aborted: 'aborted',
+  abandoned: 'abandoned',
+  output_failed: 'ended, because its events could not be written',
+  recorder_failed: 'ended, because it could not be recorded',
+  recorder_lost: 'its recorder was lost',
+} as const
+
+const CTRL_D = '\x04'
+
+/** The first Ctrl-C interrupts the agent, the second kills it. */
+function forwardSignals(agent: Run): () => void {
+  let asked = false
+  const forward = (signal: NodeJS.Signals) => {
+    agent.kill(asked ? 'SIGKILL' : signal)
+    if (!asked && process.stderr.isTTY) console.error('\nsluice: interrupting; press Ctrl-C again to kill')
+    asked = true
+  }
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const signal of signals) process.on(signal, forward)
+  return () => {
+    for (const signal of signals) process.off(signal, forward)
+  }
+}
+
+function typeInto(agent: Run): void {
+  let last = ''
+  process.stdin.setEncoding('utf8')
+  process.stdin.on('data', (text: string) => {
+    last = text
+    agent.type(text)
+  })
+  // The end of a pipe becomes a Ctrl-D on the terminal. After a partial line the first Ctrl-D only flushes
+  // it, so send two. If the input was empty from the start, send none: many agents exit at a Ctrl-D.
+  process.stdin.on('end', () => {
+    if (last !== '') agent.type(last.endsWith('\n') ? CTRL_D : CTRL_D + CTRL_D)
+  })
+  // The input must not keep this process alive when the agent is gone.
+  process.stdin.unref?.()
+}

@@ -1,0 +1,124 @@
+import { once } from 'node:events'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { Fault } from '../../base/fault.ts'
+import { serve } from '../../serve/serve.ts'
+import { exits } from '../exit-code-table.ts'
+import { addNatsOptions, type NatsFlags } from '../input/nats-options.ts'
+import { warnAboutOpenCode } from './sessions.ts'
+
+interface Flags extends NatsFlags {
+  readonly from?: string
+  readonly dir?: string
+  readonly tenant?: string
+  readonly port: number
+  readonly host: string
+  readonly sessions?: boolean
+  readonly home?: string
+  readonly token?: string
+  readonly insecure?: boolean
+  readonly redact?: boolean
+}
+
+const examples = `
+Shows every run under DIR, the live ones first: the conversation as it arrives
+and, next to it, the raw bytes each part came from. It writes no files and sends
+nothing to other machines. --host opens it to others, who then need a token:
+set SLUICE_TOKEN, because ps shows the value of --token.
+
+--sessions adds the 200 newest session files that agents keep in the home
+directory (see sluice sessions), also while they grow. They are only read, and
+no other file of the home directory is.
+
+--from shows the runs that were sent to NATS (see sluice ship), from any number
+of hosts. They are mirrored into --dir, or else into a temporary directory.
+
+Examples:
+  $ npx agent-sluice serve .
+  $ npx agent-sluice serve runs --port 8080
+  $ npx agent-sluice serve --sessions
+  $ export SLUICE_TOKEN=$(openssl rand -hex 16); echo $SLUICE_TOKEN
+  $ npx agent-sluice serve --host 0.0.0.0
+  $ npx agent-sluice serve --from nats://hub:4222 --dir mirror`
+
+/** `sluice serve`: the runs under a directory as a web page. */
+export function serveCommand(exit: (code: number) => void): Command {
+  const command = new Command('serve')
+    .description('Serves a web page with the runs under a directory, recorded or live.')
+    .argument('[dir]', 'the directory with the runs (default: .)')
+    .option('--port <n>', 'the port; 0 for any free one', portNumber, 4180)
+    .option('--host <address>', 'the address to listen on', '127.0.0.1')
+    .option('--sessions', 'also show the session files of agents')
+    .option('--home <dir>', 'with --sessions: the home directory to look in (default: yours)')
+    .addOption(
+      new Option('--token <text>', 'the token that clients need to read the runs').env('SLUICE_TOKEN'),
+    )
+    .option('--insecure', 'with --host: let anyone who can reach it read, without a token')
+    .option('--redact', 'hide keys, tokens and passwords in everything that is served')
+    .option('--from <addresses>', 'show the runs that were sent to NATS: nats://host:4222')
+    .option('--dir <dir>', 'with --from: where they are mirrored (default: a temporary directory)')
+    .option('--tenant <name>', 'with --from: only the runs of this tenant (default: all)')
+  return addNatsOptions(command)
+    .addHelpText('after', examples)
+    .action(async (named: string | undefined, flags: Flags) => {
+      const {
+        from,
+        dir: mirrored,
+        tenant,
+        port,
+        host,
+        token,
+        insecure,
+        redact,
+        sessions,
+        home,
+        ...nats
+      } = flags
+      if (home !== undefined && !sessions)
+        throw new Fault('BAD_OPTION', '--home is for --sessions; add that, or leave it out')
+      if (from === undefined && mirrored !== undefined)
+        throw new Fault('BAD_OPTION', '--dir is for --from; name the directory without it')
+      if (from !== undefined && named !== undefined)
+        throw new Fault('BAD_OPTION', '--from takes no directory; --dir names the one for its mirror')
+      const source = from === undefined ? undefined : await startMirror(from, mirrored, tenant, nats)
+      const dir = source?.dir ?? named ?? '.'
+      try {
+        const { url, close } = await serve({
+          dir,
+          port,
+          host,
+          token,
+          insecure,
+          redact,
+          sessions: sessions && { home },
+        })
+        const what = [source ? 'the runs from NATS' : dir, ...(sessions ? ['the sessions of agents'] : [])]
+        console.error(`sluice: serving ${what.join(' and ')} at ${url} (Ctrl-C ends it)`)
+        if (sessions) warnAboutOpenCode(home)
+        await Promise.race([
+          once(process, 'SIGINT'),
+          once(process, 'SIGTERM'),
+          ...(source ? [source.failed] : []),
+        ])
+        await close()
+      } finally {
+        await source?.close()
+      }
+      exit(exits.good)
+    })
+}
+
+/** Loaded only for --from. */
+async function startMirror(
+  from: string,
+  dir: string | undefined,
+  tenant: string | undefined,
+  flags: NatsFlags,
+) {
+  const { mirrorInBackground } = await import('./mirror.ts')
+  return mirrorInBackground(from, dir, tenant, flags)
+}
+
+function portNumber(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) < 65_536) return Number(text)
+  throw new InvalidArgumentError('Give a number between 0 and 65535.')
+}

@@ -1,0 +1,146 @@
+import fs from 'node:fs'
+import { homedir } from 'node:os'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { canReadOpenCode } from '../../run/opencode-db.ts'
+import {
+  openCodeDatabase,
+  type SessionEngine,
+  sessionEngines,
+  sessionFiles,
+} from '../../run/session-files.ts'
+import { isSessionOf, type SessionSummary, summarise } from '../../run/session-summary.ts'
+import { outcomeStyles } from '../draw/end.ts'
+import { addColor, type ColorFlags, isDrawn, wantsColor } from '../draw/flags.ts'
+import { safeLine } from '../draw/safe.ts'
+import { type Paint, painter, styles } from '../draw/style.ts'
+import { fitTo, widthOf } from '../draw/width.ts'
+import { output, printer } from '../print.ts'
+
+interface Flags extends ColorFlags {
+  readonly engine?: SessionEngine
+  readonly home?: string
+  readonly here?: boolean
+  readonly limit: number
+  readonly json?: boolean
+  readonly draw?: boolean
+}
+
+const examples = `
+Session files are the logs that agents keep in the home directory. They are only
+read. The outcome is that of the last turn; most files do not record an end, and
+then it is unknown.
+
+Examples:
+  $ npx agent-sluice sessions --here
+  $ npx agent-sluice sessions --engine codex --json | jq -r .path
+  $ npx agent-sluice chat --last`
+
+/** `sluice sessions`: the session files of agents, newest first. */
+export function sessionsCommand(exit: (code: number) => void): Command {
+  const command = new Command('sessions')
+    .description(
+      'Lists the session files of agents, newest first: start, engine, turns, outcome, directory, file.',
+    )
+    .addOption(new Option('--engine <name>', 'list only this agent').choices(sessionEngines))
+    .option('--here', 'list only sessions of the current directory')
+    .option('--limit <n>', 'how many to list', limit, 20)
+    .option('--home <dir>', 'the home directory to look in (default: yours, and CODEX_HOME and so on)')
+    .option('--json', 'print NDJSON even on a terminal')
+    .option('--draw', 'draw the table even in a pipe')
+  return addColor(command)
+    .addHelpText('after', examples)
+    .action(async (flags: Flags) => {
+      await list(flags)
+      exit(0)
+    })
+}
+
+function limit(words: string): number {
+  const value = Number(words)
+  if (Number.isSafeInteger(value) && value > 0) return value
+  throw new InvalidArgumentError('It must be a whole number above 0.')
+}
+
+async function list(flags: Flags): Promise<void> {
+  const draw = isDrawn(flags)
+  const paint = painter(wantsColor(flags))
+  const write = output()
+  const print = printer()
+  let listed = 0
+  for (const summary of summaries(flags)) {
+    if (draw && listed === 0 && !(await write(paint(styles.bold, heading())))) return
+    if (!(await (draw ? write(row(summary, paint)) : print(summary)))) return
+    listed++
+  }
+  if (flags.engine === undefined || flags.engine === 'opencode') warnAboutOpenCode(flags.home)
+  if (listed === 0) console.error('sluice: no session files were found')
+}
+
+/** Its sessions are rows of a database, which not every version of Node can read. */
+export function warnAboutOpenCode(home: string | undefined): void {
+  if (canReadOpenCode() || !fs.existsSync(openCodeDatabase(home))) return
+  console.error(
+    `sluice: reading the sessions of OpenCode needs Node 22.5 or newer; this is ${process.version}`,
+  )
+}
+
+/** One by one, so that the first lines are printed while the next file is read. */
+function* summaries({ engine, home, here, limit }: Flags): Generator<SessionSummary> {
+  let left = limit
+  for (const file of sessionFiles({ engine, home })) {
+    if (here && !isSessionOf(file, process.cwd())) continue
+    yield summarise(file)
+    if (--left === 0) return
+  }
+}
+
+const columns = { started: 16, engine: 8, turns: 5, outcome: 11, directory: 32 }
+
+function heading(): string {
+  return line('started (UTC)', 'engine', 'turns', 'outcome', 'directory', 'file')
+}
+
+function row({ started_at, engine, turns, outcome, directory, path }: SessionSummary, paint: Paint): string {
+  const started =
+    started_at === null ? '?' : new Date(started_at).toISOString().slice(0, 16).replace('T', ' ')
+  return line(
+    started,
+    engine,
+    turns === null ? '?' : String(turns),
+    outcome,
+    short(directory ?? '?'),
+    short(path),
+    (cell) => paint(outcomeStyles[outcome], cell),
+  )
+}
+
+function line(
+  started: string,
+  engine: string,
+  turns: string,
+  outcome: string,
+  directory: string,
+  file: string,
+  look = (cell: string) => cell,
+) {
+  const cells = [
+    cell(started, columns.started),
+    cell(engine, columns.engine),
+    turns.padStart(columns.turns),
+    look(cell(outcome, columns.outcome)),
+    cell(directory, columns.directory),
+    // In full, so that it can be copied.
+    safeLine(file),
+  ]
+  return `${cells.join('  ')}\n`
+}
+
+function cell(words: string, width: number): string {
+  const shown = fitTo(safeLine(words), width)
+  return shown + ' '.repeat(Math.max(0, width - widthOf(shown)))
+}
+
+function short(path: string): string {
+  const home = homedir()
+  return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
+}

@@ -1,0 +1,83 @@
+import { Command } from 'commander'
+import { hidingOf } from '../../serve/hiding.ts'
+import { safe } from '../draw/safe.ts'
+import { statusLine } from '../draw/status-line.ts'
+import { exits } from '../exit-code-table.ts'
+import { addNatsOptions, type NatsFlags, natsOptions } from '../input/nats-options.ts'
+import { untilStopped } from '../input/until-stopped.ts'
+
+interface Flags extends NatsFlags {
+  readonly to: string
+  readonly tenant?: string
+  readonly follow?: boolean
+  readonly redact?: boolean
+}
+
+const examples = `
+Sends every run under DIR that has an events.jsonl. Waits for runs that are
+being written, and ends when all have ended and the broker has them. Can be
+killed and started again at any time: the broker says where to continue.
+
+Needs the packages @nats-io/transport-node and @nats-io/jetstream, and a
+nats-server with JetStream (2.9.10 or newer).
+
+Exit codes: 0 all was sent, 1 a run was refused (the others were sent), 2 bad
+usage, or the broker cannot be used, 4 it was stopped before all was sent.
+
+Examples:
+  $ npx agent-sluice ship .audit --to nats://hub:4222
+  $ npx agent-sluice ship .audit --to tls://hub:4222 --tenant host-a --follow`
+
+/** `sluice ship`: sends the runs under a directory to NATS. */
+export function shipCommand(exit: (code: number) => void): Command {
+  const command = new Command('ship')
+    .description('Sends the runs under a directory to NATS JetStream, each event once and in order.')
+    .argument('[dir]', 'the directory with the runs', '.')
+    .requiredOption('--to <addresses>', 'nats://host:4222, or several with commas')
+    .option('--tenant <name>', 'the owner of these runs (default: default)')
+    .option('--follow', 'keep watching for new runs')
+    .option('--redact', 'hide keys, tokens and passwords before anything is sent')
+  return addNatsOptions(command)
+    .addHelpText('after', examples)
+    .action(async (dir: string, flags: Flags) => exit(await shipRuns(dir, flags)))
+}
+
+async function shipRuns(dir: string, { to, tenant, follow, redact, ...flags }: Flags): Promise<number> {
+  const { ship } = await import('../../nats/ship.ts')
+  const status = statusLine()
+  const stopped = untilStopped()
+  let refused = 0
+  try {
+    const { runs, events } = await ship(dir, {
+      ...natsOptions(to, flags, follow ?? false),
+      tenant,
+      follow,
+      // Each event by itself: after a restart another process continues the run, without having seen the
+      // earlier events.
+      redact: hidingOf(redact ?? false)?.event,
+      signal: stopped.signal,
+      onProgress: ({ runs, over, events, bytes }) =>
+        status.show(() => `${over} of ${runs} runs, ${events} events, ${Math.round(bytes / 1e6)} MB sent`),
+      onRefused: (path, fault) => {
+        refused++
+        status.end()
+        console.error(`sluice: ${safe(path)} is not shipped: ${fault.message}`)
+      },
+      onStall: (fault) => {
+        status.end()
+        console.error(`sluice: ${fault.message}`)
+      },
+    })
+    status.end()
+    console.error(`sluice: sent ${events} events of ${runs} runs`)
+    return exits.good
+  } catch (error) {
+    status.end()
+    // Each was reported when it happened.
+    if (refused > 0) return exits.failed
+    if (stopped.signal.aborted) return stopped.exit()
+    throw error
+  } finally {
+    stopped.end()
+  }
+}

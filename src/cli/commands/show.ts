@@ -1,0 +1,80 @@
+import type { Event } from '../../events/event.ts'
+import { jsonLine } from '../../streams/jsonl.ts'
+import { summarizer } from '../../views/summary.ts'
+import { type DrawOptions, drawing } from '../draw/draw.ts'
+import { columnsOf, type DrawFlags, isDrawn, wantsColor } from '../draw/flags.ts'
+import { liveLine } from '../draw/live-line.ts'
+import { drawMarkdown } from '../draw/markdown.ts'
+import { safe } from '../draw/safe.ts'
+import { painter } from '../draw/style.ts'
+import { harmless, output } from '../print.ts'
+
+export interface ShowOptions extends DrawFlags, Pick<DrawOptions, 'timed' | 'about'> {
+  /** The run is live: a terminal shows its current activity. @default false */
+  readonly live?: boolean | undefined
+  /** Called if stdout cannot be written, before the loop over the events ends. */
+  readonly failed?: ((error: Error) => void) | undefined
+}
+
+/**
+ * Shows events: the drawn conversation on a terminal, NDJSON in a pipe or with `--json`. In a pipe the bytes
+ * are those of `events.jsonl`; on a terminal control characters are escaped. False when the reader has left
+ * (`| head`).
+ */
+export async function show(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
+  if (options.quiet) return showAnswer(events, options)
+  if (isDrawn(options)) return showDrawn(events, options)
+  const isTTY = process.stdout.isTTY === true
+  const write = guarded(options)
+  for await (const event of events) {
+    const line = jsonLine(event)
+    if (!(await write(isTTY ? harmless(line) : line))) return false
+  }
+  return true
+}
+
+async function showDrawn(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
+  const { full, verbose, timed, about } = options
+  const write = guarded(options)
+  const draw = drawing({ color: wantsColor(options), width: columnsOf, full, verbose, timed, about })
+  const onScreen = options.live && process.stdout.isTTY && process.env['TERM'] !== 'dumb'
+  // A failed write is reported with the next event.
+  const line = liveLine((text) => void process.stdout.write(text), onScreen ? draw.now : undefined)
+  try {
+    for await (const event of events) {
+      const text = line.over(draw.write(event))
+      if (text !== '' && !(await write(text))) return false
+    }
+  } finally {
+    line.stop()
+  }
+  return write(draw.end())
+}
+
+/** Only the last message: drawn on a terminal, unchanged in a pipe. */
+async function showAnswer(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
+  const facts = summarizer()
+  for await (const event of events) facts.write(event)
+  const { answer } = facts.summary()
+  if (answer === undefined) {
+    console.error('sluice: the agent gave no answer; sluice why explains what happened')
+    return true
+  }
+  const drawn = isDrawn(options)
+  const lines = drawn ? drawMarkdown(safe(answer), columnsOf(), painter(wantsColor(options))) : [answer]
+  const text = lines.join('\n')
+  return guarded(options)(text.endsWith('\n') ? text : `${text}\n`)
+}
+
+/** Writes, and reports a failure before it is thrown. */
+function guarded({ failed }: ShowOptions): (text: string) => Promise<boolean> {
+  const write = output()
+  return async (text) => {
+    try {
+      return await write(text)
+    } catch (error) {
+      failed?.(error as Error) // cast: `output` throws only Errors
+      throw error
+    }
+  }
+}

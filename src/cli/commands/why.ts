@@ -1,0 +1,175 @@
+import fs from 'node:fs'
+import { basename } from 'node:path'
+import { Command } from 'commander'
+import { Fault } from '../../base/fault.ts'
+import type { RawRef } from '../../events/event.ts'
+import { outcomeWords } from '../../events/run-outcome.ts'
+import { listAttempts, openLog } from '../../run/audit.ts'
+import { fixedDir } from '../../run/audit-dir.ts'
+import { isDatabase } from '../../run/opencode-db.ts'
+import { readBlock } from '../../run/read-attempt.ts'
+import { type FailedCall, type Why, whyOf } from '../../views/why.ts'
+import { outcomeStyles } from '../draw/end.ts'
+import { addColor, type ColorFlags, columnsOf, wantsColor } from '../draw/flags.ts'
+import { quoted } from '../draw/quoted.ts'
+import { safe, safeLine } from '../draw/safe.ts'
+import { type Paint, painter, styles } from '../draw/style.ts'
+import { fitTo } from '../draw/width.ts'
+import { runExits, watchEnd } from '../exit-code.ts'
+import { exits } from '../exit-code-table.ts'
+import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
+import { addRunInput, isDirectory, type RunFlags, runEvents } from '../input/run-input.ts'
+import { output, printer } from '../print.ts'
+
+interface Flags extends RunFlags, LastFlags, ColorFlags {
+  readonly bytes?: boolean
+  readonly json?: boolean
+}
+
+/** Maximum number of lines in total, and of the output of the failed tool. */
+const MAX_LINES = 10
+const TOOL_LINES = 3
+
+const examples = `
+At most ten lines: how the run ended and on which evidence, the first thing that
+went wrong, the last error, the last file, the failed tool with the end of its
+output (or the end of stderr, if nothing else tells), and where in the raw log
+it is. Of several attempts, the last counts.
+
+${runExits}
+
+Examples:
+  $ npx agent-sluice why .audit/latest
+  $ npx agent-sluice why --last
+  $ npx agent-sluice why run.log --exit 1
+  $ npx agent-sluice why .audit/latest --bytes | jq .`
+
+/** `sluice why`: explains what went wrong in a run. */
+export function whyCommand(exit: (code: number) => void): Command {
+  const command = addLast(addRunInput(new Command('why')))
+    .description('Explains in at most ten lines why a run ended as it did.')
+    .option('--bytes', 'print the bytes of the raw log with the first problem')
+    .option('--json', 'print one JSON record')
+  return addColor(command)
+    .addHelpText('after', examples)
+    .action(async (file: string | undefined, flags: Flags) => exit(await printWhy(file, flags)))
+}
+
+async function printWhy(given: string | undefined, asked: Flags): Promise<number> {
+  if (asked.bytes && asked.json) throw new Fault('BAD_OPTION', 'give --bytes or --json, not both')
+  const { file: named, flags } = namedOrLast(given, asked)
+  // A link such as `latest` may point to another run a moment later.
+  const file = named !== undefined && isDirectory(named) ? fixedDir(named) : named
+  const reason = whyOf()
+  const events = watchEnd(await runEvents(file, flags))
+  for await (const event of events) reason.write(event)
+  const why = reason.why()
+  const log = logOf(why.first?.raw_ref, file, flags)
+  if (asked.bytes) return printBytes(why, log)
+  if (asked.json) await printer()({ ...why, log: log ?? null })
+  else await output()(`${whyLines(why, log, opening(named, flags), asked).join('\n')}\n`)
+  return events.exit()
+}
+
+function whyLines(why: Why, log: string | undefined, open: string | undefined, flags: ColorFlags): string[] {
+  const paint = painter(wantsColor(flags))
+  const width = process.stdout.isTTY ? Math.max(20, columnsOf()) : Number.POSITIVE_INFINITY
+  const { first, last, file, call } = why
+  const line = (label: string, text: string) => {
+    const shown = safe(text).replaceAll('\n', ' ').trim()
+    const room = width - label.length - 1
+    return `${paint(styles.dim, label)} ${Number.isFinite(room) ? fitTo(shown, room) : shown}`
+  }
+  const lines = [
+    outcomeLine(why, paint, width),
+    line('first:', first?.title ?? (why.outcome === undefined ? 'nothing yet' : 'nothing went wrong')),
+    ...(last ? [line('last: ', last.title)] : []),
+    ...(file ? [line('file: ', `${file.path} (${file.change})`)] : []),
+    ...(call ? [line('tool: ', callWords(call))] : []),
+  ]
+  const end = [
+    ...(first?.raw_ref ? [line('bytes:', placeWords(first.raw_ref, first.seq, log))] : []),
+    // In full, so that it can be copied.
+    ...(open !== undefined && log !== undefined ? [`${paint(styles.dim, 'open: ')} ${safeLine(open)}`] : []),
+  ]
+  const left = Math.min(TOOL_LINES, MAX_LINES - lines.length - end.length)
+  const said = call?.lines ?? why.stderr ?? []
+  const tail = left > 0 ? said.slice(-left).map((text) => line('     │', text)) : []
+  return [...lines, ...tail, ...end]
+}
+
+function outcomeLine({ outcome, completion }: Why, paint: Paint, width: number): string {
+  if (outcome === undefined) return `${paint(styles.yellow, '■')} the output has no end yet`
+  const { exit_code, signal, stopped, end_signal, failure, done_marker, truncated } =
+    completion?.evidence ?? {}
+  const evidence = [
+    completion?.reason_code,
+    done_marker ? 'done marker' : undefined,
+    failure ?? end_signal,
+    typeof exit_code === 'number' ? `exit ${exit_code}` : undefined,
+    signal,
+    stopped,
+    truncated ? 'output was cut' : undefined,
+  ]
+  const reported = evidence.filter((word) => typeof word === 'string').join(', ')
+  const text = safeLine(`${outcome}: ${outcomeWords[outcome]} (${reported})`)
+  return `${paint(outcomeStyles[outcome], '■')} ${Number.isFinite(width) ? fitTo(text, width - 2) : text}`
+}
+
+function callWords({ name, subject, finished, exit_code }: FailedCall): string {
+  const end = !finished ? ' · did not finish' : exit_code === undefined ? ' · failed' : ` · exit ${exit_code}`
+  return `${name} ${subject.slice(0, 200)}`.trimEnd() + end
+}
+
+function placeWords(
+  { stream, byte_from, byte_to, attempt_number }: RawRef,
+  seq: number,
+  log?: string,
+): string {
+  const name = log === undefined ? stream : basename(log)
+  return `${byte_from}-${byte_to} of ${name} (attempt ${attempt_number}, event ${seq})`
+}
+
+/** The log that a reference points into; undefined if it is not a file. */
+function logOf(
+  ref: RawRef | null | undefined,
+  file: string | undefined,
+  flags: RunFlags,
+): string | undefined {
+  if (!ref) return undefined
+  if (file !== undefined && isDirectory(file))
+    return listAttempts(file).find(({ number }) => number === ref.attempt_number)?.logs[ref.stream]
+  const { stdout, stderr, pty } = { stdout: file ?? flags.stdout, stderr: flags.stderr, pty: flags.pty }
+  const path = { stdout, stderr, pty }[ref.stream]
+  return path === undefined || path === '-' || isDatabase(path) ? undefined : path
+}
+
+/** The command that prints the bytes; undefined if they came from stdin and are gone. */
+function opening(file: string | undefined, flags: RunFlags): string | undefined {
+  const options = (
+    ['engine', 'stdout', 'stderr', 'pty', 'exit', 'session', 'dir', 'fsDiff'] as const
+  ).flatMap((name) => {
+    const value = flags[name]
+    return value === undefined ? [] : [name === 'fsDiff' ? '--fs-diff' : `--${name}`, String(value)]
+  })
+  if (options.includes('-') || (file === undefined && flags.stdout === undefined)) return undefined
+  const words = ['why', ...(file === undefined ? [] : [file]), ...options, '--bytes']
+  return `npx agent-sluice ${words.map(quoted).join(' ')}`
+}
+
+/** Prints the bytes as text, unchanged in a pipe; on a terminal control characters are escaped. */
+async function printBytes({ first }: Why, log: string | undefined): Promise<number> {
+  const ref = first?.raw_ref
+  if (!ref || log === undefined)
+    throw new Fault('BAD_OPTION', 'there are no bytes to show: nothing went wrong, or the log is not a file')
+  // The log was found already; if the user named it by a link, use the target of the link.
+  const fd = openLog(fs.realpathSync(log))
+  try {
+    const bytes = readBlock(fd, ref.byte_from, ref.byte_to - ref.byte_from)
+    const text = bytes.toString()
+    await output()(process.stdout.isTTY ? safe(text) : text)
+  } finally {
+    fs.closeSync(fd)
+  }
+  return exits.good
+}

@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Command, Option } from 'commander'
+import { clip, Fault, quote } from '../../base/fault.ts'
+import { codeOf } from '../../base/system-error-code.ts'
+import { adapters } from '../../work/adapter.ts'
+import { activate, ledger } from '../../work/ledger.ts'
+import { readOrder, type WorkOrder } from '../../work/order.ts'
+import { outbox } from '../../work/outbox.ts'
+import { work } from '../../work/work.ts'
+import { safe } from '../draw/safe.ts'
+import { isFull } from '../exit-code-of-fault.ts'
+import { exits } from '../exit-code-table.ts'
+import { namedWorker } from '../input/adapter-file.ts'
+import { duration } from '../input/duration.ts'
+import { printer } from '../print.ts'
+
+interface Flags {
+  readonly order: string
+  readonly outbox?: string
+  readonly worker: string
+  readonly result?: string
+  readonly activeRun?: string
+  readonly activate?: boolean
+  readonly audit?: string
+  readonly template?: string
+  readonly timeout?: number
+  readonly dryRun?: boolean
+}
+
+const examples = `
+Prints the Work as JSON. The outbox has comments/, archive/, ledger/, audit/
+and journal.jsonl.
+
+A run that needs a human is still open: start the same order again, or hand in
+the result that a person wrote with --result. Either one replaces the comment
+that asked for a human. A run with a status is closed: any other result for it
+is archived.
+
+Exit codes: 0 advanced, 5 needs a human, 6 archived, 2 bad usage, 1 the outbox,
+ledger or audit failed, 7 stdout cannot be written, or a disk is full.
+
+Examples:
+  $ npx agent-sluice work --order o.json --outbox .outbox -- ./worker.sh
+  $ npx agent-sluice work --order o.json --outbox .outbox --result fixed.json
+  $ npx agent-sluice work --order o.json --outbox .outbox --worker codex
+  $ npx agent-sluice work --order o.json --worker ./my-adapter.js --timeout 5m
+  $ npx agent-sluice work --order o.json --dry-run -- make review`
+
+/** `sluice work`: one worker, one result. */
+export function workCommand(exit: (code: number) => void): Command {
+  return new Command('work')
+    .description(
+      'Runs a worker on an order, settles what it left against the active run, and posts one comment.',
+    )
+    .argument('[command...]', 'the worker and its arguments, after -- (default: that of the worker type)')
+    .requiredOption('--order <file>', 'the work order, as JSON')
+    .option('--outbox <dir>', 'the directory for comments, archive, ledger and audits')
+    .addOption(
+      new Option('--worker <type>', 'how to talk to the worker, or a module: ./my-adapter.js')
+        .choices(adapters.map((adapter) => adapter.type))
+        // Replaces the check that comes with the choices: the name may be the path of a module.
+        .argParser(String)
+        .default('script'),
+    )
+    .option('--result <file>', 'a result that a person wrote, as JSON or headers; starts no worker')
+    .option('--active-run <id>', "the run whose result counts (default: the ledger's, else the order's)")
+    .option('--activate', "make the order's run the active one first")
+    .option('--audit <dir>', 'where each run is recorded (default: audit/ in the outbox, else .audit)')
+    .option('--template <file>', 'a template for the comment, with {{names}}')
+    .option('--timeout <time>', 'end the worker after this time: 90s, 5m, 1h (default: no limit)', duration)
+    .option('--dry-run', 'run and settle, but post nothing')
+    .addHelpText('after', examples)
+    .action(async (command: string[], flags: Flags) => exit(await runWork(command, flags)))
+}
+
+async function runWork(command: string[], flags: Flags): Promise<number> {
+  const { outbox: box, dryRun = false } = flags
+  if (flags.activate && box === undefined) {
+    throw new Fault('BAD_OPTION', '--activate needs --outbox, where the ledger is kept')
+  }
+  const order = orderIn(flags.order)
+  const template = flags.template === undefined ? undefined : fileText(flags.template)
+  const worker = flags.result === undefined ? await namedWorker(flags.worker) : undefined
+  const runs = box === undefined ? undefined : ledger(join(box, 'ledger'))
+  const stop = new AbortController()
+  const onSignal = () => stop.abort()
+  // Once: a second Ctrl-C ends this process as usual.
+  process.once('SIGINT', onSignal).once('SIGTERM', onSignal)
+  try {
+    if (flags.activate && runs && !dryRun) await activate(runs, order.issue_ref, order.run_id)
+    const done = await work(order, {
+      worker,
+      result: flags.result,
+      command,
+      template,
+      activeRunId: flags.activeRun,
+      ledger: runs,
+      outbox: box === undefined || dryRun ? undefined : outbox(box),
+      audit: dryRun ? false : (flags.audit ?? (box === undefined ? undefined : join(box, 'audit'))),
+      timeout: flags.timeout,
+      signal: stop.signal,
+    })
+    await printer()(done)
+    if (flags.result !== undefined && done.verdict !== 'advance') {
+      const how = done.verdict === 'archive' ? 'is only archived' : 'does not count and changes nothing'
+      console.error(
+        `sluice: this result ${how}: ${done.reasons.map(({ message }) => safe(clip(message, 200))).join('; ')}`,
+      )
+    }
+    if (flags.result !== undefined && box === undefined && !dryRun) {
+      console.error('sluice: nothing was posted: --result without --outbox is only checked')
+    }
+    return { advance: exits.good, 'needs-human': exits.needsHuman, archive: exits.archived }[done.verdict]
+  } catch (error) {
+    if (!Fault.is(error) || error.code === 'BAD_ORDER' || error.code === 'BAD_OPTION') throw error
+    if (isFull(error)) throw error
+    const cause = error.cause instanceof Error ? ` (${quote(error.cause.message, 200)})` : ''
+    console.error(`sluice: ${error.message}${cause}`)
+    return exits.failed
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  }
+}
+
+function orderIn(path: string): WorkOrder {
+  const text = fileText(path)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Fault('BAD_ORDER', `${quote(path, 200)} is not JSON`)
+  }
+  return readOrder(value)
+}
+
+function fileText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new Fault('BAD_OPTION', `${quote(path, 200)} cannot be read (${codeOf(error)})`, { cause: error })
+  }
+}

@@ -1,0 +1,82 @@
+import { relative, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { Fault } from '../../base/fault.ts'
+import { listAttempts } from '../../run/audit.ts'
+import { fixedDir } from '../../run/audit-dir.ts'
+import { readMeta } from '../../run/meta.ts'
+import type { About } from './draw.ts'
+
+/** How a run is drawn; every command that draws takes the same flags. */
+export interface DrawFlags extends ColorFlags {
+  readonly json?: boolean
+  readonly draw?: boolean
+  readonly full?: boolean
+  readonly quiet?: boolean
+  readonly verbose?: boolean
+}
+
+export interface ColorFlags {
+  readonly color?: boolean
+}
+
+/** Adds the options for drawing a run. */
+export function addDrawing(command: Command): Command {
+  command
+    .option('--draw', 'draw the conversation even in a pipe')
+    .option('--full', 'draw everything in full: prompts, outputs, diffs, thoughts')
+    .option('--quiet', 'show only the last message of the agent')
+    .option('--verbose', 'draw every warning with its code, and the lines that were not understood')
+  return addColor(command)
+}
+
+export function addColor(command: Command): Command {
+  return command
+    .option('--color', 'draw in colors (default: on a terminal that has them; also FORCE_COLOR, NO_COLOR)')
+    .option('--no-color', 'draw without colors')
+}
+
+/** Refuses flags that contradict each other. */
+export function checkDrawing({ json, draw, full, quiet, verbose }: DrawFlags): void {
+  if (json && (draw || full || quiet || verbose))
+    throw new Fault('BAD_OPTION', '--json prints records; leave it out to draw, or leave out the others')
+  if (quiet && (full || verbose))
+    throw new Fault('BAD_OPTION', '--quiet shows only the last message; leave out --full and --verbose')
+}
+
+/** True if the run is drawn, not printed as records. */
+export function isDrawn({ json, draw, full, verbose }: DrawFlags): boolean {
+  return !json && (draw === true || full === true || verbose === true || process.stdout.isTTY === true)
+}
+
+/**
+ * Whether to use colours: the option decides, then FORCE_COLOR, then NO_COLOR, then the terminal. An empty
+ * variable counts as not set.
+ */
+export function wantsColor({ color }: ColorFlags): boolean {
+  const { stdout, env } = process
+  if (color !== undefined) return color
+  const forced = env['FORCE_COLOR']
+  if (forced) return forced !== '0' && forced !== 'false'
+  return stdout.isTTY === true && stdout.hasColors() && !env['NO_COLOR']
+}
+
+/** Columns to draw in: those of the terminal, else COLUMNS, else 80. */
+export function columnsOf(): number {
+  return process.stdout.columns || Number(process.env['COLUMNS']) || 80
+}
+
+/** The facts about attempts in an audit directory, besides their events. */
+export function aboutAudit(dir: string): (attempt: number) => About {
+  return (number) => {
+    const attempt = listAttempts(dir).find((one) => one.number === number)
+    const { argv, started_at: started } = readMeta(attempt?.meta, attempt?.within) ?? {}
+    return { argv, started, audit: shortPath(dir) }
+  }
+}
+
+/** The path relative to the current directory, or the absolute one if that is shorter. */
+export function shortPath(path: string): string {
+  const whole = resolve(fixedDir(path))
+  const near = relative('', whole) || '.'
+  return near.length <= whole.length ? near : whole
+}

@@ -1,0 +1,69 @@
+import { createReadStream, type Stats, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import { Fault, quote } from '../../base/fault.ts'
+import { codeOf } from '../../base/system-error-code.ts'
+
+/** The source of the bytes, and its size if known. */
+export interface Input {
+  readonly stream: Readable
+  readonly size: number | undefined
+}
+
+/** Opens FILE, or stdin for none and for `-`. Throws a Fault that says what is wrong with it. */
+export function openInput(file: string | undefined): Input {
+  if (file === undefined || file === '-') {
+    if (process.stdin.isTTY) console.error('sluice: reading from the terminal; end with Ctrl-D')
+    return { stream: process.stdin, size: undefined }
+  }
+  const stats = statOf(file)
+  return {
+    stream: createReadStream(file, { highWaterMark: 1 << 18 }),
+    size: stats.isFile() ? stats.size : undefined,
+  }
+}
+
+/** Reads a JSON Schema. The validator is large, so it is loaded with the first schema. */
+export async function readSchema(file: string): Promise<Record<string, unknown>> {
+  await import('../../values/schema/json-schema.ts')
+  return readObject(file, 'the schema')
+}
+
+/** Reads a file with one JSON object, such as a schema. */
+export async function readObject(file: string, what: string): Promise<Record<string, unknown>> {
+  statOf(file)
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw unreadable(quote(file, 200), cause)
+  })
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    // Cast: JSON.parse and the file system throw only Errors.
+    const why = quote((cause as Error).message, 120)
+    throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} is not JSON: ${why}`, { cause })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new Fault('BAD_OPTION', `${what} ${quote(file, 200)} must be a JSON object`)
+  }
+  return value as Record<string, unknown> // cast: checked in the line above
+}
+
+/** The fault for an input that could be opened, but fails while it is read. */
+export function unreadable(what: string, cause: unknown): Fault {
+  // Cast: the file system throws only Errors.
+  return new Fault('BAD_OPTION', `cannot read ${what}: ${quote((cause as Error).message, 120)}`, { cause })
+}
+
+function statOf(file: string): Stats {
+  let stats: Stats
+  try {
+    stats = statSync(file)
+  } catch (cause) {
+    const code = codeOf(cause)
+    const why = code === 'ENOENT' ? 'there is no such file' : String(code)
+    throw new Fault('BAD_OPTION', `cannot read ${quote(file, 200)}: ${why}`, { cause })
+  }
+  if (stats.isDirectory()) throw new Fault('BAD_OPTION', `cannot read ${quote(file, 200)}: it is a directory`)
+  return stats
+}

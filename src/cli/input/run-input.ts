@@ -1,0 +1,121 @@
+import fs from 'node:fs'
+import { Readable } from 'node:stream'
+import { type Command, InvalidArgumentError } from 'commander'
+import { Fault } from '../../base/fault.ts'
+import type { FsDiff } from '../../events/artifacts.ts'
+import type { Event } from '../../events/event.ts'
+import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
+import { replay } from '../../run/replay.ts'
+import { events } from '../../streams/events.ts'
+import type { Flow } from '../../streams/flow.ts'
+import { tap } from '../../streams/tap.ts'
+import { exits } from '../exit-code-table.ts'
+import { engineOption, namedEngine } from './engine-option.ts'
+import { openInput, readObject, unreadable } from './input.ts'
+import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
+
+/** The flags of `events` and `chat`. */
+export interface RunFlags extends ReadingFlags {
+  readonly engine?: string
+  readonly stdout?: string
+  readonly stderr?: string
+  readonly pty?: string
+  readonly fsDiff?: string
+  readonly exit?: number
+  readonly runId?: string
+  readonly dir?: string
+  readonly session?: string
+}
+
+/** Adds the options for where the output of a run is. */
+export function addRunInput(command: Command): Command {
+  return addReading(command)
+    .argument('[file]', 'what the agent wrote to stdout, or an audit directory (default: stdin)')
+    .addOption(engineOption())
+    .option('--stdout <file>', 'a log of its stdout; the same as FILE')
+    .option('--stderr <file>', 'a log of its stderr')
+    .option('--pty <file>', 'a log of what its terminal showed')
+    .option('--fs-diff <file>', 'the files it changed: {"created": [], "modified": [], "deleted": []}')
+    .option('--exit <code>', 'its exit code', exitCode)
+    .option('--run-id <id>', 'the id in every record (default: run, or the recorded one)')
+    .option('--session <id>', 'the session to read if FILE is an OpenCode database (default: the newest)')
+    .option('--dir <path>', 'the directory it ran in (default: the current one)')
+}
+
+function exitCode(text: string): number {
+  const code = Number(text)
+  if (text.trim() === '' || !Number.isInteger(code))
+    throw new InvalidArgumentError('It must be a whole number.')
+  return code
+}
+
+/** Opens the named logs (none: stdin is the agent's stdout) and returns their events. */
+export async function runEvents(file: string | undefined, flags: RunFlags): Promise<Flow<Event>> {
+  if (file !== undefined && flags.stdout !== undefined) {
+    throw new Fault('BAD_OPTION', 'FILE and --stdout are the same thing; give one of them')
+  }
+  const reading = await readingOptions(flags)
+  if (file !== undefined && isDirectory(file)) {
+    refuseBeside(flags)
+    const engine = flags.engine === undefined ? undefined : await namedEngine(flags.engine)
+    return replay(file, { ...reading, engine, runId: flags.runId })
+  }
+  const fsDiff = flags.fsDiff === undefined ? undefined : await readDiff(flags.fsDiff)
+  const { engine = 'auto', runId, dir = process.cwd() } = flags
+  const flow = events(await namedEngine(engine), { ...reading, fsDiff, runId, dir })
+  const stdout = file ?? flags.stdout
+  const alone = flags.stderr === undefined && flags.pty === undefined
+  const log = (path: string | undefined) => {
+    if (path === undefined) return undefined
+    if (path !== '-' && isDatabase(path))
+      return Readable.from(openCodeLines(path, flags.session).map(Buffer.from))
+    return openInput(path).stream
+  }
+  const sources = {
+    stdout: stdout === undefined && alone ? openInput(undefined).stream : log(stdout),
+    stderr: log(flags.stderr),
+    pty: log(flags.pty),
+    exit: flags.exit,
+  }
+  const chunks = tap(sources, { order: 'step' })
+  chunks.on('error', (error) => flow.destroy(unreadable('the logs', error)))
+  return chunks.pipe(flow)
+}
+
+/** True for a directory; not for `-`. */
+export function isDirectory(path: string): boolean {
+  return path !== '-' && fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+/** An audit directory has its own logs, exit, diff and working directory. */
+function refuseBeside(flags: RunFlags): void {
+  for (const name of ['stderr', 'pty', 'fsDiff', 'exit', 'dir'] as const) {
+    if (flags[name] === undefined) continue
+    const option = name === 'fsDiff' ? '--fs-diff' : `--${name}`
+    throw new Fault('BAD_OPTION', `an audit directory contains that already; leave out ${option}`)
+  }
+}
+
+/**
+ * The exit code when the reader of stdout leaves before the end. For logs that is normal; on stdin it ends
+ * the agent that writes there, and an abandoned run is not a success.
+ */
+export function readerLeft(file: string | undefined, flags: RunFlags): number {
+  return readsStdin(file, flags) ? exits.output : exits.good
+}
+
+/** True if the output comes from stdin, while the agent writes it. */
+export function readsStdin(file: string | undefined, flags: RunFlags): boolean {
+  const named = [file ?? flags.stdout, flags.stderr, flags.pty].filter((path) => path !== undefined)
+  return named.length === 0 || named.includes('-')
+}
+
+async function readDiff(file: string): Promise<FsDiff> {
+  const diff = await readObject(file, 'the fs-diff')
+  const list = (name: string): string[] => {
+    const paths = diff[name] ?? []
+    if (Array.isArray(paths) && paths.every((path) => typeof path === 'string')) return paths
+    throw new Fault('BAD_OPTION', `"${name}" of the fs-diff must be an array of paths`)
+  }
+  return { created: list('created'), modified: list('modified'), deleted: list('deleted') }
+}

@@ -1,0 +1,274 @@
+import fs from 'node:fs'
+import { join } from 'node:path'
+import type { Transform } from 'node:stream'
+import { checkOptions, checkPath, misfit } from '../base/check-options.ts'
+import { diskFault } from '../base/disk-fault.ts'
+import { Fault, quote } from '../base/fault.ts'
+import type { Stage } from '../base/stage.ts'
+import { codeOf } from '../base/system-error-code.ts'
+import type { Event } from '../events/event.ts'
+import { type Flow, flow } from '../streams/flow.ts'
+import { jsonLine } from '../streams/jsonl.ts'
+import { damagedJournal, NO_EVENT, outOfOrder, type Place, readLine } from './journal-line.ts'
+import { type LineFile, openLines } from './line-file.ts'
+import { takeLock } from './lock.ts'
+
+export const EVENTS_FILE = 'events.jsonl'
+export const DIAGNOSTICS_FILE = 'parser_diagnostics.jsonl'
+export const LOCK_FILE = 'journal.lock'
+
+export interface JournalOptions {
+  /**
+   * When to call fsync: after `each` event, at an `interval`, or only at the `end`. A crash of
+   * this process loses nothing in any case; this is about power cuts.
+   * @default 'interval'
+   */
+  readonly fsync?: 'each' | 'interval' | 'end' | undefined
+  /** Milliseconds between two syncs with `interval`. @default 1000 */
+  readonly interval?: number | undefined
+  /** Aborting it destroys the flow; the lines written so far stay complete. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Passes events on and stores them: appends each to `events.jsonl` in the directory, and the diagnostics
+ * also to `parser_diagnostics.jsonl`. An event is passed on only when its whole line is written.
+ *
+ * The directory belongs to one run and one writer: a second one is refused with JOURNAL_LOCKED (the lock of a
+ * dead process is taken over). A tail that a crash tore is repaired. When a run is fed again after a crash,
+ * events that are already there are passed on without being written twice, and the first new one continues
+ * `seq`; events that do not belong to this journal are refused with JOURNAL_MISMATCH, and so is a journal
+ * that is damaged inside: a line that is not an event, a gap, duplicate events. It is read once for that,
+ * when it is opened. A disk error ends the flow with JOURNAL_FAILED and leaves whole lines.
+ *
+ * @example
+ * await pipeline(tap(child), events(opencode), journal('.audit'), chat(), sse(), response)
+ */
+export function journal(dir: string, options: JournalOptions = {}): Flow<Event> {
+  checkPath('journal', dir, 'journal(".audit/run-7")')
+  const example = 'journal(".audit/run-7", { fsync: "each" })'
+  checkOptions('journal', options, example, { fsync: 1, interval: 1 })
+  if (!['each', 'interval', 'end', undefined].includes(options.fsync))
+    throw misfit('journal', "'each', 'interval' or 'end' as fsync", options.fsync, example)
+  const book = openJournal(dir, options)
+  const made = settledEnd(flow(journalStage(book), { signal: options.signal }), book)
+  // Also when it is destroyed early, which a stage does not notice.
+  made.once('close', () => book.close())
+  return made
+}
+
+/** A stage over an open journal. It closes the journal at the end, before the reader sees the end. */
+export function journalStage(book: Journal): Stage<Event, Event> {
+  return (next) => ({
+    write(event) {
+      book.append(event)
+      next.write(event)
+    },
+    end() {
+      book.sync()
+      book.close()
+      next.end()
+    },
+  })
+}
+
+/**
+ * Delays the end of a flow into a journal until background syncs are done: one may still fail, and then the
+ * flow must fail, too.
+ */
+export function settledEnd<F extends Transform>(made: F, book: Journal): F {
+  const flush = made._flush.bind(made)
+  made._flush = (done) => {
+    void book.settled().then(() => {
+      // If the flow was destroyed while waiting, the journal is already closed.
+      if (made.destroyed) done()
+      else flush(done)
+    })
+  }
+  return made
+}
+
+/** An open journal. */
+export interface Journal {
+  /** The last event in it, if there is one. */
+  readonly last: Place | undefined
+  /** The attempts whose end was in the journal when it was opened. */
+  readonly ended: ReadonlySet<number>
+  /**
+   * Stores an event. True if it was written, false if it was already there. `line` is its text, including the
+   * LF.
+   */
+  append(event: Event, line?: string): boolean
+  sync(): void
+  /** Waits for background syncs, and starts none meanwhile; `sync` then reports their errors. */
+  settled(): Promise<void>
+  /** Closes the files and releases the lock. */
+  close(): void
+}
+
+export function openJournal(dir: string, options: JournalOptions = {}): Journal {
+  const { fsync = 'interval', interval = 1000 } = options
+  makeDir(dir)
+  const lock = takeLock(join(dir, LOCK_FILE))
+  const files: LineFile[] = []
+  let timer: NodeJS.Timeout | undefined
+  let last: Place | undefined
+  const ended = new Set<number>()
+  /** The lines that were already there, read in step with the events of a run that is fed again. */
+  let kept: Generator<string, void> | undefined
+
+  let settling = false
+  let closed = false
+  const close = () => {
+    if (closed) return
+    closed = true
+    clearInterval(timer)
+    for (const file of files) file.close()
+    lock.release()
+  }
+  const open = (name: string) => {
+    const file = openLines(join(dir, name))
+    files.push(file)
+    return file
+  }
+  let events: LineFile
+  let diagnostics: LineFile
+  try {
+    events = open(EVENTS_FILE)
+    diagnostics = open(DIAGNOSTICS_FILE)
+    last = check(join(dir, EVENTS_FILE), events, ended)
+    agree(events, last, diagnostics, join(dir, DIAGNOSTICS_FILE))
+  } catch (error) {
+    close()
+    throw Fault.is(error) ? error : diskFault('read', dir, error)
+  }
+  if (fsync === 'interval') {
+    timer = setInterval(() => {
+      if (!settling) for (const file of files) file.syncSoon()
+    }, interval).unref()
+  }
+  return {
+    get last() {
+      return last
+    },
+    ended,
+    append(event, line = jsonLine(event)) {
+      if (last && event.run_id !== last.run_id) throw foreign(dir, last, event)
+      if (last && order(event, last) <= 0) {
+        kept ??= events.lines()
+        verify(kept, event, dir, last)
+        return false
+      }
+      kept = undefined
+      const next = last && event.attempt_number === last.attempt_number ? last.seq + 1 : 1
+      if (event.seq !== next) throw gap(dir, last, next, event)
+      events.append(line)
+      if (event.event.category === 'diagnostic') diagnostics.append(line)
+      if (fsync === 'each') for (const file of files) file.sync()
+      last = { run_id: event.run_id, attempt_number: event.attempt_number, seq: event.seq }
+      return true
+    },
+    sync() {
+      for (const file of files) file.sync()
+    },
+    async settled() {
+      settling = true
+      await Promise.all(files.map((file) => file.settled()))
+      settling = false
+    },
+    close,
+  }
+}
+
+/** Creates a directory and its parents. */
+export function makeDir(dir: string): void {
+  try {
+    fs.mkdirSync(dir, { recursive: true })
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw diskFault('make', dir, error)
+    // On a read-only disk the recursive call reports ENOENT; the plain one reports the real error.
+    try {
+      fs.mkdirSync(dir)
+    } catch (plain) {
+      throw diskFault('make', dir, plain)
+    }
+  }
+}
+
+/** Reads the whole journal once, and returns the last event: nothing may be appended to a damaged journal. */
+function check(path: string, events: LineFile, ended: Set<number>): Place | undefined {
+  let last: Place | undefined
+  let at = 0
+  for (const line of events.lines()) {
+    const next = readLine(line)
+    const why = next ? outOfOrder(last, next) : NO_EVENT
+    if (!next || why !== undefined) throw damagedJournal(path, at, why ?? NO_EVENT)
+    if (next.type === 'lifecycle.completion.state') ended.add(next.attempt_number)
+    last = next
+    at += Buffer.byteLength(line) + 1
+  }
+  return last
+}
+
+/**
+ * A crash between the two writes of one diagnostic leaves it in `events.jsonl` only; after a power cut the
+ * other file may be the newer one. Both can only affect the tail, so only the tails are compared.
+ */
+function agree(events: LineFile, last: Place | undefined, diagnostics: LineFile, path: string): void {
+  for (let line = diagnostics.last(); line !== undefined; line = diagnostics.last()) {
+    const place = readLine(line)
+    if (!place)
+      throw new Fault(
+        'JOURNAL_MISMATCH',
+        `${quote(path, 200)} ends with a line that is not an event; move it away, ${quote(EVENTS_FILE)} has all of them`,
+      )
+    if (last && order(place, last) <= 0) break
+    diagnostics.dropLast()
+  }
+  const text = events.last()
+  if (text === undefined || text === diagnostics.last()) return
+  if (readLine(text)?.category === 'diagnostic') diagnostics.append(`${text}\n`)
+}
+
+function verify(kept: Generator<string, void>, event: Event, dir: string, last: Place): void {
+  for (;;) {
+    const line = kept.next()
+    const place = line.done ? undefined : readLine(line.value)
+    if (place && order(place, event) < 0) continue
+    // Cast: `readLine` has checked that it is an event.
+    if (place && sameButTime(JSON.parse(line.value as string) as Event) === sameButTime(event)) return
+    throw used(dir, last, `event ${event.seq} of attempt ${event.attempt_number} differs`)
+  }
+}
+
+// A wall clock gives the same event a new time when the run is fed again; nothing else may differ.
+function sameButTime(event: Event): string {
+  return JSON.stringify({ ...event, ts: '' })
+}
+
+function order(a: Omit<Place, 'run_id'>, b: Omit<Place, 'run_id'>): number {
+  return a.attempt_number - b.attempt_number || a.seq - b.seq
+}
+
+function foreign(dir: string, last: Place, event: Event): Fault {
+  return used(dir, last, `an event of run ${quote(event.run_id)} arrives`)
+}
+
+function gap(dir: string, last: Place | undefined, wanted: number, event: Event): Fault {
+  const why = `event ${event.seq} of attempt ${event.attempt_number} arrives where event ${wanted} is next`
+  if (last) return used(dir, last, why)
+  return new Fault(
+    'JOURNAL_MISMATCH',
+    `${quote(dir, 200)} is empty, but ${why}; feed the run from its first event`,
+  )
+}
+
+/** The fault for a directory that has other events than those that arrive, and what to do about it. */
+function used(dir: string, { run_id, attempt_number, seq }: Place, why: string): Fault {
+  const holds = `${quote(dir, 160)} already holds run ${quote(run_id)} up to event ${seq} of attempt ${attempt_number}`
+  const next = `{ runId: ${quote(run_id)}, attempt: ${attempt_number + 1} }`
+  return new Fault(
+    'JOURNAL_MISMATCH',
+    `${holds}, but ${why}; use a fresh directory for another run, or events(engine, ${next}) for one more attempt of this one`,
+  )
+}

@@ -1,0 +1,12 @@
+import type { Profile } from '../../events/profile.ts'
+import { first, isQwen, openDialect } from '../claude/claude.ts'
+
+/** Qwen Code (`qwen -o stream-json | json | text`). The dialect is Claude Code's. */
+export const qwen: Profile = {
+  name: 'qwen',
+  parser: 'qwen_ndjson',
+  cut: { stdout: 'documents', pty: 'documents' },
+  about: 'qwen -o stream-json (also with partials), json or text; 0.24',
+  shape: (frame) => isQwen(first(frame)),
+  open: openDialect,
+}

@@ -1,0 +1,168 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import fs from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Stream } from 'node:stream'
+import { diskFault } from '../base/disk-fault.ts'
+import { Fault, quote } from '../base/fault.ts'
+import { withoutTerminals } from './open-terminals.ts'
+
+/** Writes the bytes of one stream of a process into its log file. */
+export interface Recorder {
+  /** The pid of the recording process, if it is not this one. */
+  readonly pid: number | undefined
+  /** The stdout or stderr of the process: the recorder's other end, or a pipe to us. */
+  readonly stdio: number | Stream | 'pipe'
+  /**
+   * Resolves when the last writer has closed the stream and every byte is in the file; rejects if the disk
+   * fails.
+   */
+  readonly ended: Promise<void>
+  /** For `'pipe'`: takes the stream when the process is started. */
+  attach(source: NodeJS.ReadableStream): void
+  /**
+   * Closes our copy of the recorder's end once the process has its own; otherwise the stream would never end.
+   */
+  release(): void
+  /** Stops recording now, though another process still holds the stream. */
+  stop(): void
+}
+
+/**
+ * Records in a separate process (`cat`, 1 MB): if we are killed, the agent does not lose its pipe, the bytes
+ * in it are not lost, and its log is complete up to the last byte it wrote. We read the log like any other
+ * reader. If there is no `cat`, the bytes go through this process.
+ *
+ * With `mirror`, the descriptor of a terminal, the process is a `tee` that also shows the bytes there.
+ */
+export function record(path: string, wake: () => void, mirror?: number): Recorder {
+  const fd = createLog(path)
+  const pipe = realPipe()
+  const input = pipe?.reader ?? 'pipe'
+  const [command, ...args] = mirror === undefined ? CAT : TEE
+  const cat = spawn(command, args, {
+    // Its own session, so that Ctrl-C does not reach it, and another directory, so that ours can be removed.
+    detached: true,
+    cwd: '/',
+    stdio: withoutTerminals(mirror === undefined ? [input, fd, 'pipe'] : [input, mirror, 'pipe', fd]),
+  })
+  if (pipe) fs.closeSync(pipe.reader)
+  if (cat.pid === undefined) {
+    cat.on('error', () => {})
+    if (pipe) fs.closeSync(pipe.writer)
+    return recordHere(path, fd, wake)
+  }
+  fs.closeSync(fd)
+  let stopped = false
+  return {
+    pid: cat.pid,
+    stdio: pipe?.writer ?? cat.stdin!,
+    ended: catEnded(cat, path, () => stopped).finally(wake),
+    attach() {},
+    release: () => (pipe ? fs.closeSync(pipe.writer) : void cat.stdin!.destroy()),
+    stop() {
+      stopped = true
+      cat.kill('SIGKILL')
+    },
+  }
+}
+
+const CAT = ['cat'] as const
+/** Where `tee` finds the log: by its descriptor, because the name may lead elsewhere by now. */
+const TEE_LOG = '/dev/fd/3'
+/**
+ * When we are killed, the terminal is gone, and `tee` writes an error to a closed pipe. That must not end it,
+ * because the log continues.
+ */
+const TEE = ['/bin/sh', '-c', `trap '' PIPE; exec tee ${TEE_LOG}`] as const
+
+/** Names of the terminal in error messages of GNU and BSD. */
+const TEE_STDOUT = ['standard output', 'stdout']
+
+/** Creates the file of a log. */
+export function createLog(path: string): number {
+  try {
+    return fs.openSync(path, fs.constants.O_WRONLY | fs.constants.O_CREAT | fs.constants.O_EXCL, 0o644)
+  } catch (error) {
+    throw new Fault('RECORD_FAILED', diskFault('record into', path, error).message, { cause: error })
+  }
+}
+
+/**
+ * Node's own pipes are sockets, and a script with `> /dev/stderr` cannot open a socket. A named pipe
+ * that is opened at both ends and then unlinked is a real one.
+ */
+function realPipe(): { reader: number; writer: number } | undefined {
+  const name = join(tmpdir(), `sluice-${randomUUID()}`)
+  try {
+    if (spawnSync('mkfifo', ['-m', '600', name], { stdio: 'ignore' }).status !== 0) return undefined
+    // Without O_NONBLOCK this would wait for a writer; spawn makes it blocking again for `cat`.
+    const reader = fs.openSync(name, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+    return { reader, writer: fs.openSync(name, fs.constants.O_WRONLY) }
+  } catch {
+    return undefined
+  } finally {
+    fs.rmSync(name, { force: true })
+  }
+}
+
+async function catEnded(cat: ChildProcess, path: string, stopped: () => boolean): Promise<void> {
+  let said = ''
+  cat.stderr!.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(0, 200)
+    // `tee` would continue without the log.
+    if (said.includes(TEE_LOG)) cat.kill('SIGKILL')
+  })
+  const how = await new Promise<number | string | null>((resolve) => {
+    cat.once('close', (code, signal) => resolve(signal ?? code))
+  })
+  // A terminal that hung up does not affect the log.
+  const onlyTerminal = how === 1 && TEE_STDOUT.some((name) => said.includes(name))
+  if (how !== 0 && !onlyTerminal && !stopped()) {
+    const why = said === '' ? `its recorder ended with ${how}` : quote(said.trim(), 120)
+    throw new Fault('RECORD_FAILED', `cannot record into ${quote(path, 200)}: ${why}`)
+  }
+}
+
+/** Records in this process: for pseudo-terminals, and if `cat` is missing. */
+export function recordHere(
+  path: string,
+  fd: number,
+  wake: () => void,
+): Recorder & { write(bytes: Uint8Array): void } {
+  let closed = false
+  let done!: () => void
+  let fail!: (error: unknown) => void
+  const ended = new Promise<void>((resolve, reject) => {
+    done = resolve
+    fail = reject
+  })
+  const close = () => {
+    if (closed) return
+    closed = true
+    fs.closeSync(fd)
+    done()
+    wake()
+  }
+  const write = (bytes: Uint8Array) => {
+    if (closed) return
+    try {
+      for (let at = 0; at < bytes.length; ) at += fs.writeSync(fd, bytes, at)
+    } catch (error) {
+      closed = true
+      fs.closeSync(fd)
+      fail(new Fault('RECORD_FAILED', diskFault('record into', path, error).message, { cause: error }))
+    }
+    wake()
+  }
+  return {
+    pid: undefined,
+    stdio: 'pipe',
+    ended,
+    attach: (source) => void source.on('data', write).once('close', close).once('error', close),
+    release() {},
+    stop: close,
+    write,
+  }
+}

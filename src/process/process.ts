@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { killGroup } from '../streams/end-process-tree.ts'
+import { cannotStart } from '../streams/spawn-fault.ts'
+import type { Channel } from '../text/chunk.ts'
+import { type Recorder, record } from './log-writer.ts'
+import { withoutTerminals } from './open-terminals.ts'
+
+/** How a process ended. */
+export interface Exit {
+  readonly code: number | null
+  readonly signal: string | null
+}
+
+/** A running process that is recorded. */
+export interface Started {
+  readonly pid: number
+  readonly exit: Promise<Exit>
+  readonly recorders: readonly Recorder[]
+  /** Sends a signal to the process and all its descendants. */
+  kill(signal: NodeJS.Signals): void
+  /** Types into the pseudo-terminal. */
+  type?(text: string): void
+}
+
+export interface StartOptions {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: NodeJS.ProcessEnv
+  /** The stdin of the process: empty, our own, or this text. */
+  readonly input: 'ignore' | 'inherit' | { readonly text: string }
+  readonly logs: Readonly<Record<Channel, string>>
+  readonly wake: () => void
+}
+
+/** Starts a process on two pipes, as the leader of its own group. */
+export async function startOnPipes(options: StartOptions): Promise<Started> {
+  const { command, args, cwd, env, input, logs, wake } = options
+  const recorders: Recorder[] = []
+  const recorded = (path: string) => {
+    const recorder = record(path, wake)
+    recorders.push(recorder)
+    return recorder
+  }
+  let stdout: Recorder
+  let stderr: Recorder
+  let child: ChildProcess
+  try {
+    stdout = recorded(logs.stdout)
+    stderr = recorded(logs.stderr)
+    child = start(command, cwd, () =>
+      spawn(command, [...args], {
+        cwd,
+        env,
+        detached: true,
+        stdio: withoutTerminals([typeof input === 'string' ? input : 'pipe', stdout.stdio, stderr.stdio]),
+      }),
+    )
+  } catch (error) {
+    await abandon(recorders)
+    throw error
+  }
+  const exit = exitOf(child)
+  const failed = await failureOf(child)
+  if (failed) {
+    await abandon(recorders)
+    throw cannotStart(command, cwd, failed)
+  }
+  for (const recorder of recorders) recorder.release()
+  if (child.stdout) stdout.attach(child.stdout)
+  if (child.stderr) stderr.attach(child.stderr)
+  // A process that does not read its input closes the pipe: ignore the error.
+  child.stdin?.on('error', () => {})
+  if (typeof input === 'object') child.stdin?.end(input.text)
+  const pid = child.pid!
+  return { pid, exit, recorders, kill: (signal) => killGroup(pid, signal) }
+}
+
+/** How a process ends; call it as soon as the process is created. */
+export function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+  })
+}
+
+/** Waits until a process runs; an error says why it does not. */
+export function failureOf(child: ChildProcess): Promise<Error | undefined> {
+  return new Promise((resolve) => {
+    child.once('error', resolve).once('spawn', () => resolve(undefined))
+  })
+}
+
+/** Calls the function that spawns; if that throws, the command cannot be started. */
+export function start<Child>(command: string, cwd: string, spawned: () => Child): Child {
+  try {
+    return spawned()
+  } catch (error) {
+    throw cannotStart(command, cwd, error)
+  }
+}
+
+/** Nothing will be recorded: releases what the recorders hold. */
+export async function abandon(recorders: readonly Recorder[]): Promise<void> {
+  for (const recorder of recorders) {
+    recorder.release()
+    recorder.stop()
+  }
+  await Promise.allSettled(recorders.map((recorder) => recorder.ended))
+}

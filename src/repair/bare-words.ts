@@ -1,0 +1,113 @@
+import { isDigit } from '../text/characters.ts'
+import type { ChangeKind } from './change.ts'
+
+/** A word as JSON spells it, and the change that makes. */
+export interface Spelling {
+  readonly text: string
+  readonly kind: ChangeKind
+}
+
+/** Maximum length of a word, a number or a key without quotes. */
+export const MAX_WORD = 256
+
+/** Whether it is a number or a literal as JSON spells it. */
+export function isJsonWord(word: string): boolean {
+  return number.test(word) || literals.has(word)
+}
+
+/**
+ * Spells another language's literal or number as JSON does; `undefined` if it is neither. No value is
+ * invented: `tru`, `5.`, `1_000`, `0x1F` and `undefined` are neither.
+ *
+ * @example
+ * spellingOf('None') // { text: 'null', kind: 'spelled a literal as JSON' }
+ */
+export function spellingOf(word: string): Spelling | undefined {
+  const literal = foreignLiterals.get(word)
+  if (literal) return { text: literal, kind: 'spelled a literal as JSON' }
+  if (word.length > MAX_NUMBER) return undefined
+  const parts = foreignNumber.exec(word)
+  if (!parts) return undefined
+  const [, sign = '', whole = '', rest = ''] = parts
+  // A sign or an exponent alone is not a number.
+  if (whole === '' && rest[0] !== '.') return undefined
+  const digits = whole.replace(/^0+(?=\d)/, '') || '0'
+  const text = `${sign === '-' ? '-' : ''}${digits}${rest}`
+  return number.test(text) ? { text, kind: 'spelled a number as JSON' } : undefined
+}
+
+/**
+ * Whether this text without quotes may be a string that lost both. Not if it is closer to a literal or a
+ * number than to a word: `tru`, `ture`, `5px` and `1 000` would change their type. With `colons`, it may
+ * contain one before a blank.
+ */
+export function isPlainText(text: string, colons: boolean): boolean {
+  if (text.length > MAX_WORD) return false
+  if (isoDate.test(text)) return true
+  const plain = text.replaceAll('\\\\', '  ')
+  if (!beginsText.test(text) || forbidden.test(colons ? plain.replaceAll(': ', '  ') : plain)) return false
+  // `5 px` is a number with its unit; a sentence may begin with a number.
+  if (isDigit(text.charCodeAt(0)) && !sentence.test(text)) return false
+  return ![...new Set(text.split(/[^A-Za-z]+/))].some(isNearLiteral)
+}
+
+/**
+ * Whether a literal becomes this word when a character is lost, doubled, added or swapped with its neighbour.
+ */
+function isNearLiteral(word: string): boolean {
+  if (word.length < 2 || word.length > 12) return false
+  const lower = word.toLowerCase()
+  if (/^(?:true|false|null)./.test(lower) || otherLiterals.some((literal) => literal.startsWith(lower)))
+    return true
+  return [...literals].some((literal) => {
+    const foreign = [...lower].filter((letter) => !literal.includes(letter)).length
+    if (foreign > 1) return false
+    // Two edits lead from half of all short words to a literal; allow them only if no other letter came in.
+    return editDistance(lower, literal) <= (foreign === 0 ? 2 : 1)
+  })
+}
+
+/** Edits from one short word to another: a letter added, dropped, or swapped with its neighbour. */
+function editDistance(a: string, b: string): number {
+  let before: number[] = []
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const same = a[i - 1] === b[j - 1] ? 0 : 2
+      let least = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + same)
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        least = Math.min(least, before[j - 2]! + 1)
+      }
+      next.push(least)
+    }
+    before = row
+    row = next
+  }
+  return row[b.length]!
+}
+
+/** No meaningful JSON number is longer. */
+const MAX_NUMBER = 400
+const number = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+//  +5, .5, -.5, 007: a sign, digits with needless zeros or none, and the rest
+const foreignNumber = /^([+-]?)(?=\.?\d)(\d*)((?:\.\d+)?(?:[eE][+-]?\d+)?)$/
+const isoDate = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?$/
+const beginsText = /^[\p{L}\p{N}\p{Extended_Pictographic}_$]/u
+const sentence = /^\d+(?: \p{L}+){3,}/u
+/** Quotes, brackets and colons do not belong to plain text: its end would be a guess. */
+const forbidden = /["“”„‟`{}[\]:,]|\\(?!n)|;(?! )|[\u0000-\u001f]/u
+const literals = new Set(['true', 'false', 'null'])
+const otherLiterals = ['none', 'nan', 'undefined', 'infinity']
+const foreignLiterals = new Map([
+  ['True', 'true'],
+  ['TRUE', 'true'],
+  ['False', 'false'],
+  ['FALSE', 'false'],
+  ['None', 'null'],
+  ['Null', 'null'],
+  ['NULL', 'null'],
+  ['NaN', 'null'],
+  ['Infinity', 'null'],
+  ['-Infinity', 'null'],
+])

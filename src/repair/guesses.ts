@@ -1,0 +1,535 @@
+import {
+  APOSTROPHE,
+  BACKSLASH,
+  BACKTICK,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  isBlank,
+  isBracket,
+  isDigit,
+  LF,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  quoteFamily,
+} from '../text/characters.ts'
+import { isJsonWord, isPlainText, MAX_WORD, spellingOf } from './bare-words.ts'
+import { closes, closingQuote, isQuote, spellString } from './quotes.ts'
+import {
+  bareKeyEnd,
+  type GuessKind,
+  isFirstOnLine,
+  isJoined,
+  isUnusualBlank,
+  type Reading,
+  skipBlanks,
+  spacingAfter,
+  wordEnd,
+} from './syntax.ts'
+
+/**
+ * The ways in which a reading that stopped may continue. Each assumes one error in the text near the
+ * position, and none lets a string swallow what reads as structure: a quote before a colon, before a comma
+ * and the next value, or before a closing bracket.
+ *
+ *     {"a":"Ada,"b":1}      a closing quote is missing      {"a":"Ada","b":1}
+ *     {"a":"24" tall"}      a quote was not escaped         {"a":"24\" tall"}
+ *     {"a":Ada","b":1}      an opening quote is missing     {"a":"Ada","b":1}
+ *     {"a":1 "b":2}         a comma is missing              {"a":1,"b":2}
+ *     {"a" 1}               a colon is missing              {"a":1}
+ *     {"a":high}            both quotes are missing         {"a":"high"}
+ */
+export function guessesFor(stopped: Reading): Reading[] {
+  const found: Reading[] = []
+  const add = (kind: GuessKind, make: (stopped: Reading) => Iterable<Reading>): void => {
+    if (stopped.guess !== undefined && stopped.guess !== kind) return
+    for (const next of make(stopped)) {
+      next.guess = kind
+      next.guesses++
+      next.unclosed = false
+      found.push(next)
+    }
+  }
+  const afterString = stopped.token.kind === 'string' && stopped.token.to === endOfToken(stopped)
+  if (stopped.unclosed) add('closing quote', closingQuoteAtEnd)
+  else if (stopped.state === 'comma') {
+    add('comma', missingComma)
+    if (afterString) {
+      add('inner quote', innerQuotes)
+      add('closing quote', missingClosingQuote)
+    }
+    add('opening quote', openingQuoteBeforeToken)
+  } else if (stopped.state === 'colon') {
+    add('colon', missingColon)
+    if (afterString) {
+      add('inner quote', innerQuotes)
+      add('closing quote', missingClosingQuote)
+    }
+  } else if (stopped.state === 'key' || stopped.state === 'first key') {
+    add('opening quote', missingOpeningQuote)
+  } else if (stopped.state === 'value' || stopped.state === 'first value') {
+    add('opening quote', missingOpeningQuote)
+    add('word', bareText)
+  }
+  return found
+}
+
+/** End of the token that the reading has just passed. */
+function endOfToken({ state, valueEnd, token }: Reading): number {
+  return state === 'comma' ? valueEnd : token.to
+}
+
+//  {"a":1 "b":2}   ["x""y"]
+//        ^ at          ^ at
+function* missingComma(stopped: Reading): Iterable<Reading> {
+  const { text, at, token, valueEnd } = stopped
+  const unit = text.charCodeAt(at)
+  if (unit === COLON) return
+  if (token.kind === 'string' && isFirstOnLine(text, token.from, token.to - 1)) return
+  // A comma at the end of a string may be the one that is missing after it.
+  if (
+    token.kind === 'string' &&
+    /,[ \t]{0,9}$/.test(text.slice(Math.max(token.from, token.to - 11), token.to - 1))
+  )
+    return
+  if (isQuote(unit) && text.charCodeAt(at + 1) === COMMA) return
+  if (isQuote(unit) && text.charCodeAt(at + 1) === COLON && !stopped.inArray()) return
+  if (stopped.inArray()) {
+    if (!isQuote(unit) && !isBracket(unit) && isQuote(text.charCodeAt(wordEnd(text, at)))) return
+    if (!isValueAt(text, at)) return
+    // `1 000` is one number, or two.
+    const numbers = isNumberEnd(token, text) && (isDigit(unit) || unit === MINUS)
+    if (numbers && !text.slice(valueEnd, at).includes('\n')) return
+  } else if (!isKeyAt(text, at) || (token.kind === 'string' && token.to === at && !isQuote(unit))) return
+  const next = stopped.copy()
+  next.add(valueEnd, valueEnd, ',', 'added a missing comma')
+  next.state = next.inArray() ? 'value' : 'key'
+  yield next
+}
+
+//  {"a" 1}   {"a""x"}
+//       ^ at     ^ at
+function* missingColon(stopped: Reading): Iterable<Reading> {
+  const { text, at, token } = stopped
+  if (token.kind !== 'string' || !isValueAt(text, at)) return
+  if (text.slice(token.from, token.to).includes('\n')) return
+  if (isSeparator(text.charCodeAt(token.to - 2))) return
+  if (isQuote(text.charCodeAt(at)) && isSeparator(text.charCodeAt(at + 1))) return
+  const next = stopped.copy()
+  next.add(token.to, token.to, ':', 'added a missing colon')
+  next.state = 'value'
+  yield next
+}
+
+//  {"a":"he said "hi" twice","b":1}
+//                ^ at: the string before it continues up to a quote that ends a value
+function* innerQuotes(stopped: Reading): Iterable<Reading> {
+  const { text, token } = stopped
+  const { from, key } = token
+  const opening = text.charCodeAt(from)
+  if ((key || stopped.inArray()) && isBeforeValue(text, token.to - 1)) return
+  let before = -1
+  let close = token.to - 1
+  for (let inner = 0; inner < MAX_INNER; inner++) {
+    if (looksLikeOpening(text, from, close) || isJoined(text, close) || isBeforeBracket(text, close)) return
+    const following = skipBlanks(text, close + 1)
+    const follows = text.charCodeAt(following)
+    if (follows === (key ? COMMA : COLON)) return
+    // A comma is missing, and the next key was escaped.
+    if (follows === BACKSLASH) return
+    // Two quotes with nothing between them end one string and start another.
+    if (before >= 0 && skipBlanks(text, before + 1) === close) return
+    before = close
+    close = nextQuote(text, close + 1, opening)
+    stopped.effort.spent += Math.max(following, close < 0 ? text.length : close) - before
+    if (close < 0) return
+    if (!endsHere(stopped, close, key) || isBeforeQuotingComment(text, close)) continue
+    if (key && !isInnerOfKey(text, token, before, close)) return
+    if (opening !== QUOTE && /"\s{0,99}\+\s{0,99}"/.test(text.slice(from, close))) return
+    stopped.effort.spent += close - from
+    if (isDoubtfulInner(text, from, close, opening)) return
+    const spelled = spellString(text, { from, to: close, opened: true, closed: true }, token.edits)
+    if (!spelled) return
+    const next = stopped.copy()
+    next.edits = spelled.edits
+    next.token = { kind: 'string', from, to: close + 1, key, edits: token.edits }
+    if (key) {
+      next.at = close + 1
+      next.state = 'colon'
+    } else next.endValue(close + 1)
+    yield next
+    return
+  }
+}
+
+//  ""users" // not a comment"
+//         ^ quote: what reads as a comment is the rest of the string
+function isBeforeQuotingComment(text: string, quote: number): boolean {
+  return text.slice(quote + 1, skipBlanks(text, quote + 1)).includes('"')
+}
+
+//  ["a" 1 "b"]   {"a" 1 "b":2}
+//     ^ quote       ^ quote: two commas are missing, or a colon and a comma
+function isBeforeValue(text: string, quote: number): boolean {
+  // `"the "24" models"` has a blank before its inner quote.
+  if (isBlank(text.charCodeAt(quote - 1))) return false
+  const at = skipBlanks(text, quote + 1)
+  if (isQuote(text.charCodeAt(at)) || !isValueAt(text, at)) return false
+  return isBracket(text.charCodeAt(at)) || isValueAt(text, skipBlanks(text, wordEnd(text, at)))
+}
+
+/** A key is short, on one line, and has no quote at its edges, where one may be doubled. */
+function isInnerOfKey(text: string, token: Reading['token'], inner: number, close: number): boolean {
+  if (inner === token.from + 1 || inner === close - 1 || close - token.from > MAX_WORD) return false
+  return !/[\n:,]/.test(text.slice(token.from + 1, close))
+}
+
+/** Maximum number of quotes inside one string. */
+const MAX_INNER = 256
+
+//  {"a":"Ada, or so,"b":1}
+//       ^ from      ^ at: the supposed closing quote opens the next string
+function* missingClosingQuote(stopped: Reading): Iterable<Reading> {
+  const { token, text } = stopped
+  yield* endedEarlier(stopped, token.from, token.to - 1, token.key)
+  // For a key without its colon, `{"a:1,"b":2}`, the place of the colon is known.
+  if (!token.key) return
+  const end = token.to - 1
+  let tries = 0
+  for (let at = token.from; at < end && tries < MAX_ENDS; at++) {
+    if (text.charCodeAt(at) !== COLON) continue
+    tries++
+    yield* stringEndsAt(stopped, token.from, at, true)
+  }
+}
+
+//  {"a":"Ada}
+//       ^ from, and no quote follows
+function* closingQuoteAtEnd(stopped: Reading): Iterable<Reading> {
+  const { text, at, state } = stopped
+  if (state === 'key' || state === 'first key') return
+  yield* endedEarlier(stopped, at, text.length, false)
+}
+
+/** The string from `from` ended at a delimiter before `to`, and at the end of its line at the latest. */
+function* endedEarlier(stopped: Reading, from: number, to: number, key: boolean): Iterable<Reading> {
+  if (key) return
+  const { text } = stopped
+  const lineEnd = text.indexOf('\n', from)
+  const last = lineEnd >= 0 && lineEnd < to ? lineEnd : to
+  let tries = 0
+  if (last < to) yield* stringEndsAt(stopped, from, text[last - 1] === '\r' ? last - 1 : last, false)
+  for (let at = last - 1; at > from && tries < MAX_ENDS; at--) {
+    const unit = text.charCodeAt(at)
+    if (unit !== COMMA && unit !== CLOSE_BRACE && unit !== CLOSE_BRACKET) continue
+    tries++
+    yield* stringEndsAt(stopped, from, at, false)
+  }
+  stopped.effort.spent += last - from
+}
+
+/** Maximum number of delimiters before a quote to try as the end of a string. */
+const MAX_ENDS = 12
+
+/** How often the text of a string is read before its end is accepted. */
+const CHECKS = 4
+
+function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean): Iterable<Reading> {
+  const { text } = stopped
+  stopped.effort.spent += CHECKS * (end - from)
+  if (!hasPairs(text, from + 1, end) || endsWithLoneQuote(text, from + 1, end)) return
+  // The blank belongs to the string or to the layout.
+  if (
+    end > from + 1 &&
+    (text[end - 1] === ' ' ||
+      text[end - 1] === '\t' ||
+      (text[end - 1] === ',' && text[end] === ',') ||
+      isUnusualBlank(text.charCodeAt(end - 1)))
+  )
+    return
+  if (key && /[:\s]/.test(text[end - 1]! + text[from + 1]!)) return
+  if (!key && isOtherValue(text, from + 1, end)) return
+  if (text.charCodeAt(from) !== QUOTE && text.slice(from + 1, end).includes('"')) return
+  if (/['’”`] {0,9}[,:]|\\" {0,9}:/.test(text.slice(from + 1, end))) return
+  const next = stopped.copy()
+  const before = stopped.token.from === from ? stopped.token.edits : stopped.edits
+  const spelled = spellString(text, { from, to: end, opened: true, closed: false }, before)
+  if (!spelled) return
+  next.edits = spelled.edits
+  next.token = { kind: 'string', from, to: end, key, edits: before }
+  if (key) {
+    next.at = end
+    next.state = 'colon'
+  } else next.endValue(end)
+  yield next
+}
+
+/** Whether a text ends with an unpaired quote of another kind, which may be its closing quote. */
+function endsWithLoneQuote(text: string, from: number, end: number): boolean {
+  let last = end - 1
+  while (last > from && (isPunctuation(text.charCodeAt(last)) || text[last] === ' ')) last--
+  if (last < from || text.charCodeAt(last - 1) === BACKSLASH) return false
+  if (quoteFamily(text.charCodeAt(last)) === APOSTROPHE) return true
+  return [QUOTE, BACKTICK].some((family) => isLone(text, family, from, end))
+}
+
+/** Whether a quote of another kind is unpaired between `from` and `end`. Apostrophes look the same. */
+function isLoneQuote(text: string, quote: number, from: number, end: number): boolean {
+  const family = quoteFamily(text.charCodeAt(quote))
+  return family === APOSTROPHE || (family !== 0 && isLone(text, family, from, end))
+}
+
+/** Whether the number of quotes of a family is odd, not counting escaped ones. */
+function isLone(text: string, family: number, from: number, end: number): boolean {
+  let quotes = 0
+  for (let at = from; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === BACKSLASH) at++
+    else if (quoteFamily(unit) === family) quotes++
+  }
+  return quotes % 2 === 1
+}
+
+/**
+ * Whether quotes around this text would turn another value into a string. `{"a":"12,"b":1}` has one quote too
+ * few, or one too many.
+ */
+function isOtherValue(text: string, from: number, end: number): boolean {
+  const content = text.slice(from, end).trim().replace(/,$/, '')
+  const quoted =
+    content.length > 1 && isQuote(content.charCodeAt(0)) && isQuote(content.charCodeAt(content.length - 1))
+  // Empty: `{"a":"}` was cut rather than left without a quote.
+  if (quoted || content === '') return true
+  if (content.length <= MAX_WORD && (isJsonWord(content) || spellingOf(content))) return true
+  if (
+    content.length <= 256 &&
+    content.includes(',') &&
+    content.split(',').every((part) => isJsonWord(part.trim()))
+  )
+    return true
+  if (/,\s{0,9}\.\.\.$/.test(content.slice(-16))) return true
+  const last = content.at(-1)
+  if (last !== '}' && last !== ']') return false
+  return content[0] === '{' || content[0] === '[' || content.includes(',[') || content.includes(',{')
+}
+
+/** Whether brackets are balanced: a string is unlikely to end inside them. */
+function hasPairs(text: string, from: number, to: number): boolean {
+  let open = 0
+  for (let at = from; at < to; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === OPEN_BRACE || unit === OPEN_BRACKET) open++
+    else if (unit !== CLOSE_BRACE && unit !== CLOSE_BRACKET) continue
+    else if (open > 0) open--
+    else if (at === to - 1) return false
+  }
+  return open === 0
+}
+
+//  {"a":Ada","b":1}   {"a":1,b":2}
+//       ^ at                 ^ at
+function* missingOpeningQuote(stopped: Reading): Iterable<Reading> {
+  const { at, state } = stopped
+  yield* openedAt(stopped, at, state === 'key' || state === 'first key')
+}
+
+//  {"a":12","b":1}   {"a":“smart” words","b":1}
+//         ^ at                   ^ at: the token before it is the text of a string
+function* openingQuoteBeforeToken(stopped: Reading): Iterable<Reading> {
+  const { text, token } = stopped
+  const foreign = token.kind === 'string' && text.charCodeAt(token.from) !== QUOTE
+  if (token.kind !== 'word' && !foreign) return
+  const next = stopped.copy()
+  next.edits = token.edits
+  yield* openedAt(next, token.from, false)
+}
+
+function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Reading> {
+  const { text } = stopped
+  const first = text.charCodeAt(from)
+  if (isPunctuation(first) || first === QUOTE || first === BACKSLASH) return
+  const close = nextQuote(text, from, QUOTE)
+  stopped.effort.spent += (close < 0 ? text.length : close) - from
+  if (close < 0 || !endsHere(stopped, close, key)) return
+  if (isQuote(first) && isLoneQuote(text, from, from, close)) return
+  if (text.slice(from, close).includes('\n') || (!key && isOtherValue(text, from, close))) return
+  if (key && /[,{}[\]]/.test(text.slice(from, close))) return
+  const spelled = spellString(text, { from, to: close, opened: false, closed: true }, stopped.edits)
+  if (!spelled) return
+  const next = stopped.copy()
+  next.edits = spelled.edits
+  next.token = { kind: 'other', from, to: close + 1, key, edits: stopped.edits }
+  if (key) {
+    next.at = close + 1
+    next.comma = -1
+    next.state = 'colon'
+  } else next.endValue(close + 1)
+  yield next
+}
+
+//  {"a":high, "b":two words}
+//       ^^^^      ^^^^^^^^^
+function* bareText(stopped: Reading): Iterable<Reading> {
+  const { text, at } = stopped
+  let end = urlEnd(text, at)
+  if (end < 0) {
+    end = at
+    while (end < at + MAX_WORD && end < text.length && !',}]\n\r'.includes(text[end]!)) end++
+    const comment = text.slice(at, end).search(/[ \t](?:\/\/|\/\*|# )/)
+    if (comment >= 0) end = at + comment
+  }
+  while (end > at && (text[end - 1] === ' ' || text[end - 1] === '\t')) end--
+  const word = text.slice(at, end)
+  if (!isUrl(word) && !isPlainText(word, !stopped.inArray() && stopped.plainKeys > 0)) return
+  if (isQuote(text.charCodeAt(end - 1)) || /^[eE][+-]?\d+$/.test(word)) return
+  const delimiter = skipBlanks(text, end)
+  if (!',}]'.includes(text[delimiter] ?? ' ')) return
+  if (stopped.inArray() ? !isAlone(stopped, delimiter) : stopped.bareKeys > 0 && stopped.quotedKeys > 0)
+    return
+  const next = stopped.copy()
+  // Its escapes stay as they were between its quotes.
+  next.add(at, end, `"${word}"`, 'quoted a word')
+  next.token = { kind: 'other', from: at, to: end, key: false, edits: stopped.edits }
+  next.endValue(end)
+  yield next
+}
+
+/**
+ * In an array, a comma may belong to a text without quotes. It does not if the other commas look the same,
+ * and no other bare text is next to it.
+ */
+function isAlone(stopped: Reading, delimiter: number): boolean {
+  const { text, comma, token, spacing } = stopped
+  if (comma >= 0) {
+    const after = spacingAfter(text, comma)
+    if (
+      after !== 'line' &&
+      stopped.valueEnd === token.to &&
+      token.kind === 'other' &&
+      stopped.guess === 'word'
+    )
+      return false
+    if (spacing !== undefined && after !== spacing) return false
+  }
+  if (text[delimiter] !== ',') return true
+  const after = spacingAfter(text, delimiter)
+  if (after === 'line') return true
+  if ((spacing ?? after) !== after) return false
+  return isValueAt(text, skipBlanks(text, delimiter + 1))
+}
+
+/** One past the unescaped quote of the same kind at or after `from`; -1 for none. */
+function nextQuote(text: string, from: number, opening: number): number {
+  for (let at = from; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === BACKSLASH) at++
+    // A plain quote may close a typographic one, but not if others of its own kind come first.
+    else if (closes(unit, opening) && (unit !== QUOTE || opening === QUOTE)) return at
+  }
+  return -1
+}
+
+/** Whether what follows the quote at `close` looks like what follows a value (or a key) here. */
+function endsHere(reading: Reading, close: number, key: boolean): boolean {
+  const { text } = reading
+  const at = skipBlanks(text, close + 1)
+  const unit = text.charCodeAt(at)
+  if (key) return unit === COLON
+  const array = reading.inArray()
+  if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) {
+    if (array !== (unit === CLOSE_BRACKET)) return false
+    const following = skipBlanks(text, at + 1)
+    return following >= text.length || ',}]'.includes(text[following]!)
+  }
+  if (unit !== COMMA) return false
+  const next = skipBlanks(text, at + 1)
+  const follows = text.charCodeAt(next)
+  if (follows === (array ? CLOSE_BRACKET : CLOSE_BRACE)) return true
+  return array ? isValueAt(text, next) : isKeyAt(text, next)
+}
+
+/** A quote, a bracket, a number or a literal, JSON's or Python's. */
+function isValueAt(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at)
+  if (isQuote(unit) || unit === OPEN_BRACE || unit === OPEN_BRACKET) return true
+  const word = text.slice(at, wordEnd(text, at))
+  if (isDigit(unit) || unit === MINUS) return isJsonWord(word) || spellingOf(word) !== undefined
+  return isJsonWord(word) || spellingOf(word)?.kind === 'spelled a literal as JSON'
+}
+
+/** A key, with or without quotes, and its colon. */
+export function isKeyAt(text: string, at: number): boolean {
+  if (!isQuote(text.charCodeAt(at))) return bareKeyEnd(text, at) >= 0
+  const close = closingQuote(text, at, at + MAX_WORD)
+  return close >= 0 && text.charCodeAt(skipBlanks(text, close + 1)) === COLON
+}
+
+/** Whether the quote is where an opening quote would be: right after punctuation, or first on its line. */
+function looksLikeOpening(text: string, from: number, quote: number): boolean {
+  if (',:[{'.includes(text[quote - 1] ?? ' ') && quote - 1 > from) return true
+  let at = quote - 1
+  while (at > from && (text[at] === ' ' || text[at] === '\t')) at--
+  return at > from && text.charCodeAt(at) === LF
+}
+
+/** A quote before a closing bracket ends a string. */
+function isBeforeBracket(text: string, quote: number): boolean {
+  const unit = text.charCodeAt(skipBlanks(text, quote + 1))
+  return unit === CLOSE_BRACE || unit === CLOSE_BRACKET
+}
+
+/** Whether a number precedes it, judging by the last character. */
+function isNumberEnd({ kind, to }: Reading['token'], text: string): boolean {
+  return kind === 'word' && isDigit(text.charCodeAt(to - 1))
+}
+
+function isSeparator(unit: number): boolean {
+  return unit === COMMA || unit === COLON
+}
+
+function isPunctuation(unit: number): boolean {
+  return (
+    unit === COMMA ||
+    unit === COLON ||
+    (unit >= OPEN_BRACKET && unit <= CLOSE_BRACKET && unit !== BACKSLASH) ||
+    unit === OPEN_BRACE ||
+    unit === CLOSE_BRACE
+  )
+}
+
+/** One past a URL without quotes at `at`, or -1. */
+function urlEnd(text: string, at: number): number {
+  const found = url.exec(text.slice(at, at + MAX_URL))
+  return found ? at + found[0].length : -1
+}
+
+function isUrl(word: string): boolean {
+  return url.exec(word)?.[0] === word
+}
+
+const MAX_URL = 2048
+const url = /^(?:https?|ftp|file|mailto|data|irc):\/\/[A-Za-z0-9\-._~:/?#@!$&'()*+;=%]+/
+
+/**
+ * A lone inner quote that reads as an opening one (`, "x`), one between two separators, or one next to a bare
+ * number.
+ */
+function isDoubtfulInner(text: string, from: number, close: number, opening: number): boolean {
+  let inner = 0
+  let opens = false
+  for (
+    let at = nextQuote(text, from + 1, opening);
+    at >= 0 && at < close;
+    at = nextQuote(text, at + 1, opening)
+  ) {
+    inner++
+    if (/[,:;，：=>][ \t\n]{0,99}$/.test(text.slice(Math.max(from + 1, at - 100), at))) opens = true
+    const following = text.slice(at, Math.min(at + 24, close))
+    if (/^["”]\s{0,9}(?:[,;，.]\s{0,9}[,;，."]|,[ \t]{0,9}\r?\n)/.test(following)) return true
+  }
+  if (inner % 2 === 0) return false
+  return opens || isJsonWord(text.slice(from + 1, Math.min(close, from + MAX_WORD)).replaceAll('"', ''))
+}

@@ -1,0 +1,204 @@
+import { ACUTE, APOSTROPHE, BACKSLASH, BACKTICK, QUOTE, quoteFamily, SPACE } from '../text/characters.ts'
+import type { Edit } from './edits.ts'
+
+/** Any character that a model may put around a string. */
+export function isQuote(unit: number): boolean {
+  return quoteFamily(unit) !== 0
+}
+
+/**
+ * Typographic quotes end at any quote of their kind, because models mix up the two halves, or at the plain
+ * one.
+ */
+export function closes(unit: number, opening: number): boolean {
+  if (opening === BACKTICK) return unit === BACKTICK || unit === ACUTE
+  if (opening < BACKTICK) return unit === opening
+  if (opening <= 0x201b) return (unit >= 0x2018 && unit <= 0x201b) || unit === APOSTROPHE
+  return (unit >= 0x201c && unit <= 0x201f) || unit === QUOTE
+}
+
+/**
+ * The quote that ends the string which opens at `open`, or -1. A backslash escapes what follows it, and an
+ * apostrophe between two letters ends nothing.
+ *
+ * @example
+ * closingQuote("'it\\'s'", 0) // 6
+ */
+export function closingQuote(text: string, open: number, limit = text.length): number {
+  const opening = text.charCodeAt(open)
+  const end = Math.min(limit, text.length)
+  for (let at = open + 1; at < end; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < 128 && HARMLESS[unit] === 1) continue
+    if (unit === BACKSLASH) at++
+    else if (closes(unit, opening) && !(isSingle(opening) && isApostrophe(text, at))) return at
+  }
+  return -1
+}
+
+/**
+ * The same for a string in double quotes, the common case, and whether it is clean: the index of its closing
+ * quote if JSON allows the string, `-2 - index` if not, and -1 if it has no end. One pass instead of two.
+ */
+export function plainStringEnd(text: string, open: number): number {
+  let clean = true
+  for (let at = open + 1; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit > BACKSLASH) continue
+    if (unit === QUOTE) return clean ? at : -2 - at
+    if (unit < SPACE) clean = false
+    else if (unit === BACKSLASH) {
+      if (!isEscape(text, at) || isDrive(text, at, open)) clean = false
+      at++
+    }
+  }
+  return -1
+}
+
+/** ASCII that neither ends a string nor escapes a quote. */
+const HARMLESS = new Uint8Array(128).fill(1)
+for (const unit of [QUOTE, APOSTROPHE, BACKTICK, BACKSLASH]) HARMLESS[unit] = 0
+
+/** Whether it is a quote between two letters, as in `it's`. */
+export function isApostrophe(text: string, at: number): boolean {
+  return (
+    isSingle(text.charCodeAt(at)) && isLetter(text.charCodeAt(at - 1)) && isLetter(text.charCodeAt(at + 1))
+  )
+}
+
+function isSingle(unit: number): boolean {
+  return quoteFamily(unit) === APOSTROPHE
+}
+
+function isLetter(unit: number): boolean {
+  return (unit >= 97 && unit <= 122) || (unit >= 65 && unit <= 90) || (unit >= 0xc0 && unit < 0x2000)
+}
+
+/** Whether the string from `open` to `close` is known to be valid JSON as it is. */
+export function isCleanString(text: string, open: number, close: number): boolean {
+  if (text.charCodeAt(open) !== QUOTE || text.charCodeAt(close) !== QUOTE) return false
+  for (let at = open + 1; at < close; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < SPACE || unit === QUOTE) return false
+    if (unit === BACKSLASH) {
+      if (!isEscape(text, at) || isDrive(text, at, open)) return false
+      at++
+    }
+  }
+  return true
+}
+
+/** Whether the backslash at `at` is the first of a path, `C:\\`. */
+function isDrive(text: string, at: number, open: number): boolean {
+  return text[at - 1] === ':' && at - 2 > open && /[A-Za-z]/.test(text[at - 2]!)
+}
+
+/**
+ * Spells a string as JSON does: its quotes, raw control characters, unescaped quotes and backslashes. Returns
+ * the edits, after those in `before`; `undefined` if the meaning of a backslash is unclear. Without an
+ * opening quote (`open` is then the position before the text) or a closing one the edit adds it.
+ */
+export function spellString(
+  text: string,
+  place: { readonly from: number; readonly to: number; readonly opened: boolean; readonly closed: boolean },
+  before: Edit | undefined,
+): { readonly edits: Edit | undefined } | undefined {
+  const { from, to, opened, closed } = place
+  const start = opened ? from + 1 : from
+  let edits = before
+  const add = (at: number, end: number, by: string, kind: Edit['kind']): void => {
+    edits = { from: at, to: end, by, kind, before: edits }
+  }
+  if (!opened) add(from, from, '"', 'added a missing quote')
+  else if (text.charCodeAt(from) !== QUOTE) add(from, from + 1, '"', 'replaced a quote')
+  let backslashes: Backslashes | undefined
+  for (let at = start; at < to; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit < SPACE) add(at, at + 1, escapeOf(unit), 'escaped a control character')
+    else if (unit === QUOTE) add(at, at, '\\', 'escaped a quote')
+    else if (unit === BACKSLASH) {
+      backslashes ??= meaningOf(text, start, to)
+      if (backslashes === 'unknown') return undefined
+      const next = text.charCodeAt(at + 1)
+      const valid = at + 1 < to && isEscape(text, at)
+      if (backslashes === 'text' && !(valid && next === QUOTE)) add(at, at, '\\', 'escaped a backslash')
+      else if (valid) at++
+      else if (isQuote(next)) {
+        add(at, at + 1, '', 'dropped a backslash')
+        at++
+      } else if (isHexEscape(text, at, to)) {
+        add(at, at + 4, `\\u00${text.slice(at + 2, at + 4)}`, 'decoded an escape')
+        at += 3
+      } else add(at, at, '\\', 'escaped a backslash')
+    }
+  }
+  if (!closed) add(to, to, '"', 'added a missing quote')
+  else if (text.charCodeAt(to) !== QUOTE) add(to, to + 1, '"', 'replaced a quote')
+  return { edits }
+}
+
+/** How JSON spells a control character inside a string. */
+export function escapeOf(unit: number): string {
+  return shortEscapes.get(unit) ?? `\\u${unit.toString(16).padStart(4, '0')}`
+}
+
+const shortEscapes = new Map([
+  [8, '\\b'],
+  [9, '\\t'],
+  [10, '\\n'],
+  [12, '\\f'],
+  [13, '\\r'],
+])
+
+/** Whether the backslash at `at` begins an escape that JSON knows. */
+function isEscape(text: string, at: number): boolean {
+  const kind = text[at + 1]
+  if (kind === undefined) return false
+  if (kind === 'u') return /^[0-9a-fA-F]{4}$/.test(text.slice(at + 2, at + 6))
+  return '"\\/bfnrt'.includes(kind)
+}
+
+function isHexEscape(text: string, at: number, to: number): boolean {
+  return text[at + 1] === 'x' && at + 4 <= to && /^[0-9a-fA-F]{2}$/.test(text.slice(at + 2, at + 4))
+}
+
+/**
+ * What the backslashes of one string mean: JSON escapes, with single ones that are text; all of them text
+ * (`C:\Users\new` has a `\n` that is not a line break); or unknown.
+ */
+type Backslashes = 'escapes' | 'text' | 'unknown'
+
+function meaningOf(text: string, from: number, to: number): Backslashes {
+  let foreign = 0
+  let classes = 0
+  let letters = 0
+  let doubled = 0
+  for (let at = text.indexOf('\\', from); at >= 0 && at < to; at = text.indexOf('\\', at + 2)) {
+    const kind = text[at + 1] ?? ''
+    const valid = at + 1 < to && isEscape(text, at)
+    if (kind === '\\') doubled++
+    else if (valid && kind !== '"' && kind !== '/') letters++
+    else if (!valid && kind === 'u' && /^[0-9a-fA-F]/.test(text.slice(at + 2, at + 3))) return 'unknown'
+    else if (!valid && !isQuote(kind.charCodeAt(0)) && !isHexEscape(text, at, to)) {
+      foreign++
+      if ('dDsSwW'.includes(kind)) classes++
+    }
+  }
+  // `C:\\new` in a text that needs repair anyway: a path, or a line break.
+  if (foreign === 0) return letters > 0 && isWindowsPath(text, from) ? 'unknown' : 'escapes'
+  if (isWindowsPath(text, from)) {
+    const start = text.startsWith('\\\\', from) ? 1 : 0
+    return doubled <= start ? 'text' : 'unknown'
+  }
+  // One lone `\z` may be the rest of a line break; several, or `\d`, are a path or a pattern.
+  if (letters > 0 || doubled > 0) return 'unknown'
+  return foreign >= 2 || classes === foreign ? 'escapes' : 'unknown'
+}
+
+/** `C:\dir`, `"at D:\x"` or `\\server\share`: a drive or a host before the backslash that is there. */
+function isWindowsPath(text: string, from: number): boolean {
+  const first = text.indexOf('\\', from)
+  if (first === from) return /^\\\\\w/.test(text.slice(from, from + 3))
+  if (text[first - 1] !== ':' || !/[A-Za-z]/.test(text[first - 2] ?? '')) return false
+  return first - 2 === from || (first - 2 > from && !/\w/.test(text[first - 3] ?? ''))
+}

@@ -1,0 +1,596 @@
+import {
+  APOSTROPHE,
+  BACKTICK,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  EQUALS,
+  HASH,
+  isBlank,
+  LESS,
+  LF,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  PLUS,
+  QUOTE,
+  SEMICOLON,
+  SLASH,
+  TILDE,
+} from '../text/characters.ts'
+import { isJsonWord, MAX_WORD, spellingOf } from './bare-words.ts'
+import type { ChangeKind } from './change.ts'
+import type { Edit } from './edits.ts'
+import { closingQuote, isCleanString, isQuote, plainStringEnd, spellString } from './quotes.ts'
+
+/** What the reader expects next. */
+export type State = 'first value' | 'value' | 'first key' | 'key' | 'colon' | 'comma' | 'end'
+
+/** An open bracket. */
+export interface Level {
+  readonly array: boolean
+  readonly up: Level | undefined
+}
+
+/** The last token, kept so that a guess can read it again. */
+export interface Token {
+  readonly kind: 'string' | 'word' | 'other'
+  readonly from: number
+  /** One past it; for a string, its closing quote is the character before. */
+  readonly to: number
+  readonly key: boolean
+  /** The edits before it was read. */
+  readonly edits: Edit | undefined
+}
+
+/** The error that a guess assumes in the text. A reading makes guesses of one kind only. */
+export type GuessKind = 'comma' | 'colon' | 'opening quote' | 'closing quote' | 'inner quote' | 'word'
+
+/**
+ * One reading of a text that is almost JSON. It changes what has only one meaning: other quotes, trailing and
+ * leading commas, comments, unusual blanks, keys without quotes, Python's literals, raw control characters,
+ * backslashes that were not escaped, joined strings. Where more than one meaning is possible it stops, and
+ * `repair-guesses.ts` says how it may continue.
+ *
+ * A class, because a reading that stops is copied for each guess.
+ */
+export class Reading {
+  readonly text: string
+  at = 0
+  state: State = 'value'
+  level: Level | undefined = undefined
+  /** The level of the value that is read: for an element, inside its container. */
+  base: Level | undefined = undefined
+  edits: Edit | undefined = undefined
+  token: Token = NO_TOKEN
+  /** The last comma, if a closing bracket would make it a trailing one; -1 for none. */
+  comma = -1
+  /** One past the last value: a missing comma is added there. */
+  valueEnd = 0
+  guess: GuessKind | undefined = undefined
+  guesses = 0
+  /**
+   * Counts keys with and without quotes: if a text mixes them, it is not assumed to have words without
+   * quotes, too.
+   */
+  quotedKeys = 0
+  bareKeys = 0
+  /** Keys in double quotes. */
+  plainKeys = 0
+  /** What follows the first comma between two values: the writer's style. */
+  spacing: Spacing | undefined = undefined
+  /** The string that begins at `at` has no closing quote. */
+  unclosed = false
+
+  /** Characters read for guesses, in all readings of the text together. */
+  readonly effort: { spent: number }
+
+  constructor(text: string, effort = { spent: 0 }) {
+    this.text = text
+    this.effort = effort
+  }
+
+  /** Written out, because a text may need thousands of guesses, and `Object.assign` is slow. */
+  copy(): Reading {
+    const next = new Reading(this.text, this.effort)
+    next.at = this.at
+    next.state = this.state
+    next.level = this.level
+    next.base = this.base
+    next.edits = this.edits
+    next.token = this.token
+    next.comma = this.comma
+    next.valueEnd = this.valueEnd
+    next.guess = this.guess
+    next.guesses = this.guesses
+    next.quotedKeys = this.quotedKeys
+    next.bareKeys = this.bareKeys
+    next.plainKeys = this.plainKeys
+    next.spacing = this.spacing
+    next.unclosed = this.unclosed
+    return next
+  }
+
+  /** Reads on while only one meaning is possible. */
+  run(): 'whole' | 'cut' | 'stopped' {
+    const { text } = this
+    for (;;) {
+      if (!this.#skip()) return 'stopped'
+      if (this.at >= text.length) return this.state === 'end' ? 'whole' : 'cut'
+      if (!this.#step(text.charCodeAt(this.at))) return 'stopped'
+    }
+  }
+
+  add(from: number, to: number, by: string, kind: ChangeKind): void {
+    this.edits = { from, to, by, kind, before: this.edits }
+  }
+
+  inArray(): boolean {
+    return this.level?.array === true
+  }
+
+  /** The current value ends before `at`. */
+  endValue(at: number): void {
+    this.at = at
+    this.comma = -1
+    this.valueEnd = at
+    this.state = this.level === this.base ? 'end' : 'comma'
+  }
+
+  #step(unit: number): boolean {
+    switch (this.state) {
+      case 'end':
+        return (unit === COMMA || unit === SEMICOLON) && this.#dropLastComma()
+      case 'colon':
+        return this.#colon(unit)
+      case 'comma':
+        if (unit === COMMA) return this.#passComma()
+        if (unit === SEMICOLON || unit === WIDE_COMMA) return this.#replaceComma()
+        if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) return this.#close(unit)
+        return unit === PLUS && this.token.kind === 'string' && this.#join()
+      case 'first key':
+      case 'key':
+        if (unit === CLOSE_BRACE) return this.#close(unit)
+        if (unit === COMMA) return this.state === 'first key' && this.#dropLeadingComma()
+        return isQuote(unit) ? this.#string(true) : this.#bareKey()
+      case 'first value':
+      case 'value':
+        if (unit === OPEN_BRACE || unit === OPEN_BRACKET) return this.#open(unit === OPEN_BRACKET)
+        if (unit === CLOSE_BRACKET) return this.inArray() && this.#close(unit)
+        if (unit === COMMA) return this.state === 'first value' && this.#dropLeadingComma()
+        return isQuote(unit) ? this.#string(false) : this.#word()
+      default:
+        return this.state satisfies never
+    }
+  }
+
+  #colon(unit: number): boolean {
+    if (unit === COLON) this.at++
+    else if (unit === EQUALS || unit === WIDE_COLON) {
+      const to = this.text[this.at + 1] === '>' ? this.at + 2 : this.at + 1
+      this.add(this.at, to, ':', 'replaced a colon')
+      this.at = to
+    } else return false
+    this.state = 'value'
+    return true
+  }
+
+  #passComma(): boolean {
+    this.comma = this.at++
+    this.spacing ??= spacingAfter(this.text, this.comma)
+    this.state = this.inArray() ? 'value' : 'key'
+    return true
+  }
+
+  //  [1; 2]  {"a":1，"b":2}
+  //    ^            ^
+  #replaceComma(): boolean {
+    const next = skipBlanks(this.text, this.at + 1)
+    if (next >= this.text.length || '}],;，'.includes(this.text[next]!)) return false
+    this.add(this.at, this.at + 1, ',', 'replaced a comma')
+    this.at++
+    this.state = this.inArray() ? 'value' : 'key'
+    return true
+  }
+
+  //  {"a":1},
+  //         ^ and nothing more
+  #dropLastComma(): boolean {
+    if (skipBlanks(this.text, this.at + 1) < this.text.length) return false
+    this.add(this.at, this.at + 1, '', 'dropped a comma')
+    this.at++
+    return true
+  }
+
+  //  [, 1]  {, "a": 1}
+  //   ^      ^         nothing is lost with it
+  #dropLeadingComma(): boolean {
+    this.add(this.at, this.at + 1, '', 'dropped a comma')
+    this.at++
+    this.state = this.inArray() ? 'value' : 'key'
+    return true
+  }
+
+  #open(array: boolean): boolean {
+    this.level = { array, up: this.level }
+    this.state = array ? 'first value' : 'first key'
+    this.comma = -1
+    this.at++
+    return true
+  }
+
+  #close(unit: number): boolean {
+    if (this.inArray() !== (unit === CLOSE_BRACKET) || this.level === undefined) return false
+    if (this.comma >= 0) this.add(this.comma, this.comma + 1, '', 'dropped a comma')
+    this.level = this.level.up
+    this.token = NO_TOKEN
+    this.endValue(this.at + 1)
+    return true
+  }
+
+  #string(key: boolean): boolean {
+    const from = this.at
+    const plain = this.text.charCodeAt(from) === QUOTE
+    const close = plain ? plainStringEnd(this.text, from) : closingQuote(this.text, from)
+    if (close === -1) {
+      this.unclosed = true
+      return false
+    }
+    // `"a": red,", b": 1`: a key that begins with a comma has the closing quote of the value before it.
+    if (key && this.guesses > 0 && this.text.charCodeAt(from + 1) === COMMA) return false
+    if (!plain || close < 0) return this.takeString(from, close < 0 ? -2 - close : close, key)
+    this.token = { kind: 'string', from, to: close + 1, key, edits: this.edits }
+    if (key) {
+      this.plainKeys++
+      this.#endKey(close + 1, true)
+    } else this.endValue(close + 1)
+    return true
+  }
+
+  /** Takes the text between two quotes as a string. */
+  takeString(from: number, close: number, key: boolean): boolean {
+    const { edits } = this
+    if (!isCleanString(this.text, from, close)) {
+      if (
+        isFirstOnLine(this.text, from, close) ||
+        (key && this.text.slice(from, close).includes('\n')) ||
+        (!key && this.inArray() && mayBeElements(this.text, from, close))
+      ) {
+        this.token = { kind: 'string', from, to: close + 1, key, edits }
+        if (key) this.#endKey(close + 1, true)
+        else this.endValue(close + 1)
+        return false
+      }
+      const spelled = spellString(this.text, { from, to: close, opened: true, closed: true }, edits)
+      if (!spelled) return false
+      // Not if the writer puts other quotes around keys, too.
+      if (this.text[from] !== '"' && swallows(this.text, from + 1, close, this.plainKeys > 0)) return false
+      this.edits = spelled.edits
+    }
+    this.token = { kind: 'string', from, to: close + 1, key, edits }
+    if (key && this.text[from] === '"') this.plainKeys++
+    if (key) this.#endKey(close + 1, true)
+    else this.endValue(close + 1)
+    return true
+  }
+
+  #endKey(at: number, quoted: boolean): void {
+    this.at = at
+    this.comma = -1
+    this.state = 'colon'
+    if (quoted) this.quotedKeys++
+    else this.bareKeys++
+  }
+
+  //  "one " + "two"
+  //        ^ at
+  #join(): boolean {
+    const { text } = this
+    const next = skipBlanks(text, this.at + 1)
+    if (!isQuote(text.charCodeAt(next))) return false
+    const close = closingQuote(text, next)
+    if (close < 0 || this.token.key) return false
+    const before = withoutEditAt(this.edits, this.token.to - 1)
+    const spelled = isCleanString(text, next, close)
+      ? { edits: before }
+      : spellString(text, { from: next, to: close, opened: true, closed: true }, before)
+    if (!spelled) return false
+    // From the closing quote of the first to the opening one of the second.
+    this.edits = withoutEditAt(spelled.edits, next)
+    this.add(this.token.to - 1, next + 1, '', 'joined two strings')
+    this.token = { ...this.token, from: next, to: close + 1, edits: this.edits }
+    this.endValue(close + 1)
+    return true
+  }
+
+  //  {name: 1, first name: 2}
+  //   ^^^^     ^^^^^^^^^^
+  #bareKey(): boolean {
+    const { text, at } = this
+    const end = bareKeyEnd(text, at)
+    // Text without quotes may hold a comma and a colon: `{"a":x, y: z}` has one member, or two.
+    if (end < 0 || ((this.guess === 'word' || this.guess === 'closing quote') && this.quotedKeys > 0))
+      return false
+    this.add(at, end, JSON.stringify(text.slice(at, end)), 'quoted a key')
+    this.token = NO_TOKEN
+    this.#endKey(end, false)
+    return true
+  }
+
+  /** A number or a literal. */
+  #word(): boolean {
+    const { text, at } = this
+    let end = wordEnd(text, at)
+    if (end === at) return false
+    let word = text.slice(at, end)
+    const { edits } = this
+    const literal = end - at > 4 ? /^(?:true|false|null)(?=true$|false$|null$|-?\d)/.exec(word) : null
+    if (literal) {
+      // `nullfalse`: two literals without a comma.
+      word = literal[0]
+      end = at + word.length
+    }
+    if (!isJsonWord(word)) {
+      const spelling = spellingOf(word)
+      // `[26,015]` is one number, or two.
+      if (!spelling || (this.inArray() && /^[+-]?0\d/.test(word))) return false
+      this.add(at, end, spelling.text, spelling.kind)
+    }
+    this.token = { kind: 'word', from: at, to: end, key: false, edits }
+    this.endValue(end)
+    return true
+  }
+
+  /** Blanks, comments and fence marks. False for a comment that never ends, or that may be something else. */
+  #skip(): boolean {
+    const { text } = this
+    while (this.at < text.length) {
+      const unit = text.charCodeAt(this.at)
+      if (isBlank(unit)) {
+        this.at++
+        continue
+      }
+      const to = unusualEnd(text, this.at)
+      if (to === this.at) return true
+      if (to < 0 || (unit === SLASH && this.inArray() && endsLikeElement(text, to))) return false
+      const kind = isUnusualBlank(unit)
+        ? 'replaced a blank'
+        : unit === BACKTICK || unit === TILDE
+          ? 'dropped a fence mark'
+          : 'dropped a comment'
+      this.add(this.at, to, kind === 'replaced a blank' ? ' ' : '', kind)
+      this.at = to
+    }
+    return true
+  }
+}
+
+/** The edits without the replacement of the character at `at`. Those after it are linked again. */
+function withoutEditAt(edits: Edit | undefined, at: number): Edit | undefined {
+  const later: Edit[] = []
+  let edit = edits
+  for (; edit && edit.from >= at; edit = edit.before) {
+    if (edit.from !== at || edit.to !== at + 1) later.push(edit)
+  }
+  for (const one of later.reverse()) edit = { ...one, before: edit }
+  return edit
+}
+
+const NO_TOKEN: Token = { kind: 'other', from: 0, to: 0, key: false, edits: undefined }
+const WIDE_COMMA = 0xff0c
+export const WIDE_COLON = 0xff1a
+
+//  [
+//    "one,
+//    two"
+//    ^ indented like the string that seems to contain it
+/**
+ * Whether a string in a list has a comma at the end of a line and the next line has the same indentation: it
+ * may be two strings that lost a quote each.
+ */
+function mayBeElements(text: string, from: number, close: number): boolean {
+  let start = from
+  while (text[start - 1] === ' ' || text[start - 1] === '\t') start--
+  if (text[start - 1] !== '\n') return false
+  const inside = text.slice(from, close)
+  const below = `\n${text.slice(start, from)}`
+  for (let at = inside.indexOf(below); at >= 0; at = inside.indexOf(below, at + 1)) {
+    const next = inside[at + below.length]
+    const last = inside[at - 1] === '\r' ? inside[at - 2] : inside[at - 1]
+    if (last === ',' && next !== ' ' && next !== '\t') return true
+  }
+  return false
+}
+
+/** What a writer puts after a comma: nothing, a blank, or a line break. */
+export type Spacing = 'tight' | 'blank' | 'line'
+
+export function spacingAfter(text: string, comma: number): Spacing {
+  let at = comma + 1
+  for (; at < text.length && isBlank(text.charCodeAt(at)); at++) if (text.charCodeAt(at) === LF) return 'line'
+  return at === comma + 1 ? 'tight' : 'blank'
+}
+
+/** The first index at or after `at` that is neither a blank, usual or unusual, nor in a comment. */
+export function skipBlanks(text: string, at: number): number {
+  let i = at
+  while (i < text.length) {
+    if (isBlank(text.charCodeAt(i))) {
+      i++
+      continue
+    }
+    const to = unusualEnd(text, i)
+    if (to <= i) return i
+    i = to
+  }
+  return i
+}
+
+/** One past the blank, comment or fence mark at `at`; `at` if there is none, -1 if it never ends. */
+function unusualEnd(text: string, at: number): number {
+  const unit = text.charCodeAt(at)
+  if (isUnusualBlank(unit)) return at + 1
+  if (unit === SLASH) return commentEnd(text, at)
+  if (unit === HASH) return hashCommentEnd(text, at)
+  if (unit === LESS) return htmlCommentEnd(text, at)
+  if (unit === BACKTICK || unit === TILDE) return markEnd(text, at)
+  return at
+}
+
+//  ~~    #    <!-- one    ~~~json\r
+//    ^ a mark   ^ a comment        ^ a label, or none of them
+/**
+ * Whether the text breaks off inside what may become a comment or a fence mark at `at`, where `skipBlanks`
+ * stopped.
+ */
+export function isHalfBlank(text: string, at: number): boolean {
+  const rest = text.slice(at)
+  if (rest === '') return false
+  if (unusualEnd(text, at) < 0 || (rest.length === 1 && '/#'.includes(rest)) || '<!--'.startsWith(rest))
+    return true
+  const marks = '`~'.includes(rest[0]!) && rest === rest[0]!.repeat(rest.length)
+  return marks || ('`~'.includes(text[at - 1]!) && rest.endsWith('\r') && LABEL.test(`${rest}\n`))
+}
+
+export function isUnusualBlank(unit: number): boolean {
+  if (unit < 0xa0) return unit === 0x0b || unit === 0x0c
+  return (
+    unit === 0xa0 ||
+    unit === 0x180e ||
+    (unit >= 0x2000 && unit <= 0x200d) ||
+    unit === 0x2028 ||
+    unit === 0x2029 ||
+    unit === 0x202f ||
+    unit === 0x205f ||
+    unit === 0x2060 ||
+    unit === 0x3000 ||
+    unit === 0xfeff
+  )
+}
+
+function commentEnd(text: string, at: number): number {
+  const kind = text[at + 1]
+  if (kind === '/') {
+    const end = text.indexOf('\n', at)
+    return end < 0 ? text.length : end
+  }
+  if (kind !== '*') return at
+  const end = text.indexOf('*/', at + 2)
+  return end < 0 ? -1 : end + 2
+}
+
+function htmlCommentEnd(text: string, at: number): number {
+  if (!text.startsWith('<!--', at)) return at
+  const end = text.indexOf('-->', at + 4)
+  return end < 0 ? -1 : end + 3
+}
+
+/**
+ * A comment of Python or YAML: a `#` between blanks, without quotes. One with quotes may be a value that lost
+ * its opening one.
+ */
+function hashCommentEnd(text: string, at: number): number {
+  const before = text[at - 1]
+  const after = text[at + 1]
+  if (before !== ' ' && before !== '\t' && before !== '\n' && before !== ',') return at
+  if (after !== ' ' && after !== '\t') return at
+  const found = text.indexOf('\n', at)
+  const end = found < 0 ? text.length : found
+  for (let i = at; i < end; i++) if (isQuote(text.charCodeAt(i)) && text[i] !== "'") return at
+  return end
+}
+
+/** Three or more backticks or tildes, with their label if it ends the line. */
+function markEnd(text: string, at: number): number {
+  let end = at
+  while (text[end] === text[at]) end++
+  if (end - at < 3) return at
+  const label = LABEL.exec(text.slice(end, end + 64))
+  return end + (label?.[0].length ?? 0)
+}
+
+const LABEL = /^[A-Za-z0-9]{1,16}[ \t]*(?=\r?\n|$)/
+
+//  ["a",
+//   //cdn.example/x",
+//                  ^^ a string that lost its opening quote, not a comment
+function endsLikeElement(text: string, end: number): boolean {
+  let at = end - 1
+  while (isBlank(text.charCodeAt(at))) at--
+  return text[at] === ',' && isQuote(text.charCodeAt(at - 1))
+}
+
+/** One past the word at `at`. */
+export function wordEnd(text: string, at: number): number {
+  let i = at
+  while (i < at + MAX_WORD && isWordPart(text.charCodeAt(i))) i++
+  return i
+}
+
+function isWordPart(unit: number): boolean {
+  return (
+    (unit >= 97 && unit <= 122) ||
+    (unit >= 65 && unit <= 90) ||
+    (unit >= 48 && unit <= 57) ||
+    unit === 0x2b ||
+    unit === 0x2d ||
+    unit === 0x2e ||
+    unit === 0x5f ||
+    unit === 0x24 ||
+    (unit >= 0xc0 &&
+      !(unit >= 0x201c && unit <= 0x201f) &&
+      unit !== WIDE_COMMA &&
+      unit !== WIDE_COLON &&
+      !isUnusualBlank(unit))
+  )
+}
+
+/** One past a key without quotes at `at`, if its colon follows on the same line; else -1. */
+export function bareKeyEnd(text: string, at: number): number {
+  let end = at
+  let i = at
+  for (; i < at + MAX_WORD; i++) {
+    const unit = text.charCodeAt(i)
+    if (isKeyPart(unit)) end = i + 1
+    else if (unit !== 32 && unit !== 9) break
+  }
+  const believed = end > at && text.charCodeAt(end - 1) !== APOSTROPHE
+  return believed && text.charCodeAt(i) === COLON && !isUrl(text, i) ? end : -1
+}
+
+function isKeyPart(unit: number): boolean {
+  return isWordPart(unit) || unit === 0x40 || unit === SLASH || unit === APOSTROPHE
+}
+
+/** `http://x` is not a key. */
+function isUrl(text: string, colon: number): boolean {
+  return text.startsWith('://', colon)
+}
+
+/**
+ * Whether a text in other quotes contains a double quote that reads as structure. Then those other quotes are
+ * not quotes: `{"a":'1,"b":2}` must not become one string. With `keys`, a quote before a colon counts, too.
+ */
+function swallows(text: string, from: number, to: number, keys: boolean): boolean {
+  // Not `indexOf`: without a double quote it would read to the end of the text for each string.
+  for (let at = from; at < to; at++) {
+    if (text.charCodeAt(at) !== QUOTE) continue
+    if (text[at - 1] === '\\') {
+      if (text[at - 2] === '\\') return true
+      continue
+    }
+    if (isJoined(text, at)) return true
+    if (keys && text.charCodeAt(skipBlanks(text, at + 1)) === COLON) return true
+  }
+  return false
+}
+
+/** `" + "` joins two strings. */
+export function isJoined(text: string, quote: number): boolean {
+  const at = skipBlanks(text, quote + 1)
+  return text[at] === '+' && isQuote(text.charCodeAt(skipBlanks(text, at + 1)))
+}
+
+export function isFirstOnLine(text: string, from: number, quote: number): boolean {
+  return /\n[ \t]{1,99}$/.test(text.slice(Math.max(from + 1, quote - 100), quote))
+}

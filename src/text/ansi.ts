@@ -1,0 +1,191 @@
+import { Bytes } from '../base/platform.ts'
+import { ESC, LF } from './characters.ts'
+import type { Channel } from './chunk.ts'
+
+/** Receives the bytes that stay and those that are removed. */
+export interface Cleaned {
+  keep(bytes: Bytes): void
+  /** The bytes from `from` to `to` of a chunk. Not a subarray, because there is one call for each color. */
+  drop(chunk: Bytes, from: number, to: number): void
+}
+
+//  text ESC [ 3 1 m red ESC ] 0 ; title BEL text
+//       ^   ^             ^   ^
+//       escape csi        escape string
+type State =
+  | 'ground'
+  | 'maybe-c1'
+  | 'escape'
+  | 'intermediate'
+  | 'csi'
+  | 'string'
+  | 'string-escape'
+  | 'string-maybe-c1'
+
+const C1_LEAD = 0xc2
+const BEL = 0x07
+const LEAD = Bytes.from([C1_LEAD])
+/** A longer sequence is given up as unfinished, and the text continues. */
+const MAX_SEQUENCE = 4096
+
+/**
+ * Removes escape sequences from a channel, however it is split into chunks: CSI, OSC, DCS and the other
+ * strings, and two-byte escapes. C1 controls written as UTF-8 introduce sequences on a PTY only, and only
+ * those that can: the others, and all of them in a pipe, are text that a program wrote raw into a JSON
+ * string. Carries one state and one counter from chunk to chunk.
+ */
+export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: Bytes): void; end(): void } {
+  const terminal = channel === 'pty'
+  let state: State = 'ground'
+  let length = 0
+
+  function write(chunk: Bytes): void {
+    // Each needle is searched for again only after its last hit is passed: two dense kinds must not multiply.
+    let escapeAt = indexOrEnd(chunk, ESC, 0)
+    let lead = terminal ? nextC1(chunk, 0) : chunk.length
+    let at = 0
+    while (at < chunk.length) {
+      if (state === 'maybe-c1') {
+        at += settleC1(chunk[at]!)
+        continue
+      }
+      if (state !== 'ground') {
+        const from = at
+        at = passSequence(chunk, at)
+        if (at > from) out.drop(chunk, from, at)
+        continue
+      }
+      if (escapeAt < at) escapeAt = indexOrEnd(chunk, ESC, at)
+      if (lead < at) lead = nextC1(chunk, at)
+      const next = Math.min(escapeAt, lead)
+      // The common case: the chunk has no escape, so it is kept as it is.
+      if (next > at) out.keep(next - at === chunk.length ? chunk : chunk.subarray(at, next))
+      at = next + 1
+      if (next === chunk.length) break
+      length = 1
+      state = next === escapeAt ? 'escape' : 'maybe-c1'
+      if (state === 'maybe-c1') continue
+      at = passSequence(chunk, at)
+      out.drop(chunk, next, at)
+    }
+  }
+
+  /** Continues a sequence; returns one past the last byte of it in this chunk. */
+  function passSequence(chunk: Bytes, from: number): number {
+    let at = from
+    while (at < chunk.length && state !== 'ground') at += step(chunk[at]!)
+    return at
+  }
+
+  /**
+   * The byte after a lead byte that ended its chunk; returns 1 if it was consumed, 0 if it must be scanned.
+   */
+  function settleC1(byte: number): 0 | 1 {
+    if (!introducesAsC1(byte)) {
+      out.keep(LEAD)
+      state = 'ground'
+      return 0
+    }
+    out.drop(Bytes.from([C1_LEAD, byte]), 0, 2)
+    length = 2
+    state = introduces(byte - 0x40)
+    return 1
+  }
+
+  /**
+   * Handles one byte of a sequence; returns 1 if it belongs to the sequence, 0 if it must be scanned again.
+   */
+  function step(byte: number): 0 | 1 {
+    switch (state) {
+      case 'escape':
+        if (byte >= 0x20 && byte <= 0x2f) return take('intermediate')
+        if (byte >= 0x30 && byte <= 0x7e) return take(introduces(byte))
+        return abort()
+      case 'intermediate':
+        if (byte >= 0x20 && byte <= 0x2f && length < MAX_SEQUENCE) return take('intermediate')
+        if (byte >= 0x30 && byte <= 0x7e && length < MAX_SEQUENCE) return take('ground')
+        return abort()
+      case 'csi':
+        if (byte >= 0x20 && byte <= 0x3f && length < MAX_SEQUENCE) return take('csi')
+        if (byte >= 0x40 && byte <= 0x7e && length < MAX_SEQUENCE) return take('ground')
+        return abort()
+      case 'string':
+        if (byte === LF || length >= MAX_SEQUENCE) return abort()
+        if (byte === BEL) return take('ground')
+        if (byte === ESC) return take('string-escape')
+        return take(terminal && byte === C1_LEAD ? 'string-maybe-c1' : 'string')
+      case 'string-escape':
+        // ESC \ ends the string; any other ESC aborts it and begins a sequence of its own.
+        if (byte === 0x5c) return take('ground')
+        state = 'escape'
+        length = 1
+        return 0
+      case 'string-maybe-c1':
+        if (byte === 0x9c) return take('ground')
+        state = 'string'
+        return 0
+      case 'maybe-c1':
+      case 'ground':
+        return 0
+      default:
+        return state satisfies never
+    }
+  }
+
+  function take(next: State): 1 {
+    length++
+    state = next
+    return 1
+  }
+
+  function abort(): 0 {
+    state = 'ground'
+    return 0
+  }
+
+  return {
+    write,
+    end() {
+      if (state === 'maybe-c1') out.keep(LEAD)
+      state = 'ground'
+    },
+  }
+}
+
+/** What ESC followed by `byte` begins. A C1 control is its byte less 0x40. */
+function introduces(byte: number): State {
+  switch (byte) {
+    case 0x5b: // [
+      return 'csi'
+    case 0x5d: // ] OSC
+    case 0x50: // P DCS
+    case 0x58: // X SOS
+    case 0x5e: // ^ PM
+    case 0x5f: // _ APC
+      return 'string'
+    default:
+      return 'ground'
+  }
+}
+
+/** Whether a C1 control can begin a sequence: DCS, SOS, CSI, OSC, PM, APC. */
+function introducesAsC1(byte: number): boolean {
+  return byte >= 0x90 && byte <= 0x9f && introduces(byte - 0x40) !== 'ground'
+}
+
+function indexOrEnd(chunk: Bytes, byte: number, from: number): number {
+  const index = chunk.indexOf(byte, from)
+  return index < 0 ? chunk.length : index
+}
+
+/**
+ * The next lead byte of a C1 control; one at the very end counts, because its second byte has not arrived
+ * yet.
+ */
+function nextC1(chunk: Bytes, from: number): number {
+  for (let lead = chunk.indexOf(C1_LEAD, from); lead >= 0; lead = chunk.indexOf(C1_LEAD, lead + 1)) {
+    const second = chunk[lead + 1]
+    if (second === undefined || introducesAsC1(second)) return lead
+  }
+  return chunk.length
+}

@@ -1,0 +1,198 @@
+import type { Code, Note, SchemaError } from '../base/fault.ts'
+import { withoutStack } from '../base/no-stack.ts'
+import { count, isDeeper } from '../json/depth.ts'
+import { CLOSE_BRACE, OPEN_BRACE, QUOTE, SPACE } from '../text/characters.ts'
+import { isOrdinary } from './plain-value.ts'
+import { type ProtoKeys, removeProtoKeys } from './proto.ts'
+import type { Check } from './schema/schema.ts'
+
+/** Rules for judging a candidate. */
+export interface Rules {
+  readonly check: Check | undefined
+  // biome-ignore lint/suspicious/noExplicitAny: a normalizer declares its own input type
+  readonly normalize: readonly ((value: any) => unknown)[]
+  readonly root: 'object' | 'any'
+  /** Scalars count wherever they are found, because the caller asked for any root. */
+  readonly scalars: boolean
+  /** Which of several candidates inside one frame is taken. */
+  readonly pick: 'first' | 'last'
+  /** The field that may hold the payload as text, or as a value. */
+  readonly envelope: string
+  readonly partial: boolean
+  readonly maxRepair: number
+  readonly maxDepth: number
+  readonly protoKeys: ProtoKeys
+  readonly verdict?: RecordFit | undefined
+}
+
+/** Whether the record taken from a text is one that the caller wants. */
+export interface RecordFit {
+  readonly fits: (record: unknown) => boolean
+  /**
+   * For the first value that was parsed: later ones were found inside it, in an envelope. Undefined before
+   * that.
+   */
+  wanted: boolean | undefined
+}
+
+/** Result for one text: it passed, it is JSON but was rejected, or it is not JSON. */
+export type Tried = Passed | Rejected | Broken
+
+export interface Passed {
+  readonly kind: 'passed'
+  readonly value: unknown
+  readonly notes: readonly Note[]
+  /** There may be notes about how its text was read. */
+  readonly unusual: boolean
+}
+
+export interface Rejected {
+  readonly kind: 'rejected'
+  readonly code: Code
+  readonly detail: string
+  readonly errors?: readonly SchemaError[]
+  readonly cause?: unknown
+  /** The value that a normalizer threw on. */
+  readonly value?: unknown
+  /** The field that may hold the payload: text, or an object. */
+  readonly envelope?: string | object
+}
+
+export interface Broken {
+  readonly kind: 'broken'
+  readonly code: Code
+  readonly detail: string
+  readonly cause?: unknown
+}
+
+/** Parses one text strictly and applies the root rule, the normalizers and the schema, in this order. */
+export function attempt(text: string, rules: Rules): Tried {
+  const { maxDepth, verdict } = rules
+  // Brackets alone become many times their size: the depth of a large text is checked before it is parsed,
+  // that of a small one only if it looks unusual.
+  const asked = text.length > LARGE && isDense(text)
+  if (asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
+  // Creating an error costs twenty times as much as checking the first key, and logs are full of `{name} …`.
+  if (opensNoKey(text)) return isDeeper(text, maxDepth) ? tooDeep(maxDepth) : NO_KEY
+  let value: unknown
+  try {
+    value = withoutStack(JSON.parse, text)
+  } catch (cause) {
+    if (!asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
+    return { kind: 'broken', code: 'INVALID_JSON', detail: '', cause }
+  }
+  const unusual = !isOrdinary(value, text, Math.min(maxDepth, MAX_RECURSION))
+  let notes = NONE
+  if (unusual) {
+    if (!asked && isDeeper(text, maxDepth)) return tooDeep(maxDepth)
+    const removed = rules.protoKeys === 'keep' ? 0 : removeProtoKeys(value)
+    if (removed > 0) {
+      if (rules.protoKeys === 'error') {
+        if (verdict) verdict.wanted ??= verdict.fits(value)
+        return { kind: 'rejected', code: 'PROTO_KEY', detail: '' }
+      }
+      notes = [{ code: 'PROTO_KEY', message: `removed ${removed} key(s) that could change a prototype` }]
+    }
+  }
+  // Checked now, because normalizers may change the value in place.
+  if (verdict) verdict.wanted ??= verdict.fits(value)
+  return judgeValue(value, notes, unusual, rules)
+}
+
+const NONE: readonly Note[] = []
+/** Characters of a text that may be parsed before its depth is known. */
+const LARGE = 1 << 16
+const MAX_RECURSION = 256
+
+const NO_KEY: Broken = { kind: 'broken', code: 'INVALID_JSON', detail: '' }
+
+/** A brace followed by neither a key, a closer nor a blank is certainly not JSON. */
+function opensNoKey(text: string): boolean {
+  if (text.charCodeAt(0) !== OPEN_BRACE || text.length < 2) return false
+  const next = text.charCodeAt(1)
+  return next !== QUOTE && next !== CLOSE_BRACE && next > SPACE
+}
+
+function tooDeep(maxDepth: number): Broken {
+  return { kind: 'broken', code: 'MAX_DEPTH', detail: `more than ${maxDepth} levels` }
+}
+
+/** Whether there are so many brackets that parsing them may need many times the size of the text. */
+function isDense(text: string): boolean {
+  const some = text.length >> 5
+  return count(text, '{', some) + count(text, '[', some) > some
+}
+
+/** Applies the root rule, the normalizers and the schema to a parsed value. */
+export function judgeValue(
+  parsed: unknown,
+  notes: readonly Note[],
+  unusual: boolean,
+  rules: Rules,
+): Passed | Rejected {
+  if (rules.root === 'object' && !isRecord(parsed)) {
+    return { kind: 'rejected', code: 'ROOT_NOT_OBJECT', detail: `it is ${nameOf(parsed)}` }
+  }
+  // Nearly every value reaches the schema directly: that path allocates nothing it does not need.
+  if (rules.normalize.length > 0) return judgeNormalized(parsed, notes, unusual, rules)
+  const checked = rules.check?.(parsed)
+  if (!checked) return { kind: 'passed', value: parsed, notes, unusual }
+  if ('value' in checked) return { kind: 'passed', value: checked.value, notes, unusual }
+  return rejectedBy(checked.errors, envelopeOf(parsed, rules.envelope))
+}
+
+function judgeNormalized(
+  parsed: unknown,
+  notes: readonly Note[],
+  unusual: boolean,
+  rules: Rules,
+): Passed | Rejected {
+  // Read before the normalizers run: they may change the value in place.
+  const envelope = envelopeOf(parsed, rules.envelope)
+  let value = parsed
+  for (const [index, normalizer] of rules.normalize.entries()) {
+    try {
+      value = normalizer(value)
+      if (value instanceof Promise) {
+        value.catch(() => {})
+        throw new TypeError('a normalizer must not be async')
+      }
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause)
+      const detail = `normalizer ${index + 1}: ${why}`
+      return { kind: 'rejected', code: 'NORMALIZE_FAILED', detail, cause, value: parsed, ...envelope }
+    }
+  }
+  const checked = rules.check?.(value)
+  if (!checked) return { kind: 'passed', value, notes, unusual }
+  if ('value' in checked) return { kind: 'passed', value: checked.value, notes, unusual }
+  return rejectedBy(checked.errors, envelope)
+}
+
+function rejectedBy(
+  errors: readonly SchemaError[],
+  envelope: { envelope: string | object } | undefined,
+): Rejected {
+  const [first, ...more] = errors
+  const detail = first
+    ? `${first.path || 'the root'} ${first.message}${more.length > 0 ? ` (and ${more.length} more)` : ''}`
+    : ''
+  return { kind: 'rejected', code: 'SCHEMA_FAILED', detail, errors, ...envelope }
+}
+
+/** The content of the envelope's field, if it can be a payload. */
+function envelopeOf(parsed: unknown, field: string): { envelope: string | object } | undefined {
+  const inner = isRecord(parsed) && Object.hasOwn(parsed, field) ? parsed[field] : undefined
+  return typeof inner === 'string' || (typeof inner === 'object' && inner !== null)
+    ? { envelope: inner }
+    : undefined
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function nameOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'an array' : `a ${typeof value}`
+}

@@ -1,0 +1,451 @@
+import { type Code, type Note, quote, type SchemaError } from '../base/fault.ts'
+import { closeCut } from '../json/cut-text.ts'
+import { whereBroken } from '../json/tokenizer.ts'
+import { spellingOf } from '../repair/bare-words.ts'
+import { type Change, changeOf } from '../repair/change.ts'
+import { controlsEscaped } from '../repair/control.ts'
+import type { Edited } from '../repair/edits.ts'
+import { endsInString } from '../repair/ends-in-string.ts'
+import { isQuote } from '../repair/quotes.ts'
+import { mend } from '../repair/search.ts'
+import { withoutSequences } from '../repair/sequences.ts'
+import { isStructureAt } from '../repair/structure.ts'
+import { isBracket } from '../text/characters.ts'
+import {
+  attempt,
+  type Broken,
+  judgeValue,
+  type Passed,
+  type Rejected,
+  type Rules,
+  type Tried,
+} from './attempt.ts'
+import { type Candidate, candidatesIn, hasQuotedKey } from './candidates.ts'
+import { inspect } from './silent-losses.ts'
+
+/**
+ * A value that passed. `changes` is empty if the text was used unchanged; their `at` counts units of the
+ * text.
+ */
+export interface Pass {
+  readonly ok: true
+  readonly value: unknown
+  readonly changes: readonly Change[]
+  readonly notes: readonly Note[]
+  readonly incomplete?: readonly string[]
+}
+
+/** Why no rung passed: why the first one that parsed was rejected, or that none parsed. */
+export interface Miss {
+  readonly ok: false
+  readonly code: Code
+  /** What was found, appended to the text of the code. */
+  readonly detail: string
+  /** Where in the text it broke, in units, if known. */
+  readonly at?: number | undefined
+  /** The same as a byte offset in the channel, if that is known instead. */
+  readonly place?: number
+  /** What is there, at most 20 characters, and what JSON allows there. */
+  readonly broken?: { readonly found: string; readonly expected: string } | undefined
+  readonly errors?: readonly SchemaError[]
+  readonly cause?: unknown
+  /** The value that a normalizer threw on. */
+  readonly value?: unknown
+  readonly notes: readonly Note[]
+  /** The unchanged text was JSON. */
+  readonly strict: boolean
+  /** It was JSON after a repair, and then rejected. */
+  readonly repaired: boolean
+}
+
+/**
+ * Tries the rungs of the ladder: the text as it is, then one deterministic change after the other, until a
+ * candidate parses and passes. A candidate that is JSON but does not pass ends the search, except for the
+ * envelope: `[{"a":1}]` is not its inner object. If the text begins with a bracket, that bracket's value is
+ * the only candidate.
+ *
+ *     as is → envelope → escape sequences → think, fence, first object
+ *       → syntax repair → control characters → closed
+ *
+ * @example
+ * climb('{"a":1,}', rules) // { ok: true, value: { a: 1 }, changes: [{ kind: 'dropped a comma', … }], … }
+ */
+export function climb(text: string, rules: Rules): Pass | Miss {
+  const asIs = attemptTrimmed(text, rules)
+  if (asIs.kind === 'passed') return passOf(asIs, text, NONE, NONE)
+  return climbOn(text, asIs, rules, MAX_ENVELOPES)
+}
+
+/** Only the first rung: whether the text is JSON as it is, and passes. */
+export function climbStrictly(text: string, rules: Rules): Pass | Miss {
+  const asIs = attemptTrimmed(text, rules)
+  if (asIs.kind === 'passed') return passOf(asIs, text, NONE, NONE)
+  return missOf(asIs, { strict: asIs.kind === 'rejected', repaired: false, text, notes: NONE })
+}
+
+const NONE: readonly never[] = []
+/** Maximum number of places listed when more than one candidate passes. */
+const MAX_PLACES = 16
+/** Maximum nesting of envelopes. */
+const MAX_ENVELOPES = 8
+
+/** JSON ignores blanks; a BOM and NULs around it are trimmed, which does not count as repair. */
+function attemptTrimmed(text: string, rules: Rules): Tried {
+  const tried = attempt(text, rules)
+  if (tried.kind !== 'broken' || tried.code === 'MAX_DEPTH') return tried
+  const [from, to] = margins(text)
+  return to - from === text.length ? tried : attempt(text.slice(from, to), rules)
+}
+
+/** The rungs after the first. `asIs` says why the unchanged text failed. */
+function climbOn(text: string, asIs: Rejected | Broken, rules: Rules, envelopes: number): Pass | Miss {
+  if (asIs.kind === 'rejected') {
+    const opened = openEnvelope(asIs, rules, NONE, envelopes)
+    return opened ?? missOf(asIs, { strict: true, repaired: false, text, notes: NONE })
+  }
+  // Terminal sequences contain brackets, too.
+  if (asIs.code === 'MAX_DEPTH' && !text.includes('\u001b'))
+    return missOf(asIs, { strict: false, repaired: false, text, notes: NONE })
+  const [from, to] = margins(text)
+  // The blanks at the end of a cut text may be inside a string.
+  const trimmed = text.slice(from, rules.partial ? text.length : to)
+  const shown = withoutSequences(trimmed)
+  if (shown) {
+    const { text: plain, changes } = shown.done()
+    const result = climbFurther(plain, NONE, rules, envelopes)
+    const placed = moved(result, (at) => shown.origin(at))
+    return moved(
+      placed.ok ? { ...placed, changes: [...changes, ...placed.changes] } : placed,
+      (at) => at + from,
+    )
+  }
+  const result = beyond(trimmed, asIs, NONE, rules, envelopes)
+  return from === 0 ? result : moved(result, (at) => at + from)
+}
+
+/** A text after a change: tried unchanged first, then on the remaining rungs. */
+function climbFurther(
+  text: string,
+  changes: readonly Change[],
+  rules: Rules,
+  envelopes: number,
+): Pass | Miss {
+  const tried = attempt(text, rules)
+  if (tried.kind === 'broken' && tried.code !== 'MAX_DEPTH')
+    return beyond(text, tried, changes, rules, envelopes)
+  return settle(tried, { text, changes, notes: NONE, rules, envelopes })
+}
+
+/**
+ * A text that is not JSON: searched for candidates if it begins like prose, repaired if it begins like a
+ * document.
+ */
+function beyond(
+  text: string,
+  broken: Broken,
+  changes: readonly Change[],
+  rules: Rules,
+  envelopes: number,
+): Pass | Miss {
+  if (rules.root === 'any') {
+    const scalar = mendScalar(text) ?? (rules.partial && text[0] === '"' ? closeEnd(text, false) : undefined)
+    const tried = scalar && attempt(scalar.text, rules)
+    if (tried && tried.kind !== 'broken') {
+      const incomplete = 'incomplete' in scalar ? (scalar.incomplete as readonly string[]) : undefined
+      const all = [...changes, ...scalar.changes]
+      return settle(tried, { text: scalar.text, changes: all, notes: NONE, rules, envelopes }, incomplete)
+    }
+  }
+  const candidates = candidatesIn(text, rules)
+  if (candidates) return choose(candidates, text, broken, changes, rules, envelopes)
+  return repair(text, broken, changes, rules, envelopes)
+}
+
+/** A string, a number or a literal in the spelling of another language. Words without quotes are prose. */
+function mendScalar(text: string): Edited | undefined {
+  if (text.length > MAX_SCALAR || !(isQuote(text.charCodeAt(0)) || text[0] === '\\' || spellingOf(text)))
+    return undefined
+  const mended = mend(`[${text}]`)
+  if (mended.kind !== 'mended') return undefined
+  const inner = mended.text.slice(1, -1)
+  const changes = mended.changes.map((change) => ({ ...change, at: change.at - 1 }))
+  // Two adjacent strings are not one, and a string without its closing quote was cut.
+  if (mended.changes.some(({ kind }) => kind === 'added a missing quote')) return undefined
+  return (JSON.parse(mended.text) as unknown[]).length === 1 ? { text: inner, changes } : undefined
+}
+
+const MAX_SCALAR = 16 * 1024
+
+/**
+ * One of the candidates in a text that begins like prose: the first that passes or, if requested, the last
+ * one.
+ */
+function choose(
+  candidates: readonly Candidate[],
+  text: string,
+  broken: Broken,
+  changes: readonly Change[],
+  rules: Rules,
+  envelopes: number,
+): Pass | Miss {
+  // Most log lines that begin with a bracket have none.
+  if (candidates.length === 0) return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
+  const { verdict } = rules
+  // Each candidate has its own verdict: only the verdict of the chosen one counts.
+  const verdicts = candidates.map(() => verdict && { ...verdict, wanted: undefined })
+  const results = candidates.map((candidate, n) => {
+    const all = [...changes, ...candidate.changes]
+    const own = verdict ? { ...rules, verdict: verdicts[n] } : rules
+    const tried = attempt(candidate.text, own)
+    const result =
+      tried.kind === 'broken' && tried.code !== 'MAX_DEPTH'
+        ? moved(repair(candidate.text, tried, NONE, own, envelopes), (at) => at + candidate.at)
+        : settle(tried, { text: candidate.text, changes: NONE, notes: NONE, rules: own, envelopes })
+    return result.ok ? { ...result, changes: [...all, ...result.changes] } : result
+  })
+  const passed = results.filter((result) => result.ok)
+  const places = candidates.flatMap(({ at }, n) => (results[n]?.ok ? [at] : [])).slice(0, MAX_PLACES)
+  const chosen = rules.pick === 'last' ? results.at(-1)! : (passed[0] ?? results[0]!)
+  if (verdict) verdict.wanted ??= verdicts[results.indexOf(chosen)]?.wanted
+  if (!chosen.ok || passed.length < 2) return chosen
+  const note: Note = {
+    code: 'AMBIGUOUS',
+    message: `${passed.length} candidates inside one payload pass; the ${rules.pick} was taken`,
+    places,
+  }
+  return { ...chosen, notes: [...chosen.notes, note] }
+}
+
+/** Repairs a text that begins with a bracket and is not JSON. */
+function repair(
+  text: string,
+  broken: Broken,
+  before: readonly Change[],
+  rules: Rules,
+  envelopes: number,
+): Pass | Miss {
+  const notes: Note[] = []
+  const settled = (tried: Passed | Rejected, made: Edited, incomplete?: readonly string[]) =>
+    settle(
+      tried,
+      { text: made.text, changes: [...before, ...made.changes], notes, rules, envelopes },
+      incomplete,
+    )
+  const small = text.length <= rules.maxRepair
+  // With `partial`, the beginning of JSON is a cut text, not one that lacks a quote.
+  const isCut = rules.partial && closeCut(text) !== undefined
+  const mended = small && !isCut ? mend(text) : undefined
+  if (mended?.kind === 'mended') {
+    const tried = attempt(mended.text, rules)
+    if (tried.kind !== 'broken') return settled(tried, mended)
+    if (tried.code === 'MAX_DEPTH') return missOf(tried, { strict: false, repaired: false, text, notes })
+  }
+  if (mended?.kind === 'followed') return takeFirst(text, mended.at, broken, before, rules, envelopes)
+  if (!small) {
+    // Raw control characters are by far the most common error, and escaping them takes one pass.
+    const escaped = controlsEscaped(text)
+    const tried = escaped.changes.length > 0 ? attempt(escaped.text, rules) : broken
+    if (tried.kind !== 'broken') return settled(tried, escaped)
+    notes.push(skipped(`${text.length} characters are more than maxRepair, ${rules.maxRepair}`))
+  }
+  if (rules.partial) {
+    const closed = closeEnd(text, small)
+    const tried = closed ? attempt(closed.text, rules) : broken
+    if (closed && tried.kind !== 'broken') return settled(tried, closed, closed.incomplete)
+  }
+  return missOf(broken, {
+    strict: false,
+    repaired: false,
+    text,
+    notes,
+    mended: mended?.kind,
+    at: mended && 'at' in mended ? mended.at : undefined,
+  })
+}
+
+/** The value at the start of a text ends at `end`, and something follows: more structure, or prose. */
+function takeFirst(
+  text: string,
+  end: number,
+  broken: Broken,
+  before: readonly Change[],
+  rules: Rules,
+  envelopes: number,
+): Pass | Miss {
+  const first = text.slice(0, end)
+  if (isStructureAt(text, end) || endsInString(first))
+    return { ...continuesAt(text, end), cause: broken.cause }
+  // As in prose: without a schema, only a first key in double quotes distinguishes an object from code.
+  if (!rules.check && !hasQuotedKey(first))
+    return missOf(broken, { strict: false, repaired: false, text, notes: NONE })
+  const changes = [...before, changeOf('took an object from prose', end, text.slice(end, end + 80), '')]
+  return climbFurther(first, changes, rules, envelopes)
+}
+
+/** The value at the start of a text ends at `end`, and what follows belongs to a larger one. */
+export function continuesAt(text: string, end: number): Miss {
+  const found = text.slice(end, end + 20)
+  const expected = 'the end of the value'
+  const detail = `at ${quote(found, 20)}, expected ${expected}`
+  const place = { at: end, broken: { found, expected } }
+  return { ok: false, code: 'INVALID_JSON', detail, ...place, notes: NONE, strict: false, repaired: false }
+}
+
+interface Settling {
+  readonly text: string
+  readonly changes: readonly Change[]
+  readonly notes: readonly Note[]
+  readonly rules: Rules
+  readonly envelopes: number
+}
+
+/** A text that is now JSON: it passed, its envelope is opened, or it was rejected. */
+function settle(tried: Tried, settling: Settling, incomplete?: readonly string[]): Pass | Miss {
+  const { text, changes, notes, rules, envelopes } = settling
+  if (tried.kind === 'passed') {
+    const pass = passOf(tried, text, changes, notes)
+    return incomplete ? { ...pass, incomplete } : pass
+  }
+  if (tried.kind === 'rejected') {
+    const opened = openEnvelope(tried, rules, changes, envelopes)
+    if (opened) return opened
+  }
+  const repaired = tried.kind === 'rejected'
+  return missOf(tried, { strict: false, repaired, text, notes })
+}
+
+/**
+ * The content of an envelope, if that passes: valid JSON was rejected, so the payload may be the text in its
+ * field.
+ */
+function openEnvelope(
+  rejected: Rejected,
+  rules: Rules,
+  before: readonly Change[],
+  envelopes: number,
+): Pass | undefined {
+  const { envelope } = rejected
+  if (envelope === undefined || envelopes === 0) return undefined
+  const changes = [...before, changeOf('took the text of an envelope', 0, rules.envelope, '')]
+  const settling = { changes, notes: NONE, rules, envelopes: envelopes - 1 }
+  const result =
+    typeof envelope === 'string'
+      ? climbEnvelope(envelope, rules, changes, envelopes - 1)
+      : settle(judgeValue(envelope, NONE, false, rules), { ...settling, text: '' })
+  return result.ok ? result : undefined
+}
+
+function climbEnvelope(
+  text: string,
+  rules: Rules,
+  changes: readonly Change[],
+  envelopes: number,
+): Pass | Miss {
+  const tried = attemptTrimmed(text, rules)
+  if (tried.kind === 'passed') return passOf(tried, text, changes, NONE)
+  const result = climbOn(text, tried, rules, envelopes)
+  // Positions inside the text of a field become the position of the envelope.
+  const placed = moved(result, () => 0)
+  return placed.ok ? { ...placed, changes: [...changes, ...placed.changes] } : placed
+}
+
+function closeEnd(
+  text: string,
+  small: boolean,
+): (Edited & { readonly incomplete: readonly string[] }) | undefined {
+  const close = (edited: Edited) => {
+    const closed = closeCut(edited.text)
+    if (!closed) return undefined
+    const changes = [...edited.changes, changeOf('closed what the input left open', text.length, '', '')]
+    return { ...closed, changes }
+  }
+  const closed = close({ text, changes: NONE })
+  if (closed || !small) return closed
+  const mended = mend(text, true)
+  return mended.kind === 'mended' ? close(mended) : undefined
+}
+
+function skipped(message: string): Note {
+  return { code: 'REPAIR_SKIPPED', message }
+}
+
+/** Maps positions in a part of a text to positions in the text. */
+function moved(result: Pass | Miss, place: (at: number) => number): Pass | Miss {
+  if (!result.ok) return result.at === undefined ? result : { ...result, at: place(result.at) }
+  const changes = result.changes.map((change) => ({ ...change, at: place(change.at) }))
+  const notes = result.notes.map((note) => (note.places ? { ...note, places: note.places.map(place) } : note))
+  return { ...result, changes, notes }
+}
+
+function passOf(passed: Passed, text: string, changes: readonly Change[], notes: readonly Note[]): Pass {
+  const found = passed.unusual && text !== '' ? inspect(text) : NONE
+  const all =
+    passed.notes.length + notes.length + found.length === 0 ? NONE : [...notes, ...passed.notes, ...found]
+  return { ok: true, value: passed.value, changes, notes: all }
+}
+
+interface Why {
+  readonly strict: boolean
+  readonly repaired: boolean
+  readonly text: string
+  readonly notes: readonly Note[]
+  readonly mended?: string | undefined
+  readonly at?: number | undefined
+}
+
+function missOf(tried: Rejected | Broken | Passed, why: Why): Miss {
+  const { strict, repaired, text, notes } = why
+  if (tried.kind === 'rejected') {
+    const { kind, envelope, ...reason } = tried
+    return { ok: false, ...reason, notes, strict, repaired }
+  }
+  if (tried.kind === 'broken' && tried.code === 'INVALID_JSON') {
+    // Written out, because a log may have thousands of such lines, and a spread takes as long as everything
+    // else.
+    const { code, detail, at, broken } = whyBroken(text, why)
+    return { ok: false, code, detail, at, broken, cause: tried.cause, notes, strict, repaired }
+  }
+  const detail = tried.kind === 'broken' ? tried.detail : ''
+  return { ok: false, code: 'MAX_DEPTH', detail, notes, strict, repaired }
+}
+
+/** Where a text stops being JSON, and what JSON allows there. */
+function whyBroken(text: string, why: Why): Pick<Miss, 'code' | 'detail' | 'at' | 'broken'> {
+  const [from] = margins(text)
+  const start = { found: text.slice(from, from + 20), expected: 'an object or an array' }
+  if (from === text.length) return { code: 'INVALID_JSON', detail: 'it is blank', broken: start }
+  const place = whereBroken(text.slice(from))
+  if (!place || !isBracket(text.charCodeAt(from))) {
+    return { code: 'INVALID_JSON', detail: `it starts with ${quote(text)}`, broken: start }
+  }
+  const { expected } = place
+  const at = from + place.at
+  if (place.cut || why.mended === 'cut')
+    return {
+      code: 'TRUNCATED',
+      detail: `expected ${expected}`,
+      at: text.length,
+      broken: { found: '', expected },
+    }
+  const found = text.slice(at, at + 20)
+  const ambiguous = why.mended === 'ambiguous' ? '; it can be read in more than one way' : ''
+  return {
+    code: 'INVALID_JSON',
+    detail: `at ${quote(found, 20)}, expected ${expected}${ambiguous}`,
+    at,
+    broken: { found, expected: `${expected}${ambiguous}` },
+  }
+}
+
+/** Start and end of a text without the blanks, BOMs and NULs around it. */
+function margins(text: string): [number, number] {
+  let from = 0
+  let to = text.length
+  while (from < to && isMargin(text.charCodeAt(from))) from++
+  while (to > from && isMargin(text.charCodeAt(to - 1))) to--
+  return [from, to]
+}
+
+function isMargin(unit: number): boolean {
+  return unit === 32 || unit === 10 || unit === 13 || unit === 9 || unit === 0xfeff || unit === 0
+}

@@ -1,0 +1,200 @@
+import { stringEnd } from '../json/balanced.ts'
+import {
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  DOT,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from '../text/characters.ts'
+
+/**
+ * Whether a parsed value needs no note. Nearly always true, and checked for every payload, so it must be
+ * cheap. True means: no key occurs twice, no number lost anything, no key could change a prototype, and no
+ * level is deeper than `depth`. False means only that something looks unusual; then the thorough checks run.
+ *
+ * @example
+ * isOrdinary(JSON.parse('{"a":1,"a":2}'), '{"a":1,"a":2}', 9) // false
+ */
+export function isOrdinary(value: unknown, text: string, depth: number): boolean {
+  // A short text has few escapes and is often as short as possible: then it need not be read at all.
+  if (text.length <= SHORT && text.length - leastLength(value, depth) < LEAST_MEMBER) return true
+  return pastValue(value, text, 0, depth) >= 0
+}
+
+const SHORT = 512
+/**
+ * `"":1,` is the least that a duplicate key adds to a text; `1e-324`, which is 0, is as much longer than 0.
+ */
+const LEAST_MEMBER = 5
+
+/** Minimum length of the text of a value; negative if the value is unusual by itself. */
+function leastLength(value: unknown, depth: number): number {
+  switch (typeof value) {
+    case 'string':
+      return value.length + 2
+    case 'number':
+      return leastNumber(value)
+    case 'boolean':
+      return 4
+    default:
+      if (value === null) return 4
+      if (depth === 0) return UNUSUAL
+      return Array.isArray(value)
+        ? leastArray(value, depth - 1)
+        : leastObject(value as Record<string, unknown>, depth - 1)
+  }
+}
+
+/**
+ * As digits, or with an exponent where that is shorter: `0.5`, `1e3`, `4e-2`. Below 2^53 a number loses
+ * digits only if it is written with more than 15, or (`3e-324`) if it is too small to keep even those.
+ */
+function leastNumber(value: number): number {
+  if (value < 0) return 1 + leastNumber(-value)
+  if (value >= Number.MAX_SAFE_INTEGER) return UNUSUAL
+  if (value % 1 !== 0) return (value * 10) % 1 === 0 ? 3 : value < LEAST_NORMAL ? UNUSUAL : 4
+  if (value < 100) return value < 10 ? 1 : 2
+  if (value < 1000 || value % 10 === 0) return 3
+  if (value < 100_000) return value < 10_000 ? 4 : 5
+  return value < 1_000_000 ? 6 : 7
+}
+
+/** Smaller numbers keep fewer digits. */
+const LEAST_NORMAL = 2.3e-308
+
+function leastArray(value: readonly unknown[], depth: number): number {
+  let length = 2
+  for (let index = 0; index < value.length; index++) length += 1 + leastLength(value[index], depth)
+  return value.length === 0 ? length : length - 1
+}
+
+function leastObject(value: Record<string, unknown>, depth: number): number {
+  let length = 1
+  for (const key in value) {
+    if (isPrototypeKey(key)) return UNUSUAL
+    length += key.length + 4 + leastLength(value[key], depth)
+  }
+  return length === 1 ? 2 : length
+}
+
+function isPrototypeKey(key: string): boolean {
+  return key === '__proto__' || key === 'constructor'
+}
+
+/** So far below zero that additions on the way do not matter. */
+const UNUSUAL = -(1 << 29)
+
+//  The value and its text, side by side:
+//
+//     { type: 'a', at: 12 }
+//     {"type":"a","at":12}
+//
+// A text with a duplicate key has more members than its value: where the value's last member ends, the text
+// goes on. The lengths of the value's strings say where to look, so few characters are read. A crafted text
+// can mislead this, but then only a note about its spelling is missing: keys and depth are checked on the
+// value itself.
+
+/** One past the value at `from`, or UNUSUAL. The text is known to be JSON. */
+function pastValue(value: unknown, text: string, from: number, depth: number, key?: string): number {
+  switch (typeof value) {
+    case 'string':
+      return pastString(text, from, value.length, key)
+    case 'number':
+      return pastNumber(text, pastBlanks(text, from))
+    case 'boolean':
+      return value ? past(text, from, SMALL_T) + 3 : past(text, from, SMALL_F) + 4
+    default:
+      if (value === null) return past(text, from, SMALL_N) + 3
+      if (depth === 0) return UNUSUAL
+      return Array.isArray(value)
+        ? pastArray(value, text, from, depth - 1)
+        : pastObject(value as Record<string, unknown>, text, from, depth - 1)
+  }
+}
+
+function pastObject(value: Record<string, unknown>, text: string, from: number, depth: number): number {
+  let at = from
+  let between = OPEN_BRACE
+  // Whether keys are own does not matter here: an inherited key is not in the text, which is unusual.
+  for (const key in value) {
+    if (isPrototypeKey(key)) return UNUSUAL
+    at = past(text, at, between)
+    between = COMMA
+    at = pastString(text, at, key.length)
+    at = past(text, at, COLON)
+    at = pastValue(value[key], text, at, depth, key)
+    if (at < 0) return UNUSUAL
+  }
+  return past(text, between === OPEN_BRACE ? past(text, at, OPEN_BRACE) : at, CLOSE_BRACE)
+}
+
+function pastArray(value: readonly unknown[], text: string, from: number, depth: number): number {
+  let at = past(text, from, OPEN_BRACKET)
+  for (let index = 0; index < value.length; index++) {
+    if (index > 0) at = past(text, at, COMMA)
+    at = pastValue(value[index], text, at, depth)
+    if (at < 0) return UNUSUAL
+  }
+  return past(text, at, CLOSE_BRACKET)
+}
+
+/** Without escapes a string is as long as its text; otherwise its end is searched for. */
+function pastString(text: string, from: number, length: number, key?: string): number {
+  const body = past(text, from, QUOTE)
+  const end = body + length
+  if (text.charCodeAt(end) === QUOTE && text.charCodeAt(end - 1) !== BACKSLASH) return end + 1
+  const quote = body < 0 ? -1 : length < LONG ? stringEnd(text, body - 1) : longEnd(text, body, end, key)
+  return quote < 0 ? UNUSUAL : quote + 1
+}
+
+const LONG = 8192
+
+/**
+ * The end of a long string. Its text has at least one unit for each unit of the value, so the search begins
+ * after that. If its key occurs twice the value may be that of the later one, and the skipped part may
+ * contain the key.
+ */
+function longEnd(text: string, body: number, least: number, key: string | undefined): number {
+  const quote = stringEnd(text, body - 1, least)
+  const passedKey = key !== undefined && text.slice(body, quote).includes(`"${key}"`)
+  return passedKey ? stringEnd(text, body - 1) : quote
+}
+
+/** Numbers of up to 15 characters without an exponent keep every digit; others are not decided here. */
+function pastNumber(text: string, from: number): number {
+  let at = from
+  for (; ; at++) {
+    const unit = text.charCodeAt(at)
+    // Written so that NaN, past the end of the text, does not count as a digit.
+    if (!(unit >= 48 && unit <= 57) && unit !== DOT && unit !== MINUS) {
+      const plain = at > from && at - from <= 15 && unit !== 101 && unit !== 69
+      return plain ? at : UNUSUAL
+    }
+  }
+}
+
+/** One past the expected unit at `from`, after optional blanks; UNUSUAL if it is another one. */
+function past(text: string, from: number, unit: number): number {
+  if (text.charCodeAt(from) === unit) return from + 1
+  const at = from < 0 ? from : pastBlanks(text, from)
+  return text.charCodeAt(at) === unit ? at + 1 : UNUSUAL
+}
+
+function pastBlanks(text: string, from: number): number {
+  let at = from
+  for (;;) {
+    const unit = text.charCodeAt(at)
+    // NaN past the end of the text, which is not a blank.
+    if (unit !== 32 && unit !== 10 && unit !== 13 && unit !== 9) return at
+    at++
+  }
+}
+
+const SMALL_F = 102
+const SMALL_N = 110
+const SMALL_T = 116

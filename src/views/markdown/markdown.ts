@@ -1,0 +1,248 @@
+import { checkOptions } from '../../base/check-options.ts'
+import type { Stage } from '../../base/stage.ts'
+import type { Event, ToolData } from '../../events/event.ts'
+import { outcomeWords } from '../../events/run-outcome.ts'
+import { type Problem, problemOf } from '../problems.ts'
+import { type RunSummary, summarizer } from '../summary.ts'
+import { callSubject, callText } from '../tool-text.ts'
+import { countWords, durationWords, grouped } from '../words.ts'
+import { codeSpan, fenced, html, safeMarkdown } from './safe.ts'
+
+export interface MarkdownOptions {
+  /**
+   * Approximate maximum length of the text, in characters. Of a longer run the first third and the last two
+   * thirds are shown, with a note about how much is left out between them. An issue on GitHub takes 65,536.
+   * @default 60000
+   */
+  readonly maxLength?: number | undefined
+}
+
+/**
+ * Characters of one message, of the prompt, of an output or a diff, and lines of the output of a failed call.
+ */
+const MAX_MESSAGE = 12_000
+const MAX_PROMPT = 4000
+const MAX_OUTPUT = 2000
+const MAX_TAIL = 12
+/** Calls that have started and not ended. */
+const MAX_OPEN = 1000
+const MIN_LENGTH = 2000
+
+/**
+ * A run as Markdown that reads well in an issue: how it ended and what went wrong first, the prompt (folded),
+ * the messages, a line for each tool (its output folded, the end of it if the call failed), the diffs
+ * (folded), and the figures. Emitted as one text, when the events end. HTML of the agent is shown as text;
+ * the length is bounded.
+ *
+ * @example
+ * const [text] = drive(markdownStage(), [event])
+ */
+export function markdownStage(options: MarkdownOptions = {}): Stage<Event, string> {
+  checkOptions('markdownStage', options, 'markdownStage({ maxLength: 60_000 })', { maxLength: 1 })
+  const maxLength = Math.max(MIN_LENGTH, options.maxLength ?? 60_000)
+  return (next) => {
+    const facts = summarizer()
+    const body = middleCut(maxLength)
+    /** Subjects of the calls that have not ended. */
+    const calls = new Map<string, string>()
+    let problem: Problem | undefined
+    let prompted = false
+    let raw = 0
+
+    const write = (event: Event) => {
+      facts.write(event)
+      const found = problemOf(event)
+      // A problem of kind `end` only says that something went wrong.
+      if (found && (!problem || problem.kind === 'end')) problem = found
+      switch (event.type) {
+        case 'user.message':
+          // The first prompt is in the head.
+          if (prompted) body.add(folded('The user said', fenced(cut(event.data.text, MAX_PROMPT))))
+          prompted = true
+          return
+        case 'agent.message.final': {
+          const { text, incomplete, parent_call_id } = event.data
+          const who = parent_call_id === undefined ? '' : '*A subagent:*\n\n'
+          const note = incomplete ? '\n\n*(The run ended before this message did.)*' : ''
+          if (text.trim() !== '') body.add(`${who}${safeMarkdown(cut(text.trim(), MAX_MESSAGE))}${note}`)
+          return
+        }
+        case 'agent.reasoning.summary':
+          if (event.data.text.trim() !== '')
+            body.add(folded('Thoughts', safeMarkdown(cut(event.data.text.trim(), MAX_OUTPUT))))
+          return
+        case 'tool.call.started':
+          if (calls.size < MAX_OPEN) calls.set(event.data.call_id, callSubject(event.data.input))
+          return
+        case 'tool.call.completed':
+        case 'tool.call.failed': {
+          const started = calls.get(event.data.call_id)
+          calls.delete(event.data.call_id)
+          const subject = started || callSubject(event.data.input)
+          body.add(toolLine(event.data, subject, event.type === 'tool.call.failed'))
+          return
+        }
+        case 'artifact.created':
+        case 'artifact.modified':
+        case 'artifact.deleted': {
+          const { path, diff } = event.data
+          const what = event.type.slice('artifact.'.length)
+          if (diff === undefined || diff === '') body.add(`${what} ${codeSpan(path)}`)
+          else
+            body.add(
+              folded(`${what} <code>${html(cut(path, 300))}</code>`, fenced(cut(diff, MAX_OUTPUT), 'diff')),
+            )
+          return
+        }
+        case 'diagnostic.engine.error':
+        case 'diagnostic.parser.warning':
+          if (found) body.add(`**Error:** ${codeSpan(cut(event.data.message, 500))}`)
+          return
+        case 'lifecycle.run.result': {
+          const { status, value, errors } = event.data
+          const shown = JSON.stringify(value ?? errors ?? null, null, 2)
+          body.add(`**Result: ${status}**\n\n${fenced(cut(shown, MAX_OUTPUT), 'json')}`)
+          return
+        }
+        case 'raw.stdout':
+        case 'raw.stderr':
+        case 'raw.pty':
+          raw++
+          return
+      }
+    }
+
+    return {
+      write,
+      end() {
+        const summary = facts.summary()
+        for (const [, subject] of calls) body.add(`… ${codeSpan(cut(subject, 300))} did not end`)
+        const parts = [head(summary, problem), body.text(), tail(summary, raw)]
+        next.write(`${parts.filter((part) => part !== '').join('\n\n')}\n`)
+        next.end()
+      },
+    }
+  }
+}
+
+function head(summary: RunSummary, problem: Problem | undefined): string {
+  const { engine = 'agent', outcome, engine_version, model, cwd, prompt, session_id, first_ts } = summary
+  const title = `## ${safeMarkdown(cut(engine, 60))} run: ${outcome === undefined ? 'not over' : outcome.replaceAll('_', ' ')}`
+  const began =
+    first_ts !== undefined && Date.parse(first_ts) > 0 ? first_ts.slice(0, 16).replace('T', ' ') : ''
+  const about = [
+    engine_version === undefined ? '' : codeSpan(`${engine} ${cut(engine_version, 60)}`),
+    model === undefined ? '' : codeSpan(cut(model, 100)),
+    cwd === undefined ? '' : codeSpan(cut(cwd, 300)),
+    session_id === undefined ? '' : `session ${codeSpan(cut(session_id, 100))}`,
+    began === '' ? '' : `${began} UTC`,
+  ]
+  const why = outcome === undefined ? '' : `**${sentence(outcomeWords[outcome])}**`
+  const first = problem ? `First problem: ${codeSpan(problem.title)}` : ''
+  const asked = prompt === undefined ? '' : folded('Prompt', fenced(cut(prompt, MAX_PROMPT)))
+  return [title, joined(about), joined([why, figures(summary)]), first, asked]
+    .filter((part) => part !== '')
+    .join('\n\n')
+}
+
+function figures(summary: RunSummary): string {
+  const { turns, tools, fileCount, tokens, first_ts, last_ts } = summary
+  const took = Date.parse(last_ts ?? '') - Date.parse(first_ts ?? '')
+  const failed = tools.failed > 0 ? ` (${grouped(tools.failed)} failed)` : ''
+  return joined([
+    turns > 0 ? countWords(turns, 'turn') : '',
+    tools.called > 0 ? countWords(tools.called, 'tool call') + failed : '',
+    fileCount > 0 ? `${countWords(fileCount, 'file')} changed` : '',
+    tokens?.input === undefined
+      ? ''
+      : `${grouped(tokens.input)} tokens in${tokens.cached === undefined ? '' : ` (${grouped(tokens.cached)} cached)`}`,
+    tokens?.output === undefined ? '' : `${grouped(tokens.output)} out`,
+    took > 0 ? durationWords(took) : '',
+  ])
+}
+
+function toolLine(data: ToolData, subject: string, failed: boolean): string {
+  const { name, exit_code, duration_ms } = data
+  const how = [
+    failed ? 'failed' : '',
+    exit_code === undefined ? '' : `exit ${exit_code}`,
+    duration_ms === undefined ? '' : durationWords(duration_ms),
+  ].filter((part) => part !== '')
+  const ended = how.length === 0 ? '' : ` (${how.join(', ')})`
+  const output = callText(data)
+  if (failed) {
+    const line = `✗ **${safeMarkdown(cut(name, 100))}** ${codeSpan(cut(subject, 300))}${ended}`
+    return output === '' ? line : `${line}\n\n${fenced(lastLines(output))}`
+  }
+  if (output === '') return `✓ ${safeMarkdown(cut(name, 100))} ${codeSpan(cut(subject, 300))}${ended}`
+  const line = `✓ ${html(cut(name, 100))} <code>${html(cut(subject, 300).replaceAll('\n', ' '))}</code>${ended}`
+  return folded(line, fenced(cut(output, MAX_OUTPUT)))
+}
+
+/** The last lines: errors are usually at the end. */
+function lastLines(text: string): string {
+  const end = text.slice(-MAX_OUTPUT)
+  const lines = end.split('\n')
+  const shown = lines.slice(-MAX_TAIL)
+  return shown.length === lines.length && end.length === text.length ? text : `…\n${shown.join('\n')}`
+}
+
+function tail(summary: RunSummary, raw: number): string {
+  const { files, fileCount, warnings } = summary
+  const shown = files.slice(0, 20).map((path) => codeSpan(cut(path, 200)))
+  const more = fileCount > shown.length ? ` and ${grouped(fileCount - shown.length)} more` : ''
+  const notes = [
+    shown.length === 0 ? '' : `Files: ${shown.join(', ')}${more}`,
+    warnings === 0 ? '' : countWords(warnings, 'warning'),
+    raw === 0
+      ? ''
+      : `${countWords(raw, 'line')} of output that ${raw === 1 ? 'is not an event' : 'are not events'} left out`,
+  ].filter((part) => part !== '')
+  return notes.length === 0 ? '' : `---\n\n${notes.join(' · ')}`
+}
+
+/** The blank lines make GitHub read the content as Markdown. */
+function folded(title: string, inside: string): string {
+  return `<details><summary>${title}</summary>\n\n${inside}\n\n</details>`
+}
+
+function joined(parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join(' · ')
+}
+
+function sentence(words: string): string {
+  return words.slice(0, 1).toUpperCase() + words.slice(1)
+}
+
+function cut(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max)} … (${grouped(text.length - max)} more characters)`
+}
+
+/** Collects the parts of a text, and drops those in the middle when they are too long together. */
+function middleCut(maxLength: number): { add(part: string): void; text(): string } {
+  const first: string[] = []
+  const last: string[] = []
+  let [firstLength, lastLength, dropped, from] = [0, 0, 0, 0]
+  return {
+    add(part) {
+      if (last.length === 0 && firstLength + part.length < maxLength / 3) {
+        first.push(part)
+        firstLength += part.length + 2
+        return
+      }
+      last.push(part)
+      lastLength += part.length + 2
+      while (lastLength > (maxLength * 2) / 3 && from < last.length - 1) {
+        lastLength -= last[from]!.length + 2
+        last[from++] = ''
+        dropped++
+      }
+      if (from > 1000) last.splice(0, from)
+      if (from > 1000) from = 0
+    },
+    text() {
+      const gap = dropped === 0 ? [] : [`*… ${countWords(dropped, 'part')} of the run left out here …*`]
+      return [...first, ...gap, ...last.slice(from)].join('\n\n')
+    },
+  }
+}

@@ -1,0 +1,247 @@
+import { stringEnd } from '../../json/balanced.ts'
+
+/** Words that are shorter are no secret, and longer ones are data. */
+const MIN_WORD = 8
+const MAX_WORD = 1024
+
+/**
+ * Where the word at the end of a text begins, if that has letters and digits, or letters of both cases: where
+ * a text was cut off, it may be half of a key, which no shape fits any more. -1 if it is another one.
+ */
+export function cutWord(text: string): number {
+  let from = text.length
+  let [digits, small, capital] = [false, false, false]
+  for (; from > 0 && text.length - from < MAX_WORD; from--) {
+    const unit = text.charCodeAt(from - 1)
+    if (unit >= 48 && unit <= 57) digits = true
+    else if (unit >= 97 && unit <= 122) small = true
+    else if (unit >= 65 && unit <= 90) capital = true
+    else if (!'+/_-=.~'.includes(text[from - 1]!)) break
+  }
+  const mixed = Number(digits) + Number(small) + Number(capital) > 1
+  return mixed && text.length - from >= MIN_WORD ? from : -1
+}
+
+/** Agents nest what tells a piece no deeper: `params.update._meta`, `choices[0]`. */
+const MAX_DEPTH = 3
+/** Members of a record that are looked at: one with more counts as a piece. */
+const MAX_LOOKED = 4096
+/** Agents that call agents. */
+const MAX_NESTED = 3
+
+/**
+ * The line with its texts overwritten, if it is a record that has only a piece of a text: a delta, a chunk,
+ * the state of something that is not complete. A secret may be cut in two there, and no search finds it. What
+ * says which record it is stays; so does the length. Of a record that is not complete itself, everything
+ * goes: nothing tells what it is. `clipped` is a line that was cut only to be shown: it goes if its start
+ * says that it is a piece.
+ */
+export function hidePieces(line: string, { clipped = false } = {}): string {
+  const first = line.indexOf('{')
+  if (first < 0) return isRest(line) ? stars(line.length) : line
+  // Qwen has all records of a run in one list.
+  const isList = line[first - 1] === '[' && isEmpty(line, first - 1)
+  const [open, close] = isList ? [first - 1, line.lastIndexOf(']') + 1] : [first, line.lastIndexOf('}') + 1]
+  const text = line.slice(open, close)
+  const record = recordOf(text)
+  if (record) {
+    const piece = Array.isArray(record) ? record.some(isPieceOrNone) : isPiece(record)
+    return line.slice(0, open) + (piece ? starred(text) : withoutNested(text, 1)) + line.slice(close)
+  }
+  const from = line.indexOf('{"', open)
+  if (from < 0) return line
+  const begins = !clipped && isEmpty(line, from)
+  return begins || mentionsPiece(line) ? line.slice(0, from) + stars(line.length - from) : line
+}
+
+/**
+ * The texts of a value, each without the pieces of records that lie in it: an agent that a tool has called
+ * may have streamed.
+ */
+export function hideNestedPieces(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return withoutRecords(value, 1)
+  if (typeof value !== 'object' || value === null || depth >= MAX_VALUE_DEPTH) return value
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => hideNestedPieces(item, depth + 1))
+    return items.some((item, i) => item !== value[i]) ? items : value
+  }
+  let changed = false
+  const entries = Object.entries(value).map(([key, item]) => {
+    const made = hideNestedPieces(item, depth + 1)
+    changed ||= made !== item
+    return [key, made] as const
+  })
+  return changed ? Object.fromEntries(entries) : value
+}
+
+/** Values that are nested deeper are hidden by the redactor as a whole. */
+const MAX_VALUE_DEPTH = 500
+
+/** The text with those of its lines overwritten that are pieces. */
+function withoutRecords(text: string, depth: number): string {
+  if (depth > MAX_NESTED || !text.includes('{"')) return text
+  return text
+    .split('\n')
+    .map((line) => withoutRecord(line, depth))
+    .join('\n')
+}
+
+function withoutRecord(line: string, depth: number): string {
+  const [open, close] = [line.indexOf('{"'), line.lastIndexOf('}') + 1]
+  const record = open < 0 || close <= open ? undefined : recordOf(line.slice(open, close))
+  if (!record) return line
+  const text = line.slice(open, close)
+  return (
+    line.slice(0, open) +
+    (isPiece(record) ? starred(text) : withoutNested(text, depth + 1)) +
+    line.slice(close)
+  )
+}
+
+/** The record with those of its strings overwritten that have pieces in them. */
+function withoutNested(text: string, depth: number): string {
+  if (depth > MAX_NESTED || !text.includes('{\\"')) return text
+  return overwritten(text, (inner) => {
+    if (!inner.includes('{\\"')) return true
+    const value: unknown = JSON.parse(`"${inner}"`)
+    return withoutRecords(String(value), depth) === value
+  })
+}
+
+//  …ghp_0123"}}
+/** Whether a record ends here that did not begin on this line: on a terminal other output gets between. */
+function isRest(line: string): boolean {
+  return line.trimEnd().endsWith('}') && line.includes('"')
+}
+
+function recordOf(text: string): object | undefined {
+  if (text.length < 2) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Keys whose value, a word, says what a record is. */
+const kindKeys: ReadonlySet<string> = new Set(
+  'type subtype method sessionUpdate event kind object say contentType'.split(' '),
+)
+const kindWords = 'delta chunk partial stream update progress content_start content_block shell_output'.split(
+  ' ',
+)
+const keyWords = 'delta chunk partial accumulated'.split(' ')
+const done: ReadonlySet<unknown> = new Set(['completed', 'failed'])
+/** What an update that tells the state of something else than a text is of. */
+const stateWords = 'session command config option usage auth account mode limit'.split(' ')
+const textKeys = ['text', 'content', 'output']
+
+function isPieceOrNone(item: unknown): boolean {
+  return typeof item !== 'object' || item === null || isPiece(item)
+}
+
+/**
+ * Whether a record has a piece, by the words that protocols use for it, so that unknown engines are covered
+ * as well.
+ */
+function isPiece(record: object): boolean {
+  // Cursor's pieces have only a time that the whole has not.
+  if ('timestamp_ms' in record && 'message' in record && !('model_call_id' in record)) return true
+  // Copilot says of records that its own sessions do not keep them: pieces, and notices.
+  const isShort = 'ephemeral' in record && record.ephemeral === true
+  let looked = 0
+  let level: object[] = [record]
+  for (let depth = 0; depth <= MAX_DEPTH && level.length > 0; depth++) {
+    const below: object[] = []
+    for (const value of level) {
+      const isDone = 'status' in value && done.has(value.status)
+      if (depth === 1 && isShort && textKeys.some((key) => key in value)) return true
+      for (const [key, item] of Object.entries(value)) {
+        if (++looked > MAX_LOOKED) return true
+        if (item === null || item === false || item === '') continue
+        if (hasWord(key, keyWords)) return true
+        if (typeof item === 'object') below.push(item)
+        else if (typeof item === 'string' && kindKeys.has(key) && isPieceKind(item, isDone)) return true
+      }
+    }
+    level = below
+  }
+  return false
+}
+
+function isPieceKind(kind: string, isDone: boolean): boolean {
+  if (!hasWord(kind, kindWords)) return false
+  // The change of a file is an `update`, too.
+  if (!hasWord(kind, ['update'])) return true
+  return !isDone && kind !== 'update' && !hasWord(kind, stateWords)
+}
+
+function hasWord(name: string, words: readonly string[]): boolean {
+  if (name.length > 80) return false
+  const lower = name.toLowerCase()
+  return words.some((word) => lower.includes(word))
+}
+
+/** As far as the start of a line tells. */
+function mentionsPiece(line: string): boolean {
+  const head = line.slice(0, 4096).toLowerCase()
+  return kindWords.some((word) => head.includes(word)) || keyWords.some((word) => head.includes(word))
+}
+
+//  \u001b[0m{"type":"assistant","mess
+//           ^ at
+/** Whether nothing but blanks and the escapes of a terminal are before this place. */
+function isEmpty(line: string, at: number): boolean {
+  return line.slice(0, at).trim() === '' || (at < 64 && line.trimStart().startsWith('\u001b'))
+}
+
+/** The record with its strings overwritten, but for keys and what says which record it is. */
+function starred(text: string): string {
+  return overwritten(text, (inner, key) =>
+    key === undefined ? inner.length <= 40 : key !== '' && saysWhat(key, inner),
+  )
+}
+
+/**
+ * The record with those strings overwritten that are not kept: keys (`key` is undefined), values of keys,
+ * items of lists (it is '').
+ */
+function overwritten(text: string, isKept: (inner: string, key: string | undefined) => boolean): string {
+  const pieces: string[] = []
+  let copied = 0
+  let key = ''
+  /** Where the value of the key begins. */
+  let value = -1
+  for (let at = text.indexOf('"'); at >= 0; ) {
+    const end = stringEnd(text, at)
+    if (end < 0) break
+    const inner = text.slice(at + 1, end)
+    const colon = afterBlanks(text, end + 1)
+    const isKey = text[colon] === ':'
+    if (!isKept(inner, isKey ? undefined : at === value ? key : '')) {
+      pieces.push(text.slice(copied, at + 1), stars(inner.length))
+      copied = end
+    }
+    key = isKey ? inner : ''
+    value = isKey ? afterBlanks(text, colon + 1) : -1
+    at = text.indexOf('"', end + 1)
+  }
+  return pieces.join('') + text.slice(copied)
+}
+
+function afterBlanks(text: string, at: number): number {
+  while (text[at] === ' ' || text[at] === '\t') at++
+  return at
+}
+
+/** The kind of a record, a role, a time, or an id that is one at sight. */
+function saysWhat(key: string, value: string): boolean {
+  if (value.length > 48) return false
+  if (kindKeys.has(key) || key === 'role' || key === 'status') return /^[a-z_./-]{1,48}$/i.test(value)
+  return /^[\da-f]{8}-[\da-f]{4}-[\da-f-]{22}$/i.test(value) || /^\d{4}-\d\d-\d\dT[\d:.]{1,16}Z?$/.test(value)
+}
+
+function stars(length: number): string {
+  return '*'.repeat(length)
+}

@@ -1,0 +1,425 @@
+import { checkOptions, isObject, misfit, type OptionNames } from '../../base/check-options.ts'
+import type { Stage } from '../../base/stage.ts'
+import type { Event } from '../../events/event.ts'
+import { findSecrets, openKeyBlock, type Secret } from './find.ts'
+import { familyOf, isOpaqueName, isSecretValue } from './names.ts'
+import { cutWord, hideNestedPieces, hidePieces } from './pieces.ts'
+
+export interface RedactOptions {
+  /**
+   * More to hide: a string is hidden wherever it occurs (four characters or more), a RegExp (with the flag
+   * `g`) wherever it matches within a line; the mark is `[redacted:own]`. A RegExp runs on pieces of at most
+   * 16 K characters.
+   * @default none
+   */
+  readonly patterns?: readonly (string | RegExp)[] | undefined
+  /** Hide words that look random (`random`). @default true */
+  readonly entropy?: boolean | undefined
+  /**
+   * Hide a password or token that was recognized by its name (`password=…`) also where it occurs later
+   * without that name; the first 256 of them.
+   * @default true
+   */
+  readonly learn?: boolean | undefined
+  /**
+   * Values known from the start: the `known()` of a redactor that has read the whole run before.
+   * @default none
+   */
+  readonly known?: readonly string[] | undefined
+}
+
+/**
+ * The number of hidden secrets, in total and of each kind: `{ total: 3, kinds: { github: 1, password: 2 } }`.
+ */
+export interface Hidden {
+  readonly total: number
+  readonly kinds: Readonly<Record<string, number>>
+}
+
+/** Hides secrets and counts them. */
+export interface Redactor {
+  /**
+   * The text with `[redacted:kind]` instead of each secret. Pass `count: false` for a text that is shown
+   * again.
+   */
+  text(text: string, options?: { readonly count?: boolean }): string
+  /**
+   * The text with the same number of characters, for logs, so that offsets stay valid. Counts secrets that
+   * begin in the range.
+   */
+  sameLength(text: string, range?: { readonly from: number; readonly to: number }): string
+  /**
+   * A JSON value with all of its strings redacted, keys too. A value without secrets is returned as the same
+   * object.
+   */
+  value(value: unknown): unknown
+  /**
+   * The event with its `data` redacted. Ids, `raw_ref` and everything else stay. For pieces of one message
+   * use `redactStage`.
+   */
+  event(event: Event): Event
+  hidden(): Hidden
+  /**
+   * The passwords and tokens that were recognized by their names. Keep them as safe as the secrets
+   * themselves.
+   */
+  known(): readonly string[]
+}
+
+/** Limits of known values: their number, the longest one, and the shortest that is looked for. */
+const MAX_KNOWN = 256
+const MAX_KNOWN_LENGTH = 1024
+const MIN_KNOWN = 8
+/** A user's pattern sees this much at once, and this much overlap. */
+const PIECE = 16 * 1024
+const OVERLAP = 1024
+/** Maximum nesting of an agent's values; anything deeper is left out. */
+const MAX_DEPTH = 500
+/** How often a text in which something was hidden is searched again. */
+const MAX_PASSES = 4
+
+/**
+ * Hides keys, tokens and passwords: by their format (those of about seventy services, private keys, JSON Web
+ * Tokens), by their names (`password=…`, `Authorization: …`, cookies, the password of an address), and by
+ * their randomness. Redacting twice gives the same result as redacting once. Takes linear time.
+ *
+ * @example
+ * const hide = redactor()
+ * console.log(hide.text('export GITHUB_TOKEN=…'), hide.hidden().total)
+ */
+export function redactor(options: RedactOptions = {}): Redactor {
+  checkOptions('redactor', options, EXAMPLE, REDACT_OPTIONS)
+  const { patterns = [], entropy = true, learn = true } = options
+  const own = patterns.map(checkPattern)
+  const known = new Set<string>(options.known)
+  const counts = new Map<string, number>()
+
+  const find = (text: string, opaque: boolean): Secret[] => {
+    const found = findSecrets(text, { opaque: opaque || !entropy })
+    for (const value of known) addAll(text, value, 'known', found)
+    for (const pattern of own) {
+      if (typeof pattern === 'string') addAll(text, pattern, 'own', found)
+      else addMatches(text, pattern, found)
+    }
+    return found.length < 2 ? found : apart(found)
+  }
+  const count = (kind: string) => counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  const remember = (text: string) => {
+    if (!learn || known.size >= MAX_KNOWN || !isTelling(text)) return
+    known.add(text)
+    // The escaped form in JSON text.
+    const escaped = JSON.stringify(text).slice(1, -1)
+    if (escaped !== text) known.add(escaped)
+  }
+  const hide = (
+    text: string,
+    mark: (secret: Secret) => string,
+    opaque = false,
+    counted: (at: number) => boolean = always,
+  ): string => {
+    let result = text
+    for (let pass = 0; pass < MAX_PASSES; pass++) {
+      const found = find(result, opaque)
+      if (found.length === 0) break
+      const pieces: string[] = []
+      let copied = 0
+      for (const secret of found) {
+        if (counted(secret.from)) count(secret.kind)
+        if (secret.certain) remember(result.slice(secret.from, secret.to))
+        pieces.push(result.slice(copied, secret.from), mark(secret))
+        copied = secret.to
+      }
+      result = pieces.join('') + result.slice(copied)
+    }
+    return result
+  }
+  const text = (given: string, { count: counted = true } = {}) =>
+    hide(given, markOf, false, counted ? always : never)
+
+  /** The string as the value of that name. */
+  const named = (given: string, name: string): string => {
+    const family = name === '' ? undefined : familyOf(name)
+    if (family && isSecretValue(given.slice(0, MAX_JUDGED), { family, quoted: true, plain: false })) {
+      if (family !== 'cookie' || given.includes('=')) {
+        const kind =
+          find(given, true).find(({ from, to }) => from === 0 && to === given.length)?.kind ?? family
+        count(kind)
+        remember(given)
+        return `[redacted:${kind}]`
+      }
+    }
+    return hide(given, markOf, name !== '' && isOpaqueName(name))
+  }
+  const value = (given: unknown, name = '', depth = 0): unknown => {
+    if (typeof given === 'string') return named(given, name)
+    if (typeof given === 'number' && familyOf(name) === 'password') {
+      count('password')
+      return '[redacted:password]'
+    }
+    if (typeof given !== 'object' || given === null) return given
+    if (depth >= MAX_DEPTH) return '[redacted:nested]'
+    if (Array.isArray(given)) {
+      let changed = false
+      const items = given.map((item: unknown, i) => {
+        // `['--password', 'letmein']`; the others have the name of the list.
+        const flag = typeof item === 'string' && i > 0 ? flagName(given[i - 1]) : ''
+        const made = value(item, flag || name, depth + 1)
+        changed ||= made !== item
+        return made
+      })
+      return changed ? items : given
+    }
+    let changed = false
+    const entries = new Map<string, unknown>()
+    for (const [key, item] of Object.entries(given)) {
+      const made = value(item, key, depth + 1)
+      let shown = text(key)
+      changed ||= made !== item || shown !== key
+      // Two hidden keys must stay two keys.
+      for (let i = 2; entries.has(shown); i++) shown = `${text(key)}#${i}`
+      entries.set(shown, made)
+    }
+    return changed ? Object.fromEntries(entries) : given
+  }
+
+  return {
+    text,
+    sameLength: (given, { from, to } = ALL) =>
+      hide(given, sameLengthMark, false, (at) => at >= from && at < to),
+    value: (given) => value(given),
+    event: (event) => {
+      const data = dataOf(event, value)
+      // Cast: a record keeps its shape, only its texts change.
+      return data === event.data ? event : ({ ...event, data } as Event)
+    },
+    hidden: () => ({
+      total: [...counts.values()].reduce((sum, one) => sum + one, 0),
+      kinds: Object.fromEntries([...counts].sort(([a], [b]) => (a < b ? -1 : 1))),
+    }),
+    known: () => [...known],
+  }
+}
+
+const MAX_JUDGED = 256
+const ALL = { from: 0, to: Number.POSITIVE_INFINITY }
+const always = () => true
+const never = () => false
+const EXAMPLE = 'redactor({ patterns: [/ACME-[0-9]{8}/g] })'
+
+const REDACT_OPTIONS: OptionNames<RedactOptions> = { patterns: 1, entropy: 1, learn: 1, known: 1 }
+
+/** Throws BAD_OPTION for what are neither options nor a redactor. */
+export function checkRedacting(who: string, options: RedactOptions | Redactor): void {
+  if (isObject(options) && 'sameLength' in options) return
+  checkOptions<RedactOptions>(who, options, `${who}({ patterns: [/ACME-[0-9]{8}/g] })`, REDACT_OPTIONS)
+}
+
+/** Fields of `data` that identify an event: the agent did not write them. */
+const fixed: ReadonlySet<string> = new Set([
+  ...['message_id', 'call_id', 'parent_call_id', 'code', 'severity', 'state', 'reason_code', 'status'],
+  ...['repair_level', 'warnings', 'tokens'],
+])
+/** The schema's limit for a line. */
+const MAX_LINE = 4096
+
+function dataOf(event: Event, value: (given: unknown, name?: string) => unknown): object {
+  let changed = false
+  const data: Record<string, unknown> = {}
+  const [raw, tool] = [event.type.startsWith('raw.'), event.type.startsWith('tool.')]
+  for (const [key, given] of Object.entries(event.data)) {
+    let whole: unknown = tool ? hideNestedPieces(given) : given
+    if (raw && key === 'line' && typeof given === 'string') whole = hidePieces(given, clippedBy(event))
+    const made = fixed.has(key) ? whole : value(whole, '')
+    changed ||= made !== given
+    data[key] = made
+  }
+  // A secret that was cut with the text cannot be recognized any more.
+  const cut = raw && data['truncated'] === true ? 'line' : data['incomplete'] === true ? 'text' : ''
+  const text = data[cut]
+  const word = typeof text === 'string' ? cutWord(text) : -1
+  if (typeof text === 'string' && word >= 0) {
+    changed = true
+    data[cut] = `${text.slice(0, word)}[redacted:cut]`
+  }
+  // A mark may be longer than the text it replaces.
+  if (typeof data['line'] === 'string' && data['line'].length > MAX_LINE) {
+    changed = true
+    data['line'] = data['line'].slice(0, MAX_LINE)
+    data['truncated'] = true
+  }
+  return changed ? data : event.data
+}
+
+function clippedBy({ data }: Event) {
+  return { clipped: 'truncated' in data && data.truncated === true }
+}
+
+function markOf({ kind, quote = '' }: Secret): string {
+  return `${quote}[redacted:${kind}]${quote}`
+}
+
+function sameLengthMark({ kind, from, to, quote = '' }: Secret): string {
+  const length = to - from - 2 * quote.length
+  // The number is shorter than its quotes.
+  if (length < 0) return '1'.repeat(to - from)
+  const mark = `[redacted:${kind}]`
+  return quote + (mark.length > length ? '*'.repeat(length) : mark.padEnd(length, '*')) + quote
+}
+
+function flagName(item: unknown): string {
+  return typeof item === 'string' && item.startsWith('--') && item.length < 70 ? item.slice(2) : ''
+}
+
+/** Whether a value is distinctive enough not to match elsewhere by accident. */
+function isTelling(text: string): boolean {
+  if (text.length < MIN_KNOWN || text.length > MAX_KNOWN_LENGTH || text.includes('\n')) return false
+  let digits = false
+  let others = false
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit >= 48 && unit <= 57) digits = true
+    else others = true
+  }
+  return digits && others
+}
+
+function addAll(text: string, value: string, kind: string, found: Secret[]): void {
+  for (let from = text.indexOf(value); from >= 0; from = text.indexOf(value, from + value.length))
+    if (!insideMark(text, from)) found.push({ kind, from, to: from + value.length })
+}
+
+/** Matches of the user's pattern: line by line, and a long line in pieces. */
+function addMatches(text: string, pattern: RegExp, found: Secret[]): void {
+  for (let start = 0; start < text.length; ) {
+    const lf = text.indexOf('\n', start)
+    const line = lf < 0 ? text.length : lf
+    const end = Math.min(line, start + PIECE)
+    for (const match of text.slice(start, end).matchAll(pattern)) {
+      const from = start + match.index
+      if (match[0] !== '' && !insideMark(text, from))
+        found.push({ kind: 'own', from, to: from + match[0].length })
+    }
+    start = end === line ? end + 1 : end - OVERLAP
+  }
+}
+
+/** Whether this position is inside a mark: `[redacted:password]` contains the word. */
+function insideMark(text: string, at: number): boolean {
+  const before = text.slice(Math.max(0, at - 40), at + 10)
+  const mark = before.lastIndexOf('[redacted:')
+  return mark >= 0 && !before.slice(mark, before.length - 10).includes(']')
+}
+
+/** Sorted, without overlaps; two that overlap become one. */
+function apart(found: Secret[]): Secret[] {
+  found.sort((a, b) => a.from - b.from || b.to - a.to)
+  const result: Secret[] = []
+  for (const secret of found) {
+    const last = result.at(-1)
+    if (!last || secret.from >= last.to) result.push(secret)
+    else if (secret.to > last.to) result[result.length - 1] = { ...last, to: secret.to }
+  }
+  return result
+}
+
+function checkPattern(pattern: unknown): string | RegExp {
+  if (pattern instanceof RegExp && pattern.global) return pattern
+  if (typeof pattern === 'string' && pattern.length >= 4) return pattern
+  const wanted = 'a RegExp with the flag g, or a string of four characters or more,'
+  throw misfit('redactor', wanted, pattern, EXAMPLE)
+}
+
+/**
+ * Limits of the characters of a message that may wait for the end of their line, and of the messages that
+ * wait.
+ */
+const MAX_HELD = 64 * 1024
+const MAX_MESSAGES = 256
+
+/**
+ * Hides secrets in events: `[redacted:kind]` in every string of `data`, keys too. Ids and `raw_ref` stay
+ * unchanged.
+ *
+ * The pieces of a message are emitted line by line, so that no secret is cut in two: a piece has the lines
+ * that it completes, the rest comes with the next piece, and the last line with the final message, which is
+ * always complete. A line of more than 64 K characters comes with the final message only, and so does what
+ * follows it. A private key that spans many raw lines is hidden as a whole. No event is held, left out or
+ * moved.
+ *
+ * @example
+ * const hide = redactor()
+ * const safe = drive(redactStage(hide), [event])
+ * console.log(hide.hidden())
+ */
+export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event, Event> {
+  checkRedacting('redactStage', options)
+  return (next) => {
+    const hide = 'sameLength' in options ? options : redactor(options)
+    /** Text of open messages that waits for its line end; `undefined` if it waits for its final message. */
+    const held = new Map<string, string | undefined>()
+    /** Streams in which a private key is open, and the maximum number of lines it can continue. */
+    const keys = new Map<string, number>()
+
+    const piece = (id: string, text: string): string => {
+      const before = held.get(id)
+      if (held.has(id) && before === undefined) return ''
+      const all = (before ?? '') + text
+      const line = all.lastIndexOf('\n') + 1
+      // Only in complete lines: the line that ends a key is part of it.
+      const open = openKeyBlock(all.slice(0, line))
+      const sure = open < 0 ? line : Math.min(line, open)
+      const rest = all.slice(sure)
+      if (held.size >= MAX_MESSAGES && !held.has(id)) {
+        // The oldest loses its held text; its final message has it.
+        for (const oldest of held.keys()) {
+          held.set(oldest, undefined)
+          break
+        }
+      }
+      held.set(id, rest.length > MAX_HELD ? undefined : rest)
+      // They are counted in the final message.
+      return sure === 0 ? '' : hide.text(all.slice(0, sure), { count: false })
+    }
+    const rawLine = (stream: string, line: string): string => {
+      const left = keys.get(stream) ?? 0
+      if (left > 0) {
+        keys.set(stream, line.includes('-----END ') ? 0 : left - 1)
+        return '[redacted:private-key]'
+      }
+      if (openKeyBlock(line) >= 0) keys.set(stream, MAX_KEY_LINES)
+      return hide.text(line)
+    }
+
+    return {
+      write(event) {
+        switch (event.type) {
+          case 'agent.message.delta': {
+            const text = piece(event.data.message_id, event.data.text)
+            next.write({ ...event, data: { ...event.data, text } })
+            return
+          }
+          case 'agent.message.final':
+            held.delete(event.data.message_id)
+            next.write(hide.event(event))
+            return
+          case 'raw.stdout':
+          case 'raw.stderr':
+          case 'raw.pty': {
+            const line = rawLine(event.type, event.data.line)
+            const same = line === event.data.line
+            next.write(hide.event(same ? event : { ...event, data: { ...event.data, line } }))
+            return
+          }
+          default:
+            next.write(hide.event(event))
+        }
+      },
+      end() {
+        next.end()
+      },
+    }
+  }
+}
+
+/** Maximum lines of a private key. */
+const MAX_KEY_LINES = 300

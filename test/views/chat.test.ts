@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest'
+import { drive } from '../../src/base/stage.ts'
+import { claude } from '../../src/engines/claude/claude.ts'
+import { codex } from '../../src/engines/codex/codex.ts'
+import { chat } from '../../src/streams/chat.ts'
+import { events } from '../../src/streams/events.ts'
+import { type Chat, chatStage } from '../../src/views/chat.ts'
+import { lines, run } from '../engines/run.ts'
+import { validChat } from '../engines/valid.ts'
+
+const session = '00000000-0000-4000-8000-000000000001'
+const turn = (...records: object[]) =>
+  lines({ type: 'thread.started', thread_id: session }, { type: 'turn.started' }, ...records, {
+    type: 'turn.completed',
+    usage: {},
+  })
+const item = (type: string, more: object, phase = 'completed') => ({
+  type: `item.${phase}`,
+  item: { id: 'item_0', type, ...more },
+})
+
+describe('a conversation', () => {
+  const stdout = turn(
+    item('reasoning', { text: 'Hm.' }),
+    item(
+      'command_execution',
+      { command: 'ls', aggregated_output: '', exit_code: null, status: 'in_progress' },
+      'started',
+    ),
+    item('command_execution', { command: 'ls', aggregated_output: 'no', exit_code: 2, status: 'failed' }),
+    item('agent_message', { text: 'Done.' }),
+    item('file_change', { changes: [{ path: 'a.txt', kind: 'add' }], status: 'completed' }),
+  )
+  const records = validChat(drive(chatStage(), run(codex, { stdout, stderr: 'log\n', exit: 0 })))
+
+  test('has every step once, and an end', () => {
+    expect(
+      records.map(({ type, data }) => (type === 'assistant.tool_call' ? `${type} ${data.phase}` : type)),
+    ).toEqual([
+      'conversation.started',
+      'assistant.reasoning',
+      'assistant.tool_call started',
+      'assistant.tool_call failed',
+      'assistant.message.final',
+      'assistant.tool_call started',
+      'assistant.tool_call completed',
+      'user.input.required',
+      'raw.stderr',
+      'diagnostic.warning',
+      'artifact.created',
+    ])
+  })
+
+  test('keeps the place in the log and the session of each step', () => {
+    const message = records.find(({ type }) => type === 'assistant.message.final')!
+    const { byte_from, byte_to } = message.raw_ref!
+    expect(JSON.parse(stdout.slice(byte_from, byte_to)).item.text).toBe('Done.')
+    expect(message.correlation.session_id).toBe(session)
+  })
+})
+
+test('starts once, at the first session id, over all attempts; seq goes on, local_seq begins again', () => {
+  const stdout = turn(item('agent_message', { text: 'Hi.' }))
+  const attempts = [1, 2].flatMap((attempt) => [...run(codex, { stdout, exit: 0 }, { attempt })])
+  const records = drive(chatStage(), attempts)
+  expect(records.map(({ type }) => type)).toEqual([
+    'conversation.started',
+    'assistant.message.final',
+    'user.input.required',
+    'assistant.message.final',
+    'user.input.required',
+  ])
+  expect(records.map(({ seq, meta }) => [seq, meta.attempt, meta.local_seq])).toEqual([
+    [1, 1, 1],
+    [2, 1, 2],
+    [3, 1, 3],
+    [4, 2, 1],
+    [5, 2, 2],
+  ])
+  const later = drive(chatStage({ after: 3, started: true }), run(codex, { stdout, exit: 0 }, { attempt: 2 }))
+  expect(later.map(({ seq, type }) => [seq, type])).toEqual([
+    [4, 'assistant.message.final'],
+    [5, 'user.input.required'],
+  ])
+})
+
+test('shows a message of deltas as deltas and one final', () => {
+  const sdk = (type: string, more: object) => ({
+    type,
+    uuid: 'u',
+    session_id: session,
+    parent_tool_use_id: null,
+    ...more,
+  })
+  const delta = (text: string) =>
+    sdk('stream_event', {
+      event: { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
+    })
+  const stdout = lines(
+    sdk('stream_event', { event: { type: 'message_start', message: { id: 'm' } } }),
+    delta('Hel'),
+    delta('lo'),
+    sdk('assistant', { message: { id: 'm', content: [{ type: 'text', text: 'Hello' }] } }),
+    sdk('result', { subtype: 'success', is_error: false, result: 'Hello' }),
+  )
+  const shown = drive(chatStage(), run(claude, { stdout, exit: 0 })).filter(({ type }) =>
+    type.startsWith('assistant'),
+  )
+  expect(shown.map(({ type, data }) => [type, (data as { text: string }).text])).toEqual([
+    ['assistant.message.delta', 'Hel'],
+    ['assistant.message.delta', 'lo'],
+    ['assistant.message.final', 'Hello'],
+  ])
+  expect(new Set(shown.map(({ data }) => (data as { message_id: string }).message_id))).toEqual(
+    new Set(['m']),
+  )
+})
+
+test('flows: bytes in, records out', async () => {
+  const source = events(codex)
+  const flow = source.pipe(chat())
+  source.end(Buffer.from(turn(item('agent_message', { text: 'Hi.' }))))
+  const types: Chat['type'][] = []
+  for await (const record of flow) types.push(record.type)
+  expect(types).toEqual(['conversation.started', 'assistant.message.final', 'user.input.required'])
+})
+
+test('tells the end of a turn for a journal that did not, at its end', () => {
+  const stdout = turn(item('agent_message', { text: 'Hi.' }))
+  const old = run(codex, { stdout, exit: 0 }).filter(
+    (event) => event.type !== 'lifecycle.run.status' || event.data.status !== 'awaiting_user_input',
+  )
+  const types = validChat(drive(chatStage(), old)).map(({ type }) => type)
+  expect(types.slice(-2)).toEqual(['assistant.message.final', 'user.input.required'])
+})
