@@ -1,3 +1,4 @@
+import { backslashesBefore, stringEnd } from '../json/strings.ts'
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -214,7 +215,7 @@ export function isElementOver(text: string, place: ElementPlace, all = place.fin
   if (!all && (isHalfBlank(text, next) || isHalfKey(text, next))) return undefined
   if (isBracket(first)) return true
   if (first === CLOSE_BRACE || isKeyAt(text, next)) return false
-  const close = first === QUOTE ? stringEnd(text, next + 1) : text.slice(next).search(/[,\]}]/)
+  const close = first === QUOTE ? stringEnd(text, next) : text.slice(next).search(/[,\]}]/)
   if (close < 0) return final ? true : undefined
   if (first !== QUOTE) return true
   // A string that is not a key is followed by another element, or it has lost a quote.
@@ -247,7 +248,7 @@ function plainEnd(text: string, from: number, inArray: boolean): number {
       continue
     }
     if (unit === QUOTE || (escaped && unit === BACKSLASH)) {
-      const end = escaped ? escapedStringEnd(text, at + 2) : stringEnd(text, at + 1)
+      const end = escaped ? escapedStringEnd(text, at + 2) : stringEnd(text, at)
       if (end < 0 || !OPENERS.has(last)) return -1
       at = end
       last = QUOTE
@@ -276,20 +277,10 @@ const OPENERS = new Set([...'{[,:'].map((one) => one.charCodeAt(0)))
 /** Comments, and anything else that may hide a bracket. */
 const NEVER = '/#\\<'
 
-function stringEnd(text: string, from: number): number {
-  for (let at = from; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === BACKSLASH) at++
-    else if (unit === QUOTE) return at
-  }
-  return -1
-}
-
 /** The closing quote of a string that was escaped once too often: inner quotes have three backslashes. */
 function escapedStringEnd(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
-    let backslashes = 0
-    while (text.charCodeAt(at - backslashes - 1) === BACKSLASH) backslashes++
+    const backslashes = backslashesBefore(text, at, 0)
     if (backslashes === 1) return at
     if (backslashes === 0) return -1
   }

@@ -1,4 +1,5 @@
-import { BACKSLASH, COLON, COMMA, isBlank, isBracket, QUOTE, quoteFamily } from '../text/characters.ts'
+import { nextQuote } from '../json/strings.ts'
+import { COLON, COMMA, isBlank, isBracket, QUOTE, quoteFamily } from '../text/characters.ts'
 import { closes } from './quotes.ts'
 
 //  {'a': 'x}', 'b': 1}    {"a": “it’s}
@@ -15,21 +16,24 @@ export function endsInString(text: string): boolean {
   if (!/['`´‘-‟]/.test(text)) return false
   // A quote opens a string only where a key or a value may begin, and closes it only before what may follow
   // one.
-  let opened = 0
   let last = 0
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)
     if (isBlank(unit)) continue
-    if (opened !== 0) {
-      if (unit === BACKSLASH) at++
-      else if (closes(unit, opened) && (opened === QUOTE || mayFollowString(text, at + 1))) {
-        opened = 0
-        last = QUOTE
-      }
-    } else if (quoteFamily(unit) !== 0 && mayPrecedeString(last)) opened = unit
-    else last = unit
+    const before = last
+    last = unit
+    if (quoteFamily(unit) === 0 || !mayPrecedeString(before)) continue
+    const close = nextQuote(
+      text,
+      at + 1,
+      text.length,
+      (quote, here) => closes(quote, unit) && (unit === QUOTE || mayFollowString(text, here + 1)),
+    )
+    if (close < 0) return unit !== QUOTE
+    at = close
+    last = QUOTE
   }
-  return opened !== 0 && opened !== QUOTE
+  return false
 }
 
 function mayPrecedeString(unit: number): boolean {

@@ -2,13 +2,13 @@ import type { Note } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
 import { opensAs, opensInProse } from '../frames/gate.ts'
-import { stringEnd } from '../json/balanced.ts'
+import { type Visitor, walk } from '../json/walk.ts'
 import type { ChangeKind } from '../repair/change.ts'
 import { endsInString } from '../repair/ends-in-string.ts'
 import { mend } from '../repair/search.ts'
 import { isStructureAt } from '../repair/structure.ts'
 import { skipBlanks } from '../repair/syntax.ts'
-import { bomAt, CLOSE_BRACE, CLOSE_BRACKET, isBlank, isBracket, QUOTE } from '../text/characters.ts'
+import { bomAt, isBlank, isBracket } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
 import { hasQuotedKey } from './candidates.ts'
 import { climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder.ts'
@@ -404,17 +404,10 @@ function isRestOfWhole(text: string, end: number): boolean {
   const rest = text.slice(end)
   if (!/["'’”\w]\s{0,99}:/.test(rest)) return false
   let depth = 0
-  let strings = true
-  for (let at = 0; at < rest.length && depth >= 0; at++) {
-    const unit = rest.charCodeAt(at)
-    if (unit === QUOTE) {
-      const close = strings ? stringEnd(rest, at) : -1
-      // If one string has no end, none has: searching again for each quote would be quadratic.
-      if (close < 0) strings = false
-      else at = close
-    } else if (isBracket(unit)) depth++
-    else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) depth--
-  }
+  const brackets: Visitor = { open: () => ++depth < 0, close: () => --depth < 0 }
+  const stop = walk(rest, brackets)
+  // At a string without an end: no later one has an end, either.
+  if (depth >= 0) walk(rest.slice(stop).replaceAll('"', ' '), brackets)
   return depth < 0
 }
 

@@ -1,10 +1,10 @@
 import { Bytes } from '../../base/platform.ts'
 import type { Scan } from '../../frames/scan.ts'
+import { byteStringEnd, stringValue } from '../../json/strings.ts'
 import { isQuote } from '../../repair/quotes.ts'
 import { isStructureAt } from '../../repair/structure.ts'
 import { isUnusualBlank, WIDE_COLON } from '../../repair/syntax.ts'
 import {
-  BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
@@ -511,18 +511,12 @@ class MemberName {
   /** Reads the bytes that have arrived: true when the name has ended. */
   read(): boolean {
     const { view, base } = this.#scan.tape
-    let i = this.at - base
-    let ended = false
     const stop = this.#end.bound - base
-    while (i < stop && !ended) {
-      const byte = view[i] as number
-      if (this.#quoted) {
-        i += byte === BACKSLASH ? 2 : 1
-        ended = byte === QUOTE
-      } else if (WORD_ENDS.includes(byte)) ended = true
-      else i++
-    }
-    this.at = i + base
+    let i = this.at - base
+    if (this.#quoted) i = byteStringEnd(view, i, stop)
+    else while (i < stop && !WORD_ENDS.includes(view[i] as number)) i++
+    const ended = i < stop
+    this.at = (ended && this.#quoted ? i + 1 : i) + base
     return ended
   }
 
@@ -550,9 +544,9 @@ const WORD_ENDS = Bytes.from(':,{}[]"<')
 
 /** The name that a key spells, in whatever quotes. */
 function nameOf(key: string): string {
-  if (key[0] === '"' && key.includes('\\')) {
+  if (key[0] === '"') {
     try {
-      return String(JSON.parse(key))
+      return stringValue(key, 0, key.length - 1)
     } catch {
       return key.slice(1, -1)
     }

@@ -1,4 +1,4 @@
-import { stringEnd } from '../../json/balanced.ts'
+import { stringEnd } from '../../json/strings.ts'
 
 /** Words that are shorter are no secret, and longer ones are data. */
 const MIN_WORD = 8
