@@ -7,7 +7,7 @@ import { type Engine, isRecord, type Picker } from './engine.ts'
  */
 export function checkedEngine(value: unknown): Engine | Picker {
   const wrong = wrongIn(value)
-  if (wrong !== undefined) throw new Fault('BAD_OPTION', `it is not a Engine: ${wrong}`)
+  if (wrong !== undefined) throw new Fault('BAD_OPTION', `it is not an Engine: ${wrong}`)
   return value as Engine | Picker // cast: every field was checked
 }
 

@@ -62,7 +62,7 @@ test('the export of a user’s file must be an engine, and the message says what
     expect(told).toEqual(
       wrong === undefined
         ? undefined
-        : expect.objectContaining({ code: 'BAD_OPTION', message: `it is not a Engine: ${wrong}` }),
+        : expect.objectContaining({ code: 'BAD_OPTION', message: `it is not an Engine: ${wrong}` }),
     )
   }
 })
