@@ -3,7 +3,7 @@ import { isBlank, OPEN_BRACE, OPEN_BRACKET } from '../text/characters.ts'
 import { debrisMachine } from './debris.ts'
 import { type GateKind, gate } from './gate.ts'
 import type { Inside, Scan } from './scan.ts'
-import { whatFollows } from './what-follows.ts'
+import { WhatFollows } from './what-follows.ts'
 
 /** What ends a candidate early. */
 export interface Interruptions {
@@ -38,7 +38,7 @@ export function objectMachine(
   const { tape } = scan
   const passDebris = debrisMachine(scan, interruptions)
   const balance = new ByteBalance()
-  const follows = whatFollows(scan)
+  const follows = new WhatFollows(scan)
   let candidate = newCandidate(0, 'strict', false)
 
   function newCandidate(from: number, kind: GateKind, first: boolean) {

@@ -1,4 +1,4 @@
-import { BACKSLASH, classTable, QUOTE } from '../text/characters.ts'
+import { ACUTE, APOSTROPHE, BACKSLASH, BACKTICK, classTable, QUOTE } from '../text/characters.ts'
 
 /*
  * Quotes and backslashes: where a string ends, and whether a character in it is escaped. Other files ask here,
@@ -61,6 +61,17 @@ export function nextQuote(
 }
 
 const MATTERS = /* @__PURE__ */ classTable([1, '"\'`\\'])
+
+/**
+ * Typographic quotes end at any quote of their kind, because models mix up the two halves, or at the plain
+ * one.
+ */
+export function closes(unit: number, opening: number): boolean {
+  if (opening === BACKTICK) return unit === BACKTICK || unit === ACUTE
+  if (opening < BACKTICK) return unit === opening
+  if (opening <= 0x201b) return (unit >= 0x2018 && unit <= 0x201b) || unit === APOSTROPHE
+  return (unit >= 0x201c && unit <= 0x201f) || unit === QUOTE
+}
 
 /** A string in any quotes that is read byte by byte, across chunks. */
 export class InString {

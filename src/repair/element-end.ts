@@ -1,3 +1,4 @@
+import { isStructureAt } from '../json/after-value.ts'
 import { backslashesBefore, stringEnd } from '../json/strings.ts'
 import {
   BACKSLASH,
@@ -13,7 +14,7 @@ import {
 } from '../text/characters.ts'
 import { guessesFor, isKeyAt } from './guesses.ts'
 import { closingQuote, isQuote } from './quotes.ts'
-import { isStructureAt } from './structure.ts'
+import { Search } from './search.ts'
 import { isHalfBlank, type Level, Reading, skipBlanks } from './syntax.ts'
 
 /** The place of an element. */
@@ -74,31 +75,18 @@ function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolea
   first.at = at
   first.level = level
   first.base = level
-  const open = [first]
-  const ends = new Set<number>()
-  let fewest = Number.POSITIVE_INFINITY
+  const search = new Search<number>(text.length - at)
+  search.add(first)
   let cut = false
   let more = false
   let breaksOff = false
   let stopped = 0
-  const { effort } = first
-  const most = MAX_READS * (text.length - at) + LEAST_WORK
-  const endAt = (end: number, guesses: number) => {
-    if (guesses < fewest) ends.clear()
-    fewest = Math.min(fewest, guesses)
-    ends.add(end)
-  }
-  for (let reading = open.pop(); reading; reading = open.pop()) {
-    if (reading.guesses > fewest) continue
-    const from = reading.at
-    const run = reading.run()
+  for (let reading = search.next(); reading; reading = search.next()) {
+    const run = search.ended
     if (reading === first) {
       stopped = reading.at
       breaksOff = run === 'cut' || reading.unclosed
     }
-    effort.spent += reading.at - from + WORK_PER_GUESS
-    if (effort.spent > most)
-      return { ends: new Set([-1, -2]), cut: false, more: false, breaksOff: false, stopped }
     if (reading.state === 'end') {
       const { valueEnd, guesses } = reading
       if (hasOddComment(reading)) continue
@@ -106,25 +94,26 @@ function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolea
       if (follows === 'more') more = true
       // At the end of a text that breaks off, a guess proves nothing.
       else if (follows === 'nothing' && guesses > 0) breaksOff = true
-      else if (follows) endAt(valueEnd, guesses)
-      else if (guesses < fewest) {
+      else if (follows) search.take(valueEnd, guesses)
+      else if (search.mayGuess(reading)) {
         //  ["a "b" c","d"]   [{"a":1,} {"a":2}]
         //      ^ it goes on           ^ a comma is missing
         const goesOn = reading.copy()
         goesOn.state = 'comma'
         for (const next of guessesFor(goesOn)) {
-          if (next.guess !== 'comma') open.push(next)
-          else if (isCommaMissing(text, next.at, place)) endAt(valueEnd, next.guesses)
+          if (next.guess !== 'comma') search.add(next)
+          else if (isCommaMissing(text, next.at, place)) search.take(valueEnd, next.guesses)
         }
       }
     } else if (run === 'cut' || (reading.unclosed && !place.final)) {
       cut = true
     } else {
       if (reading.unclosed) cut = true
-      if (reading.guesses < fewest) open.push(...guessesFor(reading).reverse())
+      if (search.mayGuess(reading)) search.guess(reading)
     }
   }
-  return { ends, cut, more, breaksOff, stopped }
+  if (search.exhausted) return { ends: new Set([-1, -2]), cut: false, more: false, breaksOff: false, stopped }
+  return { ends: new Set(search.found), cut, more, breaksOff, stopped }
 }
 
 /** Whether a comment contains the start of another one: then the first may not have been a comment. */
@@ -134,10 +123,6 @@ function hasOddComment({ text, edits }: Reading): boolean {
   }
   return false
 }
-
-const MAX_READS = 24
-const LEAST_WORK = 1 << 14
-const WORK_PER_GUESS = 64
 
 /**
  * Two objects, or two strings: between other values a comma is unlikely to be missing. In an object, a key

@@ -1,4 +1,4 @@
-import { backslashesBefore, nextQuote } from '../json/strings.ts'
+import { backslashesBefore, closes, nextQuote } from '../json/strings.ts'
 import {
   APOSTROPHE,
   BACKSLASH,
@@ -18,7 +18,7 @@ import {
   quoteFamily,
 } from '../text/characters.ts'
 import { isJsonWord, isPlainText, MAX_WORD, spellingOf } from './bare-words.ts'
-import { closes, closingQuote, isQuote, spellString } from './quotes.ts'
+import { closingQuote, isQuote, spellString } from './quotes.ts'
 import {
   bareKeyEnd,
   type GuessKind,

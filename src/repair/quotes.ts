@@ -1,30 +1,10 @@
-import { ESCAPES, nextQuote } from '../json/strings.ts'
-import {
-  ACUTE,
-  APOSTROPHE,
-  BACKSLASH,
-  BACKTICK,
-  LETTER_U,
-  QUOTE,
-  quoteFamily,
-  SPACE,
-} from '../text/characters.ts'
+import { closes, ESCAPES, nextQuote } from '../json/strings.ts'
+import { APOSTROPHE, BACKSLASH, LETTER_U, QUOTE, quoteFamily, SPACE } from '../text/characters.ts'
 import type { Edit } from './edits.ts'
 
 /** Any character that a model may put around a string. */
 export function isQuote(unit: number): boolean {
   return quoteFamily(unit) !== 0
-}
-
-/**
- * Typographic quotes end at any quote of their kind, because models mix up the two halves, or at the plain
- * one.
- */
-export function closes(unit: number, opening: number): boolean {
-  if (opening === BACKTICK) return unit === BACKTICK || unit === ACUTE
-  if (opening < BACKTICK) return unit === opening
-  if (opening <= 0x201b) return (unit >= 0x2018 && unit <= 0x201b) || unit === APOSTROPHE
-  return (unit >= 0x201c && unit <= 0x201f) || unit === QUOTE
 }
 
 /**
