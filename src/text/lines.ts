@@ -111,9 +111,14 @@ export function lines(
 }
 
 /** The offset in the channel where the first `units` units of a line's text end. */
-export function placeOf(line: Line, units: number): number {
+export function endOffset(line: Line, units: number): number {
   if (line.places) return line.places.endOf(line.skip! + units)
   return (line.start ?? line.from) + Bytes.byteLength(line.text.slice(0, units))
+}
+
+/** The part of a line up to `end`. */
+export function headOf(line: Line, end: number): Line {
+  return { ...line, text: line.text.slice(0, end), to: endOffset(line, end), open: false }
 }
 
 /** The rest of a line after the record that ends at `end`, unless it is blank. */
@@ -122,7 +127,7 @@ export function restOf(line: Line, text: string, end: number): Line | undefined 
   const rest = following.trimStart()
   if (rest === '') return undefined
   const glue = following.slice(0, following.length - rest.length)
-  const from = placeOf(line, end)
+  const from = endOffset(line, end)
   return {
     text: rest,
     from,
