@@ -26,8 +26,7 @@ export async function sendExport(
   const leave = new AbortController()
   response.once('close', () => leave.abort())
   const events = () => readLogs(place, { signal: leave.signal })
-  const growing = place.isRunning()
-  const source = { name: info.id, events, attempts, logs: logsOf(attempts), growing }
+  const source = { name: info.id, events, attempts, logs: logsOf(attempts) }
   response.writeHead(200, {
     'content-type': types[to],
     'content-disposition': `attachment; filename="run.${to}"`,

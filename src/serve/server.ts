@@ -13,7 +13,6 @@ import { isOwnHost } from './host-header.ts'
 import { logOverviews } from './log-overviews.ts'
 import { memo } from './memo.ts'
 import { pageFiles } from './page.ts'
-import { pieceRanges } from './piece-ranges.ts'
 import { sendRaw } from './raw.ts'
 import { refuse } from './refuse.ts'
 import type { RunInfo } from './run-info.ts'
@@ -40,6 +39,10 @@ const LIST_MS = 500
 /** How long a list waits for logs without a journal; what is not read by then is in the next list. */
 const LOGS_MS = 1000
 
+/** A log is any bytes: no search could promise that a secret in it is found. */
+const RAW_HIDDEN =
+  'this server hides secrets (--redact) and sends no raw bytes; read the events, or start it without --redact on a machine that you trust'
+
 /** The server of `serve`, whose options are checked already. */
 export async function startServer(options: ServeOptions): Promise<Served> {
   const { port = 4180, host = '127.0.0.1' } = options
@@ -55,7 +58,6 @@ export async function startServer(options: ServeOptions): Promise<Served> {
   setMaxListeners(0, shut.signal)
   const logs = logOverviews(shut.signal)
   const hiding = hidingOf(options.redact ?? false)
-  const hidden = hiding && { hiding, pieces: pieceRanges() }
   const shared = feeds(logs, hiding)
   const tails: Tails = new Map()
   const ended: EndedRuns = new Map()
@@ -118,7 +120,8 @@ export async function startServer(options: ServeOptions): Promise<Served> {
     if (what !== undefined && name === undefined && isFormat(what))
       return await sendEvents(request, response, run, searchParams, what)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
-    if (channel) return await sendRaw(response, run.place, channel, searchParams, hidden)
+    if (channel && hiding) return refuse(response, 403, RAW_HIDDEN)
+    if (channel) return sendRaw(response, run.place, channel, searchParams)
     if ((what === 'export.html' || what === 'export.md') && name === undefined) {
       const { sendExport } = await import('./send-export.ts')
       return await sendExport(response, run, what === 'export.html' ? 'html' : 'md')
