@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { Event } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import { type Attempt, channels, openLog } from '../run/audit.ts'
@@ -8,9 +11,12 @@ import { readBlock } from '../run/read-attempt.ts'
 import type { Channel } from '../text/chunk.ts'
 import { markdownStage } from '../views/markdown/markdown.ts'
 import { type Hidden, type Redactor, redactor, redactStage } from '../views/redact/redact.ts'
+import { refuse } from './access.ts'
 import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream } from './page/embedded.ts'
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
+import { readLogs } from './read-logs.ts'
 import type { RunInfo } from './run-info.ts'
+import type { FoundRun } from './runs.ts'
 
 /** A log of a run: its path, or its content. */
 export interface ExportLog {
@@ -272,5 +278,42 @@ export function logOfBytes(bytes: Buffer): ExportLog {
     stream: 'stdout',
     read: (from, length) => bytes.subarray(from, from + length),
     total: bytes.length,
+  }
+}
+
+/** Each export reads a whole run twice. */
+const MAX_AT_ONCE = 4
+const types = { html: 'text/html; charset=utf-8', md: 'text/markdown; charset=utf-8' } as const
+let sending = 0
+
+/** Sends a run as a file to download, with its secrets hidden; a run in progress as far as it is now. */
+export async function sendExport(
+  response: ServerResponse,
+  { info, place }: FoundRun,
+  to: keyof typeof types,
+): Promise<void> {
+  const attempts = place.attempts()
+  if (attempts.length === 0) return refuse(response, 404, 'this run has no logs to export')
+  if (sending >= MAX_AT_ONCE) {
+    response.setHeader('retry-after', '5')
+    return refuse(response, 503, 'too many exports at once')
+  }
+  const leave = new AbortController()
+  response.once('close', () => leave.abort())
+  const events = () => readLogs(place, { signal: leave.signal })
+  const source = { name: info.id, events, attempts, logs: logsOf(attempts) }
+  response.writeHead(200, {
+    'content-type': types[to],
+    'content-disposition': `attachment; filename="run.${to}"`,
+  })
+  sending++
+  try {
+    await pipeline(Readable.from(exportRun(source, { to, redact: true }).text), response)
+  } catch {
+    // The client disconnected, or the logs cannot be read any more: the file is cut off, and the client sees
+    // an error.
+    response.destroy()
+  } finally {
+    sending--
   }
 }

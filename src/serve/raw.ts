@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream'
 import { openPlain } from '../disk/plain-file.ts'
 import type { Channel } from '../text/chunk.ts'
-import { refuse } from './refuse.ts'
+import { refuse } from './access.ts'
 import type { RunPlace } from './run-place.ts'
 
 /**
