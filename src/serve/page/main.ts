@@ -4,17 +4,19 @@ import { addressOf, readAddress } from './address.ts'
 import { copy } from './clipboard.ts'
 import { conversationView } from './conversation-view.ts'
 import { byId } from './element.ts'
+import { EMBEDDED_ID, type EmbeddedData } from './embedded.ts'
+import { embeddedSource } from './embedded-source.ts'
 import { filters } from './filters.ts'
-import { findInRun } from './find.ts'
+import { FindInRun } from './find.ts'
 import { findBytes } from './find-bytes.ts'
 import { runHead } from './head.ts'
+import { httpSource } from './http-source.ts'
 import type { Item } from './item.ts'
 import { markdownOf } from './item-markdown.ts'
 import { listenToKeys } from './keys.ts'
-import { openSource } from './open-source.ts'
 import { RawPane } from './raw-pane.ts'
-import { runList } from './run-list.ts'
-import type { OpenRun } from './source.ts'
+import { RunList } from './run-list.ts'
+import type { OpenRun, Source } from './source.ts'
 import { restoreTheme, turnTheme } from './theme.ts'
 import { countWords } from './words.ts'
 
@@ -58,7 +60,7 @@ const raw = new RawPane({
     if (item) view.go(item)
   },
 })
-const find = findInRun({
+const find = new FindInRun({
   model: () => view.model,
   chosen: () => view.chosen,
   go: (item) => view.go(item),
@@ -74,13 +76,20 @@ const find = findInRun({
   onNeedle: (needle) => view.setNeedle(needle),
   onLeave: () => view.focus(),
 })
-const list = runList(() => showPane('run'))
+const list = new RunList(() => showPane('run'))
 
 /** Shows what the item was read from: its bytes, or where they are hidden, its events. */
 function showOrigin(item: Item | undefined): void {
   if (kept)
     raw.showEvents(kept.filter((event) => item && item === view.model.find(event.attempt_number, event.seq)))
   else raw.light(item?.refs ?? [])
+}
+
+/** The data in the document if there is any, else the server. */
+function openSource(): Source {
+  const element = document.getElementById(EMBEDDED_ID)
+  // Cast: an exporter wrote it with this type.
+  return element ? embeddedSource(JSON.parse(element.textContent ?? '') as EmbeddedData) : httpSource()
 }
 
 function infoOf(id: string | undefined): RunInfo | undefined {

@@ -1,6 +1,6 @@
 import type { Event, RawRef } from '../../events/event.ts'
 import type { RunInfo } from '../run-info.ts'
-import { button, byId, make } from './element.ts'
+import { button, byId, isDrawn, make } from './element.ts'
 import type { Source } from './source.ts'
 import { countWords, sizeWords, visible } from './words.ts'
 
@@ -253,9 +253,7 @@ export class RawPane {
     const { streams, attempts } = this.#info
     const begin = streams.find((one) => one.bytes > 0) ?? streams[0]
     if (!this.#stream && begin) this.#stream = { attempt: begin.attempt, stream: begin.stream }
-    const key = JSON.stringify([streams, this.#stream])
-    if (this.#tabs.dataset['key'] === key) return
-    this.#tabs.dataset['key'] = key
+    if (isDrawn(this.#tabs, [streams, this.#stream])) return
     const focused = this.#tabs.contains(document.activeElement)
     const made = streams.map((one) => {
       const on = this.#isShown(one)
