@@ -14,6 +14,7 @@ import {
   MINUS,
   QUOTE,
 } from '../text/characters.ts'
+import type { Tape } from '../text/tape.ts'
 import { isLiteral, MAX_WORD } from './debris.ts'
 import type { Scan } from './scan.ts'
 
@@ -26,7 +27,7 @@ import type { Scan } from './scan.ts'
  */
 export class WhatFollows {
   readonly #scan: Scan
-  readonly #tape: Scan['tape']
+  readonly #tape: Tape
   #stage: 'behind' | 'separated' | 'line' | 'below' = 'behind'
   #to = 0
   #enclosed = false
@@ -72,10 +73,8 @@ export class WhatFollows {
     if (this.#stage === 'separated') {
       const byte = this.#nextByte(bound)
       if (byte === undefined) return over ? -1 : undefined
-      const opens =
-        isQuote(byte) || isBracket(byte) || isDigit(byte)
-          ? true
-          : this.#opensWithWord(this.#seek, bound, over)
+      const certain = isQuote(byte) || isBracket(byte) || isDigit(byte)
+      const opens = certain || this.#opensWithWord(this.#seek, bound, over)
       if (opens === undefined) return undefined
       if (opens) return this.#start
       this.#seek = this.#start
@@ -139,9 +138,8 @@ export class WhatFollows {
     const { view, base } = this.#tape
     // Without quotes and brackets, only the rest of a number or word can go on, on the line below.
     if (!this.#quoted && !this.#closed && this.#stage !== 'below') return -1
-    return goesOnAt(view.toString('utf8', this.#to - 1 - base, end - base), 1, this.#enclosed)
-      ? this.#start
-      : -1
+    const text = view.toString('utf8', this.#to - 1 - base, end - base)
+    return goesOnAt(text, 1, this.#enclosed) ? this.#start : -1
   }
 
   /**
@@ -149,15 +147,14 @@ export class WhatFollows {
    * not matter.
    */
   #opensValue(from: number, stop: number): number | undefined {
-    const scan = this.#scan
     let next = from + 1
-    while (next < stop && isBlank(scan.byte(next))) next++
+    while (next < stop && isBlank(this.#scan.byte(next))) next++
     if (next === stop) return undefined
-    const byte = scan.byte(next)!
+    const byte = this.#scan.byte(next)!
     if (isBracket(byte)) return next + 1
     if (!isQuote(byte)) return 0
     if (next + 1 === stop) return undefined
-    return mayFollowOpening(scan.byte(next + 1)!) ? next + 2 : 0
+    return mayFollowOpening(this.#scan.byte(next + 1)!) ? next + 2 : 0
   }
 
   /** Whether the line that ends at `end` may be the end of a string, number or word, and maybe a comma. */

@@ -1,7 +1,7 @@
 import type { Note } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
-import { opensAs, opensInProse } from '../frames/gate.ts'
+import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
 import { endsInString, isRestOfWhole } from '../json/after-value.ts'
 import type { ChangeKind } from '../repair/change.ts'
 import { mend } from '../repair/search.ts'

@@ -1,10 +1,10 @@
 import { type FenceHit, openings } from '../../frames/fence-opening.ts'
-import { type GateKind, gate } from '../../frames/gate.ts'
+import { type BracketRule, bracketCheck } from '../../frames/opening-bracket.ts'
 import type { Inside, Scan } from '../../frames/scan.ts'
 import { thinkMachine } from '../../frames/think.ts'
 import type { ChangeKind } from '../../repair/change.ts'
+import { ByteSearch, NOWHERE } from '../../text/byte-search.ts'
 import { BACKTICK, bomAt, isBlank, isBracket, LESS, NUL, TILDE } from '../../text/characters.ts'
-import { Needle, NOWHERE } from '../../text/needle.ts'
 import type { Tape } from '../../text/tape.ts'
 import { isPayloadFence } from '../payload-fence.ts'
 import { ContainerReader } from './containers.ts'
@@ -34,11 +34,11 @@ export class DocumentFinder {
   readonly #backticks: ReturnType<typeof openings>
   readonly #tildes: ReturnType<typeof openings>
   readonly #think: ReturnType<typeof thinkMachine>
-  readonly #opener: Needle
-  readonly #brace: Needle
-  readonly #bracket: Needle
+  readonly #opener: ByteSearch
+  readonly #brace: ByteSearch
+  readonly #bracket: ByteSearch
   readonly #bare: boolean
-  readonly #proseKind: GateKind
+  readonly #proseKind: BracketRule
   readonly #longestOpener: number
   /** How the current fence is treated: its first bracket is a document, or any bracket in it may be one. */
   #fenceKind: 'payload' | 'unlabelled' | 'prose' = 'prose'
@@ -60,9 +60,9 @@ export class DocumentFinder {
     this.#think = thinkMachine(scan, (from, to) => {
       if (from === this.#firstThink) this.#firstFrom = to
     })
-    this.#opener = new Needle(tape, `<${tag ?? 'json'}>`)
-    this.#brace = new Needle(tape, '{')
-    this.#bracket = new Needle(tape, '[')
+    this.#opener = new ByteSearch(tape, `<${tag ?? 'json'}>`)
+    this.#brace = new ByteSearch(tape, '{')
+    this.#bracket = new ByteSearch(tape, '[')
     this.#bare = tag === undefined
     this.#proseKind = loose ? 'loose' : 'strict'
     this.#longestOpener = Math.max(this.#opener.length, '<thinking>'.length)
@@ -225,8 +225,8 @@ export class DocumentMachine implements Inside {
    * Opens what begins with the bracket at `from`; `why` is undefined if it is the first thing of the input.
    * Unless it is `sure` to be a document, it is given up at the first thing that is not JSON.
    */
-  openBare(from: number, kind: GateKind, why: ChangeKind | undefined, sure = why === undefined): void {
-    const judge = gate(kind, this.#scan.byte(from) ?? 0)
+  openBare(from: number, kind: BracketRule, why: ChangeKind | undefined, sure = why === undefined): void {
+    const judge = bracketCheck(kind, this.#scan.byte(from) ?? 0)
     const origin = this.#tape.origin(from)
     this.#doc = new DocumentState({ from, origin, at: from + 1, judge, why, sure })
     this.end.block = false
@@ -235,7 +235,7 @@ export class DocumentMachine implements Inside {
 
   keep(): number {
     const { stage, from, at } = this.#doc
-    if (stage === 'gate') return from
+    if (stage === 'opening') return from
     const outside = stage === 'before' || stage === 'marks'
     return outside ? Math.min(at, this.#tape.end) : this.#containers.keep()
   }
@@ -261,15 +261,15 @@ export class DocumentMachine implements Inside {
 
   finish(): void {
     const { stage } = this.#doc
-    const begun = stage !== 'gate' && stage !== 'before' && stage !== 'marks'
+    const begun = stage !== 'opening' && stage !== 'before' && stage !== 'marks'
     this.#scan.leave(begun ? this.#containers.finish() : this.end.bound)
   }
 
   #stepOn(): Step {
     const { stage } = this.#doc
     switch (stage) {
-      case 'gate':
-        return this.#passGate()
+      case 'opening':
+        return this.#judgeOpening()
       case 'before':
         return this.#findStart()
       case 'marks':
@@ -280,8 +280,8 @@ export class DocumentMachine implements Inside {
   }
 
   //  see [1] and {"a":1}
-  //      ^^      ^^       gate: enough to tell prose from a document
-  #passGate(): Step {
+  //      ^^      ^^       opening: enough to tell prose from a document
+  #judgeOpening(): Step {
     const doc = this.#doc
     const limit = this.#scan.limit(doc.from)
     for (; doc.at < Math.min(limit, this.end.bound); doc.at++) {
