@@ -17,7 +17,7 @@ import {
   QUOTE,
   TILDE,
 } from '../text/characters.ts'
-import { isPayloadFence } from '../values/payload-fence.ts'
+import { isPayloadFence } from '../values/candidates.ts'
 import { GrowingValue } from './growing-value.ts'
 
 export interface SearchOptions {
