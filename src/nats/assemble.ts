@@ -1,5 +1,5 @@
 import { Fault, quote } from '../base/fault.ts'
-import { journalLine, outOfOrder, type Place } from '../disk/journal-line.ts'
+import { journalLine, outOfOrder, type Place } from '../disk/read-journal.ts'
 import type { Event } from '../events/event.ts'
 import type { StoredBlock } from './broker.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { Fault, quote } from '../base/fault.ts'
-import { damagedJournal, journalLine, NO_EVENT, outOfOrder, type Place } from '../disk/journal-line.ts'
+import { damagedJournal, journalLine, NO_EVENT, outOfOrder, type Place } from '../disk/read-journal.ts'
 import type { Event } from '../events/event.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import type { BlockEnd } from './broker.ts'
