@@ -12,7 +12,7 @@ import { folders, isSkipped } from '../run/folders.ts'
 import type { Broker } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
 import { checkNatsOptions, type NatsOptions } from './nats-options.ts'
-import { type ShippedRun, shipRun } from './ship-run.ts'
+import { ShippedRun } from './ship-run.ts'
 
 export interface ShipOptions extends NatsOptions {
   /**
@@ -323,7 +323,7 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
       if (!files.some((file) => file.name === EVENTS_FILE && file.isFile())) continue
       const known = entries.get(path)
       if (!known) {
-        const run = shipRun(broker, path, root, { tenant, redact, sent, alone })
+        const run = new ShippedRun(broker, path, root, { tenant, redact, sent, alone })
         const entry: Entry = { run, state: 'waiting', busy: false, again: false, failures: 0, looked: 0 }
         counts.waiting++
         waiting.add(entry)
