@@ -14,7 +14,7 @@ import { startOnPty } from '../process/terminal.ts'
 import { startOnPtyAndPipes } from '../process/terminal-and-pipes.ts'
 import { watchdog } from '../process/watchdog.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
-import { fileNames, pinned } from './audit.ts'
+import { fileNames, logSizes, pinned } from './audit.ts'
 import { chunkLine } from './chunk-log.ts'
 import {
   compare,
@@ -281,7 +281,8 @@ export class Recording {
     }
     const { reason } = this.#meta
     const stopped = reason === null ? undefined : stopNotes[reason]
-    const lost = this.#way.channels.filter((channel) => sizeOf(this.#logs[channel]) === undefined)
+    const sizes = logSizes(this.#logs)
+    const lost = this.#way.channels.filter((channel) => sizes[channel] === undefined)
     const notes = [
       ...startNotes,
       ...[stopped, held ? heldNote : undefined].filter((note) => note !== undefined),
@@ -303,12 +304,7 @@ export class Recording {
       signal: exit.signal,
       outcome: outcomeOfExit(exit, reason),
       notes,
-      bytes: Object.fromEntries(
-        this.#way.channels.flatMap((channel) => {
-          const size = sizeOf(this.#logs[channel])
-          return size === undefined ? [] : [[channel, size]]
-        }),
-      ),
+      bytes: logSizes(this.#logs),
     })
   }
 
@@ -373,12 +369,6 @@ function recordedReading({ doneMarker, maxFrame, window }: RecordOptions['readin
     ...(window === undefined ? {} : { window }),
   }
   return Object.keys(reading).length === 0 ? {} : { reading }
-}
-
-/** The size of a log, or undefined if it no longer exists under its name. */
-function sizeOf(path: string): number | undefined {
-  const stat = fs.lstatSync(path, { throwIfNoEntry: false })
-  return stat?.isFile() ? stat.size : undefined
 }
 
 function lostNote(name: string): Note {

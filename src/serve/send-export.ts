@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { exportRun, logsOf } from './export.ts'
-import { readLogs } from './read-logs.ts'
+import { readLogs } from './log-overviews.ts'
 import { refuse } from './refuse.ts'
 import type { FoundRun } from './runs.ts'
 
