@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import { comparePlaces, type Place } from '../disk/read-journal.ts'
 import type { SseView, ViewPlace } from '../streams/view-sse.ts'
+import { refuse } from './access.ts'
 import { eventsIn } from './journal-blocks.ts'
-import { refuse } from './refuse.ts'
 import { type Line, openLine, ready, type StreamOptions } from './stream.ts'
 
 /**
