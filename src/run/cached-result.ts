@@ -149,7 +149,7 @@ export function writeCached(
       end() {},
     },
   )
-  events.voice({ name: engine, parser: 'cache' })
+  events.setEngine({ name: engine, parser: 'cache' })
   const message = `nothing was run: the result is that of run ${from.run_id}, attempt ${from.attempt_number}, stored at ${from.ts}`
   events.write(
     'diagnostic.parser.warning',

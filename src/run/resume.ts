@@ -4,7 +4,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import { checkOptions, checkPath } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { type Journal, openJournal } from '../disk/journal.ts'
-import { openLines } from '../disk/line-file.ts'
+import { LineFile } from '../disk/line-file.ts'
 import { isSameProcess } from '../disk/lock.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Attempt, fileNames, listAttempts } from './audit.ts'
@@ -75,7 +75,7 @@ async function complete(
 ): Promise<number> {
   const meta = endedMeta(attempt)
   const started = startOf(attempt, meta)
-  const chunks = openLines(attempt.chunks ?? join(dir, fileNames(attempt.number).chunks))
+  const chunks = new LineFile(attempt.chunks ?? join(dir, fileNames(attempt.number).chunks))
   let added = 0
   let outcome: RunOutcome | null = null
   try {

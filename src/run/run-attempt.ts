@@ -2,10 +2,10 @@ import fs from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Note, quote } from '../base/fault.ts'
-import { openLines } from '../disk/line-file.ts'
+import { LineFile } from '../disk/line-file.ts'
 import { startOf } from '../disk/lock.ts'
 import { Tail } from '../disk/tail.ts'
-import { Waker } from '../disk/waker.ts'
+import { Waker } from '../disk/wake.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { EventOptions } from '../events/event-stage.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
@@ -182,7 +182,7 @@ export function recordAttempt(options: RecordOptions): Recording {
     const tails = channels.map((channel) => ({ channel, tail: new Tail(logs[channel]) }))
     // Before the process starts, so that a crash from here on leaves something to resume.
     save({ started_at: new Date(started).toISOString() })
-    const reads = openLines(path('chunks'))
+    const reads = new LineFile(path('chunks'))
     let failure: unknown
     let over: Promise<Exit & { held: boolean }> | undefined
     let guard: ReturnType<typeof watchdog> | undefined
