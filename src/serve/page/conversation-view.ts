@@ -1,10 +1,10 @@
 import type { Event } from '../../events/event.ts'
-import { type Conversation, conversation } from './conversation.ts'
+import type { Item } from '../../views/conversation.ts'
 import { drawItem, estimateHeight, isFold } from './draw-item.ts'
 import { byId } from './element.ts'
 import { type Filter, isShown } from './filters.ts'
 import { highlight } from './highlight.ts'
-import type { Item } from './item.ts'
+import { ItemList } from './item-list.ts'
 import { virtualList } from './virtual-list.ts'
 
 /** How an item was chosen: step by step, by a jump, or not by the reader. */
@@ -18,7 +18,7 @@ export interface ConversationOptions {
 
 /** The visible conversation: which items are shown, and which one is chosen. */
 export interface ConversationView {
-  readonly model: Conversation
+  readonly model: ItemList
   readonly chosen: Item | undefined
   readonly shown: readonly Item[]
   clear(): void
@@ -42,7 +42,7 @@ export interface ConversationView {
 
 export function conversationView({ onChoose, onDraw }: ConversationOptions): ConversationView {
   const box = byId('conversation')
-  let model = conversation()
+  let model = new ItemList()
   let shown: Item[] = []
   /** Items that the reader went to although the filters leave them out. */
   let extra = new Set<Item>()
@@ -194,7 +194,7 @@ export function conversationView({ onChoose, onDraw }: ConversationOptions): Con
       return shown
     },
     clear() {
-      model = conversation()
+      model = new ItemList()
       chosen = undefined
       extra = new Set()
       shown = []

@@ -1,8 +1,8 @@
+import type { FileItem, Item } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import type { ConversationView } from './conversation-view.ts'
 import { button, byId, make } from './element.ts'
 import { belongs, type Filter, filters } from './filters.ts'
-import type { FileItem, Item } from './item.ts'
 import { drawTimeline } from './timeline.ts'
 import { countWords, outcomeLine, reasonWords, spanWords, tokenWords } from './words.ts'
 
