@@ -154,15 +154,12 @@ export class Conversation {
       this.#lines = undefined
     }
     if (!event.type.startsWith('raw.')) this.#lines = undefined
-    let item: Item
+    const item = this.#itemOf(event)
     try {
-      item = this.#put(event)
-      this.#facts.write(event)
       item.problem ??= problemOf(event)
+      this.#facts.write(event)
     } catch {
-      // Another program may have written the journal: an event without the shape of its type is shown as a
-      // raw line.
-      item = this.#rawLine(event)
+      // An event without the fields of its type is shown, but not added up.
     }
     this.#attempt = event.attempt_number
     if (event.raw_ref) item.refs.push(event.raw_ref)
@@ -190,6 +187,15 @@ export class Conversation {
     const item = { ...common, ...content } as unknown as Extract<Item, C>
     this.#onItem?.(item as Item)
     return item
+  }
+
+  /** Another program may have written the journal: an event without its data is shown as a raw line. */
+  #itemOf(event: Event): Item {
+    try {
+      return this.#put(event)
+    } catch {
+      return this.#rawLine(event)
+    }
   }
 
   #put(event: Event): Item {
@@ -298,9 +304,10 @@ export class Conversation {
   }
 }
 
-/** Text stays unchanged; in a journal of another program it may be anything. */
+/** Text stays unchanged; in a journal of another program it may be anything. Throws if it is missing. */
 function plain(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  if (value === undefined) throw new TypeError('the event has no text')
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 const changes = {

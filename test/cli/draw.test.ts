@@ -10,7 +10,11 @@ import { type Input, lines, run } from '../engines/run.ts'
 
 function drawn(profile: Profile, input: Input, options: Partial<DrawOptions> = {}): string {
   const draw = new Drawing({ color: false, width: () => 60, ...options })
-  return run(profile, input).map(draw.write).join('') + draw.end()
+  return (
+    run(profile, input)
+      .map((event) => draw.write(event))
+      .join('') + draw.end()
+  )
 }
 
 const item = (type: string, more: object) => ({

@@ -228,7 +228,7 @@ describe('control characters', () => {
     )
     const events = run(codex, { stdout, stderr: `${evil}\n`, exit: 1 }, { fsDiff: { created: [evil] } })
     const draw = new Drawing({ color: false, width: () => 4000, full: true, verbose: true })
-    const drawn = events.map(draw.write).join('') + draw.end()
+    const drawn = events.map((event) => draw.write(event)).join('') + draw.end()
     expect(drawn.length).toBeGreaterThan(200)
     expect(drawn).not.toMatch(steering)
     // What is printed as JSON on a terminal.
