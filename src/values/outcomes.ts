@@ -1,7 +1,7 @@
 import type { Note } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
-import { opensAs, opensInProse } from '../frames/gate.ts'
+import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
 import { stringEnd } from '../json/balanced.ts'
 import type { ChangeKind } from '../repair/change.ts'
 import { endsInString } from '../repair/ends-in-string.ts'

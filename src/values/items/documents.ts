@@ -1,10 +1,10 @@
 import { type FenceHit, openings } from '../../frames/fence-opening.ts'
-import { type GateKind, gate } from '../../frames/gate.ts'
+import { type BracketRule, bracketCheck } from '../../frames/opening-bracket.ts'
 import type { Inside, Scan } from '../../frames/scan.ts'
 import { thinkMachine } from '../../frames/think.ts'
 import type { ChangeKind } from '../../repair/change.ts'
+import { ByteSearch, NOWHERE } from '../../text/byte-search.ts'
 import { BACKTICK, bomAt, isBlank, isBracket, LESS, NUL, TILDE } from '../../text/characters.ts'
-import { Needle, NOWHERE } from '../../text/needle.ts'
 import { isPayloadFence } from '../payload-fence.ts'
 import { containerReader } from './containers.ts'
 import { DocumentEnd, DocumentState, FenceEnd, type Stage, type Step } from './document.ts'
@@ -40,9 +40,9 @@ export function documentFinder(scan: Scan, machine: DocumentMachine, options: Fi
   /** The first byte of the fence's body was seen. */
   let begun = false
   const bare = options.tag === undefined
-  const opener = new Needle(tape, `<${options.tag ?? 'json'}>`)
-  const brace = new Needle(tape, '{')
-  const bracket = new Needle(tape, '[')
+  const opener = new ByteSearch(tape, `<${options.tag ?? 'json'}>`)
+  const brace = new ByteSearch(tape, '{')
+  const bracket = new ByteSearch(tape, '[')
   const think = thinkMachine(scan, (from, to) => {
     if (from === firstThink) firstFrom = to
   })
@@ -182,7 +182,7 @@ export interface DocumentMachine {
    * Opens what begins with the bracket at `from`; `why` is undefined if it is the first thing of the input.
    * Unless it is `sure` to be a document, it is given up at the first thing that is not JSON.
    */
-  openBare(from: number, kind: GateKind, why: ChangeKind | undefined, sure?: boolean): void
+  openBare(from: number, kind: BracketRule, why: ChangeKind | undefined, sure?: boolean): void
 }
 
 /**
@@ -297,7 +297,7 @@ export function documentMachine(scan: Scan, options: DocumentOptions): DocumentM
       scan.enter(inside)
     },
     openBare(from, kind, why, sure = why === undefined) {
-      const judge = gate(kind, scan.byte(from) ?? 0)
+      const judge = bracketCheck(kind, scan.byte(from) ?? 0)
       doc = new DocumentState({ from, origin: tape.origin(from), at: from + 1, judge, why, sure })
       end.block = false
       scan.enter(inside)

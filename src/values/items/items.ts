@@ -165,7 +165,7 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
   const machine = documentMachine(scan, { selections, tag: tag ?? 'json', needsPayload, sink })
   const outside = documentFinder(scan, machine, { tag, loose: rules.check !== undefined })
   return {
-    ...feed(scan, outside.look, options.turn ?? Number.POSITIVE_INFINITY),
+    ...feed(scan, outside, options.turn ?? Number.POSITIVE_INFINITY),
     close() {
       if (!found) emit(nothingOf(outside.blank() ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
     },

@@ -1,7 +1,7 @@
 import { Bytes } from '../../base/platform.ts'
 import { SIMD_ROOM, type SimdSearch } from '../../base/simd-search.ts'
+import { NOWHERE } from '../../text/byte-search.ts'
 import { BACKSLASH, ESC, LETTER_U, ZERO } from '../../text/characters.ts'
-import { NOWHERE } from '../../text/needle.ts'
 
 /** The part of a needle that is searched for before all of it is compared. */
 const MAX_SPAN = 256

@@ -1,8 +1,8 @@
 import { Bytes, simdSearch } from '../../base/platform.ts'
 import type { SimdSearch } from '../../base/simd-search.ts'
 import { isQuote } from '../../repair/quotes.ts'
+import { NOWHERE } from '../../text/byte-search.ts'
 import { ESC, hexValue, isHighSurrogate, SLASH } from '../../text/characters.ts'
-import { NOWHERE } from '../../text/needle.ts'
 import { BlockSearch } from './block-search.ts'
 import type { Condition, Scalar } from './conditions.ts'
 

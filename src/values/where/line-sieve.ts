@@ -1,9 +1,9 @@
 import { Bytes } from '../../base/platform.ts'
 import type { Sink } from '../../base/stage.ts'
 import type { LineScan } from '../../frames/frames.ts'
+import { NOWHERE } from '../../text/byte-search.ts'
 import { LF } from '../../text/characters.ts'
 import type { Channel, Chunk } from '../../text/chunk.ts'
-import { NOWHERE } from '../../text/needle.ts'
 import { Tape } from '../../text/tape.ts'
 import { ANY_LINE, type Clue, ClueSearch } from './clue.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { opensAs, opensInProse } from '../../src/frames/gate.ts'
+import { opensAs, opensInProse } from '../../src/frames/opening-bracket.ts'
 
 // Whether the text opens in prose, with a schema, and at the very start of an input.
 const rows: readonly (readonly [text: string, strict: unknown, loose: unknown, document: unknown])[] = [

@@ -2,47 +2,47 @@ import { Fifo } from './fifo.ts'
 import type { Position } from './position.ts'
 
 /**
- * Number of anchors that may still prove wrong. The next record that both channels have shows whether one is.
+ * Number of shared records that may still prove wrong. The next one shows whether one of them is.
  */
-const MAX_ANCHORS = 1024
+const MAX_SHARED = 1024
 
 /** A record that stdout and the PTY both have: its position on the PTY, and its index on stdout. */
-interface Anchor {
+interface SharedRecord {
   readonly id: number
   readonly twin: number
   /** Key shared by all records that are equal. */
   readonly key: string
-  /** This anchor was wrong: use that one instead. */
-  instead: Anchor | undefined
+  /** It was wrong: use that one instead. */
+  instead: SharedRecord | undefined
 }
 
-/** A position on the PTY: after the last anchor before it, which may become known, or change, later. */
+/** A position on the PTY: after the last shared record before it, which may become known or change later. */
 export class PtyPosition implements Position {
   readonly channel = 'pty'
   behind: number
-  anchor: Anchor
+  last: SharedRecord
 
-  constructor(following: number, anchor: Anchor) {
+  constructor(following: number, last: SharedRecord) {
     this.behind = following
-    this.anchor = anchor
+    this.last = last
   }
 
   get after(): number {
-    let last = this.anchor
+    let last = this.last
     while (last.instead) last = last.instead
     // Path compression: follow the chain once.
-    for (let at = this.anchor; at.instead; ) {
-      const next: Anchor = at.instead
+    for (let at = this.last; at.instead; ) {
+      const next: SharedRecord = at.instead
       if (next !== last) at.instead = last
       at = next
     }
-    this.anchor = last
+    this.last = last
     return last.twin
   }
 
   /** It is this record of stdout. */
   become(twin: number): void {
-    this.anchor = { id: -1, twin, key: '', instead: undefined }
+    this.last = { id: -1, twin, key: '', instead: undefined }
     this.behind = -1
   }
 }
@@ -53,13 +53,13 @@ export class PtyPosition implements Position {
  * cross, the one that is earlier on the PTY and later on stdout is wrong: it is dropped, and the next equal
  * record of the PTY replaces it.
  */
-export class Anchors {
+export class PtyOrder {
   readonly #window: number
   /** In order on both channels. */
-  readonly #anchors: Anchor[] = []
+  readonly #shared: SharedRecord[] = []
   /** The position before all of them. */
-  #start: Anchor = { id: -1, twin: -1, key: '', instead: undefined }
-  /** Positions after which a record may still turn out to be an anchor, in order, at most `window`. */
+  #start: SharedRecord = { id: -1, twin: -1, key: '', instead: undefined }
+  /** Positions after which a record may still turn out to be shared, in order, at most `window`. */
   readonly #unplaced = new Fifo<PtyPosition>()
   /** Records of stdout whose PTY record has not arrived, by key: their first pair was wrong. */
   readonly #free = new Map<string, Fifo<number>>()
@@ -110,28 +110,28 @@ export class Anchors {
     this.#place(Number.POSITIVE_INFINITY)
   }
 
-  #last(): Anchor {
-    return this.#anchors.at(-1) ?? this.#start
+  #last(): SharedRecord {
+    return this.#shared.at(-1) ?? this.#start
   }
 
-  #add(anchor: Anchor): void {
-    while (this.#last().twin > anchor.twin && this.#anchors.length > 0) {
-      const wrong = this.#anchors.pop()!
+  #add(record: SharedRecord): void {
+    while (this.#last().twin > record.twin && this.#shared.length > 0) {
+      const wrong = this.#shared.pop()!
       wrong.instead = this.#last()
       this.#leave(wrong.key, wrong.twin)
     }
-    this.#place(anchor.id)
-    this.#anchors.push(anchor)
-    if (this.#anchors.length < 2 * MAX_ANCHORS) return
-    this.#start = this.#anchors[MAX_ANCHORS - 1]!
-    this.#anchors.splice(0, MAX_ANCHORS)
+    this.#place(record.id)
+    this.#shared.push(record)
+    if (this.#shared.length < 2 * MAX_SHARED) return
+    this.#start = this.#shared[MAX_SHARED - 1]!
+    this.#shared.splice(0, MAX_SHARED)
   }
 
   #leave(key: string, twin: number): void {
     const known = this.#free.get(key)
-    if (!known && this.#free.size >= MAX_ANCHORS) return
+    if (!known && this.#free.size >= MAX_SHARED) return
     const twins = known ?? new Fifo<number>()
-    if (twins.length < MAX_ANCHORS) twins.push(twin)
+    if (twins.length < MAX_SHARED) twins.push(twin)
     this.#free.set(key, twins)
   }
 
@@ -143,9 +143,9 @@ export class Anchors {
   }
 
   #place(id: number): void {
-    const anchor = this.#last()
+    const last = this.#last()
     for (let first = this.#unplaced.first(); first && first.behind <= id; first = this.#unplaced.first()) {
-      if (first.behind >= 0) first.anchor = anchor
+      if (first.behind >= 0) first.last = last
       this.#unplaced.shift()
     }
   }

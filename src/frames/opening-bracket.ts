@@ -22,7 +22,7 @@ import {
  * How strictly an opening bracket is judged: in prose (`strict`), in prose when a schema can
  * decide (`loose`), or as the first thing of the whole input (`document`).
  */
-export type GateKind = 'strict' | 'loose' | 'document'
+export type BracketRule = 'strict' | 'loose' | 'document'
 
 /**
  * Judges an opening bracket by what follows it, byte by byte: true, it opens; false, it is prose; undefined,
@@ -30,10 +30,10 @@ export type GateKind = 'strict' | 'loose' | 'document'
  * in between.
  *
  * @example
- * const judge = gate('strict', OPEN_BRACE)
+ * const judge = bracketCheck('strict', OPEN_BRACE)
  * judge(0x61 /* a *\/) // undefined: a bare key, so a colon must follow
  */
-export function gate(kind: GateKind, opening: number): (byte: number) => boolean | undefined {
+export function bracketCheck(kind: BracketRule, opening: number): (byte: number) => boolean | undefined {
   //  { name : 1
   //   ^ first
   //    ^^^^ word
@@ -103,8 +103,8 @@ export function opensInProse(text: string, loose: boolean): boolean {
 }
 
 /** The same for any kind of opening; undefined if the text ends too early to decide. */
-export function opensAs(kind: GateKind, text: string): boolean | undefined {
-  const judge = gate(kind, text.charCodeAt(0))
+export function opensAs(kind: BracketRule, text: string): boolean | undefined {
+  const judge = bracketCheck(kind, text.charCodeAt(0))
   for (let at = 1; at < text.length; at++) {
     const unit = text.charCodeAt(at)
     const opens = unit === CURLY_QUOTE ? judgeCurly(judge) : judge(unit)
@@ -125,12 +125,12 @@ function judgeCurly(judge: (byte: number) => boolean | undefined): boolean | und
 const CURLY_QUOTE = 0x201c
 const CURLY = [0xe2, 0x80, 0x9c]
 
-function opensObject(kind: GateKind, byte: number): boolean {
+function opensObject(kind: BracketRule, byte: number): boolean {
   if (byte === QUOTE || byte === APOSTROPHE) return true
   return kind === 'document' && (byte === CLOSE_BRACE || beginsOddly(byte))
 }
 
-function opensArray(kind: GateKind, byte: number): boolean {
+function opensArray(kind: BracketRule, byte: number): boolean {
   if (byte === OPEN_BRACE) return true
   if (kind === 'strict') return false
   if (byte === QUOTE || byte === OPEN_BRACKET || byte === MINUS || isDigit(byte) || beginsLiteral(byte))
