@@ -8,10 +8,6 @@ const MAX_OPEN = 4096
 export class OpenCalls<T> {
   readonly #open = new Map<string, T>()
 
-  get size(): number {
-    return this.#open.size
-  }
-
   find(id: string): T | undefined {
     return this.#open.get(id)
   }
@@ -23,14 +19,15 @@ export class OpenCalls<T> {
   /** Opens a call. Returns those that are forgotten: one with this id, whose end was lost, and the oldest. */
   start(id: string, call: T): T[] {
     const [oldest] = this.#open.size >= MAX_OPEN ? this.#open.keys() : []
-    const lost = [...this.#taken(oldest), ...this.#taken(id)]
+    const lost = [oldest ?? id, id].flatMap((key) => this.end(key) ?? [])
     this.#open.set(id, call)
     return lost
   }
 
   /** Closes a call. Undefined if its start was not reported. */
   end(id: string): T | undefined {
-    const [call] = this.#taken(id)
+    const call = this.#open.get(id)
+    this.#open.delete(id)
     return call
   }
 
@@ -39,11 +36,5 @@ export class OpenCalls<T> {
     const all = this.all()
     this.#open.clear()
     return all
-  }
-
-  #taken(id: string | undefined): T[] {
-    const call = id === undefined ? undefined : this.#open.get(id)
-    if (id !== undefined) this.#open.delete(id)
-    return call === undefined ? [] : [call]
   }
 }

@@ -269,11 +269,11 @@ function longText(text: string): Node[] {
   return [frame, more]
 }
 
-const signs = { created: '+ ', modified: '~ ', deleted: '− ' } as const
+export const fileSigns = { created: '+ ', modified: '~ ', deleted: '− ' } as const
 
 function fileBody(item: FileItem): Node {
   const { change, path, diff } = item
-  const head = [make('b', {}, signs[change]), make('span', { class: 'text' }, path)]
+  const head = [make('b', {}, fileSigns[change]), make('span', { class: 'text' }, path)]
   if (diff === undefined) return make('div', { class: `file ${change}` }, ...head)
   return fold(item, `file ${change}`, head, () => [diffNodes(diff)])
 }

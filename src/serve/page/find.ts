@@ -5,7 +5,7 @@ import type { ByteHit } from './find-bytes.ts'
 import type { ItemList } from './item-list.ts'
 import { textOf } from './item-text.ts'
 import { pause } from './source.ts'
-import { type VirtualList, virtualList } from './virtual-list.ts'
+import { VirtualList } from './virtual-list.ts'
 import { countWords } from './words.ts'
 
 export interface FindOptions {
@@ -64,7 +64,7 @@ export class FindInRun {
 
   constructor(options: FindOptions) {
     this.#options = options
-    this.#list = virtualList<Hit>({
+    this.#list = new VirtualList<Hit>({
       box: this.#box,
       estimate: () => ROW,
       version: (hit) => (hit === this.#hits[this.#at] ? 1 : 0),

@@ -3,7 +3,7 @@ import type { Item } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { addressOf, readAddress } from './address.ts'
 import { copy } from './clipboard.ts'
-import { conversationView } from './conversation-view.ts'
+import { ConversationView } from './conversation-view.ts'
 import { byId } from './element.ts'
 import { EMBEDDED_ID, type EmbeddedData } from './embedded.ts'
 import { embeddedSource } from './embedded-source.ts'
@@ -35,7 +35,7 @@ let wanted: { readonly attempt: number; readonly seq: number } | undefined
 let kept: Event[] | undefined
 
 const box = byId('conversation')
-const view = conversationView({
+const view = new ConversationView({
   onChoose(item, how) {
     showOrigin(item)
     if (current === undefined || how === 'quiet') return
