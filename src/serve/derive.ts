@@ -8,9 +8,7 @@ import { LineFile } from '../disk/line-file.ts'
 import type { Place } from '../disk/read-journal.ts'
 import type { Event } from '../events/event.ts'
 import { jsonLine } from '../streams/jsonl.ts'
-import { fingerprint } from './fingerprint.ts'
-import { readLogs } from './read-logs.ts'
-import { overviewOf, type RunOverview } from './run-overview.ts'
+import { fingerprint, overviewOf, type RunOverview, readLogs } from './log-overviews.ts'
 import type { RunPlace } from './run-place.ts'
 
 /** Events that are made here from logs, because there is no journal. */
