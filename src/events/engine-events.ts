@@ -7,6 +7,7 @@ import { OpenMessages } from './open-messages.ts'
 import type { Found } from './payload.ts'
 import { AT_END, isAfter, type Moment, PerSource, type Position } from './position.ts'
 import { type Call, type EngineFrame, isRecord, type Say, type Speaker, type StatusFacts } from './profile.ts'
+import { checkFields } from './record.ts'
 import type { tally } from './tally.ts'
 import { tokenCounter } from './tokens.ts'
 import { unknownRecords } from './unknown-records.ts'
@@ -167,6 +168,15 @@ export function speech(options: SpeechOptions) {
     }
   }
 
+  /** A field that the engine does not know, or not with such a value: the record is also kept as raw. */
+  const driftedBy = (count: (name: string) => void) => (name: string) => {
+    count(name)
+    // For a frame that was kept, the raw record is written here; else after the engine's other events.
+    if (kept && !drifted) raw(kept.text, SURE)
+    drifted = true
+  }
+  const drift = { unknown: driftedBy(tally.field), odd: driftedBy(tally.odd) }
+
   /** Reports once that the turn waits for the user. A turn that is done, or failed, does not. */
   const tellTurn = () => {
     const turn = ended
@@ -272,13 +282,7 @@ export function speech(options: SpeechOptions) {
       tally.type(name)
     },
     fields(record, known) {
-      for (const key in record) {
-        if (!Object.hasOwn(record, key) || knows(known, key)) continue
-        tally.field(key)
-        // For a frame that was kept, the raw record is written here; else after the engine's other events.
-        if (kept && !drifted) raw(kept.text, SURE)
-        drifted = true
-      }
+      checkFields(record as Readonly<Record<string, unknown>>, known, drift)
     },
     confidence(value) {
       confidence = value
@@ -407,16 +411,4 @@ function told(facts: { [K in keyof StatusData]: StatusData[K] | undefined }): St
   for (const key in facts)
     if (facts[key as keyof StatusData] === undefined) delete facts[key as keyof StatusData]
   return facts as StatusData
-}
-
-const knownSets = new Map<string, ReadonlySet<string>>()
-
-/** The lists are literals in the engines, so there are only a few of them to cache. */
-function knows(list: string, key: string): boolean {
-  let set = knownSets.get(list)
-  if (!set) {
-    set = new Set(list.split(' '))
-    knownSets.set(list, set)
-  }
-  return set.has(key)
 }

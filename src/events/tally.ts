@@ -5,6 +5,8 @@ import type { Writer } from './write.ts'
 const MAX_NAMES = 256
 const MAX_NAME = 80
 
+const ODD = 'a record has a field with a kind or a value this parser does not know'
+
 /**
  * Counts what is too frequent to report each time: the first of a kind is reported at once, the total
  * at the end.
@@ -49,6 +51,11 @@ export function tally(writer: Writer) {
     field(given: string) {
       const name = clip(given, MAX_NAME)
       if (count(fields, name)) warn('UNKNOWN_FIELD', `${codes.UNKNOWN_FIELD}: ${quote(name)}`, 0.7, { name })
+    },
+    /** A field that is known with values of another kind: `text: list`. */
+    odd(given: string) {
+      const name = clip(given, MAX_NAME)
+      if (count(fields, name)) warn('UNKNOWN_FIELD', `${ODD}: ${quote(name)}`, 0.7, { name })
     },
     /** The counts, and the drift report. */
     end() {

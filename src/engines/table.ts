@@ -1,0 +1,123 @@
+import { type Cut, isRecord, type Limits, type Profile, type Say } from '../events/profile.ts'
+import { fits, Rec } from '../events/record.ts'
+
+/** Reads a record. Returns what `Reader.read` does; nothing means that it was understood. */
+// biome-ignore lint/suspicious/noConfusingVoidType: most readers only report something
+type Read<State> = (record: Rec, say: Say, state: State) => boolean | 'kept' | void
+
+/** What is known of the records of one type. */
+export interface Row<State> {
+  /** Conditions that only records of this engine meet (see `fits`). Without any, the type proves nothing. */
+  readonly shape?: string
+  /** Other programs write such records, too. */
+  readonly weak?: true
+  /** The known fields, as for `say.fields`: `id:text status=completed|failed items:list`. */
+  readonly fields?: string
+  readonly read: Read<State>
+}
+
+/** Records by their type. */
+export interface Rows<State> {
+  /** The field with the type; several, if it has several names. @default 'type' */
+  readonly by?: string
+  /** The field with the second word of a row's name, if there is one. */
+  readonly sub?: string
+  /** What stands before the name of an unknown type: `item`. */
+  readonly called?: string
+  /** Fields that every record may have whose row lists fields. */
+  readonly fields?: string
+  /** Types that are understood, with nothing to report: kept as raw, silently. */
+  readonly quiet?: string
+  /** By `type`, by `type subtype`, or by several of them (`started, completed`). */
+  readonly on: Readonly<Record<string, Row<State> | Read<State>>>
+}
+
+/** An engine whose records tell themselves apart by their type. */
+export interface Table<State> extends Rows<State>, Pick<Profile, 'name' | 'parser' | 'about' | 'growing'> {
+  /** @default records on stdout and the PTY */
+  readonly cut?: Cut
+  /** Conditions that the first record of the engine meets, in addition to those of its row. */
+  readonly shape?: string
+  /** Conditions that all other records meet. */
+  readonly later?: string
+  /** How certain the engine is of what it reports. */
+  readonly confidence?: number
+  /** The state of one run. */
+  readonly state: (limits: Limits) => State
+  /** Sees each record before its row does. */
+  readonly each?: (record: Rec, say: Say, state: State) => void
+  readonly end?: (say: Say, state: State) => void
+}
+
+/** An engine from its table. Until a record has the shape of a row, nothing is read. */
+export function table<State>(given: Table<State>): Profile {
+  const all = rows(given)
+  const { shape = '', later = '', confidence, each, end } = given
+  const shapeOf = (value: unknown): boolean | 'weak' => {
+    const row = isRecord(value) && fits(value, shape) ? all.rowOf(new Rec(value)) : undefined
+    if (row?.shape === undefined || !fits(value as object & Record<string, unknown>, row.shape)) return false
+    return row.weak ? 'weak' : true
+  }
+  return {
+    name: given.name,
+    parser: given.parser,
+    cut: given.cut ?? { stdout: 'records', pty: 'records' },
+    ...(given.about !== undefined && { about: given.about }),
+    ...(given.growing && { growing: true }),
+    shape: ({ value }) => shapeOf(value),
+    open(limits) {
+      const state = given.state(limits)
+      let own = false
+      return {
+        read({ value }, say) {
+          if (!isRecord(value)) return false
+          if (!own || !fits(value, later)) {
+            if (shapeOf(value) === false) return false
+            own = true
+          }
+          const record = new Rec(value)
+          if (confidence !== undefined) say.confidence(confidence)
+          each?.(record, say, state)
+          return all.read(record, say, state)
+        },
+        ...(end && { end: (say: Say) => end(say, state) }),
+      }
+    },
+  }
+}
+
+/** The row of each type, and a reader that reports a type without a row. */
+export function rows<State>(given: Rows<State>) {
+  const { by = 'type', sub, called, fields: common = '' } = given
+  const known = new Map<string, Row<State>>()
+  for (const [names, row] of Object.entries(given.on)) {
+    const { fields, ...rest } = typeof row === 'function' ? { read: row } : row
+    const whole = fields === undefined ? rest : { ...rest, fields: `${common} ${fields}` }
+    for (const name of names.split(', ')) known.set(name, whole)
+  }
+  for (const name of given.quiet?.split(' ') ?? []) known.set(name, { read: () => true })
+
+  const nameOf = (record: Rec): string => {
+    const type = String(record.at(by))
+    const second = sub === undefined ? undefined : record.text(sub)
+    return second === undefined ? type : `${type} ${second}`
+  }
+  const rowOf = (record: Rec): Row<State> | undefined => {
+    const type = record.text(by)
+    if (type === undefined) return undefined
+    return (sub === undefined ? undefined : known.get(nameOf(record))) ?? known.get(type)
+  }
+
+  return {
+    rowOf,
+    read(record: Rec, say: Say, state: State): boolean | 'kept' {
+      const row = rowOf(record)
+      if (!row) {
+        say.unknownType(called === undefined ? nameOf(record) : `${called} ${nameOf(record)}`)
+        return false
+      }
+      if (row.fields !== undefined) say.fields(record.values, row.fields)
+      return row.read(record, say, state) ?? true
+    },
+  }
+}
