@@ -1,8 +1,8 @@
 import { isRecord, type Limits, type Profile, type Reader, type Say, text } from '../events/profile.ts'
+import { durationOf } from '../events/record.ts'
 import type { Tokens } from '../events/tokens.ts'
-import { durationOf } from './duration.ts'
+import { unifiedDiff } from './calls.ts'
 import { tokenParts } from './token-parts.ts'
-import { unifiedDiff } from './unified-diff.ts'
 
 type Line = Record<string, unknown>
 

@@ -1,4 +1,4 @@
-import { calls } from './call.ts'
+import { calls } from './calls.ts'
 import { table } from './table.ts'
 
 /** Calls that may wait for their result. */

@@ -1,5 +1,5 @@
 import { isRecord, type Profile, type Reader, type Say, text } from '../events/profile.ts'
-import { calls } from './call.ts'
+import { calls } from './calls.ts'
 
 type Message = Record<string, unknown>
 

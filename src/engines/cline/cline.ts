@@ -1,6 +1,6 @@
 import { isRecord, type Profile, type Reader, type Say, text } from '../../events/profile.ts'
+import { durationOf } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
-import { durationOf } from '../duration.ts'
 import { tokenParts } from '../token-parts.ts'
 
 type Line = Record<string, unknown>

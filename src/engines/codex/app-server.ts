@@ -1,7 +1,7 @@
 import { memory } from '../../events/memory.ts'
 import { isRecord, type Say, text } from '../../events/profile.ts'
+import { durationOf } from '../../events/record.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../../events/tokens.ts'
-import { durationOf } from '../duration.ts'
 import { errorText, readChanges } from './change.ts'
 import { codexTokens } from './tokens.ts'
 

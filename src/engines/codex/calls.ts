@@ -1,6 +1,6 @@
 import { memory } from '../../events/memory.ts'
 import { type Call, isRecord, type Say, text } from '../../events/profile.ts'
-import { durationOf } from '../duration.ts'
+import { durationOf } from '../../events/record.ts'
 import { changesByPath, durationOfParts, errorText, readChanges } from './change.ts'
 
 type Line = Record<string, unknown>

@@ -1,6 +1,6 @@
 import { isRecord, type Say, text } from '../../events/profile.ts'
-import { durationOf } from '../duration.ts'
-import { wholeFile } from './patch-text.ts'
+import { durationOf } from '../../events/record.ts'
+import { wholeFile } from '../calls.ts'
 
 const changeOf = { add: 'created', update: 'modified', delete: 'deleted' } as const
 

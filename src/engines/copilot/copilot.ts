@@ -1,9 +1,8 @@
 import { memory } from '../../events/memory.ts'
 import { isRecord, type Profile, type RunFacts, type Say, text } from '../../events/profile.ts'
 import type { Tokens } from '../../events/tokens.ts'
-import { calls } from '../call.ts'
+import { calls, unifiedDiff } from '../calls.ts'
 import { tokenParts } from '../token-parts.ts'
-import { unifiedDiff } from '../unified-diff.ts'
 
 type Line = Record<string, unknown>
 

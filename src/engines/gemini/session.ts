@@ -1,7 +1,7 @@
 import { digest } from '../../base/platform.ts'
 import { memory } from '../../events/memory.ts'
 import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
-import { pathOf, sayChange } from '../file-change.ts'
+import { pathOf, sayChange } from '../calls.ts'
 import { turns } from '../session-turns.ts'
 import { geminiTokens } from './tokens.ts'
 

@@ -1,6 +1,5 @@
 import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
-import { calls } from '../call.ts'
-import { pathOf, sayChange } from '../file-change.ts'
+import { calls, pathOf, sayChange } from '../calls.ts'
 import { turns } from '../session-turns.ts'
 import { patchIn, sayPrompt, tokensIn } from './pi.ts'
 

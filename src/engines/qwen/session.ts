@@ -1,8 +1,7 @@
 import { memory } from '../../events/memory.ts'
 import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
-import { calls } from '../call.ts'
-import { durationOf } from '../duration.ts'
-import { sayChange } from '../file-change.ts'
+import { durationOf } from '../../events/record.ts'
+import { calls, sayChange } from '../calls.ts'
 import { geminiTokens } from '../gemini/tokens.ts'
 import { turns } from '../session-turns.ts'
 
