@@ -18,6 +18,16 @@ export function calls() {
   }
 }
 
+/** The value of JSON in a string; the string itself if it is not JSON. */
+export function jsonIn(value: unknown): unknown {
+  if (typeof value !== 'string' || !value.startsWith('{')) return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
 /** Tools that write a file, and what they do to it. */
 const writers: Readonly<Record<string, 'created' | 'modified'>> = {
   write: 'created',

@@ -16,6 +16,11 @@ export class Rec {
     this.values = values
   }
 
+  /** A record that fits these conditions; undefined for anything else. */
+  static of(value: unknown, conditions = ''): Rec | undefined {
+    return isRecord(value) && fits(value, conditions) ? new Rec(value) : undefined
+  }
+
   /** The value, of any kind. Of several, the first that is neither missing nor null. */
   at(paths: string): unknown {
     let found: unknown
@@ -83,7 +88,7 @@ export class Rec {
 
 /** The records in a list. */
 export function recordsIn(list: readonly unknown[]): Rec[] {
-  return list.filter(isRecord).map((values) => new Rec(values))
+  return list.flatMap((value) => Rec.of(value) ?? [])
 }
 
 /** Milliseconds that can be a duration. */
@@ -160,11 +165,22 @@ function isKnown(value: unknown, { kind, values }: Field): boolean {
   return kind === undefined || kinds[kind as Kind](value)
 }
 
-const conditionsIn = cached((list) => wordsIn(list).map(fieldOf))
+const conditionsIn = cached((list) => {
+  const words = wordsIn(list)
+  const count = words.find((word) => word.startsWith('#'))
+  const fields = words.filter((word) => word !== count).map(fieldOf)
+  return { count: count === undefined ? undefined : Number(count.slice(1)), fields }
+})
 
-/** Whether a record has all of these fields: `toolName:text role=user !uuid`. Null is no text, and a value. */
+/**
+ * Whether a record has all of these fields: `toolName:text role=user !uuid`. Null is a value, but of no kind.
+ * `#3` stands for a record of 3 fields.
+ */
 export function fits(values: Values, conditions: string): boolean {
-  for (const field of conditionsIn(conditions)) {
+  if (conditions === '') return true
+  const { count, fields } = conditionsIn(conditions)
+  if (count !== undefined && Object.keys(values).length !== count) return false
+  for (const field of fields) {
     const fitting = field.paths.some((path) => {
       const value = valueAt(values, path)
       return value !== undefined && isKnown(value, field)

@@ -1,6 +1,7 @@
 import { memory } from '../../events/memory.ts'
 import { type Call, isRecord, type Say, text } from '../../events/profile.ts'
 import { durationOf } from '../../events/record.ts'
+import { jsonIn } from '../calls.ts'
 import { changesByPath, durationOfParts, errorText, readChanges } from './change.ts'
 
 type Line = Record<string, unknown>
@@ -125,7 +126,7 @@ function nameOf(name: string): string {
 
 /** The arguments of a function, with the command where stdout has it. */
 function inputOf(payload: Line): unknown {
-  const given = parsed(payload['arguments'])
+  const given = jsonIn(payload['arguments'])
   if (!isRecord(given) || !commands.has(text(payload['name']) ?? '')) return given
   return { command: given['command'] ?? given['cmd'] }
 }
@@ -147,7 +148,7 @@ function readOutput(
 ): Pick<Call, 'output' | 'exit_code' | 'error' | 'duration_ms'> | undefined {
   const words = isRecord(output) ? output['content'] : output
   if (name !== 'command_execution' && name !== 'file_change') return { output: words }
-  const json = parsed(words)
+  const json = jsonIn(words)
   if (isRecord(json) && isRecord(json['metadata']) && typeof json['metadata']['exit_code'] === 'number') {
     const { exit_code, duration_seconds } = json['metadata']
     return { output: json['output'], exit_code, duration_ms: milliseconds(duration_seconds) }
@@ -180,14 +181,4 @@ function wallTime(line: string): number | undefined {
 
 function milliseconds(seconds: unknown): number | undefined {
   return typeof seconds === 'number' ? durationOf(Math.round(seconds * 1000)) : undefined
-}
-
-/** The value of JSON in a string; the string itself if it is not JSON. */
-function parsed(value: unknown): unknown {
-  if (typeof value !== 'string' || !value.startsWith('{')) return value
-  try {
-    return JSON.parse(value)
-  } catch {
-    return value
-  }
 }
