@@ -1,4 +1,4 @@
-import { type Cut, isRecord, type Limits, type Profile, type Say } from '../events/profile.ts'
+import type { Cut, Limits, Profile, Say } from '../events/profile.ts'
 import { fits, Rec } from '../events/record.ts'
 
 /**
@@ -37,14 +37,20 @@ export interface Rows<State> {
   readonly on: Readonly<Record<string, Row<State> | Read<State>>>
 }
 
+/** Conditions as for `fits`, or a function. */
+type Condition = string | ((record: Rec) => boolean)
+
 /** An engine whose records tell themselves apart by their type. */
 export interface Table<State> extends Rows<State>, Pick<Profile, 'name' | 'parser' | 'about' | 'growing'> {
   /** @default records on stdout and the PTY */
   readonly cut?: Cut
-  /** Conditions that the first record of the engine meets, in addition to those of its row. */
-  readonly shape?: string
-  /** Conditions that all other records meet. */
-  readonly later?: string
+  /**
+   * What the first record of the engine looks like. If rows have a shape, it must have that of its row, too;
+   * if no row has one, any type will do.
+   */
+  readonly shape?: Condition
+  /** What a record looks like after that. @default any record */
+  readonly later?: Condition
   /** How certain the engine is of what it reports. */
   readonly confidence?: number
   /** The state of one run. */
@@ -54,13 +60,15 @@ export interface Table<State> extends Rows<State>, Pick<Profile, 'name' | 'parse
   readonly end?: (say: Say, state: State) => void
 }
 
-/** An engine from its table. Until a record has the shape of a row, nothing is read. */
+/** An engine from its table. Until a record has the shape of the engine, nothing is read. */
 export function table<State>(given: Table<State>): Profile {
   const all = rows(given)
   const { shape = '', later = '', confidence, each, end } = given
-  const shapeOf = (value: unknown): boolean | 'weak' => {
-    const row = isRecord(value) && fits(value, shape) ? all.rowOf(new Rec(value)) : undefined
-    if (row?.shape === undefined || !fits(value as object & Record<string, unknown>, row.shape)) return false
+  const shapeOf = (record: Rec): boolean | 'weak' => {
+    if (!meets(record, shape)) return false
+    if (!all.shaped) return true
+    const row = all.rowOf(record)
+    if (row?.shape === undefined || !fits(record.values, row.shape)) return false
     return row.weak ? 'weak' : true
   }
   return {
@@ -69,18 +77,21 @@ export function table<State>(given: Table<State>): Profile {
     cut: given.cut ?? { stdout: 'records', pty: 'records' },
     ...(given.about !== undefined && { about: given.about }),
     ...(given.growing && { growing: true }),
-    shape: ({ value }) => shapeOf(value),
+    shape({ value }) {
+      const record = Rec.of(value)
+      return record !== undefined && shapeOf(record)
+    },
     open(limits) {
       const state = given.state(limits)
       let own = false
       return {
         read({ value }, say) {
-          if (!isRecord(value)) return false
-          if (!own || !fits(value, later)) {
-            if (shapeOf(value) === false) return false
+          const record = Rec.of(value)
+          if (!record) return false
+          if (!own || !meets(record, later)) {
+            if (shapeOf(record) === false) return false
             own = true
           }
-          const record = new Rec(value)
           if (confidence !== undefined) say.confidence(confidence)
           each?.(record, say, state)
           return all.read(record, say, state)
@@ -89,6 +100,10 @@ export function table<State>(given: Table<State>): Profile {
       }
     },
   }
+}
+
+function meets(record: Rec, condition: Condition): boolean {
+  return typeof condition === 'string' ? fits(record.values, condition) : condition(record)
 }
 
 const NOTHING = new Rec({})
@@ -117,6 +132,7 @@ export function rows<State>(given: Rows<State>) {
 
   return {
     rowOf,
+    shaped: [...known.values()].some((row) => row.shape !== undefined),
     read(line: Rec, say: Say, state: State): boolean | 'kept' {
       const row = rowOf(line)
       if (!row) {
