@@ -64,13 +64,8 @@ export interface Table<State> extends Rows<State>, Pick<Profile, 'name' | 'parse
 export function table<State>(given: Table<State>): Profile {
   const all = rows(given)
   const { shape = '', later = '', confidence, each, end } = given
-  const shapeOf = (record: Rec): boolean | 'weak' => {
-    if (!meets(record, shape)) return false
-    if (!all.shaped) return true
-    const row = all.rowOf(record)
-    if (row?.shape === undefined || !fits(record.values, row.shape)) return false
-    return row.weak ? 'weak' : true
-  }
+  const shapeOf = (record: Rec): boolean | 'weak' =>
+    meets(record, shape) && (all.shaped ? all.shapeOf(record) : true)
   return {
     name: given.name,
     parser: given.parser,
@@ -131,8 +126,13 @@ export function rows<State>(given: Rows<State>) {
   }
 
   return {
-    rowOf,
     shaped: [...known.values()].some((row) => row.shape !== undefined),
+    /** Whether the record has the shape of its row. */
+    shapeOf(record: Rec): boolean | 'weak' {
+      const row = rowOf(record)
+      if (row?.shape === undefined || !fits(record.values, row.shape)) return false
+      return row.weak ? 'weak' : true
+    },
     read(line: Rec, say: Say, state: State): boolean | 'kept' {
       const row = rowOf(line)
       if (!row) {
