@@ -88,6 +88,8 @@ function readMark(state: Reading): boolean {
       return bracket(state)
     case '<':
       return angles(state)
+    case '&':
+      return entity(state)
     case 'h':
       return address(state)
     default:
@@ -242,6 +244,13 @@ function address(state: Reading): boolean {
   return replace(state, end, link(state.text.slice(from, end)))
 }
 
+function entity(state: Reading): boolean {
+  const [whole, name] = ENTITY.exec(state.text.slice(state.at, state.at + MAX_ENTITY)) ?? []
+  const text = characterOf(name)
+  if (!whole || text === undefined) return false
+  return replace(state, state.at + whole.length, { type: 'text', text })
+}
+
 /** The text alone, without marks; a break is a line end. */
 export function markdownText(inlines: readonly MarkdownInline[]): string {
   let text = ''
@@ -266,7 +275,45 @@ function partner(open: readonly Opener[], char: string, left: number): [width: n
 }
 
 function bounded(end: number, target: string): [number, string] | undefined {
-  return target.length > MAX_TARGET ? undefined : [end, target]
+  if (target.length > MAX_TARGET) return undefined
+  return [end, target.replace(ENTITIES, (whole, name) => characterOf(name) ?? whole)]
+}
+
+const ENTITY = /^&(#?\w{1,8});/
+const ENTITIES = /&(#?\w{1,8});/g
+const MAX_ENTITY = 11
+
+/** The names that agents write; all of them would be larger than the rest of the reader. */
+const named: ReadonlyMap<string, string> = new Map([
+  ['amp', '&'],
+  ['lt', '<'],
+  ['gt', '>'],
+  ['quot', '"'],
+  ['apos', "'"],
+  ['nbsp', '\u00a0'],
+  ['copy', '©'],
+  ['hellip', '…'],
+  ['mdash', '—'],
+  ['ndash', '–'],
+  ['bull', '•'],
+  ['middot', '·'],
+  ['times', '×'],
+  ['rarr', '→'],
+  ['larr', '←'],
+])
+
+/** Characters that move the cursor, hide or reorder: a renderer made the text safe before it was read. */
+const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\p{Cs}/u
+
+/** The character that an entity stands for: `amp`, `#38` or `#x26`. */
+function characterOf(name = ''): string | undefined {
+  if (name[0] !== '#') return named.get(name)
+  const hex = name[1] === 'x' || name[1] === 'X'
+  const digits = name.slice(hex ? 2 : 1)
+  if (!(hex ? /^[\da-f]{1,6}$/i : /^\d{1,7}$/).test(digits)) return undefined
+  const code = Number.parseInt(digits, hex ? 16 : 10)
+  const character = code > 0x10ffff ? '\0' : String.fromCodePoint(code)
+  return unsafe.test(character) ? '\ufffd' : character
 }
 
 function link(target: string): MarkdownInline {
