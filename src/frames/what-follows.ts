@@ -1,4 +1,4 @@
-import { goesOnAt, MAX_REST, mayFollowOpening } from '../json/goes-on.ts'
+import { goesOnAt, MAX_REST, mayFollowOpening } from '../json/after-value.ts'
 import {
   APOSTROPHE,
   CLOSE_BRACE,

@@ -7,7 +7,7 @@ import { isBlank, LF, SPACE } from '../../text/characters.ts'
 import type { Level } from './item-paths.ts'
 
 /** Until the first bracket of a document is certain, and after its last one. */
-type OpeningStage = 'gate' | 'before' | 'marks'
+type OpeningStage = 'opening' | 'before' | 'marks'
 /** Inside its containers. */
 export type ContainerStage = 'value' | 'key' | 'in key' | 'colon' | 'comma' | 'walk' | 'lost'
 export type Stage = OpeningStage | ContainerStage
@@ -60,7 +60,7 @@ export class DocumentState {
     this.at = at
     this.judge = judge
     this.why = why
-    this.stage = judge ? 'gate' : 'before'
+    this.stage = judge ? 'opening' : 'before'
     this.sure = sure
   }
 

@@ -6,8 +6,8 @@ import { type Explained, explainStage } from '../../values/explain.ts'
 import type { Schema } from '../../values/schema/schema.ts'
 import type { ValuesOptions } from '../../values/values.ts'
 import { exits } from '../exit-code-table.ts'
+import { openInput, unreadable } from '../input/input.ts'
 import { output } from '../print.ts'
-import { openInput, unreadable } from './input.ts'
 
 /**
  * `sluice values --explain`: every candidate in the input, for people: where it is, what was changed in it

@@ -13,6 +13,45 @@ import {
   QUOTE,
   quoteFamily,
 } from '../text/characters.ts'
+import { closes, nextQuote } from './strings.ts'
+import { type Visitor, walk } from './walk.ts'
+
+/*
+ * Whether a value is over where its last bracket is, or goes on: the only answer to that question. The frame
+ * scanner asks with the bytes that have arrived, the ladder and the items with a text.
+ */
+
+/**
+ * Whether what follows a value at `at` belongs to a larger one: a closing bracket, a comma or colon and a
+ * value, a key, or the end of a string or number.
+ *
+ * @example
+ * isStructureAt('{"k":1}},"m":2}', 7) // true
+ * isStructureAt('{"k":1}, as asked', 7) // false
+ */
+export function isStructureAt(text: string, at: number): boolean {
+  return structure.test(text.slice(at, at + MAX_LOOK)) || goesOnAt(text, at)
+}
+
+const MAX_LOOK = 4096
+const structure =
+  /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*:|[,:][\s\ufeff]*(?:["'“{[\d-]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
+
+/**
+ * Whether what follows the first value of a text at `end` belongs to it: structure, or keys and a bracket too
+ * many.
+ */
+export function isRestOfWhole(text: string, end: number): boolean {
+  if (isStructureAt(text, end)) return true
+  const rest = text.slice(end)
+  if (!/["'’”\w]\s{0,99}:/.test(rest)) return false
+  let depth = 0
+  const brackets: Visitor = { open: () => ++depth < 0, close: () => --depth < 0 }
+  const stop = walk(rest, brackets)
+  // At a string without an end: no later one has an end, either.
+  if (depth >= 0) walk(rest.slice(stop).replaceAll('"', ' '), brackets)
+  return depth < 0
+}
 
 /** How far the rest of a line is read. */
 export const MAX_REST = 512
@@ -175,4 +214,48 @@ function isClosing(unit: number): boolean {
 function isQuote(unit: number): boolean {
   const family = quoteFamily(unit)
   return family === QUOTE || family === APOSTROPHE
+}
+
+//  {'a': 'x}', 'b': 1}    {"a": “it’s}
+//          ^ closes nothing           ^ neither
+/**
+ * Whether the last bracket of a text that is not JSON is inside a string in other quotes than double ones:
+ * what cut the text there did not see the string.
+ *
+ * @example
+ * endsInString(`{"a": 'x}`) // true
+ * endsInString(`{"a": 'x'}`) // false
+ */
+export function endsInString(text: string): boolean {
+  if (!/['`´‘-‟]/.test(text)) return false
+  // A quote opens a string only where a key or a value may begin, and closes it only before what may follow
+  // one.
+  let last = 0
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (isBlank(unit)) continue
+    const before = last
+    last = unit
+    if (quoteFamily(unit) === 0 || !mayPrecedeString(before)) continue
+    const close = nextQuote(
+      text,
+      at + 1,
+      text.length,
+      (quote, here) => closes(quote, unit) && (unit === QUOTE || mayFollowString(text, here + 1)),
+    )
+    if (close < 0) return unit !== QUOTE
+    at = close
+    last = QUOTE
+  }
+  return false
+}
+
+function mayPrecedeString(unit: number): boolean {
+  return isBracket(unit) || unit === COMMA || unit === COLON
+}
+
+function mayFollowString(text: string, from: number): boolean {
+  let at = from
+  while (isBlank(text.charCodeAt(at))) at++
+  return at >= text.length || ',:}]'.includes(text[at]!)
 }

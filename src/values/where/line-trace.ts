@@ -7,42 +7,42 @@ import { BlockSearch } from './block-search.ts'
 import type { Condition, Scalar } from './conditions.ts'
 
 /**
- * What the bytes of a line must contain for one condition: one of the needles, or an escape `\uXXXX` that may
- * spell a character of one. Without needles every line may match.
+ * What the bytes of a line must contain for one condition: one of the parts, or an escape `\uXXXX` that may
+ * spell a character of one. Without parts every line may match.
  */
-export interface Clue {
-  readonly needles: readonly Bytes[]
-  /** UTF-16 units of the needles: only their escapes can hide one. */
+export interface Trace {
+  readonly parts: readonly Bytes[]
+  /** UTF-16 units of the parts: only their escapes can hide one. */
   readonly units: ReadonlySet<number>
   /** The beginning of every such escape. */
   readonly escape: Bytes
 }
 
 /** Matches every line. */
-export const ANY_LINE: Clue = { needles: [], units: new Set(), escape: Bytes.alloc(0) }
+export const ANY_LINE: Trace = { parts: [], units: new Set(), escape: Bytes.alloc(0) }
 
 /**
- * The clues of conditions that can rule out lines, the rarest first. Which is rarest is a guess: the one
- * whose shortest needle is longest.
+ * The traces of conditions that can rule out lines, the rarest first. Which is rarest is a guess: the one
+ * whose shortest part is longest.
  */
-export function cluesOf(conditions: readonly Condition[]): readonly Clue[] {
-  const length = ({ needles }: Clue) => Math.min(...needles.map((needle) => needle.length))
+export function tracesOf(conditions: readonly Condition[]): readonly Trace[] {
+  const length = ({ parts }: Trace) => Math.min(...parts.map((part) => part.length))
   return conditions
-    .map(clueOf)
-    .filter(({ needles }) => needles.length > 0)
+    .map(traceOf)
+    .filter(({ parts }) => parts.length > 0)
     .sort((one, other) => length(other) - length(one))
 }
 
 /**
- * The clue of a condition. Text is searched for by its value; a number, which has many spellings, a literal
- * and an empty text by the key. The needle is the longest part that JSON can spell in two ways only, as it is
+ * The trace of a condition. Text is searched for by its value; a number, which has many spellings, a literal
+ * and an empty text by the key. Searched for is the longest part that JSON can spell in two ways only, as it is
  * or with `\u`.
  *
  * @example
- * clueOf({ key: 'type', scalars: new Set(['turn.completed']) }).needles // [Bytes of 'turn.completed']
- * clueOf({ key: 'line', scalars: new Set([1]) }).needles // [Bytes of 'line'], because of `1.0` and `10e-1`
+ * traceOf({ key: 'type', scalars: new Set(['turn.completed']) }).parts // [Bytes of 'turn.completed']
+ * traceOf({ key: 'line', scalars: new Set([1]) }).parts // [Bytes of 'line'], because of `1.0` and `10e-1`
  */
-export function clueOf({ key, scalars }: Condition): Clue {
+export function traceOf({ key, scalars }: Condition): Trace {
   const parts = [...scalars].map(plainPart)
   const sought = parts.includes('') ? [plainPart(key)] : parts
   const units = new Set<number>()
@@ -50,7 +50,7 @@ export function clueOf({ key, scalars }: Condition): Clue {
   const ascii = [...units].every((unit) => unit < 0x100)
   if (sought.includes('')) return ANY_LINE
   return {
-    needles: sought.map((part) => Bytes.from(part)),
+    parts: sought.map((part) => Bytes.from(part)),
     units,
     escape: Bytes.from(ascii ? '\\u00' : '\\u'),
   }
@@ -87,24 +87,24 @@ function isPlain(character: string): boolean {
 }
 
 /**
- * Searches bytes for hits of a clue, with native searches that remember their hits: a byte loop takes twenty
- * times as long. With SIMD, one search looks for the first needle and everything that may hide it.
+ * Searches bytes for hits of a trace, with native searches that remember their hits: a byte loop takes twenty
+ * times as long. With SIMD, one search looks for the first part and everything that may hide it.
  */
-export class ClueSearch {
+export class TraceSearch {
   readonly #searches: readonly { enter(bytes: Bytes): void; next(from: number): number }[]
   readonly #everywhere: boolean
 
   /** `terminal`: a C1 control may begin a sequence. `simd`: null to search without it. */
-  constructor(clue: Clue, terminal: boolean, simd: SimdSearch | null = simdSearch() ?? null) {
-    const { needles } = clue
+  constructor(trace: Trace, terminal: boolean, simd: SimdSearch | null = simdSearch() ?? null) {
+    const { parts } = trace
     // An escape sequence in a line may hide anything.
-    const all: (number | Bytes)[] = terminal ? [...needles, ESC, C1_LEAD] : [...needles, ESC]
-    const maySpell = (bytes: Bytes, at: number) => spells(clue, bytes, at)
-    this.#everywhere = needles.length === 0
+    const all: (number | Bytes)[] = terminal ? [...parts, ESC, C1_LEAD] : [...parts, ESC]
+    const maySpell = (bytes: Bytes, at: number) => spells(trace, bytes, at)
+    this.#everywhere = parts.length === 0
     this.#searches =
-      simd && !terminal && needles[0]
-        ? [new BlockSearch(simd, clue, maySpell), ...needles.slice(1).map((one) => new Search(one))]
-        : [...all.map((one) => new Search(one)), new Search(clue.escape, maySpell)]
+      simd && !terminal && parts[0]
+        ? [new BlockSearch(simd, trace, maySpell), ...parts.slice(1).map((one) => new Search(one))]
+        : [...all.map((one) => new Search(one)), new Search(trace.escape, maySpell)]
   }
 
   /** Switches to other bytes. */
@@ -127,7 +127,7 @@ export class ClueSearch {
 /**
  * Whether the escape at `at` is of a wanted character. Whether it is a valid escape is left to the parser.
  */
-function spells({ units }: Clue, bytes: Bytes, at: number): boolean {
+function spells({ units }: Trace, bytes: Bytes, at: number): boolean {
   let unit = 0
   for (let digit = at + 2; digit < at + 6; digit++) {
     const value = hexValue(bytes[digit] ?? 0)

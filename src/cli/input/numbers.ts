@@ -16,3 +16,10 @@ export function duration(text: string): number {
     'Give a time such as 500ms, 90s, 5m or 1h, at most 24 days; a bare number is seconds.',
   )
 }
+
+/** Reads a whole number above 0. */
+export function positiveInteger(text: string): number {
+  const value = Number(text)
+  if (Number.isSafeInteger(value) && value > 0) return value
+  throw new InvalidArgumentError('It must be a whole number above 0.')
+}

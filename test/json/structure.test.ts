@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isStructureAt } from '../../src/repair/structure.ts'
+import { isStructureAt } from '../../src/json/after-value.ts'
 
 test.each([
   ...[

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { goesOnAt } from '../../src/json/goes-on.ts'
+import { goesOnAt } from '../../src/json/after-value.ts'
 
 const more: readonly (readonly [what: string, rest: string])[] = [
   ['a key', '"m":2}'],

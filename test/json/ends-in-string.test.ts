@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { endsInString } from '../../src/repair/ends-in-string.ts'
+import { endsInString } from '../../src/json/after-value.ts'
 
 test('the last bracket is inside a string in other quotes', () => {
   const texts = [
