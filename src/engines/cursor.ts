@@ -1,4 +1,4 @@
-import { isRecord, type Say, text } from '../events/engine.ts'
+import { type Engine, isRecord, type Say, text } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { unifiedDiff } from './calls.ts'
 import { table } from './table.ts'
@@ -45,7 +45,7 @@ class Run {
  * Cursor (`cursor-agent -p --output-format stream-json | json`), with or without `--stream-partial-output`.
  * Claude Code's envelope with its own content: no ids of messages, `thinking` and `tool_call` lines.
  */
-export const cursor = table({
+export const cursor: Engine = /* @__PURE__ */ table({
   name: 'cursor',
   parser: 'cursor_ndjson',
   about: 'cursor-agent -p --output-format stream-json or json; read from public recordings, not run',
@@ -180,7 +180,7 @@ function firstIn(record: Rec | undefined, fits: (value: unknown) => boolean): [s
 }
 
 /** Whether the input includes cached tokens was not observed: with a cache it is left out. */
-const tokensIn = tokensAt({
+const tokensIn = /* @__PURE__ */ tokensAt({
   input: 'inputTokens',
   output: 'outputTokens',
   cacheRead: 'cacheReadTokens',

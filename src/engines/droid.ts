@@ -1,3 +1,4 @@
+import type { Engine } from '../events/engine.ts'
 import { calls } from './calls.ts'
 import { table } from './table.ts'
 
@@ -11,7 +12,7 @@ const changes = new Map<string, 'created' | 'modified'>([
 ])
 
 /** Factory Droid (`droid exec --output-format stream-json`). */
-export const droid = table({
+export const droid: Engine = /* @__PURE__ */ table({
   name: 'droid',
   parser: 'droid_ndjson',
   about: 'droid exec --output-format stream-json; read from the types of public parsers, not run',

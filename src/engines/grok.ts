@@ -38,7 +38,7 @@ function messageIn(value: unknown): Rec | undefined {
   return told && message.text('role') !== undefined ? message : undefined
 }
 
-const messages = rows<ReturnType<typeof calls>>({
+const messages = /* @__PURE__ */ rows<ReturnType<typeof calls>>({
   by: 'role',
   called: 'role',
   on: {

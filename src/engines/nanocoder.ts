@@ -66,7 +66,11 @@ function readDocument(document: Rec, say: Say): void {
   else say.ended('success')
 }
 
-const tokensIn = tokensAt({ input: 'inputTokens', output: 'outputTokens', total: 'totalTokens' })
+const tokensIn = /* @__PURE__ */ tokensAt({
+  input: 'inputTokens',
+  output: 'outputTokens',
+  total: 'totalTokens',
+})
 
 /**
  * Reports a call; true if it succeeded. A failed command is recognizable only by the first line of its

@@ -149,7 +149,7 @@ function without(sum: Tokens, last: Tokens): Tokens {
   return tokensOf({ ...reported, cached: before('cached'), reasoning: before('reasoning') }) ?? {}
 }
 
-const notifications = rows<Server>({
+const notifications = /* @__PURE__ */ rows<Server>({
   by: 'method',
   of: 'params',
   fields: '*',
@@ -212,11 +212,10 @@ const notifications = rows<Server>({
   },
 })
 
-const STATUS = 'status=inProgress|completed|failed|declined'
-
-const items = rows<Phase>({
+const items = /* @__PURE__ */ rows<Phase>({
   called: 'item',
-  fields: 'id:text type startedAtMs completedAtMs durationMs:number',
+  fields:
+    'id:text type startedAtMs completedAtMs durationMs:number status=inProgress|completed|failed|declined',
   // The review is repeated as a message.
   quiet: 'hookPrompt enteredReviewMode exitedReviewMode',
   on: {
@@ -241,14 +240,14 @@ const items = rows<Phase>({
       },
     },
     commandExecution: {
-      fields: `command cwd processId source ${STATUS} commandActions aggregatedOutput exitCode:number`,
+      fields: 'command cwd processId source commandActions aggregatedOutput exitCode:number',
       read(item, say, phase) {
         const input = { command: item.at('command') }
         sayCall(item, { name: 'command_execution', input, output: item.at('aggregatedOutput') }, phase, say)
       },
     },
     fileChange: {
-      fields: `changes:list ${STATUS}`,
+      fields: 'changes:list',
       read(item, say, phase) {
         const changes = item.at('changes')
         if (sayCall(item, { name: 'file_change', input: { changes } }, phase, say)) sayChanges(changes, say)

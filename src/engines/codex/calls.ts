@@ -76,7 +76,7 @@ export class Calls {
 }
 
 /** The `response_item` records. Messages and reasoning are recorded as events too, and are read there. */
-export const responses = rows<Calls>({
+export const responses = /* @__PURE__ */ rows<Calls>({
   called: 'response_item',
   quiet: 'message reasoning ghost_snapshot web_search_call compaction',
   on: {

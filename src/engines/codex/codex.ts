@@ -56,7 +56,7 @@ export const codex: Engine = {
 const OLD_LINE = 'id:text msg.type:text'
 
 /** Other programs have turns and items, too: the fields required here are in every line of Codex. */
-const lines = rows<undefined>({
+const lines = /* @__PURE__ */ rows<undefined>({
   fields: 'type',
   on: {
     'thread.started': { shape: 'thread_id:text', fields: 'thread_id:text session_id:text', read: saySession },
@@ -100,11 +100,22 @@ const lines = rows<undefined>({
         else say.error(message, 'error')
       },
     },
-    'item.started': itemRow('started'),
-    'item.updated': itemRow('updated'),
-    'item.completed': itemRow('completed'),
+    'item.started, item.updated, item.completed': {
+      shape: 'item:record item.type|item.item_type:text',
+      fields: 'item:record',
+      read(line, say) {
+        const item = line.record('item')
+        const phase = phases.get(line.text('type')) ?? 'updated'
+        return item !== undefined && items.read(item, say, { phase })
+      },
+    },
   },
 })
+
+const phases = new Map<string | undefined, Phase['phase']>([
+  ['item.started', 'started'],
+  ['item.completed', 'completed'],
+])
 
 const isLine = (line: Rec): boolean => lines.shapeOf(line) === true
 
@@ -112,23 +123,10 @@ function saySession(line: Rec, say: Say): void {
   say.session(line.at('thread_id session_id'))
 }
 
-function itemRow(phase: Phase['phase']) {
-  return {
-    shape: 'item:record item.type|item.item_type:text',
-    fields: 'item:record',
-    read(line: Rec, say: Say) {
-      const item = line.record('item')
-      return item !== undefined && items.read(item, say, { phase })
-    },
-  }
-}
-
-const STATUS = 'status=in_progress|completed|failed|declined'
-
-const items = rows<Phase>({
+const items = /* @__PURE__ */ rows<Phase>({
   by: 'type item_type',
   called: 'item',
-  fields: 'id:text type item_type',
+  fields: 'id:text type item_type status=in_progress|completed|failed|declined',
   on: {
     'agent_message, assistant_message': {
       fields: 'text:text phase',
@@ -146,14 +144,14 @@ const items = rows<Phase>({
     },
     error: { fields: 'message:text', read: (item, say) => say.error(errorText(item.values), 'warning') },
     command_execution: {
-      fields: `command aggregated_output exit_code:number ${STATUS}`,
+      fields: 'command aggregated_output exit_code:number',
       read(item, say, phase) {
         const input = { command: item.at('command') }
         sayCall(item, { name: 'command_execution', input, output: item.at('aggregated_output') }, phase, say)
       },
     },
     mcp_tool_call: {
-      fields: `server:text tool:text arguments result error ${STATUS}`,
+      fields: 'server:text tool:text arguments result error',
       read(item, say, phase) {
         const [input, output] = [item.at('arguments'), item.at('result')]
         sayCall(item, { name: mcpName(item), input, output }, phase, say)
@@ -168,7 +166,7 @@ const items = rows<Phase>({
       },
     },
     collab_tool_call: {
-      fields: `tool:text sender_thread_id receiver_thread_ids prompt agents_states ${STATUS}`,
+      fields: 'tool:text sender_thread_id receiver_thread_ids prompt agents_states',
       read(item, say, phase) {
         const input = { prompt: item.at('prompt'), receiver_thread_ids: item.at('receiver_thread_ids') }
         const name = item.text('tool') ?? 'collab_tool_call'
@@ -176,7 +174,7 @@ const items = rows<Phase>({
       },
     },
     file_change: {
-      fields: `changes:list ${STATUS}`,
+      fields: 'changes:list',
       read(item, say, phase) {
         sayCall(item, { name: 'file_change', input: { changes: item.at('changes') } }, phase, say)
         if (phase.phase === 'completed' && item.at('status') !== 'failed') sayChanges(item.at('changes'), say)

@@ -53,7 +53,7 @@ function sizeOf(changes: readonly Change[]): number {
 
 const callId = (msg: Rec): string => msg.text('call_id') ?? ''
 
-const messages = rows<OldRun>({
+const messages = /* @__PURE__ */ rows<OldRun>({
   by: 'msg.type',
   of: 'msg',
   called: 'msg',

@@ -1,4 +1,4 @@
-import type { Say } from '../../events/engine.ts'
+import type { Engine, Say } from '../../events/engine.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { rows, table } from '../table.ts'
@@ -69,7 +69,7 @@ function isRollout(line: Rec): boolean {
  * Each text is recorded twice, as an event and as a `response_item`: texts are read from the events, calls
  * from both.
  */
-export const codexSession = table({
+export const codexSession: Engine = /* @__PURE__ */ table({
   name: 'codex',
   parser: 'codex_session',
   growing: true,
@@ -104,7 +104,7 @@ export const codexSession = table({
   },
 })
 
-const events = rows<Rollout>({
+const events = /* @__PURE__ */ rows<Rollout>({
   called: 'event',
   fields: '*',
   // They repeat another line, or are not about the conversation.
@@ -176,7 +176,7 @@ const events = rows<Rollout>({
 const ITEM = '* id:text status=inProgress|in_progress|completed|failed|declined'
 
 /** The items of 0.166. */
-const items = rows<Rollout>({
+const items = /* @__PURE__ */ rows<Rollout>({
   called: 'item',
   on: {
     UserMessage: (item, say, rollout) => rollout.asked('item', contentOf(item), say),

@@ -1,4 +1,4 @@
-import type { Call, Say } from '../../events/engine.ts'
+import type { Call, Engine, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { calls, unifiedDiff } from '../calls.ts'
@@ -47,7 +47,7 @@ class Run {
  * GitHub Copilot CLI (`copilot --output-format json`). Only the last line, `result`, has the session id and
  * the verdict.
  */
-export const copilot = table({
+export const copilot: Engine = /* @__PURE__ */ table({
   name: 'copilot',
   parser: 'copilot_ndjson',
   about: 'copilot --output-format json; 1.0',
@@ -248,7 +248,7 @@ export function sayEnd(data: Rec, name: string | undefined, line: Rec, say: Say)
 }
 
 /** One request to the model. The input includes cached tokens. */
-export const tokensIn = tokensAt(
+export const tokensIn = /* @__PURE__ */ tokensAt(
   {
     input: 'inputTokens',
     output: 'outputTokens',

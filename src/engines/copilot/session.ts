@@ -1,3 +1,4 @@
+import type { Engine } from '../../events/engine.ts'
 import { calls, pathOf, sayChange } from '../calls.ts'
 import { turns } from '../session-turns.ts'
 import { table } from '../table.ts'
@@ -8,7 +9,7 @@ import { agentOf, diffOf, sayEnd, sayPrompt, saySession, startOf, tokensIn } fro
  * lines of stdout, with the session at the start and without the result at the end. A shutdown is routine
  * after a failure, too, so the end of a session that did not fail is unknown.
  */
-export const copilotSession = table({
+export const copilotSession: Engine = /* @__PURE__ */ table({
   name: 'copilot',
   parser: 'copilot_session',
   growing: true,

@@ -13,57 +13,59 @@ interface Run {
 }
 
 /** What a line is about. The parts in the database are the same, some with another name. */
-const part = {
-  fields: 'id:text messageID:text sessionID:text type:text',
-  on: {
-    'step_start, step-start': {
-      fields: 'snapshot:text',
-      read(_, say, run) {
-        if (run.failed) say.goesOn()
-        run.failed = false
-        say.status('step_start')
-      },
-    },
-    text: {
-      fields: 'text:text time:record synthetic:flag metadata:record',
-      read(part, say, { stored }) {
-        const words = part.words('text')
-        // Aborted attempts leave empty texts.
-        if (words === undefined || (stored && (words === '' || part.at('synthetic') === true))) return
-        say.message(part.text('id'), words, stored?.aborted ? { incomplete: true } : {})
-      },
-    },
-    reasoning: {
-      fields: 'text:text time:record metadata:record',
-      read(part, say, { stored }) {
-        const words = part.words('text')
-        if (words !== undefined && !(stored && words === '')) say.reasoning(part.text('id'), words)
-      },
-    },
-    'tool_use, tool': {
-      fields:
-        'tool:text callID:text metadata:record state:record state.status=pending|running|completed|error ' +
-        'state.input:record state.error:text state.metadata:record',
-      read: readTool,
-    },
-    'step_finish, step-finish': {
-      fields: 'reason:text snapshot:text tokens:record cost:number metrics:record time:record',
-      read(part, say) {
-        const reason = part.text('reason') ?? 'unknown'
-        const usage = part.at('tokens')
-        say.status('step_finish', { reason, usage, tokens: tokensIn(usage) })
-        if (reason === 'stop') say.ended('step_finish stop')
-        if (reason === 'length') say.truncated('length')
-      },
+const on: Rows<Run>['on'] = {
+  'step_start, step-start': {
+    fields: 'snapshot:text',
+    read(_, say, run) {
+      if (run.failed) say.goesOn()
+      run.failed = false
+      say.status('step_start')
     },
   },
-} satisfies Rows<Run>
+  text: {
+    fields: 'text:text time:record synthetic:flag metadata:record',
+    read(part, say, { stored }) {
+      const words = part.words('text')
+      // Aborted attempts leave empty texts.
+      if (words === undefined || (stored && (words === '' || part.at('synthetic') === true))) return
+      say.message(part.text('id'), words, stored?.aborted ? { incomplete: true } : {})
+    },
+  },
+  reasoning: {
+    fields: 'text:text time:record metadata:record',
+    read(part, say, { stored }) {
+      const words = part.words('text')
+      if (words !== undefined && !(stored && words === '')) say.reasoning(part.text('id'), words)
+    },
+  },
+  'tool_use, tool': {
+    fields:
+      'tool:text callID:text metadata:record state:record state.status=pending|running|completed|error ' +
+      'state.input:record state.error:text state.metadata:record',
+    read: readTool,
+  },
+  'step_finish, step-finish': {
+    fields: 'reason:text snapshot:text tokens:record cost:number metrics:record time:record',
+    read(part, say) {
+      const reason = part.text('reason') ?? 'unknown'
+      const usage = part.at('tokens')
+      say.status('step_finish', { reason, usage, tokens: tokensIn(usage) })
+      if (reason === 'stop') say.ended('step_finish stop')
+      if (reason === 'length') say.truncated('length')
+    },
+  },
+  error(_, say, run, line) {
+    run.failed = true
+    say.error(errorText(line), 'fatal', { retryable: line.flag('error.data.isRetryable') })
+  },
+}
+const fields = 'id:text messageID:text sessionID:text type:text'
 
 /**
  * OpenCode (`opencode run --format json`). There is no line for the start or end of a session: the first id
  * starts it, `stop` ends it.
  */
-export const opencode = table<Run>({
+export const opencode: Engine = /* @__PURE__ */ table<Run>({
   name: 'opencode',
   parser: 'opencode_ndjson',
   about: 'opencode run --format json; 1.18, 1.1',
@@ -75,14 +77,8 @@ export const opencode = table<Run>({
     say.session(line.at('sessionID'))
   },
   of: 'part',
-  fields: part.fields,
-  on: {
-    ...part.on,
-    error(_, say, run, line) {
-      run.failed = true
-      say.error(errorText(line), 'fatal', { retryable: line.flag('error.data.isRetryable') })
-    },
-  },
+  fields,
+  on,
 })
 
 /**
@@ -103,8 +99,9 @@ function isLine(line: Rec): boolean {
 }
 
 /** The parts of a message in the database. */
-export const parts = rows<Run>({
-  ...part,
+export const parts = /* @__PURE__ */ rows<Run>({
+  fields,
+  on,
   called: 'part',
   quiet: 'snapshot patch file agent compaction retry subtask',
 })
@@ -117,8 +114,8 @@ const paths = {
   ...{ input: 'input', output: 'output', reasoning: 'reasoning', total: 'total' },
   ...{ cacheRead: 'cache.read', cacheWrite: 'cache.write' },
 }
-const withinOutput = tokensAt(paths, { cache: 'apart', reasoning: 'within' })
-const counted = tokensAt(paths, { cache: 'apart' })
+const withinOutput = /* @__PURE__ */ tokensAt(paths, { cache: 'apart', reasoning: 'within' })
+const counted = /* @__PURE__ */ tokensAt(paths, { cache: 'apart' })
 
 /**
  * A tool appears only when it has ended. `completed` alone proves nothing: the exit code and `invalid` do.
