@@ -19,8 +19,8 @@ export function frameOffset(frame: Frame, units: number): number {
 }
 
 /**
- * `frameOffset` for many places of one frame, in rising order: each character is counted once. A hundred changes
- * would otherwise count a long text a hundred times.
+ * `frameOffset` for many places of one frame, in rising order: each character is counted once. A hundred
+ * changes would otherwise count a long text a hundred times.
  */
 export function risingOffsets(frame: Frame): (units: number) => number {
   const places = placesOf.get(frame)
