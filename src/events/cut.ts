@@ -207,9 +207,7 @@ export class Cutter {
     return undefined
   }
 
-  /**
-   * Reads a line as part of the document: its text without the log text in it, and where the document ends.
-   */
+  /** Reads a line of the document: its text without the log text in it, and where the document ends. */
   #read(held: Gathering, line: Line): { text: string; end: ReturnType<TextBalance['readStrictly']> } {
     const { text } = line
     const before = this.#channel === 'pty' ? held.state.copy() : undefined

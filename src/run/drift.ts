@@ -80,16 +80,16 @@ async function readRun({ path, attempt }: FoundLogs, engine: Engine | Picker): P
   let { name, parser } = engine
   let stranger: RunDrift['stranger']
 
-  const placeOf = ({ raw_ref: ref }: Event): DriftPlace => ({
+  const driftPlace = ({ raw_ref: ref }: Event): DriftPlace => ({
     path: (ref && attempt.logs[ref.stream]) ?? path,
     byte: ref?.byte_from ?? null,
   })
   const saw = (event: Event, { code, message, name: unknown, drift }: DiagnosticData) => {
-    if (code === 'ENGINE_UNKNOWN') stranger = { ...placeOf(event), message }
+    if (code === 'ENGINE_UNKNOWN') stranger = { ...driftPlace(event), message }
     if (unknown !== undefined && code === 'UNKNOWN_TYPE')
-      types.set(unknown, { count: 1, first: placeOf(event) })
+      types.set(unknown, { count: 1, first: driftPlace(event) })
     if (unknown !== undefined && code === 'UNKNOWN_FIELD')
-      fields.set(unknown, { count: 1, first: placeOf(event) })
+      fields.set(unknown, { count: 1, first: driftPlace(event) })
     for (const [names, counts] of [
       [types, drift?.types],
       [fields, drift?.fields],

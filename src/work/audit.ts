@@ -65,7 +65,7 @@ export async function auditPlace(dir: string): Promise<AuditPlace> {
       // Another start of the same run, or a person with its result, may write here at the same time.
       await withLock(join(fixed, 'work_audit.lock'), async () => {
         if (mine === undefined) await setAside(fixed, path)
-        await writeWhole(mine === undefined ? path : await placeOf(fixed, path, mine), text)
+        await writeWhole(mine === undefined ? path : await pathFor(fixed, path, mine), text)
         mine = text
       }).catch(unusable)
     },
@@ -82,7 +82,7 @@ async function setAside(dir: string, path: string): Promise<void> {
 }
 
 /** The path of an audit that another start may have set aside since. */
-async function placeOf(dir: string, path: string, text: string): Promise<string> {
+async function pathFor(dir: string, path: string, text: string): Promise<string> {
   let older = path
   for (let attempt = 1; await exists(older); attempt++) {
     if ((await readFile(older, 'utf8')) === text) return older

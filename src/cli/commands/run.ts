@@ -129,7 +129,7 @@ async function runAndShow(words: readonly string[], flags: Flags): Promise<numbe
     const end = await agent.end
     if (end.reason) console.error(`sluice: ${reasons[end.reason]}`)
     // The drawing ends with it.
-    if (flags.quiet || !isDrawn(flags)) console.error(`sluice: ${placeOf(agent)}`)
+    if (flags.quiet || !isDrawn(flags)) console.error(`sluice: ${whereRecorded(agent)}`)
     return events.exit()
   } catch (error) {
     if (!Fault.is(error) || error.code !== 'OUTPUT_FAILED') throw error
@@ -160,10 +160,10 @@ function auditOf({ audit, attemptOf }: Flags): string | undefined {
 /** Waits until the agent is gone and the audit is closed, and returns a message. */
 async function abandoned(agent: Run): Promise<string> {
   await agent.end.catch(() => {})
-  return `the agent was ended, ${placeOf(agent)}`
+  return `the agent was ended, ${whereRecorded(agent)}`
 }
 
-function placeOf({ attempt, audit }: Run): string {
+function whereRecorded({ attempt, audit }: Run): string {
   return `attempt ${attempt} is recorded in ${shortPath(audit)}`
 }
 

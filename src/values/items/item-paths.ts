@@ -34,7 +34,7 @@ export function selectionsOf(items: string | readonly string[]): readonly Select
 }
 
 /** Applies the step `name`, at `depth` levels below the root, to the paths that led to its container. */
-function placeOf(selections: readonly Selection[], depth: number, name: string | undefined): Place {
+function selectedPlace(selections: readonly Selection[], depth: number, name: string | undefined): Place {
   let selected = false
   const deeper: Selection[] = []
   for (const selection of selections) {
@@ -100,7 +100,7 @@ export function newLevel(
   const steps = selections.map((selection) => selection[depth])
   // In an array nearly every element has the same place, so it is computed once.
   const same = steps.every((step) => step === EVERY || !isIndex(step))
-  const every = array && same ? placeOf(selections, depth, undefined) : undefined
+  const every = array && same ? selectedPlace(selections, depth, undefined) : undefined
   return {
     array,
     path,
@@ -120,7 +120,7 @@ export function isListOfItems({ array, depth, selections }: Level): boolean {
 
 /** The place of the current element; `name` is that of a member. */
 export function placeIn(level: Level, name: string | undefined): Place {
-  return level.every ?? placeOf(level.selections, level.depth, level.array ? String(level.index) : name)
+  return level.every ?? selectedPlace(level.selections, level.depth, level.array ? String(level.index) : name)
 }
 
 /** The path of the current element; `name` is that of a member. */
