@@ -11,6 +11,8 @@ export interface Row<State> {
   readonly shape?: string
   /** Other programs write such records, too. */
   readonly weak?: true
+  /** Another engine begins with such a record, too: it begins a run, but does not tell whose. */
+  readonly shared?: true
   /** The known fields, as for `say.fields`: `id:text status=completed|failed items:list`. */
   readonly fields?: string
   readonly read: Read<State>
@@ -53,10 +55,10 @@ export interface Table<State> extends Rows<State>, Pick<Profile, 'name' | 'parse
 export function table<State>(given: Table<State>): Profile {
   const all = rows(given)
   const { shape = '', later = '', confidence, each, end } = given
-  const shapeOf = (value: unknown): boolean | 'weak' => {
-    const row = isRecord(value) && fits(value, shape) ? all.rowOf(new Rec(value)) : undefined
-    if (row?.shape === undefined || !fits(value as object & Record<string, unknown>, row.shape)) return false
-    return row.weak ? 'weak' : true
+  const ownRow = (value: unknown): Row<State> | undefined => {
+    const record = Rec.of(value, shape)
+    const row = record && all.rowOf(record)
+    return row?.shape !== undefined && fits(value, row.shape) ? row : undefined
   }
   return {
     name: given.name,
@@ -64,7 +66,10 @@ export function table<State>(given: Table<State>): Profile {
     cut: given.cut ?? { stdout: 'records', pty: 'records' },
     ...(given.about !== undefined && { about: given.about }),
     ...(given.growing && { growing: true }),
-    shape: ({ value }) => shapeOf(value),
+    shape({ value }) {
+      const row = ownRow(value)
+      return row !== undefined && !row.shared && (row.weak ? 'weak' : true)
+    },
     open(limits) {
       const state = given.state(limits)
       let own = false
@@ -72,7 +77,7 @@ export function table<State>(given: Table<State>): Profile {
         read({ value }, say) {
           if (!isRecord(value)) return false
           if (!own || !fits(value, later)) {
-            if (shapeOf(value) === false) return false
+            if (!ownRow(value)) return false
             own = true
           }
           const record = new Rec(value)

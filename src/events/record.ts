@@ -125,13 +125,13 @@ const wordsIn = (list: string): string[] => list.split(' ').filter((word) => wor
 const pathsIn = cached((list): readonly Path[] => wordsIn(list).map((path) => path.split('.')))
 
 /**
- * What is known of one field: `name`, `name:kind`, `name=one|another`, `!name` for one that must not be there.
- * A field with two names is `name|other:kind`.
+ * What is known of one field: `name`, `name:kind`, `name:kind|other`, `name=one|another`, `!name` for one that
+ * must not be there. A field with two names is `name|other:kind`.
  */
 interface Field {
   readonly paths: readonly Path[]
   readonly absent: boolean
-  readonly kind: string | undefined
+  readonly kinds: readonly string[] | undefined
   readonly values: ReadonlySet<unknown> | undefined
 }
 
@@ -146,23 +146,23 @@ const kinds: Readonly<Record<Kind, (value: unknown) => boolean>> = {
 function fieldOf(word: string): Field {
   const absent = word.startsWith('!')
   const [, path, mark, rest] = /^!?([^:=]+)([:=]?)(.*)$/.exec(word)!
-  const kind = mark === ':' ? rest : undefined
+  const any = mark === ':' ? rest!.split('|') : undefined
   // No kind of ours, so the name of a field.
-  if (kind !== undefined && !Object.hasOwn(kinds, kind)) return plain(word)
+  if (any?.every((kind) => Object.hasOwn(kinds, kind)) === false) return plain(word)
   const values = mark === '=' ? new Set<unknown>(rest!.split('|')) : undefined
-  return { paths: path!.split('|').map((one) => one.split('.')), absent, kind, values }
+  return { paths: path!.split('|').map((one) => one.split('.')), absent, kinds: any, values }
 }
 
 const plain = (name: string): Field => ({
   paths: [[name]],
   absent: false,
-  kind: undefined,
+  kinds: undefined,
   values: undefined,
 })
 
-function isKnown(value: unknown, { kind, values }: Field): boolean {
+function isKnown(value: unknown, { kinds: any, values }: Field): boolean {
   if (values) return values.has(value)
-  return kind === undefined || kinds[kind as Kind](value)
+  return any === undefined || any.some((kind) => kinds[kind as Kind](value))
 }
 
 const conditionsIn = cached((list) => {
@@ -176,7 +176,8 @@ const conditionsIn = cached((list) => {
  * Whether a record has all of these fields: `toolName:text role=user !uuid`. Null is a value, but of no kind.
  * `#3` stands for a record of 3 fields.
  */
-export function fits(values: Values, conditions: string): boolean {
+export function fits(values: unknown, conditions: string): boolean {
+  if (!isRecord(values)) return false
   if (conditions === '') return true
   const { count, fields } = conditionsIn(conditions)
   if (count !== undefined && Object.keys(values).length !== count) return false

@@ -1,8 +1,11 @@
-import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
+import type { Profile, Say } from '../../events/profile.ts'
+import { isRecord, text } from '../../events/profile.ts'
+import { fits, Rec } from '../../events/record.ts'
+import { contentBlocks, wordsOf } from '../content-blocks.ts'
 import { turns } from '../session-turns.ts'
-import { tokensIn } from './cline.ts'
+import { failuresIn, tokensIn } from './cline.ts'
 
-type Line = Record<string, unknown>
+const DOCUMENT = 'sessionId:text updated_at:text agent:text messages:list'
 
 /**
  * Cline's session files (`data/sessions/<id>/<id>.messages.json` in its home): one document, rewritten each
@@ -14,79 +17,66 @@ export const clineSession: Profile = {
   growing: true,
   cut: { stdout: 'documents' },
   about: 'session file: sessions/*/*.messages.json; 3.0',
-  shape: ({ value }) => isDocument(value),
-  open: () => ({ read: ({ value }, say) => isDocument(value) && readDocument(value, say) }),
+  shape: ({ value }) => fits(value, DOCUMENT),
+  open: () => ({
+    read({ value }, say) {
+      if (!isRecord(value) || !fits(value, DOCUMENT)) return false
+      readDocument(new Rec(value), say)
+      return true
+    },
+  }),
 }
 
-function isDocument(value: unknown): value is Line & { messages: unknown[] } {
-  return (
-    isRecord(value) &&
-    typeof value['sessionId'] === 'string' &&
-    typeof value['updated_at'] === 'string' &&
-    typeof value['agent'] === 'string' &&
-    Array.isArray(value['messages'])
+function newState() {
+  return { turn: turns(), blocks: contentBlocks() }
+}
+
+type State = ReturnType<typeof newState>
+
+function readDocument(document: Rec, say: Say): void {
+  say.fields(
+    document.values,
+    'version updated_at agent sessionId origin:record messages system_prompt origin.version:text',
   )
-}
-
-function readDocument(document: Line & { messages: unknown[] }, say: Say): true {
-  say.fields(document, 'version updated_at agent sessionId origin messages system_prompt')
-  const { origin } = document
-  say.session(document['sessionId'], {
-    model: modelOf(document.messages),
-    engine_version: isRecord(origin) ? text(origin['version']) : undefined,
+  const messages = document.records('messages')
+  const named = messages.find((message) => message.text('modelInfo.id') !== undefined)
+  say.session(document.at('sessionId'), {
+    model: named?.text('modelInfo.id'),
+    engine_version: document.text('origin.version'),
   })
-  const turn = turns()
-  const names = new Map<string, string>()
-  for (const message of document.messages) {
-    if (!isRecord(message)) continue
-    const content = Array.isArray(message['content']) ? message['content'].filter(isRecord) : []
-    if (message['role'] === 'assistant') readAnswer(message, content, turn, names, say)
-    else if (message['role'] === 'user') {
-      const words = content.flatMap((block) => (block['type'] === 'text' && text(block['text'])) || [])
-      for (const own of words.flatMap(userInput)) say.user(own)
-      if (words.length > 0) turn.begin(say)
-      for (const block of content) if (block['type'] === 'tool_result') readResult(block, names, say)
-    } else say.unknownType(`role ${String(message['role'])}`)
+  const state = newState()
+  for (const message of messages) {
+    const role = message.at('role')
+    if (role === 'assistant') readAnswer(message, say, state)
+    else if (role === 'user') readUser(message, say, state)
+    else say.unknownType(`role ${String(role)}`)
   }
-  return true
 }
 
-function readAnswer(
-  message: Line,
-  content: readonly Line[],
-  turn: ReturnType<typeof turns>,
-  names: Map<string, string>,
-  say: Say,
-): void {
-  const { metadata } = message
-  if (isRecord(metadata) && metadata['displayRole'] === 'error') {
-    turn.fail(content.map((block) => text(block['text']) ?? '').join('\n'), say)
+function readUser(message: Rec, say: Say, { turn, blocks }: State): void {
+  const content = message.records('content')
+  const words = content.flatMap((block) => (block.at('type') === 'text' && block.text('text')) || [])
+  for (const own of words.flatMap(userInput)) say.user(own)
+  if (words.length > 0) turn.begin(say)
+  for (const block of content) {
+    if (block.at('type') !== 'tool_result') continue
+    const output = block.at('content')
+    const failures = failuresIn({}, output)
+    const error = failures.join('\n') || text(output) || 'the tool failed'
+    const call = { id: block.text('tool_use_id') ?? '', name: block.text('name'), output, error }
+    blocks.end(call, failures.length > 0 || block.at('is_error') === true, say)
+  }
+}
+
+function readAnswer(message: Rec, say: Say, { turn, blocks }: State): void {
+  if (message.at('metadata.displayRole') === 'error') {
+    turn.fail(wordsOf(message.at('content')), say)
     return
   }
   turn.goOn(say)
-  const id = text(message['id']) ?? 'message'
-  let blocks = 0
-  const blockId = () => (blocks++ === 0 ? id : `${id}.${blocks - 1}`)
-  for (const block of content) {
-    if (block['type'] === 'text') say.message(blockId(), text(block['text']) ?? '')
-    else if (block['type'] === 'thinking') say.reasoning(blockId(), text(block['thinking']) ?? '')
-    else if (block['type'] === 'tool_use') {
-      const call = { id: text(block['id']) ?? '', name: text(block['name']) ?? 'tool' }
-      names.set(call.id, call.name)
-      say.started({ ...call, input: block['input'] })
-    } else say.unknownType(`content ${String(block['type'])}`)
-  }
-  const { metrics } = message
-  if (isRecord(metrics)) say.status('step_finish', { usage: metrics, tokens: tokensIn(metrics) })
-}
-
-/** The model of the first answer. */
-function modelOf(messages: readonly unknown[]): string | undefined {
-  for (const message of messages) {
-    const info = isRecord(message) ? message['modelInfo'] : undefined
-    if (isRecord(info) && typeof info['id'] === 'string') return info['id']
-  }
-  return undefined
+  for (const block of message.records('content')) blocks.say(message.text('id') ?? 'message', block, say)
+  const usage = message.record('metrics')?.values
+  if (usage) say.status('step_finish', { usage, tokens: tokensIn(usage) })
 }
 
 const END = '</user_input>'
@@ -98,15 +88,4 @@ const END = '</user_input>'
 function userInput(words: string): string[] {
   const from = words.startsWith('<user_input') ? words.indexOf('>') + 1 : 0
   return from > 0 && words.endsWith(END) ? [words.slice(from, -END.length)] : []
-}
-
-function readResult(block: Line, names: ReadonlyMap<string, string>, say: Say): void {
-  const id = text(block['tool_use_id']) ?? ''
-  const output = block['content']
-  const call = { id, name: names.get(id) ?? text(block['name']) ?? 'tool', output }
-  const parts = Array.isArray(output) ? output.filter(isRecord) : []
-  const bad = parts.find((part) => part['success'] === false)
-  if (bad || block['is_error'] === true)
-    say.failed({ ...call, error: text(bad?.['error']) ?? text(output) ?? 'the tool failed' })
-  else say.completed(call)
 }

@@ -81,7 +81,12 @@ function messageReader() {
       return
     }
     say.completed({ id, name, output })
-    sayChange(name, pathOf(given['args']), given['resultDisplay'], say)
+    sayChange(
+      name,
+      pathOf(given['args']),
+      isRecord(given['resultDisplay']) ? given['resultDisplay'] : {},
+      say,
+    )
   }
 
   const answer = (message: Line, say: Say): true => {

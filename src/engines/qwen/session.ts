@@ -109,7 +109,7 @@ function sessionReader() {
         continue
       }
       say.completed({ ...call, output: answer['output'] })
-      sayChange(call.name, known?.path, shown, say)
+      sayChange(call.name, known?.path, isRecord(shown) ? shown : {}, say)
     }
     return true
   }
