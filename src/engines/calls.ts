@@ -1,5 +1,6 @@
 import { memory } from '../events/memory.ts'
 import { type Call, isRecord, type Say, text } from '../events/profile.ts'
+import type { Rec } from '../events/record.ts'
 
 /** What the end of a call does not repeat: its name, and the file it was to write. */
 interface Known {
@@ -79,6 +80,11 @@ export function sayChange(name: string, path: string | undefined, shown: Shown |
   const usual = Object.hasOwn(writers, own) ? writers[own] : undefined
   if (path === undefined || (change ?? usual) === undefined) return
   say.artifact(change ?? (text(originalContent) ? 'modified' : usual!), path, text(fileDiff))
+}
+
+/** The change that Gemini CLI and Qwen Code show next to the result of a call. */
+export function shownIn(display: Rec | undefined): Shown {
+  return { originalContent: display?.at('originalContent'), fileDiff: display?.at('fileDiff') }
 }
 
 /** The path in the arguments of a call. */

@@ -7,7 +7,7 @@ import { copilotSession } from './copilot/session.ts'
 import { geminiSession } from './gemini/session.ts'
 import { opencodeSession } from './opencode/session.ts'
 import { piSession } from './pi/session.ts'
-import { qwenSession } from './qwen/session.ts'
+import { qwenSession } from './qwen.ts'
 
 /**
  * The session files that engines keep in the home directory, each a dialect of its engine that is read
