@@ -1,9 +1,12 @@
 import { type Cut, isRecord, type Limits, type Profile, type Say } from '../events/profile.ts'
 import { fits, Rec } from '../events/record.ts'
 
-/** Reads a record. Returns what `Reader.read` does; nothing means that it was understood. */
+/**
+ * Reads a record, which may be inside a `line`. Returns what `Reader.read` does; nothing means that it was
+ * understood.
+ */
 // biome-ignore lint/suspicious/noConfusingVoidType: most readers only report something
-type Read<State> = (record: Rec, say: Say, state: State) => boolean | 'kept' | void
+type Read<State> = (record: Rec, say: Say, state: State, line: Rec) => boolean | 'kept' | void
 
 /** What is known of the records of one type. */
 export interface Row<State> {
@@ -24,6 +27,8 @@ export interface Rows<State> {
   readonly by?: string
   /** The field with the second word of a row's name, if there is one. */
   readonly sub?: string
+  /** The field with the record that the rows are about, if the type is outside of it. */
+  readonly of?: string
   /** What stands before the name of an unknown type: `item`. */
   readonly called?: string
   /** Fields that every record may have whose row lists fields. */
@@ -91,9 +96,11 @@ export function table<State>(given: Table<State>): Profile {
   }
 }
 
+const NOTHING = new Rec({})
+
 /** The row of each type, and a reader that reports a type without a row. */
 export function rows<State>(given: Rows<State>) {
-  const { by = 'type', sub, called, fields: common = '' } = given
+  const { by = 'type', sub, of, called, fields: common = '' } = given
   const known = new Map<string, Row<State>>()
   for (const [names, row] of Object.entries(given.on)) {
     const { fields, ...rest } = typeof row === 'function' ? { read: row } : row
@@ -115,14 +122,15 @@ export function rows<State>(given: Rows<State>) {
 
   return {
     rowOf,
-    read(record: Rec, say: Say, state: State): boolean | 'kept' {
-      const row = rowOf(record)
+    read(line: Rec, say: Say, state: State): boolean | 'kept' {
+      const row = rowOf(line)
       if (!row) {
-        say.unknownType(called === undefined ? nameOf(record) : `${called} ${nameOf(record)}`)
+        say.unknownType(called === undefined ? nameOf(line) : `${called} ${nameOf(line)}`)
         return false
       }
+      const record = of === undefined ? line : (line.record(of) ?? NOTHING)
       if (row.fields !== undefined) say.fields(record.values, row.fields)
-      return row.read(record, say, state) ?? true
+      return row.read(record, say, state, line) ?? true
     },
   }
 }
