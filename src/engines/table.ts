@@ -1,4 +1,4 @@
-import { type Cut, isRecord, type Limits, type Profile, type Say } from '../events/profile.ts'
+import type { Cut, Limits, Profile, Say } from '../events/profile.ts'
 import { fits, Rec } from '../events/record.ts'
 
 /**
@@ -39,14 +39,20 @@ export interface Rows<State> {
   readonly on: Readonly<Record<string, Row<State> | Read<State>>>
 }
 
+/** Conditions as for `fits`, or a function. */
+type Condition = string | ((record: Rec) => boolean)
+
 /** An engine whose records tell themselves apart by their type. */
 export interface Table<State> extends Rows<State>, Pick<Profile, 'name' | 'parser' | 'about' | 'growing'> {
   /** @default records on stdout and the PTY */
   readonly cut?: Cut
-  /** Conditions that the first record of the engine meets, in addition to those of its row. */
-  readonly shape?: string
-  /** Conditions that all other records meet. */
-  readonly later?: string
+  /**
+   * What the first record of the engine looks like. If rows have a shape, it must have that of its row, too;
+   * if no row has one, any type will do.
+   */
+  readonly shape?: Condition
+  /** What a record looks like after that. @default any record */
+  readonly later?: Condition
   /** How certain the engine is of what it reports. */
   readonly confidence?: number
   /** The state of one run. */
@@ -56,15 +62,12 @@ export interface Table<State> extends Rows<State>, Pick<Profile, 'name' | 'parse
   readonly end?: (say: Say, state: State) => void
 }
 
-/** An engine from its table. Until a record has the shape of a row, nothing is read. */
+/** An engine from its table. Until a record has the shape of the engine, nothing is read. */
 export function table<State>(given: Table<State>): Profile {
   const all = rows(given)
   const { shape = '', later = '', confidence, each, end } = given
-  const ownRow = (value: unknown): Row<State> | undefined => {
-    const record = Rec.of(value, shape)
-    const row = record && all.rowOf(record)
-    return row?.shape !== undefined && fits(value, row.shape) ? row : undefined
-  }
+  const shapeOf = (record: Rec): boolean | 'weak' | 'shared' =>
+    meets(record, shape) && (all.shaped ? all.shapeOf(record) : true)
   return {
     name: given.name,
     parser: given.parser,
@@ -72,20 +75,21 @@ export function table<State>(given: Table<State>): Profile {
     ...(given.about !== undefined && { about: given.about }),
     ...(given.growing && { growing: true }),
     shape({ value }) {
-      const row = ownRow(value)
-      return row !== undefined && !row.shared && (row.weak ? 'weak' : true)
+      const record = Rec.of(value)
+      const own = record !== undefined && shapeOf(record)
+      return own !== 'shared' && own
     },
     open(limits) {
       const state = given.state(limits)
       let own = false
       return {
         read({ value }, say) {
-          if (!isRecord(value)) return false
-          if (!own || !fits(value, later)) {
-            if (!ownRow(value)) return false
+          const record = Rec.of(value)
+          if (!record) return false
+          if (!own || !meets(record, later)) {
+            if (shapeOf(record) === false) return false
             own = true
           }
-          const record = new Rec(value)
           if (confidence !== undefined) say.confidence(confidence)
           each?.(record, say, state)
           return all.read(record, say, state)
@@ -94,6 +98,10 @@ export function table<State>(given: Table<State>): Profile {
       }
     },
   }
+}
+
+function meets(record: Rec, condition: Condition): boolean {
+  return typeof condition === 'string' ? fits(record.values, condition) : condition(record)
 }
 
 const NOTHING = new Rec({})
@@ -122,6 +130,13 @@ export function rows<State>(given: Rows<State>) {
 
   return {
     rowOf,
+    shaped: [...known.values()].some((row) => row.shape !== undefined),
+    /** Whether the record has the shape of its row. */
+    shapeOf(record: Rec): boolean | 'weak' | 'shared' {
+      const row = rowOf(record)
+      if (row?.shape === undefined || !fits(record.values, row.shape)) return false
+      return row.shared ? 'shared' : row.weak ? 'weak' : true
+    },
     read(line: Rec, say: Say, state: State): boolean | 'kept' {
       const row = rowOf(line)
       if (!row) {

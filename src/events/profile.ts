@@ -154,7 +154,8 @@ export interface Say {
   /**
    * Reports the keys of `record` that are not in `known` (names, separated by blanks); the record is then
    * also kept as raw. `name:kind` (text, number, flag, record, list) and `name=one|another` say more of a
-   * field: a value of another kind, or another word, is reported as well. Null is never reported.
+   * field: a value of another kind, or another word, is reported as well. Null has every kind. With `*` in
+   * the list, other fields are not reported.
    */
   fields(record: object, known: string): void
   /** How certain the engine is of what it reports from here on about this frame. @default 0.95 */

@@ -195,6 +195,8 @@ export function fits(values: unknown, conditions: string): boolean {
 interface Known {
   readonly own: ReadonlyMap<string, Field>
   readonly inner: readonly { readonly path: Path; readonly field: Field }[]
+  /** The list has a `*`: a record may have any other field, too. */
+  readonly open: boolean
 }
 
 const knownIn = cached((list): Known => {
@@ -205,24 +207,25 @@ const knownIn = cached((list): Known => {
   // The keys of an engine may have dots and colons of their own.
   const own = new Map(wordsIn(list).map((word) => [word, plain(word)]))
   for (const { path, field } of all) if (path.length === 1) own.set(path[0]!, field)
-  return { own, inner: all.filter(({ path }) => path.length > 1) }
+  return { own, inner: all.filter(({ path }) => path.length > 1), open: own.has('*') }
 })
 
 /**
- * Reports every field of a record that is not in the list, and every one that is of another kind than the
- * list says, or has another value.
+ * Reports every field of a record that is not in the list (unless `*` is), and every one that is of another
+ * kind than the list says, or has another value.
  */
 export function checkFields(
   record: Values,
   list: string,
   report: { unknown(name: string): void; odd(name: string): void },
 ): void {
-  const { own, inner } = knownIn(list)
+  const { own, inner, open } = knownIn(list)
   for (const key in record) {
     if (!Object.hasOwn(record, key)) continue
     const field = own.get(key)
-    if (field === undefined) report.unknown(key)
-    else if (isOdd(record[key], field)) report.odd(oddName(key, record[key], field))
+    if (field === undefined) {
+      if (!open) report.unknown(key)
+    } else if (isOdd(record[key], field)) report.odd(oddName(key, record[key], field))
   }
   for (const { path, field } of inner) {
     const value = valueAt(record, path)

@@ -1,50 +1,9 @@
 import type { Profile, Say } from '../../events/profile.ts'
-import { durationOf, Rec } from '../../events/record.ts'
+import { durationOf, fits, Rec } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { unifiedDiff } from '../calls.ts'
-import { type Rows, rows } from '../table.ts'
+import { type Rows, rows, table } from '../table.ts'
 import { tokensAt } from '../token-parts.ts'
-
-/**
- * OpenCode (`opencode run --format json`). There is no line for the start or end of a session: the first id
- * starts it, `stop` ends it.
- */
-export const opencode: Profile = {
-  name: 'opencode',
-  parser: 'opencode_ndjson',
-  cut: { stdout: 'records', pty: 'records' },
-  about: 'opencode run --format json; 1.18, 1.1',
-  shape: ({ value }) => lineIn(value) !== undefined,
-  open() {
-    const run = { failed: false }
-    return {
-      read({ value }, say) {
-        const line = lineIn(value)
-        if (!line) return false
-        say.fields(line.values, 'type timestamp sessionID part error')
-        say.session(line.at('sessionID'))
-        return lines.read(line, say, run)
-      },
-    }
-  },
-}
-
-/**
- * Kilo Code (`kilo run --format json`). The dialect is OpenCode's, and nothing in its first records is
- * specific to Kilo: `auto` reads a run of Kilo as `opencode`, with the same events.
- */
-export const kilo: Profile = {
-  name: 'kilo',
-  parser: 'kilo_ndjson',
-  cut: opencode.cut,
-  about: 'kilo run --format json; 7.7 (auto calls it opencode: the dialect is the same)',
-  open: opencode.open,
-}
-
-function lineIn(value: unknown): Rec | undefined {
-  const line = Rec.of(value, 'sessionID:text type:text')
-  return line?.record('part') || (line?.at('type') === 'error' && line.has('error')) ? line : undefined
-}
 
 interface Run {
   /** The run reported a failure; the engine may still retry. */
@@ -54,7 +13,7 @@ interface Run {
 }
 
 /** What a line is about. The parts in the database are the same, some with another name. */
-const part: Rows<Run> = {
+const part = {
   fields: 'id:text messageID:text sessionID:text type:text',
   on: {
     'step_start, step-start': {
@@ -98,11 +57,25 @@ const part: Rows<Run> = {
       },
     },
   },
-}
+} satisfies Rows<Run>
 
-const lines = rows<Run>({
-  ...part,
+/**
+ * OpenCode (`opencode run --format json`). There is no line for the start or end of a session: the first id
+ * starts it, `stop` ends it.
+ */
+export const opencode = table<Run>({
+  name: 'opencode',
+  parser: 'opencode_ndjson',
+  about: 'opencode run --format json; 1.18, 1.1',
+  shape: isLine,
+  later: isLine,
+  state: () => ({ failed: false }),
+  each(line, say) {
+    say.fields(line.values, 'type timestamp sessionID part error')
+    say.session(line.at('sessionID'))
+  },
   of: 'part',
+  fields: part.fields,
   on: {
     ...part.on,
     error(_, say, run, line) {
@@ -111,6 +84,23 @@ const lines = rows<Run>({
     },
   },
 })
+
+/**
+ * Kilo Code (`kilo run --format json`). The dialect is OpenCode's, and nothing in its first records is
+ * specific to Kilo: `auto` reads a run of Kilo as `opencode`, with the same events.
+ */
+export const kilo: Profile = {
+  name: 'kilo',
+  parser: 'kilo_ndjson',
+  cut: opencode.cut,
+  about: 'kilo run --format json; 7.7 (auto calls it opencode: the dialect is the same)',
+  open: opencode.open,
+}
+
+function isLine(line: Rec): boolean {
+  if (!fits(line.values, 'sessionID:text type:text')) return false
+  return line.record('part') !== undefined || (line.at('type') === 'error' && line.has('error'))
+}
 
 /** The parts of a message in the database. */
 export const parts = rows<Run>({
