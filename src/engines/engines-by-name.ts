@@ -1,12 +1,12 @@
 import type { Profile } from '../events/profile.ts'
 import * as all from './all-engines.ts'
 import { claudeSession } from './claude/session.ts'
-import { clineSession } from './cline/session.ts'
+import { clineSession } from './cline.ts'
 import { codexSession } from './codex/session.ts'
 import { copilotSession } from './copilot/session.ts'
 import { geminiSession } from './gemini/session.ts'
 import { opencodeSession } from './opencode/session.ts'
-import { piSession } from './pi/session.ts'
+import { piSession } from './pi.ts'
 import { qwenSession } from './qwen.ts'
 
 /**

@@ -1,12 +1,11 @@
 import { memory } from '../../events/memory.ts'
-import type { Say } from '../../events/profile.ts'
+import type { RunFacts, Say } from '../../events/profile.ts'
 import type { Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'
 import { statsTokens } from '../gemini/tokens.ts'
 import { rows } from '../table.ts'
 import { claudeTokens, isResult, messageTokens, promptOf, sayResult } from './message.ts'
-import { factsOf, isHook, systemLines } from './system.ts'
 
 /** What is known of one run: what was said, thought and called, turn by turn. */
 function newRun() {
@@ -66,7 +65,7 @@ const lines = rows<Run>({
   fields:
     'type uuid:text session_id:text parent_tool_use_id:text message:record message.content:text|list timestamp',
   on: {
-    system: systemLines.read,
+    system: (line, say, run) => systemLines.read(line, say, run),
     rate_limit_event(line, say) {
       // `allowed` comes with every run; only a limit that was reached is reported.
       if (line.at('rate_limit_info.status') === 'rejected') say.error('the rate limit is reached', 'warning')
@@ -86,6 +85,58 @@ const lines = rows<Run>({
     result: readResult,
   },
 })
+
+/** The `system` lines: the start of a turn, a retry, a task, a change of the context. */
+const systemLines = rows({
+  by: 'subtype',
+  called: 'system',
+  quiet: 'hook_started hook_progress hook_response notification thinking_tokens',
+  on: {
+    init(line, say) {
+      say.begun()
+      // It comes with each turn; `started` has the facts of the first one.
+      say.status('turn_started', factsOf(line))
+    },
+    'retry, api_retry'(line, say) {
+      const reason = retryReason(line)
+      say.status('retrying', { reason })
+      say.error(reason, 'warning', { retryable: true })
+    },
+    status(line, say) {
+      // `requesting` and null come with every request.
+      if (line.at('status') === 'compacting') say.status('compacting')
+    },
+    compact_boundary: (line, say) =>
+      say.status('compacted', { reason: line.text('compact_metadata.trigger') }),
+    'task_started, task_progress, task_updated, task_notification': (line, say) =>
+      say.status(line.text('subtype')!, { reason: line.text('status description') }),
+  },
+})
+
+/** A hook of the session start runs before the `init` line. */
+function isHook(line: Rec): boolean {
+  return line.at('type') === 'system' && line.text('subtype')?.startsWith('hook_') === true
+}
+
+/** The facts about the run in an `init` line. */
+function factsOf(line: Rec): RunFacts {
+  if (line.at('type') !== 'system' || line.at('subtype') !== 'init') return {}
+  return {
+    model: line.text('model'),
+    cwd: line.text('cwd'),
+    engine_version: line.text('claude_code_version qwen_code_version'),
+  }
+}
+
+function retryReason(line: Rec): string {
+  const attempt = line.number('attempt')
+  const most = line.number('max_retries')
+  const which = attempt === undefined ? '' : `: attempt ${attempt}${most === undefined ? '' : ` of ${most}`}`
+  const why = [line.at('error_status'), line.at('error')]
+    .filter((word) => typeof word === 'number' || typeof word === 'string')
+    .join(' ')
+  return `the engine asks the model again${which}${why === '' ? '' : ` (${why})`}`
+}
 
 function readAnswer(line: Rec, say: Say, run: Run): boolean {
   const message = line.record('message')

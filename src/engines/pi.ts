@@ -1,11 +1,12 @@
-import { memory } from '../../events/memory.ts'
-import { isRecord, type Say } from '../../events/profile.ts'
-import { Rec } from '../../events/record.ts'
-import type { Tokens } from '../../events/tokens.ts'
-import { calls, unifiedDiff } from '../calls.ts'
-import { wordsOf } from '../content-blocks.ts'
-import { table } from '../table.ts'
-import { tokenParts } from '../token-parts.ts'
+import { memory } from '../events/memory.ts'
+import { isRecord, type Say } from '../events/profile.ts'
+import { Rec } from '../events/record.ts'
+import type { Tokens } from '../events/tokens.ts'
+import { calls, unifiedDiff } from './calls.ts'
+import { contentBlocks, wordsOf } from './content-blocks.ts'
+import { turns } from './session-turns.ts'
+import { rows, table } from './table.ts'
+import { tokenParts } from './token-parts.ts'
 
 function newRun() {
   return {
@@ -166,16 +167,6 @@ function readAnswer(message: Rec, say: Say, run: Run): void {
   }
 }
 
-/** The answer was cut off; a retry may follow. */
-export function isBroken(message: Rec): boolean {
-  const reason = message.at('stopReason')
-  return reason === 'error' || reason === 'aborted'
-}
-
-export function callOf(line: Rec): { readonly id: string; readonly name: string } {
-  return { id: line.text('toolCallId') ?? '', name: line.text('toolName') ?? 'tool' }
-}
-
 function readToolEnd(line: Rec, say: Say, { begun }: Run): void {
   const call = callOf(line)
   const failed = line.at('isError') !== false
@@ -198,8 +189,96 @@ function exitCode(output = ''): number | undefined {
   return Number.isInteger(code) ? code : undefined
 }
 
+function newFile() {
+  return { turn: turns(), blocks: contentBlocks() }
+}
+
+type File = ReturnType<typeof newFile>
+
+const ENTRY = 'id:text timestamp:text parentId'
+
+/**
+ * pi's session files (`agent/sessions/--<dir>--/*.jsonl` in its home): entries of a tree. The first line is
+ * on stdout too, so the second one distinguishes the two. Each answer says how it ended (`stopReason`).
+ */
+export const piSession = table<File>({
+  name: 'pi',
+  parser: 'pi_session',
+  growing: true,
+  cut: { stdout: 'records' },
+  about: 'session file: sessions/*/*.jsonl; 0.87, 0.73',
+  later: ENTRY,
+  state: newFile,
+  on: {
+    session: {
+      shared: true,
+      shape: 'version:number',
+      read: (line, say) => say.session(line.at('id'), { cwd: line.text('cwd') }),
+    },
+    message: {
+      shape: `${ENTRY} message:record`,
+      read: (line, say, file) => messages.read(line, say, file),
+    },
+    compaction: { shape: ENTRY, read: (_line, say) => say.status('compacted') },
+    model_change: {
+      shape: ENTRY,
+      read(line, say) {
+        const model = line.text('modelId')
+        if (model !== undefined) say.status('configured', { model })
+      },
+    },
+    'thinking_level_change, context_edit, branch_summary, custom, custom_message, session_info, label': {
+      shape: ENTRY,
+      read: () => true,
+    },
+  },
+})
+
+const messages = rows<File>({
+  by: 'message.role',
+  of: 'message',
+  called: 'role',
+  quiet: 'system bashExecution custom',
+  on: {
+    user(message, say, { turn }) {
+      sayPrompt(message, say)
+      turn.begin(say)
+    },
+    assistant: readSaved,
+    toolResult(message, say, { blocks }) {
+      const output = message.at('content')
+      const call = { ...callOf(message), output, error: wordsOf(output) }
+      blocks.end(call, message.at('isError') === true, say, { fileDiff: patchIn(message) })
+    },
+  },
+})
+
+function readSaved(message: Rec, say: Say, { turn, blocks }: File, line: Rec): void {
+  const id = line.text('id') ?? ''
+  const reason = message.text('stopReason')
+  const incomplete = isBroken(message)
+  const usage = message.at('usage')
+  turn.goOn(say)
+  for (const block of message.records('content')) blocks.say(id, block, say, { incomplete })
+  say.status('step_finish', { reason: reason ?? 'unknown', usage, tokens: tokensIn(usage) })
+  if (reason === 'stop') turn.end('stop', say)
+  if (reason === 'length') say.truncated('length')
+  // The next attempt, if there is one, follows a failed one.
+  if (incomplete) turn.fail(message.text('errorMessage') ?? `the answer was ${reason}`, say)
+}
+
+/** The answer was cut off; a retry may follow. */
+function isBroken(message: Rec): boolean {
+  const reason = message.at('stopReason')
+  return reason === 'error' || reason === 'aborted'
+}
+
+function callOf(line: Rec): { readonly id: string; readonly name: string } {
+  return { id: line.text('toolCallId') ?? '', name: line.text('toolName') ?? 'tool' }
+}
+
 /** The input excludes cached tokens; the output includes reasoning, as the total shows. */
-export function tokensIn(usage: unknown): Tokens | undefined {
+function tokensIn(usage: unknown): Tokens | undefined {
   if (!isRecord(usage)) return undefined
   const { input, output, cacheRead, cacheWrite, reasoning, totalTokens } = usage
   return tokenParts(
@@ -209,11 +288,11 @@ export function tokensIn(usage: unknown): Tokens | undefined {
 }
 
 /** The diff of an edit. The field `diff` next to it is a drawing with line numbers. */
-export function patchIn(result: Rec | undefined): string | undefined {
+function patchIn(result: Rec | undefined): string | undefined {
   return unifiedDiff(result?.at('details.patch'))
 }
 
-export function sayPrompt(message: Rec, say: Say): void {
+function sayPrompt(message: Rec, say: Say): void {
   const words = wordsOf(message.at('content'))
   if (words !== '') say.user(words)
 }
