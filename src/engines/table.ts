@@ -110,22 +110,28 @@ const NOTHING = new Rec({})
 export function rows<State>(given: Rows<State>) {
   const { by = 'type', sub, of, called, fields: common = '' } = given
   const known = new Map<string, Row<State>>()
+  /** The rows with a second word, by the first. */
+  const seconds = new Map<string, Map<string, Row<State>>>()
   for (const [names, row] of Object.entries(given.on)) {
     const { fields, ...rest } = typeof row === 'function' ? { read: row } : row
     const whole = fields === undefined ? rest : { ...rest, fields: `${common} ${fields}` }
-    for (const name of names.split(', ')) known.set(name, whole)
+    for (const name of names.split(', ')) {
+      const [type = '', second] = name.split(' ')
+      if (second === undefined) known.set(type, whole)
+      else seconds.set(type, new Map(seconds.get(type)).set(second, whole))
+    }
   }
   for (const name of given.quiet?.split(' ') ?? []) known.set(name, { read: () => true })
 
-  const nameOf = (record: Rec): string => {
-    const type = String(record.at(by))
-    const second = sub === undefined ? undefined : record.text(sub)
-    return second === undefined ? type : `${type} ${second}`
-  }
   const rowOf = (record: Rec): Row<State> | undefined => {
     const type = record.text(by)
     if (type === undefined) return undefined
-    return (sub === undefined ? undefined : known.get(nameOf(record))) ?? known.get(type)
+    const second = sub === undefined ? undefined : record.text(sub)
+    return (second === undefined ? undefined : seconds.get(type)?.get(second)) ?? known.get(type)
+  }
+  const nameOf = (record: Rec): string => {
+    const words = [called, String(record.at(by)), sub === undefined ? undefined : record.text(sub)]
+    return words.filter((word) => word !== undefined).join(' ')
   }
 
   return {
@@ -140,7 +146,7 @@ export function rows<State>(given: Rows<State>) {
     read(line: Rec, say: Say, state: State): boolean | 'kept' {
       const row = rowOf(line)
       if (!row) {
-        say.unknownType(called === undefined ? nameOf(line) : `${called} ${nameOf(line)}`)
+        say.unknownType(nameOf(line))
         return false
       }
       const record = of === undefined ? line : (line.record(of) ?? NOTHING)

@@ -23,33 +23,24 @@ export class Rec {
 
   /** The value, of any kind. Of several, the first that is neither missing nor null. */
   at(paths: string): unknown {
-    let found: unknown
-    for (const path of pathsIn(paths)) {
-      found = valueAt(this.values, path)
-      if (found !== undefined && found !== null) break
-    }
-    return found
+    const own = this.values[paths]
+    return own === undefined ? this.#find(paths, isGiven) : own
   }
 
   text(paths: string): string | undefined {
-    for (const path of pathsIn(paths)) {
-      const found = valueAt(this.values, path)
-      if (typeof found === 'string') return found
-    }
-    return undefined
+    const own = this.values[paths]
+    // cast: what is found is of that kind; so it is below
+    return typeof own === 'string' ? own : (this.#find(paths, kinds.text) as string | undefined)
   }
 
   /** The text; '' if there is none, and undefined if there is something else. */
   words(path: string): string | undefined {
-    return this.text(path) ?? ((this.at(path) ?? undefined) === undefined ? '' : undefined)
+    return this.text(path) ?? (isGiven(this.at(path)) ? undefined : '')
   }
 
   number(paths: string): number | undefined {
-    for (const path of pathsIn(paths)) {
-      const found = valueAt(this.values, path)
-      if (typeof found === 'number') return found
-    }
-    return undefined
+    const own = this.values[paths]
+    return typeof own === 'number' ? own : (this.#find(paths, kinds.number) as number | undefined)
   }
 
   /** Milliseconds, if the engine reports them. */
@@ -57,17 +48,15 @@ export class Rec {
     return durationOf(this.number(paths))
   }
 
-  flag(path: string): boolean | undefined {
-    const found = this.at(path)
-    return typeof found === 'boolean' ? found : undefined
+  flag(paths: string): boolean | undefined {
+    const own = this.values[paths]
+    return typeof own === 'boolean' ? own : (this.#find(paths, kinds.flag) as boolean | undefined)
   }
 
   record(paths: string): Rec | undefined {
-    for (const path of pathsIn(paths)) {
-      const found = valueAt(this.values, path)
-      if (isRecord(found)) return new Rec(found)
-    }
-    return undefined
+    const own = this.values[paths]
+    const found = isRecord(own) ? own : this.#find(paths, kinds.record)
+    return found === undefined ? undefined : new Rec(found as Values)
   }
 
   /** The list; an empty one if there is none. */
@@ -84,6 +73,20 @@ export class Rec {
   has(key: string): boolean {
     return key in this.values
   }
+
+  /** Nearly every path is a key: then it was looked up before, and there is nothing else to find. */
+  #find(paths: string, is: (value: unknown) => boolean): unknown {
+    let found: unknown
+    for (const path of pathsIn(paths)) {
+      found = valueAt(this.values, path)
+      if (is(found)) return found
+    }
+    return is === isGiven ? found : undefined
+  }
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
 }
 
 /** The records in a list. */
@@ -99,10 +102,10 @@ export function durationOf(value: unknown): number | undefined {
 type Path = readonly string[]
 
 function valueAt(values: Values, path: Path): unknown {
-  let here: unknown = values
-  for (const key of path) {
+  let here: unknown = values[path[0]!]
+  for (let nth = 1; nth < path.length; nth++) {
     if (!isRecord(here)) return undefined
-    here = here[key]
+    here = here[path[nth]!]
   }
   return here
 }
@@ -122,7 +125,13 @@ function cached<Value>(make: (list: string) => Value): (list: string) => Value {
 
 const wordsIn = (list: string): string[] => list.split(' ').filter((word) => word !== '')
 
-const pathsIn = cached((list): readonly Path[] => wordsIn(list).map((path) => path.split('.')))
+const NONE: readonly Path[] = []
+
+/** The paths in a list; none if the list is a single key. */
+const pathsIn = cached((list): readonly Path[] => {
+  const paths = wordsIn(list).map((path) => path.split('.'))
+  return paths.length === 1 && paths[0]!.length === 1 ? NONE : paths
+})
 
 /**
  * What is known of one field: `name`, `name:kind`, `name:kind|other`, `name=one|another`, `!name` for one that
@@ -130,9 +139,12 @@ const pathsIn = cached((list): readonly Path[] => wordsIn(list).map((path) => pa
  */
 interface Field {
   readonly paths: readonly Path[]
+  /** The field must not be there. */
   readonly absent: boolean
-  readonly kinds: readonly string[] | undefined
-  readonly values: ReadonlySet<unknown> | undefined
+  /** Whether it is a value of this field; undefined if any is. */
+  readonly is: ((value: unknown) => boolean) | undefined
+  /** The value is one of some words. */
+  readonly listed: boolean
 }
 
 const kinds: Readonly<Record<Kind, (value: unknown) => boolean>> = {
@@ -144,26 +156,26 @@ const kinds: Readonly<Record<Kind, (value: unknown) => boolean>> = {
 }
 
 function fieldOf(word: string): Field {
-  const absent = word.startsWith('!')
-  const [, path, mark, rest] = /^!?([^:=]+)([:=]?)(.*)$/.exec(word)!
-  const any = mark === ':' ? rest!.split('|') : undefined
+  const [, not, path, mark, rest] = /^(!?)([^:=]+)([:=]?)(.*)$/.exec(word)!
+  const words = rest!.split('|')
   // No kind of ours, so the name of a field.
-  if (any?.every((kind) => Object.hasOwn(kinds, kind)) === false) return plain(word)
-  const values = mark === '=' ? new Set<unknown>(rest!.split('|')) : undefined
-  return { paths: path!.split('|').map((one) => one.split('.')), absent, kinds: any, values }
+  if (mark === ':' && !words.every((kind) => Object.hasOwn(kinds, kind))) return plain(word)
+  const listed = mark === '='
+  const is = listed ? isOneOf(words) : mark === '' ? undefined : isOfKind(words)
+  return { paths: path!.split('|').map((one) => one.split('.')), absent: not === '!', is, listed }
 }
 
-const plain = (name: string): Field => ({
-  paths: [[name]],
-  absent: false,
-  kinds: undefined,
-  values: undefined,
-})
-
-function isKnown(value: unknown, { kinds: any, values }: Field): boolean {
-  if (values) return values.has(value)
-  return any === undefined || any.some((kind) => kinds[kind as Kind](value))
+function isOneOf(words: readonly string[]): (value: unknown) => boolean {
+  const set = new Set<unknown>(words)
+  return (value) => set.has(value)
 }
+
+function isOfKind(names: readonly string[]): (value: unknown) => boolean {
+  const [first, second] = names.map((name) => kinds[name as Kind])
+  return second ? (value) => first!(value) || second(value) : first!
+}
+
+const plain = (name: string): Field => ({ paths: [[name]], absent: false, is: undefined, listed: false })
 
 const conditionsIn = cached((list) => {
   const words = wordsIn(list)
@@ -181,14 +193,16 @@ export function fits(values: unknown, conditions: string): boolean {
   if (conditions === '') return true
   const { count, fields } = conditionsIn(conditions)
   if (count !== undefined && Object.keys(values).length !== count) return false
-  for (const field of fields) {
-    const fitting = field.paths.some((path) => {
-      const value = valueAt(values, path)
-      return value !== undefined && isKnown(value, field)
-    })
-    if (fitting === field.absent) return false
-  }
+  for (const field of fields) if (isThere(values, field) === field.absent) return false
   return true
+}
+
+function isThere(values: Values, field: Field): boolean {
+  for (const path of field.paths) {
+    const value = valueAt(values, path)
+    if (value !== undefined && (field.is === undefined || field.is(value))) return true
+  }
+  return false
 }
 
 /** The fields of a record by name, and those of records in it (`state.status=completed|error`). */
@@ -233,16 +247,16 @@ export function checkFields(
   }
 }
 
-function isOdd(value: unknown, field: Field): boolean {
-  return value !== undefined && value !== null && !isKnown(value, field)
+function isOdd(value: unknown, { is }: Field): boolean {
+  return is !== undefined && isGiven(value) && !is(value)
 }
 
 /** A value that is not a plain word may contain anything, including a secret. */
 const MAX_WORD = 24
 
 /** The field and what was found in it, without any content: `text: list`, `status: paused`. */
-function oddName(name: string, value: unknown, { values }: Field): string {
+function oddName(name: string, value: unknown, { listed }: Field): string {
   const kind = Object.entries(kinds).find(([, is]) => is(value))?.[0] ?? typeof value
   const word = typeof value === 'string' && value.length <= MAX_WORD && /^[\w.-]+$/.test(value)
-  return `${name}: ${values && word ? value : kind}`
+  return `${name}: ${listed && word ? value : kind}`
 }

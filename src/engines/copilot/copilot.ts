@@ -107,7 +107,8 @@ export const copilot = table({
       read(data, say, run, line) {
         const id = data.text('messageId')
         if (id === undefined) return false
-        run.piece(agentOf(line), id, data.text('deltaContent') ?? '', say)
+        const words = data.words('deltaContent')
+        if (words !== undefined) run.piece(agentOf(line), id, words, say)
         return true
       },
     },

@@ -19,6 +19,7 @@ export const copilotSession = table({
   later: 'type:text id:text data:record',
   state: () => ({ begun: calls(), turn: turns() }),
   of: 'data',
+  fields: '*',
   quiet:
     'system.message session.resume session.shutdown session.info assistant.turn_start assistant.turn_end ' +
     'session.mode_changed',
@@ -38,24 +39,33 @@ export const copilotSession = table({
       sayPrompt(data, say)
       turn.begin(say)
     },
-    'assistant.message'(data, say, { turn }, line) {
-      const parent = agentOf(line)
-      if (parent === undefined) turn.goOn(say)
-      const id = data.text('messageId')
-      const thoughts = data.text('reasoningText')
-      const words = data.text('content')
-      if (thoughts) say.reasoning(id, thoughts)
-      if (words) say.message(id, words, { parent })
+    'assistant.message': {
+      fields: 'messageId:text content:text reasoningText:text',
+      read(data, say, { turn }, line) {
+        const parent = agentOf(line)
+        if (parent === undefined) turn.goOn(say)
+        const id = data.text('messageId')
+        const thoughts = data.text('reasoningText')
+        const words = data.text('content')
+        if (thoughts) say.reasoning(id, thoughts)
+        if (words) say.message(id, words, { parent })
+      },
     },
-    'tool.execution_start'(data, say, { begun }, line) {
-      const call = startOf(data, line)
-      begun.begun(call.id, call.name, { file_path: pathOf(call.input) })
-      say.started(call)
+    'tool.execution_start': {
+      fields: 'toolCallId:text toolName:text',
+      read(data, say, { begun }, line) {
+        const call = startOf(data, line)
+        begun.begun(call.id, call.name, { file_path: pathOf(call.input) })
+        say.started(call)
+      },
     },
-    'tool.execution_complete'(data, say, { begun }, line) {
-      const known = begun.ended(data.text('toolCallId') ?? '')
-      if (sayEnd(data, known?.name, line, say) && known)
-        sayChange(known.name, known.path, { fileDiff: diffOf(data) }, say)
+    'tool.execution_complete': {
+      fields: 'toolCallId:text success:flag shellExecution:record result:record',
+      read(data, say, { begun }, line) {
+        const known = begun.ended(data.text('toolCallId') ?? '')
+        if (sayEnd(data, known?.name, line, say) && known)
+          sayChange(known.name, known.path, { fileDiff: diffOf(data) }, say)
+      },
     },
     'session.error': (data, say, { turn }) => turn.fail(data.text('message') ?? 'the session failed', say),
     abort: (data, say, { turn }) => turn.fail(`aborted: ${data.text('reason') ?? 'no reason given'}`, say),
