@@ -14,9 +14,7 @@ const alone = {
 /** Those that share `node.cjs` there. */
 const together = {
   index: 'src/index.ts',
-  ask: 'src/ask.ts',
   nats: 'src/nats.ts',
-  run: 'src/run.ts',
   serve: 'src/serve.ts',
   work: 'src/work.ts',
 }

@@ -11,9 +11,9 @@ import { declared, entries, exportsOf, publicProgram, root } from './public-api.
  * A name that several entries export is described on the page of the first of these; the other pages link
  * there.
  */
-const order = ['json-schema', 'engines', 'values', 'events', 'ask', 'run', 'work', 'serve', 'views', 'nats']
-/** The lists of names that nearly every entry exports. They are described on the page of the root. */
-const shared = ['core-exports', 'stream-exports']
+const order = ['json-schema', 'engines', 'values', 'events', 'work', 'serve', 'views', 'nats']
+/** What this many entries export, the root among them, is described on the page of the root. */
+const SHARED = 5
 
 interface Item {
   readonly name: string
@@ -36,12 +36,17 @@ interface Section extends Item {
 export function apiPages(program: ts.Program): Map<string, string> {
   const checker = program.getTypeChecker()
   const exported = new Map(entries.map((entry) => [entry, exportsOf(program, entry)]))
-  const everywhere = new Set(shared.flatMap((list) => [...exportsOf(program, list).values()]))
+  const counts = new Map<ts.Symbol, number>()
+  for (const symbol of [...exported.values()].flatMap((all) => [...all.values()]))
+    counts.set(symbol, (counts.get(symbol) ?? 0) + 1)
+  const ofRoot = new Set(
+    [...exported.get('index')!.values()].filter((symbol) => counts.get(symbol)! >= SHARED),
+  )
   const items = new Map<ts.Symbol, Item>()
   for (const entry of [...order, ...entries])
     for (const [name, symbol] of exported.get(entry) ?? [])
       if (!items.has(symbol))
-        items.set(symbol, { name, symbol, home: everywhere.has(symbol) ? 'index' : entry, exported: true })
+        items.set(symbol, { name, symbol, home: ofRoot.has(symbol) ? 'index' : entry, exported: true })
   // A Map iterates in insertion order, so this also reaches the types that it adds.
   for (const { symbol, home } of items.values())
     for (const type of typesNamedBy(checker, symbol))

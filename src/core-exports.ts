@@ -1,4 +1,4 @@
-// Exports of every entry: faults, and the building blocks of stages.
+// Exports of every entry: faults, and what flows through the stages.
 export {
   type Breakage,
   type Change,
@@ -10,7 +10,7 @@ export {
   type Note,
   type SchemaError,
 } from './base/fault.ts'
-export { drive, type Intake, join, type Sink, type Stage } from './base/stage.ts'
+export type { Intake, Sink, Stage } from './base/stage.ts'
 export type { Frame, FrameKind } from './frames/frame.ts'
 export type { FrameOptions } from './frames/frames.ts'
 export type { BytesChunk, Channel, Chunk, ExitChunk } from './text/chunk.ts'

@@ -1,7 +1,22 @@
 // agent-sluice/values: payloads from text and bytes, without a JSON Schema validator.
+export { drive, join } from './base/stage.ts'
 export * from './core-exports.ts'
-export * from './stream-exports.ts'
+export { frameStage } from './frames/frames.ts'
+export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
 export { frames } from './streams/frames.ts'
+export type { Items } from './streams/items.ts'
 export { values } from './streams/values.ts'
-export * from './value-exports.ts'
-export * from './value-stages.ts'
+export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
+export { type ParseOptions, parse, tryParse } from './values/parse.ts'
+export type { Pick } from './values/pick.ts'
+export type { ProtoKeys } from './values/proto.ts'
+export type { Schema, Value } from './values/schema/schema.ts'
+export {
+  type Normalizer,
+  type OutcomeOptions,
+  outcomeStage,
+  type ValuesOptions,
+  valueStage,
+} from './values/values.ts'
+export type { Scalar, Where } from './values/where/conditions.ts'
+export type { Dropped } from './values/where/where.ts'

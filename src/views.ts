@@ -1,6 +1,36 @@
 // agent-sluice/views: the events of a run in other formats.
+export { drive, join } from './base/stage.ts'
 export * from './core-exports.ts'
-export * from './stream-exports.ts'
+export { type Flow, type FlowOptions, flow } from './streams/flow.ts'
+export type { Items } from './streams/items.ts'
 export { markdown } from './streams/markdown.ts'
 export { redact } from './streams/redact.ts'
-export * from './view-exports.ts'
+export { agUiSse, aiSdkHeaders, aiSdkSse } from './streams/view-sse.ts'
+export { agUi, aiSdk, otel } from './streams/views.ts'
+export { type AgUiBase, type AgUiEvent, type AgUiOptions, type AgUiUsage, agUiStage } from './views/ag-ui.ts'
+export {
+  type AiSdkChunk,
+  type AiSdkData,
+  type AiSdkMessageMetadata,
+  type AiSdkMetadata,
+  aiSdkStage,
+} from './views/ai-sdk.ts'
+export { type MarkdownOptions, markdownStage } from './views/markdown/markdown.ts'
+export {
+  type OtelAttributes,
+  type OtelContext,
+  type OtelOptions,
+  type OtelSpan,
+  type OtelTracer,
+  otelStage,
+} from './views/otel.ts'
+export { type Problem, type ProblemKind, problemOf } from './views/problems.ts'
+export {
+  type Hidden,
+  type RedactOptions,
+  type Redactor,
+  redactor,
+  redactStage,
+} from './views/redact/redact.ts'
+export { type RunSummary, summarizer } from './views/summary.ts'
+export { type FailedCall, type Why, whyOf } from './views/why.ts'

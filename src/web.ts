@@ -1,11 +1,40 @@
 // agent-sluice/web: the core over Web Streams, for browsers and edge workers. It uses nothing of Node.
+export { drive, join } from './base/stage.ts'
 export * from './core-exports.ts'
+export {
+  acp,
+  amp,
+  cline,
+  continue as continueCli,
+  cursor,
+  droid,
+  grok,
+  kilo,
+  nanocoder,
+  pi,
+  text,
+} from './engines/all-engines.ts'
 export * from './event-exports.ts'
-export * from './event-stages.ts'
+export { isEvent } from './events/event.ts'
+export { eventStage } from './events/event-stage.ts'
+export { outcomeOf, outcomeWords } from './events/run-outcome.ts'
+export { frameStage } from './frames/frames.ts'
 export type { WebFlow } from './streams/web.ts'
 export { agUi, aiSdk, chat, events, frames, values } from './streams/web-flows.ts'
-export * from './value-exports.ts'
-export * from './value-stages.ts'
+export type { Bad, Comment, Good, Outcome, RepairLevel } from './values/outcome.ts'
+export { type ParseOptions, parse, tryParse } from './values/parse.ts'
+export type { Pick } from './values/pick.ts'
+export type { ProtoKeys } from './values/proto.ts'
+export type { Schema, Value } from './values/schema/schema.ts'
+export {
+  type Normalizer,
+  type OutcomeOptions,
+  outcomeStage,
+  type ValuesOptions,
+  valueStage,
+} from './values/values.ts'
+export type { Scalar, Where } from './values/where/conditions.ts'
+export type { Dropped } from './values/where/where.ts'
 export { type AgUiBase, type AgUiEvent, type AgUiOptions, type AgUiUsage, agUiStage } from './views/ag-ui.ts'
 export {
   type AiSdkChunk,
@@ -14,3 +43,4 @@ export {
   type AiSdkMetadata,
   aiSdkStage,
 } from './views/ai-sdk.ts'
+export { chatStage } from './views/chat.ts'

@@ -1,9 +1,23 @@
 // agent-sluice/work: a worker of any kind, one result.
 export * from './core-exports.ts'
-export { adapters, findAdapter } from './work/adapter.ts'
+export { type Adapter, adapters, findAdapter } from './work/adapter.ts'
+export type { Delivery, WorkAudit } from './work/audit.ts'
 export { brief } from './work/brief.ts'
 export { commentTemplate } from './work/comment.ts'
-export { activate, ledger } from './work/ledger.ts'
-export { readOrder } from './work/order.ts'
-export { outbox } from './work/outbox.ts'
-export * from './work-exports.ts'
+export type { Work } from './work/finish.ts'
+export { activate, type Ledger, type LedgerEntry, ledger } from './work/ledger.ts'
+export { readOrder, type WorkOrder } from './work/order.ts'
+export { type Outbox, outbox, type Post, type PostKey } from './work/outbox.ts'
+export type { Repaired } from './work/repaired.ts'
+export type { Claim, Status, WorkResult } from './work/result.ts'
+export type { Found } from './work/result-file.ts'
+export {
+  type Evidence as WorkEvidence,
+  type Settled,
+  type Source,
+  type Step,
+  settle,
+  type Verdict,
+  type WorkExit,
+} from './work/settle.ts'
+export { type WorkOptions, work } from './work/work.ts'

@@ -16,8 +16,20 @@ describe('the root entry', () => {
     expect(Object.keys(await import('../src/index.ts')).sort()).toEqual(
       [
         ...['tap', 'frames', 'values', 'events', 'chat', 'journal', 'jsonl', 'sse', 'parse', 'tryParse'],
-        ...['ask', 'snapshots', 'fileCache', 'run', 'replay', 'work', 'settle', 'serve', 'jsonSchema'],
-        ...['Fault', 'codes', 'flow', 'join', 'drive', 'auto', 'engines'],
+        ...['ask', 'retryInEnglish', 'retryInChinese', 'snapshots', 'fileCache'],
+        ...[
+          'run',
+          'replay',
+          'resume',
+          'work',
+          'settle',
+          'serve',
+          'jsonSchema',
+          'Fault',
+          'codes',
+          'auto',
+          'engines',
+        ],
         ...['codex', 'claude', 'gemini', 'opencode', 'copilot', 'qwen', 'iflow'],
       ].sort(),
     )

@@ -40,19 +40,19 @@ describe('the entries', () => {
 
   test('those of Node are one copy for require: a Fault of one is a Fault of all, and plain JSON Schemas work', () => {
     const code = `
-      const [root, run, work, serve, ask] = ['', '/run', '/work', '/serve', '/ask'].map((name) => require('agent-sluice' + name))
-      console.log([run, work, serve, ask].every(({ Fault }) => Fault === root.Fault))
-      ask.ask(() => '{"a":1}', { prompt: 'p', schema: { type: 'object', required: ['a'] } }).then(console.log)`
+      const [root, work, serve, nats] = ['', '/work', '/serve', '/nats'].map((name) => require('agent-sluice' + name))
+      console.log([work, serve, nats].every(({ Fault }) => Fault === root.Fault))
+      root.ask(() => '{"a":1}', { prompt: 'p', schema: { type: 'object', required: ['a'] } }).then(console.log)`
     expect(printed('one.cjs', code)).toBe('true\n{ a: 1 }')
   })
 
-  test.each(['ask', 'run'])('agent-sluice/%s alone takes a plain JSON Schema', (name) => {
+  test.each(['ask', 'run'])('%s of the root takes a plain JSON Schema', (name) => {
     const calls = {
       ask: `await ask(() => '{"a":1}', { prompt: 'p', schema })`,
       run: `(await run('echo', ['{"a":1}'], { schema, audit: 'audit-of-run' }).resume().end).result.value`,
     }
     const code = `
-      import { ${name} } from 'agent-sluice/${name}'
+      import { ${name} } from 'agent-sluice'
       const schema = { type: 'object', required: ['a'] }
       console.log(${calls[name as keyof typeof calls]})`
     expect(printed(`schema-${name}.mjs`, code)).toBe('{ a: 1 }')

@@ -1,7 +1,6 @@
 import { checkOptions as checkNames, isObject, misfit } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
-import type { Cache } from '../disk/cache.ts'
-import { checkCacheWait } from '../disk/cache-access.ts'
+import { type Cache, checkCacheWait } from '../disk/cache.ts'
 import type { Outcome } from '../values/outcome.ts'
 import type { ParseOptions } from '../values/parse.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'

@@ -1,7 +1,7 @@
 import { checkOptions, misfit } from '../base/check-options.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { type Branch, type Completed, NOTHING, pointer } from './growing-value.ts'
-import { payloadSearch } from './payload-search.ts'
+import { PayloadSearch } from './payload-search.ts'
 
 export interface SnapshotOptions {
   /** Look only inside this tag: `json` for `<json>…`. @default anywhere outside think blocks */
@@ -60,7 +60,13 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
   const { tag, lines = false, schema, root = schema ? 'any' : 'object', maxDepth = 512 } = options
   if (tag !== undefined && typeof tag !== 'string')
     throw misfit('tag', 'a name', tag, 'snapshots({ tag: "json" })')
-  const search = payloadSearch({ tag, lines: lines !== false, root, loose: schema !== undefined, maxDepth })
+  const search = new PayloadSearch({
+    tag,
+    lines: lines !== false,
+    root,
+    loose: schema !== undefined,
+    maxDepth,
+  })
   /** What the last push completed. */
   let completed = NOTHING
   let done = false

@@ -1,4 +1,4 @@
-import { isRecord, type Profile, type Say, text } from '../events/profile.ts'
+import { isRecord, type Engine, type Say, text } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
@@ -198,7 +198,7 @@ const DOCUMENT = 'sessionId:text updated_at:text agent:text messages:list'
  * Cline's session files (`data/sessions/<id>/<id>.messages.json` in its home): one document, rewritten each
  * time. It has no end; the manifest next to it does. Its session id is not the one on stdout.
  */
-export const clineSession: Profile = {
+export const clineSession: Engine = {
   name: 'cline',
   parser: 'cline_session',
   growing: true,

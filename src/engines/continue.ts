@@ -1,4 +1,4 @@
-import type { EngineFrame, Profile } from '../events/profile.ts'
+import type { Engine, EngineFrame } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { prose } from './answer-text.ts'
 
@@ -6,7 +6,7 @@ import { prose } from './answer-text.ts'
  * Continue (`cn -p`, also with `--format json`). It prints the text of the last turn; with `--format json` as
  * `{response, status, note}`, or unchanged if it is JSON. An error is one record on stderr.
  */
-export const continueCli: Profile = {
+export const continueCli: Engine = {
   name: 'continue',
   parser: 'continue_json',
   cut: { stdout: 'documents', stderr: 'records', pty: 'documents' },

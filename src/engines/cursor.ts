@@ -1,4 +1,4 @@
-import { isRecord, type Say, text } from '../events/profile.ts'
+import { isRecord, type Say, text } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { unifiedDiff } from './calls.ts'
 import { table } from './table.ts'

@@ -1,4 +1,4 @@
-import type { Profile } from '../events/profile.ts'
+import type { Engine } from '../events/engine.ts'
 import * as all from './all-engines.ts'
 import { claudeSession } from './claude/session.ts'
 import { clineSession } from './cline.ts'
@@ -22,7 +22,7 @@ export const sessions = {
   'copilot-session': copilotSession,
   'pi-session': piSession,
   'cline-session': clineSession,
-} satisfies Record<string, Profile>
+} satisfies Record<string, Engine>
 
 /**
  * Every engine by its name: session files and those of `all-engines.ts`. Session files come first: their
@@ -32,5 +32,5 @@ export const sessions = {
  * events(engines.codex)
  */
 // Not a spread: a bundler can drop an unused pure call, with every engine that it names.
-export const engines: Readonly<Record<keyof typeof sessions | keyof typeof all, Profile>> =
+export const engines: Readonly<Record<keyof typeof sessions | keyof typeof all, Engine>> =
   /* @__PURE__ */ Object.assign({}, sessions, all)

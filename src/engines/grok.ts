@@ -1,4 +1,4 @@
-import type { Profile } from '../events/profile.ts'
+import type { Engine } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { calls, jsonIn } from './calls.ts'
 import { rows } from './table.ts'
@@ -7,7 +7,7 @@ import { rows } from './table.ts'
  * grok-cli (`grok -p`): the chat as OpenAI messages, one per line, all at the end. Nothing says how the run
  * ended, so its end is unknown; a request that failed is an assistant message with known first words.
  */
-export const grok: Profile = {
+export const grok: Engine = {
   name: 'grok',
   parser: 'grok_ndjson',
   cut: { stdout: 'records', pty: 'records' },

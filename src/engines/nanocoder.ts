@@ -1,10 +1,10 @@
-import type { EngineFrame, Profile, Say } from '../events/profile.ts'
+import type { Engine, EngineFrame, Say } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import { prose } from './answer-text.ts'
 import { tokensAt } from './token-parts.ts'
 
 /** nanocoder (`nanocoder --json run`): one document at the end. Without `--json` stdout is the answer. */
-export const nanocoder: Profile = {
+export const nanocoder: Engine = {
   name: 'nanocoder',
   parser: 'nanocoder_json',
   cut: { stdout: 'documents', pty: 'documents' },

@@ -1,5 +1,5 @@
 import { memory } from '../events/memory.ts'
-import { isRecord, type Say } from '../events/profile.ts'
+import { isRecord, type Say } from '../events/engine.ts'
 import { Rec } from '../events/record.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { calls, unifiedDiff } from './calls.ts'

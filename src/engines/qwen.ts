@@ -1,5 +1,5 @@
 import { memory } from '../events/memory.ts'
-import type { Profile, Say } from '../events/profile.ts'
+import type { Engine, Say } from '../events/engine.ts'
 import type { Rec } from '../events/record.ts'
 import { shownIn } from './calls.ts'
 import { first, isQwen, openDialect } from './claude/claude.ts'
@@ -9,7 +9,7 @@ import { turns } from './session-turns.ts'
 import { rows, table } from './table.ts'
 
 /** Qwen Code (`qwen -o stream-json | json | text`). The dialect is Claude Code's. */
-export const qwen: Profile = {
+export const qwen: Engine = {
   name: 'qwen',
   parser: 'qwen_ndjson',
   cut: { stdout: 'documents', pty: 'documents' },

@@ -1,4 +1,4 @@
-import type { Cut, Limits, Profile, Say } from '../events/profile.ts'
+import type { Cut, Engine, Limits, Say } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
 
 /**
@@ -43,7 +43,7 @@ export interface Rows<State> {
 type Condition = string | ((record: Rec) => boolean)
 
 /** An engine whose records tell themselves apart by their type. */
-export interface Table<State> extends Rows<State>, Pick<Profile, 'name' | 'parser' | 'about' | 'growing'> {
+export interface Table<State> extends Rows<State>, Pick<Engine, 'name' | 'parser' | 'about' | 'growing'> {
   /** @default records on stdout and the PTY */
   readonly cut?: Cut
   /**
@@ -63,7 +63,7 @@ export interface Table<State> extends Rows<State>, Pick<Profile, 'name' | 'parse
 }
 
 /** An engine from its table. Until a record has the shape of the engine, nothing is read. */
-export function table<State>(given: Table<State>): Profile {
+export function table<State>(given: Table<State>): Engine {
   const all = rows(given)
   const { shape = '', later = '', confidence, each, end } = given
   const shapeOf = (record: Rec): boolean | 'weak' | 'shared' =>

@@ -1,4 +1,4 @@
-import { isRecord } from './profile.ts'
+import { isRecord } from './engine.ts'
 
 /** A field that is missing, or null, has every kind. */
 export type Kind = 'text' | 'number' | 'flag' | 'record' | 'list'
@@ -228,22 +228,19 @@ const knownIn = cached((list): Known => {
  * Reports every field of a record that is not in the list (unless `*` is), and every one that is of another
  * kind than the list says, or has another value.
  */
-export function checkFields(
-  record: Values,
-  list: string,
-  report: { unknown(name: string): void; odd(name: string): void },
-): void {
+export function checkFields(given: object, list: string, report: (name: string, odd: boolean) => void): void {
+  const record = given as Values // cast: any object has keys and values
   const { own, inner, open } = knownIn(list)
   for (const key in record) {
     if (!Object.hasOwn(record, key)) continue
     const field = own.get(key)
     if (field === undefined) {
-      if (!open) report.unknown(key)
-    } else if (isOdd(record[key], field)) report.odd(oddName(key, record[key], field))
+      if (!open) report(key, false)
+    } else if (isOdd(record[key], field)) report(oddName(key, record[key], field), true)
   }
   for (const { path, field } of inner) {
     const value = valueAt(record, path)
-    if (isOdd(value, field)) report.odd(oddName(path.join('.'), value, field))
+    if (isOdd(value, field)) report(oddName(path.join('.'), value, field), true)
   }
 }
 

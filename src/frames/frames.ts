@@ -4,7 +4,7 @@ import type { Sink, Stage } from '../base/stage.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import type { Frame } from './frame.ts'
 import type { FrameOptions, OpenerRules, ScanOptions } from './frame-options.ts'
-import { prose } from './openers.ts'
+import { Prose } from './prose.ts'
 import { type Opened, Scan } from './scan.ts'
 import { feed, type LineScan } from './scan-driver.ts'
 
@@ -79,7 +79,7 @@ export function openingScan(
   const complete = withDefaults({ ...options, text: false })
   const scan = new Scan('stdout', { write() {}, end() {} }, complete)
   scan.opened = opened
-  const { write } = feed(scan, prose(scan, complete), complete.turn)
+  const { write } = feed(scan, new Prose(scan, complete), complete.turn)
   return { scan, write }
 }
 
@@ -97,7 +97,7 @@ export function lineScan(
 
 function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>): LineScan {
   const scan = new Scan(channel, next, options)
-  return feed(scan, prose(scan, options), options.turn)
+  return feed(scan, new Prose(scan, options), options.turn)
 }
 
 function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {

@@ -1,20 +1,27 @@
 import { type Code, codes, Fault, type Note } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
-import type { Cache, CachedRun, CacheEntry } from '../disk/cache.ts'
-import { cacheAccess, checkCacheWait, isPlainSchema, keyOf } from '../disk/cache-access.ts'
+import {
+  type Cache,
+  type CachedRun,
+  type CacheEntry,
+  cacheAccess,
+  checkCacheWait,
+  isPlainSchema,
+  keyOf,
+  stillPasses,
+} from '../disk/cache.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
+import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData, Event, ResultData } from '../events/event.ts'
 import type { EventOptions } from '../events/event-stage.ts'
-import type { Picker, Profile } from '../events/profile.ts'
 import { writer } from '../events/write.ts'
-import { checkOf } from '../values/schema/schema.ts'
 
 export interface CachedResultOptions {
   readonly cache: Cache
   readonly cacheKey: string | undefined
   readonly maxCacheWait: number | undefined
-  readonly engine: Profile | Picker
+  readonly engine: Engine | Picker
   readonly command: string
   readonly args: readonly string[]
   readonly cwd: string
@@ -60,7 +67,7 @@ export function cachedResult(options: CachedResultOptions): CachedResult {
     trouble: access.trouble,
     async find() {
       const entry = await access.get()
-      return entry && isRun(entry.run) && passes(reading.schema, entry.value)
+      return entry && isRun(entry.run) && stillPasses(reading.schema, entry.value)
         ? { result: resultOf(entry), from: entry.run }
         : undefined
     },
@@ -95,7 +102,7 @@ function runKey(options: CachedResultOptions): string {
     )
   }
   const plain = isPlainSchema(schema)
-  const ours = engine === auto || Object.values<Profile | Picker>(engines).includes(engine)
+  const ours = engine === auto || Object.values<Engine | Picker>(engines).includes(engine)
   if (cacheKey === undefined && !(plain && ours)) {
     throw new Fault('BAD_OPTION', 'a schema or an engine that is code needs a cacheKey')
   }
@@ -106,14 +113,6 @@ function runKey(options: CachedResultOptions): string {
 function resultOf({ value, repair_level, notes }: CacheEntry): ResultData {
   const warnings: Code[] = [...notes.map(({ code }) => code), 'RESULT_CACHED']
   return { status: 'success', value, repair_level, warnings, cacheable: true }
-}
-
-/**
- * A plain JSON Schema is checked again; any other schema may transform values into something it does not
- * accept itself.
- */
-function passes(schema: EventOptions['schema'], value: unknown): boolean {
-  return schema === undefined || '~standard' in schema || 'value' in checkOf(schema)(value)
 }
 
 const states: readonly unknown[] = ['completed', 'awaiting_user_input', 'unknown']
@@ -149,7 +148,7 @@ export function writeCached(
       end() {},
     },
   )
-  events.voice({ name: engine, parser: 'cache' })
+  events.setEngine({ name: engine, parser: 'cache' })
   const message = `nothing was run: the result is that of run ${from.run_id}, attempt ${from.attempt_number}, stored at ${from.ts}`
   events.write(
     'diagnostic.parser.warning',

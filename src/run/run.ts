@@ -3,26 +3,26 @@ import { resolve } from 'node:path'
 import { finished } from 'node:stream'
 import { checkOptions, isObject, misfit, type OptionNames } from '../base/check-options.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
-import { join as joinStages } from '../base/stage.ts'
+import { join as joinStages, type Sink, type Stage } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import type { Cache, CachedRun } from '../disk/cache.ts'
-import { type JournalOptions, journalStage, openJournal, settledEnd } from '../disk/journal.ts'
+import { type Journal, type JournalOptions, journalStage, openJournal, settledEnd } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
+import type { Engine, Picker } from '../events/engine.ts'
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
-import type { Picker, Profile } from '../events/profile.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import type { Items } from '../streams/items.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { listAttempts } from './audit.ts'
-import { AUDITS, fixedDir, linkLatest, newAuditDir, undoOf } from './audit-dir.ts'
+import { AUDITS, fixedDir, linkLatest, newAuditDir, type Undo, undoOf } from './audit-dir.ts'
 import { cachedResult, type Hit, writeCached } from './cached-result.ts'
 import type { SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
-import { type RecordOptions, recordAttempt } from './run-attempt.ts'
+import { Recording, type RecordOptions } from './run-attempt.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
 import { feed } from './write-to-flow.ts'
@@ -31,7 +31,7 @@ import { feed } from './write-to-flow.ts'
 export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema'> {
   /** @default auto */
-  readonly engine?: Profile | Picker | undefined
+  readonly engine?: Engine | Picker | undefined
   /**
    * The audit directory. Each run in it is one more attempt of the same run.
    * @default a new one for this run, `.audit/<time>-<id>`, and `.audit/latest` points to it
@@ -212,20 +212,22 @@ export function run(called: string | RunCommand, given?: readonly string[], more
   checkOptions('run', more, example, RUN_OPTIONS)
   if (typeof called !== 'string' && !isObject(called)) throw misfit('run', 'a command', called, example)
   const options = typeof called === 'string' ? { ...more, command: called, args: given } : called
-  const { command, args = [], engine = auto, signal, fsync } = options
-  const { cwd = process.cwd(), env = process.env, input = 'ignore', fsDiff = {} } = options
-  const { timeout, idleTimeout, endAfter, killGrace = 5000, pipeGrace = 2000 } = options
-  const { window, doneMarker, maxFrame, schema } = options
-  const reading = { window, doneMarker, maxFrame, schema }
+  checkRun(options, example)
+  return new AgentRun(options).start()
+}
+
+function checkRun(options: RunCommand, example: string): void {
+  const { command, args = [], engine = auto, audit, cwd, input = 'ignore', fsDiff = {}, signal } = options
+  const { timeout, idleTimeout, endAfter, killGrace, pipeGrace } = options
   checkCommand(command, args)
   checkOptions('run', options, example, RUN_OPTIONS)
-  for (const [name, path] of Object.entries({ audit: options.audit, cwd }))
+  for (const [name, path] of Object.entries({ audit, cwd }))
     if (path !== undefined && typeof path !== 'string')
       throw misfit('run', `a path as ${name}`, path, example)
   if (!isInput(input)) throw misfit('run', "'ignore', 'inherit' or { text } as input", input, example)
-  if (options.audit === '')
+  if (audit === '')
     throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out for a new one')
-  checkReading(engine, reading)
+  checkReading(engine, readingOf(options))
   if (signal?.aborted) throw signal.reason
   for (const [name, value] of Object.entries({ timeout, idleTimeout, endAfter, killGrace, pipeGrace })) {
     if (value === undefined || (value >= 0 && value < 2 ** 31)) continue
@@ -234,166 +236,235 @@ export function run(called: string | RunCommand, given?: readonly string[], more
       `${name} must be milliseconds between 0 and ${2 ** 31 - 1}, but is ${value}`,
     )
   }
-  const pty = options.pty === true ? {} : options.pty || undefined
-  checkOptions('pty of run', pty, '{ pty: { cols: 120 } }', { cols: 1, rows: 1, pipes: 1 })
+  checkOptions('pty of run', ptyOf(options), '{ pty: { cols: 120 } }', { cols: 1, rows: 1, pipes: 1 })
   if (fsDiff !== false)
     checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', {
       ignore: 1,
       except: 1,
       maxFiles: 1,
     })
-  const { cache, cacheKey, maxCacheWait } = options
-  const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
-  const key = { engine, command, args, cwd: resolve(cwd), input, pty: on, reading } as const
-  const kept = cache && cachedResult({ ...key, cache, cacheKey, maxCacheWait })
+}
 
-  const fresh = randomUUID()
-  const audit =
-    options.audit === undefined
-      ? newAuditDir(
-          resolve(AUDITS),
-          (options.runId === undefined ? fresh : randomUUID()).slice(0, 8),
-          new Date(),
-        )
-      : resolve(fixedDir(options.audit))
-  const undo = undoOf(audit, options.audit === undefined)
-  const book = openJournal(audit, { fsync })
-  const attempts = listAttempts(audit)
-  const known = book.last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
-  const { runId = known ?? fresh } = options
-  if (known !== undefined && runId !== known) {
-    book.close()
-    const whose = `${quote(audit, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(runId, 100)}`
-    throw new Fault('JOURNAL_MISMATCH', `${whose}; name another directory, or no runId`)
+function readingOf({ window, doneMarker, maxFrame, schema }: RunCommand): RecordOptions['reading'] {
+  return { window, doneMarker, maxFrame, schema }
+}
+
+function ptyOf({ pty }: RunCommand): Exclude<RunCommand['pty'], boolean> {
+  return pty === true ? {} : pty || undefined
+}
+
+/** One attempt of a run: its directory, its process, and the flow of its events. */
+class AgentRun {
+  readonly #options: RunCommand
+  readonly #engine: Engine | Picker
+  readonly #kept: ReturnType<typeof cachedResult> | undefined
+  readonly #audit: string
+  readonly #undo: Undo
+  readonly #book: Journal
+  readonly #runId: string
+  readonly #attempt: number
+  readonly #recording: Recording
+  #completion: CompletionData | undefined
+  #result: ResultData | null = null
+  /** The result came from the cache, and nothing is started. */
+  #hit: Hit | undefined
+  /** Ends a process that has reported its end and does not exit. */
+  #lingers: NodeJS.Timeout | undefined
+  #released = false
+
+  /** Takes the directory. Nothing is started yet. */
+  constructor(options: RunCommand) {
+    const { engine = auto, fsync } = options
+    this.#options = options
+    this.#engine = engine
+    this.#kept = keptBy(options)
+    const id = randomUUID()
+    this.#audit =
+      options.audit === undefined
+        ? newAuditDir(
+            resolve(AUDITS),
+            (options.runId === undefined ? id : randomUUID()).slice(0, 8),
+            new Date(),
+          )
+        : resolve(fixedDir(options.audit))
+    this.#undo = undoOf(this.#audit, options.audit === undefined)
+    this.#book = openJournal(this.#audit, { fsync })
+    const attempts = listAttempts(this.#audit)
+    const { last } = this.#book
+    const known = last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
+    this.#runId = options.runId ?? known ?? id
+    if (known !== undefined && this.#runId !== known) {
+      this.#book.close()
+      const whose = `${quote(this.#audit, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(this.#runId, 100)}`
+      throw new Fault('JOURNAL_MISMATCH', `${whose}; name another directory, or no runId`)
+    }
+    // The journal also has attempts whose logs were removed.
+    this.#attempt = 1 + Math.max(last?.attempt_number ?? 0, ...attempts.map((found) => found.number))
+    this.#recording = this.#newRecording()
   }
-  // The journal also has attempts whose logs were removed.
-  const attempt = 1 + Math.max(book.last?.attempt_number ?? 0, ...attempts.map((found) => found.number))
-  let lingers: NodeJS.Timeout | undefined
-  const recording = recordAttempt({
-    reading,
-    runId,
-    attempt,
-    command,
-    args,
-    engine: endAfter === undefined ? engine : watchTurns(engine, linger(endAfter)),
-    audit,
-    cwd: resolve(cwd),
-    env,
-    input,
-    pty: pty && { cols: pty.cols ?? 200, rows: pty.rows ?? 50, pipes: pty.pipes ?? false },
-    timeout,
-    idleTimeout,
-    killGrace,
-    pipeGrace,
-    fsDiff,
-    onStart: () => (options.audit === undefined ? linkLatest(audit) : []),
-  })
-  async function* source() {
-    const found = await kept?.find()
-    if (found && !made.destroyed && !signal?.aborted) {
+
+  start(): Run {
+    const { signal } = this.#options
+    const made = settledEnd(flow<never, Event>(this.#stage(), { intake: timedIntake as never }), this.#book)
+    const abort = () => this.#recording.stop('aborted', 'SIGTERM')
+    signal?.addEventListener('abort', abort, { once: true })
+    const closed = new Promise<Error | null>((resolve) => {
+      finished(made, (error) => resolve(error ?? null))
+    })
+    const end = feed(this.#source(made), made, {
+      // With a silent agent the generator sleeps, and leaving the loop does not end it: so it is stopped here.
+      stop: (failure) => this.#recording.stop(reasonOf(failure), 'SIGTERM'),
+      tidy: () => {
+        clearTimeout(this.#lingers)
+        signal?.removeEventListener('abort', abort)
+        this.#release()
+      },
+    })
+      .then(() => closed)
+      .then((failure) => {
+        if (failure) throw failure
+        return this.#end()
+      })
+    // The reader of the flow gets the failure too; a caller that ignores `end` must not get an unhandled
+    // rejection.
+    end.catch(() => {})
+    return Object.assign(made as Flow<Event>, {
+      run_id: this.#runId,
+      attempt: this.#attempt,
+      audit: this.#audit,
+      end,
+      kill: (signal: NodeJS.Signals = 'SIGINT') => this.#recording.stop('interrupted', signal),
+      type: (text: string) => this.#recording.type(text),
+    }) as Run
+  }
+
+  #newRecording(): Recording {
+    const { command, args = [], env = process.env, input = 'ignore', fsDiff = {} } = this.#options
+    const { cwd = process.cwd(), timeout, idleTimeout, endAfter } = this.#options
+    const { killGrace = 5000, pipeGrace = 2000 } = this.#options
+    const pty = ptyOf(this.#options)
+    return new Recording({
+      reading: readingOf(this.#options),
+      runId: this.#runId,
+      attempt: this.#attempt,
+      command,
+      args,
+      engine: endAfter === undefined ? this.#engine : watchTurns(this.#engine, this.#linger(endAfter)),
+      audit: this.#audit,
+      cwd: resolve(cwd),
+      env,
+      input,
+      pty: pty && { cols: pty.cols ?? 200, rows: pty.rows ?? 50, pipes: pty.pipes ?? false },
+      timeout,
+      idleTimeout,
+      killGrace,
+      pipeGrace,
+      fsDiff,
+      onStart: () => (this.#options.audit === undefined ? linkLatest(this.#audit) : []),
+    })
+  }
+
+  /** Ends the process when its turn has been over for this long. */
+  #linger(ms: number): (over: boolean) => void {
+    return (over) => {
+      clearTimeout(this.#lingers)
+      if (over) this.#lingers = setTimeout(() => this.#recording.stop('end_signal', 'SIGTERM'), ms)
+    }
+  }
+
+  /** The chunks of the process, or what the cache has instead. */
+  async *#source(until: { readonly destroyed: boolean }): AsyncGenerator<TimedChunk | Opening | Hit> {
+    const { schema, signal } = this.#options
+    const found = await this.#kept?.find()
+    if (found && !until.destroyed && !signal?.aborted) {
       yield found
       return
     }
     // How earlier attempts were read is in their own metas.
-    await resumeInto(audit, book, { schema, custom: engine, wait: false })
-    if (!made.destroyed) yield* recording.chunks
+    await resumeInto(this.#audit, this.#book, { schema, custom: this.#engine, wait: false })
+    if (!until.destroyed) yield* this.#recording.chunks
   }
 
-  let completion: CompletionData | undefined
-  let result: ResultData | null = null
-  let hit: Hit | undefined
-  let free = false
-  const stage = joinStages(timedEvents, journalStage(book))
-  const made = flow<never, Event>(
-    (next) => {
-      const reported = {
-        write(event: Event) {
-          if (isEvent(event, 'lifecycle.completion.state')) completion = event.data
-          if (isEvent(event, 'lifecycle.run.result')) result = event.data
+  #stage(): Stage<TimedChunk | Opening | Hit, Event> {
+    return (next) => {
+      const reported: Sink<Event> = {
+        write: (event) => {
+          if (isEvent(event, 'lifecycle.completion.state')) this.#completion = event.data
+          if (isEvent(event, 'lifecycle.run.result')) this.#result = event.data
           next.write(event)
         },
-        end() {
-          if (hit) release()
-          else recording.complete(outcomeOf(completion!))
+        end: () => {
+          if (this.#hit) this.#release()
+          else this.#recording.complete(outcomeOf(this.#completion!))
           next.end()
         },
       }
-      const live = stage(reported)
+      const live = joinStages(timedEvents, journalStage(this.#book))(reported)
       return {
         // A cached result is not written to the journal: a replay of the logs could not emit it again.
-        write(item: TimedChunk | Opening | Hit) {
+        write: (item) => {
           if ('from' in item) {
-            hit = item
-            writeCached(hit, { runId, attempt, engine: engine.name }, reported)
+            this.#hit = item
+            const { name: engine } = this.#engine
+            writeCached(item, { runId: this.#runId, attempt: this.#attempt, engine }, reported)
           } else live.write(item)
         },
-        end: () => (hit ? reported : live).end(),
+        end: () => (this.#hit ? reported : live).end(),
       }
-    },
-    { intake: timedIntake as never },
-  )
-  settledEnd(made, book)
-  const abort = () => recording.stop('aborted', 'SIGTERM')
-  signal?.addEventListener('abort', abort, { once: true })
-
-  const closed = new Promise<Error | null>((resolve) => {
-    finished(made, (error) => resolve(error ?? null))
-  })
-  const end = feed(source(), made, {
-    // With a silent agent the generator sleeps, and leaving the loop does not end it: so it is stopped here.
-    stop: (failure) => recording.stop(reasonOf(failure), 'SIGTERM'),
-    tidy,
-  })
-    .then(() => closed)
-    .then(async (failure) => {
-      if (failure) throw failure
-      const { exit_code, signal, reason } = hit ? NO_PROCESS : recording.meta()
-      // The flow has ended without a failure, so its last event has arrived.
-      const outcome = outcomeOf(completion!)
-      const reported = { completion: completion!, outcome, exit_code, signal, reason }
-      const usage = completion!.tokens ?? null
-      const ended = { run_id: runId, attempt, ...reported, audit, result, usage }
-      if (!hit) await kept?.keep(ended)
-      return { ...ended, cached: hit?.from ?? null, notes: kept?.trouble ?? [] }
-    })
-  // The reader of the flow gets the failure too; a caller that ignores `end` must not get an unhandled
-  // rejection.
-  end.catch(() => {})
-  return Object.assign(made as Flow<Event>, {
-    run_id: runId,
-    attempt,
-    audit,
-    end,
-    kill: (signal: NodeJS.Signals = 'SIGINT') => recording.stop('interrupted', signal),
-    type: recording.type,
-  }) as Run
-
-  /** Ends the process when its turn has been over for this long. */
-  function linger(ms: number): (over: boolean) => void {
-    return (over) => {
-      clearTimeout(lingers)
-      if (over) lingers = setTimeout(() => recording.stop('end_signal', 'SIGTERM'), ms)
     }
   }
 
-  function tidy(): void {
-    clearTimeout(lingers)
-    signal?.removeEventListener('abort', abort)
-    release()
+  /** The flow has ended without a failure, so its last event has arrived. */
+  async #end(): Promise<RunEnd> {
+    const { exit_code, signal, reason } = this.#hit ? NO_PROCESS : this.#recording.meta()
+    const completion = this.#completion!
+    const ended = {
+      run_id: this.#runId,
+      attempt: this.#attempt,
+      completion,
+      outcome: outcomeOf(completion),
+      exit_code,
+      signal,
+      reason,
+      audit: this.#audit,
+      result: this.#result,
+      usage: completion.tokens ?? null,
+    }
+    if (!this.#hit) await this.#kept?.keep(ended)
+    return { ...ended, cached: this.#hit?.from ?? null, notes: this.#kept?.trouble ?? [] }
   }
 
   /**
    * Releases the directory; if nothing was started, with nothing added to it. Once: it may have another owner
    * after that.
    */
-  function release(): void {
-    if (free) return
-    free = true
-    const begun = recording.meta().pid !== null
-    if (!begun) undo.files()
-    book.close()
-    if (!begun) undo.dirs()
+  #release(): void {
+    if (this.#released) return
+    this.#released = true
+    const begun = this.#recording.meta().pid !== null
+    if (!begun) this.#undo.files()
+    this.#book.close()
+    if (!begun) this.#undo.dirs()
   }
+}
+
+/** The cache of results of this run, if it has one. */
+function keptBy(options: RunCommand): ReturnType<typeof cachedResult> | undefined {
+  const { command, args = [], engine = auto, cwd = process.cwd(), input = 'ignore' } = options
+  const { cache, cacheKey, maxCacheWait } = options
+  if (!cache) return undefined
+  const pty = ptyOf(options)
+  const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
+  const key = {
+    engine,
+    command,
+    args,
+    cwd: resolve(cwd),
+    input,
+    pty: on,
+    reading: readingOf(options),
+  } as const
+  return cachedResult({ ...key, cache, cacheKey, maxCacheWait })
 }
 
 function isInput(input: unknown): boolean {
@@ -413,7 +484,7 @@ function checkCommand(command: unknown, args: unknown): void {
 }
 
 /** Throws for options that the event stage would refuse: it is created when the agent already runs. */
-function checkReading(engine: Profile | Picker, reading: RecordOptions['reading']): void {
+function checkReading(engine: Engine | Picker, reading: RecordOptions['reading']): void {
   eventStage(engine, reading)
   const { doneMarker } = reading
   if (doneMarker !== undefined && (typeof doneMarker !== 'string' || doneMarker === ''))

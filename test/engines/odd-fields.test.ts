@@ -5,11 +5,11 @@ import { cursor } from '../../src/engines/cursor.ts'
 import { droid } from '../../src/engines/droid.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import { opencode } from '../../src/engines/opencode/opencode.ts'
-import type { Profile } from '../../src/events/profile.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import { lines, only, run, texts } from './run.ts'
 
 interface Row {
-  readonly engine: Profile
+  readonly engine: Engine
   readonly first?: object
   readonly record: object
   /** What the warning names. */

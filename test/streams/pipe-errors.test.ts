@@ -13,7 +13,6 @@ import {
   codex,
   events,
   type Flow,
-  flow,
   frames,
   journal,
   jsonl,
@@ -22,6 +21,7 @@ import {
   values,
 } from '../../src/index.ts'
 import { outcomeStage } from '../../src/values/values.ts'
+import { flow } from '../../src/values.ts'
 
 /** Every kind of flow: those that take bytes, and those that take the items of another one. */
 const flows: Record<string, () => Flow<unknown>> = {

@@ -503,6 +503,12 @@ export const READ: Readonly<Record<string, readonly ReadRow[]>> = {
 }
 
 export const REFUSED: Readonly<Record<string, readonly RefusedRow[]>> = {
+  'a value, and behind it keys and a bracket too many': [
+    ['{a:1}b:2}', 'INVALID_JSON at 5'],
+    ['{a:1} b:2]', 'INVALID_JSON at 5'],
+    ['{"a":1} and b: [2]}', 'INVALID_JSON at 7'],
+    ['[1,2] “y”] b:2', 'INVALID_JSON at 5'],
+  ],
   'commas too many, or in another form': [
     ['[,,1]', 'INVALID_JSON at 1'],
     ['{,,"a":1}', 'INVALID_JSON at 1'],

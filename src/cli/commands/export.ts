@@ -14,19 +14,16 @@ import { countWords } from '../../views/words.ts'
 import { safe, safeLine } from '../draw/safe.ts'
 import { exits } from '../exit-code-table.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
-import { addReading, type ReadingFlags, readingOptions } from '../input/reading.ts'
-import { runEvents } from '../input/run-input.ts'
+import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
+import { addReading, type ReadingFlags, readingOptions, runEvents } from '../input/run-input.ts'
 import { harmless, output } from '../print.ts'
-import { lastRun } from './last.ts'
 
-interface Flags extends ReadingFlags {
+interface Flags extends ReadingFlags, LastFlags {
   readonly to: ExportFormat
   readonly out?: string
   readonly redact: boolean
   readonly hide: readonly string[]
   readonly hideEnv: readonly string[]
-  readonly last?: boolean
-  readonly home?: string
   readonly engine?: string
   readonly session?: string
   readonly runId?: string
@@ -36,11 +33,11 @@ const examples = `
 Writes a run as one file to share:
   md    Markdown for an issue, at most 60,000 characters of it
   html  the page of sluice serve with the run inside: opens from disk, needs
-        no server, has the raw logs (up to 32 MiB of them)
+        no server; with --no-redact it has the raw logs (up to 32 MiB of them)
   json  the events, and what is known of the run, as one JSON document
 
 Keys, tokens and passwords are hidden ([redacted:github]) in the file,
-never in the logs on disk; stderr says how many. Look at the file before you
+never in the logs on disk; stderr says how many. Raw logs stay out of the file. Look at the file before you
 publish it: what is secret only to you, such as a name, cannot be known here.
 Hide it with --hide or --hide-env.
 
@@ -55,7 +52,7 @@ Examples:
 /** `sluice export`: a run as one file to share. */
 export function exportCommand(exit: (code: number) => void): Command {
   const list = (value: string, before: readonly string[]) => [...before, value]
-  return addReading(new Command('export'))
+  const command = addReading(new Command('export'))
     .description('Writes a run as one file, Markdown, a page or JSON, with its secrets hidden.')
     .argument('[path]', 'the audit directory, or one log or session file')
     .addOption(
@@ -65,8 +62,7 @@ export function exportCommand(exit: (code: number) => void): Command {
     .option('--no-redact', 'do not hide secrets')
     .option('--hide <text>', 'hide this text, too; can be given again', list, [])
     .option('--hide-env <name>', 'hide the value of this environment variable; can be given again', list, [])
-    .option('--last', 'take the newest of: the run at .audit/latest, the session files of this directory')
-    .option('--home <dir>', 'with --last: the home directory to look for session files in')
+  return addLast(command, 'take')
     .addOption(engineOption())
     .option('--session <id>', 'the session to read if PATH is an OpenCode database (default: the newest)')
     .option('--run-id <id>', 'the id in every record')
@@ -95,12 +91,11 @@ async function exportTo(path: string | undefined, flags: Flags): Promise<number>
   return exits.good
 }
 
-/** `hid 3 secrets (github 1, password 2), and 4 in the raw logs` */
-function hiddenWords({ events, logs }: { readonly events: Hidden; readonly logs: Hidden }): string {
-  const kinds = Object.entries(events.kinds).map(([kind, count]) => `${kind} ${count}`)
+/** `hid 3 secrets (github 1, password 2)` */
+function hiddenWords({ total, kinds: found }: Hidden): string {
+  const kinds = Object.entries(found).map(([kind, count]) => `${kind} ${count}`)
   const of = kinds.length === 0 ? '' : ` (${kinds.join(', ')})`
-  const more = logs.total === 0 ? '' : `, and ${countWords(logs.total, 'place')} in the raw logs`
-  return `hid ${countWords(events.total, 'secret')}${of}${more}; look at it before you publish it`
+  return `hid ${countWords(total, 'secret')}${of}; look at it before you publish it`
 }
 
 function hiddenTexts({ hide, hideEnv }: Flags): string[] {
@@ -124,21 +119,10 @@ function hiddenTexts({ hide, hideEnv }: Flags): string[] {
 
 /** The named run, and its logs. */
 async function sourceOf(given: string | undefined, asked: Flags): Promise<ExportSource> {
-  if (asked.last && given !== undefined)
-    throw new Fault('BAD_OPTION', '--last finds the run itself; leave out PATH')
-  if (asked.home !== undefined && !asked.last)
-    throw new Fault('BAD_OPTION', '--home is for --last; add that, or leave it out')
-  const last = asked.last ? lastRun(process.cwd(), asked.home) : undefined
-  if (last) console.error(`sluice: ${safeLine([last.path, last.session].filter(Boolean).join(' '))}`)
-  const found = last?.path ?? given
-  if (found === undefined)
+  const { file, flags } = namedOrLast(given, asked, '--last finds the run itself; leave out PATH')
+  if (file === undefined)
     throw new Fault('BAD_OPTION', 'name an audit directory, a log or a session file, or give --last')
-  const path = fixedDir(found)
-  const flags: Flags = {
-    ...(last?.session !== undefined && { session: last.session }),
-    ...(last?.engine !== undefined && { engine: last.engine }),
-    ...asked,
-  }
+  const path = fixedDir(file)
   const name = nameOf(path)
   if (isDatabase(path)) {
     const lines = openCodeLines(path, flags.session)

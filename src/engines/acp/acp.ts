@@ -1,5 +1,5 @@
 import { memory } from '../../events/memory.ts'
-import type { EngineFrame, Limits, Profile, Say } from '../../events/profile.ts'
+import type { EngineFrame, Limits, Engine, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { rows } from '../table.ts'
 import { chunkReader } from './chunks.ts'
@@ -10,7 +10,7 @@ import { AcpTurns, stops } from './turn.ts'
  * The Agent Client Protocol, version 1 (`gemini --acp`, `opencode acp`, …): JSON-RPC, one record per line.
  * Only the agent's half is on its stdout, so what the client asked and allowed is unknown.
  */
-export const acp: Profile = {
+export const acp: Engine = {
   name: 'acp',
   parser: 'acp_jsonrpc',
   cut: { stdout: 'records', pty: 'records' },

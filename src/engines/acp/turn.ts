@@ -1,4 +1,4 @@
-import type { Say } from '../../events/profile.ts'
+import type { Say } from '../../events/engine.ts'
 import type { Rec } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { tokenParts } from '../token-parts.ts'

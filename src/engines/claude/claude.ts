@@ -2,17 +2,17 @@ import {
   type EngineFrame,
   isRecord,
   type Limits,
-  type Profile,
+  type Engine,
   type Reader,
   type Say,
-} from '../../events/profile.ts'
+} from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { TextBalance } from '../../json/text-balance.ts'
 import { prose } from '../answer-text.ts'
 import { conversation } from './turn.ts'
 
 /** Claude Code (`claude -p --output-format stream-json | json | text`), with or without partial messages. */
-export const claude: Profile = {
+export const claude: Engine = {
   name: 'claude',
   parser: 'claude_ndjson',
   cut: { stdout: 'documents', pty: 'documents' },

@@ -1,4 +1,4 @@
-import type { Say } from '../../events/profile.ts'
+import type { Say } from '../../events/engine.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'
 import { turns } from '../session-turns.ts'

@@ -1,5 +1,5 @@
 import { memory } from '../../events/memory.ts'
-import type { RunFacts, Say } from '../../events/profile.ts'
+import type { RunFacts, Say } from '../../events/engine.ts'
 import type { Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'

@@ -1,5 +1,5 @@
+import type { Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import type { Say } from '../../events/profile.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../../events/tokens.ts'
 import { rows } from '../table.ts'

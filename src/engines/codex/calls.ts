@@ -1,5 +1,5 @@
+import type { Call, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import type { Call, Say } from '../../events/profile.ts'
 import { durationOf, Rec } from '../../events/record.ts'
 import { jsonIn } from '../calls.ts'
 import { rows } from '../table.ts'

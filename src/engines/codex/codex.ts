@@ -1,4 +1,4 @@
-import type { Profile, RunFacts, Say } from '../../events/profile.ts'
+import type { Engine, RunFacts, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { rows } from '../table.ts'
 import { isRefusal, isServerLine, isServerShape, serverReader } from './app-server.ts'
@@ -10,7 +10,7 @@ import { oldReader } from './old.ts'
  * `turn.*`, `item.*`; `session.created` with `item_type` (0.42, experimental); `{id, msg: {type}}` after a
  * config line (0.42); the app-server's JSON-RPC.
  */
-export const codex: Profile = {
+export const codex: Engine = {
   name: 'codex',
   parser: 'codex_ndjson',
   cut: { stdout: 'records', pty: 'records' },

@@ -1,4 +1,4 @@
-import type { Call, Say } from '../../events/profile.ts'
+import type { Call, Say } from '../../events/engine.ts'
 import { durationOf, Rec, recordsIn } from '../../events/record.ts'
 import { type Tokens, tokensOf } from '../../events/tokens.ts'
 import { wholeFile } from '../calls.ts'

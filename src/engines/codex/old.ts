@@ -1,5 +1,5 @@
+import type { RunFacts, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import type { RunFacts, Say } from '../../events/profile.ts'
 import type { Rec } from '../../events/record.ts'
 import { rows } from '../table.ts'
 import { type Change, changesByPath, codexTokens, durationOfParts, errorText, sayChanges } from './items.ts'

@@ -1,4 +1,4 @@
-import type { Say } from '../../events/profile.ts'
+import type { Say } from '../../events/engine.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { rows, table } from '../table.ts'

@@ -1,5 +1,5 @@
+import type { Call, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import type { Call, Say } from '../../events/profile.ts'
 import { fits, type Rec } from '../../events/record.ts'
 import { calls, unifiedDiff } from '../calls.ts'
 import { table } from '../table.ts'

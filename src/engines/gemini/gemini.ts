@@ -1,4 +1,4 @@
-import type { EngineFrame, Limits, Profile, Say } from '../../events/profile.ts'
+import type { EngineFrame, Limits, Engine, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { prose } from '../answer-text.ts'
 import { isErrorDocument, isStartLine, isTagged, logReader } from './log.ts'
@@ -9,7 +9,7 @@ import { statsTokens } from './tokens.ts'
 export const documentKeys = ['session_id', 'response', 'stats']
 
 /** Gemini CLI (`gemini -o stream-json | json | text`). The json document can be on stdout or stderr. */
-export const gemini: Profile = {
+export const gemini: Engine = {
   name: 'gemini',
   parser: 'gemini_json',
   cut: { stdout: 'documents', stderr: 'documents', pty: 'documents', glued: documentKeys },

@@ -1,4 +1,4 @@
-import type { EngineFrame, Say } from '../../events/profile.ts'
+import type { EngineFrame, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 
 /** Reads what the CLI logs next to its answer: requests that failed, and the stack traces after them. */

@@ -1,4 +1,4 @@
-import type { Profile, Say } from '../../events/profile.ts'
+import type { Engine, Say } from '../../events/engine.ts'
 import { Rec } from '../../events/record.ts'
 import { pathOf, sayChange, shownIn } from '../calls.ts'
 import { wordsOf } from '../content-blocks.ts'
@@ -17,7 +17,7 @@ type Turns = ReturnType<typeof turns>
  * resume: only what is new is reported. The file records no end and no failure; 0.61 removes a failed turn
  * from it.
  */
-export const geminiSession: Profile = {
+export const geminiSession: Engine = {
   name: 'gemini',
   parser: 'gemini_session',
   growing: true,

@@ -1,4 +1,4 @@
-import type { EngineFrame, Say } from '../../events/profile.ts'
+import type { EngineFrame, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { calls } from '../calls.ts'
 import { rows } from '../table.ts'

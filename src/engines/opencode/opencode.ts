@@ -1,4 +1,4 @@
-import type { Profile, Say } from '../../events/profile.ts'
+import type { Engine, Say } from '../../events/engine.ts'
 import { durationOf, fits, Rec } from '../../events/record.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { unifiedDiff } from '../calls.ts'
@@ -89,7 +89,7 @@ export const opencode = table<Run>({
  * Kilo Code (`kilo run --format json`). The dialect is OpenCode's, and nothing in its first records is
  * specific to Kilo: `auto` reads a run of Kilo as `opencode`, with the same events.
  */
-export const kilo: Profile = {
+export const kilo: Engine = {
   name: 'kilo',
   parser: 'kilo_ndjson',
   cut: opencode.cut,

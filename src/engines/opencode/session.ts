@@ -1,4 +1,4 @@
-import type { Profile, Say } from '../../events/profile.ts'
+import type { Engine, Say } from '../../events/engine.ts'
 import { Rec } from '../../events/record.ts'
 import { turns } from '../session-turns.ts'
 import { errorText, parts } from './opencode.ts'
@@ -7,7 +7,7 @@ import { errorText, parts } from './opencode.ts'
  * OpenCode's sessions are rows of a database. They are read as lines: `{opencode: 'session', row}`, then one
  * `{opencode: 'message', id, sessionID, data, parts}` per message. Tools and steps are those of stdout.
  */
-export const opencodeSession: Profile = {
+export const opencodeSession: Engine = {
   name: 'opencode',
   parser: 'opencode_session',
   growing: true,

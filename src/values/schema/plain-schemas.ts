@@ -21,6 +21,6 @@ export function wrapped(schema: JsonSchema): StandardSchemaV1 {
   if (wrap) return wrap(schema)
   throw new Fault(
     'BAD_OPTION',
-    "a plain JSON Schema works in 'agent-sluice', 'agent-sluice/ask' and 'agent-sluice/run'; here, wrap it with jsonSchema() of 'agent-sluice/json-schema'",
+    "a plain JSON Schema works in 'agent-sluice' only; here, wrap it with jsonSchema() of 'agent-sluice/json-schema'",
   )
 }

@@ -1,0 +1,273 @@
+import { isObject, misfit } from '../base/check-options.ts'
+import type { Code } from '../base/fault.ts'
+import type { Frame } from '../frames/frame.ts'
+import type { Channel } from '../text/chunk.ts'
+import type { Severity } from './event.ts'
+import type { Tokens } from './tokens.ts'
+
+/**
+ * How the lines of a channel are joined before the engine reads them.
+ *
+ * - `records`: one JSON record per line.
+ * - `documents`: also documents that start at column 0 and run over several lines.
+ * - `text`: lines unchanged.
+ *
+ * The engine never sees a channel that is not listed: its lines are raw. On the PTY, records that
+ * were wrapped or torn by a log line are repaired first.
+ */
+export interface Cut {
+  readonly stdout?: 'records' | 'documents' | 'text'
+  readonly stderr?: 'records' | 'documents' | 'text'
+  readonly pty?: 'records' | 'documents' | 'text'
+  /**
+   * Names whose blocks (`<Name>` to `</Name>`) are one frame of kind `tag`; other text may be on the same
+   * line.
+   */
+  readonly blocks?: readonly string[]
+  /** First keys of documents that are also found after other text on their line. */
+  readonly glued?: readonly string[]
+}
+
+/**
+ * What an engine reads: a frame of whole lines. `kind` is `line` for a record on one line, `object` for a
+ * document on several, `tag` for a block, `text` for any other line.
+ */
+export interface EngineFrame extends Frame {
+  /** The parsed JSON of a `line`, `object` or `tag` frame; `undefined` for text. Parsed once, here. */
+  readonly value?: unknown
+  /** Blank lines before the frame that are included in its range. */
+  readonly blanks?: string
+  /** It is on the same line as the frame before it, after these blanks. */
+  readonly glue?: string
+  /** The record was joined from torn lines. */
+  readonly mended?: true
+  /**
+   * The whole lines of a PTY that it was cut from, if it is not just one line: another channel may have had
+   * those lines unchanged.
+   */
+  readonly pieces?: readonly string[]
+  /**
+   * Only the PTY has this record, so it may arrive long after what follows it there: it does not belong to
+   * the current message of the other records. `first` and `last` mark the ends of a run of such records; the
+   * last one may not be known.
+   */
+  readonly extra?: { readonly first: boolean; readonly last: boolean }
+}
+
+/** What an engine can report about a tool call. */
+export interface Call {
+  readonly id: string
+  readonly name: string
+  readonly input?: unknown
+  readonly output?: unknown
+  readonly exit_code?: number | undefined
+  readonly error?: string | undefined
+  /** How long it took, if the engine reports it. */
+  readonly duration_ms?: number | undefined
+  readonly parent?: string | undefined
+}
+
+/** What an engine can report about the run as a whole. */
+export interface RunFacts {
+  readonly model?: string | undefined
+  /** The directory that the agent works in. */
+  readonly cwd?: string | undefined
+  readonly engine_version?: string | undefined
+}
+
+/** What an engine can report about a step of the run. */
+export interface StatusFacts extends RunFacts {
+  /** Token counts in the engine's own format. */
+  readonly usage?: unknown
+  /** The tokens of this step or turn only; made with `tokensOf`. */
+  readonly tokens?: Tokens | undefined
+  /** The tokens so far, if the engine keeps a running total. */
+  readonly tokensSoFar?: Tokens | undefined
+  readonly stats?: unknown
+  readonly reason?: string | undefined
+}
+
+/**
+ * What an engine can report. Each call becomes an event (or evidence) about the current frame; numbering, the
+ * session id, dedupe, "started" and the end are handled by the caller.
+ *
+ * @example
+ * say.session(record.thread_id)
+ * say.message(item.id, item.text)
+ */
+export interface Say {
+  /**
+   * The session this run belongs to. The first call starts the conversation; `facts` are reported with it.
+   */
+  session(id: unknown, facts?: RunFacts): void
+  /** A step of the run: `turn_started`, `turn_completed`, `step_start`, … */
+  status(status: string, more?: StatusFacts): void
+  /** What the user told the agent: the prompt, or a later turn. Each one once. */
+  user(text: string): void
+  /** A piece of assistant text; the pieces of one id are one message. */
+  delta(id: string, text: string, more?: Speaker): void
+  /**
+   * A finished assistant message. Without `text` it consists of the pieces reported so far under this id
+   * (nothing, if there are none). Only this text is searched for payloads and the done marker.
+   */
+  message(id: string | undefined, text?: string, more?: Speaker): void
+  /**
+   * A new id for a message that has none, as `message` without an id uses: no other message of the run has
+   * it.
+   */
+  newId(): string
+  /** Thoughts. Never searched for payloads. */
+  reasoning(id: string | undefined, text: string): void
+  /** A call begins. */
+  started(call: Call): void
+  /** A call ended; if its start was not reported, it is started first. */
+  completed(call: Call): void
+  failed(call: Call): void
+  /** The engine claims to have changed a file; `diff` is a unified diff, if the engine has one. */
+  artifact(change: 'created' | 'modified' | 'deleted', path: string, diff?: string): void
+  /**
+   * The engine reports a problem. `fatal` is the error flag: the run failed. `retryable` if the engine says
+   * so.
+   */
+  error(message: string, severity?: Severity, more?: { readonly retryable?: boolean | undefined }): void
+  /** The parser reports something about this frame. */
+  warning(code: Code, message?: string, severity?: Severity): void
+  /**
+   * A turn begins: what was reported about the end of the turn before no longer counts, including the done
+   * marker.
+   */
+  begun(): void
+  /**
+   * The same turn continues after an end or a failure that the engine reported (it retried, its question was
+   * answered): neither counts any more.
+   */
+  goesOn(): void
+  /**
+   * The engine's own signal that its turn has ended. Unless the work is done or the turn failed, an event
+   * says that the agent waits for input.
+   */
+  ended(signal: string): void
+  /** The answer was cut short (a length limit, an aborted block). */
+  truncated(reason: string): void
+  /** The engine does not know this type of record. Return false afterwards, so that it is kept. */
+  unknownType(name: string): void
+  /**
+   * Reports the keys of `record` that are not in `known` (names, separated by blanks); the record is then
+   * also kept as raw. `name:kind` (text, number, flag, record, list) and `name=one|another` say more of a
+   * field: a value of another kind, or another word, is reported as well. Null has every kind. With `*` in
+   * the list, other fields are not reported.
+   */
+  fields(record: object, known: string): void
+  /** How certain the engine is of what it reports from here on about this frame. @default 0.95 */
+  confidence(value: number): void
+  /** Report about these bytes instead of the current frame. For frames that were kept until later. */
+  about(range: { readonly channel: Channel; readonly from: number; readonly to: number }): void
+  /**
+   * Give back a frame that was kept: it is raw after all. The next reports are about the current frame again.
+   */
+  giveBack(frame: EngineFrame): void
+}
+
+export interface Speaker {
+  /** The call of the subagent that wrote it. */
+  readonly parent?: string | undefined
+  /** The text was taken out of an envelope of the engine; a payload in it counts as repaired. */
+  readonly enveloped?: boolean | undefined
+  /** The message was cut off. */
+  readonly incomplete?: boolean | undefined
+}
+
+/**
+ * Reads the frames of one run. Created for each run, so its closure may hold state.
+ *
+ * `read` returns true if it understood the frame (one without any report is kept as raw, silently), false if
+ * not (kept as raw, with a warning), and `'kept'` if it will report about it later, at the latest in `end`.
+ */
+export interface Reader {
+  read(frame: EngineFrame, say: Say): boolean | 'kept'
+  /** The input has ended; the exit code is not considered yet. */
+  end?(say: Say): void
+}
+
+/**
+ * Limits of a reader.
+ *
+ * @example
+ * const open: Engine['open'] = ({ maxFrame }) => readerThatKeepsAtMost(maxFrame)
+ */
+export interface Limits {
+  /** Characters of text that may be kept. */
+  readonly maxFrame: number
+}
+
+/**
+ * One engine.
+ *
+ * @example
+ * const toy: Engine = {
+ *   name: 'toy', parser: 'toy_ndjson', cut: { stdout: 'records', pty: 'records' },
+ *   shape: (frame) => isRecord(frame.value) && frame.value['toy'] === 1,
+ *   open: () => ({ read(frame, say) { say.message(undefined, String(frame.value)); return true } }),
+ * }
+ */
+export interface Engine {
+  readonly name: string
+  /** The name of the dialect, for `source.parser`. */
+  readonly parser: string
+  readonly cut: Cut
+  /** One line for people: modes and versions. */
+  readonly about?: string
+  /**
+   * It reads files that the agent may still be writing: a record that is cut at the end is not a failure.
+   * @default false
+   */
+  readonly growing?: boolean
+  /**
+   * True if this frame could only come from this engine; `'weak'` if it is probably this engine's, but other
+   * programs write such records, too. For `auto`.
+   */
+  shape?(frame: EngineFrame): boolean | 'weak'
+  /** Begins a run. The reader must bound what it keeps. */
+  open(limits: Limits): Reader
+}
+
+/** An engine that inspects the first frames and picks another one. */
+export interface Picker {
+  readonly name: string
+  readonly parser: string
+  readonly cut: Cut
+  readonly about?: string
+  /** The engine this frame belongs to, if that is certain. */
+  pick(frame: EngineFrame): Engine | undefined
+  /** The engine this frame may belong to. The first guess counts only if no later frame is certain. */
+  guess?(frame: EngineFrame): Engine | undefined
+  /** The engine to use if nothing was recognised. */
+  readonly fallback: Engine
+}
+
+/**
+ * A JSON object: the shape nearly every check starts with.
+ *
+ * @example
+ * if (!isRecord(frame.value)) return false
+ */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * The string, or undefined for anything else.
+ *
+ * @example
+ * say.message(text(record['id']), text(record['text']) ?? '')
+ */
+export function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** Throws BAD_OPTION if it is not an engine. Passing only its name is the usual mistake. */
+export function checkEngine(who: string, engine: unknown): void {
+  const called = isObject(engine) && ('open' in engine || 'pick' in engine) && 'cut' in engine
+  if (!called || !isObject(engine.cut))
+    throw misfit(who, 'an engine of this package (not its name) or one of your own', engine, `${who}(codex)`)
+}
