@@ -1,5 +1,5 @@
-import { memory } from '../events/memory.ts'
 import { type Call, isRecord, type Say, text } from '../events/engine.ts'
+import { memory } from '../events/memory.ts'
 import type { Rec } from '../events/record.ts'
 
 /** What the end of a call does not repeat: its name, and the file it was to write. */

@@ -1,4 +1,4 @@
-import { isRecord, type Engine, type Say, text } from '../events/engine.ts'
+import { type Engine, isRecord, type Say, text } from '../events/engine.ts'
 import { fits, Rec } from '../events/record.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { contentBlocks, wordsOf } from './content-blocks.ts'
@@ -129,7 +129,8 @@ const contents = rows<Run>({
     text: {
       fields: 'text:text accumulated',
       read(event, say, run) {
-        const words = event.text('text') ?? ''
+        const words = event.words('text')
+        if (words === undefined) return
         // The pieces are `start` records, each with the next words.
         if (isEnd(event)) {
           say.message(run.open, words)

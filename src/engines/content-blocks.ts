@@ -1,5 +1,5 @@
-import { memory } from '../events/memory.ts'
 import type { Say, Speaker } from '../events/engine.ts'
+import { memory } from '../events/memory.ts'
 import { Rec, recordsIn } from '../events/record.ts'
 import { calls } from './calls.ts'
 

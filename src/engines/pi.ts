@@ -1,5 +1,5 @@
-import { memory } from '../events/memory.ts'
 import { isRecord, type Say } from '../events/engine.ts'
+import { memory } from '../events/memory.ts'
 import { Rec } from '../events/record.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { calls, unifiedDiff } from './calls.ts'
@@ -160,9 +160,10 @@ function readAnswer(message: Rec, say: Say, run: Run): void {
   if (run.stop === 'length') say.truncated(run.stop)
   for (const [index, block] of message.records('content').entries()) {
     const id = run.open.take(String(index))
-    const words = block.text('text') ?? ''
+    const words = block.words('text')
     if (block.at('type') === 'thinking') say.reasoning(undefined, block.text('thinking') ?? '')
     else if (block.at('type') !== 'text') continue
+    else if (words === undefined) say.unknownType('content text')
     else if (id !== undefined || words !== '') say.message(id, words, { incomplete })
   }
 }

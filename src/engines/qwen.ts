@@ -1,5 +1,5 @@
-import { memory } from '../events/memory.ts'
 import type { Engine, Say } from '../events/engine.ts'
+import { memory } from '../events/memory.ts'
 import type { Rec } from '../events/record.ts'
 import { shownIn } from './calls.ts'
 import { first, isQwen, openDialect } from './claude/claude.ts'

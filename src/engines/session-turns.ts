@@ -1,6 +1,6 @@
 import { digest } from '../base/platform.ts'
-import { memory } from '../events/memory.ts'
 import type { Say } from '../events/engine.ts'
+import { memory } from '../events/memory.ts'
 
 /**
  * Tracks the turns of a session. In a file that records failures but not retries, an agent that continues

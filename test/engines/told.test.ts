@@ -9,8 +9,8 @@ import { grok } from '../../src/engines/grok.ts'
 import { opencode } from '../../src/engines/opencode/opencode.ts'
 import { opencodeSession } from '../../src/engines/opencode/session.ts'
 import { pi, piSession } from '../../src/engines/pi.ts'
-import type { Event } from '../../src/events/event.ts'
 import type { Engine } from '../../src/events/engine.ts'
+import type { Event } from '../../src/events/event.ts'
 import { chat, endOf, lines, only, run } from './run.ts'
 
 const prompts = (events: readonly Event[]) => only(events, 'user.message').map(({ data }) => data.text)

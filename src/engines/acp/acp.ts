@@ -1,5 +1,5 @@
+import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import type { EngineFrame, Limits, Engine, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { rows } from '../table.ts'
 import { chunkReader } from './chunks.ts'

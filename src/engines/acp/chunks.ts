@@ -1,5 +1,5 @@
-import { memory } from '../../events/memory.ts'
 import type { EngineFrame, Limits, Say, Speaker } from '../../events/engine.ts'
+import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
 
 type Gathered = 'agent_thought_chunk' | 'user_message_chunk'

@@ -1,6 +1,6 @@
 import { clip } from '../../base/fault.ts'
-import { memory } from '../../events/memory.ts'
 import { isRecord, type Say } from '../../events/engine.ts'
+import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
 import { unifiedDiff } from '../calls.ts'
 import { textIn } from './chunks.ts'

@@ -1,8 +1,8 @@
 import {
+  type Engine,
   type EngineFrame,
   isRecord,
   type Limits,
-  type Engine,
   type Reader,
   type Say,
 } from '../../events/engine.ts'

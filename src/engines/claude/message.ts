@@ -1,5 +1,5 @@
-import { memory } from '../../events/memory.ts'
 import { isRecord, type Say } from '../../events/engine.ts'
+import { memory } from '../../events/memory.ts'
 import { durationOf, Rec } from '../../events/record.ts'
 import { type Tokens, tokensOf } from '../../events/tokens.ts'
 import type { Calls } from '../calls.ts'

@@ -1,5 +1,5 @@
-import { memory } from '../../events/memory.ts'
 import type { RunFacts, Say } from '../../events/engine.ts'
+import { memory } from '../../events/memory.ts'
 import type { Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'
@@ -82,7 +82,7 @@ const lines = rows<Run>({
     },
     user: { fields: 'isReplay:flag isSynthetic:flag tool_use_result', read: readUser },
     stream_event: readPiece,
-    result: readResult,
+    result: { fields: '* result:text is_error:flag usage:record', read: readResult },
   },
 })
 

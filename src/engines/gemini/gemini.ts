@@ -1,4 +1,4 @@
-import type { EngineFrame, Limits, Engine, Say } from '../../events/engine.ts'
+import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
 import { fits, Rec } from '../../events/record.ts'
 import { prose } from '../answer-text.ts'
 import { isErrorDocument, isStartLine, isTagged, logReader } from './log.ts'

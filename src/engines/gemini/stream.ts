@@ -65,7 +65,8 @@ const streamLines = rows<State>({
       shape: 'role:text content:text',
       fields: 'role=user|assistant content:text delta:flag',
       read(line, say, state) {
-        const words = line.text('content') ?? ''
+        const words = line.words('content')
+        if (words === undefined) return
         if (line.at('role') === 'assistant' && line.at('delta') === true) {
           state.message.open ??= say.newId()
           say.delta(state.message.open, words)
