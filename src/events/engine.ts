@@ -1,4 +1,3 @@
-import { isObject, misfit } from '../base/check-options.ts'
 import type { Code } from '../base/fault.ts'
 import type { Frame } from '../frames/frame.ts'
 import type { Channel } from '../text/chunk.ts'
@@ -263,11 +262,4 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
  */
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
-}
-
-/** Throws BAD_OPTION if it is not an engine. Passing only its name is the usual mistake. */
-export function checkEngine(who: string, engine: unknown): void {
-  const called = isObject(engine) && ('open' in engine || 'pick' in engine) && 'cut' in engine
-  if (!called || !isObject(engine.cut))
-    throw misfit(who, 'an engine of this package (not its name) or one of your own', engine, `${who}(codex)`)
 }

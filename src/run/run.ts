@@ -18,7 +18,7 @@ import type { Items } from '../streams/items.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { listAttempts } from './audit.ts'
 import { AUDITS, fixedDir, linkLatest, newAuditDir, type Undo, undoOf } from './audit-dir.ts'
-import { cachedResult, type Hit, writeCached } from './cached-result.ts'
+import { type CachedResult, cachedResult, type Hit, writeCached } from './cached-result.ts'
 import type { SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
@@ -253,11 +253,35 @@ function ptyOf({ pty }: RunCommand): Exclude<RunCommand['pty'], boolean> {
   return pty === true ? {} : pty || undefined
 }
 
+type Settings = Omit<RecordOptions, 'runId' | 'attempt' | 'audit' | 'onStart'>
+
+/** The options with their defaults. */
+function settingsOf(options: RunCommand): Settings {
+  const { command, args = [], engine = auto, env = process.env, input = 'ignore', fsDiff = {} } = options
+  const { cwd = process.cwd(), timeout, idleTimeout, killGrace = 5000, pipeGrace = 2000 } = options
+  const pty = ptyOf(options)
+  return {
+    command,
+    args,
+    engine,
+    cwd: resolve(cwd),
+    env,
+    input,
+    pty: pty && { cols: pty.cols ?? 200, rows: pty.rows ?? 50, pipes: pty.pipes ?? false },
+    timeout,
+    idleTimeout,
+    killGrace,
+    pipeGrace,
+    fsDiff,
+    reading: readingOf(options),
+  }
+}
+
 /** One attempt of a run: its directory, its process, and the flow of its events. */
 class AgentRun {
   readonly #options: RunCommand
   readonly #engine: Engine | Picker
-  readonly #kept: ReturnType<typeof cachedResult> | undefined
+  readonly #kept: CachedResult | undefined
   readonly #audit: string
   readonly #undo: Undo
   readonly #book: Journal
@@ -274,10 +298,12 @@ class AgentRun {
 
   /** Takes the directory. Nothing is started yet. */
   constructor(options: RunCommand) {
-    const { engine = auto, fsync } = options
+    const { cache, cacheKey, maxCacheWait, endAfter, fsync } = options
+    const settings = settingsOf(options)
+    const { engine } = settings
     this.#options = options
     this.#engine = engine
-    this.#kept = keptBy(options)
+    this.#kept = cache && cachedResult({ ...settings, cache, cacheKey, maxCacheWait })
     const id = randomUUID()
     this.#audit =
       options.audit === undefined
@@ -300,7 +326,14 @@ class AgentRun {
     }
     // The journal also has attempts whose logs were removed.
     this.#attempt = 1 + Math.max(last?.attempt_number ?? 0, ...attempts.map((found) => found.number))
-    this.#recording = this.#newRecording()
+    this.#recording = new Recording({
+      ...settings,
+      engine: endAfter === undefined ? engine : watchTurns(engine, this.#linger(endAfter)),
+      runId: this.#runId,
+      attempt: this.#attempt,
+      audit: this.#audit,
+      onStart: () => (options.audit === undefined ? linkLatest(this.#audit) : []),
+    })
   }
 
   start(): Run {
@@ -336,32 +369,6 @@ class AgentRun {
       kill: (signal: NodeJS.Signals = 'SIGINT') => this.#recording.stop('interrupted', signal),
       type: (text: string) => this.#recording.type(text),
     }) as Run
-  }
-
-  #newRecording(): Recording {
-    const { command, args = [], env = process.env, input = 'ignore', fsDiff = {} } = this.#options
-    const { cwd = process.cwd(), timeout, idleTimeout, endAfter } = this.#options
-    const { killGrace = 5000, pipeGrace = 2000 } = this.#options
-    const pty = ptyOf(this.#options)
-    return new Recording({
-      reading: readingOf(this.#options),
-      runId: this.#runId,
-      attempt: this.#attempt,
-      command,
-      args,
-      engine: endAfter === undefined ? this.#engine : watchTurns(this.#engine, this.#linger(endAfter)),
-      audit: this.#audit,
-      cwd: resolve(cwd),
-      env,
-      input,
-      pty: pty && { cols: pty.cols ?? 200, rows: pty.rows ?? 50, pipes: pty.pipes ?? false },
-      timeout,
-      idleTimeout,
-      killGrace,
-      pipeGrace,
-      fsDiff,
-      onStart: () => (this.#options.audit === undefined ? linkLatest(this.#audit) : []),
-    })
   }
 
   /** Ends the process when its turn has been over for this long. */
@@ -446,25 +453,6 @@ class AgentRun {
     this.#book.close()
     if (!begun) this.#undo.dirs()
   }
-}
-
-/** The cache of results of this run, if it has one. */
-function keptBy(options: RunCommand): ReturnType<typeof cachedResult> | undefined {
-  const { command, args = [], engine = auto, cwd = process.cwd(), input = 'ignore' } = options
-  const { cache, cacheKey, maxCacheWait } = options
-  if (!cache) return undefined
-  const pty = ptyOf(options)
-  const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
-  const key = {
-    engine,
-    command,
-    args,
-    cwd: resolve(cwd),
-    input,
-    pty: on,
-    reading: readingOf(options),
-  } as const
-  return cachedResult({ ...key, cache, cacheKey, maxCacheWait })
 }
 
 function isInput(input: unknown): boolean {

@@ -2,7 +2,7 @@ import { Bytes, simdSearch } from '../../base/platform.ts'
 import type { SimdSearch } from '../../base/simd-search.ts'
 import { isQuote } from '../../repair/quotes.ts'
 import { NOWHERE } from '../../text/byte-search.ts'
-import { ESC, hexValue, isHighSurrogate, SLASH } from '../../text/characters.ts'
+import { C1_LEAD, ESC, hexValue, isHighSurrogate, SLASH } from '../../text/characters.ts'
 import { BlockSearch } from './block-search.ts'
 import type { Condition, Scalar } from './conditions.ts'
 
@@ -166,4 +166,3 @@ class Search {
 
 const EMPTY = Bytes.alloc(0)
 /** First byte of the C1 controls in UTF-8. */
-const C1_LEAD = 0xc2
