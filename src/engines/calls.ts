@@ -1,5 +1,6 @@
-import { isRecord, type Say, text } from '../events/engine.ts'
+import { type Call, isRecord, type Say, text } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
+import type { Rec } from '../events/record.ts'
 
 /** What the end of a call does not repeat: its name, and the file it was to write. */
 interface Known {
@@ -7,14 +8,37 @@ interface Known {
   readonly path: string | undefined
 }
 
+/** The end of a call. The name is that of its beginning, if that is known. */
+type Ended = Omit<Call, 'name' | 'input'> & { readonly name?: string | undefined }
+
+export type Calls = ReturnType<typeof calls>
+
 /** Remembers the calls that have begun. Not their inputs: those may contain the whole text of a file. */
 export function calls() {
   const known = memory<Known>(({ name, path }) => name.length + (path?.length ?? 0))
+  const begun = (id: string, name: string, input: unknown): void => {
+    known.set(id, { name, path: pathOf(input) })
+  }
+  const ended = (id: string): Known | undefined => known.take(id)
   return {
-    begun(id: string, name: string, input: unknown): void {
-      known.set(id, { name, path: isRecord(input) ? text(input['file_path']) : undefined })
+    begun,
+    ended,
+    /** Reports that a call begins. */
+    start(call: Call, say: Say): void {
+      begun(call.id, call.name, call.input)
+      say.started(call)
     },
-    ended: (id: string): Known | undefined => known.take(id),
+    /** Reports the end of a call, and the file that it has changed, as far as the engine shows that. */
+    end(given: Ended, failed: boolean, say: Say, shown?: Shown): void {
+      const before = ended(given.id)
+      const call = { ...given, name: before?.name ?? given.name ?? 'tool' }
+      if (failed) {
+        say.failed(call)
+        return
+      }
+      say.completed({ ...call, error: undefined })
+      sayChange(call.name, before?.path ?? shown?.path, shown, say)
+    },
   }
 }
 
@@ -35,18 +59,32 @@ const writers: Readonly<Record<string, 'created' | 'modified'>> = {
   create: 'created',
   edit: 'modified',
   edit_file: 'modified',
+  multiedit: 'modified',
   replace: 'modified',
 }
 
-/**
- * Reports the file that a successful call has changed. `shown` may contain the text from before: then the
- * file existed.
- */
-export function sayChange(name: string, path: string | undefined, shown: unknown, say: Say): void {
-  const change = Object.hasOwn(writers, name) ? writers[name] : undefined
-  if (change === undefined || path === undefined) return
-  const { originalContent, fileDiff } = isRecord(shown) ? shown : {}
-  say.artifact(text(originalContent) ? 'modified' : change, path, text(fileDiff))
+/** What an engine shows of the change that a call has made. */
+export interface Shown {
+  readonly path?: string | undefined
+  /** What happened to the file, if the engine says that. */
+  readonly change?: 'created' | 'modified' | undefined
+  /** The text from before: then the file existed. */
+  readonly originalContent?: unknown
+  readonly fileDiff?: unknown
+}
+
+/** Reports the file that a successful call has changed. */
+export function sayChange(name: string, path: string | undefined, shown: Shown | undefined, say: Say): void {
+  const { change, originalContent, fileDiff } = shown ?? {}
+  const own = name.toLowerCase()
+  const usual = Object.hasOwn(writers, own) ? writers[own] : undefined
+  if (path === undefined || (change ?? usual) === undefined) return
+  say.artifact(change ?? (text(originalContent) ? 'modified' : usual!), path, text(fileDiff))
+}
+
+/** The change that Gemini CLI and Qwen Code show next to the result of a call. */
+export function shownIn(display: Rec | undefined): Shown {
+  return { originalContent: display?.at('originalContent'), fileDiff: display?.at('fileDiff') }
 }
 
 /** The path in the arguments of a call. */

@@ -1,13 +1,13 @@
 import type { Engine } from '../events/engine.ts'
 import * as all from './all-engines.ts'
 import { claudeSession } from './claude/session.ts'
-import { clineSession } from './cline/session.ts'
+import { clineSession } from './cline.ts'
 import { codexSession } from './codex/session.ts'
 import { copilotSession } from './copilot/session.ts'
 import { geminiSession } from './gemini/session.ts'
 import { opencodeSession } from './opencode/session.ts'
-import { piSession } from './pi/session.ts'
-import { qwenSession } from './qwen/session.ts'
+import { piSession } from './pi.ts'
+import { qwenSession } from './qwen.ts'
 
 /**
  * The session files that engines keep in the home directory, each a dialect of its engine that is read

@@ -1,4 +1,6 @@
+import { digest } from '../base/platform.ts'
 import type { Say } from '../events/engine.ts'
+import { memory } from '../events/memory.ts'
 
 /**
  * Tracks the turns of a session. In a file that records failures but not retries, an agent that continues
@@ -6,6 +8,9 @@ import type { Say } from '../events/engine.ts'
  */
 export function turns() {
   let over = false
+  let lastModel: string | undefined
+  /** What was reported: files repeat it after a resume, or when it is complete. */
+  const seen = memory<true>(() => 0)
   return {
     /** A prompt of the user. */
     begin(say: Say): true {
@@ -27,6 +32,19 @@ export function turns() {
     end(signal: string, say: Say): void {
       over = true
       say.ended(signal)
+    },
+    /** The model of an answer: reported when it changes. */
+    model(model: string | undefined, say: Say): void {
+      if (model === undefined || model === lastModel) return
+      lastModel = model
+      say.status('configured', { model })
+    },
+    /** False for what was there before. */
+    isNew(...key: readonly string[]): boolean {
+      const name = digest(JSON.stringify(key))
+      if (seen.get(name)) return false
+      seen.set(name, true)
+      return true
     },
   }
 }

@@ -14,6 +14,8 @@ export interface Row<State> {
   readonly shape?: string
   /** Other programs write such records, too. */
   readonly weak?: true
+  /** Another engine begins with such a record, too: it begins a run, but does not tell whose. */
+  readonly shared?: true
   /** The known fields, as for `say.fields`: `id:text status=completed|failed items:list`. */
   readonly fields?: string
   readonly read: Read<State>
@@ -64,7 +66,7 @@ export interface Table<State> extends Rows<State>, Pick<Engine, 'name' | 'parser
 export function table<State>(given: Table<State>): Engine {
   const all = rows(given)
   const { shape = '', later = '', confidence, each, end } = given
-  const shapeOf = (record: Rec): boolean | 'weak' =>
+  const shapeOf = (record: Rec): boolean | 'weak' | 'shared' =>
     meets(record, shape) && (all.shaped ? all.shapeOf(record) : true)
   return {
     name: given.name,
@@ -74,7 +76,8 @@ export function table<State>(given: Table<State>): Engine {
     ...(given.growing && { growing: true }),
     shape({ value }) {
       const record = Rec.of(value)
-      return record !== undefined && shapeOf(record)
+      const own = record !== undefined && shapeOf(record)
+      return own !== 'shared' && own
     },
     open(limits) {
       const state = given.state(limits)
@@ -132,12 +135,13 @@ export function rows<State>(given: Rows<State>) {
   }
 
   return {
+    rowOf,
     shaped: [...known.values()].some((row) => row.shape !== undefined),
     /** Whether the record has the shape of its row. */
-    shapeOf(record: Rec): boolean | 'weak' {
+    shapeOf(record: Rec): boolean | 'weak' | 'shared' {
       const row = rowOf(record)
       if (row?.shape === undefined || !fits(record.values, row.shape)) return false
-      return row.weak ? 'weak' : true
+      return row.shared ? 'shared' : row.weak ? 'weak' : true
     },
     read(line: Rec, say: Say, state: State): boolean | 'kept' {
       const row = rowOf(line)

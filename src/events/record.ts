@@ -134,8 +134,8 @@ const pathsIn = cached((list): readonly Path[] => {
 })
 
 /**
- * What is known of one field: `name`, `name:kind`, `name=one|another`, `!name` for one that must not be
- * there. A field with two names is `name|other:kind`.
+ * What is known of one field: `name`, `name:kind`, `name:kind|other`, `name=one|another`, `!name` for one that
+ * must not be there. A field with two names is `name|other:kind`.
  */
 interface Field {
   readonly paths: readonly Path[]
@@ -157,12 +157,22 @@ const kinds: Readonly<Record<Kind, (value: unknown) => boolean>> = {
 
 function fieldOf(word: string): Field {
   const [, not, path, mark, rest] = /^(!?)([^:=]+)([:=]?)(.*)$/.exec(word)!
+  const words = rest!.split('|')
   // No kind of ours, so the name of a field.
-  if (mark === ':' && !Object.hasOwn(kinds, rest!)) return plain(word)
-  const words = new Set<unknown>(rest!.split('|'))
+  if (mark === ':' && !words.every((kind) => Object.hasOwn(kinds, kind))) return plain(word)
   const listed = mark === '='
-  const is = listed ? (value: unknown) => words.has(value) : mark === '' ? undefined : kinds[rest as Kind]
+  const is = listed ? isOneOf(words) : mark === '' ? undefined : isOfKind(words)
   return { paths: path!.split('|').map((one) => one.split('.')), absent: not === '!', is, listed }
+}
+
+function isOneOf(words: readonly string[]): (value: unknown) => boolean {
+  const set = new Set<unknown>(words)
+  return (value) => set.has(value)
+}
+
+function isOfKind(names: readonly string[]): (value: unknown) => boolean {
+  const [first, second] = names.map((name) => kinds[name as Kind])
+  return second ? (value) => first!(value) || second(value) : first!
 }
 
 const plain = (name: string): Field => ({ paths: [[name]], absent: false, is: undefined, listed: false })
@@ -178,7 +188,8 @@ const conditionsIn = cached((list) => {
  * Whether a record has all of these fields: `toolName:text role=user !uuid`. Null is a value, but of no kind.
  * `#3` stands for a record of 3 fields.
  */
-export function fits(values: Values, conditions: string): boolean {
+export function fits(values: unknown, conditions: string): boolean {
+  if (!isRecord(values)) return false
   if (conditions === '') return true
   const { count, fields } = conditionsIn(conditions)
   if (count !== undefined && Object.keys(values).length !== count) return false

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { claude } from '../../src/engines/claude/claude.ts'
-import { qwen } from '../../src/engines/qwen/qwen.ts'
+import { qwen } from '../../src/engines/qwen.ts'
 import { slow } from '../pace.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 import { uncovered } from './uncovered.ts'

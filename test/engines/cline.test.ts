@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cline } from '../../src/engines/cline/cline.ts'
+import { cline } from '../../src/engines/cline.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 
 const ts = '2026-01-01T00:00:00.000Z'

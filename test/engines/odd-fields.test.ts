@@ -1,10 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import { acp } from '../../src/engines/acp/acp.ts'
+import { claude } from '../../src/engines/claude/claude.ts'
+import { cline } from '../../src/engines/cline.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { copilot } from '../../src/engines/copilot/copilot.ts'
 import { cursor } from '../../src/engines/cursor.ts'
 import { droid } from '../../src/engines/droid.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
+import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { opencode } from '../../src/engines/opencode/opencode.ts'
+import { pi } from '../../src/engines/pi.ts'
 import type { Engine } from '../../src/events/engine.ts'
 import { lines, only, run, texts } from './run.ts'
 
@@ -124,6 +129,77 @@ const rows: Readonly<Record<string, Row>> = {
     first: { type: 'system', subtype: 'init', session_id: 's', tools: [] },
     record: { type: 'completion', session_id: 's', finalText: { text: 'a' } },
     name: 'finalText: record',
+  },
+  'the content of Claude Code': {
+    engine: claude,
+    record: { type: 'assistant', uuid: 'u', session_id: 's', message: { id: 'm', content: 5 } },
+    name: 'message.content: number',
+  },
+  'the answer of Claude Code': {
+    engine: claude,
+    record: { type: 'result', subtype: 'success', uuid: 'u', session_id: 's', result: ['a'] },
+    name: 'result: list',
+  },
+  'the content in a session of Claude Code': {
+    engine: engines['claude-session'],
+    record: {
+      ...{ type: 'assistant', uuid: 'u', parentUuid: null, sessionId: 's' },
+      message: { role: 'assistant', id: 'm', content: { text: 'a' } },
+    },
+    name: 'message.content: record',
+  },
+  'a response of Gemini CLI': {
+    engine: gemini,
+    record: { session_id: 's', response: { text: 'a' }, stats: {} },
+    name: 'response: record',
+  },
+  'a message of Gemini CLI': {
+    engine: gemini,
+    first: { type: 'init', timestamp: 't', session_id: 's', model: 'm' },
+    record: { type: 'message', timestamp: 't', role: 'assistant', content: ['a'] },
+    name: 'content: list',
+  },
+  'the status of a call of Gemini CLI': {
+    engine: gemini,
+    record: { type: 'tool_result', timestamp: 't', tool_id: 'c', status: 'paused' },
+    name: 'status: paused',
+  },
+  'a text of Cline': {
+    engine: cline,
+    record: {
+      ...{ ts: 't', type: 'agent_event' },
+      event: { type: 'content_end', contentType: 'text', text: ['a'] },
+    },
+    name: 'text: list',
+  },
+  'why pi stopped': {
+    engine: pi,
+    record: {
+      type: 'message_end',
+      message: { role: 'assistant', timestamp: 1, content: [], stopReason: 'bored' },
+    },
+    name: 'stopReason: bored',
+  },
+  'the content of pi': {
+    engine: pi,
+    record: { type: 'message_end', message: { role: 'assistant', timestamp: 1, content: 'a' } },
+    name: 'content: text',
+  },
+  'a line in a session of Qwen Code': {
+    engine: engines['qwen-session'],
+    record: {
+      ...{ type: 'tool_result', uuid: 'u', parentUuid: null, sessionId: 's' },
+      ...{ message: { parts: [] }, toolCallResult: 'a' },
+    },
+    name: 'toolCallResult: text',
+  },
+  'a chunk of ACP': {
+    engine: acp,
+    record: {
+      ...{ jsonrpc: '2.0', method: 'session/update' },
+      params: { sessionId: 's', update: { sessionUpdate: 'agent_message_chunk', content: 'a' } },
+    },
+    name: 'content: text',
   },
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { pi } from '../../src/engines/pi/pi.ts'
+import { pi } from '../../src/engines/pi.ts'
 import { codesOf, endOf, lines, only, run, texts } from './run.ts'
 
 const session = { type: 'session', version: 3, id: 's-1', timestamp: 't', cwd: '/' }

@@ -1,18 +1,10 @@
-import {
-  type Engine,
-  type EngineFrame,
-  isRecord,
-  type Limits,
-  type Reader,
-  type Say,
-  text,
-} from '../../events/engine.ts'
+import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
+import { fits, Rec } from '../../events/record.ts'
+import { rows } from '../table.ts'
 import { chunkReader } from './chunks.ts'
-import { record, toolReader } from './tool.ts'
-import { stops, turnReader } from './turn.ts'
-
-type Rpc = Record<string, unknown>
+import { ToolCalls } from './tool.ts'
+import { AcpTurns, stops } from './turn.ts'
 
 /**
  * The Agent Client Protocol, version 1 (`gemini --acp`, `opencode acp`, …): JSON-RPC, one record per line.
@@ -24,201 +16,205 @@ export const acp: Engine = {
   cut: { stdout: 'records', pty: 'records' },
   about: 'Agent Client Protocol 1 on stdio; gemini, qwen, opencode, kilo, copilot, nanocoder, codex-acp',
   shape: ({ value }) => isOwn(value),
-  open,
+  open(limits) {
+    const run = newRun(limits)
+    return {
+      read: (frame, say) => readLine(frame, say, run),
+      end: (say) => run.chunks.endGathered(say),
+    }
+  },
 }
 
-function isRpc(value: unknown): value is Rpc {
-  return isRecord(value) && value['jsonrpc'] === '2.0'
-}
+const RPC = 'jsonrpc=2.0'
+const UPDATE = `${RPC} method=session/update params.sessionId:text params.update.sessionUpdate:text`
+const PERMISSION = `${RPC} method=session/request_permission params.sessionId:text params.toolCall:record`
+
+const own = [
+  // MCP has `initialize`, too, but its versions are dates.
+  `${RPC} result.protocolVersion:number result.agentCapabilities|result.agentInfo:record`,
+  `${RPC} result.stopReason=${Object.keys(stops).join('|')}`,
+  UPDATE,
+  PERMISSION,
+]
 
 function isOwn(value: unknown): boolean {
-  return isRpc(value) && (isAnswer(record(value['result'])) || isSessions(value))
-}
-
-/** MCP has `initialize`, too, but its versions are dates. */
-function isAnswer({ protocolVersion, agentCapabilities, agentInfo, stopReason }: Rpc): boolean {
-  return (
-    (typeof protocolVersion === 'number' && (isRecord(agentCapabilities) || isRecord(agentInfo))) ||
-    (typeof stopReason === 'string' && Object.hasOwn(stops, stopReason))
-  )
-}
-
-function isSessions({ method, params }: Rpc): boolean {
-  const { sessionId, update, toolCall } = record(params)
-  if (typeof sessionId !== 'string') return false
-  return (
-    (method === 'session/update' && typeof record(update)['sessionUpdate'] === 'string') ||
-    (method === 'session/request_permission' && isRecord(toolCall))
-  )
-}
-
-/** Updates about the session, not about what the agent says or does, with their fields. */
-const settings: Readonly<Record<string, string>> = {
-  available_commands_update: 'sessionUpdate availableCommands _meta',
-  current_mode_update: 'sessionUpdate currentModeId _meta',
-  config_option_update: 'sessionUpdate configOptions _meta',
-  session_info_update: 'sessionUpdate title updatedAt _meta',
+  return own.some((conditions) => fits(value, conditions))
 }
 
 /** Requests to the client, and what Qwen Code adds to the protocol. */
 const quiet = new Set([
-  'fs/read_text_file',
-  'fs/write_text_file',
-  'terminal/create',
-  'terminal/output',
-  'terminal/wait_for_exit',
-  'terminal/kill',
-  'terminal/release',
-  'craft/drainMidTurnQueue',
-  'qwen/notify/session/prompt-suggestion',
+  ...['fs/read_text_file', 'fs/write_text_file', 'terminal/create', 'terminal/output'],
+  ...['terminal/wait_for_exit', 'terminal/kill', 'terminal/release'],
+  ...['craft/drainMidTurnQueue', 'qwen/notify/session/prompt-suggestion'],
 ])
 
-function open(limits: Limits): Reader {
+function newRun(limits: Limits) {
   const chunks = chunkReader(limits)
-  const tools = toolReader()
-  const turn = turnReader(chunks)
-  /**
-   * Sessions that were created or loaded in this run. Any other session that begins with a user message is
-   * being loaded: it replays an old conversation.
-   */
-  const made = memory<true>(() => 0)
-  let loading: string | undefined
-  /** A record that only this protocol has was seen: MCP and LSP are JSON-RPC, too. */
-  let known = false
-
-  const readUpdate = (session: string, update: Rpc, frame: EngineFrame, say: Say): boolean | 'kept' => {
-    const kind = text(update['sessionUpdate']) ?? ''
-    if (Object.hasOwn(settings, kind)) {
-      say.fields(update, settings[kind]!)
-      say.status(kind)
-      turn.codex(record(record(update['_meta'])['codex']), say)
-      return true
-    }
-    if (kind !== 'agent_message_chunk') chunks.endMessage(say)
-    if (kind === 'user_message_chunk' && !made.get(session)) loading = session
-    // What was said and done before this run is neither its answer nor its end.
-    if (loading === session) {
-      chunks.endGathered(say, frame)
-      return true
-    }
-    switch (kind) {
-      case 'user_message_chunk':
-        say.fields(update, 'sessionUpdate content messageId _meta')
-        return chunks.gather(kind, session, update, frame, say)
-      case 'agent_message_chunk': {
-        say.fields(update, 'sessionUpdate content messageId _meta')
-        if (record(update['content'])['text'] !== '') turn.work(say)
-        chunks.addMessage(session, update, say)
-        // Qwen Code ends each answer of the model with an empty chunk.
-        const { usage } = record(update['_meta'])
-        if (usage === undefined) return true
-        chunks.endMessage(say)
-        turn.step(usage, say)
-        return true
-      }
-      case 'agent_thought_chunk':
-        say.fields(update, 'sessionUpdate content messageId _meta')
-        turn.work(say)
-        return chunks.gather(kind, session, update, frame, say)
-      case 'tool_call':
-      case 'tool_call_update':
-        say.fields(
-          update,
-          'sessionUpdate toolCallId title name kind status content locations rawInput rawOutput _meta',
-        )
-        turn.work(say, text(update['toolCallId']) ?? '')
-        return tools.read(update, frame.text.length, turn.agent(), say)
-      case 'plan':
-        say.fields(update, 'sessionUpdate entries _meta')
-        turn.work(say)
-        say.status('plan', { stats: update['entries'] })
-        return true
-      case 'usage_update': {
-        say.fields(update, 'sessionUpdate used size cost _meta')
-        const { used, size, cost } = update
-        say.status('usage_update', { stats: { used, size, cost } })
-        return true
-      }
-      default:
-        say.unknownType(`update ${kind}`)
-        return false
-    }
-  }
-
-  const readPermission = (params: Rpc, size: number, say: Say): boolean => {
-    const call = record(params['toolCall'])
-    chunks.endMessage(say)
-    turn.work(say, '')
-    tools.asked(call, size, say)
-    turn.ask(call, say)
-    return true
-  }
-
-  const readResult = (result: unknown, say: Say): boolean => {
-    // From here on the session belongs to this run. Some agents repeat each prompt as a user message.
-    if (loading !== undefined) made.set(loading, true)
-    loading = undefined
-    // The answer to session/load, session/set_mode and others may be null or empty.
-    if (!isRecord(result)) return result === null
-    if (typeof result['stopReason'] === 'string') {
-      say.fields(result, 'stopReason usage userMessageId _meta')
-      turn.stop(result, say)
-      return true
-    }
-    if (typeof result['protocolVersion'] === 'number') {
-      say.fields(result, 'protocolVersion agentCapabilities agentInfo authMethods _meta')
-      turn.initialized(record(result['agentInfo']), say)
-      return true
-    }
-    say.fields(result, 'sessionId modes models configOptions sessions nextCursor _meta')
-    const session = text(result['sessionId'])
-    if (session === undefined) return true
-    made.set(session, true)
-    const model = modelOf(result)
-    turn.session(session, say, model)
-    turn.opened()
-    say.status('session_opened', model === undefined ? {} : { model })
-    return true
-  }
-
   return {
-    read(frame, say) {
-      const { value } = frame
-      const { method, params, result, error } = record(value)
-      const { sessionId, update } = record(params)
-      const kind = method === 'session/update' ? record(update)['sessionUpdate'] : undefined
-      if (kind !== chunks.gathering()) chunks.endGathered(say, frame)
-      known ||= isOwn(value)
-      // Also if the lines before it are lost: the next user message is a prompt, not history.
-      const opened = text(record(result)['sessionId'])
-      if (opened !== undefined && isRpc(value)) made.set(opened, true)
-      if (!known || !isRpc(value)) return false
-      say.fields(value, 'jsonrpc id method params result error')
-      if (isSessions(value)) {
-        say.fields(record(params), 'sessionId update toolCall options _meta')
-        turn.session(sessionId, say)
-        return kind === undefined
-          ? readPermission(record(params), frame.text.length, say)
-          : readUpdate(String(sessionId), record(update), frame, say)
-      }
-      if (method === undefined && error !== undefined) {
-        loading = undefined
-        turn.failed(error, say)
-        return true
-      }
-      if (method === undefined && result !== undefined) return readResult(result, say)
-      // Names that begin with `_` are extensions of each agent.
-      if (typeof method === 'string' && (quiet.has(method) || method.startsWith('_'))) return true
-      say.unknownType(String(method))
-      return false
-    },
-    end: (say) => chunks.endGathered(say),
+    chunks,
+    tools: new ToolCalls(),
+    turn: new AcpTurns(chunks),
+    /**
+     * Sessions that were created or loaded in this run. Any other session that begins with a user message is
+     * being loaded: it replays an old conversation.
+     */
+    made: memory<true>(() => 0),
+    loading: undefined as string | undefined,
+    /** A record that only this protocol has was seen: MCP and LSP are JSON-RPC, too. */
+    known: false,
   }
 }
 
-/** The model of a session: a field in some agents, an option in others. */
-function modelOf({ models, configOptions }: Rpc): string | undefined {
-  const options: unknown[] = Array.isArray(configOptions) ? configOptions : []
-  const option = options.find((one) => record(one)['id'] === 'model')
-  return text(record(models)['currentModelId']) ?? text(record(option)['currentValue'])
+type Run = ReturnType<typeof newRun>
+
+function readLine(frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
+  const { chunks, turn, made } = run
+  const line = Rec.of(frame.value, RPC)
+  const kind = line && fits(frame.value, UPDATE) ? line.text('params.update.sessionUpdate') : undefined
+  if (kind !== chunks.gathering()) chunks.endGathered(say, frame)
+  run.known ||= isOwn(frame.value)
+  // Also if the lines before it are lost: the next user message is a prompt, not history.
+  const opened = line?.text('result.sessionId')
+  if (opened !== undefined) made.set(opened, true)
+  if (!run.known || !line) return false
+  say.fields(line.values, 'jsonrpc id method params result error')
+  const params = line.record('params')
+  if (params && (kind !== undefined || fits(frame.value, PERMISSION))) {
+    say.fields(params.values, 'sessionId update toolCall options _meta')
+    turn.session(params.at('sessionId'), say)
+    if (kind === undefined) return readPermission(params.record('toolCall')!, frame, say, run)
+    return readUpdate(params.text('sessionId')!, params.record('update')!, frame, say, run)
+  }
+  const method = line.at('method')
+  if (method === undefined && line.has('error')) {
+    run.loading = undefined
+    turn.failed(line, say)
+    return true
+  }
+  if (method === undefined && line.has('result')) return readResult(line.at('result'), say, run)
+  // Names that begin with `_` are extensions of each agent.
+  if (typeof method === 'string' && (quiet.has(method) || method.startsWith('_'))) return true
+  say.unknownType(String(method))
+  return false
+}
+
+function readUpdate(session: string, update: Rec, frame: EngineFrame, say: Say, run: Run): boolean | 'kept' {
+  const { chunks, made } = run
+  if (settings.rowOf(update)) return settings.read(update, say, run)
+  const kind = update.at('sessionUpdate')
+  if (kind !== 'agent_message_chunk') chunks.endMessage(say)
+  if (kind === 'user_message_chunk' && !made.get(session)) run.loading = session
+  // What was said and done before this run is neither its answer nor its end.
+  if (run.loading === session) {
+    chunks.endGathered(say, frame)
+    return true
+  }
+  return updates.read(update, say, { run, session, frame })
+}
+
+/** Updates about the session, not about what the agent says or does. */
+const settings = rows<Run>({
+  by: 'sessionUpdate',
+  fields: 'sessionUpdate _meta',
+  on: {
+    available_commands_update: { fields: 'availableCommands', read: readSetting },
+    current_mode_update: { fields: 'currentModeId', read: readSetting },
+    config_option_update: { fields: 'configOptions', read: readSetting },
+    session_info_update: { fields: 'title updatedAt', read: readSetting },
+  },
+})
+
+function readSetting(update: Rec, say: Say, { turn }: Run): void {
+  say.status(update.text('sessionUpdate')!)
+  turn.codex(update, say)
+}
+
+/** What the agent says or does in a session. */
+const updates = rows<{ readonly run: Run; readonly session: string; readonly frame: EngineFrame }>({
+  by: 'sessionUpdate',
+  called: 'update',
+  fields: 'sessionUpdate _meta',
+  on: {
+    user_message_chunk: {
+      fields: 'content:record messageId:text',
+      read: (update, say, { run, session, frame }) =>
+        run.chunks.gather('user_message_chunk', session, update, frame, say),
+    },
+    agent_message_chunk: {
+      fields: 'content:record messageId:text',
+      read(update, say, { run: { chunks, turn }, session }) {
+        if (update.at('content.text') !== '') turn.work(say)
+        chunks.addMessage(session, update, say)
+        // Qwen Code ends each answer of the model with an empty chunk.
+        if (update.at('_meta.usage') === undefined) return
+        chunks.endMessage(say)
+        turn.step(update.record('_meta.usage'), say)
+      },
+    },
+    agent_thought_chunk: {
+      fields: 'content:record messageId:text',
+      read(update, say, { run: { chunks, turn }, session, frame }) {
+        turn.work(say)
+        return chunks.gather('agent_thought_chunk', session, update, frame, say)
+      },
+    },
+    'tool_call, tool_call_update': {
+      fields:
+        'toolCallId:text title:text name:text kind:text status:text content:list locations rawInput rawOutput',
+      read(update, say, { run: { tools, turn }, frame }) {
+        turn.work(say, update.text('toolCallId') ?? '')
+        return tools.read(update, frame.text.length, turn.agent, say)
+      },
+    },
+    plan: {
+      fields: 'entries',
+      read(update, say, { run: { turn } }) {
+        turn.work(say)
+        say.status('plan', { stats: update.at('entries') })
+      },
+    },
+    usage_update: {
+      fields: 'used size cost',
+      read(update, say) {
+        const { used, size, cost } = update.values
+        say.status('usage_update', { stats: { used, size, cost } })
+      },
+    },
+  },
+})
+
+function readPermission(call: Rec, frame: EngineFrame, say: Say, { chunks, turn, tools }: Run): true {
+  chunks.endMessage(say)
+  turn.work(say, '')
+  tools.asked(call, frame.text.length, say)
+  turn.ask(call, say)
+  return true
+}
+
+function readResult(given: unknown, say: Say, run: Run): boolean {
+  const { made, turn } = run
+  // From here on the session belongs to this run. Some agents repeat each prompt as a user message.
+  if (run.loading !== undefined) made.set(run.loading, true)
+  run.loading = undefined
+  const result = Rec.of(given)
+  // The answer to session/load, session/set_mode and others may be null or empty.
+  if (!result) return given === null
+  if (result.text('stopReason') !== undefined) {
+    say.fields(result.values, 'stopReason usage:record userMessageId _meta')
+    turn.stop(result, say)
+  } else if (result.number('protocolVersion') !== undefined) {
+    say.fields(result.values, 'protocolVersion agentCapabilities agentInfo:record authMethods _meta')
+    turn.initialized(result, say)
+  } else {
+    say.fields(result.values, 'sessionId:text modes models configOptions sessions nextCursor _meta')
+    const session = result.text('sessionId')
+    if (session === undefined) return true
+    // The model is a field in some agents, an option in others.
+    const option = result.records('configOptions').find((one) => one.at('id') === 'model')
+    const model = result.text('models.currentModelId') ?? option?.text('currentValue')
+    turn.session(session, say, model)
+    turn.opened()
+    say.status('session_opened', { model })
+  }
+  return true
 }

@@ -1,7 +1,7 @@
-import { type EngineFrame, isRecord, type Limits, type Say, type Speaker, text } from '../../events/engine.ts'
+import type { EngineFrame, Limits, Say, Speaker } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
+import type { Rec } from '../../events/record.ts'
 
-type Update = Record<string, unknown>
 type Gathered = 'agent_thought_chunk' | 'user_message_chunk'
 
 /** Characters of a message to remember, for its error text. */
@@ -49,10 +49,10 @@ export function chunkReader({ maxFrame }: Limits) {
       return last
     },
     endMessage,
-    addMessage(session: string, update: Update, say: Say): void {
-      const piece = textOf(update['content'])
+    addMessage(session: string, update: Rec, say: Say): void {
+      const piece = textIn(update)
       if (!piece) return
-      const name = text(update['messageId'])
+      const name = update.text('messageId')
       const of = `${session} ${name ?? ''}`
       if (message?.of !== of) endMessage(say)
       if (!message) {
@@ -62,10 +62,10 @@ export function chunkReader({ maxFrame }: Limits) {
       if (head.length < MAX_HEAD) head += piece.slice(0, MAX_HEAD)
       say.delta(message.id, piece)
     },
-    gather(kind: Gathered, session: string, update: Update, frame: EngineFrame, say: Say): true | 'kept' {
-      const piece = textOf(update['content'])
+    gather(kind: Gathered, session: string, update: Rec, frame: EngineFrame, say: Say): true | 'kept' {
+      const piece = textIn(update)
       if (!piece) return true
-      const name = text(update['messageId'])
+      const name = update.text('messageId')
       const of = `${kind} ${frame.channel} ${session} ${name ?? ''}`
       if (
         gathered &&
@@ -98,7 +98,7 @@ export function chunkReader({ maxFrame }: Limits) {
   }
 }
 
-/** The text of a content block; undefined for an image, a link and the like. */
-export function textOf(content: unknown): string | undefined {
-  return isRecord(content) && content['type'] === 'text' ? text(content['text']) : undefined
+/** The text of a record's content; undefined for an image, a link and the like. */
+export function textIn(record: Rec): string | undefined {
+  return record.at('content.type') === 'text' ? record.text('content.text') : undefined
 }

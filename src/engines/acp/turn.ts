@@ -1,9 +1,9 @@
-import { isRecord, type Say, text } from '../../events/engine.ts'
+import type { Say } from '../../events/engine.ts'
+import type { Rec } from '../../events/record.ts'
+import type { Tokens } from '../../events/tokens.ts'
+import { tokenParts } from '../token-parts.ts'
 import type { chunkReader } from './chunks.ts'
-import { turnTokens, usageTokens } from './tokens.ts'
-import { record, titleOf } from './tool.ts'
-
-type Values = Record<string, unknown>
+import { titleOf } from './tool.ts'
 
 /** Reasons why a turn can stop. Those with a message are failures. */
 export const stops = {
@@ -14,6 +14,18 @@ export const stops = {
   cancelled: 'the turn was cancelled',
 }
 
+/**
+ * What the usage in the answer to `session/prompt` counts: all model requests of the turn, or the last one.
+ */
+const counted: Readonly<Record<string, 'turn' | 'first turn' | 'request'>> = {
+  'gemini-cli 0': 'turn',
+  'nanocoder 1': 'turn',
+  // Version 1 reported the last request. Whether later turns begin at 0 was not observed.
+  '@agentclientprotocol/codex-acp 2': 'first turn',
+  'OpenCode 1': 'request',
+  'Kilo 7': 'request',
+}
+
 /** Calls that may wait for a permission at the same time. */
 const MAX_ASKED = 4096
 const METHOD_NOT_FOUND = -32601
@@ -22,119 +34,154 @@ const METHOD_NOT_FOUND = -32601
  * Tracks where turns begin and how they end. The prompt itself is in the client's half, which is not visible
  * here.
  */
-export function turnReader(chunks: ReturnType<typeof chunkReader>) {
+export class AcpTurns {
   /** Name of the agent, as it reports it. */
-  let agent = ''
-  let engine_version: string | undefined
-  let session = false
-  let busy = false
+  agent = ''
+  #version: string | undefined
+  #session = false
+  #busy = false
   /** Whether a session was created in this run, and what its turn has reported so far. */
-  let fresh = false
-  let called = false
-  let counted = false
+  #fresh = false
+  #called = false
+  #counted = false
   /** Calls that wait for a permission. */
-  const asked = new Set<string>()
+  readonly #asked = new Set<string>()
+  readonly #chunks: ReturnType<typeof chunkReader>
+
+  constructor(chunks: ReturnType<typeof chunkReader>) {
+    this.#chunks = chunks
+  }
 
   /** The agent is working: no permission is pending any more, except for other calls. */
-  const work = (say: Say, call?: string) => {
-    const waited = asked.size > 0
-    called ||= call !== undefined
-    if (call === undefined) asked.clear()
-    else asked.delete(call)
-    if (busy && !(waited && asked.size === 0)) return
-    if (busy) say.goesOn()
+  work(say: Say, call?: string): void {
+    const waited = this.#asked.size > 0
+    this.#called ||= call !== undefined
+    if (call === undefined) this.#asked.clear()
+    else this.#asked.delete(call)
+    if (this.#busy && !(waited && this.#asked.size === 0)) return
+    if (this.#busy) say.goesOn()
     else {
       say.begun()
       say.status('turn_started')
     }
-    busy = true
+    this.#busy = true
   }
 
-  return {
-    work,
-    agent: () => agent,
-    initialized({ name, version }: Values, say: Say): void {
-      agent = text(name) ?? ''
-      engine_version = text(version)
-      say.status('initialized', agent === '' ? {} : { reason: `${agent} ${engine_version ?? ''}`.trim() })
-    },
-    session(id: unknown, say: Say, model?: string): void {
-      session = true
-      say.session(id, { model, engine_version })
-    },
-    /** A new, empty session. */
-    opened(): void {
-      fresh = true
-    },
-    /** Qwen Code reports the tokens of each answer of the model. */
-    step(usage: unknown, say: Say): void {
-      counted = true
-      say.status('step_finish', { usage, tokens: usageTokens(usage) })
-    },
-    /** The user must allow the call: until the agent continues, the run waits for the user. */
-    ask(call: Values, say: Say): void {
-      const title = titleOf(call)?.title
-      if (asked.size < MAX_ASKED) asked.add(text(call['toolCallId']) ?? '')
-      say.status('permission_requested', title === undefined ? {} : { reason: title })
-      say.ended('session/request_permission')
-    },
-    /** Reads the answer to `session/prompt`. */
-    stop(result: Values, say: Say): void {
-      const reason = text(result['stopReason']) ?? ''
-      const usage = result['usage'] ?? record(record(result['_meta'])['quota'])['token_count']
-      const good = reason === 'end_turn'
-      const head = chunks.takeHead()
-      chunks.endMessage(say, good ? {} : { incomplete: true })
-      work(say)
-      busy = false
-      const reported = {
-        agent: `${agent} ${engine_version?.split('.', 1)[0]}`,
-        first: fresh,
-        single: !called,
-      }
-      const tokens = counted ? undefined : turnTokens(usage, reported)
-      fresh = called = counted = false
-      say.status(good ? 'turn_completed' : 'turn_failed', { reason, usage, tokens })
-      if (good) {
-        say.ended(reason)
-        // Copilot ends a failed turn like any other, with the error as a message. But it reports tokens for
-        // every turn in which the model has answered.
-        if (agent === 'Copilot' && usage === undefined && head.startsWith('Error: ')) say.error(head, 'fatal')
-      } else if (reason === 'max_tokens') say.truncated(reason)
-      else if (Object.hasOwn(stops, reason)) say.error(stops[reason as keyof typeof stops], 'fatal')
-      else say.unknownType(`stopReason ${reason}`)
-    },
-    /**
-     * Reads an error instead of an answer. It is not known which request failed: a later turn discards it.
-     */
-    failed(error: unknown, say: Say): void {
-      const { code, message, data } = record(error)
-      const details = text(data) ?? text(record(data)['details']) ?? text(record(data)['message'])
-      const words = `${text(message) ?? 'an error without a message'}${details === undefined ? '' : `: ${details}`}`
-      // Every agent supports prompts, so this is about something else.
-      if (code === METHOD_NOT_FOUND) {
-        say.error(words)
-        return
-      }
-      chunks.takeHead()
-      chunks.endMessage(say, { incomplete: true })
-      if (session) {
-        work(say)
-        say.status('turn_failed')
-        busy = fresh = called = counted = false
-      }
-      say.error(words, 'fatal')
-    },
-    /**
-     * Reads what the Codex adapter reports about its thread. It, too, ends a failed turn like any other, with
-     * the error as a message, but passes on the state of the thread.
-     */
-    codex({ threadStatus, error }: Values, say: Say): void {
-      if (isRecord(error))
-        say.error(text(error['message']) ?? 'Codex failed', error['willRetry'] === true ? 'warning' : 'error')
-      if (record(threadStatus)['type'] !== 'systemError') return
-      work(say)
-      say.error('the Codex thread is in the state systemError', 'fatal')
-    },
+  initialized(result: Rec, say: Say): void {
+    this.agent = result.text('agentInfo.name') ?? ''
+    this.#version = result.text('agentInfo.version')
+    const reason = `${this.agent} ${this.#version ?? ''}`.trim()
+    say.status('initialized', this.agent === '' ? {} : { reason })
   }
+
+  session(id: unknown, say: Say, model?: string): void {
+    this.#session = true
+    say.session(id, { model, engine_version: this.#version })
+  }
+
+  /** A new, empty session. */
+  opened(): void {
+    this.#fresh = true
+  }
+
+  /** Qwen Code reports the tokens of each answer of the model. */
+  step(usage: Rec | undefined, say: Say): void {
+    this.#counted = true
+    say.status('step_finish', { usage: usage?.values, tokens: usageTokens(usage) })
+  }
+
+  /** The user must allow the call: until the agent continues, the run waits for the user. */
+  ask(call: Rec, say: Say): void {
+    if (this.#asked.size < MAX_ASKED) this.#asked.add(call.text('toolCallId') ?? '')
+    say.status('permission_requested', { reason: titleOf(call)?.title })
+    say.ended('session/request_permission')
+  }
+
+  /** Reads the answer to `session/prompt`. */
+  stop(result: Rec, say: Say): void {
+    const reason = result.text('stopReason') ?? ''
+    const usage = result.record('usage _meta.quota.token_count')
+    const good = reason === 'end_turn'
+    const head = this.#chunks.takeHead()
+    this.#chunks.endMessage(say, { incomplete: !good })
+    this.work(say)
+    const tokens = this.#turnTokens(usage)
+    this.#rest()
+    say.status(good ? 'turn_completed' : 'turn_failed', { reason, usage: usage?.values, tokens })
+    if (good) {
+      say.ended(reason)
+      // Copilot ends a failed turn like any other, with the error as a message. But it reports tokens for
+      // every turn in which the model has answered.
+      if (this.agent === 'Copilot' && !usage && head.startsWith('Error: ')) say.error(head, 'fatal')
+    } else if (reason === 'max_tokens') say.truncated(reason)
+    else if (Object.hasOwn(stops, reason)) say.error(stops[reason as keyof typeof stops], 'fatal')
+    else say.unknownType(`stopReason ${reason}`)
+  }
+
+  /** Reads an error instead of an answer. It is not known which request failed: a later turn discards it. */
+  failed(line: Rec, say: Say): void {
+    const details = line.text('error.data error.data.details error.data.message')
+    const message = line.text('error.message') ?? 'an error without a message'
+    const words = details === undefined ? message : `${message}: ${details}`
+    // Every agent supports prompts, so this is about something else.
+    if (line.at('error.code') === METHOD_NOT_FOUND) {
+      say.error(words)
+      return
+    }
+    this.#chunks.takeHead()
+    this.#chunks.endMessage(say, { incomplete: true })
+    if (this.#session) {
+      this.work(say)
+      say.status('turn_failed')
+      this.#rest()
+    }
+    say.error(words, 'fatal')
+  }
+
+  /**
+   * Reads what the Codex adapter reports about its thread. It, too, ends a failed turn like any other, with
+   * the error as a message, but passes on the state of the thread.
+   */
+  codex(update: Rec, say: Say): void {
+    const error = update.record('_meta.codex.error')
+    if (error)
+      say.error(error.text('message') ?? 'Codex failed', error.at('willRetry') === true ? 'warning' : 'error')
+    if (update.at('_meta.codex.threadStatus.type') !== 'systemError') return
+    this.work(say)
+    say.error('the Codex thread is in the state systemError', 'fatal')
+  }
+
+  #rest(): void {
+    this.#busy = this.#fresh = this.#called = this.#counted = false
+  }
+
+  /**
+   * The tokens of a turn. The protocol leaves open what an agent counts, so only recorded behaviour is
+   * trusted: for other agents, a first turn without tools (the model was asked once), in which all ways of
+   * counting agree. Empty if the count is of something else.
+   */
+  #turnTokens(usage: Rec | undefined): Tokens | undefined {
+    if (!usage || this.#counted) return undefined
+    const way = counted[`${this.agent} ${this.#version?.split('.', 1)[0]}`]
+    const single = !this.#called
+    const all = way === 'request' ? single : way === 'first turn' ? this.#fresh : this.#fresh && single
+    return way === 'turn' || all ? usageTokens(usage) : {}
+  }
+}
+
+/**
+ * Counts with the protocol's names, or Gemini's, whose output excludes the thoughts, which it does not
+ * report.
+ */
+function usageTokens(usage: Rec | undefined): Tokens | undefined {
+  if (!usage) return undefined
+  const { outputTokens, cachedReadTokens, cachedWriteTokens, thoughtTokens, totalTokens } = usage.values
+  return tokenParts({
+    input: usage.at('inputTokens input_tokens'),
+    output: outputTokens,
+    cacheRead: cachedReadTokens,
+    cacheWrite: cachedWriteTokens,
+    reasoning: thoughtTokens,
+    total: totalTokens,
+  })
 }

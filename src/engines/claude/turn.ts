@@ -1,236 +1,250 @@
-import { isRecord, type Say, text } from '../../events/engine.ts'
+import type { RunFacts, Say } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
+import type { Rec } from '../../events/record.ts'
 import { tokenCounter } from '../../events/tokens.ts'
-import { calls } from '../calls.ts'
+import { blocksOf, contentBlocks, wordsOf } from '../content-blocks.ts'
 import { statsTokens } from '../gemini/tokens.ts'
-import { claudeDiff, claudeDuration } from './change.ts'
-import { promptOf } from './prompt.ts'
-import { askedFor, factsOf, isHook, readRateLimit, readSystem } from './system.ts'
-import { claudeTokens, messageTokens } from './tokens.ts'
+import { rows } from '../table.ts'
+import { claudeTokens, isResult, messageTokens, promptOf, sayResult } from './message.ts'
 
-type Message = Record<string, unknown>
-
-const LINE_FIELDS =
-  'type uuid session_id parent_tool_use_id message supersedes aborted error timestamp request_id wire_tool_inputs tool_use_meta subagent_type task_description'
-
-/** Reads the messages of one run: what was said, thought and called, turn by turn. */
-export function conversation() {
-  /** The message whose pieces are arriving, per speaker (the main agent, or a subagent's call). */
-  const streaming = memory<string>((id) => id.length)
-  /** Number of content blocks seen of a message id: several lines can share it. */
-  const blocks = memory<number>(() => 0)
-  /** The message that began last, per speaker. */
-  const messageIds = memory<string>((id) => id.length)
-  const begun = calls()
-  let answered = false
-  /** Messages whose end came before their `assistant` line (Qwen 0.7): that line repeats them. */
-  const stopped = memory<true>(() => 0)
-  /** The engine's message in place of an answer. */
-  let engineMessage: string | undefined
-  /** The agent waits for a permission. */
-  let asked = false
-  /** Tokens of the messages of this turn. Used if `result` reports no usage (Amp). */
-  let spent = tokenCounter()
-  const added = messageTokens()
-  /** The `usage` of Qwen Code counts from the start of its session; the others count the turn. */
-  let sums = false
-  /** The session named in lines of hooks before the run began: its first line has more about it. */
-  let named: unknown
-  let began = false
-
-  const blockId = (message: string): string => {
-    const count = blocks.get(message) ?? 0
-    blocks.set(message, count + 1)
-    return count === 0 ? message : `${message}.${count}`
-  }
-
-  const assistant = (line: Message, say: Say, extra: boolean): boolean => {
-    say.fields(line, LINE_FIELDS)
-    if (!isRecord(line['message'])) return false
-    const { id, content, stop_reason, model } = line['message']
-    if (model === '<synthetic>') return synthetic(line, content, say)
-    const parent = text(line['parent_tool_use_id'])
-    const incomplete = line['aborted'] === true || undefined
-    const message = text(id) ?? text(line['uuid']) ?? 'message'
-    const tokens = claudeTokens(line['message']['usage'])
-    const more = id === undefined ? tokens : added(message, tokens)
-    if (more) spent.add(more)
-    const repeated = stopped.take(message) === true
-    for (const block of Array.isArray(content) ? content : [{ type: 'text', text: content }]) {
-      if (!isRecord(block)) continue
-      if (block['type'] === 'text') {
-        if (repeated) continue
-        const open = streaming.take(speakerOf(parent, extra))
-        answered ||= !extra && parent === undefined
-        say.message(open ?? blockId(message), text(block['text']) ?? '', { parent, incomplete })
-      } else if (block['type'] === 'thinking') say.reasoning(blockId(message), text(block['thinking']) ?? '')
-      else if (block['type'] === 'tool_use') {
-        const call = {
-          id: text(block['id']) ?? '',
-          name: text(block['name']) ?? 'tool',
-          input: block['input'],
-          parent,
-        }
-        begun.begun(call.id, call.name, call.input)
-        say.started(call)
-      } else if (block['type'] !== 'redacted_thinking') say.unknownType(`content ${String(block['type'])}`)
-    }
-    if (Array.isArray(line['supersedes'])) say.status('superseded', { reason: line['supersedes'].join(' ') })
-    if (stop_reason === 'max_tokens') say.truncated('max_tokens')
-    return true
-  }
-
-  /**
-   * The engine writes in place of the model, mostly because a request failed. `result` says whether the run
-   * failed.
-   */
-  const synthetic = (line: Message, content: unknown, say: Say): boolean => {
-    const blocks = Array.isArray(content) ? content : [{ text: content }]
-    engineMessage = blocks.map((block) => (isRecord(block) ? (text(block['text']) ?? '') : '')).join('\n')
-    say.error(engineMessage || text(line['error']) || 'an error without a message', 'error')
-    return true
-  }
-
-  const user = (line: Message, say: Say): boolean => {
-    say.fields(
-      line,
-      'type uuid session_id parent_tool_use_id message isReplay isSynthetic tool_use_result timestamp',
-    )
-    const content = isRecord(line['message']) ? line['message']['content'] : undefined
-    const parent = text(line['parent_tool_use_id'])
-    const { prompt } = promptOf(content)
-    // The prompt of a subagent comes from the agent, and a synthetic one from the engine.
-    if (prompt !== undefined && parent === undefined && line['isSynthetic'] !== true) say.user(prompt)
-    for (const block of Array.isArray(content) ? content : []) {
-      if (!isRecord(block) || block['type'] !== 'tool_result') continue
-      const id = text(block['tool_use_id']) ?? ''
-      const known = begun.ended(id)
-      const output = block['content']
-      const reported = isRecord(line['tool_use_result']) ? line['tool_use_result'] : {}
-      const duration_ms = claudeDuration(reported)
-      const call = { id, name: known?.name ?? 'tool', output, duration_ms, parent }
-      if (block['is_error'] === true) {
-        say.failed({ ...call, error: text(output) })
-        continue
-      }
-      say.completed(call)
-      const path = known?.path ?? text(reported['filePath'])
-      const diff = claudeDiff(reported)
-      if (path !== undefined && /^write/i.test(call.name))
-        say.artifact(reported['type'] === 'update' ? 'modified' : 'created', path, diff)
-      if (path !== undefined && /^(multi)?edit$/i.test(call.name)) say.artifact('modified', path, diff)
-    }
-    return true
-  }
-
-  /** Pieces of a message. The same text comes again in the `assistant` line: that one is final. */
-  const piece = (line: Message, say: Say, extra: boolean): boolean => {
-    const event = isRecord(line['event']) ? line['event'] : {}
-    const parent = text(line['parent_tool_use_id'])
-    const speaker = speakerOf(parent, extra)
-    if (event['type'] === 'message_start' && isRecord(event['message'])) {
-      // It was broken off (the model is asked again), or its end was lost: this one replaces it.
-      const left = streaming.take(speaker)
-      if (left !== undefined) say.message(left, undefined, { incomplete: true })
-      messageIds.set(speaker, text(event['message']['id']) ?? 'message')
-    } else if (event['type'] === 'content_block_delta' && isRecord(event['delta'])) {
-      const part = text(event['delta']['text'])
-      if (event['delta']['type'] !== 'text_delta' || part === undefined) return true
-      say.delta(openOf(speaker, say), part, { parent })
-    } else if (event['type'] === 'message_stop') {
-      const open = streaming.take(speaker)
-      if (open === undefined) return true
-      answered ||= !extra && parent === undefined
-      say.message(open)
-      stopped.set(messageIds.get(speaker) ?? 'message', true)
-    }
-    return true
-  }
-
-  const openOf = (speaker: string, say: Say): string => {
-    const known = streaming.get(speaker)
-    if (known !== undefined) return known
-    const open = blockId(messageIds.get(speaker) ?? 'message')
-    for (const forgotten of streaming.set(speaker, open))
-      say.message(forgotten, undefined, { incomplete: true })
-    return open
-  }
-
-  const result = (line: Message, say: Say): boolean => {
-    const subtype = text(line['subtype']) ?? 'unknown'
-    const answer = text(line['result'])
-    const excused = engineMessage !== undefined && answer === engineMessage
-    const failed = subtype !== 'success' || line['is_error'] === true || excused
-    // It repeats the last answer; it is the answer only if nothing else was said (json mode), unless it is an
-    // error.
-    if (!failed && !answered && answer !== undefined && answer !== '') say.message(undefined, answer)
-    const { usage, stats } = line
-    const tokens = statsTokens(stats) ?? claudeTokens(usage) ?? spent.sum()
-    const counts = sums ? { tokensSoFar: tokens } : { tokens }
-    say.status('result', { reason: subtype, usage, stats, ...counts })
-    if (subtype === 'success') say.ended('result success')
-    if (failed) say.error(failure(line, subtype), 'fatal')
-    answered = false
-    engineMessage = undefined
-    spent = tokenCounter()
-    return true
-  }
-
+/** What is known of one run: what was said, thought and called, turn by turn. */
+function newRun() {
   return {
-    /**
-     * `extra`: only the PTY has the line, so it does not belong to the current message of the other lines.
-     */
-    read(line: Message, say: Say, extra: boolean): boolean {
-      began ||= !isHook(line)
-      if (began) say.session(line['session_id'], factsOf(line))
-      else named = line['session_id']
-      sums ||= 'qwen_code_version' in line
-      const control = text(line['type'])?.startsWith('control_') === true
+    blocks: contentBlocks(),
+    /** The message whose pieces are arriving, per speaker (the main agent, or a subagent's call). */
+    streaming: memory<string>((id) => id.length),
+    /** The message that began last, per speaker. */
+    messageIds: memory<string>((id) => id.length),
+    /** Messages whose end came before their `assistant` line (Qwen 0.7): that line repeats them. */
+    stopped: memory<true>(() => 0),
+    answered: false,
+    /** The engine's message in place of an answer. */
+    engineMessage: undefined as string | undefined,
+    /** The agent waits for a permission. */
+    asked: false,
+    /** Tokens of the messages of this turn. Used if `result` reports no usage (Amp). */
+    spent: tokenCounter(),
+    added: messageTokens(),
+    /** The `usage` of Qwen Code counts from the start of its session; the others count the turn. */
+    sums: false,
+    /** The session named in lines of hooks before the run began: its first line has more about it. */
+    named: undefined as unknown,
+    began: false,
+    /** Only the PTY has this line, so it does not belong to the current message of the other lines. */
+    extra: false,
+  }
+}
+
+type Run = ReturnType<typeof newRun>
+
+/** Reads the messages of one run. */
+export function conversation() {
+  const run = newRun()
+  return {
+    read(line: Rec, say: Say, extra: boolean): boolean | 'kept' {
+      run.extra = extra
+      run.began ||= !isHook(line)
+      if (run.began) say.session(line.at('session_id'), factsOf(line))
+      else run.named = line.at('session_id')
+      run.sums ||= line.has('qwen_code_version')
+      const control = line.text('type')?.startsWith('control_') === true
       // The agent continues, so its question was answered.
-      if (asked && !control) say.goesOn()
-      asked &&= control
-      switch (line['type']) {
-        case 'system':
-          return readSystem(line, say)
-        case 'rate_limit_event':
-          return readRateLimit(line['rate_limit_info'], say)
-        case 'control_request': {
-          const tool = askedFor(line['request'])
-          if (tool === undefined) return true
-          asked = true
-          say.ended(`can_use_tool ${tool}`)
-          return true
-        }
-        case 'control_response':
-        case 'control_cancel_request':
-          return true
-        case 'assistant':
-          return assistant(line, say, extra)
-        case 'user':
-          return user(line, say)
-        case 'stream_event':
-          return piece(line, say, extra)
-        case 'result':
-          return result(line, say)
-        default:
-          say.unknownType(String(line['type']))
-          return false
-      }
+      if (run.asked && !control) say.goesOn()
+      run.asked &&= control
+      return lines.read(line, say, run)
     },
     /** End of input. */
     end(say: Say): void {
-      if (!began) say.session(named)
+      if (!run.began) say.session(run.named)
     },
   }
 }
 
+const lines = rows<Run>({
+  quiet: 'control_response control_cancel_request',
+  fields:
+    'type uuid:text session_id:text parent_tool_use_id:text message:record message.content:text|list timestamp',
+  on: {
+    system: (line, say, run) => systemLines.read(line, say, run),
+    rate_limit_event(line, say) {
+      // `allowed` comes with every run; only a limit that was reached is reported.
+      if (line.at('rate_limit_info.status') === 'rejected') say.error('the rate limit is reached', 'warning')
+    },
+    control_request(line, say, run) {
+      if (line.at('request.subtype') !== 'can_use_tool') return
+      run.asked = true
+      say.ended(`can_use_tool ${line.text('request.tool_name') ?? 'tool'}`)
+    },
+    assistant: {
+      fields:
+        'supersedes:list aborted:flag error request_id wire_tool_inputs tool_use_meta subagent_type task_description',
+      read: readAnswer,
+    },
+    user: { fields: 'isReplay:flag isSynthetic:flag tool_use_result', read: readUser },
+    stream_event: readPiece,
+    result: { fields: '* result:text is_error:flag usage:record', read: readResult },
+  },
+})
+
+/** The `system` lines: the start of a turn, a retry, a task, a change of the context. */
+const systemLines = rows({
+  by: 'subtype',
+  called: 'system',
+  quiet: 'hook_started hook_progress hook_response notification thinking_tokens',
+  on: {
+    init(line, say) {
+      say.begun()
+      // It comes with each turn; `started` has the facts of the first one.
+      say.status('turn_started', factsOf(line))
+    },
+    'retry, api_retry'(line, say) {
+      const reason = retryReason(line)
+      say.status('retrying', { reason })
+      say.error(reason, 'warning', { retryable: true })
+    },
+    status(line, say) {
+      // `requesting` and null come with every request.
+      if (line.at('status') === 'compacting') say.status('compacting')
+    },
+    compact_boundary: (line, say) =>
+      say.status('compacted', { reason: line.text('compact_metadata.trigger') }),
+    'task_started, task_progress, task_updated, task_notification': (line, say) =>
+      say.status(line.text('subtype')!, { reason: line.text('status description') }),
+  },
+})
+
+/** A hook of the session start runs before the `init` line. */
+function isHook(line: Rec): boolean {
+  return line.at('type') === 'system' && line.text('subtype')?.startsWith('hook_') === true
+}
+
+/** The facts about the run in an `init` line. */
+function factsOf(line: Rec): RunFacts {
+  if (line.at('type') !== 'system' || line.at('subtype') !== 'init') return {}
+  return {
+    model: line.text('model'),
+    cwd: line.text('cwd'),
+    engine_version: line.text('claude_code_version qwen_code_version'),
+  }
+}
+
+function retryReason(line: Rec): string {
+  const attempt = line.number('attempt')
+  const most = line.number('max_retries')
+  const which = attempt === undefined ? '' : `: attempt ${attempt}${most === undefined ? '' : ` of ${most}`}`
+  const why = [line.at('error_status'), line.at('error')]
+    .filter((word) => typeof word === 'number' || typeof word === 'string')
+    .join(' ')
+  return `the engine asks the model again${which}${why === '' ? '' : ` (${why})`}`
+}
+
+function readAnswer(line: Rec, say: Say, run: Run): boolean {
+  const message = line.record('message')
+  if (!message) return false
+  const content = message.at('content')
+  if (message.at('model') === '<synthetic>') {
+    // The engine writes in place of the model, mostly because a request failed. `result` says whether the
+    // run failed.
+    run.engineMessage = wordsOf(content)
+    say.error(run.engineMessage || line.text('error') || 'an error without a message', 'error')
+    return true
+  }
+  const speaker = { parent: line.text('parent_tool_use_id'), incomplete: line.at('aborted') === true }
+  const id = message.text('id') ?? line.text('uuid') ?? 'message'
+  const tokens = claudeTokens(message.at('usage'))
+  const more = message.has('id') ? run.added(id, tokens) : tokens
+  if (more) run.spent.add(more)
+  const repeated = run.stopped.take(id) === true
+  for (const block of blocksOf(content)) {
+    const isText = block.at('type') === 'text'
+    if (isText && repeated) continue
+    const open = isText ? run.streaming.take(speakerOf(speaker.parent, run)) : undefined
+    if (isText) answers(speaker.parent, run)
+    if (open === undefined) run.blocks.say(id, block, say, speaker)
+    else say.message(open, block.text('text') ?? '', speaker)
+  }
+  if (line.has('supersedes')) say.status('superseded', { reason: line.list('supersedes').join(' ') })
+  if (message.at('stop_reason') === 'max_tokens') say.truncated('max_tokens')
+  return true
+}
+
+/** The run itself has said something: its `result` repeats that. */
+function answers(parent: string | undefined, run: Run): void {
+  run.answered ||= !run.extra && parent === undefined
+}
+
+function readUser(line: Rec, say: Say, run: Run): void {
+  const content = line.at('message.content')
+  const parent = line.text('parent_tool_use_id')
+  const { prompt } = promptOf(content)
+  // The prompt of a subagent comes from the agent, and a synthetic one from the engine.
+  if (prompt !== undefined && parent === undefined && line.at('isSynthetic') !== true) say.user(prompt)
+  for (const block of blocksOf(content).filter(isResult))
+    sayResult(block, line.record('tool_use_result'), run.blocks, say, parent)
+}
+
+/** Pieces of a message. The same text comes again in the `assistant` line: that one is final. */
+function readPiece(line: Rec, say: Say, run: Run): void {
+  const parent = line.text('parent_tool_use_id')
+  const speaker = speakerOf(parent, run)
+  switch (line.at('event.type')) {
+    case 'message_start': {
+      // It was broken off (the model is asked again), or its end was lost: this one replaces it.
+      const left = run.streaming.take(speaker)
+      if (left !== undefined) say.message(left, undefined, { incomplete: true })
+      run.messageIds.set(speaker, line.text('event.message.id') ?? 'message')
+      return
+    }
+    case 'content_block_delta': {
+      const part = line.at('event.delta.type') === 'text_delta' ? line.text('event.delta.text') : undefined
+      if (part !== undefined) say.delta(openOf(speaker, say, run), part, { parent })
+      return
+    }
+    case 'message_stop': {
+      const open = run.streaming.take(speaker)
+      if (open === undefined) return
+      answers(parent, run)
+      say.message(open)
+      run.stopped.set(run.messageIds.get(speaker) ?? 'message', true)
+    }
+  }
+}
+
+/** The message that the pieces of a speaker belong to. */
+function openOf(speaker: string, say: Say, { streaming, messageIds, blocks }: Run): string {
+  const known = streaming.get(speaker)
+  if (known !== undefined) return known
+  const open = blocks.nextId(messageIds.get(speaker) ?? 'message')
+  for (const forgotten of streaming.set(speaker, open))
+    say.message(forgotten, undefined, { incomplete: true })
+  return open
+}
+
 /** The main agent, or a subagent's call; a separate speaker for lines that only the PTY has. */
-function speakerOf(parent: string | undefined, extra: boolean): string {
+function speakerOf(parent: string | undefined, { extra }: Run): string {
   return extra ? `pty ${parent ?? ''}` : (parent ?? '')
 }
 
-function failure(line: Message, subtype: string): string {
-  const error = isRecord(line['error']) ? text(line['error']['message']) : text(line['error'])
-  const errors = Array.isArray(line['errors']) ? line['errors'].map(String).join('; ') : undefined
-  return error ?? (errors || undefined) ?? text(line['result']) ?? subtype
+function readResult(line: Rec, say: Say, run: Run): void {
+  const subtype = line.text('subtype') ?? 'unknown'
+  const answer = line.text('result')
+  const excused = run.engineMessage !== undefined && answer === run.engineMessage
+  const failed = subtype !== 'success' || line.at('is_error') === true || excused
+  // It repeats the last answer; it is the answer only if nothing else was said (json mode), unless it is an
+  // error.
+  if (!failed && !run.answered && answer) say.message(undefined, answer)
+  const usage = line.at('usage')
+  const stats = line.at('stats')
+  const tokens = statsTokens(stats) ?? claudeTokens(usage) ?? run.spent.sum()
+  say.status('result', { reason: subtype, usage, stats, [run.sums ? 'tokensSoFar' : 'tokens']: tokens })
+  if (subtype === 'success') say.ended('result success')
+  if (failed) say.error(failure(line) ?? subtype, 'fatal')
+  run.answered = false
+  run.engineMessage = undefined
+  run.spent = tokenCounter()
+}
+
+function failure(line: Rec): string | undefined {
+  const error = line.text('error.message error')
+  return error ?? (line.list('errors').map(String).join('; ') || line.text('result'))
 }

@@ -1,10 +1,9 @@
-import { type Engine, type EngineFrame, isRecord, type Say, text } from '../../events/engine.ts'
+import type { Engine, EngineFrame, Limits, Say } from '../../events/engine.ts'
+import { fits, Rec } from '../../events/record.ts'
 import { prose } from '../answer-text.ts'
 import { isErrorDocument, isStartLine, isTagged, logReader } from './log.ts'
-import { streamReader } from './stream.ts'
+import { isEvent, isStreamLine, streamReader } from './stream.ts'
 import { statsTokens } from './tokens.ts'
-
-type Line = Record<string, unknown>
 
 /** First keys of the document, also after other text on its line. */
 export const documentKeys = ['session_id', 'response', 'stats']
@@ -18,133 +17,151 @@ export const gemini: Engine = {
   shape: (frame) =>
     isOwnDocument(frame.value) ||
     cutSession(frame) !== undefined ||
-    (frame.channel !== 'stderr' && isStreamLine(frame.value) && (frame.value['type'] === 'init' || 'weak')),
+    (frame.channel !== 'stderr' && isStreamLine(frame.value) && (fits(frame.value, 'type=init') || 'weak')),
   open(limits) {
-    const answer = prose(limits)
-    const log = logReader()
-    const stream = streamReader()
-    /** Records or a document were seen, so plain lines are not the answer. */
-    let framed = false
-    /** The output is stream-json, where only the stream is the answer: any other document may be quoted. */
-    let streaming = false
-    /** The best document so far. */
-    let best: EngineFrame | undefined
-    /**
-     * The last document after other text, where the model may have quoted it: it counts if only lines follow
-     * that the CLI is known to write; after a start-up line, anything that looks like a log may follow, too.
-     */
-    let quoted: EngineFrame | undefined
-    let afterStart = false
-    /** The last error document that names no session: it counts if nothing else is said. */
-    let failed: EngineFrame | undefined
-    /**
-     * The answer has begun, so what looks like a start-up line may be the model's words; and it is in a
-     * fence.
-     */
-    let answering = false
-    let fenced = false
-
-    /** The lines kept so far are not the answer: they are emitted as raw, at their own position. */
-    const frameIt = (say: Say) => {
-      framed = true
-      answer.giveBack(say)
-    }
-
-    const readText = (frame: EngineFrame, say: Say): boolean | 'kept' => {
-      if (!fenced) {
-        if (log.continues(frame)) return false
-        if (isStartLine(frame) && !(answering && frame.channel === 'stdout')) {
-          afterStart = !quoted || afterStart
-          return false
-        }
-        if (log.read(frame, say)) return true
-      }
-      if (frame.text.startsWith('```') || frame.text.startsWith('~~~')) fenced = !fenced
-      if (frame.blank) return answer.keep(frame, say)
-      if (answering && !quoted) afterStart = false
-      answering = true
-      if (!fenced && isDocument(frame.value)) quoted = frame
-      else if (!isNotice(frame)) quoted = undefined
-      return answer.keep(frame, say)
-    }
-
-    /** A line of the CLI after the document: on a line of its own, outside any fence. */
-    const isNotice = (frame: EngineFrame) =>
-      !fenced && frame.glue === undefined && (isStartLine(frame) || (afterStart && isTagged(frame)))
-
-    const readDocuments = (frame: EngineFrame, say: Say): 'kept' => {
-      best ??= quoted && answer.takeLast((kept) => kept === quoted)
-      if (!framed) frameIt(say)
-      const worse = best && rank(best) > rank(frame) ? frame : best
-      if (worse !== frame) best = frame
-      if (worse) say.giveBack(worse)
-      return 'kept'
-    }
-
-    return {
-      read(frame, say) {
-        const words = frame.channel !== 'stderr'
-        const quotable = fenced || frame.glue !== undefined
-        if (words && !framed && quotable && isDocument(frame.value)) return readText(frame, say)
-        if (!streaming && isDocument(frame.value)) return readDocuments(frame, say)
-        const session = cutSession(frame)
-        if (!streaming && (session !== undefined || isCutResponse(frame))) {
-          if (!framed) frameIt(say)
-          say.session(session)
-          return false
-        }
-        if (isErrorDocument(frame.value) && !(words && fenced)) {
-          if (framed) return sayFailed(frame, 'error', say)
-          if (failed) {
-            say.about(failed)
-            sayFailed(failed, 'error', say)
-          }
-          failed = frame
-          return 'kept'
-        }
-        if (!words) return log.read(frame, say)
-        if (isStreamLine(frame.value)) {
-          if (!framed) frameIt(say)
-          streaming = true
-        }
-        if (!framed) return readText(frame, say)
-        return log.read(frame, say) || (streaming && isEvent(frame.value) && stream(frame, frame.value, say))
-      },
-      end(say) {
-        const last = best === undefined && quoted && answer.takeLast((kept) => kept === quoted)
-        if (last) {
-          best = last
-          frameIt(say)
-        }
-        const silent = !framed && answer.frames().length === 0
-        if (failed) {
-          say.about(failed)
-          sayFailed(failed, silent ? 'fatal' : 'error', say)
-        }
-        answer.speak(say)
-        if (best && streaming) say.giveBack(best)
-        else if (best) readDocument(best, say)
-      },
-    }
+    const run = new GeminiRun(limits)
+    return { read: (frame, say) => run.read(frame, say), end: (say) => run.end(say) }
   },
 }
 
+/**
+ * Reads one run. Whether its lines are an answer, a stream or text around a document shows only as it goes
+ * on, so most of them are kept until then.
+ */
+class GeminiRun {
+  readonly #answer: ReturnType<typeof prose>
+  readonly #log = logReader()
+  readonly #stream = streamReader()
+  /** Records or a document were seen, so plain lines are not the answer. */
+  #framed = false
+  /** The output is stream-json, where only the stream is the answer: any other document may be quoted. */
+  #streaming = false
+  /** The best document so far. */
+  #best: EngineFrame | undefined
+  /**
+   * The last document after other text, where the model may have quoted it: it counts if only lines follow
+   * that the CLI is known to write; after a start-up line, anything that looks like a log may follow, too.
+   */
+  #quoted: EngineFrame | undefined
+  #afterStart = false
+  /** The last error document that names no session: it counts if nothing else is said. */
+  #failed: EngineFrame | undefined
+  /** The answer has begun, so what looks like a start-up line may be the model's words. */
+  #answering = false
+  /** The answer is in a fence. */
+  #fenced = false
+
+  constructor(limits: Limits) {
+    this.#answer = prose(limits)
+  }
+
+  read(frame: EngineFrame, say: Say): boolean | 'kept' {
+    const { value, glue } = frame
+    const words = frame.channel !== 'stderr'
+    if (isDocument(value)) {
+      if (words && !this.#framed && (this.#fenced || glue !== undefined)) return this.#readText(frame, say)
+      if (!this.#streaming) return this.#keepBest(frame, say)
+    }
+    const session = cutSession(frame)
+    if (!this.#streaming && (session !== undefined || isCutResponse(frame))) {
+      this.#frame(say)
+      say.session(session)
+      return false
+    }
+    if (isErrorDocument(value) && !(words && this.#fenced)) return this.#keepFailed(frame, say)
+    if (!words) return this.#log.read(frame, say)
+    if (isStreamLine(value)) {
+      this.#frame(say)
+      this.#streaming = true
+    }
+    if (!this.#framed) return this.#readText(frame, say)
+    const line = this.#streaming ? Rec.of(value) : undefined
+    return (
+      this.#log.read(frame, say) || (line !== undefined && isEvent(line) && this.#stream(frame, line, say))
+    )
+  }
+
+  end(say: Say): void {
+    if (this.#best === undefined) this.#takeQuoted()
+    if (this.#best) this.#frame(say)
+    if (this.#failed) {
+      say.about(this.#failed)
+      sayFailed(this.#failed, this.#framed || this.#answer.frames().length > 0 ? 'error' : 'fatal', say)
+    }
+    this.#answer.speak(say)
+    if (this.#best && this.#streaming) say.giveBack(this.#best)
+    else if (this.#best) readDocument(this.#best, say)
+  }
+
+  /** The lines kept so far are not the answer: they are emitted as raw, at their own position. */
+  #frame(say: Say): void {
+    if (!this.#framed) this.#answer.giveBack(say)
+    this.#framed = true
+  }
+
+  #readText(frame: EngineFrame, say: Say): boolean | 'kept' {
+    if (!this.#fenced) {
+      if (this.#log.continues(frame)) return false
+      if (isStartLine(frame) && !(this.#answering && frame.channel === 'stdout')) {
+        this.#afterStart = !this.#quoted || this.#afterStart
+        return false
+      }
+      if (this.#log.read(frame, say)) return true
+    }
+    if (frame.text.startsWith('```') || frame.text.startsWith('~~~')) this.#fenced = !this.#fenced
+    if (frame.blank) return this.#answer.keep(frame, say)
+    if (this.#answering && !this.#quoted) this.#afterStart = false
+    this.#answering = true
+    if (!this.#fenced && isDocument(frame.value)) this.#quoted = frame
+    else if (!this.#isNotice(frame)) this.#quoted = undefined
+    return this.#answer.keep(frame, say)
+  }
+
+  /** A line of the CLI after the document: on a line of its own, outside any fence. */
+  #isNotice(frame: EngineFrame): boolean {
+    if (this.#fenced || frame.glue !== undefined) return false
+    return isStartLine(frame) || (this.#afterStart && isTagged(frame))
+  }
+
+  #keepBest(frame: EngineFrame, say: Say): 'kept' {
+    if (this.#best === undefined) this.#takeQuoted()
+    this.#frame(say)
+    const worse = this.#best && rank(this.#best) > rank(frame) ? frame : this.#best
+    if (worse !== frame) this.#best = frame
+    if (worse) say.giveBack(worse)
+    return 'kept'
+  }
+
+  #takeQuoted(): void {
+    if (this.#quoted) this.#best = this.#answer.takeLast((kept) => kept === this.#quoted)
+  }
+
+  #keepFailed(frame: EngineFrame, say: Say): true | 'kept' {
+    if (this.#framed) return sayFailed(frame, 'error', say)
+    if (this.#failed) {
+      say.about(this.#failed)
+      sayFailed(this.#failed, 'error', say)
+    }
+    this.#failed = frame
+    return 'kept'
+  }
+}
+
 /** The document of json mode: an answer, or an error. Up to 0.20 it has stats, but no session. */
-function isDocument(value: unknown): value is Line {
-  if (!isRecord(value) || 'type' in value) return false
-  const { session_id, response, error, stats } = value
-  if (typeof session_id !== 'string') return typeof response === 'string' && isRecord(stats)
+function isDocument(value: unknown): boolean {
+  const document = Rec.of(value, '!type')
+  if (!document) return false
+  if (!fits(value, 'session_id:text')) return fits(value, 'response:text stats:record')
   // The log of another API may have sessions and responses, too, but with more about each.
-  const own = isRecord(stats) || Object.keys(value).every((key) => documentKey.has(key))
-  return own && ('response' in value || isRecord(error))
+  const own = fits(value, 'stats:record') || Object.keys(document.values).every((key) => documentKey.has(key))
+  return own && (document.has('response') || fits(value, 'error:record'))
 }
 
 const documentKey = new Set([...documentKeys, 'error'])
 
 /** True for a document that only Gemini can have written. */
 function isOwnDocument(value: unknown): boolean {
-  if (!isDocument(value)) return false
-  return typeof value['session_id'] === 'string' || isRecord((value['stats'] as Line)['models'])
+  return isDocument(value) && (fits(value, 'session_id:text') || fits(value, 'stats.models:record'))
 }
 
 /**
@@ -163,57 +180,31 @@ function isCutResponse({ open, text }: EngineFrame): boolean {
   return open === true && /^\{\s*"response":\s*"/.test(text.slice(0, 200))
 }
 
-/** The required fields of each type of stream-json. Log lines have a type and a time, too. */
-const streamTypes: Readonly<Record<string, (line: Line) => boolean>> = {
-  init: (line) => typeof line['session_id'] === 'string',
-  message: (line) => typeof line['role'] === 'string' && typeof line['content'] === 'string',
-  tool_use: (line) => typeof line['tool_name'] === 'string' && typeof line['tool_id'] === 'string',
-  tool_result: (line) => typeof line['tool_id'] === 'string' && typeof line['status'] === 'string',
-  error: (line) => typeof line['severity'] === 'string' && typeof line['message'] === 'string',
-  result: (line) =>
-    typeof line['status'] === 'string' && (isRecord(line['stats']) || isRecord(line['error'])),
-}
-
-function isStreamLine(value: unknown): value is Line {
-  if (!isRecord(value) || typeof value['timestamp'] !== 'string') return false
-  const type = text(value['type']) ?? ''
-  return Object.hasOwn(streamTypes, type) && streamTypes[type]!(value)
-}
-
-/** A record of a stream that has begun: a field may be missing, and the type may be a new one. */
-function isEvent(value: unknown): value is Line {
-  if (!isRecord(value)) return false
-  const { type, timestamp, status } = value
-  if (!Object.hasOwn(streamTypes, text(type) ?? '')) return true
-  return typeof timestamp === 'string' && (type !== 'result' || typeof status === 'string')
-}
-
 /** A document with a response wins, then stdout before stderr, then the later one. */
-function rank(frame: EngineFrame): number {
-  const answers = isRecord(frame.value) && typeof frame.value['response'] === 'string' ? 4 : 0
-  return answers + (frame.channel === 'stdout' ? 2 : frame.channel === 'pty' ? 1 : 0)
+function rank({ value, channel }: EngineFrame): number {
+  const answers = fits(value, 'response:text') ? 4 : 0
+  return answers + (channel === 'stdout' ? 2 : channel === 'pty' ? 1 : 0)
 }
 
 function readDocument(frame: EngineFrame, say: Say): void {
-  const document = frame.value as Line
+  const document = Rec.of(frame.value)!
   say.about(frame)
   say.confidence(0.8)
-  say.fields(document, 'session_id response stats error')
-  say.session(document['session_id'])
-  const { stats } = document
+  say.fields(document.values, 'session_id response:text stats:record error:record')
+  say.session(document.at('session_id'))
+  const stats = document.at('stats')
   if (stats !== undefined) say.status('result', { stats, tokens: statsTokens(stats) })
-  if (typeof document['response'] === 'string') {
-    say.message(undefined, document['response'], { enveloped: true })
+  const response = document.text('response')
+  if (response !== undefined) {
+    say.message(undefined, response, { enveloped: true })
     say.ended('response document')
   }
-  if (isRecord(document['error']))
-    say.error(text(document['error']['message']) ?? 'the engine failed', 'fatal')
+  if (document.record('error')) say.error(document.text('error.message') ?? 'the engine failed', 'fatal')
 }
 
 /** An error that names no session: the run's own, or an earlier one that was followed by something else. */
 function sayFailed(frame: EngineFrame, severity: 'fatal' | 'error', say: Say): true {
-  const { error } = frame.value as { error: Line }
   say.confidence(0.8)
-  say.error(text(error['message']) ?? 'the engine failed', severity)
+  say.error(Rec.of(frame.value)?.text('error.message') ?? 'the engine failed', severity)
   return true
 }

@@ -1,6 +1,5 @@
-import { type EngineFrame, isRecord, type Say, text } from '../../events/engine.ts'
-
-type Line = Record<string, unknown>
+import type { EngineFrame, Say } from '../../events/engine.ts'
+import { fits, Rec } from '../../events/record.ts'
 
 /** Reads what the CLI logs next to its answer: requests that failed, and the stack traces after them. */
 export function logReader() {
@@ -44,17 +43,15 @@ function loggedFailure(head: string): string | undefined {
 
 /** `{"error":{"code":429,…}}`, alone or in an array: an error response of the API. */
 function apiError(value: unknown): string | undefined {
-  const body: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value
-  if (!isRecord(body) || !isRecord(body['error']) || Object.keys(body).length !== 1) return undefined
-  const { code, message } = body['error']
-  if (typeof code !== 'number' || code < 400 || isErrorDocument(body)) return undefined
-  return text(message) ?? `the request failed with status ${code}`
+  const body = Rec.of(Array.isArray(value) && value.length === 1 ? value[0] : value, 'error:record #1')
+  const code = body?.number('error.code') ?? 0
+  if (!body || code < 400 || isErrorDocument(body.values)) return undefined
+  return body.text('error.message') ?? `the request failed with status ${code}`
 }
 
 /** `{"error":{"type":…,"message":…}}`: how json mode reports that the run failed, up to 0.20. */
-export function isErrorDocument(value: unknown): value is Line {
-  if (!isRecord(value) || !isRecord(value['error']) || Object.keys(value).length !== 1) return false
-  return typeof value['error']['type'] === 'string' && typeof value['error']['message'] === 'string'
+export function isErrorDocument(value: unknown): boolean {
+  return fits(value, 'error.type:text error.message:text #1')
 }
 
 /** Start-up lines. On a pipe the answer may begin with a warning, so only whole sentences count there. */

@@ -1,11 +1,15 @@
-import { digest } from '../../base/platform.ts'
-import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
-import { memory } from '../../events/memory.ts'
-import { pathOf, sayChange } from '../calls.ts'
+import type { Engine, Say } from '../../events/engine.ts'
+import { Rec } from '../../events/record.ts'
+import { pathOf, sayChange, shownIn } from '../calls.ts'
+import { wordsOf } from '../content-blocks.ts'
 import { turns } from '../session-turns.ts'
+import { rows } from '../table.ts'
 import { geminiTokens } from './tokens.ts'
 
-type Line = Record<string, unknown>
+/** The head of the log, or the whole document. */
+const HEAD = 'sessionId:text projectHash:text startTime:text'
+
+type Turns = ReturnType<typeof turns>
 
 /**
  * Gemini CLI's session files (`tmp/<project>/chats/session-*` in its home): one document (0.20), or a log of
@@ -19,139 +23,81 @@ export const geminiSession: Engine = {
   growing: true,
   cut: { stdout: 'documents' },
   about: 'session file: tmp/*/chats/session-*; 0.61, 0.40, 0.20',
-  shape: ({ value }) => isHead(value),
+  shape: ({ value }) => Rec.of(value, HEAD) !== undefined,
   open() {
-    const replay = messageReader()
+    const turn = turns()
     let known = false
     return {
       read({ value }, say) {
-        if (isHead(value)) {
-          known = true
-          say.fields(value, 'sessionId projectHash startTime lastUpdated kind messages summary directories')
-          say.session(value['sessionId'])
-          if (Array.isArray(value['messages'])) for (const one of value['messages']) replay.read(one, say)
+        const head = Rec.of(value, HEAD)
+        known ||= head !== undefined
+        const line = known ? (head ?? Rec.of(value)) : undefined
+        if (!line) return false
+        if (head) {
+          say.fields(
+            head.values,
+            'sessionId projectHash startTime lastUpdated kind messages:list summary directories',
+          )
+          say.session(head.at('sessionId'))
+          for (const message of head.records('messages')) messages.read(message, say, turn)
           return true
         }
-        if (!known || !isRecord(value)) return false
-        if (isRecord(value['$set'])) {
-          const { messages } = value['$set']
-          if (Array.isArray(messages)) replay.again(messages, say)
-          return true
-        }
-        return replay.read(value, say)
+        const changed = line.record('$set')
+        if (!changed) return messages.read(line, say, turn)
+        // All messages once more, some of them rewritten. Their content was reported before.
+        const again = changed.at('messages')
+        if (Array.isArray(again)) say.status('messages_replaced', { reason: `${again.length} messages` })
+        return true
       },
     }
   },
 }
 
-/** The head of the log, or the whole document. */
-function isHead(value: unknown): value is Line {
-  return (
-    isRecord(value) &&
-    typeof value['sessionId'] === 'string' &&
-    typeof value['projectHash'] === 'string' &&
-    typeof value['startTime'] === 'string'
-  )
-}
-
-function messageReader() {
-  const turn = turns()
-  /** Messages, texts and calls that were reported. */
-  const seen = memory<true>(() => 0)
-  let model: string | undefined
-
-  const isNew = (...key: readonly string[]): boolean => {
-    const name = digest(JSON.stringify(key))
-    if (seen.get(name)) return false
-    seen.set(name, true)
-    return true
-  }
-
-  const call = (given: unknown, say: Say) => {
-    if (!isRecord(given)) return
-    const id = text(given['id']) ?? ''
-    const name = text(given['name']) ?? 'tool'
-    const status = text(given['status']) ?? ''
-    const over = status === 'success' || status === 'error' || status === 'cancelled'
-    if (isNew('call', id)) say.started({ id, name, input: given['args'] })
-    if (!over || !isNew('ended', id)) return
-    const { output, error } = responseOf(given['result'])
-    if (status !== 'success') {
-      say.failed({ id, name, output, error: error ?? text(given['resultDisplay']) ?? status })
-      return
-    }
-    say.completed({ id, name, output })
-    sayChange(name, pathOf(given['args']), given['resultDisplay'], say)
-  }
-
-  const answer = (message: Line, say: Say): true => {
-    const id = text(message['id']) ?? ''
-    const { tokens: usage } = message
-    if (typeof message['model'] === 'string' && message['model'] !== model) {
-      model = message['model']
-      say.status('configured', { model })
-    }
-    // The message is written again with its calls, and the same counts.
-    const tokens = isRecord(usage) ? geminiTokens(usage) : undefined
-    if (tokens && isNew('tokens', id)) say.status('usage', { usage, tokens })
-    for (const thought of Array.isArray(message['thoughts']) ? message['thoughts'] : []) {
-      const words = thoughtOf(thought)
-      if (words !== '' && isNew('thought', id, words)) say.reasoning(id, words)
-    }
-    const words = textOf(message['content'])
-    if (words !== '' && isNew('text', id, words)) say.message(id, words)
-    for (const given of Array.isArray(message['toolCalls']) ? message['toolCalls'] : []) call(given, say)
-    return true
-  }
-
-  const prompt = (message: Line, say: Say): true => {
-    const words = textOf(message['content'])
-    if (words === '' || words.startsWith('<session_context>')) return true
-    if (!isNew('prompt', text(message['id']) ?? '')) return true
-    turn.begin(say)
-    say.user(words)
-    return true
-  }
-
-  return {
-    read(message: unknown, say: Say): boolean {
-      if (!isRecord(message)) return false
-      switch (message['type']) {
-        case 'user':
-          return prompt(message, say)
-        case 'gemini':
-          return answer(message, say)
-        case 'error':
-          say.error(textOf(message['content']), 'error')
-          return true
-        case 'info':
-        case 'warning':
-          return true
-        default:
-          say.unknownType(String(message['type']))
-          return false
-      }
+const messages = rows<Turns>({
+  quiet: 'info warning',
+  on: {
+    user(message, say, turn) {
+      const words = wordsOf(message.at('content'), '')
+      if (words === '' || words.startsWith('<session_context>')) return
+      if (!turn.isNew('prompt', message.text('id') ?? '')) return
+      turn.begin(say)
+      say.user(words)
     },
-    /** All messages once more, some of them rewritten. Their content was reported before. */
-    again(messages: readonly unknown[], say: Say): void {
-      say.status('messages_replaced', { reason: `${messages.length} messages` })
-    },
+    gemini: readAnswer,
+    error: (message, say) => say.error(wordsOf(message.at('content'), ''), 'error'),
+  },
+})
+
+function readAnswer(message: Rec, say: Say, turn: Turns): void {
+  const id = message.text('id') ?? ''
+  const usage = message.record('tokens')?.values
+  turn.model(message.text('model'), say)
+  // The message is written again with its calls, and the same counts.
+  const tokens = usage && geminiTokens(usage)
+  if (tokens && turn.isNew('tokens', id)) say.status('usage', { usage, tokens })
+  for (const thought of message.records('thoughts')) {
+    const words = [thought.text('subject'), thought.text('description')].filter(Boolean).join('\n')
+    if (words !== '' && turn.isNew('thought', id, words)) say.reasoning(id, words)
   }
+  const words = wordsOf(message.at('content'), '')
+  if (words !== '' && turn.isNew('text', id, words)) say.message(id, words)
+  for (const call of message.records('toolCalls')) readCall(call, say, turn)
 }
 
-function responseOf(result: unknown): { output?: unknown; error?: string | undefined } {
-  const first = Array.isArray(result) ? result[0] : undefined
-  const given = isRecord(first) ? first['functionResponse'] : undefined
-  const response = isRecord(given) ? given['response'] : undefined
-  return isRecord(response) ? { output: response['output'], error: text(response['error']) } : {}
-}
-
-function thoughtOf(thought: unknown): string {
-  if (!isRecord(thought)) return ''
-  return [text(thought['subject']), text(thought['description'])].filter(Boolean).join('\n')
-}
-
-function textOf(content: unknown): string {
-  if (!Array.isArray(content)) return text(content) ?? ''
-  return content.flatMap((part) => (isRecord(part) && text(part['text'])) || []).join('')
+function readCall(given: Rec, say: Say, turn: Turns): void {
+  const call = { id: given.text('id') ?? '', name: given.text('name') ?? 'tool' }
+  const input = given.at('args')
+  const status = given.text('status') ?? ''
+  if (turn.isNew('call', call.id)) say.started({ ...call, input })
+  const over = status === 'success' || status === 'error' || status === 'cancelled'
+  if (!over || !turn.isNew('ended', call.id)) return
+  const response = given.records('result')[0]?.record('functionResponse.response')
+  const output = response?.at('output')
+  if (status === 'success') {
+    say.completed({ ...call, output })
+    sayChange(call.name, pathOf(input), shownIn(given.record('resultDisplay')), say)
+  } else {
+    const error = response?.text('error') ?? given.text('resultDisplay') ?? status
+    say.failed({ ...call, output, error })
+  }
 }

@@ -1,113 +1,120 @@
-import { type EngineFrame, isRecord, type Say, text } from '../../events/engine.ts'
+import type { EngineFrame, Say } from '../../events/engine.ts'
+import { fits, Rec } from '../../events/record.ts'
 import { calls } from '../calls.ts'
+import { rows } from '../table.ts'
 import { statsTokens } from './tokens.ts'
-
-type Line = Record<string, unknown>
 
 /** The message whose pieces are arriving, if there is one. */
 interface Message {
   open: string | undefined
 }
 
-function close(message: Message, say: Say): void {
-  if (message.open !== undefined) say.message(message.open)
-  message.open = undefined
+interface State {
+  readonly begun: ReturnType<typeof calls>
+  message: Message
 }
 
 /** Reads `-o stream-json`: one record per line, the answer in deltas. */
 export function streamReader() {
-  const begun = calls()
   /** There is no final record: the pieces up to the next other record are the message. */
   const main: Message = { open: undefined }
   /** The same for lines that only the PTY has. */
   const aside: Message = { open: undefined }
+  const state: State = { begun: calls(), message: main }
 
-  return ({ extra }: EngineFrame, line: Line, say: Say): boolean => {
-    const message = extra ? aside : main
-    if (extra?.first) close(message, say)
-    const understood = read(line, message, say)
-    if (extra?.last) close(message, say)
+  return ({ extra }: EngineFrame, line: Rec, say: Say): boolean | 'kept' => {
+    state.message = extra ? aside : main
+    if (extra?.first) close(state, say)
+    const understood = streamLines.read(line, say, state)
+    if (extra?.last) close(state, say)
     return understood
   }
-
-  function read(line: Line, message: Message, say: Say): boolean {
-    switch (line['type']) {
-      case 'init':
-        say.fields(line, 'type timestamp session_id model')
-        say.session(line['session_id'], { model: text(line['model']) })
-        say.begun()
-        say.status('turn_started', { model: text(line['model']) })
-        return true
-      case 'message':
-        say.fields(line, 'type timestamp role content delta')
-        if (line['role'] !== 'assistant') {
-          close(message, say)
-          if (line['role'] === 'user' && line['content']) say.user(text(line['content']) ?? '')
-        } else if (line['delta'] === true) {
-          message.open ??= say.newId()
-          say.delta(message.open, text(line['content']) ?? '')
-        } else {
-          close(message, say)
-          say.message(undefined, text(line['content']) ?? '')
-        }
-        return true
-      case 'tool_use': {
-        close(message, say)
-        say.fields(line, 'type timestamp tool_name tool_id parameters')
-        const call = {
-          id: text(line['tool_id']) ?? '',
-          name: text(line['tool_name']) ?? 'tool',
-          input: line['parameters'],
-        }
-        begun.begun(call.id, call.name, call.input)
-        say.started(call)
-        return true
-      }
-      case 'tool_result':
-        close(message, say)
-        say.fields(line, 'type timestamp tool_id status output error')
-        toolResult(line, say)
-        return true
-      case 'error':
-        say.fields(line, 'type timestamp severity message')
-        say.error(
-          text(line['message']) ?? 'an error without a message',
-          line['severity'] === 'warning' ? 'warning' : 'error',
-        )
-        return true
-      case 'result':
-        close(message, say)
-        say.fields(line, 'type timestamp status error stats')
-        say.status('result', {
-          reason: text(line['status']) ?? 'unknown',
-          stats: line['stats'],
-          tokens: statsTokens(line['stats']),
-        })
-        if (line['status'] === 'success') say.ended('result success')
-        else
-          say.error(
-            (isRecord(line['error']) ? text(line['error']['message']) : undefined) ?? 'the engine failed',
-            'fatal',
-          )
-        return true
-      default:
-        say.unknownType(String(line['type']))
-        return false
-    }
-  }
-
-  function toolResult(line: Line, say: Say): void {
-    const id = text(line['tool_id']) ?? ''
-    const known = begun.ended(id)
-    const call = { id, name: known?.name ?? 'tool', output: line['output'] }
-    if (line['status'] !== 'success') {
-      say.failed({ ...call, error: isRecord(line['error']) ? text(line['error']['message']) : undefined })
-      return
-    }
-    say.completed(call)
-    const path = known?.path
-    if (path !== undefined && call.name === 'write_file') say.artifact('created', path)
-    if (path !== undefined && (call.name === 'replace' || call.name === 'edit'))
-      say.artifact('modified', path)
-  }
 }
+
+function close({ message }: State, say: Say): void {
+  if (message.open !== undefined) say.message(message.open)
+  message.open = undefined
+}
+
+/** A record of stream-json, with the required fields of its type. Log lines have a type and a time, too. */
+export function isStreamLine(value: unknown): boolean {
+  const line = Rec.of(value, 'timestamp:text')
+  return line !== undefined && streamLines.shapeOf(line) === true
+}
+
+/** A record of a stream that has begun: a field may be missing, and the type may be a new one. */
+export function isEvent(line: Rec): boolean {
+  if (!streamLines.rowOf(line)) return true
+  return fits(line.values, line.at('type') === 'result' ? 'timestamp:text status:text' : 'timestamp:text')
+}
+
+const streamLines = rows<State>({
+  fields: 'type timestamp',
+  on: {
+    init: {
+      shape: 'session_id:text',
+      fields: 'session_id model:text',
+      read(line, say) {
+        const model = line.text('model')
+        say.session(line.at('session_id'), { model })
+        say.begun()
+        say.status('turn_started', { model })
+      },
+    },
+    message: {
+      shape: 'role:text content:text',
+      fields: 'role=user|assistant content:text delta:flag',
+      read(line, say, state) {
+        const words = line.words('content')
+        if (words === undefined) return
+        if (line.at('role') === 'assistant' && line.at('delta') === true) {
+          state.message.open ??= say.newId()
+          say.delta(state.message.open, words)
+          return
+        }
+        close(state, say)
+        if (line.at('role') === 'assistant') say.message(undefined, words)
+        if (line.at('role') === 'user' && words !== '') say.user(words)
+      },
+    },
+    tool_use: {
+      shape: 'tool_name:text tool_id:text',
+      fields: 'tool_name:text tool_id:text parameters',
+      read(line, say, state) {
+        close(state, say)
+        const call = { id: line.text('tool_id') ?? '', name: line.text('tool_name') ?? 'tool' }
+        state.begun.start({ ...call, input: line.at('parameters') }, say)
+      },
+    },
+    tool_result: {
+      shape: 'tool_id:text status:text',
+      fields: 'tool_id:text status=success|error output error:record',
+      read(line, say, state) {
+        close(state, say)
+        const output = line.at('output')
+        const call = { id: line.text('tool_id') ?? '', output, error: line.text('error.message') }
+        state.begun.end(call, line.at('status') !== 'success', say)
+      },
+    },
+    error: {
+      shape: 'severity:text message:text',
+      fields: 'severity=warning|error message:text',
+      read(line, say) {
+        const severity = line.at('severity') === 'warning' ? 'warning' : 'error'
+        say.error(line.text('message') ?? 'an error without a message', severity)
+      },
+    },
+    result: {
+      shape: 'status:text stats|error:record',
+      fields: 'status=success|error error:record stats:record',
+      read(line, say, state) {
+        close(state, say)
+        const reason = line.text('status') ?? 'unknown'
+        const stats = line.at('stats')
+        say.status('result', { reason, stats, tokens: statsTokens(stats) })
+        if (reason === 'success') say.ended('result success')
+        else say.error(line.text('error.message') ?? 'the engine failed', 'fatal')
+      },
+    },
+  },
+})

@@ -1,0 +1,296 @@
+import { type Engine, isRecord, type Say, text } from '../events/engine.ts'
+import { fits, Rec } from '../events/record.ts'
+import type { Tokens } from '../events/tokens.ts'
+import { contentBlocks, wordsOf } from './content-blocks.ts'
+import { turns } from './session-turns.ts'
+import { rows, table } from './table.ts'
+import { tokenParts } from './token-parts.ts'
+
+function newRun() {
+  return {
+    /** The message whose pieces are arriving. */
+    open: undefined as string | undefined,
+    spoke: false,
+    failed: false,
+    /** Requests of this run have reported their tokens: the sum at its end repeats them. */
+    counted: false,
+  }
+}
+
+type Run = ReturnType<typeof newRun>
+
+/** Other programs log errors, too, but with more fields. */
+const ERROR = 'message:text #3'
+
+/**
+ * Cline CLI (`cline --json`). Each text comes four times, nothing has an id, and an interrupted run exits
+ * with 0.
+ */
+export const cline = table<Run>({
+  name: 'cline',
+  parser: 'cline_ndjson',
+  about: 'cline --json; 3.0',
+  // Every line has a time, and in addition something that only Cline writes.
+  shape: 'ts:text',
+  later: 'ts:text type:text',
+  fields: 'ts type',
+  state: newRun,
+  on: {
+    hook_event: {
+      shape: 'hookEventName:text agentId:text',
+      fields: 'hookEventName:text agentId:text taskId:text parentAgentId:text',
+      read(line, say, run) {
+        // A subagent has a task of its own.
+        if (line.text('parentAgentId') !== undefined) return
+        say.session(line.at('taskId'))
+        if (line.at('hookEventName') !== 'agent_start') return
+        run.failed = run.spoke = false
+        say.begun()
+        say.status('turn_started')
+      },
+    },
+    agent_event: {
+      shape: 'event.type:text',
+      fields: 'event:record',
+      read: (line, say, run) => events.read(line.record('event') ?? new Rec({}), say, run),
+    },
+    run_start: {
+      shape: 'providerId:text',
+      read: (line, say) => say.status('run_start', { model: line.text('modelId') }),
+    },
+    run_result: {
+      shape: 'finishReason:text iterations:number',
+      fields: 'finishReason:text iterations usage:record aggregateUsage durationMs text:text model:record',
+      read: readResult,
+    },
+    run_abort_requested: {
+      shape: 'reason:text',
+      read: (line, say, run) => fail(`aborted: ${line.at('reason')}`, say, run),
+    },
+    error: {
+      shape: ERROR,
+      read(line, say, run) {
+        if (fits(line.values, ERROR)) return fail(line.text('message') ?? '', say, run)
+        say.unknownType('error')
+        return false
+      },
+    },
+  },
+})
+
+const events = rows<Run>({
+  called: 'event',
+  fields: 'type',
+  quiet: 'content_update',
+  on: {
+    iteration_start: {
+      fields: 'iteration',
+      read(_event, say, run) {
+        leave(say, run)
+        say.status('step_start')
+      },
+    },
+    iteration_end: {
+      fields: 'iteration hadToolCalls toolCallCount',
+      read(_event, say, run) {
+        leave(say, run)
+        say.status('step_finish')
+      },
+    },
+    'content_start, content_end': (event, say, run) => contents.read(event, say, run),
+    usage(event, say, run) {
+      run.counted = true
+      // The counts of this request and of the run so far.
+      const { type, ...usage } = event.values
+      say.status('usage', { usage, tokens: tokensIn(usage) })
+    },
+    error: {
+      fields: 'error:text|record errorClass recoverable:flag iteration',
+      read(event, say, run) {
+        const message = event.text('error.message error') ?? 'an error without a message'
+        if (event.at('recoverable') === true) say.error(message, 'warning')
+        else fail(message, say, run)
+      },
+    },
+    done: {
+      fields: 'reason:text text iterations usage',
+      read(event, say) {
+        say.status('done', { reason: event.text('reason') ?? 'unknown', usage: event.at('usage') })
+      },
+    },
+  },
+})
+
+const contents = rows<Run>({
+  by: 'contentType',
+  called: 'content',
+  fields: 'type contentType',
+  on: {
+    text: {
+      fields: 'text:text accumulated',
+      read(event, say, run) {
+        const words = event.words('text')
+        if (words === undefined) return
+        // The pieces are `start` records, each with the next words.
+        if (isEnd(event)) {
+          say.message(run.open, words)
+          run.open = undefined
+          run.spoke = true
+        } else {
+          run.open ??= say.newId()
+          say.delta(run.open, words)
+        }
+      },
+    },
+    reasoning: {
+      fields: 'reasoning:text text:text redacted accumulated',
+      read(event, say) {
+        if (isEnd(event)) say.reasoning(undefined, event.text('reasoning text') ?? '')
+      },
+    },
+    tool: {
+      fields: 'toolName:text toolCallId:text input output error durationMs:number',
+      read(event, say) {
+        const call = { id: event.text('toolCallId') ?? '', name: event.text('toolName') ?? 'tool' }
+        if (!isEnd(event)) return say.started({ ...call, input: event.at('input') })
+        const output = event.at('output')
+        const ended = { ...call, output, duration_ms: event.duration('durationMs') }
+        const failures = failuresIn({ error: event.at('error') }, output)
+        if (failures.length > 0) say.failed({ ...ended, error: failures.join('\n') })
+        else say.completed(ended)
+      },
+    },
+  },
+})
+
+function isEnd(event: Rec): boolean {
+  return event.at('type') === 'content_end'
+}
+
+function readResult(line: Rec, say: Say, run: Run): void {
+  leave(say, run)
+  const reason = line.text('finishReason') ?? 'unknown'
+  const answer = line.text('text') ?? ''
+  const usage = line.at('usage')
+  // It repeats the last answer, or the error.
+  if (reason === 'completed' && !run.spoke && answer !== '') say.message(undefined, answer)
+  const tokens = run.counted ? undefined : tokensIn(usage)
+  run.counted = false
+  say.status('result', { reason, usage, tokens, model: line.text('model.id') })
+  if (reason === 'completed') say.ended('run_result completed')
+  else fail(reason === 'error' && answer !== '' ? answer : `the run ended: ${reason}`, say, run)
+}
+
+function fail(message: string, say: Say, run: Run): void {
+  leave(say, run)
+  if (!run.failed) say.error(message, 'fatal')
+  run.failed = true
+}
+
+/** A message without an end was cut off. */
+function leave(say: Say, run: Run): void {
+  if (run.open !== undefined) say.message(run.open, undefined, { incomplete: true })
+  run.open = undefined
+}
+
+const DOCUMENT = 'sessionId:text updated_at:text agent:text messages:list'
+
+/**
+ * Cline's session files (`data/sessions/<id>/<id>.messages.json` in its home): one document, rewritten each
+ * time. It has no end; the manifest next to it does. Its session id is not the one on stdout.
+ */
+export const clineSession: Engine = {
+  name: 'cline',
+  parser: 'cline_session',
+  growing: true,
+  cut: { stdout: 'documents' },
+  about: 'session file: sessions/*/*.messages.json; 3.0',
+  shape: ({ value }) => fits(value, DOCUMENT),
+  open: () => ({
+    read({ value }, say) {
+      if (!isRecord(value) || !fits(value, DOCUMENT)) return false
+      readDocument(new Rec(value), say)
+      return true
+    },
+  }),
+}
+
+interface Session {
+  readonly turn: ReturnType<typeof turns>
+  readonly blocks: ReturnType<typeof contentBlocks>
+}
+
+function readDocument(document: Rec, say: Say): void {
+  say.fields(
+    document.values,
+    'version updated_at agent sessionId origin:record messages system_prompt origin.version:text',
+  )
+  const messages = document.records('messages')
+  const named = messages.find((message) => message.text('modelInfo.id') !== undefined)
+  say.session(document.at('sessionId'), {
+    model: named?.text('modelInfo.id'),
+    engine_version: document.text('origin.version'),
+  })
+  const state = { turn: turns(), blocks: contentBlocks() }
+  for (const message of messages) {
+    const role = message.at('role')
+    if (role === 'assistant') readAnswer(message, say, state)
+    else if (role === 'user') readUser(message, say, state)
+    else say.unknownType(`role ${String(role)}`)
+  }
+}
+
+function readUser(message: Rec, say: Say, { turn, blocks }: Session): void {
+  const content = message.records('content')
+  const words = content.flatMap((block) => (block.at('type') === 'text' && block.text('text')) || [])
+  for (const own of words.flatMap(userInput)) say.user(own)
+  if (words.length > 0) turn.begin(say)
+  for (const block of content) {
+    if (block.at('type') !== 'tool_result') continue
+    const output = block.at('content')
+    const failures = failuresIn({}, output)
+    const error = failures.join('\n') || text(output) || 'the tool failed'
+    const call = { id: block.text('tool_use_id') ?? '', name: block.text('name'), output, error }
+    blocks.end(call, failures.length > 0 || block.at('is_error') === true, say)
+  }
+}
+
+function readAnswer(message: Rec, say: Say, { turn, blocks }: Session): void {
+  if (message.at('metadata.displayRole') === 'error') {
+    turn.fail(wordsOf(message.at('content')), say)
+    return
+  }
+  turn.goOn(say)
+  for (const block of message.records('content')) blocks.say(message.text('id') ?? 'message', block, say)
+  const usage = message.record('metrics')?.values
+  if (usage) say.status('step_finish', { usage, tokens: tokensIn(usage) })
+}
+
+const END = '</user_input>'
+
+/**
+ * The user's text, which Cline puts in a tag: `<user_input mode="act">…</user_input>`. Text without it is
+ * Cline's own.
+ */
+function userInput(words: string): string[] {
+  const from = words.startsWith('<user_input') ? words.indexOf('>') + 1 : 0
+  return from > 0 && words.endsWith(END) ? [words.slice(from, -END.length)] : []
+}
+
+/** The input includes cached tokens. */
+function tokensIn(counts: unknown): Tokens | undefined {
+  if (!isRecord(counts)) return undefined
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = counts
+  return tokenParts(
+    { input: inputTokens, output: outputTokens, cacheRead: cacheReadTokens, cacheWrite: cacheWriteTokens },
+    { cache: 'within' },
+  )
+}
+
+/** The failures in a call: its own, or those of each command or file it was about. */
+function failuresIn(call: { readonly error?: unknown }, output: unknown): string[] {
+  return [call, ...(Array.isArray(output) ? output : [output])].filter(isRecord).flatMap((part) => {
+    if (text(part['error'])) return String(part['error'])
+    return part['success'] === false ? (text(part['result']) ?? 'it failed') : []
+  })
+}

@@ -1,0 +1,54 @@
+import type { Say, Speaker } from '../events/engine.ts'
+import { memory } from '../events/memory.ts'
+import { Rec, recordsIn } from '../events/record.ts'
+import { calls } from './calls.ts'
+
+/**
+ * Content in the form of Anthropic's API, which many agents print or keep: a text, or a list of blocks.
+ *
+ *     [{"type":"thinking","thinking":"Hm."}, {"type":"text","text":"Done."},
+ *      {"type":"tool_use","id":"t1","name":"Read","input":{}}]
+ */
+export function blocksOf(content: unknown): Rec[] {
+  if (typeof content === 'string') return [new Rec({ type: 'text', text: content })]
+  return Array.isArray(content) ? recordsIn(content) : []
+}
+
+/** The text of a message or of a tool's result; images and the like are left out. */
+export function wordsOf(content: unknown, between = '\n'): string {
+  return blocksOf(content)
+    .flatMap((block) => block.text('text') || [])
+    .join(between)
+}
+
+/** Reports what a model wrote, block by block, and how its calls end. One for each run. */
+export function contentBlocks() {
+  const begun = calls()
+  /** Number of blocks of a message: several lines can share its id. */
+  const counts = memory<number>(() => 0)
+
+  /** `message`, `message.1`, `message.2`: the id of the next block of a message. */
+  const nextId = (message: string): string => {
+    const count = counts.get(message) ?? 0
+    counts.set(message, count + 1)
+    return count === 0 ? message : `${message}.${count}`
+  }
+
+  return {
+    nextId,
+    start: begun.start,
+    end: begun.end,
+    /** Reports one block; one of another type, or without a text where one belongs, is unknown. */
+    say(message: string, block: Rec, say: Say, speaker: Speaker = {}): void {
+      const type = String(block.at('type'))
+      const words = block.words(type === 'thinking' ? 'thinking' : 'text')
+      if (type === 'tool_use' || type === 'toolCall') {
+        const call = { id: block.text('id') ?? '', name: block.text('name') ?? 'tool' }
+        const input = block.at(type === 'tool_use' ? 'input' : 'arguments')
+        begun.start({ ...call, input, parent: speaker.parent }, say)
+      } else if (type === 'text' && words !== undefined) say.message(nextId(message), words, speaker)
+      else if (type === 'thinking' && words !== undefined) say.reasoning(nextId(message), words)
+      else if (type !== 'redacted_thinking') say.unknownType(`content ${type}`)
+    },
+  }
+}

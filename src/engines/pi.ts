@@ -1,0 +1,299 @@
+import { isRecord, type Say } from '../events/engine.ts'
+import { memory } from '../events/memory.ts'
+import { Rec } from '../events/record.ts'
+import type { Tokens } from '../events/tokens.ts'
+import { calls, unifiedDiff } from './calls.ts'
+import { contentBlocks, wordsOf } from './content-blocks.ts'
+import { turns } from './session-turns.ts'
+import { rows, table } from './table.ts'
+import { tokenParts } from './token-parts.ts'
+
+function newRun() {
+  return {
+    begun: calls(),
+    /** The messages whose pieces are arriving, by their index in the content. */
+    open: memory<string>((id) => id.length),
+    /** Why the model stopped, and its error: the run failed only if no retry follows. */
+    stop: undefined as string | undefined,
+    failure: undefined as string | undefined,
+    model: undefined as string | undefined,
+  }
+}
+
+type Run = ReturnType<typeof newRun>
+
+/** The events of Anthropic's API have such names, too, but their messages have no time. */
+const MESSAGE = 'message.role:text message.timestamp:number'
+const CALL = 'toolCallId:text toolName:text'
+const SESSION = 'version:number id:text cwd'
+
+/**
+ * pi (`pi --mode json`). Messages have no ids, every text comes up to five times, and a failed run exits with
+ * 0.
+ */
+export const pi = table<Run>({
+  name: 'pi',
+  parser: 'pi_ndjson',
+  about: 'pi --mode json; 0.87, 0.73',
+  later: 'type:text',
+  fields: 'type',
+  state: newRun,
+  quiet: 'entry_appended agent_settled',
+  on: {
+    // The first line is the same in a session file: the lines after it decide.
+    session: {
+      shared: true,
+      shape: SESSION,
+      fields: 'version id timestamp cwd:text parentSession',
+      read: (line, say) => say.session(line.at('id'), { cwd: line.text('cwd') }),
+    },
+    agent_start: {
+      fields: '',
+      read(_line, say, run) {
+        run.stop = undefined
+        say.begun()
+        say.status('turn_started')
+      },
+    },
+    turn_start: { fields: '', read: (_line, say) => say.status('step_start') },
+    message_start: {
+      shape: MESSAGE,
+      fields: 'message:record',
+      read(line, say, run) {
+        run.open = memory((id) => id.length)
+        const message = line.record('message')
+        const model = message?.text('model')
+        if (message?.at('role') === 'user') sayPrompt(message, say)
+        if (message?.at('role') !== 'assistant') return
+        if (model !== undefined && model !== run.model) say.status('model', { model })
+        run.model = model
+      },
+    },
+    message_update: {
+      shape: 'assistantMessageEvent:record',
+      fields: 'assistantMessageEvent usage message',
+      read: readPiece,
+    },
+    message_end: {
+      shape: MESSAGE,
+      fields: 'message:record',
+      read(line, say, run) {
+        if (line.at('message.role') === 'assistant') readAnswer(line.record('message')!, say, run)
+      },
+    },
+    turn_end: {
+      fields: 'message:record toolResults',
+      read(line, say) {
+        const reason = line.text('message.stopReason') ?? 'unknown'
+        say.status('step_finish', { reason, usage: line.at('message.usage') })
+      },
+    },
+    tool_execution_start: {
+      shape: CALL,
+      fields: 'toolCallId:text toolName:text args',
+      read: (line, say, { begun }) => begun.start({ ...callOf(line), input: line.at('args') }, say),
+    },
+    tool_execution_update: { shape: CALL, read: () => true },
+    tool_execution_end: {
+      shape: CALL,
+      fields: 'toolCallId:text toolName:text result isError:flag',
+      read: readToolEnd,
+    },
+    agent_end: {
+      fields: 'messages willRetry:flag',
+      read(line, say, run) {
+        const retries = line.flag('willRetry')
+        if (run.failure === undefined && run.stop !== undefined && !retries) say.ended('agent_end')
+        // 0.73 does not report whether it retries.
+        if (retries === false) fail('fatal', say, run)
+      },
+    },
+    auto_retry_start: {
+      fields: 'attempt maxAttempts delayMs errorMessage',
+      read(line, say, run) {
+        fail('warning', say, run)
+        say.status('retry', { reason: `attempt ${line.at('attempt')} of ${line.at('maxAttempts')}` })
+      },
+    },
+    auto_retry_end: {
+      fields: 'success:flag attempt finalError',
+      read(line, say, run) {
+        if (line.at('success') === false) fail('fatal', say, run)
+      },
+    },
+    'compaction_start, compaction_end': (line, say) =>
+      say.status(line.text('type')!, { reason: line.text('reason') ?? 'unknown' }),
+  },
+  end: (say, run) => fail('fatal', say, run),
+})
+
+function fail(severity: 'warning' | 'fatal', say: Say, run: Run): void {
+  if (run.failure !== undefined) say.error(run.failure, severity)
+  run.failure = undefined
+}
+
+function readPiece(line: Rec, say: Say, { open }: Run): void {
+  const part = line.text('assistantMessageEvent.delta')
+  if (line.at('assistantMessageEvent.type') !== 'text_delta' || part === undefined) return
+  const index = String(line.at('assistantMessageEvent.contentIndex'))
+  let id = open.get(index)
+  if (id === undefined) {
+    id = say.newId()
+    for (const forgotten of open.set(index, id)) say.message(forgotten, undefined, { incomplete: true })
+  }
+  say.delta(id, part)
+}
+
+const messageFields =
+  'role content:list api provider model:text usage stopReason=stop|length|toolUse|error|aborted rawStopReason ' +
+  'timestamp responseId responseModel errorMessage:text diagnostics'
+
+function readAnswer(message: Rec, say: Say, run: Run): void {
+  say.fields(message.values, messageFields)
+  const usage = message.at('usage')
+  const tokens = tokensIn(usage)
+  // The step ends with its tools: a run that is killed before that has still used the tokens.
+  if (tokens) say.status('usage', { usage, tokens })
+  run.stop = message.text('stopReason')
+  const incomplete = isBroken(message)
+  if (incomplete) run.failure = message.text('errorMessage') ?? `the model stopped: ${run.stop}`
+  if (run.stop === 'length') say.truncated(run.stop)
+  for (const [index, block] of message.records('content').entries()) {
+    const id = run.open.take(String(index))
+    const words = block.words('text')
+    if (block.at('type') === 'thinking') say.reasoning(undefined, block.text('thinking') ?? '')
+    else if (block.at('type') !== 'text') continue
+    else if (words === undefined) say.unknownType('content text')
+    else if (id !== undefined || words !== '') say.message(id, words, { incomplete })
+  }
+}
+
+function readToolEnd(line: Rec, say: Say, { begun }: Run): void {
+  const call = callOf(line)
+  const failed = line.at('isError') !== false
+  const content = line.at('result.content')
+  // A content that has only text.
+  const isText = line.list('result.content').every((block) => Rec.of(block)?.text('text') !== undefined)
+  const output = isText && Array.isArray(content) ? wordsOf(content) : content
+  const words = typeof output === 'string' ? output : undefined
+  const exit_code = failed && call.name === 'bash' ? exitCode(words) : undefined
+  begun.end({ ...call, output, exit_code, error: words }, failed, say, {
+    fileDiff: patchIn(line.record('result')),
+  })
+}
+
+/** pi writes the exit code after the output of a failed command. */
+function exitCode(output = ''): number | undefined {
+  const mark = 'Command exited with code '
+  const at = output.lastIndexOf(mark)
+  const code = at < 0 ? Number.NaN : Number(output.slice(at + mark.length))
+  return Number.isInteger(code) ? code : undefined
+}
+
+function newFile() {
+  return { turn: turns(), blocks: contentBlocks() }
+}
+
+type File = ReturnType<typeof newFile>
+
+const ENTRY = 'id:text timestamp:text parentId'
+
+/**
+ * pi's session files (`agent/sessions/--<dir>--/*.jsonl` in its home): entries of a tree. The first line is
+ * on stdout too, so the second one distinguishes the two. Each answer says how it ended (`stopReason`).
+ */
+export const piSession = table<File>({
+  name: 'pi',
+  parser: 'pi_session',
+  growing: true,
+  cut: { stdout: 'records' },
+  about: 'session file: sessions/*/*.jsonl; 0.87, 0.73',
+  later: ENTRY,
+  state: newFile,
+  on: {
+    session: {
+      shared: true,
+      shape: 'version:number',
+      read: (line, say) => say.session(line.at('id'), { cwd: line.text('cwd') }),
+    },
+    message: {
+      shape: `${ENTRY} message:record`,
+      read: (line, say, file) => messages.read(line, say, file),
+    },
+    compaction: { shape: ENTRY, read: (_line, say) => say.status('compacted') },
+    model_change: {
+      shape: ENTRY,
+      read(line, say) {
+        const model = line.text('modelId')
+        if (model !== undefined) say.status('configured', { model })
+      },
+    },
+    'thinking_level_change, context_edit, branch_summary, custom, custom_message, session_info, label': {
+      shape: ENTRY,
+      read: () => true,
+    },
+  },
+})
+
+const messages = rows<File>({
+  by: 'message.role',
+  of: 'message',
+  called: 'role',
+  quiet: 'system bashExecution custom',
+  on: {
+    user(message, say, { turn }) {
+      sayPrompt(message, say)
+      turn.begin(say)
+    },
+    assistant: readSaved,
+    toolResult(message, say, { blocks }) {
+      const output = message.at('content')
+      const call = { ...callOf(message), output, error: wordsOf(output) }
+      blocks.end(call, message.at('isError') === true, say, { fileDiff: patchIn(message) })
+    },
+  },
+})
+
+function readSaved(message: Rec, say: Say, { turn, blocks }: File, line: Rec): void {
+  const id = line.text('id') ?? ''
+  const reason = message.text('stopReason')
+  const incomplete = isBroken(message)
+  const usage = message.at('usage')
+  turn.goOn(say)
+  for (const block of message.records('content')) blocks.say(id, block, say, { incomplete })
+  say.status('step_finish', { reason: reason ?? 'unknown', usage, tokens: tokensIn(usage) })
+  if (reason === 'stop') turn.end('stop', say)
+  if (reason === 'length') say.truncated('length')
+  // The next attempt, if there is one, follows a failed one.
+  if (incomplete) turn.fail(message.text('errorMessage') ?? `the answer was ${reason}`, say)
+}
+
+/** The answer was cut off; a retry may follow. */
+function isBroken(message: Rec): boolean {
+  const reason = message.at('stopReason')
+  return reason === 'error' || reason === 'aborted'
+}
+
+function callOf(line: Rec): { readonly id: string; readonly name: string } {
+  return { id: line.text('toolCallId') ?? '', name: line.text('toolName') ?? 'tool' }
+}
+
+/** The input excludes cached tokens; the output includes reasoning, as the total shows. */
+function tokensIn(usage: unknown): Tokens | undefined {
+  if (!isRecord(usage)) return undefined
+  const { input, output, cacheRead, cacheWrite, reasoning, totalTokens } = usage
+  return tokenParts(
+    { input, output, cacheRead, cacheWrite, reasoning, total: totalTokens },
+    { cache: 'apart' },
+  )
+}
+
+/** The diff of an edit. The field `diff` next to it is a drawing with line numbers. */
+function patchIn(result: Rec | undefined): string | undefined {
+  return unifiedDiff(result?.at('details.patch'))
+}
+
+function sayPrompt(message: Rec, say: Say): void {
+  const words = wordsOf(message.at('content'))
+  if (words !== '') say.user(words)
+}

@@ -1,0 +1,149 @@
+import type { Engine, Say } from '../events/engine.ts'
+import { memory } from '../events/memory.ts'
+import type { Rec } from '../events/record.ts'
+import { shownIn } from './calls.ts'
+import { first, isQwen, openDialect } from './claude/claude.ts'
+import { contentBlocks } from './content-blocks.ts'
+import { geminiTokens } from './gemini/tokens.ts'
+import { turns } from './session-turns.ts'
+import { rows, table } from './table.ts'
+
+/** Qwen Code (`qwen -o stream-json | json | text`). The dialect is Claude Code's. */
+export const qwen: Engine = {
+  name: 'qwen',
+  parser: 'qwen_ndjson',
+  cut: { stdout: 'documents', pty: 'documents' },
+  about: 'qwen -o stream-json (also with partials), json or text; 0.24',
+  shape: (frame) => isQwen(first(frame)),
+  open: openDialect,
+}
+
+function newFile() {
+  return {
+    turn: turns(),
+    blocks: contentBlocks(),
+    /** Durations of calls: recorded before their results, and with an id only in 0.24. */
+    took: memory<number>(() => 0),
+  }
+}
+
+type File = ReturnType<typeof newFile>
+
+const LINE = 'uuid:text sessionId:text parentUuid'
+const SPOKEN = `${LINE} message.parts:list`
+const FIELDS =
+  'uuid parentUuid sessionId timestamp type subtype:text provenance:text cwd:text version:text gitBranch model:text ' +
+  'message usageMetadata toolCallResult:record systemPayload:record contextWindowSize'
+
+/**
+ * Qwen Code's session files (`projects/<dir>/chats/<session>.jsonl` in its home). Lines like Claude Code's
+ * with messages like Gemini's. They record no end, and only failures of single requests: how a run ended
+ * stays unknown.
+ */
+export const qwenSession = table<File>({
+  name: 'qwen',
+  parser: 'qwen_session',
+  growing: true,
+  cut: { stdout: 'records' },
+  about: 'session file: projects/*/chats/*.jsonl; 0.24, 0.15, 0.7',
+  later: SPOKEN,
+  state: newFile,
+  each(line, say) {
+    say.fields(line.values, FIELDS)
+    say.session(line.at('sessionId'), { cwd: line.text('cwd'), engine_version: line.text('version') })
+  },
+  on: {
+    user: {
+      shape: SPOKEN,
+      read(line, say, { turn }) {
+        turn.begin(say)
+        const words = line.records('message.parts').flatMap((part) => part.text('text') || [])
+        const own = (line.at('provenance') ?? 'real_user') === 'real_user'
+        if (own && words.length > 0) say.user(words.join(''))
+      },
+    },
+    assistant: { shape: SPOKEN, read: readAnswer },
+    tool_result: { shape: SPOKEN, read: readResults },
+    system: {
+      shared: true,
+      shape: LINE,
+      read(line, say, file) {
+        readEvent(line.record('systemPayload.uiEvent'), say, file)
+        return systemLines.read(line, say, file)
+      },
+    },
+  },
+})
+
+function readAnswer(line: Rec, say: Say, { turn, blocks }: File): void {
+  const id = line.text('uuid') ?? ''
+  turn.model(line.text('model'), say)
+  for (const part of line.records('message.parts')) {
+    const call = part.record('functionCall')
+    const words = part.text('text')
+    if (call) {
+      const input = call.at('args')
+      blocks.start({ id: call.text('id') ?? '', name: call.text('name') ?? 'tool', input }, say)
+    } else if (words && part.at('thought') === true) say.reasoning(blocks.nextId(id), words)
+    else if (words) say.message(blocks.nextId(id), words)
+    else if (words === undefined) say.unknownType(`part ${Object.keys(part.values).join(' ').slice(0, 40)}`)
+  }
+}
+
+function readResults(line: Rec, say: Say, { blocks, took }: File): void {
+  const status = line.at('toolCallResult.status') ?? 'success'
+  const shown = line.record('toolCallResult.resultDisplay')
+  for (const part of line.records('message.parts')) {
+    const given = part.record('functionResponse')
+    if (!given) continue
+    const id = given.text('id') ?? ''
+    const error = given.text('response.error')
+    const call = {
+      id,
+      name: given.text('name'),
+      output: given.at('response.output'),
+      exit_code: shown?.number('exitCode'),
+      duration_ms: took.take(id),
+      error: error ?? line.text('toolCallResult.resultDisplay'),
+    }
+    blocks.end(call, error !== undefined || status !== 'success', say, shownIn(shown))
+  }
+}
+
+/** The records that are not part of the conversation. */
+const systemLines = rows({
+  by: 'subtype',
+  called: 'system',
+  quiet:
+    'ui_telemetry attribution_snapshot slash_command at_command file_history_snapshot custom_title ' +
+    'session_title rewind notification',
+  on: { chat_compression: (_line, say) => say.status('compacted') },
+})
+
+/** Telemetry of the engine: durations of calls, tokens and failures of requests. */
+function readEvent(event: Rec | undefined, say: Say, { took }: File): void {
+  if (!event) return
+  const call = event.text('call_id')
+  const duration = event.duration('duration_ms')
+  if (call !== undefined && duration !== undefined) took.set(call, duration)
+  const { 'event.name': name } = event.values
+  // One per request, including those of subagents, which have no assistant line.
+  if (name === 'qwen-code.api_response') readRequest(event, say)
+  // One per attempt. The file does not say whether it was the last one.
+  if (name === 'qwen-code.api_error')
+    say.error(event.text('error_message error') ?? 'a request failed', 'error')
+}
+
+function readRequest(event: Rec, say: Say): void {
+  const tokens = geminiTokens({
+    input: event.at('input_token_count'),
+    output: event.at('output_token_count'),
+    cached: event.at('cached_content_token_count'),
+    thoughts: event.at('thoughts_token_count'),
+    tool: event.at('tool_token_count'),
+    total: event.at('total_token_count'),
+  })
+  // The event contains the whole answer, too.
+  const counts = Object.entries(event.values).filter(([key]) => key.endsWith('_token_count'))
+  if (tokens) say.status('usage', { usage: Object.fromEntries(counts), tokens })
+}
