@@ -181,7 +181,9 @@ export class JournalReader {
     return { bytes: NOTHING, at, next, full: true }
   }
 
-  /** Between two checks it may have been rewritten: then the mark stays, so that the next check detects it. */
+  /**
+   * Between two checks it may have been rewritten: then the mark stays, so that the next check detects it.
+   */
   #reach({ bytes, at, next }: Line): void {
     if (next > this.#mark.at && this.isSame()) this.#mark.reach(at, bytes)
   }

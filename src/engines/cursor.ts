@@ -92,8 +92,8 @@ export const cursor = table({
         const words = contentOf(line)
         if (words === undefined) return false
         run.answered = true
-        // With --stream-partial-output, pieces have only the time. The whole text follows, with both fields or
-        // neither, and may contain the text before it.
+        // With --stream-partial-output, pieces have only the time. The whole text follows, with both fields
+        // or neither, and may contain the text before it.
         if (line.has('timestamp_ms') && !line.has('model_call_id')) run.piece(words, say)
         else if (run.open !== undefined) run.close(say, words.endsWith(run.pieces) ? run.pieces : words)
         else if (run.last === undefined || !words.endsWith(run.last)) say.message(undefined, words)

@@ -134,8 +134,8 @@ const pathsIn = cached((list): readonly Path[] => {
 })
 
 /**
- * What is known of one field: `name`, `name:kind`, `name=one|another`, `!name` for one that must not be there.
- * A field with two names is `name|other:kind`.
+ * What is known of one field: `name`, `name:kind`, `name=one|another`, `!name` for one that must not be
+ * there. A field with two names is `name|other:kind`.
  */
 interface Field {
   readonly paths: readonly Path[]

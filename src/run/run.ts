@@ -345,7 +345,8 @@ class AgentRun {
       finished(made, (error) => resolve(error ?? null))
     })
     const end = feed(this.#source(made), made, {
-      // With a silent agent the generator sleeps, and leaving the loop does not end it: so it is stopped here.
+      // With a silent agent the generator sleeps, and leaving the loop does not end it: so it is stopped
+      // here.
       stop: (failure) => this.#recording.stop(reasonOf(failure), 'SIGTERM'),
       tidy: () => {
         clearTimeout(this.#lingers)

@@ -6,8 +6,8 @@ import { isOrdinary } from './plain-value.ts'
 import type { Check } from './schema/schema.ts'
 
 /**
- * What to do with keys that could change a prototype: `remove` drops them and adds a note, `error` fails the payload, `keep` leaves
- * them as own properties, as `JSON.parse` does.
+ * What to do with keys that could change a prototype: `remove` drops them and adds a note, `error` fails the
+ * payload, `keep` leaves them as own properties, as `JSON.parse` does.
  */
 export type ProtoKeys = 'remove' | 'error' | 'keep'
 
@@ -203,8 +203,8 @@ function nameOf(value: unknown): string {
 }
 
 /**
- * Removes keys that could change a prototype (`__proto__`, and `constructor` with a `prototype` inside) from a
- * parsed value, in place, and returns how many there were. Iterative: the depth of
+ * Removes keys that could change a prototype (`__proto__`, and `constructor` with a `prototype` inside) from
+ * a parsed value, in place, and returns how many there were. Iterative: the depth of
  * the value does not matter.
  *
  * @example

@@ -72,7 +72,9 @@ function statOf(file: string): Stats {
 /** Signals that ask a command to end. */
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** Calls `act` for each signal that asks this command to end, until the function that it returns is called. */
+/**
+ * Calls `act` for each signal that asks this command to end, until the function that it returns is called.
+ */
 export function onSignals(act: (signal: NodeJS.Signals) => void): () => void {
   for (const signal of signals) process.on(signal, act)
   return () => {

@@ -35,8 +35,8 @@ export function tracesOf(conditions: readonly Condition[]): readonly Trace[] {
 
 /**
  * The trace of a condition. Text is searched for by its value; a number, which has many spellings, a literal
- * and an empty text by the key. Searched for is the longest part that JSON can spell in two ways only, as it is
- * or with `\u`.
+ * and an empty text by the key. Searched for is the longest part that JSON can spell in two ways only, as it
+ * is or with `\u`.
  *
  * @example
  * traceOf({ key: 'type', scalars: new Set(['turn.completed']) }).parts // [Bytes of 'turn.completed']
