@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { Fault, type Note } from '../base/fault.ts'
+import type { Note } from '../base/fault.ts'
 import { unlessAborted } from '../base/unless-aborted.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { type Cache, type CacheEntry, isEntry } from './cache.ts'
@@ -50,11 +50,6 @@ export function cacheAccess(cache: Cache, key: string, options: AccessOptions): 
       await wait(async () => cache.set(key, copyOf(entry))).catch(note)
     },
   }
-}
-
-export function checkCacheWait(maxCacheWait: number | undefined): void {
-  if (maxCacheWait === undefined || (maxCacheWait >= 0 && maxCacheWait < 2 ** 31)) return
-  throw new Fault('BAD_OPTION', `maxCacheWait must be milliseconds, but is ${String(maxCacheWait)}`)
 }
 
 /** A key of 64 characters, derived from everything that decides an answer. */

@@ -1,5 +1,4 @@
-import { checkOptions, type OptionNames } from '../base/check-options.ts'
-import { Fault } from '../base/fault.ts'
+import { isCount, type OptionTable, readOptions } from '../base/check-options.ts'
 import { type Bytes, digest } from '../base/platform.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Channel, Chunk, ExitChunk } from '../text/chunk.ts'
@@ -53,6 +52,20 @@ export interface EventOptions {
   readonly fsDiff?: FsDiff | (() => FsDiff | undefined) | undefined
 }
 
+const COUNT = 'be a whole number above 0, but is %'
+
+export const EVENT_OPTIONS = {
+  runId: { default: 'run' },
+  attempt: { default: 1, is: isCount, must: COUNT },
+  clock: { default: () => Date.now() },
+  window: { default: 65_536, is: isCount, must: COUNT },
+  doneMarker: { default: '__SKILL_DONE__' },
+  maxFrame: { default: 16 * 1024 * 1024, is: isCount, must: COUNT },
+  dir: {},
+  schema: {},
+  fsDiff: {},
+} as const satisfies OptionTable<EventOptions>
+
 /** Frames that may wait until `auto` has picked an engine. */
 const MAX_UNPICKED = 1024
 const MAX_UNPICKED_TEXT = 1 << 18
@@ -65,17 +78,10 @@ export interface StageParts {
   readonly inside?: ((path: string) => boolean) | undefined
 }
 
-export const EVENT_OPTIONS: OptionNames<EventOptions> = {
-  runId: 1,
-  attempt: 1,
-  clock: 1,
-  window: 1,
-  doneMarker: 1,
-  maxFrame: 1,
-  dir: 1,
-  schema: 1,
-  fsDiff: 1,
-}
+const STAGE_PARTS = {
+  hash: { default: digest },
+  inside: { default: () => true },
+} as const satisfies OptionTable<StageParts>
 
 /** The stage of `events()`. */
 export function eventStage(
@@ -83,27 +89,16 @@ export function eventStage(
   options: EventOptions & StageParts = {},
 ): Stage<Chunk, Event> {
   checkEngine('eventStage', profile)
-  checkOptions('eventStage', options, 'eventStage(codex, { runId })', {
-    ...EVENT_OPTIONS,
-    hash: 1,
-    inside: 1,
-  })
-  const {
-    runId = 'run',
-    attempt = 1,
-    clock = Date.now,
-    window = 65_536,
-    maxFrame = 16 * 1024 * 1024,
-  } = options
-  const { doneMarker = '__SKILL_DONE__', hash = digest } = options
-  positive({ attempt, window, maxFrame })
+  const table = { ...EVENT_OPTIONS, ...STAGE_PARTS }
+  const read = readOptions('eventStage', options, 'eventStage(codex, { runId })', table)
+  const { runId, attempt, clock, window, maxFrame, doneMarker, schema, dir, fsDiff, hash, inside } = read
   // An invalid schema is misuse: it throws here, not when the first byte arrives.
-  payloadFinder({ schema: options.schema, maxFrame })
+  payloadFinder({ schema, maxFrame })
 
   return (next) => {
     const write = writer({ runId, attempt, clock }, next)
     const counts = tally(write)
-    const payload = payloadFinder({ schema: options.schema, maxFrame })
+    const payload = payloadFinder({ schema, maxFrame })
     const interpreter = speech({
       writer: write,
       tally: counts,
@@ -112,13 +107,12 @@ export function eventStage(
       payloads: payload.find,
       artifact: (change, path, diff) => files.claim(change, path, diff),
     })
-    const { dir, fsDiff } = options
     const files = artifacts({
       writer: write,
       warn: interpreter.warn,
       dir,
       fsDiff,
-      inside: options.inside ?? (() => true),
+      inside,
     })
     let exit: ExitChunk | undefined
     let engine: Profile | undefined
@@ -237,10 +231,3 @@ export function eventStage(
 }
 
 type Passed = 'first' | 'pty-only' | 'late'
-
-function positive(numbers: Record<string, number>): void {
-  for (const [name, value] of Object.entries(numbers)) {
-    if (Number.isSafeInteger(value) && value > 0) continue
-    throw new Fault('BAD_OPTION', `${name} must be a whole number above 0, but is ${value}`)
-  }
-}

@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { checkPath, misfit } from '../base/check-options.ts'
+import { checkPath, isName, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { writeWhole } from '../disk/durable.ts'
@@ -12,7 +12,7 @@ import { folders } from '../run/folders.ts'
 import { type Assembler, assembler } from './assemble.ts'
 import { type Broker, markOf, Rewound, type RunName, type StoredBlock } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
-import { checkNatsOptions, DEFAULT_STREAM, type NatsOptions } from './nats-options.ts'
+import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
 import { isToken, tokenOf } from './token.ts'
 
 export interface MirrorOptions extends NatsOptions {
@@ -28,6 +28,18 @@ export interface MirrorOptions extends NatsOptions {
   /** Called at once for a run that cannot be mirrored; the others continue. */
   readonly onRefused?: ((dir: string, fault: Fault) => void) | undefined
 }
+
+function checkIdle(wait: unknown, who: string): void {
+  if (typeof wait !== 'number' || !(wait > 0))
+    throw misfit(who, 'milliseconds as untilIdle', wait, 'mirror("mirror", { untilIdle: 2000 })')
+}
+
+const MIRROR_OPTIONS = {
+  tenant: { is: isName, needs: 'a name as tenant' },
+  untilIdle: { check: checkIdle },
+  onProgress: {},
+  onRefused: {},
+} as const satisfies OptionTable<Omit<MirrorOptions, keyof NatsOptions>>
 
 /** The progress of `mirror`. */
 export interface MirrorProgress {
@@ -123,12 +135,8 @@ interface MirroredRun {
 export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   const example = 'mirror("mirror", { servers: "nats://127.0.0.1:4222" })'
   checkPath('mirror', dir, example)
-  checkNatsOptions('mirror', options, example, { tenant: 1, untilIdle: 1, onProgress: 1, onRefused: 1 })
-  const { tenant, untilIdle, signal, stream = DEFAULT_STREAM } = options
-  if (tenant !== undefined && (typeof tenant !== 'string' || tenant === ''))
-    throw misfit('mirror', 'a name as tenant', tenant, example)
-  if (untilIdle !== undefined && !(typeof untilIdle === 'number' && untilIdle > 0))
-    throw misfit('mirror', 'milliseconds as untilIdle', untilIdle, 'mirror("mirror", { untilIdle: 2000 })')
+  const read = readOptions('mirror', options, example, { ...NATS_OPTIONS, ...MIRROR_OPTIONS })
+  const { tenant, untilIdle, signal, stream } = read
   makeDir(dir)
   const lock = takeLock(join(dir, MIRROR_LOCK))
   const runs = new Map<string, MirroredRun>()

@@ -1,7 +1,7 @@
 import { type Code, codes, Fault, type Note } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
 import type { Cache, CachedRun, CacheEntry } from '../disk/cache.ts'
-import { cacheAccess, checkCacheWait, isPlainSchema, keyOf } from '../disk/cache-access.ts'
+import { cacheAccess, isPlainSchema, keyOf } from '../disk/cache-access.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
 import type { CompletionData, Event, ResultData } from '../events/event.ts'
@@ -54,7 +54,6 @@ interface Ended {
  */
 export function cachedResult(options: CachedResultOptions): CachedResult {
   const { cache, maxCacheWait, reading } = options
-  checkCacheWait(maxCacheWait)
   const access = cacheAccess(cache, runKey(options), { maxCacheWait })
   return {
     trouble: access.trouble,

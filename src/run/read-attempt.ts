@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import type { OptionNames } from '../base/check-options.ts'
+import type { OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
 import { openPlain } from '../disk/plain-file.ts'
@@ -23,15 +23,16 @@ export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' 
   readonly custom?: Profile | Picker | undefined
 }
 
-export const RECORDED_OPTIONS: OptionNames<RecordedOptions> = {
-  engine: 1,
-  custom: 1,
-  runId: 1,
-  window: 1,
-  doneMarker: 1,
-  maxFrame: 1,
-  schema: 1,
-}
+/** What is left out is as the attempt was recorded. */
+export const RECORDED_OPTIONS = {
+  engine: {},
+  custom: {},
+  runId: {},
+  window: {},
+  doneMarker: {},
+  maxFrame: {},
+  schema: {},
+} as const satisfies OptionTable<RecordedOptions>
 
 const LF = 10
 const BLOCK = 64 * 1024

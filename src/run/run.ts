@@ -1,7 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import { finished } from 'node:stream'
-import { checkOptions, isObject, misfit, type OptionNames } from '../base/check-options.ts'
+import {
+  checkOptions,
+  DELAY,
+  isDelay,
+  isName,
+  isObject,
+  isText,
+  misfit,
+  type OptionTable,
+  readOptions,
+} from '../base/check-options.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
 import { join as joinStages } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
@@ -19,10 +29,10 @@ import type { Schema, Value } from '../values/schema/schema.ts'
 import { listAttempts } from './audit.ts'
 import { AUDITS, fixedDir, linkLatest, newAuditDir, undoOf } from './audit-dir.ts'
 import { cachedResult, type Hit, writeCached } from './cached-result.ts'
-import type { SnapshotOptions } from './fs-diff.ts'
+import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
-import { type RecordOptions, recordAttempt } from './run-attempt.ts'
+import { recordAttempt } from './run-attempt.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
 import { feed } from './write-to-flow.ts'
@@ -102,32 +112,6 @@ export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   readonly maxCacheWait?: number | undefined
 }
 
-const RUN_OPTIONS: OptionNames<RunCommand> = {
-  command: 1,
-  args: 1,
-  engine: 1,
-  audit: 1,
-  cwd: 1,
-  env: 1,
-  pty: 1,
-  input: 1,
-  timeout: 1,
-  idleTimeout: 1,
-  endAfter: 1,
-  killGrace: 1,
-  pipeGrace: 1,
-  schema: 1,
-  fsDiff: 1,
-  fsync: 1,
-  cache: 1,
-  cacheKey: 1,
-  maxCacheWait: 1,
-  runId: 1,
-  window: 1,
-  doneMarker: 1,
-  maxFrame: 1,
-}
-
 /** The end of a process that was not started. */
 const NO_PROCESS = { exit_code: null, signal: null, reason: null }
 
@@ -180,6 +164,56 @@ export interface RunCommand<S extends Schema | undefined = Schema | undefined> e
   readonly args?: readonly string[] | undefined
 }
 
+function checkCommand(command: unknown): void {
+  if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
+  if (typeof command !== 'string')
+    throw new Fault('BAD_OPTION', 'run needs the program to start: run("codex", ["exec", "--json", task])')
+}
+
+function checkAudit(audit: unknown): void {
+  if (audit === '')
+    throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out for a new one')
+}
+
+const areTexts = (all: unknown) => Array.isArray(all) && all.every(isText)
+const isInput = (input: unknown) =>
+  ['ignore', 'inherit'].includes(input as string) ||
+  (isObject(input) && 'text' in input && isText(input.text))
+const ARGS = 'be an array of strings; options are the third argument of run'
+
+const RUN_OPTIONS = {
+  command: {},
+  args: { default: [], is: areTexts, must: ARGS },
+  engine: { default: auto },
+  audit: { check: checkAudit, is: isText, needs: 'a path as audit' },
+  cwd: { is: isText, needs: 'a path as cwd' },
+  env: {},
+  pty: { default: false },
+  input: { default: 'ignore', is: isInput, needs: "'ignore', 'inherit' or { text } as input" },
+  timeout: { is: isDelay, must: DELAY },
+  idleTimeout: { is: isDelay, must: DELAY },
+  endAfter: { is: isDelay, must: DELAY },
+  killGrace: { default: 5000, is: isDelay, must: DELAY },
+  pipeGrace: { default: 2000, is: isDelay, must: DELAY },
+  schema: {},
+  fsDiff: { default: {} },
+  fsync: {},
+  cache: {},
+  cacheKey: {},
+  maxCacheWait: { is: isDelay, must: 'be milliseconds, but is %' },
+  runId: {},
+  // Events check the others and have their defaults: what is not given is not recorded either.
+  window: {},
+  doneMarker: { is: isName, must: 'be the name of a key, and not empty' },
+  maxFrame: {},
+} as const satisfies OptionTable<RunCommand>
+
+const PTY_OPTIONS = {
+  cols: { default: 200 },
+  rows: { default: 50 },
+  pipes: { default: false },
+} as const satisfies OptionTable<Exclude<RunOptions['pty'], boolean | undefined>>
+
 /**
  * Runs an agent and records it: raw output first, then what it means. The events are a flow; the audit
  * directory (`agent.audit`) has the same events afterwards, and `replay()` emits them again, byte for byte.
@@ -209,39 +243,29 @@ export function run<S extends Schema | undefined = undefined>(
 export function run<S extends Schema | undefined = undefined>(options: RunCommand<S>): Run<Value<S>>
 export function run(called: string | RunCommand, given?: readonly string[], more?: RunOptions): Run {
   const example = 'run("codex", ["exec", "--json", task], { engine: codex })'
-  checkOptions('run', more, example, RUN_OPTIONS)
+  checkOptions<object>('run', more, example, RUN_OPTIONS)
   if (typeof called !== 'string' && !isObject(called)) throw misfit('run', 'a command', called, example)
-  const options = typeof called === 'string' ? { ...more, command: called, args: given } : called
-  const { command, args = [], engine = auto, signal, fsync } = options
-  const { cwd = process.cwd(), env = process.env, input = 'ignore', fsDiff = {} } = options
-  const { timeout, idleTimeout, endAfter, killGrace = 5000, pipeGrace = 2000 } = options
+  const asked = typeof called === 'string' ? { ...more, command: called, args: given } : called
+  checkCommand(asked.command)
+  const options = readOptions('run', asked, example, RUN_OPTIONS)
+  const { command, args, engine, signal, fsync, input, fsDiff } = options
+  const { cwd = process.cwd(), env = process.env } = options
+  const { timeout, idleTimeout, endAfter, killGrace, pipeGrace } = options
   const { window, doneMarker, maxFrame, schema } = options
   const reading = { window, doneMarker, maxFrame, schema }
-  checkCommand(command, args)
-  checkOptions('run', options, example, RUN_OPTIONS)
-  for (const [name, path] of Object.entries({ audit: options.audit, cwd }))
-    if (path !== undefined && typeof path !== 'string')
-      throw misfit('run', `a path as ${name}`, path, example)
-  if (!isInput(input)) throw misfit('run', "'ignore', 'inherit' or { text } as input", input, example)
-  if (options.audit === '')
-    throw new Fault('BAD_OPTION', 'audit is empty; name a directory, or leave it out for a new one')
-  checkReading(engine, reading)
+  // The event stage is created when the agent already runs; what it refuses is refused now.
+  eventStage(engine, reading)
   if (signal?.aborted) throw signal.reason
-  for (const [name, value] of Object.entries({ timeout, idleTimeout, endAfter, killGrace, pipeGrace })) {
-    if (value === undefined || (value >= 0 && value < 2 ** 31)) continue
-    throw new Fault(
-      'BAD_OPTION',
-      `${name} must be milliseconds between 0 and ${2 ** 31 - 1}, but is ${value}`,
-    )
-  }
-  const pty = options.pty === true ? {} : options.pty || undefined
-  checkOptions('pty of run', pty, '{ pty: { cols: 120 } }', { cols: 1, rows: 1, pipes: 1 })
+  const pty = options.pty
+    ? readOptions(
+        'pty of run',
+        options.pty === true ? {} : options.pty,
+        '{ pty: { cols: 120 } }',
+        PTY_OPTIONS,
+      )
+    : undefined
   if (fsDiff !== false)
-    checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', {
-      ignore: 1,
-      except: 1,
-      maxFiles: 1,
-    })
+    checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
   const { cache, cacheKey, maxCacheWait } = options
   const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
   const key = { engine, command, args, cwd: resolve(cwd), input, pty: on, reading } as const
@@ -280,7 +304,7 @@ export function run(called: string | RunCommand, given?: readonly string[], more
     cwd: resolve(cwd),
     env,
     input,
-    pty: pty && { cols: pty.cols ?? 200, rows: pty.rows ?? 50, pipes: pty.pipes ?? false },
+    pty,
     timeout,
     idleTimeout,
     killGrace,
@@ -394,30 +418,6 @@ export function run(called: string | RunCommand, given?: readonly string[], more
     book.close()
     if (!begun) undo.dirs()
   }
-}
-
-function isInput(input: unknown): boolean {
-  return (
-    input === 'ignore' ||
-    input === 'inherit' ||
-    (isObject(input) && 'text' in input && typeof input.text === 'string')
-  )
-}
-
-function checkCommand(command: unknown, args: unknown): void {
-  if (command === '') throw new Fault('BAD_OPTION', 'command is empty; name the program to run')
-  if (typeof command !== 'string')
-    throw new Fault('BAD_OPTION', 'run needs the program to start: run("codex", ["exec", "--json", task])')
-  if (!Array.isArray(args) || args.some((arg) => typeof arg !== 'string'))
-    throw new Fault('BAD_OPTION', 'args must be an array of strings; options are the third argument of run')
-}
-
-/** Throws for options that the event stage would refuse: it is created when the agent already runs. */
-function checkReading(engine: Profile | Picker, reading: RecordOptions['reading']): void {
-  eventStage(engine, reading)
-  const { doneMarker } = reading
-  if (doneMarker !== undefined && (typeof doneMarker !== 'string' || doneMarker === ''))
-    throw new Fault('BAD_OPTION', 'doneMarker must be the name of a key, and not empty')
 }
 
 /** Why the flow is destroyed: its reader left, could not write the output, or we failed ourselves. */

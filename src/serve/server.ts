@@ -18,7 +18,7 @@ import { sendRaw } from './raw.ts'
 import { refuse } from './refuse.ts'
 import type { RunInfo } from './run-info.ts'
 import { type EndedRuns, type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
-import type { Served, ServeOptions } from './serve-options.ts'
+import type { Served, ServeSettings } from './serve-options.ts'
 import { sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
 
@@ -41,12 +41,8 @@ const LIST_MS = 500
 const LOGS_MS = 1000
 
 /** The server of `serve`, whose options are checked already. */
-export async function startServer(options: ServeOptions): Promise<Served> {
-  const { port = 4180, host = '127.0.0.1' } = options
-  const { heartbeat = 15_000, maxStall = 30_000, maxClients = 2000 } = options
-  if (!Number.isInteger(port) || typeof host !== 'string')
-    throw new Fault('BAD_OPTION', 'port must be a whole number and host a name or an address')
-  const { token, insecure = false } = options
+export async function startServer(options: ServeSettings): Promise<Served> {
+  const { port, host, heartbeat, maxStall, maxClients, token, insecure, sessions: asked } = options
   const access = accessBy(token)
   checkBindAddress(host, token, insecure)
   const root = realDir(options.dir)
@@ -54,12 +50,11 @@ export async function startServer(options: ServeOptions): Promise<Served> {
   // Every client adds a listener.
   setMaxListeners(0, shut.signal)
   const logs = logOverviews(shut.signal)
-  const hiding = hidingOf(options.redact ?? false)
+  const hiding = hidingOf(options.redact)
   const hidden = hiding && { hiding, pieces: pieceRanges() }
   const shared = feeds(logs, hiding)
   const tails: Tails = new Map()
   const ended: EndedRuns = new Map()
-  const { sessions: asked = false } = options
   const sessions = asked === false ? undefined : sessionRuns(logs, asked === true ? {} : asked)
   const runs = memo(LIST_MS, () => {
     const found = findRuns(root, { logs, tails, ended })

@@ -1,5 +1,5 @@
 import { checkOptions } from '../base/check-options.ts'
-import { type MarkdownOptions, markdownStage } from '../views/markdown/markdown.ts'
+import { MARKDOWN_OPTIONS, type MarkdownOptions, markdownStage } from '../views/markdown/markdown.ts'
 import { type Flow, flow } from './flow.ts'
 
 /**
@@ -11,6 +11,6 @@ import { type Flow, flow } from './flow.ts'
 export function markdown(
   options: MarkdownOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<string> {
-  checkOptions('markdown', options, 'markdown({ maxLength: 60_000 })', { maxLength: 1 })
+  checkOptions('markdown', options, 'markdown({ maxLength: 60_000 })', MARKDOWN_OPTIONS)
   return flow(markdownStage(options), { signal: options.signal })
 }

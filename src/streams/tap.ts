@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { addAbortSignal, finished, Readable } from 'node:stream'
-import { checkOptions, isObject, misfit } from '../base/check-options.ts'
+import { DELAY, isDelay, isObject, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import type { Channel, Chunk, ExitChunk } from '../text/chunk.ts'
 import { encoder } from '../text/encode.ts'
@@ -53,6 +53,13 @@ export interface TapOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+const TAP_OPTIONS = {
+  order: { default: 'live' },
+  grace: { default: 2000, is: isDelay, must: DELAY },
+  kill: { default: false },
+  killGrace: { default: 5000, is: isDelay, must: DELAY },
+} as const satisfies OptionTable<TapOptions>
+
 const CHANNELS = ['stdout', 'stderr', 'pty'] as const
 const STEP = 65_536
 
@@ -70,7 +77,7 @@ const STEP = 65_536
  */
 export function tap(from: ChildProcess | TapSources | PlainSource, options: TapOptions = {}): Items<Chunk> {
   const example = 'tap(spawn("codex", ["exec", "--json", task]), { kill: true })'
-  checkOptions('tap', options, example, { order: 1, grace: 1, kill: 1, killGrace: 1 })
+  const { order, grace, kill, killGrace, signal } = readOptions('tap', options, example, TAP_OPTIONS)
   const plain = plainStream(from)
   // Cast: what is not a plain stream is a child or a set of streams.
   const source = plain ? { stdout: plain } : (from as ChildProcess | TapSources)
@@ -78,14 +85,6 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
     const stream: unknown = (source as TapSources)[channel]
     if (stream && !(isObject(stream) && 'on' in stream && 'destroy' in stream))
       throw misfit('tap', `a Node stream as ${channel}`, stream, example)
-  }
-  const { order = 'live', grace = 2000, kill = false, killGrace = 5000 } = options
-  for (const [name, value] of Object.entries({ grace, killGrace })) {
-    if (value >= 0 && value < 2 ** 31) continue
-    throw new Fault(
-      'BAD_OPTION',
-      `${name} must be milliseconds between 0 and ${2 ** 31 - 1}, but is ${value}`,
-    )
   }
   const child = isChild(source)
   if (kill && !child)
@@ -121,7 +120,7 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
     },
   })
   let timer: NodeJS.Timeout | undefined
-  if (options.signal) addAbortSignal(options.signal, tapped)
+  if (signal) addAbortSignal(signal, tapped)
 
   const fail = (error: Error) => void tapped.destroy(error)
   const room = () => new Promise<void>((resolve) => (wake = resolve))

@@ -1,7 +1,7 @@
 import { checkOptions } from '../base/check-options.ts'
 import type { Sink } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
-import { type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
+import { AG_UI_OPTIONS, type AgUiEvent, type AgUiOptions, agUiStage } from '../views/ag-ui.ts'
 import { type AiSdkChunk, aiSdkStage } from '../views/ai-sdk.ts'
 import { type OtelOptions, type OtelTracer, otelStage } from '../views/otel.ts'
 import { type Flow, flow } from './flow.ts'
@@ -20,7 +20,7 @@ interface Abortable {
  * console.log(event.type)
  */
 export function agUi(options: AgUiOptions & Abortable = {}): Flow<AgUiEvent> {
-  checkOptions('agUi', options, 'agUi({ raw: false })', { raw: 1 })
+  checkOptions('agUi', options, 'agUi({ raw: false })', AG_UI_OPTIONS)
   return flow(agUiStage(options), { signal: options.signal })
 }
 

@@ -1,4 +1,4 @@
-import { checkOptions } from '../base/check-options.ts'
+import { type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, MessageData, ResultData, ToolData } from '../events/event.ts'
 import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
@@ -94,6 +94,8 @@ export interface AgUiOptions {
   readonly raw?: boolean | undefined
 }
 
+export const AG_UI_OPTIONS = { raw: { default: true } } as const satisfies OptionTable<AgUiOptions>
+
 /** Clients refuse a message of more than 10 MB, so long texts are sent in parts of this many characters. */
 const MAX_DELTA = 1 << 20
 /** Limit of the open calls and subagents to remember. */
@@ -120,8 +122,7 @@ interface Subagent {
  * const shown = drive(agUiStage(), [event]) // [{ type: 'RUN_STARTED', … }, …]
  */
 export function agUiStage(options: AgUiOptions = {}): Stage<Event, AgUiEvent> {
-  checkOptions('agUiStage', options, 'agUiStage({ raw: false })', { raw: 1 })
-  const { raw: withRaw = true } = options
+  const { raw: withRaw } = readOptions('agUiStage', options, 'agUiStage({ raw: false })', AG_UI_OPTIONS)
   return (next) => {
     const unique = uniqueIds()
     let texts = new OpenTexts()

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from '../base/check-options.ts'
+import { type OptionTable, readOptions } from '../base/check-options.ts'
 import { codes } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
 import type {
@@ -77,14 +77,17 @@ export interface ChatOptions {
   readonly started?: boolean | undefined
 }
 
-export const CHAT_OPTIONS: OptionNames<ChatOptions> = { after: 1, started: 1 }
+export const CHAT_OPTIONS = {
+  after: { default: 0 },
+  started: { default: false },
+} as const satisfies OptionTable<ChatOptions>
 
 /** The stage of `chat()`. */
 export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
-  checkOptions('chatStage', options, 'chatStage({ after: 12 })', CHAT_OPTIONS)
+  const given = readOptions('chatStage', options, 'chatStage({ after: 12 })', CHAT_OPTIONS)
   return (next) => {
-    let seq = options.after ?? 0
-    let started = options.started ?? false
+    let seq = given.after
+    let { started } = given
     let attempt: number | undefined
     let localSeq = 0
     let result: ResultData | undefined

@@ -1,4 +1,4 @@
-import { checkOptions, misfit } from '../base/check-options.ts'
+import { misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, ToolData } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
@@ -54,6 +54,12 @@ export interface OtelOptions {
   readonly parent?: OtelContext | undefined
 }
 
+const OTEL_OPTIONS = {
+  content: { default: false },
+  maxContent: { default: 16_384 },
+  parent: {},
+} as const satisfies OptionTable<OtelOptions>
+
 /** Calls that can be open at once; another one ends the oldest. */
 const MAX_OPEN = 4096
 /** Messages whose text is included, with `content`: the first ones and the last. */
@@ -93,12 +99,8 @@ interface OpenRun {
 export function otelStage(tracer: OtelTracer, options: OtelOptions = {}): Stage<Event, Event> {
   if (typeof tracer?.startSpan !== 'function')
     throw misfit('otel', 'a tracer', tracer, "otel(trace.getTracer('my-app'))")
-  checkOptions('otel', options, 'otel(tracer, { content: true })', {
-    content: 1,
-    maxContent: 1,
-    parent: 1,
-  })
-  const { content = false, maxContent = 16_384, parent } = options
+  const example = 'otel(tracer, { content: true })'
+  const { content, maxContent, parent } = readOptions('otel', options, example, OTEL_OPTIONS)
   return (next) => {
     let run: OpenRun | undefined
     let now = 0

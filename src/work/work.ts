@@ -1,7 +1,7 @@
 import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, normalize, sep } from 'node:path'
-import { checkOptions, isObject, misfit } from '../base/check-options.ts'
+import { type Complete, isObject, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { type Adapter, argsOf, checkAdapter, envOf, findAdapter } from './adapter.ts'
 import { auditPlace } from './audit.ts'
@@ -58,6 +58,23 @@ export interface WorkOptions {
   readonly maxOutboxWait?: number | undefined
 }
 
+const WORK_OPTIONS = {
+  worker: {},
+  result: {},
+  command: {},
+  adapters: { default: [] },
+  activeRunId: {},
+  ledger: {},
+  outbox: {},
+  template: { default: commentTemplate },
+  audit: { default: '.audit' },
+  timeout: {},
+  maxResult: { default: 1 << 20 },
+  maxOutboxWait: { default: 60_000 },
+} as const satisfies OptionTable<WorkOptions>
+
+type ReadOptions = Complete<WorkOptions, typeof WORK_OPTIONS>
+
 /**
  * Runs a worker on an order and returns one result, however the worker reports it: the files it left are read
  * carefully, settled against the active run, rendered as a comment and posted to the outbox, once.
@@ -72,25 +89,12 @@ export interface WorkOptions {
  * const done = await work(order, { worker: 'json-cli', command: ['./worker'], outbox: outbox('.outbox') })
  * if (done.verdict === 'needs-human') console.warn(done.reasons)
  */
-export async function work(order: WorkOrder, options: WorkOptions): Promise<Work> {
+export async function work(order: WorkOrder, given: WorkOptions): Promise<Work> {
   const asked = readOrder(order)
-  if (!isObject(options))
-    throw misfit('work', 'an object of options', options, 'work(order, { worker: "codex", outbox })')
-  checkOptions('work', options, 'work(order, { worker: "codex", outbox })', {
-    worker: 1,
-    result: 1,
-    command: 1,
-    adapters: 1,
-    activeRunId: 1,
-    ledger: 1,
-    outbox: 1,
-    template: 1,
-    audit: 1,
-    timeout: 1,
-    maxResult: 1,
-    maxOutboxWait: 1,
-  })
-  const { template = commentTemplate, maxResult = 1 << 20, maxOutboxWait = 60_000, activeRunId } = options
+  if (!isObject(given))
+    throw misfit('work', 'an object of options', given, 'work(order, { worker: "codex", outbox })')
+  const options = readOptions('work', given, 'work(order, { worker: "codex", outbox })', WORK_OPTIONS)
+  const { template, maxResult, maxOutboxWait, activeRunId } = options
   checkTemplate(template)
   const ledger = options.ledger && boundedLedger(options.ledger, maxOutboxWait)
   const ending = { template, ledger, outbox: options.outbox, activeRunId, maxOutboxWait }
@@ -143,11 +147,7 @@ export async function work(order: WorkOrder, options: WorkOptions): Promise<Work
 }
 
 /** What a person gave, instead of what a worker leaves. */
-async function handedIn(
-  order: WorkOrder,
-  evidence: Evidence,
-  { audit = '.audit' }: WorkOptions,
-): Promise<Gathered> {
+async function handedIn(order: WorkOrder, evidence: Evidence, { audit }: ReadOptions): Promise<Gathered> {
   return {
     worker: BY_HAND,
     evidence,
@@ -170,7 +170,7 @@ async function start(
   adapter: Adapter,
   command: readonly string[],
   cwd: string,
-  { timeout, signal, audit = '.audit' }: WorkOptions,
+  { timeout, signal, audit }: ReadOptions,
 ): Promise<Spawned> {
   const folder = adapter.orderFile ? await mkdtemp(join(tmpdir(), 'work-order-')) : ''
   const orderFile = folder && join(folder, 'order.json')
