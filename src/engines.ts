@@ -3,16 +3,16 @@
 export {
   type Call,
   type Cut,
+  type Engine,
   type EngineFrame,
   isRecord,
   type Limits,
   type Picker,
-  type Profile,
   type Reader,
   type RunFacts,
   type Say,
   type Speaker,
   type StatusFacts,
   text,
-} from './events/profile.ts'
+} from './events/engine.ts'
 export { type Tokens, tokensOf } from './events/tokens.ts'

@@ -5,6 +5,19 @@ export { auto } from './engines/auto.ts'
 export { engines } from './engines/engines-by-name.ts'
 export type { FsDiff } from './events/artifacts.ts'
 export type {
+  Call,
+  Cut,
+  Engine,
+  EngineFrame,
+  Limits,
+  Picker,
+  Reader,
+  RunFacts,
+  Say,
+  Speaker,
+  StatusFacts,
+} from './events/engine.ts'
+export type {
   CompletionData,
   EndReason,
   EndState,
@@ -18,19 +31,6 @@ export type {
   Severity,
 } from './events/event.ts'
 export type { EventOptions } from './events/event-stage.ts'
-export type {
-  Call,
-  Cut,
-  EngineFrame,
-  Limits,
-  Picker,
-  Profile,
-  Reader,
-  RunFacts,
-  Say,
-  Speaker,
-  StatusFacts,
-} from './events/profile.ts'
 export type { OutcomeEvidence, RunOutcome } from './events/run-outcome.ts'
 export type { Tokens } from './events/tokens.ts'
 export type { Chat, ChatData, ChatEnd, ChatOf, ChatOptions, ChatType } from './views/chat.ts'

@@ -1,8 +1,8 @@
-import { type Call, isRecord, type Profile, type Say } from '../events/profile.ts'
+import { type Call, type Engine, isRecord, type Say } from '../events/engine.ts'
 import { first, isAmp, openDialect } from './claude/claude.ts'
 
 /** Amp (`amp --execute --stream-json`). The dialect is Claude Code's; its sessions are threads, `T-…`. */
-export const amp: Profile = {
+export const amp: Engine = {
   name: 'amp',
   parser: 'amp_ndjson',
   cut: { stdout: 'documents', pty: 'documents' },

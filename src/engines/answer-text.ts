@@ -1,4 +1,4 @@
-import type { EngineFrame, Limits, Say } from '../events/profile.ts'
+import type { EngineFrame, Limits, Say } from '../events/engine.ts'
 import { bareRecords } from './bare-records.ts'
 
 /** Maximum number of lines to hold: short lines cost more than their text. */

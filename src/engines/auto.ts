@@ -1,4 +1,4 @@
-import type { EngineFrame, Picker, Profile } from '../events/profile.ts'
+import type { Engine, EngineFrame, Picker } from '../events/engine.ts'
 import { engines } from './engines-by-name.ts'
 import { documentKeys } from './gemini/gemini.ts'
 import { text } from './text.ts'
@@ -24,8 +24,8 @@ export const auto: Picker = {
   fallback: text,
 }
 
-function engineOf(frame: EngineFrame, sure: true | 'weak'): Profile | undefined {
-  const all: readonly Profile[] = Object.values(engines)
+function engineOf(frame: EngineFrame, sure: true | 'weak'): Engine | undefined {
+  const all: readonly Engine[] = Object.values(engines)
   return all.find((engine) => {
     const own = engine.cut[frame.channel] && engine.shape?.(frame)
     return sure === 'weak' ? own === 'weak' : own && own !== 'weak'

@@ -1,5 +1,5 @@
 import { cutter } from '../events/cut.ts'
-import type { EngineFrame } from '../events/profile.ts'
+import type { EngineFrame } from '../events/engine.ts'
 import { holdsRecord } from '../events/unknown-records.ts'
 
 /** Blocks in which a model quotes JSON. */

@@ -1,5 +1,5 @@
+import { isRecord, text } from '../events/engine.ts'
 import { memory } from '../events/memory.ts'
-import { isRecord, text } from '../events/profile.ts'
 
 /** What the end of a call does not repeat: its name, and the file it was to write. */
 interface Known {

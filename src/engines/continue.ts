@@ -1,4 +1,4 @@
-import { type EngineFrame, isRecord, type Profile, text } from '../events/profile.ts'
+import { type Engine, type EngineFrame, isRecord, text } from '../events/engine.ts'
 import { prose } from './answer-text.ts'
 
 type Document = Record<string, unknown>
@@ -7,7 +7,7 @@ type Document = Record<string, unknown>
  * Continue (`cn -p`, also with `--format json`). It prints the text of the last turn; with `--format json` as
  * `{response, status, note}`, or unchanged if it is JSON. An error is one record on stderr.
  */
-export const continueCli: Profile = {
+export const continueCli: Engine = {
   name: 'continue',
   parser: 'continue_json',
   cut: { stdout: 'documents', stderr: 'records', pty: 'documents' },

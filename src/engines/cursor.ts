@@ -1,4 +1,4 @@
-import { isRecord, type Limits, type Profile, type Reader, type Say, text } from '../events/profile.ts'
+import { type Engine, isRecord, type Limits, type Reader, type Say, text } from '../events/engine.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { durationOf } from './duration.ts'
 import { tokenParts } from './token-parts.ts'
@@ -10,7 +10,7 @@ type Line = Record<string, unknown>
  * Cursor (`cursor-agent -p --output-format stream-json | json`), with or without `--stream-partial-output`.
  * Claude Code's envelope with its own content: no ids of messages, `thinking` and `tool_call` lines.
  */
-export const cursor: Profile = {
+export const cursor: Engine = {
   name: 'cursor',
   parser: 'cursor_ndjson',
   cut: { stdout: 'records', pty: 'records' },

@@ -1,10 +1,10 @@
-import { isRecord, type Profile, type Reader, type Say, text } from '../events/profile.ts'
+import { type Engine, isRecord, type Reader, type Say, text } from '../events/engine.ts'
 import { calls } from './call.ts'
 
 type Line = Record<string, unknown>
 
 /** Factory Droid (`droid exec --output-format stream-json`). */
-export const droid: Profile = {
+export const droid: Engine = {
   name: 'droid',
   parser: 'droid_ndjson',
   cut: { stdout: 'records', pty: 'records' },

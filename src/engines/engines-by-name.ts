@@ -1,4 +1,4 @@
-import type { Profile } from '../events/profile.ts'
+import type { Engine } from '../events/engine.ts'
 import * as all from './all-engines.ts'
 import { sessions } from './sessions.ts'
 
@@ -10,5 +10,5 @@ import { sessions } from './sessions.ts'
  * events(engines.codex)
  */
 // Not a spread: a bundler can drop an unused pure call, with every engine that it names.
-export const engines: Readonly<Record<keyof typeof sessions | keyof typeof all, Profile>> =
+export const engines: Readonly<Record<keyof typeof sessions | keyof typeof all, Engine>> =
   /* @__PURE__ */ Object.assign({}, sessions, all)

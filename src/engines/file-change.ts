@@ -1,4 +1,4 @@
-import { isRecord, type Say, text } from '../events/profile.ts'
+import { isRecord, type Say, text } from '../events/engine.ts'
 
 /** Tools that write a file, and what they do to it. */
 const writers: Readonly<Record<string, 'created' | 'modified'>> = {

@@ -1,4 +1,4 @@
-import { isRecord, type Profile, type Reader, type Say, text } from '../events/profile.ts'
+import { type Engine, isRecord, type Reader, type Say, text } from '../events/engine.ts'
 import { calls } from './call.ts'
 
 type Message = Record<string, unknown>
@@ -7,7 +7,7 @@ type Message = Record<string, unknown>
  * grok-cli (`grok -p`): the chat as OpenAI messages, one per line, all at the end. Nothing says how the run
  * ended, so its end is unknown; a request that failed is an assistant message with known first words.
  */
-export const grok: Profile = {
+export const grok: Engine = {
   name: 'grok',
   parser: 'grok_ndjson',
   cut: { stdout: 'records', pty: 'records' },

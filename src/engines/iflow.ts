@@ -1,4 +1,4 @@
-import { type EngineFrame, isRecord, type Profile, type Say, text } from '../events/profile.ts'
+import { type Engine, type EngineFrame, isRecord, type Say, text } from '../events/engine.ts'
 import { prose } from './answer-text.ts'
 import { tokenParts } from './token-parts.ts'
 
@@ -7,7 +7,7 @@ import { tokenParts } from './token-parts.ts'
  * blocks of JSON (0.8), and the rest, which is the answer (0.3 to 0.6). `<Execution Info>` ends the run and
  * can be on either stream.
  */
-export const iflow: Profile = {
+export const iflow: Engine = {
   name: 'iflow',
   parser: 'iflow_text',
   cut: { stdout: 'text', stderr: 'text', pty: 'text', blocks: ['Execution Info'] },

@@ -1,4 +1,4 @@
-import { type EngineFrame, isRecord, type Profile, type Say, text } from '../events/profile.ts'
+import { type Engine, type EngineFrame, isRecord, type Say, text } from '../events/engine.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { prose } from './answer-text.ts'
 import { tokenParts } from './token-parts.ts'
@@ -6,7 +6,7 @@ import { tokenParts } from './token-parts.ts'
 type Document = Record<string, unknown>
 
 /** nanocoder (`nanocoder --json run`): one document at the end. Without `--json` stdout is the answer. */
-export const nanocoder: Profile = {
+export const nanocoder: Engine = {
   name: 'nanocoder',
   parser: 'nanocoder_json',
   cut: { stdout: 'documents', pty: 'documents' },

@@ -1,4 +1,4 @@
-import type { Say } from '../events/profile.ts'
+import type { Say } from '../events/engine.ts'
 
 /**
  * Tracks the turns of a session. In a file that records failures but not retries, an agent that continues

@@ -1,4 +1,4 @@
-import type { Profile } from '../events/profile.ts'
+import type { Engine } from '../events/engine.ts'
 import { claudeSession } from './claude/session.ts'
 import { clineSession } from './cline/session.ts'
 import { codexSession } from './codex/session.ts'
@@ -21,4 +21,4 @@ export const sessions = {
   'copilot-session': copilotSession,
   'pi-session': piSession,
   'cline-session': clineSession,
-} satisfies Record<string, Profile>
+} satisfies Record<string, Engine>

@@ -1,8 +1,8 @@
-import type { Profile } from '../events/profile.ts'
+import type { Engine } from '../events/engine.ts'
 import { prose } from './answer-text.ts'
 
 /** Any other program: its stdout is taken as the answer. */
-export const text: Profile = {
+export const text: Engine = {
   name: 'text',
   parser: 'text',
   cut: { stdout: 'text', pty: 'text' },

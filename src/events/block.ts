@@ -1,6 +1,6 @@
 import { TextBalance } from '../json/text-balance.ts'
 import { type Line, placeOf, restOf } from '../text/lines.ts'
-import type { EngineFrame } from './profile.ts'
+import type { EngineFrame } from './engine.ts'
 
 /** Cost of a held line in addition to its text. */
 const LINE_COST = 64

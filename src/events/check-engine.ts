@@ -1,14 +1,14 @@
 import { Fault } from '../base/fault.ts'
-import { isRecord, type Picker, type Profile } from './profile.ts'
+import { type Engine, isRecord, type Picker } from './engine.ts'
 
 /**
  * Checks that the export of a user's file is an engine. Throws a `BAD_OPTION` Fault that says what is missing
  * or wrong.
  */
-export function checkedProfile(value: unknown): Profile | Picker {
+export function checkedEngine(value: unknown): Engine | Picker {
   const wrong = wrongIn(value)
-  if (wrong !== undefined) throw new Fault('BAD_OPTION', `it is not a Profile: ${wrong}`)
-  return value as Profile | Picker // cast: every field was checked
+  if (wrong !== undefined) throw new Fault('BAD_OPTION', `it is not an Engine: ${wrong}`)
+  return value as Engine | Picker // cast: every field was checked
 }
 
 function wrongIn(value: unknown): string | undefined {

@@ -4,7 +4,7 @@ import { TextBalance } from '../json/text-balance.ts'
 import type { Channel } from '../text/chunk.ts'
 import { type Line, placeOf, restOf } from '../text/lines.ts'
 import { blockCutter } from './block.ts'
-import type { Cut, EngineFrame } from './profile.ts'
+import type { Cut, EngineFrame } from './engine.ts'
 
 /** A record nested deeper than this would overflow the stack of code that prints it. */
 const MAX_DEPTH = 512

@@ -1,10 +1,10 @@
 import type { Channel } from '../text/chunk.ts'
 import { shownText } from '../text/lines.ts'
 import { Anchors, PtyPosition } from './anchors.ts'
+import type { EngineFrame } from './engine.ts'
 import { Fifo } from './fifo.ts'
 import { Outstanding } from './outstanding.ts'
 import type { Position } from './position.ts'
-import type { EngineFrame } from './profile.ts'
 
 /** Cost of each line of a joined record in addition to its text. */
 const LINE_COST = 64

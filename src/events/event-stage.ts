@@ -8,11 +8,11 @@ import { artifacts, type FsDiff } from './artifacts.ts'
 import { completionOf } from './completion-state.ts'
 import { cutter } from './cut.ts'
 import { dedupe } from './dedupe.ts'
+import { checkEngine, type Engine, type EngineFrame, type Picker, type Reader } from './engine.ts'
 import { speech } from './engine-events.ts'
 import type { Event } from './event.ts'
 import { payloadFinder } from './payload.ts'
 import type { Position } from './position.ts'
-import { checkEngine, type EngineFrame, type Picker, type Profile, type Reader } from './profile.ts'
 import { outcomeOf } from './run-outcome.ts'
 import { tally } from './tally.ts'
 import { writer } from './write.ts'
@@ -85,7 +85,7 @@ const STAGE_PARTS = {
 
 /** The stage of `events()`. */
 export function eventStage(
-  profile: Profile | Picker,
+  profile: Engine | Picker,
   options: EventOptions & StageParts = {},
 ): Stage<Chunk, Event> {
   checkEngine('eventStage', profile)
@@ -115,15 +115,15 @@ export function eventStage(
       inside,
     })
     let exit: ExitChunk | undefined
-    let engine: Profile | undefined
+    let engine: Engine | undefined
     let reader: Reader | undefined
     /** Frames that arrived before `auto` picked an engine. */
     let unpicked: { frame: EngineFrame; how: Passed; position: Position }[] = []
     let unpickedSize = 0
     /** The engine that `auto` would pick if nothing more certain arrives. */
-    let guessed: Profile | undefined
+    let guessed: Engine | undefined
 
-    const choose = (picked: Profile) => {
+    const choose = (picked: Engine) => {
       engine = picked
       reader = picked.open({ maxFrame })
       write.voice(picked)

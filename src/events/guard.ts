@@ -1,12 +1,12 @@
 import { clip, codes, Fault, quote } from '../base/fault.ts'
-import type { EngineFrame, Limits, Picker, Profile, Reader, Say } from './profile.ts'
+import type { Engine, EngineFrame, Limits, Picker, Reader, Say } from './engine.ts'
 
 /**
  * An engine may be third-party code. If it throws on a frame, the frame is kept as raw, the failure is
  * reported once and counted at the end, and the run continues; if it returns an invalid value, that is misuse
  * and ends the run.
  */
-export function guarded<Engine extends Profile | Picker>(engine: Engine): Engine {
+export function guarded<E extends Engine | Picker>(engine: E): E {
   if ('pick' in engine) {
     const { fallback } = engine
     return {
@@ -19,20 +19,20 @@ export function guarded<Engine extends Profile | Picker>(engine: Engine): Engine
   return { ...engine, open: (limits: Limits) => opened(engine, limits) }
 }
 
-function picked(picker: Picker, how: 'pick' | 'guess', frame: EngineFrame): Profile | undefined {
-  let profile: Profile | undefined
+function picked(picker: Picker, how: 'pick' | 'guess', frame: EngineFrame): Engine | undefined {
+  let engine: Engine | undefined
   try {
-    profile = picker[how]?.(frame)
+    engine = picker[how]?.(frame)
   } catch (cause) {
     throw misuse(picker, `threw in ${how}`, cause)
   }
-  if (profile === undefined) return undefined
-  quiet(profile)
-  if (typeof profile?.open !== 'function') throw misuse(picker, `must ${how} a profile, or undefined`)
-  return guarded(profile)
+  if (engine === undefined) return undefined
+  quiet(engine)
+  if (typeof engine?.open !== 'function') throw misuse(picker, `must ${how} a profile, or undefined`)
+  return guarded(engine)
 }
 
-function opened(engine: Profile, limits: Limits): Reader {
+function opened(engine: Engine, limits: Limits): Reader {
   let reader: Reader
   try {
     reader = engine.open(limits)
@@ -92,6 +92,6 @@ function quiet(answer: unknown): void {
   if (isPromise(answer)) answer.catch(() => {})
 }
 
-function misuse(engine: Profile | Picker, what: string, cause?: unknown): Fault {
+function misuse(engine: Engine | Picker, what: string, cause?: unknown): Fault {
   return new Fault('BAD_OPTION', `the engine ${quote(engine.name)} ${what}`, { cause })
 }

@@ -1,6 +1,6 @@
 import { isHighSurrogate } from '../text/characters.ts'
+import type { Speaker } from './engine.ts'
 import type { Moment } from './position.ts'
-import type { Speaker } from './profile.ts'
 import type { Range } from './write.ts'
 
 const MAX_OPEN = 4096

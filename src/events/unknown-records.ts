@@ -1,5 +1,5 @@
 import { codes } from '../base/fault.ts'
-import { type EngineFrame, isRecord } from './profile.ts'
+import { type EngineFrame, isRecord } from './engine.ts'
 
 /** Limits of the shape of a record in a message. */
 const MAX_KEYS = 10

@@ -4,9 +4,9 @@ import type { Cache, CachedRun, CacheEntry } from '../disk/cache.ts'
 import { cacheAccess, isPlainSchema, keyOf } from '../disk/cache-access.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
+import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData, Event, ResultData } from '../events/event.ts'
 import type { EventOptions } from '../events/event-stage.ts'
-import type { Picker, Profile } from '../events/profile.ts'
 import { writer } from '../events/write.ts'
 import { checkOf } from '../values/schema/schema.ts'
 
@@ -14,7 +14,7 @@ export interface CachedResultOptions {
   readonly cache: Cache
   readonly cacheKey: string | undefined
   readonly maxCacheWait: number | undefined
-  readonly engine: Profile | Picker
+  readonly engine: Engine | Picker
   readonly command: string
   readonly args: readonly string[]
   readonly cwd: string
@@ -94,7 +94,7 @@ function runKey(options: CachedResultOptions): string {
     )
   }
   const plain = isPlainSchema(schema)
-  const ours = engine === auto || Object.values<Profile | Picker>(engines).includes(engine)
+  const ours = engine === auto || Object.values<Engine | Picker>(engines).includes(engine)
   if (cacheKey === undefined && !(plain && ours)) {
     throw new Fault('BAD_OPTION', 'a schema or an engine that is code needs a cacheKey')
   }

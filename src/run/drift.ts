@@ -2,8 +2,8 @@ import { clip, Fault } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
+import type { Engine, Limits, Picker, Reader } from '../events/engine.ts'
 import { type DiagnosticData, type Event, isEvent } from '../events/event.ts'
-import type { Limits, Picker, Profile, Reader } from '../events/profile.ts'
 import type { Attempt } from './audit.ts'
 import { type DriftPlace, type DriftReport, driftReport, type RunDrift } from './drift-report.ts'
 import { type FoundLogs, findLogs } from './find-logs.ts'
@@ -15,7 +15,7 @@ export interface DriftOptions {
    * Reads every run with this engine.
    * @default the one in the meta of a run, if it knows its records; else found by their shape
    */
-  readonly engine?: Profile | Picker | undefined
+  readonly engine?: Engine | Picker | undefined
   /** Called before each run is read, with the number of runs read so far, and its path. @default none */
   readonly progress?: ((runs: number, path: string) => void) | undefined
 }
@@ -56,7 +56,7 @@ function reasonOf(error: unknown): string {
   return cause ?? (Fault.is(error) ? error.message : (codeOf(error) ?? String(error)))
 }
 
-async function readFound(found: FoundLogs, given: Profile | Picker | undefined): Promise<RunDrift> {
+async function readFound(found: FoundLogs, given: Engine | Picker | undefined): Promise<RunDrift> {
   const named = given ?? engineOf(found.attempt)
   const run = await readRun(found, named)
   if (!run.stranger || given || named === auto) return run
@@ -65,12 +65,12 @@ async function readFound(found: FoundLogs, given: Profile | Picker | undefined):
   return byShape.stranger ? run : byShape
 }
 
-function engineOf({ meta }: Attempt): Profile | Picker {
+function engineOf({ meta }: Attempt): Engine | Picker {
   const name = readMeta(meta)?.engine
   return name !== undefined && Object.hasOwn(engines, name) ? engines[name as keyof typeof engines] : auto
 }
 
-async function readRun({ path, attempt }: FoundLogs, engine: Profile | Picker): Promise<RunDrift> {
+async function readRun({ path, attempt }: FoundLogs, engine: Engine | Picker): Promise<RunDrift> {
   let records = 0
   const counting = countingRecords(engine, () => records++)
   const played = replay(path, { engine: counting, ...(attempt.alone ? {} : { attempt: attempt.number }) })
@@ -135,11 +135,11 @@ function plainVersion(reported: string): string | undefined {
 }
 
 /** The same engine, with a callback for each record that it reads. */
-function countingRecords(engine: Profile | Picker, saw: () => void): Profile | Picker {
-  const counted = (profile: Profile): Profile => ({
-    ...profile,
+function countingRecords(engine: Engine | Picker, saw: () => void): Engine | Picker {
+  const counted = (one: Engine): Engine => ({
+    ...one,
     open(limits: Limits): Reader {
-      const reader = profile.open(limits)
+      const reader = one.open(limits)
       // An invalid reader is refused by the caller.
       if (typeof reader?.read !== 'function') return reader
       return {
@@ -152,7 +152,7 @@ function countingRecords(engine: Profile | Picker, saw: () => void): Profile | P
     },
   })
   if (!('pick' in engine)) return counted(engine)
-  const picked = (profile: Profile | undefined) => (profile?.open ? counted(profile) : profile)
+  const picked = (one: Engine | undefined) => (one?.open ? counted(one) : one)
   return {
     ...engine,
     pick: (frame) => picked(engine.pick(frame)),

@@ -6,8 +6,8 @@ import { EVENTS_FILE } from '../disk/journal.ts'
 import { openPlain } from '../disk/plain-file.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
+import { checkEngine, type Engine, type Picker } from '../events/engine.ts'
 import type { EventOptions } from '../events/event-stage.ts'
-import { checkEngine, type Picker, type Profile } from '../events/profile.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import { type Attempt, channels, fileNames, listAttempts, openLog } from './audit.ts'
 import { type Read, readChunkLog } from './chunk-log.ts'
@@ -18,9 +18,9 @@ import type { Opening, TimedChunk } from './timed.ts'
 /** Options that override how an attempt was recorded. */
 export interface RecordedOptions extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir'> {
   /** @default the engine that `meta.N.json` names, else auto */
-  readonly engine?: Profile | Picker | undefined
+  readonly engine?: Engine | Picker | undefined
   /** A custom engine that `meta.N.json` may name besides those of this package. @default none */
-  readonly custom?: Profile | Picker | undefined
+  readonly custom?: Engine | Picker | undefined
 }
 
 /** What is left out is as the attempt was recorded. */
@@ -102,7 +102,7 @@ export function opening(
   if (engine) checkEngine('engine', engine)
   const named = custom && custom.name === meta.engine ? custom : engineNamed(meta.engine)
   return {
-    profile: engine ?? named ?? auto,
+    engine: engine ?? named ?? auto,
     opens: {
       ...rest,
       doneMarker: rest.doneMarker ?? meta.reading?.done_marker,
@@ -136,7 +136,7 @@ export function endedMeta(attempt: Attempt): Partial<Meta> {
 }
 
 /** The engine of that name, if there is one. */
-function engineNamed(name: string | undefined): Profile | undefined {
+function engineNamed(name: string | undefined): Engine | undefined {
   if (name === undefined || !Object.hasOwn(engines, name)) return undefined
   return engines[name as keyof typeof engines]
 }

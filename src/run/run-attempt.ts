@@ -6,8 +6,8 @@ import { openLines } from '../disk/line-file.ts'
 import { startOf } from '../disk/lock.ts'
 import { Tail } from '../disk/tail.ts'
 import { Waker } from '../disk/waker.ts'
+import type { Engine, Picker } from '../events/engine.ts'
 import type { EventOptions } from '../events/event-stage.ts'
-import type { Picker, Profile } from '../events/profile.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Exit, type Started, type StartOptions, startOnPipes } from '../process/process.ts'
 import { startOnPty } from '../process/terminal.ts'
@@ -33,7 +33,7 @@ export interface RecordOptions {
   readonly attempt: number
   readonly command: string
   readonly args: readonly string[]
-  readonly engine: Profile | Picker
+  readonly engine: Engine | Picker
   readonly audit: string
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
@@ -208,7 +208,7 @@ export function recordAttempt(options: RecordOptions): Recording {
         onIdle: () => stop('idle_timeout', 'SIGTERM'),
       })
       yield {
-        profile: options.engine,
+        engine: options.engine,
         opens: { ...options.reading, runId, attempt, dir: cwd },
         fsDiff: () => diff,
         time: started,

@@ -18,9 +18,9 @@ import { codeOf } from '../base/system-error-code.ts'
 import type { Cache, CachedRun } from '../disk/cache.ts'
 import { type JournalOptions, journalStage, openJournal, settledEnd } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
+import type { Engine, Picker } from '../events/engine.ts'
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
-import type { Picker, Profile } from '../events/profile.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { type Flow, flow } from '../streams/flow.ts'
@@ -41,7 +41,7 @@ import { feed } from './write-to-flow.ts'
 export interface RunOptions<S extends Schema | undefined = Schema | undefined>
   extends Omit<EventOptions, 'attempt' | 'clock' | 'fsDiff' | 'dir' | 'schema'> {
   /** @default auto */
-  readonly engine?: Profile | Picker | undefined
+  readonly engine?: Engine | Picker | undefined
   /**
    * The audit directory. Each run in it is one more attempt of the same run.
    * @default a new one for this run, `.audit/<time>-<id>`, and `.audit/latest` points to it

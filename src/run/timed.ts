@@ -1,8 +1,8 @@
 import type { Intake, Sink, Stage } from '../base/stage.ts'
+import type { Engine, Picker } from '../events/engine.ts'
 import type { Event } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
 import { guarded } from '../events/guard.ts'
-import type { Picker, Profile } from '../events/profile.ts'
 import { type Chunk, chunkIntake } from '../text/chunk.ts'
 import type { FsDiff } from './fs-diff.ts'
 
@@ -15,7 +15,7 @@ export interface TimedChunk {
 /** The start of an attempt: everything known before its first byte. */
 export interface Opening {
   readonly opens: EventOptions
-  readonly profile: Profile | Picker
+  readonly engine: Engine | Picker
   /** What changed in the working directory; called at the exit, when it is known. */
   readonly fsDiff: () => FsDiff | undefined
   /** When the attempt started, in milliseconds since 1970. */
@@ -42,10 +42,10 @@ export const timedEvents: Stage<TimedChunk | Opening, Event> = (next) => {
       }
       if (!item.restarted) inner?.end()
       now = item.time
-      const { profile, opens, fsDiff } = item
+      const { engine, opens, fsDiff } = item
       // Links were checked when the diff was made; checking them now could give another result.
       const inside = (path: string) => !fsDiff()?.outside?.includes(path)
-      const stage = eventStage(guarded(profile), { ...opens, clock: () => now, fsDiff, inside })
+      const stage = eventStage(guarded(engine), { ...opens, clock: () => now, fsDiff, inside })
       // The end of one attempt is not the end of the flow.
       inner = stage({ write: (event) => next.write(event), end() {} })
     },

@@ -1,4 +1,4 @@
-import type { EngineFrame, Limits, Picker, Profile, Reader, Say } from '../events/profile.ts'
+import type { Engine, EngineFrame, Limits, Picker, Reader, Say } from '../events/engine.ts'
 
 /**
  * An engine that also reports when its turn has ended, and when it continues after that. Its events stay the
@@ -7,12 +7,9 @@ import type { EngineFrame, Limits, Picker, Profile, Reader, Say } from '../event
  * @example
  * watchTurns(codex, (over) => console.log(over ? 'waits' : 'works'))
  */
-export function watchTurns<Engine extends Profile | Picker>(
-  engine: Engine,
-  tell: (over: boolean) => void,
-): Engine {
+export function watchTurns<E extends Engine | Picker>(engine: E, tell: (over: boolean) => void): E {
   if ('pick' in engine) {
-    const watch = (picked: Profile | undefined) => picked && watchTurns(picked, tell)
+    const watch = (picked: Engine | undefined) => picked && watchTurns(picked, tell)
     return {
       ...engine,
       pick: (frame: EngineFrame) => watch(engine.pick(frame)),

@@ -3,8 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { Fault, quote } from '../base/fault.ts'
-import { loginPage } from './login-page.ts'
-import { refuse } from './refuse.ts'
+import { loginPage } from './page.ts'
 
 /** Access control: everyone who can reach the server may read, or only clients with the token. */
 export interface Access {
@@ -85,6 +84,28 @@ export function checkBindAddress(host: string, token: string | undefined, insecu
     'BAD_OPTION',
     `${quote(host)} can be reached from other machines, and anyone there could read the runs; set a token (--token, or SLUICE_TOKEN), or use --insecure`,
   )
+}
+
+/**
+ * Whether the Host header of a request names this server. A page of another site can point its own name at
+ * this machine (DNS rebinding), and the browser would then let it read the answer. So only names are accepted
+ * that no other site can own: IP addresses, localhost, and the name the server was started with.
+ *
+ * @example
+ * isOwnHost(request.headersDistinct['host'], '127.0.0.1')
+ */
+export function isOwnHost(headers: readonly string[] | undefined, host: string): boolean {
+  const [header, second] = headers ?? []
+  // Reject duplicate Host headers: a proxy may have checked the other one.
+  if (header === undefined || second !== undefined) return false
+  const name = header.replace(/:\d{1,5}$/, '').toLowerCase()
+  if (name === 'localhost' || name === host.toLowerCase()) return true
+  return isIP(name.replace(/^\[(.*)\]$/, '$1')) !== 0
+}
+
+/** Sends a plain-text error response. */
+export function refuse(response: ServerResponse, status: number, why: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${why}\n`)
 }
 
 /** Compares in constant time, whatever the position of the difference and the length. */

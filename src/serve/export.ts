@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
-import type { Event, RawRef } from '../events/event.ts'
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Event } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import { type Attempt, channels, openLog } from '../run/audit.ts'
 import { readMeta } from '../run/meta.ts'
@@ -8,16 +11,19 @@ import { readBlock } from '../run/read-attempt.ts'
 import type { Channel } from '../text/chunk.ts'
 import { markdownStage } from '../views/markdown/markdown.ts'
 import { type Hidden, type Redactor, redactor, redactStage } from '../views/redact/redact.ts'
-import { hiddenLog, merged, type Range, type ReadBytes } from './hidden-log.ts'
+import { refuse } from './access.ts'
 import { EMBEDDED_ID, type EmbeddedData, type EmbeddedRun, type EmbeddedStream } from './page/embedded.ts'
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
+import { readLogs } from './read-logs.ts'
 import type { RunInfo } from './run-info.ts'
+import type { FoundRun } from './runs.ts'
 
 /** A log of a run: its path, or its content. */
 export interface ExportLog {
   readonly attempt: number
   readonly stream: Channel
-  readonly read: ReadBytes
+  /** The bytes from there; fewer than `length` at its end. */
+  readonly read: (from: number, length: number) => Buffer
   readonly total: number
 }
 
@@ -29,15 +35,13 @@ export interface ExportSource {
   readonly events: () => AsyncIterable<Event>
   readonly attempts: readonly Attempt[]
   readonly logs: readonly ExportLog[]
-  /** The run goes on, so the last line of a log may be half of one. @default false */
-  readonly growing?: boolean | undefined
 }
 
 export type ExportFormat = 'md' | 'html' | 'json'
 
 export interface ExportOptions {
   readonly to: ExportFormat
-  /** Hides secrets; false leaves everything unchanged. */
+  /** Hides secrets, and leaves out the raw logs; false leaves everything unchanged. */
   readonly redact: boolean
   /** More texts to hide. */
   readonly hide?: readonly string[] | undefined
@@ -51,8 +55,8 @@ export interface ExportOptions {
 /** A run as text, in pieces, and then what was hidden in it. */
 export interface Exported {
   readonly text: AsyncIterable<string>
-  /** After the text was read: the secrets in its events, and in its logs. */
-  readonly hidden: () => { readonly events: Hidden; readonly logs: Hidden } | undefined
+  /** After the text was read: the secrets in its events. */
+  readonly hidden: () => Hidden | undefined
 }
 
 const MAX_RAW = 32 << 20
@@ -61,83 +65,33 @@ const RAW_PIECE = 1 << 20
 
 /**
  * A run in one file: Markdown for an issue, a page that needs no server, or its data as JSON. Secrets are
- * hidden in everything that is exported; nothing is written to the directory of the run. The run is read
- * twice, so that a password is also hidden where it occurs before the line that identifies it.
+ * hidden in everything that is exported, and then no raw log is in it; nothing is written to the directory of
+ * the run. The run is read twice, so that a password is also hidden where it occurs before the line that
+ * identifies it.
  */
 export function exportRun(source: ExportSource, options: ExportOptions): Exported {
   const { to, redact, hide: own = [], maxRaw = MAX_RAW } = options
-  let hiding: Hiding | undefined
+  let hide: Redactor | undefined
   async function* text(): AsyncGenerator<string> {
-    if (redact) hiding = await learn(source, own, to === 'html')
-    const events = shown(source.events(), hiding)
+    if (redact) hide = await learned(source, own)
+    const events = shown(source.events(), hide)
     if (to === 'md') yield* markdownOf(events)
-    else if (to === 'html') yield* pageOf(source, events, hiding, maxRaw)
-    else yield* dataOf({ ...source, logs: [] }, events, hiding, 0)
+    else if (to === 'html') yield* pageOf(source, events, hide, maxRaw)
+    else yield* dataOf({ ...source, logs: [] }, events, hide, 0)
   }
-  return {
-    text: text(),
-    hidden: () => hiding && { events: hiding.events.hidden(), logs: hiding.logs.hidden() },
-  }
+  return { text: text(), hidden: () => hide?.hidden() }
 }
 
-/** Hides the secrets of a run that was read once. */
-interface Hiding {
-  readonly events: Redactor
-  /** For the bytes of logs, one character each. */
-  readonly logs: Redactor
-  /** By log, the records of message pieces that contain a secret: no search finds one that is cut in two. */
-  readonly covered: ReadonlyMap<string, readonly Range[]>
-  readonly growing: boolean | undefined
+/** A redactor that knows the passwords of the whole run. */
+async function learned(source: ExportSource, patterns: readonly string[]): Promise<Redactor> {
+  const scout = redactor({ patterns })
+  for await (const event of source.events()) scout.event(event)
+  return redactor({ patterns, known: scout.known(), learn: false })
 }
 
-async function learn(source: ExportSource, own: readonly string[], logs: boolean): Promise<Hiding> {
-  const scout = redactor({ patterns: own })
-  const pieces = new Map<string, RawRef[]>()
-  const covered = new Map<string, Range[]>()
-  for await (const event of source.events()) {
-    const hidden = scout.event(event)
-    if (event.type === 'agent.message.delta') {
-      const { message_id } = event.data
-      const refs = pieces.get(message_id) ?? []
-      if (event.raw_ref) refs.push(event.raw_ref)
-      pieces.set(message_id, refs)
-    } else if (event.type === 'agent.message.final') {
-      const refs = hidden === event ? [] : (pieces.get(event.data.message_id) ?? [])
-      pieces.delete(event.data.message_id)
-      for (const { attempt_number, stream, byte_from, byte_to } of refs) {
-        const key = keyOf(attempt_number, stream)
-        const ranges = covered.get(key) ?? []
-        ranges.push({ from: byte_from, to: byte_to })
-        covered.set(key, ranges)
-      }
-    }
-  }
-  const inLogs = redactor({ patterns: own.map(asBytes) })
-  const { growing } = source
-  for (const { read, total } of logs ? source.logs : [])
-    for (const _ of hiddenLog(read, 0, total, inLogs, { growing }));
-  const fromLogs = inLogs.known().map((value) => Buffer.from(value, 'latin1').toString())
-  const known = [...new Set([...scout.known(), ...fromLogs])]
-  return {
-    events: redactor({ patterns: own, known, learn: false }),
-    logs: redactor({ patterns: own.map(asBytes), known: known.map(asBytes), learn: false }),
-    covered: new Map([...covered].map(([key, ranges]) => [key, merged(ranges)])),
-    growing,
-  }
-}
-
-function keyOf(attempt: number, stream: string): string {
-  return `${attempt} ${stream}`
-}
-
-/** A text as its bytes, one character each, which is how logs are searched. */
-function asBytes(text: string): string {
-  return Buffer.from(text).toString('latin1')
-}
-
-async function* shown(events: AsyncIterable<Event>, hiding: Hiding | undefined): AsyncGenerator<Event> {
+async function* shown(events: AsyncIterable<Event>, hide: Redactor | undefined): AsyncGenerator<Event> {
   let made: Event[] = []
-  const sink = hiding && redactStage(hiding.events)({ write: (event) => void made.push(event), end() {} })
+  const sink = hide && redactStage(hide)({ write: (event) => void made.push(event), end() {} })
   for await (const event of events) {
     if (!sink) yield event
     else {
@@ -162,7 +116,7 @@ async function* markdownOf(events: AsyncIterable<Event>): AsyncGenerator<string>
 async function* pageOf(
   source: ExportSource,
   events: AsyncIterable<Event>,
-  hiding: Hiding | undefined,
+  hide: Redactor | undefined,
   maxRaw: number,
 ): AsyncGenerator<string> {
   const policy = [
@@ -187,7 +141,7 @@ async function* pageOf(
 </head>
 <body>
 ${pageBody}<script type="application/json" id="${EMBEDDED_ID}">`
-  for await (const piece of dataOf(source, events, hiding, maxRaw)) yield piece.replaceAll('<', '\\u003c')
+  for await (const piece of dataOf(source, events, hide, maxRaw)) yield piece.replaceAll('<', '\\u003c')
   yield `</script>
 <script>${pageScript}</script>
 </body>
@@ -207,7 +161,7 @@ function htmlText(text: string): string {
 async function* dataOf(
   source: ExportSource,
   events: AsyncIterable<Event>,
-  hiding: Hiding | undefined,
+  hide: Redactor | undefined,
   maxRaw: number,
 ): AsyncGenerator<string> {
   const version: EmbeddedData['version'] = 1
@@ -217,9 +171,9 @@ async function* dataOf(
     yield `${facts.count() === 0 ? '' : ','}${JSON.stringify(event)}`
     facts.add(event)
   }
-  const info = facts.info(source, hiding?.events)
+  const info = facts.info(source, hide)
   yield `],"info":${JSON.stringify(info satisfies EmbeddedRun['info'])},"streams":[`
-  const logs = source.logs.filter(({ total }) => total > 0)
+  const logs = hide ? [] : source.logs.filter(({ total }) => total > 0)
   const room = Math.floor(maxRaw / Math.max(1, logs.length))
   for (const [i, log] of logs.entries()) {
     const { attempt, stream, total } = log
@@ -227,17 +181,15 @@ async function* dataOf(
     yield `${i === 0 ? '' : ','}${JSON.stringify(head).slice(0, -1)},"pieces":[`
     let first = true
     for (const [from, to] of stretches(total, room)) {
-      let at = from
-      for (const bytes of bytesOf(log, from, to, hiding)) {
-        yield `${first ? '' : ','}${JSON.stringify({ from: at, base64: bytes.toString('base64') })}`
-        at += bytes.length
+      for (let at = from; at < to; at += RAW_PIECE) {
+        const base64 = log.read(at, Math.min(to - at, RAW_PIECE)).toString('base64')
+        yield `${first ? '' : ','}${JSON.stringify({ from: at, base64 })}`
         first = false
       }
     }
     yield ']}'
   }
-  const redacted = hiding && hiding.events.hidden().total + hiding.logs.hidden().total
-  yield `]}]${redacted === undefined ? '' : `,"redacted":${redacted}`}}`
+  yield `]}]${hide ? `,"redacted":${hide.hidden().total}` : ''}}`
 }
 
 /** The whole log, or its start and its end. */
@@ -250,18 +202,6 @@ function stretches(total: number, room: number): [number, number][] {
         [0, half],
         [total - half, total],
       ]
-}
-
-function* bytesOf(
-  { attempt, stream, read }: ExportLog,
-  from: number,
-  to: number,
-  hiding: Hiding | undefined,
-) {
-  if (hiding) {
-    const covered = hiding.covered.get(keyOf(attempt, stream))
-    yield* hiddenLog(read, from, to, hiding.logs, { covered, growing: hiding.growing })
-  } else for (let at = from; at < to; at += RAW_PIECE) yield read(at, Math.min(to - at, RAW_PIECE))
 }
 
 /** The run info that `/runs` would return, from its events and metas. */
@@ -295,7 +235,9 @@ function factsOf() {
         signal: meta?.signal ?? end?.data.evidence.signal ?? null,
         started_at: metas[0]?.started_at ?? timeOf(first),
         ended_at: meta?.ended_at ?? timeOf(last),
+        // Cast: redacting keeps the shape of a value.
         argv: hide ? (hide.value(argv) as string[]) : argv,
+        ...(hide && { raw_hidden: true }),
         streams: logs.map(({ attempt, stream, total }) => ({ attempt, stream, bytes: total })),
       }
     },
@@ -322,7 +264,7 @@ export function logsOf(attempts: readonly Attempt[]): ExportLog[] {
       }
       const total = opened((fd) => fs.fstatSync(fd).size)
       // What is added meanwhile does not belong to this export.
-      const read: ReadBytes = (from, length) =>
+      const read = (from: number, length: number) =>
         opened((fd) => readBlock(fd, from, Math.max(0, Math.min(length, total - from))))
       return [{ attempt: number, stream, read, total }]
     }),
@@ -336,5 +278,42 @@ export function logOfBytes(bytes: Buffer): ExportLog {
     stream: 'stdout',
     read: (from, length) => bytes.subarray(from, from + length),
     total: bytes.length,
+  }
+}
+
+/** Each export reads a whole run twice. */
+const MAX_AT_ONCE = 4
+const types = { html: 'text/html; charset=utf-8', md: 'text/markdown; charset=utf-8' } as const
+let sending = 0
+
+/** Sends a run as a file to download, with its secrets hidden; a run in progress as far as it is now. */
+export async function sendExport(
+  response: ServerResponse,
+  { info, place }: FoundRun,
+  to: keyof typeof types,
+): Promise<void> {
+  const attempts = place.attempts()
+  if (attempts.length === 0) return refuse(response, 404, 'this run has no logs to export')
+  if (sending >= MAX_AT_ONCE) {
+    response.setHeader('retry-after', '5')
+    return refuse(response, 503, 'too many exports at once')
+  }
+  const leave = new AbortController()
+  response.once('close', () => leave.abort())
+  const events = () => readLogs(place, { signal: leave.signal })
+  const source = { name: info.id, events, attempts, logs: logsOf(attempts) }
+  response.writeHead(200, {
+    'content-type': types[to],
+    'content-disposition': `attachment; filename="run.${to}"`,
+  })
+  sending++
+  try {
+    await pipeline(Readable.from(exportRun(source, { to, redact: true }).text), response)
+  } catch {
+    // The client disconnected, or the logs cannot be read any more: the file is cut off, and the client sees
+    // an error.
+    response.destroy()
+  } finally {
+    sending--
   }
 }

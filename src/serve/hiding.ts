@@ -1,15 +1,13 @@
 import { isObject } from '../base/check-options.ts'
 import type { Event } from '../events/event.ts'
 import { cutWord } from '../views/redact/pieces.ts'
-import { type RedactOptions, type Redactor, redactor } from '../views/redact/redact.ts'
+import { type RedactOptions, redactor } from '../views/redact/redact.ts'
 import type { RunInfo } from './run-info.ts'
 
 /** Hides the secrets of everything that is served. */
 export interface Hiding {
   event(event: Event): Event
   info(info: RunInfo): RunInfo
-  /** For the bytes of logs. */
-  readonly log: Pick<Redactor, 'sameLength'>
 }
 
 /**
@@ -29,8 +27,7 @@ export function hidingOf(redact: boolean | RedactOptions): Hiding | undefined {
       return withoutKeyLine(hide.event(event))
     },
     // Cast: redacting keeps the shape of a value.
-    info: (info) => ({ ...info, argv: hide.value(info.argv) as string[] }),
-    log: hide,
+    info: (info) => ({ ...info, argv: hide.value(info.argv) as string[], raw_hidden: true }),
   }
 }
 

@@ -1,5 +1,17 @@
-import { pageHead } from './page-head.ts'
 import { pageBody, pageScript, pageStyle } from './page-text.ts'
+
+/** The head of every page of the server; `more` are elements of one page alone. */
+const pageHead = (more = ''): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>sluice</title>
+<link rel="icon" href="/icon.svg">
+<link rel="stylesheet" href="/page.css">
+${more}</head>
+`
 
 const html = `${pageHead('<script src="/page.js" defer></script>\n')}<body>
 ${pageBody}</body>
@@ -15,3 +27,22 @@ export const pageFiles: ReadonlyMap<string, { readonly type: string; readonly te
   ['/page.js', { type: 'text/javascript; charset=utf-8', text: pageScript }],
   ['/icon.svg', { type: 'image/svg+xml', text: icon }],
 ])
+
+/**
+ * The page that asks for the token. It has no script: a form without an action is sent to the address of the
+ * page, and a browser keeps the fragment of that (`#run/…`) over the redirect that answers it.
+ */
+export function loginPage(wrong?: string): string {
+  return `${pageHead()}<body class="gate">
+<main>
+<form method="post">
+<h1>sluice</h1>
+<label for="token">The token of this server</label>
+<input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
+${wrong === undefined ? '' : `<p class="wrong" role="alert">${wrong}</p>\n`}<button>Show the runs</button>
+</form>
+</main>
+</body>
+</html>
+`
+}

@@ -1,27 +1,22 @@
 import fs from 'node:fs'
 import type { ServerResponse } from 'node:http'
-import { pipeline, Readable } from 'node:stream'
+import { pipeline } from 'node:stream'
 import { openPlain } from '../disk/plain-file.ts'
-import { readBlock } from '../run/read-attempt.ts'
 import type { Channel } from '../text/chunk.ts'
-import { hiddenLog } from './hidden-log.ts'
-import type { Hiding } from './hiding.ts'
-import type { PieceRanges } from './piece-ranges.ts'
-import { refuse } from './refuse.ts'
+import { refuse } from './access.ts'
 import type { RunPlace } from './run-place.ts'
 
 /**
  * Sends the bytes `[from, to)` of a raw log, unchanged: never as something a browser would render or run.
  * `attempt` selects the attempt (default: the last one); `x-total-bytes` is the size of the log. A log that
- * is not really inside the directory of the run does not count. With `hiding`, secrets are overwritten.
+ * is not really inside the directory of the run does not count.
  */
-export async function sendRaw(
+export function sendRaw(
   response: ServerResponse,
   place: RunPlace,
   channel: Channel,
   query: URLSearchParams,
-  hidden?: { readonly hiding: Hiding; readonly pieces: PieceRanges },
-): Promise<void> {
+): void {
   const wanted = numberIn(query, 'attempt')
   const attempts = place.attempts().filter((attempt) => attempt.logs[channel] !== undefined)
   const attempt = wanted === undefined ? attempts.at(-1) : attempts.find((found) => found.number === wanted)
@@ -30,10 +25,6 @@ export async function sendRaw(
     refuse(response, 404, 'there is no such stream')
     return
   }
-  // Before the log is opened, so that nothing is open while this waits; what is written meanwhile is behind
-  // it.
-  const growing = hidden !== undefined && place.isRunning()
-  const covered = await hidden?.pieces.of(place, attempt!.number, channel)
   let fd: number
   try {
     fd = openPlain(path, fs.constants.O_RDONLY, undefined, place.within)
@@ -61,12 +52,6 @@ export async function sendRaw(
   if (to === from) {
     fs.closeSync(fd)
     response.end()
-    return
-  }
-  if (hidden) {
-    const read = (at: number, length: number) => readBlock(fd, at, Math.max(0, Math.min(length, total - at)))
-    const bytes = hiddenLog(read, from, to, hidden.hiding.log, { covered, growing })
-    pipeline(Readable.from(bytes), response, () => fs.closeSync(fd))
     return
   }
   pipeline(fs.createReadStream('', { fd, start: from, end: to - 1 }), response, () => {})

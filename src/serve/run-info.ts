@@ -30,6 +30,8 @@ export interface RunInfo {
   readonly argv: readonly string[]
   /** The streams of each attempt and their sizes in bytes. */
   readonly streams: readonly { attempt: number; stream: string; bytes: number }[]
+  /** Only where secrets are hidden: the bytes of the streams are not sent. */
+  readonly raw_hidden?: true
   /** Only for a session file: the directory the agent worked in, and when the file was last written. */
   readonly session?: { readonly directory: string | null; readonly updated_at: string }
 }

@@ -28,7 +28,7 @@ export interface ServeOptions {
   readonly insecure?: boolean | undefined
   /**
    * Hides keys, tokens and passwords in everything that is sent, never in the files. Messages then arrive
-   * when they are complete, not piece by piece.
+   * when they are complete, not piece by piece, and no raw bytes are sent: a request for them gets a 403.
    * @default false
    */
   readonly redact?: boolean | RedactOptions | undefined

@@ -6,20 +6,17 @@ import { resolve } from 'node:path'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { channels } from '../run/audit.ts'
-import { accessBy, checkBindAddress } from './access.ts'
-import { feeds } from './feeds.ts'
-import { hidingOf } from './hiding.ts'
-import { isOwnHost } from './host-header.ts'
-import { logOverviews } from './log-overviews.ts'
-import { memo } from './memo.ts'
+import { type Access, accessBy, checkBindAddress, isOwnHost, refuse } from './access.ts'
+import { type Feeds, feeds } from './feeds.ts'
+import { type Hiding, hidingOf } from './hiding.ts'
+import { type LogOverviews, logOverviews } from './log-overviews.ts'
+import { type Memo, memo } from './memo.ts'
 import { pageFiles } from './page.ts'
-import { pieceRanges } from './piece-ranges.ts'
 import { sendRaw } from './raw.ts'
-import { refuse } from './refuse.ts'
 import type { RunInfo } from './run-info.ts'
 import { type EndedRuns, type FoundRun, findRuns, inOrder, type Tails } from './runs.ts'
 import type { Served, ServeSettings } from './serve-options.ts'
-import { sessionRuns } from './session-runs.ts'
+import { type SessionRuns, sessionRuns } from './session-runs.ts'
 import { stream } from './stream.ts'
 
 /** Nothing may be loaded, framed or sent anywhere but here. */
@@ -40,40 +37,79 @@ const LIST_MS = 500
 /** How long a list waits for logs without a journal; what is not read by then is in the next list. */
 const LOGS_MS = 1000
 
+const NO_RUN = 'there is no such page or run'
+/** A log is any bytes: no search could promise that a secret in it is found. */
+const RAW_HIDDEN =
+  'this server hides secrets (--redact) and sends no raw bytes; read the events, or start it without --redact on a machine that you trust'
+
 /** The server of `serve`, whose options are checked already. */
 export async function startServer(options: ServeSettings): Promise<Served> {
-  const { port, host, heartbeat, maxStall, maxClients, token, insecure, sessions: asked } = options
+  const { port, host, token, insecure } = options
   const access = accessBy(token)
   checkBindAddress(host, token, insecure)
-  const root = realDir(options.dir)
-  const shut = new AbortController()
-  // Every client adds a listener.
-  setMaxListeners(0, shut.signal)
-  const logs = logOverviews(shut.signal)
-  const hiding = hidingOf(options.redact)
-  const hidden = hiding && { hiding, pieces: pieceRanges() }
-  const shared = feeds(logs, hiding)
-  const tails: Tails = new Map()
-  const ended: EndedRuns = new Map()
-  const sessions = asked === false ? undefined : sessionRuns(logs, asked === true ? {} : asked)
-  const runs = memo(LIST_MS, () => {
-    const found = findRuns(root, { logs, tails, ended })
-    return sessions ? inOrder([...found, ...sessions.find()]) : found
-  })
-  const shown = (info: RunInfo) => (hiding ? hiding.info(info) : info)
-  let clients = 0
-
+  const router = new Router(realDir(options.dir), host, access, options)
   const server = createServer({ keepAliveTimeout: 5000 }, (request, response) => {
     for (const [name, value] of Object.entries(security)) response.setHeader(name, value)
-    handle(request, response).catch(() => {
+    router.handle(request, response).catch(() => {
       if (response.headersSent) response.destroy()
       else refuse(response, 500, 'something went wrong here')
     })
   })
+  await listen(server, port, host)
+  // Cast: a server that listens on a port has an AddressInfo.
+  const { port: given } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${given}/`,
+    port: given,
+    clients: () => router.clients,
+    async close() {
+      router.leave()
+      const closed = new Promise((done) => server.close(done))
+      server.closeAllConnections()
+      await closed
+      router.close()
+    },
+  }
+}
 
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (!isOwnHost(request.headersDistinct['host'], host))
+/** Answers the requests of all clients. */
+class Router {
+  readonly #host: string
+  readonly #access: Access | undefined
+  readonly #options: ServeSettings
+  readonly #hiding: Hiding | undefined
+  readonly #logs: LogOverviews
+  readonly #feeds: Feeds
+  readonly #sessions: SessionRuns | undefined
+  readonly #runs: Memo<readonly FoundRun[]>
+  readonly #shut = new AbortController()
+  /** Number of open event streams. */
+  clients = 0
+
+  constructor(root: string, host: string, access: Access | undefined, options: ServeSettings) {
+    this.#host = host
+    this.#access = access
+    this.#options = options
+    // Every client adds a listener.
+    setMaxListeners(0, this.#shut.signal)
+    this.#logs = logOverviews(this.#shut.signal)
+    this.#hiding = hidingOf(options.redact)
+    this.#feeds = feeds(this.#logs, this.#hiding)
+    const { sessions } = options
+    this.#sessions =
+      sessions === false ? undefined : sessionRuns(this.#logs, sessions === true ? {} : sessions)
+    const tails: Tails = new Map()
+    const ended: EndedRuns = new Map()
+    this.#runs = memo(LIST_MS, () => {
+      const found = findRuns(root, { logs: this.#logs, tails, ended })
+      return this.#sessions ? inOrder([...found, ...this.#sessions.find()]) : found
+    })
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (!isOwnHost(request.headersDistinct['host'], this.#host))
       return refuse(response, 403, 'this server does not have that name')
+    const access = this.#access
     const login = access && request.method === 'POST'
     if (request.method !== 'GET' && !login) {
       response.setHeader('allow', 'GET')
@@ -93,29 +129,48 @@ export async function startServer(options: ServeSettings): Promise<Served> {
     if (access && !openPaths.has(pathname) && !access.allows(request)) return access.askFor(request, response)
     const file = pageFiles.get(pathname)
     if (file) return void response.writeHead(200, { 'content-type': file.type }).end(file.text)
-    if (pathname === '/healthz') return sendJson(response, { ok: true, clients })
+    if (pathname === '/healthz') return sendJson(response, { ok: true, clients: this.clients })
     if (pathname === '/runs') {
-      const found = await informed(runs)
+      const found = await this.#informed(this.#runs)
       return sendJson(
         response,
-        found.map((run) => shown(run.info)),
+        found.map(({ info }) => this.#shown(info)),
       )
     }
-    const [, place, id, what, name] = pathname.split('/')
-    const run = place === 'runs' && id !== undefined ? findRun(id) : undefined
-    if (!run) return refuse(response, 404, 'there is no such page or run')
+    return await this.#sendRun(request, response, pathname, searchParams)
+  }
+
+  /** Ends all streams. */
+  leave(): void {
+    this.#shut.abort()
+  }
+
+  close(): void {
+    this.#feeds.close()
+    this.#sessions?.close()
+  }
+
+  /** What is under `/runs/:id`. */
+  async #sendRun(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    query: URLSearchParams,
+  ): Promise<void> {
+    const [, place, id = '', what, name] = path.split('/')
+    const run = place === 'runs' ? this.#findRun(id) : undefined
+    if (!run) return refuse(response, 404, NO_RUN)
     if (what === undefined) {
-      const found = await informed(() => findRun(id!))
-      return found
-        ? sendJson(response, shown(found.info))
-        : refuse(response, 404, 'there is no such page or run')
+      const found = await this.#informed(() => this.#findRun(id))
+      return found ? sendJson(response, this.#shown(found.info)) : refuse(response, 404, NO_RUN)
     }
-    if (what !== undefined && name === undefined && isFormat(what))
-      return await sendEvents(request, response, run, searchParams, what)
+    if (name === undefined && isFormat(what))
+      return await this.#sendEvents(request, response, run, query, what)
     const channel = what === 'raw' ? channels.find((known) => known === name) : undefined
-    if (channel) return await sendRaw(response, run.place, channel, searchParams, hidden)
+    if (channel && this.#hiding) return refuse(response, 403, RAW_HIDDEN)
+    if (channel) return sendRaw(response, run.place, channel, query)
     if ((what === 'export.html' || what === 'export.md') && name === undefined) {
-      const { sendExport } = await import('./send-export.ts')
+      const { sendExport } = await import('./export.ts')
       return await sendExport(response, run, what === 'export.html' ? 'html' : 'md')
     }
     return refuse(
@@ -125,35 +180,14 @@ export async function startServer(options: ServeSettings): Promise<Served> {
     )
   }
 
-  /** Calls `find` after logs without a journal were read, if that does not take long. */
-  async function informed<T>(find: () => T): Promise<T> {
-    const found = find()
-    if (!(await logs.settled(LOGS_MS))) return found
-    runs.fresh()
-    return find()
-  }
-
-  /** Only runs that were found by listing can be requested, so no path in a request reaches the disk. */
-  function findRun(encoded: string): FoundRun | undefined {
-    if (encoded.length > MAX_ID * 3) return undefined
-    let id: string
-    try {
-      id = decodeURIComponent(encoded)
-    } catch {
-      return undefined
-    }
-    const named = (found: FoundRun) => found.info.id === id
-    const run = runs().find(named) ?? runs.fresh().find(named)
-    return run?.place.isThere() ? run : undefined
-  }
-
-  async function sendEvents(
+  async #sendEvents(
     request: IncomingMessage,
     response: ServerResponse,
     run: FoundRun,
     query: URLSearchParams,
     format: Format,
-  ) {
+  ): Promise<void> {
+    const { heartbeat, maxStall, maxClients } = this.#options
     const header = request.headers['last-event-id']
     // The header is what the client saw last; the query is where it began.
     const seen = Array.isArray(header) ? header[0] : header
@@ -162,41 +196,50 @@ export async function startServer(options: ServeSettings): Promise<Served> {
     const after =
       seen === undefined ? (query.get('after') ?? undefined) : Buffer.from(seen, 'latin1').toString()
     if (after !== undefined && after.length > MAX_ID) return refuse(response, 400, 'the id is too long')
-    if (clients >= maxClients) {
+    if (this.clients >= maxClients) {
       response.setHeader('retry-after', '5')
       return refuse(response, 503, 'too many clients')
     }
     // First what may fail: a request that fails is not counted as a client.
-    const mine = shared.share(run.place)
-    clients++
+    const mine = this.#feeds.share(run.place)
+    this.clients++
     try {
-      const options = { ...mine, after, heartbeat, maxStall, signal: shut.signal }
+      const options = { ...mine, after, heartbeat, maxStall, signal: this.#shut.signal }
       if (format === 'ag-ui' || format === 'ai-sdk') {
         const { sseViews } = await import('../streams/view-sse.ts')
         const { streamView } = await import('./view-stream.ts')
         await streamView(request, response, { ...options, view: sseViews[format] })
       } else await stream(request, response, { ...options, chat: format === 'chat' })
     } finally {
-      clients--
+      this.clients--
       mine.release()
     }
   }
 
-  await listen(server, port, host)
-  // Cast: a server that listens on a port has an AddressInfo.
-  const { port: given } = server.address() as AddressInfo
-  return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${given}/`,
-    port: given,
-    clients: () => clients,
-    async close() {
-      shut.abort()
-      const closed = new Promise((done) => server.close(done))
-      server.closeAllConnections()
-      await closed
-      shared.close()
-      sessions?.close()
-    },
+  #shown(info: RunInfo): RunInfo {
+    return this.#hiding ? this.#hiding.info(info) : info
+  }
+
+  /** Calls `find` after logs without a journal were read, if that does not take long. */
+  async #informed<T>(find: () => T): Promise<T> {
+    const found = find()
+    if (!(await this.#logs.settled(LOGS_MS))) return found
+    this.#runs.fresh()
+    return find()
+  }
+
+  /** Only runs that were found by listing can be requested, so no path in a request reaches the disk. */
+  #findRun(encoded: string): FoundRun | undefined {
+    if (encoded.length > MAX_ID * 3) return undefined
+    let id: string
+    try {
+      id = decodeURIComponent(encoded)
+    } catch {
+      return undefined
+    }
+    const named = (found: FoundRun) => found.info.id === id
+    const run = this.#runs().find(named) ?? this.#runs.fresh().find(named)
+    return run?.place.isThere() ? run : undefined
   }
 }
 

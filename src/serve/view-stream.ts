@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Place } from '../disk/journal-line.ts'
 import type { Event } from '../events/event.ts'
 import type { SseView, ViewPlace } from '../streams/view-sse.ts'
-import { refuse } from './refuse.ts'
+import { refuse } from './access.ts'
 import { type Line, openLine, ready, type StreamOptions } from './stream.ts'
 
 /**

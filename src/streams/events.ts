@@ -1,10 +1,10 @@
 import { realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { checkOptions } from '../base/check-options.ts'
+import { checkEngine, type Engine, type Picker } from '../events/engine.ts'
 import type { Event } from '../events/event.ts'
 import { EVENT_OPTIONS, type EventOptions, eventStage } from '../events/event-stage.ts'
 import { guarded } from '../events/guard.ts'
-import { checkEngine, type Picker, type Profile } from '../events/profile.ts'
 import { eventIntake } from './event-intake.ts'
 import { type Flow, flow } from './flow.ts'
 
@@ -16,13 +16,13 @@ import { type Flow, flow } from './flow.ts'
  * for await (const event of tap(child).pipe(events(codex))) console.log(event.type)
  */
 export function events(
-  profile: Profile | Picker,
+  engine: Engine | Picker,
   options: EventOptions & { readonly signal?: AbortSignal | undefined } = {},
 ): Flow<Event> {
-  checkEngine('events', profile)
+  checkEngine('events', engine)
   checkOptions('events', options, 'events(codex, { runId })', EVENT_OPTIONS)
   const inside = options.dir === undefined ? undefined : linkCheck(options.dir)
-  return flow(eventStage(guarded(profile), { ...options, inside }), {
+  return flow(eventStage(guarded(engine), { ...options, inside }), {
     signal: options.signal,
     intake: eventIntake,
   })

@@ -1,8 +1,8 @@
 import { wholeIntake } from '../base/stage.ts'
+import type { Engine, Picker } from '../events/engine.ts'
 import type { Event } from '../events/event.ts'
 import { type EventOptions, eventStage } from '../events/event-stage.ts'
 import { guarded } from '../events/guard.ts'
-import type { Picker, Profile } from '../events/profile.ts'
 import type { Frame } from '../frames/frame.ts'
 import { type FrameOptions, frameStage, TURN } from '../frames/frames.ts'
 import { chunkIntake } from '../text/chunk.ts'
@@ -45,8 +45,8 @@ export function values<S extends Schema | undefined = undefined>(
  * @example
  * for await (const event of response.body.pipeThrough(events(codex))) console.log(event.type)
  */
-export function events(profile: Profile | Picker, options: EventOptions = {}): WebFlow<Event> {
-  return webFlow(eventStage(guarded(profile), options), eventIntake())
+export function events(engine: Engine | Picker, options: EventOptions = {}): WebFlow<Event> {
+  return webFlow(eventStage(guarded(engine), options), eventIntake())
 }
 
 /**

@@ -4,11 +4,11 @@ import { safe } from '../../src/cli/draw/safe.ts'
 import { fitTo, widthOf } from '../../src/cli/draw/width.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import type { Event } from '../../src/events/event.ts'
-import type { Profile } from '../../src/events/profile.ts'
 import { type Input, lines, run } from '../engines/run.ts'
 
-function drawn(profile: Profile, input: Input, options: Partial<DrawOptions> = {}): string {
+function drawn(profile: Engine, input: Input, options: Partial<DrawOptions> = {}): string {
   const draw = drawing({ color: false, width: () => 60, ...options })
   return run(profile, input).map(draw.write).join('') + draw.end()
 }

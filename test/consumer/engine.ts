@@ -1,9 +1,9 @@
 // An engine of one's own, recorded and replayed, and a floor of one's own.
 import { events, replay, run, tap } from 'agent-sluice'
-import { isRecord, type Profile, text } from 'agent-sluice/engines'
+import { type Engine, isRecord, text } from 'agent-sluice/engines'
 import { type Frame, flow, frameStage, join, type Stage } from 'agent-sluice/values'
 
-const toy: Profile = {
+const toy: Engine = {
   name: 'toy',
   parser: 'toy_ndjson',
   cut: { stdout: 'records' },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { acp } from '../../src/engines/acp/acp.ts'
+import type { EngineFrame } from '../../src/events/engine.ts'
 import type { Event } from '../../src/events/event.ts'
-import type { EngineFrame } from '../../src/events/profile.ts'
 import { chat, codesOf, endOf, lines, only, run, texts } from './run.ts'
 
 const rpc = (more: object) => ({ jsonrpc: '2.0', ...more })

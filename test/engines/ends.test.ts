@@ -7,8 +7,8 @@ import { iflow } from '../../src/engines/iflow.ts'
 import { opencode } from '../../src/engines/opencode/opencode.ts'
 import { qwen } from '../../src/engines/qwen/qwen.ts'
 import { text } from '../../src/engines/text.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
-import type { Profile } from '../../src/events/profile.ts'
 import type { Chunk } from '../../src/text/chunk.ts'
 import { chat, codesOf, endOf, type Input, lines, run } from './run.ts'
 
@@ -17,7 +17,7 @@ const session = '00000000-0000-4000-8000-000000000001'
 
 /** How each engine says an answer, its end, and its failure. */
 interface Dialect {
-  readonly profile: Profile
+  readonly profile: Engine
   readonly answer: (text: string) => Input
   readonly failed?: Input
   /** A record that is larger than a pipe holds. */
@@ -42,7 +42,7 @@ const sdk = (type: string, more: object) => ({ type, uuid: 'u', session_id: sess
 const sdkInit = sdk('system', { subtype: 'init', model: 'm' })
 const sdkSays = (text: string) =>
   sdk('assistant', { parent_tool_use_id: null, message: { id: 'm', content: [{ type: 'text', text }] } })
-const sdkDialect = (profile: Profile): Dialect => ({
+const sdkDialect = (profile: Engine): Dialect => ({
   profile,
   answer: (words) => ({
     stdout: lines(

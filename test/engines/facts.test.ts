@@ -8,8 +8,8 @@ import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { geminiSession } from '../../src/engines/gemini/session.ts'
 import { qwen } from '../../src/engines/qwen/qwen.ts'
 import { qwenSession } from '../../src/engines/qwen/session.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import type { Event } from '../../src/events/event.ts'
-import type { Profile } from '../../src/events/profile.ts'
 import { endOf, lines, only, run } from './run.ts'
 
 const session_id = '00000000-0000-4000-8000-0000000000c1'
@@ -21,7 +21,7 @@ const tools = (events: readonly Event[]) =>
   only(events, 'tool.call.completed', 'tool.call.failed').map(({ data }) => data.duration_ms)
 const diffs = (events: readonly Event[]) =>
   only(events, 'artifact.created', 'artifact.modified', 'artifact.deleted').map(({ data }) => data.diff)
-const read = (profile: Profile, ...records: readonly object[]) => run(profile, { stdout: lines(...records) })
+const read = (profile: Engine, ...records: readonly object[]) => run(profile, { stdout: lines(...records) })
 
 const init = { type: 'system', subtype: 'init', uuid, session_id, mcp_servers: [] }
 const asked = (content: unknown, more: object = {}) => ({
@@ -57,7 +57,7 @@ const served = (method: string, params: object) => ({ method, params: { threadId
 
 describe('a prompt is told, and is never searched', () => {
   const text = 'Say this: <json>{"a":1,"__SKILL_DONE__":true}</json>\n```json\n{"__SKILL_DONE__": true}\n```'
-  const cases: [string, Profile, object[]][] = [
+  const cases: [string, Engine, object[]][] = [
     [
       'codex 0.42',
       codex,

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { drive } from '../../src/base/stage.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
 import type { FsDiff } from '../../src/events/artifacts.ts'
+import type { Engine, Picker } from '../../src/events/engine.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
-import type { Picker, Profile } from '../../src/events/profile.ts'
 import type { BytesChunk, Channel, Chunk, ExitChunk } from '../../src/text/chunk.ts'
 import { type Chat, chatStage } from '../../src/views/chat.ts'
 
@@ -117,7 +117,7 @@ export function arrival(fixture: Fixture): BytesChunk[] {
 export function eventsOf(
   fixture: Fixture,
   chunks: readonly Chunk[],
-  profile: Profile | Picker = engines[fixture.engine],
+  profile: Engine | Picker = engines[fixture.engine],
 ): Event[] {
   const { fsDiff, dir, engine, name } = fixture
   return drive(eventStage(profile, { runId: `${engine}/${name}`, clock: () => 0, fsDiff, dir }), chunks)

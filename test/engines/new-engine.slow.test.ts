@@ -26,7 +26,7 @@ const files = shown
       ? {
           path: 'src/engines/toy.ts',
           content: file.content
-            .replace("'agent-sluice/engines'", "'../events/profile.ts'")
+            .replace("'agent-sluice/engines'", "'../events/engine.ts'")
             .replace('export default toy\n', ''),
         }
       : file,

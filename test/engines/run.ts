@@ -1,4 +1,5 @@
 import { drive } from '../../src/base/stage.ts'
+import type { Engine, Picker } from '../../src/events/engine.ts'
 import {
   type CompletionData,
   type Event,
@@ -7,7 +8,6 @@ import {
   isEvent,
 } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
-import type { Picker, Profile } from '../../src/events/profile.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { type Chat, chatStage } from '../../src/views/chat.ts'
 import { validChat, validEvents } from './valid.ts'
@@ -21,7 +21,7 @@ export interface Input {
 }
 
 /** The events of a run, valid, and the same however the input is cut. */
-export function run(profile: Profile | Picker, input: Input, options: EventOptions = {}): readonly Event[] {
+export function run(profile: Engine | Picker, input: Input, options: EventOptions = {}): readonly Event[] {
   const once = (size: number) => {
     const events = drive(eventStage(profile, { clock: () => 0, ...options }), chunksOf(input, size))
     return validEvents(events)

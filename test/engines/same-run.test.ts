@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
+import type { Engine, Picker } from '../../src/events/engine.ts'
 import type { Event } from '../../src/events/event.ts'
-import type { Picker, Profile } from '../../src/events/profile.ts'
 import type { Chunk } from '../../src/text/chunk.ts'
 import { asLines, eventsOf, fixtures, recognisable } from './fixture.ts'
 import { codesOf, texts } from './run.ts'
@@ -15,7 +15,7 @@ test.each(tees.map((fixture) => [`${fixture.engine}/${fixture.name}`, fixture] a
   'the PTY of %s adds nothing to the pipes, and alone tells the same',
   (_, fixture) => {
     const own = engines[fixture.engine]
-    const read = (logs: readonly Chunk[], profile: Profile | Picker = own): readonly Event[] =>
+    const read = (logs: readonly Chunk[], profile: Engine | Picker = own): readonly Event[] =>
       validEvents(eventsOf(fixture, [...logs, fixture.exit], profile))
     const pipes = fixture.logs.filter(({ channel }) => channel !== 'pty')
     const pty = fixture.logs.find(({ channel }) => channel === 'pty')!

@@ -11,8 +11,8 @@ import { opencode } from '../../src/engines/opencode/opencode.ts'
 import { opencodeSession } from '../../src/engines/opencode/session.ts'
 import { pi } from '../../src/engines/pi/pi.ts'
 import { piSession } from '../../src/engines/pi/session.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import type { Event } from '../../src/events/event.ts'
-import type { Profile } from '../../src/events/profile.ts'
 import { chat, endOf, lines, only, run } from './run.ts'
 
 const prompts = (events: readonly Event[]) => only(events, 'user.message').map(({ data }) => data.text)
@@ -39,7 +39,7 @@ describe('a prompt', () => {
   })
   const piUser = { role: 'user', content: [{ type: 'text', text: words }] }
   const piHead = { type: 'session', version: 3, id: 's-1', timestamp: 't', cwd: '/r' }
-  const cases: [string, Profile, string][] = [
+  const cases: [string, Engine, string][] = [
     ['copilot', copilot, lines(copilotUser({}))],
     ['a Copilot session', copilotSession, lines(copilotStart, copilotUser({ source: 'user' }))],
     [

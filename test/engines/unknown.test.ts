@@ -10,9 +10,9 @@ import { engines } from '../../src/engines/engines-by-name.ts'
 import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { opencode } from '../../src/engines/opencode/opencode.ts'
 import { text } from '../../src/engines/text.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import { type Event, isEvent } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
-import type { Profile } from '../../src/events/profile.ts'
 import { outcomeOf } from '../../src/events/run-outcome.ts'
 import { inside } from '../cli/inside.ts'
 import { runs, some } from '../pace.ts'
@@ -58,7 +58,7 @@ describe('the records of one engine, read with the eyes of another dialect', () 
   })
   const names = [...new Set(recorded.map(({ engine }) => engine))]
   const sample = names.flatMap((name) => some(recorded.filter(({ engine }) => engine === name)))
-  const readers = Object.entries<Profile>(engines).filter(([reader]) => !TEXT.includes(reader))
+  const readers = Object.entries<Engine>(engines).filter(([reader]) => !TEXT.includes(reader))
 
   test.each(readers)('are raw for %s', (reader, profile) => {
     // A session file is a file: its reader does not look at a terminal.

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { auto } from '../../src/engines/auto.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
-import { checkedProfile } from '../../src/events/check-engine.ts'
+import { checkedEngine } from '../../src/events/check-engine.ts'
+import { checkEngine, type Engine } from '../../src/events/engine.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
-import { checkEngine, type Profile } from '../../src/events/profile.ts'
 import { scripted } from './scripted.ts'
 
 const good = { name: 'n', parser: 'p', cut: { stdout: 'records' }, open() {} }
@@ -55,14 +55,14 @@ test('the export of a user’s file must be an engine, and the message says what
   for (const [value, wrong] of rows) {
     let told: unknown
     try {
-      expect(checkedProfile(value)).toBe(value)
+      expect(checkedEngine(value)).toBe(value)
     } catch (error) {
       told = error
     }
     expect(told).toEqual(
       wrong === undefined
         ? undefined
-        : expect.objectContaining({ code: 'BAD_OPTION', message: `it is not a Profile: ${wrong}` }),
+        : expect.objectContaining({ code: 'BAD_OPTION', message: `it is not an Engine: ${wrong}` }),
     )
   }
 })
@@ -90,7 +90,7 @@ test('a stage takes an engine, and not its name', () => {
 
 test('attempt, window and maxFrame are whole numbers above 0', () => {
   for (const name of ['attempt', 'window', 'maxFrame']) {
-    expect(() => eventStage(scripted as Profile, { [name]: 1 })).not.toThrow()
+    expect(() => eventStage(scripted as Engine, { [name]: 1 })).not.toThrow()
     for (const value of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])
       expect(() => eventStage(scripted, { [name]: value })).toThrow(
         expect.objectContaining({

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { cutter } from '../../src/events/cut.ts'
-import type { Cut, EngineFrame } from '../../src/events/profile.ts'
+import type { Cut, EngineFrame } from '../../src/events/engine.ts'
 import type { Channel } from '../../src/text/chunk.ts'
 import { lines } from '../../src/text/lines.ts'
 import { expectLinear } from '../growth.ts'

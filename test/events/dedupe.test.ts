@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { dedupe } from '../../src/events/dedupe.ts'
+import type { EngineFrame } from '../../src/events/engine.ts'
 import { isAfter, type Moment } from '../../src/events/position.ts'
-import type { EngineFrame } from '../../src/events/profile.ts'
 import type { Channel } from '../../src/text/chunk.ts'
 
 const hash = (text: string | Uint8Array) => createHash('sha256').update(text).digest('base64url').slice(0, 22)

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { auto } from '../../src/engines/auto.ts'
 import { engines } from '../../src/engines/engines-by-name.ts'
+import { type Engine, isRecord, type Picker } from '../../src/events/engine.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
-import { isRecord, type Picker, type Profile } from '../../src/events/profile.ts'
 import type { Channel } from '../../src/text/chunk.ts'
 import { fixtures } from '../engines/fixture.ts'
 import { uncovered } from '../engines/uncovered.ts'
@@ -123,13 +123,13 @@ function kindOf(line: string): string {
   return [type ?? Object.keys(value).join(), subtype, role, value['delta'], inner['type'], delta].join(' ')
 }
 
-const lost = (profile: Profile | Picker, channel: Channel, lines: readonly string[]): number => {
+const lost = (profile: Engine | Picker, channel: Channel, lines: readonly string[]): number => {
   const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''), 'latin1')
   const events = drive(eventStage(profile, { clock: () => 0, maxFrame: 100_000 }), [{ channel, bytes }])
   return uncovered(events, channel, bytes.length)
 }
 
-describe.each<[string, Profile | Picker]>([...Object.entries(engines), ['auto', auto]])(
+describe.each<[string, Engine | Picker]>([...Object.entries(engines), ['auto', auto]])(
   'every byte is in some event’s range, for %s',
   (name, profile) => {
     const own = kinds.get(name) ?? new Map([...kinds.values()].flatMap((known) => [...known]))

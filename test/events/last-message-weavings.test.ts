@@ -5,8 +5,8 @@ import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { qwen } from '../../src/engines/qwen/qwen.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
-import type { Profile } from '../../src/events/profile.ts'
 import type { Chunk } from '../../src/text/chunk.ts'
 import { endOf, lines, only } from '../engines/run.ts'
 import { runs } from '../pace.ts'
@@ -16,7 +16,7 @@ const answer = (n: number) => JSON.stringify({ n })
 const timestamp = '2026-11-15T00:00:00Z'
 
 /** What a run says, read in this order: true takes the next record of stdout, false that of the PTY. */
-function read(profile: Profile, logs: Logs, order: Iterator<boolean>) {
+function read(profile: Engine, logs: Logs, order: Iterator<boolean>) {
   const rest = { stdout: [...logs.stdout], pty: [...logs.pty] }
   const chunks: Chunk[] = [{ channel: 'stdout', bytes: new Uint8Array(), channels: ['stdout', 'pty'] }]
   while (rest.stdout.length + rest.pty.length > 0) {
@@ -47,7 +47,7 @@ function* always(value: boolean): Generator<boolean, boolean> {
 }
 
 /** Whatever the weaving, it is what the logs give. */
-function sameInEveryWeaving(profile: Profile, logs: Logs) {
+function sameInEveryWeaving(profile: Engine, logs: Logs) {
   const fromLogs = read(profile, logs, stdoutFirst(logs))
   expect(read(profile, logs, ptyFirst(logs))).toEqual(fromLogs)
   fc.assert(

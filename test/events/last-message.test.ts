@@ -5,9 +5,9 @@ import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { text } from '../../src/engines/text.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
-import type { Profile } from '../../src/events/profile.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { endOf, lines, only } from '../engines/run.ts'
 import { runs } from '../pace.ts'
@@ -59,7 +59,7 @@ function weavings(logs: Logs): [name: string, chunks: Chunk[]][] {
   ])
 }
 
-function read(chunks: readonly Chunk[], profile: Profile = codex): Event[] {
+function read(chunks: readonly Chunk[], profile: Engine = codex): Event[] {
   const exit = { channel: 'exit', code: 0, signal: null } as const
   return drive(eventStage(profile, { clock: () => 0, schema }), [...chunks, exit])
 }

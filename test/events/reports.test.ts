@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { Fault } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
+import type { Engine, Picker } from '../../src/events/engine.ts'
 import type { Event } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
 import { guarded } from '../../src/events/guard.ts'
-import type { Picker, Profile } from '../../src/events/profile.ts'
 import { casesIn, toldIn } from './run-document.ts'
 import { scripted } from './scripted.ts'
 
@@ -140,7 +140,7 @@ test('a picker decides after 1,024 frames, or 2^18 characters of them', () => {
 test('a guarded engine that breaks its contract is misuse', () => {
   const broken = (engine: Partial<Picker> | object, input = '[]\n') => {
     try {
-      read(input, {}, guarded({ ...scripted, ...engine } as Profile))
+      read(input, {}, guarded({ ...scripted, ...engine } as Engine))
       return undefined
     } catch (error) {
       return [(error as Fault).code, (error as Fault).message]

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { text } from '../../src/engines/text.ts'
+import { type Engine, isRecord } from '../../src/events/engine.ts'
 import type { ResultData } from '../../src/events/event.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
-import { isRecord, type Profile } from '../../src/events/profile.ts'
 import { chat, type Input, lines, only, run } from '../engines/run.ts'
 import { slow } from '../pace.ts'
 
@@ -141,7 +141,7 @@ describe('the result of a run', () => {
 
   describe('with messages that were left open', () => {
     /** One piece per record; a record with `end` is a whole message. */
-    const toy: Profile = {
+    const toy: Engine = {
       name: 'toy',
       parser: 'toy_ndjson',
       cut: { stdout: 'records' },

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { codes } from '../../src/base/fault.ts'
 import { drive } from '../../src/base/stage.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import type { Event } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
 import { guarded } from '../../src/events/guard.ts'
-import type { Profile } from '../../src/events/profile.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { scripted } from './scripted.ts'
 
@@ -12,7 +12,7 @@ import { scripted } from './scripted.ts'
 export interface Case {
   readonly name: string
   readonly chunks: readonly Chunk[]
-  readonly options: EventOptions & Partial<Profile> & { readonly guard?: boolean }
+  readonly options: EventOptions & Partial<Engine> & { readonly guard?: boolean }
   readonly events: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-import type { EngineFrame, Profile, Say } from '../../src/events/profile.ts'
+import type { Engine, EngineFrame, Say } from '../../src/events/engine.ts'
 
 /**
  * One report of the engine: the name of a method of `Say`, and its arguments; null stands for undefined.
@@ -14,7 +14,7 @@ type Report = readonly [name: string, ...args: unknown[]]
  * An engine that does what its records say: `[["message","a","Hello."],["ended","stop"]]`. A line such as
  * `say Hello.` is a message, too.
  */
-export const scripted: Profile = {
+export const scripted: Engine = {
   name: 'scripted',
   parser: 'scripted_ndjson',
   cut: { stdout: 'records', pty: 'records' },

@@ -5,8 +5,8 @@ import { claude } from '../../src/engines/claude/claude.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { gemini } from '../../src/engines/gemini/gemini.ts'
 import { opencode } from '../../src/engines/opencode/opencode.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import { eventStage } from '../../src/events/event-stage.ts'
-import type { Profile } from '../../src/events/profile.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
 import { type Chat, chatStage } from '../../src/views/chat.ts'
 import { chat, lines, run } from '../engines/run.ts'
@@ -39,7 +39,7 @@ describe('a turn that ends without a done marker asks for input when it ends', (
     part: { id: 'p', messageID: 'm', sessionID: 's', type, ...more },
   })
   const line = (type: string, more: object) => ({ type, timestamp: '2026-01-01T00:00:00Z', ...more })
-  const turns: [Profile, object[]][] = [
+  const turns: [Engine, object[]][] = [
     [codex, [begun, says('Which file?'), over]],
     [
       claude,

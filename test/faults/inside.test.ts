@@ -9,8 +9,8 @@ import type { AskOptions } from '../../src/ask/options.ts'
 import { Fault } from '../../src/base/fault.ts'
 import type { Cache } from '../../src/disk/cache.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
+import type { Engine, EngineFrame, Picker, Reader } from '../../src/events/engine.ts'
 import type { EventOptions } from '../../src/events/event-stage.ts'
-import type { EngineFrame, Picker, Profile, Reader } from '../../src/events/profile.ts'
 import { events } from '../../src/streams/events.ts'
 import { frames } from '../../src/streams/frames.ts'
 import { values } from '../../src/streams/values.ts'
@@ -300,14 +300,14 @@ describe('an outbox or a ledger of the user', () => {
 })
 
 describe('an engine of the user', () => {
-  const engine = (reader: Partial<Record<keyof Reader, unknown>>): Profile => ({
+  const engine = (reader: Partial<Record<keyof Reader, unknown>>): Engine => ({
     name: 'mine',
     parser: 'mine',
     cut: { stdout: 'records' },
     open: () => ({ read: () => true, ...reader }) as Reader,
   })
   const lines = '{"n":1}\n{"n":2}\n{"n":3}\n'
-  const read = (profile: Profile | Picker, options: EventOptions = {}) =>
+  const read = (profile: Engine | Picker, options: EventOptions = {}) =>
     Readable.from([lines]).pipe(events(profile, options)).toArray() as unknown as Promise<Plain[]>
   const codesIn = (got: readonly { data: { code?: string } }[]) =>
     got.flatMap(({ data }) => (data.code === undefined ? [] : [data.code]))

@@ -2,7 +2,7 @@ import fs, { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { Profile } from '../../src/events/profile.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import { drift } from '../../src/run/drift.ts'
 
 let home = ''
@@ -167,7 +167,7 @@ describe('drift', () => {
 
   test('reads with an engine of your own, and an engine that is misused ends it', async () => {
     write('stdout.log', lines({ toy: 1, color: 'red' }))
-    const toy: Profile = {
+    const toy: Engine = {
       name: 'toy',
       parser: 'toy_ndjson',
       cut: { stdout: 'records' },
@@ -181,7 +181,7 @@ describe('drift', () => {
     }
     const { engines } = await drift([home], { engine: toy })
     expect(engines).toMatchObject([{ engine: 'toy', version: 'v2', records: 1, fields: [{ name: 'color' }] }])
-    const broken = { ...toy, open: () => ({}) as ReturnType<Profile['open']> }
+    const broken = { ...toy, open: () => ({}) as ReturnType<Engine['open']> }
     await expect(drift([home], { engine: broken })).rejects.toMatchObject({ code: 'BAD_OPTION' })
   })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isSameProcess } from '../../src/disk/lock.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
-import type { Profile } from '../../src/events/profile.ts'
+import type { Engine } from '../../src/events/engine.ts'
 import { replay } from '../../src/run/replay.ts'
 import { type RunCommand, run } from '../../src/run/run.ts'
 import { built } from '../built.ts'
@@ -14,7 +14,7 @@ import { agent, codesOf, codexLines, ran, types, workspace } from './agent.ts'
 const read = (dir: string, name: string) => readFileSync(join(dir, name), 'utf8')
 const meta = (dir: string, attempt = 1) => JSON.parse(read(dir, `meta.${attempt}.json`))
 
-async function replayed(dir: string, custom?: Profile): Promise<string> {
+async function replayed(dir: string, custom?: Engine): Promise<string> {
   let text = ''
   for await (const event of replay(dir, { custom })) text += `${JSON.stringify(event)}\n`
   return text

@@ -8,21 +8,15 @@ import { eventStage } from '../../src/events/event-stage.ts'
 import { listAttempts } from '../../src/run/audit.ts'
 import { replay } from '../../src/run/replay.ts'
 import { exportRun, logsOf } from '../../src/serve/export.ts'
-import { hiddenLog } from '../../src/serve/hidden-log.ts'
 import { hidingOf } from '../../src/serve/hiding.ts'
 import type { EmbeddedData } from '../../src/serve/page/embedded.ts'
 import { hidePieces } from '../../src/views/redact/pieces.ts'
-import { redactor } from '../../src/views/redact/redact.ts'
 import { quietPieces, SECRET, seenIn, streamedRuns, wholeRecords } from './cut-secrets.ts'
 import { ask, root, serving, shutAll } from './serving.ts'
 
 afterEach(shutAll)
 
 const runs = streamedRuns()
-const hide = redactor({ learn: false })
-const readIn = (log: Buffer) => (from: number, length: number) => log.subarray(from, from + length)
-const hidden = (log: Buffer, from = 0, to = log.length, growing = false) =>
-  Buffer.concat([...hiddenLog(readIn(log), from, to, hide, { growing })]).toString('latin1')
 /** As a terminal has it. */
 const onTerminal = (log: Buffer) => Buffer.from(log.toString('latin1').replaceAll('\n', '\r\n'), 'latin1')
 
@@ -37,26 +31,19 @@ test('there are runs of every engine that streams', () => {
 })
 
 describe.each(runs)('$name', ({ fixture, planted }) => {
-  test('no event and no byte has a part of a secret, wherever the engine cut it', () => {
+  test('no event has a part of a secret, wherever the engine cut it', () => {
     const { event } = hidingOf(true)!
     for (let cut = 1; cut < SECRET.length; cut += 3) {
       const log = planted(cut)
       const stage = eventStage(engines[fixture.engine], { runId: 'r', clock: () => 0 })
       const events = drive(stage, [{ channel: 'stdout', bytes: log }, fixture.exit])
       expect([cut, seenIn(JSON.stringify(events.map(event)))]).toEqual([cut, []])
-      const shown = hidden(log)
-      expect([cut, seenIn(shown), shown.length]).toEqual([cut, [], log.length])
-      expect([cut, seenIn(hidden(onTerminal(log)))]).toEqual([cut, []])
-      const [from, to] = [Math.floor(log.length / 3), Math.floor(log.length / 2)]
-      expect(hidden(log, from, to)).toBe(shown.slice(from, to))
+      const raw = drive(eventStage(engines.text, { runId: 'r', clock: () => 0 }), [
+        { channel: 'stderr', bytes: log },
+        { channel: 'pty', bytes: onTerminal(log) },
+      ])
+      expect([cut, seenIn(JSON.stringify(raw.map(event)))]).toEqual([cut, []])
     }
-  })
-
-  test('while the log is being written, too', () => {
-    const log = planted(17)
-    const first = log.indexOf('It is ')
-    for (let end = first; end < Math.min(log.length, first + 3000); end += 29)
-      expect([end, seenIn(hidden(log.subarray(0, end), 0, end, true))]).toEqual([end, []])
   })
 })
 
@@ -70,11 +57,10 @@ function piecesOf(size: number, record: (piece: string, soFar: string) => object
 }
 
 describe.each(Object.entries(quietPieces))('%s', (_, record) => {
-  test('pieces that are no message are hidden in bytes and in raw lines', () => {
+  test('pieces that are no message are hidden in raw lines', () => {
     const { event } = hidingOf(true)!
     for (const size of [4, 5, 9, 14, 23, 31]) {
       const log = Buffer.from(piecesOf(size, record))
-      expect([size, seenIn(hidden(log)), seenIn(hidden(onTerminal(log)))]).toEqual([size, [], []])
       for (const engine of [auto, engines.text])
         for (const channel of ['stdout', 'stderr', 'pty'] as const) {
           const events = drive(eventStage(engine, { runId: 'r', clock: () => 0 }), [{ channel, bytes: log }])
@@ -104,8 +90,9 @@ test.each(Object.entries(quietPieces))('%s of an agent that a tool has called', 
     const inner = `Starting.\n${piecesOf(size, record)}`
     for (const output of [inner, `${JSON.stringify(printed(inner))}\n`]) {
       const log = Buffer.from(`${JSON.stringify(printed(output))}\n`)
-      expect([size, seenIn(hidden(log))]).toEqual([size, []])
-      expect(hidden(log)).toContain('command_execution')
+      const raw = hidePieces(log.toString().trimEnd())
+      expect([size, seenIn(raw)]).toEqual([size, []])
+      expect(raw).toContain('command_execution')
       const stage = eventStage(engines.codex, { runId: 'r', clock: () => 0 })
       const events = drive(stage, [{ channel: 'stdout', bytes: log }]).map(event)
       expect([size, seenIn(JSON.stringify(events))]).toEqual([size, []])
@@ -163,26 +150,20 @@ test('with redact, nothing that is sent has a part of it: any route, with and wi
   const { url } = await serving(dir, { redact: true })
   for (const name of names) {
     const log = readFileSync(join(dir, name, 'stdout.log'))
-    const raw = (await ask(`${url}runs/${name}/raw/stdout`)).text
-    for (const part of ['events', 'chat', 'ag-ui', 'ai-sdk', 'raw/stdout', 'raw/pty']) {
+    for (const part of ['events', 'chat', 'ag-ui', 'ai-sdk', 'export.html', 'export.md']) {
       const { status, text } = await ask(`${url}runs/${name}/${part}`)
       expect([name, part, status, seenIn(text)]).toEqual([name, part, 200, []])
-      if (!part.startsWith('raw'))
-        expect([name, part, text.includes('[redacted:github]')]).toEqual([name, part, true])
+      expect([name, part, text.includes('[redacted:github]')]).toEqual([name, part, true])
     }
-    // By ranges that cut everything that could be found.
-    for (let at = 0; at < log.length; at += 997) {
-      const { text } = await ask(
-        `${url}runs/${name}/raw/stdout?from=${at}&to=${Math.min(log.length, at + 997)}`,
-      )
-      if (Buffer.byteLength(raw) === raw.length) expect(text).toBe(raw.slice(at, at + 997))
-      expect(seenIn(text)).toEqual([])
+    for (const part of ['raw/stdout', 'raw/pty', 'raw/stderr', 'raw/stdout?from=0&to=997']) {
+      const { status, text } = await ask(`${url}runs/${name}/${part}`)
+      expect([name, part, status, seenIn(text)]).toEqual([name, part, 403, []])
     }
     expect(readFileSync(join(dir, name, 'stdout.log')).equals(log)).toBe(true)
   }
 })
 
-test('an export has no part of it, nor has its copy of the terminal', async () => {
+test('an export has no part of it, and no raw log', async () => {
   const dir = root()
   for (const { fixture, planted, name } of runs) {
     const folder = name.replace('/', '-')
@@ -193,15 +174,12 @@ test('an export has no part of it, nor has its copy of the terminal', async () =
       let text = ''
       for await (const piece of exportRun(source, { to, redact: true }).text) text += piece
       expect([name, to, seenIn(text)]).toEqual([name, to, []])
-      if (to !== 'html') continue
+      if (to === 'md') continue
+      const json = text.slice(text.indexOf('{"version":1'))
       const data: EmbeddedData = JSON.parse(
-        text.slice(text.indexOf('{"version":1'), text.lastIndexOf('</script>\n<script>')),
+        to === 'json' ? json : json.slice(0, json.lastIndexOf('</script>\n<script>')),
       )
-      const bytes = data.runs[0]!.streams.map(({ pieces }) =>
-        pieces.map(({ base64 }) => Buffer.from(base64, 'base64').toString('latin1')).join(''),
-      )
-      expect(bytes).toHaveLength(2)
-      expect([name, bytes.flatMap(seenIn)]).toEqual([name, []])
+      expect([name, to, data.runs[0]!.streams, data.runs[0]!.info.raw_hidden]).toEqual([name, to, [], true])
     }
   }
 })

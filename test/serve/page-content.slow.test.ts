@@ -170,21 +170,35 @@ describe.skipIf(!chromiumPath)(`what a page shows${needsBrowser}`, () => {
     }
   })
 
-  test('with redact the raw log is searched as it is sent', async () => {
+  test('with redact the pane says that bytes are hidden, shows the events of an item, and finds nothing in logs', async () => {
     const dir = root()
     const path = putSteps(dir)
     const token = 'ghp_Zq7Xw2Vb9Nk4Jt6Hs8Rd3Mf5Lc1PyGuEoAi0'
     writeFileSync(join(path, 'stdout.1.log'), `${log}the key is ${token}\n`)
     const { url } = await serving(dir, { redact: true })
     const page = await pages.open(url)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
     await over(page)
+    const bytes = page.locator('#bytes')
+    expect(await bytes.innerText()).toMatch(/^The raw bytes are hidden/)
+    expect(await page.locator('#streams [role=tab]').count()).toBe(0)
+    await page.keyboard.press('j')
+    await expect.poll(() => bytes.locator('.event').count()).toBeGreaterThan(0)
+    expect(JSON.parse(await bytes.locator('.event').first().innerText())).toMatchObject({ seq: 1 })
+    expect(await page.locator('#range').innerText()).toMatch(/^\d+ events?$/)
+    // Keys that are for bytes do nothing.
+    await page.keyboard.press('s')
+    await page.keyboard.press('Escape')
+    await expect.poll(() => bytes.locator('.event').count()).toBe(0)
     await page.keyboard.press('/')
-    await page.keyboard.type(token.slice(0, 12))
     const count = page.locator('#hits-count')
-    await expect.poll(() => count.getAttribute('data-done')).toBe('true')
-    expect(await count.innerText()).toBe('nothing found')
-    await page.locator('#seek').fill('the key is')
-    await expect.poll(() => count.innerText()).toBe('1 hit')
+    for (const words of [token.slice(0, 12), 'the key is']) {
+      await page.locator('#seek').fill(words)
+      await expect.poll(() => count.getAttribute('data-done')).toBe('true')
+      expect(await count.innerText()).toBe('nothing found')
+    }
+    expect(asked.filter((address) => address.includes('/raw/'))).toEqual([])
   })
 
   test('a page with its data inside opens from disk: events, bytes, and what was left out', async () => {

@@ -54,13 +54,10 @@ describe('secrets of every kind', () => {
       ]
       for (const form of forms) {
         const hidden = redactor().text(form)
-        const same = redactor().sameLength(form)
-        expect([leaks(hidden, secret), leaks(same, secret)], `${kind}: ${form}`).toEqual([false, false])
+        expect(leaks(hidden, secret), `${kind}: ${form}`).toBe(false)
         expect(hidden, kind).toContain('[redacted:')
-        expect(same, kind).toHaveLength(form.length)
         if (!form.startsWith('{')) continue
         expect(Object.keys(JSON.parse(hidden)), kind).toEqual(Object.keys(JSON.parse(form)))
-        JSON.parse(same)
       }
     }
   })
@@ -140,7 +137,6 @@ describe('secrets of every kind', () => {
     )
     const text = JSON.stringify({ a: '{"password": 12345678}' })
     expect(JSON.parse(JSON.parse(redactor().text(text)).a)).toEqual({ password: '[redacted:password]' })
-    JSON.parse(JSON.parse(redactor().sameLength(text)).a)
   })
 })
 
@@ -191,7 +187,7 @@ describe('what is no secret stays', () => {
       if (!path.endsWith('.log') && !path.endsWith('events.jsonl')) continue
       const text = readFileSync(join('fixtures', path), 'latin1')
       words += text.split(' ').length
-      expect([path, hide.sameLength(text) === text]).toEqual([path, true])
+      expect([path, hide.text(text) === text]).toEqual([path, true])
     }
     expect(words).toBeGreaterThan(100_000)
   })
@@ -237,9 +233,6 @@ describe('the laws of redaction', () => {
       fc.property(texts, (text) => {
         const once = redactor().text(text)
         expect(redactor().text(once)).toBe(once)
-        const same = redactor().sameLength(text)
-        expect(redactor().sameLength(same)).toBe(same)
-        expect(same).toHaveLength(text.length)
       }),
       { numRuns: runs(1000) },
     )
@@ -274,7 +267,6 @@ describe('the laws of redaction', () => {
         const text = JSON.stringify(value)
         // Two hidden keys of a text have the same name, so only that it is JSON can be asked.
         JSON.parse(redactor().text(text))
-        JSON.parse(redactor().sameLength(text))
         JSON.parse(JSON.parse(redactor().text(JSON.stringify(text))))
       }),
       { numRuns: runs(1000), examples: [['password= `  ']] },
@@ -365,6 +357,16 @@ describe('the stage', () => {
       drive(redactStage(), [event('raw.stdout', truncated ? { line, truncated } : { line })])[0]!.data
     expect(shown(true)).toEqual({ line: 'see [redacted:cut]', truncated: true })
     expect(shown(false)).toEqual({ line })
+  })
+
+  test('takes records in the output of a tool that are nested too deep to be written again', () => {
+    const deep = `{"type":"chunk","a":${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}}`
+    for (const output of [deep, { stdout: `x\n${deep.replace('chunk', 'whole')}\ny` }]) {
+      const [shown] = drive(redactStage(), [
+        event('tool.call.completed', { call_id: 'c', name: 'Bash', output }),
+      ])
+      expect(JSON.stringify(shown!.data)).toContain('[redacted:nested]')
+    }
   })
 
   test('gives back what has no secret in it as the same object', () => {

@@ -8,7 +8,7 @@ Examples:
   $ npx agent-sluice engines
   $ npx agent-sluice engines --json | jq -r .name`
 
-/** `sluice engines`: the profiles and what they support. */
+/** `sluice engines`: the engines and what they support. */
 export function enginesCommand(exit: (code: number) => void): Command {
   return new Command('engines')
     .description('Lists the supported agents: name, dialect, channels that are read, modes and versions.')
@@ -16,8 +16,8 @@ export function enginesCommand(exit: (code: number) => void): Command {
     .addHelpText('after', examples)
     .action(async (flags: { readonly json?: boolean }) => {
       const write = output()
-      const rows = [...Object.entries(engines), ['auto', auto] as const].map(([name, profile]) => {
-        const { parser, cut, about = '' } = profile
+      const rows = [...Object.entries(engines), ['auto', auto] as const].map(([name, engine]) => {
+        const { parser, cut, about = '' } = engine
         const channels = (['stdout', 'stderr', 'pty'] as const).filter(
           (channel) => cut[channel] !== undefined,
         )

@@ -36,11 +36,11 @@ const examples = `
 Writes a run as one file to share:
   md    Markdown for an issue, at most 60,000 characters of it
   html  the page of sluice serve with the run inside: opens from disk, needs
-        no server, has the raw logs (up to 32 MiB of them)
+        no server; with --no-redact it has the raw logs (up to 32 MiB of them)
   json  the events, and what is known of the run, as one JSON document
 
 Keys, tokens and passwords are hidden ([redacted:github]) in the file,
-never in the logs on disk; stderr says how many. Look at the file before you
+never in the logs on disk; stderr says how many. Raw logs stay out of the file. Look at the file before you
 publish it: what is secret only to you, such as a name, cannot be known here.
 Hide it with --hide or --hide-env.
 
@@ -95,12 +95,11 @@ async function exportTo(path: string | undefined, flags: Flags): Promise<number>
   return exits.good
 }
 
-/** `hid 3 secrets (github 1, password 2), and 4 in the raw logs` */
-function hiddenWords({ events, logs }: { readonly events: Hidden; readonly logs: Hidden }): string {
-  const kinds = Object.entries(events.kinds).map(([kind, count]) => `${kind} ${count}`)
+/** `hid 3 secrets (github 1, password 2)` */
+function hiddenWords({ total, kinds: found }: Hidden): string {
+  const kinds = Object.entries(found).map(([kind, count]) => `${kind} ${count}`)
   const of = kinds.length === 0 ? '' : ` (${kinds.join(', ')})`
-  const more = logs.total === 0 ? '' : `, and ${countWords(logs.total, 'place')} in the raw logs`
-  return `hid ${countWords(events.total, 'secret')}${of}${more}; look at it before you publish it`
+  return `hid ${countWords(total, 'secret')}${of}; look at it before you publish it`
 }
 
 function hiddenTexts({ hide, hideEnv }: Flags): string[] {

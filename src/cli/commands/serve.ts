@@ -53,7 +53,7 @@ export function serveCommand(exit: (code: number) => void): Command {
       new Option('--token <text>', 'the token that clients need to read the runs').env('SLUICE_TOKEN'),
     )
     .option('--insecure', 'with --host: let anyone who can reach it read, without a token')
-    .option('--redact', 'hide keys, tokens and passwords in everything that is served')
+    .option('--redact', 'hide keys, tokens and passwords in everything that is served, and send no raw bytes')
     .option('--from <addresses>', 'show the runs that were sent to NATS: nats://host:4222')
     .option('--dir <dir>', 'with --from: where they are mirrored (default: a temporary directory)')
     .option('--tenant <name>', 'with --from: only the runs of this tenant (default: all)')

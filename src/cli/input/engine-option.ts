@@ -1,8 +1,8 @@
 import { InvalidArgumentError, Option } from 'commander'
 import { auto } from '../../engines/auto.ts'
 import { engines } from '../../engines/engines-by-name.ts'
-import { checkedProfile } from '../../events/check-engine.ts'
-import type { Picker, Profile } from '../../events/profile.ts'
+import { checkedEngine } from '../../events/check-engine.ts'
+import type { Engine, Picker } from '../../events/engine.ts'
 import { isModulePath, useModule } from './module-file.ts'
 
 /** `--engine NAME`, in every command that reads the output of an agent. */
@@ -23,13 +23,13 @@ export function engineOption(): Option {
 
 /**
  * The engine for `--engine`: one of this package, or the path of a module whose default export (or whose
- * export `engine`) is a profile.
+ * export `engine`) is the engine.
  *
  * @example
  * events(await namedEngine('./my-engine.js'))
  */
-export async function namedEngine(name: string): Promise<Profile | Picker> {
-  if (isModulePath(name)) return useModule(name, 'engine', (module) => checkedProfile(engineIn(module)))
+export async function namedEngine(name: string): Promise<Engine | Picker> {
+  if (isModulePath(name)) return useModule(name, 'engine', (module) => checkedEngine(engineIn(module)))
   return Object.hasOwn(engines, name) ? engines[name as keyof typeof engines] : auto
 }
 

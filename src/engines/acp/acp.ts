@@ -1,13 +1,13 @@
-import { memory } from '../../events/memory.ts'
 import {
+  type Engine,
   type EngineFrame,
   isRecord,
   type Limits,
-  type Profile,
   type Reader,
   type Say,
   text,
-} from '../../events/profile.ts'
+} from '../../events/engine.ts'
+import { memory } from '../../events/memory.ts'
 import { chunkReader } from './chunks.ts'
 import { record, toolReader } from './tool.ts'
 import { stops, turnReader } from './turn.ts'
@@ -18,7 +18,7 @@ type Rpc = Record<string, unknown>
  * The Agent Client Protocol, version 1 (`gemini --acp`, `opencode acp`, …): JSON-RPC, one record per line.
  * Only the agent's half is on its stdout, so what the client asked and allowed is unknown.
  */
-export const acp: Profile = {
+export const acp: Engine = {
   name: 'acp',
   parser: 'acp_jsonrpc',
   cut: { stdout: 'records', pty: 'records' },

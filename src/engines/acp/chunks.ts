@@ -1,12 +1,5 @@
+import { type EngineFrame, isRecord, type Limits, type Say, type Speaker, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import {
-  type EngineFrame,
-  isRecord,
-  type Limits,
-  type Say,
-  type Speaker,
-  text,
-} from '../../events/profile.ts'
 
 type Update = Record<string, unknown>
 type Gathered = 'agent_thought_chunk' | 'user_message_chunk'

@@ -1,4 +1,4 @@
-import { isRecord } from '../../events/profile.ts'
+import { isRecord } from '../../events/engine.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { tokenParts } from '../token-parts.ts'
 

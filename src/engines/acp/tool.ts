@@ -1,6 +1,6 @@
 import { clip } from '../../base/fault.ts'
+import { isRecord, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { isRecord, type Say, text } from '../../events/profile.ts'
 import { unifiedDiff } from '../unified-diff.ts'
 import { textOf } from './chunks.ts'
 

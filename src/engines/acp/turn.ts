@@ -1,4 +1,4 @@
-import { isRecord, type Say, text } from '../../events/profile.ts'
+import { isRecord, type Say, text } from '../../events/engine.ts'
 import type { chunkReader } from './chunks.ts'
 import { turnTokens, usageTokens } from './tokens.ts'
 import { record, titleOf } from './tool.ts'

@@ -1,12 +1,12 @@
 import {
+  type Engine,
   type EngineFrame,
   isRecord,
   type Limits,
-  type Profile,
   type Reader,
   type Say,
   text,
-} from '../../events/profile.ts'
+} from '../../events/engine.ts'
 import { TextBalance } from '../../json/text-balance.ts'
 import { prose } from '../answer-text.ts'
 import { conversation } from './turn.ts'
@@ -14,7 +14,7 @@ import { conversation } from './turn.ts'
 type Message = Record<string, unknown>
 
 /** Claude Code (`claude -p --output-format stream-json | json | text`), with or without partial messages. */
-export const claude: Profile = {
+export const claude: Engine = {
   name: 'claude',
   parser: 'claude_ndjson',
   cut: { stdout: 'documents', pty: 'documents' },

@@ -1,4 +1,4 @@
-import { isRecord, text } from '../../events/profile.ts'
+import { isRecord, text } from '../../events/engine.ts'
 
 /** Beginnings of user lines, and blocks of them, that the user did not type. */
 const notTyped = [

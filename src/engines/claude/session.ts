@@ -1,6 +1,6 @@
 import { digest } from '../../base/platform.ts'
+import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
 import { calls } from '../call.ts'
 import { turns } from '../session-turns.ts'
 import { claudeDiff, claudeDuration } from './change.ts'
@@ -14,7 +14,7 @@ type Line = Record<string, unknown>
  * turn, so a run that did not fail is `unknown`. They also contain the work of subagents (`isSidechain`), and
  * copies after a resume.
  */
-export const claudeSession: Profile = {
+export const claudeSession: Engine = {
   name: 'claude',
   parser: 'claude_session',
   growing: true,

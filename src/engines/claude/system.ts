@@ -1,4 +1,4 @@
-import { isRecord, type RunFacts, type Say, text } from '../../events/profile.ts'
+import { isRecord, type RunFacts, type Say, text } from '../../events/engine.ts'
 
 type Message = Record<string, unknown>
 

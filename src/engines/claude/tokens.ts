@@ -1,5 +1,5 @@
+import { isRecord } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { isRecord } from '../../events/profile.ts'
 import { type Tokens, tokensOf } from '../../events/tokens.ts'
 
 /**

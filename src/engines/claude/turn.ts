@@ -1,5 +1,5 @@
+import { isRecord, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { isRecord, type Say, text } from '../../events/profile.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { calls } from '../call.ts'
 import { statsTokens } from '../gemini/tokens.ts'

@@ -1,4 +1,4 @@
-import { isRecord, type Profile, type Reader, type Say, text } from '../../events/profile.ts'
+import { type Engine, isRecord, type Reader, type Say, text } from '../../events/engine.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { durationOf } from '../duration.ts'
 import { tokenParts } from '../token-parts.ts'
@@ -9,7 +9,7 @@ type Line = Record<string, unknown>
  * Cline CLI (`cline --json`). Each text comes four times, nothing has an id, and an interrupted run exits
  * with 0.
  */
-export const cline: Profile = {
+export const cline: Engine = {
   name: 'cline',
   parser: 'cline_ndjson',
   cut: { stdout: 'records', pty: 'records' },

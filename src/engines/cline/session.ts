@@ -1,4 +1,4 @@
-import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
+import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
 import { turns } from '../session-turns.ts'
 import { tokensIn } from './cline.ts'
 
@@ -8,7 +8,7 @@ type Line = Record<string, unknown>
  * Cline's session files (`data/sessions/<id>/<id>.messages.json` in its home): one document, rewritten each
  * time. It has no end; the manifest next to it does. Its session id is not the one on stdout.
  */
-export const clineSession: Profile = {
+export const clineSession: Engine = {
   name: 'cline',
   parser: 'cline_session',
   growing: true,

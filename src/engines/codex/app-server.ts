@@ -1,5 +1,5 @@
+import { isRecord, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { isRecord, type Say, text } from '../../events/profile.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../../events/tokens.ts'
 import { durationOf } from '../duration.ts'
 import { errorText, readChanges } from './change.ts'

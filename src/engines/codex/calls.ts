@@ -1,5 +1,5 @@
+import { type Call, isRecord, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { type Call, isRecord, type Say, text } from '../../events/profile.ts'
 import { durationOf } from '../duration.ts'
 import { changesByPath, durationOfParts, errorText, readChanges } from './change.ts'
 

@@ -1,4 +1,4 @@
-import { isRecord, type Say, text } from '../../events/profile.ts'
+import { isRecord, type Say, text } from '../../events/engine.ts'
 import { durationOf } from '../duration.ts'
 import { wholeFile } from './patch-text.ts'
 

@@ -1,4 +1,4 @@
-import { isRecord, type Profile, type RunFacts, type Say, text } from '../../events/profile.ts'
+import { type Engine, isRecord, type RunFacts, type Say, text } from '../../events/engine.ts'
 import { isRefusal, isServerLine, isServerShape, serverReader } from './app-server.ts'
 import { errorText, readChanges } from './change.ts'
 import { oldReader } from './old.ts'
@@ -11,7 +11,7 @@ type Item = Record<string, unknown>
  * `turn.*`, `item.*`; `session.created` with `item_type` (0.42, experimental); `{id, msg: {type}}` after a
  * config line (0.42); the app-server's JSON-RPC.
  */
-export const codex: Profile = {
+export const codex: Engine = {
   name: 'codex',
   parser: 'codex_ndjson',
   cut: { stdout: 'records', pty: 'records' },

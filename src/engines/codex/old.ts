@@ -1,5 +1,5 @@
+import { isRecord, type RunFacts, type Say, type StatusFacts, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { isRecord, type RunFacts, type Say, type StatusFacts, text } from '../../events/profile.ts'
 import { type Change, changesByPath, durationOfParts, errorText, readChanges } from './change.ts'
 import { codexTokens } from './tokens.ts'
 

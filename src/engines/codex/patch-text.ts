@@ -1,4 +1,4 @@
-import { isRecord } from '../../events/profile.ts'
+import { isRecord } from '../../events/engine.ts'
 
 /** Of longer texts the event has only the beginning anyway. */
 const MAX_TEXT = 65_536

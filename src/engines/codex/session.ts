@@ -1,4 +1,4 @@
-import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
+import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
 import { tokenCounter } from '../../events/tokens.ts'
 import { callReader } from './calls.ts'
 import { errorText } from './change.ts'
@@ -11,7 +11,7 @@ type Line = Record<string, unknown>
  * Each text is recorded twice, as an event and as a `response_item`: texts are read from the events, calls
  * from both.
  */
-export const codexSession: Profile = {
+export const codexSession: Engine = {
   name: 'codex',
   parser: 'codex_session',
   growing: true,

@@ -1,4 +1,4 @@
-import { isRecord } from '../../events/profile.ts'
+import { isRecord } from '../../events/engine.ts'
 import { type Tokens, tokensOf } from '../../events/tokens.ts'
 
 /**

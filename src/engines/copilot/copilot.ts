@@ -1,5 +1,5 @@
+import { type Engine, isRecord, type RunFacts, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { isRecord, type Profile, type RunFacts, type Say, text } from '../../events/profile.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { calls } from '../call.ts'
 import { tokenParts } from '../token-parts.ts'
@@ -11,7 +11,7 @@ type Line = Record<string, unknown>
  * GitHub Copilot CLI (`copilot --output-format json`). Only the last line, `result`, has the session id and
  * the verdict.
  */
-export const copilot: Profile = {
+export const copilot: Engine = {
   name: 'copilot',
   parser: 'copilot_ndjson',
   cut: { stdout: 'records', pty: 'records' },

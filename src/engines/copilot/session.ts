@@ -1,4 +1,4 @@
-import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
+import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
 import { calls } from '../call.ts'
 import { pathOf, sayChange } from '../file-change.ts'
 import { turns } from '../session-turns.ts'
@@ -11,7 +11,7 @@ type Line = Record<string, unknown>
  * lines of stdout, with the session at the start and without the result at the end. A shutdown is routine
  * after a failure, too, so the end of a session that did not fail is unknown.
  */
-export const copilotSession: Profile = {
+export const copilotSession: Engine = {
   name: 'copilot',
   parser: 'copilot_session',
   growing: true,

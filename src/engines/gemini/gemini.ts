@@ -1,4 +1,4 @@
-import { type EngineFrame, isRecord, type Profile, type Say, text } from '../../events/profile.ts'
+import { type Engine, type EngineFrame, isRecord, type Say, text } from '../../events/engine.ts'
 import { prose } from '../answer-text.ts'
 import { isErrorDocument, isStartLine, isTagged, logReader } from './log.ts'
 import { streamReader } from './stream.ts'
@@ -10,7 +10,7 @@ type Line = Record<string, unknown>
 export const documentKeys = ['session_id', 'response', 'stats']
 
 /** Gemini CLI (`gemini -o stream-json | json | text`). The json document can be on stdout or stderr. */
-export const gemini: Profile = {
+export const gemini: Engine = {
   name: 'gemini',
   parser: 'gemini_json',
   cut: { stdout: 'documents', stderr: 'documents', pty: 'documents', glued: documentKeys },

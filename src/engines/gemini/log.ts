@@ -1,4 +1,4 @@
-import { type EngineFrame, isRecord, type Say, text } from '../../events/profile.ts'
+import { type EngineFrame, isRecord, type Say, text } from '../../events/engine.ts'
 
 type Line = Record<string, unknown>
 

@@ -1,6 +1,6 @@
 import { digest } from '../../base/platform.ts'
+import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
 import { pathOf, sayChange } from '../file-change.ts'
 import { turns } from '../session-turns.ts'
 import { geminiTokens } from './tokens.ts'
@@ -13,7 +13,7 @@ type Line = Record<string, unknown>
  * resume: only what is new is reported. The file records no end and no failure; 0.61 removes a failed turn
  * from it.
  */
-export const geminiSession: Profile = {
+export const geminiSession: Engine = {
   name: 'gemini',
   parser: 'gemini_session',
   growing: true,

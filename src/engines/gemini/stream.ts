@@ -1,4 +1,4 @@
-import { type EngineFrame, isRecord, type Say, text } from '../../events/profile.ts'
+import { type EngineFrame, isRecord, type Say, text } from '../../events/engine.ts'
 import { calls } from '../call.ts'
 import { statsTokens } from './tokens.ts'
 

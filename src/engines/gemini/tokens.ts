@@ -1,4 +1,4 @@
-import { isRecord } from '../../events/profile.ts'
+import { isRecord } from '../../events/engine.ts'
 import { type Tokens, tokenCounter, tokensOf } from '../../events/tokens.ts'
 
 /** Counts of Gemini's API, with the names of its session files. */

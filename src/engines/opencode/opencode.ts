@@ -1,4 +1,4 @@
-import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
+import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { durationOf } from '../duration.ts'
 import { tokenParts } from '../token-parts.ts'
@@ -10,7 +10,7 @@ type Part = Record<string, unknown>
  * OpenCode (`opencode run --format json`). There is no line for the start or end of a session: the first id
  * starts it, `stop` ends it.
  */
-export const opencode: Profile = {
+export const opencode: Engine = {
   name: 'opencode',
   parser: 'opencode_ndjson',
   cut: { stdout: 'records', pty: 'records' },

@@ -1,11 +1,4 @@
-import {
-  type EngineFrame,
-  isRecord,
-  type Profile,
-  type Reader,
-  type Say,
-  text,
-} from '../../events/profile.ts'
+import { type Engine, type EngineFrame, isRecord, type Reader, type Say, text } from '../../events/engine.ts'
 import { turns } from '../session-turns.ts'
 import { opencode } from './opencode.ts'
 
@@ -15,7 +8,7 @@ type Line = Record<string, unknown>
  * OpenCode's sessions are rows of a database. They are read as lines: `{opencode: 'session', row}`, then one
  * `{opencode: 'message', id, sessionID, data, parts}` per message. Tools and steps are those of stdout.
  */
-export const opencodeSession: Profile = {
+export const opencodeSession: Engine = {
   name: 'opencode',
   parser: 'opencode_session',
   growing: true,

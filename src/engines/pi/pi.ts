@@ -1,5 +1,5 @@
+import { type Engine, isRecord, type Reader, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { isRecord, type Profile, type Reader, type Say, text } from '../../events/profile.ts'
 import type { Tokens } from '../../events/tokens.ts'
 import { calls } from '../call.ts'
 import { tokenParts } from '../token-parts.ts'
@@ -11,7 +11,7 @@ type Line = Record<string, unknown>
  * pi (`pi --mode json`). Messages have no ids, every text comes up to five times, and a failed run exits with
  * 0.
  */
-export const pi: Profile = {
+export const pi: Engine = {
   name: 'pi',
   parser: 'pi_ndjson',
   cut: { stdout: 'records', pty: 'records' },

@@ -1,4 +1,4 @@
-import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
+import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
 import { calls } from '../call.ts'
 import { pathOf, sayChange } from '../file-change.ts'
 import { turns } from '../session-turns.ts'
@@ -10,7 +10,7 @@ type Line = Record<string, unknown>
  * pi's session files (`agent/sessions/--<dir>--/*.jsonl` in its home): entries of a tree. The first line is
  * on stdout too, so the second one distinguishes the two. Each answer says how it ended (`stopReason`).
  */
-export const piSession: Profile = {
+export const piSession: Engine = {
   name: 'pi',
   parser: 'pi_session',
   growing: true,

@@ -1,8 +1,8 @@
-import type { Profile } from '../../events/profile.ts'
+import type { Engine } from '../../events/engine.ts'
 import { first, isQwen, openDialect } from '../claude/claude.ts'
 
 /** Qwen Code (`qwen -o stream-json | json | text`). The dialect is Claude Code's. */
-export const qwen: Profile = {
+export const qwen: Engine = {
   name: 'qwen',
   parser: 'qwen_ndjson',
   cut: { stdout: 'documents', pty: 'documents' },

@@ -1,5 +1,5 @@
+import { type Engine, isRecord, type Say, text } from '../../events/engine.ts'
 import { memory } from '../../events/memory.ts'
-import { isRecord, type Profile, type Say, text } from '../../events/profile.ts'
 import { calls } from '../call.ts'
 import { durationOf } from '../duration.ts'
 import { sayChange } from '../file-change.ts'
@@ -13,7 +13,7 @@ type Line = Record<string, unknown>
  * with messages like Gemini's. They record no end, and only failures of single requests: how a run ended
  * stays unknown.
  */
-export const qwenSession: Profile = {
+export const qwenSession: Engine = {
   name: 'qwen',
   parser: 'qwen_session',
   growing: true,

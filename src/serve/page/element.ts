@@ -34,3 +34,11 @@ export function button(
   made.addEventListener('click', act)
   return made
 }
+
+/** Whether the element was drawn with these facts already; if not, the caller draws it now. */
+export function isDrawn(element: HTMLElement, facts: unknown): boolean {
+  const key = JSON.stringify(facts)
+  if (element.dataset['key'] === key) return true
+  element.dataset['key'] = key
+  return false
+}

@@ -1,6 +1,5 @@
 import type { EmbeddedData, EmbeddedStream } from './embedded.ts'
-import { pause } from './pause.ts'
-import type { Source } from './source.ts'
+import { pause, type Source } from './source.ts'
 
 /** Number of events to pass on at once. */
 const SLICE = 2000

@@ -18,7 +18,7 @@ export interface EmbeddedData {
   readonly redacted?: number
 }
 
-/** One run: its info from `/runs`, all its events in order, and the bytes of its streams. */
+/** One run: its info from `/runs`, all its events in order, and the bytes of its streams, unless redacted. */
 export interface EmbeddedRun {
   readonly info: RunInfo
   readonly events: readonly Event[]
@@ -33,8 +33,8 @@ export interface EmbeddedStream {
   /** The size of the log in bytes, whether they are here or not. */
   readonly total: number
   /**
-   * In order, without overlap. A piece has as many bytes as the part of the log that it represents, so that
-   * the byte ranges of events stay valid: secrets are overwritten, not cut out.
+   * In order, without overlap. A piece has exactly the bytes of that part of the log, so that the byte ranges
+   * of events stay valid.
    */
   readonly pieces: readonly { readonly from: number; readonly base64: string }[]
 }

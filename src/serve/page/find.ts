@@ -4,8 +4,8 @@ import { byId, make } from './element.ts'
 import type { ByteHit } from './find-bytes.ts'
 import type { Item } from './item.ts'
 import { textOf } from './item-text.ts'
-import { pause } from './pause.ts'
-import { virtualList } from './virtual-list.ts'
+import { pause } from './source.ts'
+import { type VirtualList, virtualList } from './virtual-list.ts'
 import { countWords } from './words.ts'
 
 export interface FindOptions {
@@ -18,17 +18,6 @@ export interface FindOptions {
   readonly onNeedle: (needle: string) => void
   /** Called when the reader leaves the field. */
   readonly onLeave: () => void
-}
-
-/** Finds text in the run, and lists every item that contains it. */
-export interface Find {
-  focus(): void
-  /** Goes to the next hit, or the previous one. */
-  step(by: 1 | -1): void
-  /** Searches what has arrived since. */
-  refresh(): void
-  clear(): void
-  readonly active: boolean
 }
 
 /** An item that contains the text, and how often. */
@@ -49,201 +38,214 @@ const REST_MS = 80
 const REST_BYTES_MS = 250
 const ROW = 26
 
-export function findInRun(options: FindOptions): Find {
-  const { model, go, chosen, onNeedle, onLeave } = options
-  const field = byId('seek') as HTMLInputElement
-  const count = byId('hits-count')
-  const box = byId('hits')
-  let hits: Hit[] = []
+/** Finds text in the run, and lists every item that contains it. */
+export class FindInRun {
+  readonly #options: FindOptions
+  readonly #field = byId('seek') as HTMLInputElement // cast: an <input> in page.html
+  readonly #count = byId('hits-count')
+  readonly #box = byId('hits')
+  readonly #list: VirtualList<Hit>
+  #hits: Hit[] = []
   /** The index of the hit that was last gone to. */
-  let at = -1
-  let ticket = 0
-  let timer = 0
+  #at = -1
+  #ticket = 0
+  #timer = 0
   /** Number of items that were searched for this text. */
-  let looked = 0
-  let looking = false
-  let needle = ''
+  #looked = 0
+  #looking = false
+  #needle = ''
   /** Number of hits that are items; hits in logs follow them. */
-  let items = 0
+  #items = 0
   /** The logs were, or are being, searched for this text. */
-  let searched = false
-  let searching = false
+  #searched = false
+  #searching = false
   /** The reader asked for a hit before one was found. */
-  let asked: 0 | 1 | -1 = 0
+  #asked: 0 | 1 | -1 = 0
 
-  const list = virtualList<Hit>({
-    box,
-    estimate: () => ROW,
-    version: (hit) => (hit === hits[at] ? 1 : 0),
-    draw: (hit, index) => {
-      const row = make(
-        'div',
-        {
-          class: 'hit',
-          role: 'option',
-          id: `hit-${index}`,
-          'aria-selected': index === at ? 'true' : 'false',
-          'aria-posinset': index + 1,
-          'aria-setsize': hits.length,
-        },
-        make('span', { class: 'seq' }, hit.item?.id ?? String(hit.ref?.byte_from)),
-        make('span', { class: 'kind' }, hit.item?.kind ?? hit.ref?.stream),
-        make('span', { class: 'text' }, hit.before, make('mark', {}, hit.match), hit.after),
-        hit.count > 1 ? make('span', { class: 'times' }, `× ${hit.count}`) : undefined,
-      )
-      row.addEventListener('click', () => {
-        at = index
-        show()
-      })
-      return row
-    },
-  })
+  constructor(options: FindOptions) {
+    this.#options = options
+    this.#list = virtualList<Hit>({
+      box: this.#box,
+      estimate: () => ROW,
+      version: (hit) => (hit === this.#hits[this.#at] ? 1 : 0),
+      draw: (hit, index) => this.#drawHit(hit, index),
+    })
+    this.#field.addEventListener('input', () => {
+      clearTimeout(this.#timer)
+      this.#count.dataset['done'] = 'false'
+      this.#timer = setTimeout(() => this.#begin(), REST_MS)
+    })
+    this.#field.addEventListener('keydown', (press) => this.#press(press))
+  }
 
-  async function look(): Promise<void> {
-    if (looking) return
-    const mine = ticket
-    looking = true
+  get active(): boolean {
+    return this.#needle !== ''
+  }
+
+  focus(): void {
+    this.#field.focus()
+    this.#field.select()
+  }
+
+  /** Searches what has arrived since. */
+  refresh(): void {
+    if (this.active && !this.#looking && this.#looked < this.#options.model().items.length) this.#look()
+  }
+
+  clear(): void {
+    this.#field.value = ''
+    this.#begin()
+  }
+
+  /** Goes to the next hit, or the previous one; from the chosen item, if no hit was gone to yet. */
+  step(by: 1 | -1): void {
+    if (this.#field.value.toLowerCase() !== this.#needle) this.#begin()
+    const hits = this.#hits
+    // The run is still being searched: go to the first hit when it is found.
+    this.#asked = hits.length === 0 && (this.#looking || this.#searching) ? by : 0
+    if (hits.length === 0) return
+    const here = this.#options.chosen()
+    const last = hits[this.#at]
+    if (here && !last?.ref && last?.item !== here) {
+      const next = hits.findIndex(({ item }) => item && item.at >= here.at)
+      const same = next >= 0 && hits[next]!.item === here
+      const after = next < 0 ? this.#items : next
+      this.#at = by > 0 ? (same ? after + 1 : after) : after - 1
+    } else this.#at += by
+    this.#at = (this.#at + hits.length) % hits.length
+    this.#show()
+  }
+
+  #press(press: KeyboardEvent): void {
+    if (press.key === 'Enter') {
+      press.preventDefault()
+      clearTimeout(this.#timer)
+      this.step(press.shiftKey ? -1 : 1)
+    } else if (press.key === 'ArrowDown' || press.key === 'ArrowUp') {
+      press.preventDefault()
+      this.step(press.key === 'ArrowDown' ? 1 : -1)
+      this.#field.focus()
+    } else if (press.key === 'Escape') {
+      press.stopPropagation()
+      if (this.#field.value !== '') this.clear()
+      this.#options.onLeave()
+    }
+  }
+
+  #begin(): void {
+    this.#ticket++
+    this.#needle = this.#field.value.toLowerCase()
+    this.#hits = []
+    this.#items = 0
+    this.#searched = false
+    this.#searching = false
+    this.#at = -1
+    this.#asked = 0
+    this.#looked = 0
+    this.#list.show(this.#hits)
+    this.#options.onNeedle(this.#needle)
+    if (!this.active) {
+      this.#box.hidden = true
+      this.#count.textContent = ''
+    } else if (!this.#looking) this.#look()
+  }
+
+  async #look(): Promise<void> {
+    if (this.#looking) return
+    const mine = this.#ticket
+    this.#looking = true
     let since = performance.now()
-    const all = model().items
-    while (looked < all.length) {
-      const hit = hitOf(all[looked++]!, needle)
+    const all = this.#options.model().items
+    while (this.#looked < all.length) {
+      const hit = hitOf(all[this.#looked++]!, this.#needle)
       if (hit) {
-        if (at >= items) at++
-        hits.splice(items++, 0, hit)
+        if (this.#at >= this.#items) this.#at++
+        this.#hits.splice(this.#items++, 0, hit)
       }
       if (performance.now() - since < SLICE_MS) continue
-      tell(false)
-      if (asked === 1 && hits.length > 0) step(1)
+      this.#tellSome()
       await pause()
-      if (mine !== ticket) break
+      if (mine !== this.#ticket) break
       since = performance.now()
     }
-    looking = false
-    if (mine !== ticket) {
-      if (needle !== '') look()
+    this.#looking = false
+    if (mine !== this.#ticket) {
+      if (this.active) this.#look()
       return
     }
     // What is known of the run is there now; the logs are searched once for a text.
-    if (!searched) {
-      searched = true
-      tell(false)
-      if (asked === 1 && hits.length > 0) step(1)
-      await lookAtBytes(mine)
-      if (mine !== ticket) return
+    if (!this.#searched) {
+      this.#searched = true
+      this.#tellSome()
+      await this.#lookAtBytes(mine)
+      if (mine !== this.#ticket) return
     }
-    tell(!searching)
-    if (asked !== 0) step(asked)
+    this.#tell(!this.#searching)
+    if (this.#asked !== 0) this.step(this.#asked)
   }
 
   /** Adds the places of the logs that are of no item that was found. */
-  async function lookAtBytes(mine: number): Promise<void> {
-    searching = true
+  async #lookAtBytes(mine: number): Promise<void> {
+    this.#searching = true
     await pause(REST_BYTES_MS)
-    if (mine !== ticket) return
-    const covered = rangesOf(hits)
-    for await (const found of options.searchBytes(field.value)) {
-      if (mine !== ticket) return
-      for (const { ref, ...words } of found) if (!covered(ref)) hits.push({ ref, count: 1, ...words })
-      tell(false)
-      if (asked === 1 && hits.length > 0) step(1)
+    if (mine !== this.#ticket) return
+    const covered = rangesOf(this.#hits)
+    for await (const found of this.#options.searchBytes(this.#field.value)) {
+      if (mine !== this.#ticket) return
+      for (const { ref, ...words } of found) if (!covered(ref)) this.#hits.push({ ref, count: 1, ...words })
+      this.#tellSome()
     }
-    searching = false
+    this.#searching = false
   }
 
-  function tell(done: boolean): void {
-    box.hidden = hits.length === 0
-    const found = hits.length === 0 ? 'nothing found' : countWords(hits.length, 'hit')
-    const where = at >= 0 ? `${at + 1} of ` : ''
-    count.textContent = needle === '' ? '' : done ? where + found : `${where}${found} …`
-    count.dataset['done'] = String(done)
-    list.refresh()
+  /** Tells what was found so far, and goes there if the reader waits for it. */
+  #tellSome(): void {
+    this.#tell(false)
+    if (this.#asked === 1 && this.#hits.length > 0) this.step(1)
   }
 
-  function begin(): void {
-    ticket++
-    needle = field.value.toLowerCase()
-    hits = []
-    items = 0
-    searched = false
-    searching = false
-    at = -1
-    asked = 0
-    looked = 0
-    list.show(hits)
-    onNeedle(needle)
-    if (needle === '') {
-      box.hidden = true
-      count.textContent = ''
-    } else if (!looking) look()
+  #tell(done: boolean): void {
+    const { length } = this.#hits
+    this.#box.hidden = length === 0
+    const found = length === 0 ? 'nothing found' : countWords(length, 'hit')
+    const where = this.#at >= 0 ? `${this.#at + 1} of ` : ''
+    this.#count.textContent = !this.active ? '' : done ? where + found : `${where}${found} …`
+    this.#count.dataset['done'] = String(done)
+    this.#list.refresh()
   }
 
-  function show(): void {
-    const hit = hits[at]
+  /** Goes to the hit. */
+  #show(): void {
+    const hit = this.#hits[this.#at]
     if (!hit) return
-    tell(!looking && !searching)
-    list.reveal(at, 'nearest')
-    field.setAttribute('aria-activedescendant', `hit-${at}`)
-    if (hit.item) go(hit.item)
-    else if (hit.ref) options.goToBytes(hit.ref)
+    this.#tell(!this.#looking && !this.#searching)
+    this.#list.reveal(this.#at, 'nearest')
+    this.#field.setAttribute('aria-activedescendant', `hit-${this.#at}`)
+    if (hit.item) this.#options.go(hit.item)
+    else if (hit.ref) this.#options.goToBytes(hit.ref)
   }
 
-  /** Starts from the chosen item, if no hit was gone to yet. */
-  function step(by: 1 | -1): void {
-    if (field.value.toLowerCase() !== needle) begin()
-    // The run is still being searched: go to the first hit when it is found.
-    asked = hits.length === 0 && (looking || searching) ? by : 0
-    if (hits.length === 0) return
-    const here = chosen()
-    if (here && !hits[at]?.ref && hits[at]?.item !== here) {
-      const next = hits.findIndex(({ item }) => item && item.at >= here.at)
-      const same = next >= 0 && hits[next]!.item === here
-      const after = next < 0 ? items : next
-      at = by > 0 ? (same ? after + 1 : after) : after - 1
-    } else at += by
-    at = (at + hits.length) % hits.length
-    show()
-  }
-
-  field.addEventListener('input', () => {
-    clearTimeout(timer)
-    count.dataset['done'] = 'false'
-    timer = setTimeout(begin, REST_MS)
-  })
-  field.addEventListener('keydown', (press) => {
-    if (press.key === 'Enter') {
-      press.preventDefault()
-      clearTimeout(timer)
-      step(press.shiftKey ? -1 : 1)
-    } else if (press.key === 'ArrowDown' || press.key === 'ArrowUp') {
-      press.preventDefault()
-      step(press.key === 'ArrowDown' ? 1 : -1)
-      field.focus()
-    } else if (press.key === 'Escape') {
-      press.stopPropagation()
-      if (field.value !== '') {
-        field.value = ''
-        begin()
-      }
-      onLeave()
-    }
-  })
-
-  return {
-    focus() {
-      field.focus()
-      field.select()
-    },
-    step,
-    refresh() {
-      if (needle !== '' && !looking && looked < model().items.length) look()
-    },
-    clear() {
-      field.value = ''
-      begin()
-    },
-    get active() {
-      return needle !== ''
-    },
+  #drawHit(hit: Hit, index: number): HTMLElement {
+    const row = make(
+      'div',
+      {
+        class: 'hit',
+        role: 'option',
+        id: `hit-${index}`,
+        'aria-selected': index === this.#at ? 'true' : 'false',
+        'aria-posinset': index + 1,
+        'aria-setsize': this.#hits.length,
+      },
+      make('span', { class: 'seq' }, hit.item?.id ?? String(hit.ref?.byte_from)),
+      make('span', { class: 'kind' }, hit.item?.kind ?? hit.ref?.stream),
+      make('span', { class: 'text' }, hit.before, make('mark', {}, hit.match), hit.after),
+      hit.count > 1 ? make('span', { class: 'times' }, `× ${hit.count}`) : undefined,
+    )
+    row.addEventListener('click', () => {
+      this.#at = index
+      this.#show()
+    })
+    return row
   }
 }
 

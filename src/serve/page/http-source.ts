@@ -1,7 +1,6 @@
 import type { Event } from '../../events/event.ts'
 import type { RunInfo } from '../run-info.ts'
-import { pause } from './pause.ts'
-import type { EventReader, OpenRun, Source } from './source.ts'
+import { type EventReader, type OpenRun, pause, type Source } from './source.ts'
 import { sseReader } from './sse-reader.ts'
 
 /** Milliseconds until the page tries an unreachable server again. */

@@ -1,19 +1,22 @@
+import type { Event } from '../../events/event.ts'
 import type { RunInfo } from '../run-info.ts'
 import { addressOf, readAddress } from './address.ts'
 import { copy } from './clipboard.ts'
 import { conversationView } from './conversation-view.ts'
 import { byId } from './element.ts'
+import { EMBEDDED_ID, type EmbeddedData } from './embedded.ts'
+import { embeddedSource } from './embedded-source.ts'
 import { filters } from './filters.ts'
-import { findInRun } from './find.ts'
+import { FindInRun } from './find.ts'
 import { findBytes } from './find-bytes.ts'
 import { runHead } from './head.ts'
+import { httpSource } from './http-source.ts'
 import type { Item } from './item.ts'
 import { markdownOf } from './item-markdown.ts'
 import { listenToKeys } from './keys.ts'
-import { openSource } from './open-source.ts'
-import { rawPane } from './raw-pane.ts'
-import { runList } from './run-list.ts'
-import type { OpenRun } from './source.ts'
+import { RawPane } from './raw-pane.ts'
+import { RunList } from './run-list.ts'
+import type { OpenRun, Source } from './source.ts'
 import { restoreTheme, turnTheme } from './theme.ts'
 import { countWords } from './words.ts'
 
@@ -28,11 +31,13 @@ let feed: OpenRun | undefined
 let over = false
 /** The event in the address, until it has arrived. */
 let wanted: { readonly attempt: number; readonly seq: number } | undefined
+/** The events of a run whose raw bytes are hidden: they are shown in the place of the bytes. */
+let kept: Event[] | undefined
 
 const box = byId('conversation')
 const view = conversationView({
   onChoose(item, how) {
-    raw.light(item?.refs ?? [])
+    showOrigin(item)
     if (current === undefined || how === 'quiet') return
     // A step replaces the address, so that "back" leads to the last place that the reader jumped from.
     const address = addressOf(current, item)
@@ -48,20 +53,20 @@ const view = conversationView({
   },
 })
 const head = runHead(view)
-const raw = rawPane({
+const raw = new RawPane({
   source,
   onLine(attempt, stream, byte) {
     const item = view.model.itemAt(attempt, stream, byte)
     if (item) view.go(item)
   },
 })
-const find = findInRun({
+const find = new FindInRun({
   model: () => view.model,
   chosen: () => view.chosen,
   go: (item) => view.go(item),
   async *searchBytes(typed) {
     const info = infoOf(current)
-    if (info) yield* findBytes(source, info, typed)
+    if (info && !info.raw_hidden) yield* findBytes(source, info, typed)
   },
   goToBytes(ref) {
     view.choose(undefined, 'quiet')
@@ -71,7 +76,21 @@ const find = findInRun({
   onNeedle: (needle) => view.setNeedle(needle),
   onLeave: () => view.focus(),
 })
-const list = runList(() => showPane('run'))
+const list = new RunList(() => showPane('run'))
+
+/** Shows what the item was read from: its bytes, or where they are hidden, its events. */
+function showOrigin(item: Item | undefined): void {
+  if (kept)
+    raw.showEvents(kept.filter((event) => item && item === view.model.find(event.attempt_number, event.seq)))
+  else raw.light(item?.refs ?? [])
+}
+
+/** The data in the document if there is any, else the server. */
+function openSource(): Source {
+  const element = document.getElementById(EMBEDDED_ID)
+  // Cast: an exporter wrote it with this type.
+  return element ? embeddedSource(JSON.parse(element.textContent ?? '') as EmbeddedData) : httpSource()
+}
 
 function infoOf(id: string | undefined): RunInfo | undefined {
   return runs.find((run) => run.id === id)
@@ -114,11 +133,16 @@ function openRun(id: string): void {
   list.show(runs, current)
   box.dataset['over'] = 'false'
   const info = infoOf(id)
+  kept = info?.raw_hidden ? [] : undefined
   if (info) inform(info)
   else view.setLive(false)
   feed = source.open(id, {
-    take: (events) => view.take(events),
+    take(events) {
+      for (const event of kept ? events : []) kept?.push(event)
+      view.take(events)
+    },
     reset() {
+      if (kept) kept = []
       view.clear()
       head.clear()
       if (info) head.inform(infoOf(id) ?? info)

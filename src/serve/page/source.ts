@@ -49,3 +49,11 @@ interface Bytes {
   /** The size of the log. */
   readonly total: number
 }
+
+/**
+ * Lets the browser draw and handle input, then continues; works in a hidden page too, which has no animation
+ * frames.
+ */
+export function pause(milliseconds = 0): Promise<void> {
+  return new Promise((done) => setTimeout(done, milliseconds))
+}

@@ -1,5 +1,3 @@
-import { stringEnd } from '../../json/balanced.ts'
-
 /** Words that are shorter are no secret, and longer ones are data. */
 const MIN_WORD = 8
 const MAX_WORD = 1024
@@ -28,13 +26,14 @@ const MAX_DEPTH = 3
 const MAX_LOOKED = 4096
 /** Agents that call agents. */
 const MAX_NESTED = 3
+/** Values that are nested deeper are hidden as a whole, as in the redactor. */
+const MAX_VALUE_DEPTH = 500
 
 /**
- * The line with its texts overwritten, if it is a record that has only a piece of a text: a delta, a chunk,
- * the state of something that is not complete. A secret may be cut in two there, and no search finds it. What
- * says which record it is stays; so does the length. Of a record that is not complete itself, everything
- * goes: nothing tells what it is. `clipped` is a line that was cut only to be shown: it goes if its start
- * says that it is a piece.
+ * The line without its texts, if it is a record that has only a piece of a text: a delta, a chunk, the state
+ * of something that is not complete. A secret may be cut in two there, and no search finds it. What says
+ * which record it is stays. Of a record that is not complete itself, everything goes: nothing tells what it
+ * is. `clipped` is a line that was cut only to be shown: it goes if its start says that it is a piece.
  */
 export function hidePieces(line: string, { clipped = false } = {}): string {
   const first = line.indexOf('{')
@@ -42,70 +41,67 @@ export function hidePieces(line: string, { clipped = false } = {}): string {
   // Qwen has all records of a run in one list.
   const isList = line[first - 1] === '[' && isEmpty(line, first - 1)
   const [open, close] = isList ? [first - 1, line.lastIndexOf(']') + 1] : [first, line.lastIndexOf('}') + 1]
-  const text = line.slice(open, close)
-  const record = recordOf(text)
-  if (record) {
-    const piece = Array.isArray(record) ? record.some(isPieceOrNone) : isPiece(record)
-    return line.slice(0, open) + (piece ? starred(text) : withoutNested(text, 1)) + line.slice(close)
-  }
+  const record = recordOf(line.slice(open, close))
+  if (record) return withRecord(line, open, close, record, 1)
   const from = line.indexOf('{"', open)
   if (from < 0) return line
   const begins = !clipped && isEmpty(line, from)
   return begins || mentionsPiece(line) ? line.slice(0, from) + stars(line.length - from) : line
 }
 
+/** The line with its record written again, if that is a piece or has records in its texts that are. */
+function withRecord(line: string, open: number, close: number, record: object, nested: number): string {
+  const piece = Array.isArray(record) ? record.some(isPieceOrNone) : isPiece(record)
+  const shown = mapTexts(record, piece ? overwritten : (text) => withoutRecords(text, nested))
+  return shown === record ? line : line.slice(0, open) + JSON.stringify(shown) + line.slice(close)
+}
+
 /**
  * The texts of a value, each without the pieces of records that lie in it: an agent that a tool has called
  * may have streamed.
  */
-export function hideNestedPieces(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return withoutRecords(value, 1)
-  if (typeof value !== 'object' || value === null || depth >= MAX_VALUE_DEPTH) return value
+export function hideNestedPieces(value: unknown): unknown {
+  return mapTexts(value, (text) => withoutRecords(text, 1))
+}
+
+/** The text with those of its lines overwritten that are pieces. */
+function withoutRecords(text: string, nested: number): string {
+  if (nested > MAX_NESTED || !text.includes('{"')) return text
+  return text
+    .split('\n')
+    .map((line) => {
+      const [open, close] = [line.indexOf('{"'), line.lastIndexOf('}') + 1]
+      const record = open < 0 || close <= open ? undefined : recordOf(line.slice(open, close))
+      return record ? withRecord(line, open, close, record, nested + 1) : line
+    })
+    .join('\n')
+}
+
+/** A text of a value: a key (`name` is undefined), the value of a name, or an item of a list (it is ''). */
+type MapText = (text: string, name: string | undefined) => string
+
+/** The value with other texts; the same object if none is another one. */
+function mapTexts(value: unknown, map: MapText, name = '', depth = 0): unknown {
+  if (typeof value === 'string') return map(value, name)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth >= MAX_VALUE_DEPTH) return '[redacted:nested]'
   if (Array.isArray(value)) {
-    const items = value.map((item: unknown) => hideNestedPieces(item, depth + 1))
+    const items = value.map((item: unknown) => mapTexts(item, map, '', depth + 1))
     return items.some((item, i) => item !== value[i]) ? items : value
   }
   let changed = false
   const entries = Object.entries(value).map(([key, item]) => {
-    const made = hideNestedPieces(item, depth + 1)
-    changed ||= made !== item
-    return [key, made] as const
+    const made = [map(key, undefined), mapTexts(item, map, key, depth + 1)] as const
+    changed ||= made[0] !== key || made[1] !== item
+    return made
   })
   return changed ? Object.fromEntries(entries) : value
 }
 
-/** Values that are nested deeper are hidden by the redactor as a whole. */
-const MAX_VALUE_DEPTH = 500
-
-/** The text with those of its lines overwritten that are pieces. */
-function withoutRecords(text: string, depth: number): string {
-  if (depth > MAX_NESTED || !text.includes('{"')) return text
-  return text
-    .split('\n')
-    .map((line) => withoutRecord(line, depth))
-    .join('\n')
-}
-
-function withoutRecord(line: string, depth: number): string {
-  const [open, close] = [line.indexOf('{"'), line.lastIndexOf('}') + 1]
-  const record = open < 0 || close <= open ? undefined : recordOf(line.slice(open, close))
-  if (!record) return line
-  const text = line.slice(open, close)
-  return (
-    line.slice(0, open) +
-    (isPiece(record) ? starred(text) : withoutNested(text, depth + 1)) +
-    line.slice(close)
-  )
-}
-
-/** The record with those of its strings overwritten that have pieces in them. */
-function withoutNested(text: string, depth: number): string {
-  if (depth > MAX_NESTED || !text.includes('{\\"')) return text
-  return overwritten(text, (inner) => {
-    if (!inner.includes('{\\"')) return true
-    const value: unknown = JSON.parse(`"${inner}"`)
-    return withoutRecords(String(value), depth) === value
-  })
+/** Stars instead of a text of a piece, unless it is a name or says which record it is. */
+function overwritten(text: string, name: string | undefined): string {
+  const isKept = name === undefined ? text.length <= 40 : name !== '' && saysWhat(name, text)
+  return isKept ? text : stars(text.length)
 }
 
 //  …ghp_0123"}}
@@ -194,45 +190,6 @@ function mentionsPiece(line: string): boolean {
 /** Whether nothing but blanks and the escapes of a terminal are before this place. */
 function isEmpty(line: string, at: number): boolean {
   return line.slice(0, at).trim() === '' || (at < 64 && line.trimStart().startsWith('\u001b'))
-}
-
-/** The record with its strings overwritten, but for keys and what says which record it is. */
-function starred(text: string): string {
-  return overwritten(text, (inner, key) =>
-    key === undefined ? inner.length <= 40 : key !== '' && saysWhat(key, inner),
-  )
-}
-
-/**
- * The record with those strings overwritten that are not kept: keys (`key` is undefined), values of keys,
- * items of lists (it is '').
- */
-function overwritten(text: string, isKept: (inner: string, key: string | undefined) => boolean): string {
-  const pieces: string[] = []
-  let copied = 0
-  let key = ''
-  /** Where the value of the key begins. */
-  let value = -1
-  for (let at = text.indexOf('"'); at >= 0; ) {
-    const end = stringEnd(text, at)
-    if (end < 0) break
-    const inner = text.slice(at + 1, end)
-    const colon = afterBlanks(text, end + 1)
-    const isKey = text[colon] === ':'
-    if (!isKept(inner, isKey ? undefined : at === value ? key : '')) {
-      pieces.push(text.slice(copied, at + 1), stars(inner.length))
-      copied = end
-    }
-    key = isKey ? inner : ''
-    value = isKey ? afterBlanks(text, colon + 1) : -1
-    at = text.indexOf('"', end + 1)
-  }
-  return pieces.join('') + text.slice(copied)
-}
-
-function afterBlanks(text: string, at: number): number {
-  while (text[at] === ' ' || text[at] === '\t') at++
-  return at
 }
 
 /** The kind of a record, a role, a time, or an id that is one at sight. */

@@ -51,11 +51,6 @@ export interface Redactor {
    */
   text(text: string, options?: { readonly count?: boolean }): string
   /**
-   * The text with the same number of characters, for logs, so that offsets stay valid. Counts secrets that
-   * begin in the range.
-   */
-  sameLength(text: string, range?: { readonly from: number; readonly to: number }): string
-  /**
    * A JSON value with all of its strings redacted, keys too. A value without secrets is returned as the same
    * object.
    */
@@ -96,106 +91,15 @@ const MAX_PASSES = 4
  */
 export function redactor(options: RedactOptions = {}): Redactor {
   const given = readOptions('redactor', options, EXAMPLE, REDACT_OPTIONS)
-  const { entropy, learn } = given
-  const own = given.patterns.map(checkPattern)
+  const { patterns, entropy, learn } = given
   const known = new Set<string>(given.known)
   const counts = new Map<string, number>()
-
-  const find = (text: string, opaque: boolean): Secret[] => {
-    const found = findSecrets(text, { opaque: opaque || !entropy })
-    for (const value of known) addAll(text, value, 'known', found)
-    for (const pattern of own) {
-      if (typeof pattern === 'string') addAll(text, pattern, 'own', found)
-      else addMatches(text, pattern, found)
-    }
-    return found.length < 2 ? found : apart(found)
-  }
-  const count = (kind: string) => counts.set(kind, (counts.get(kind) ?? 0) + 1)
-  const remember = (text: string) => {
-    if (!learn || known.size >= MAX_KNOWN || !isTelling(text)) return
-    known.add(text)
-    // The escaped form in JSON text.
-    const escaped = JSON.stringify(text).slice(1, -1)
-    if (escaped !== text) known.add(escaped)
-  }
-  const hide = (
-    text: string,
-    mark: (secret: Secret) => string,
-    opaque = false,
-    counted: (at: number) => boolean = always,
-  ): string => {
-    let result = text
-    for (let pass = 0; pass < MAX_PASSES; pass++) {
-      const found = find(result, opaque)
-      if (found.length === 0) break
-      const pieces: string[] = []
-      let copied = 0
-      for (const secret of found) {
-        if (counted(secret.from)) count(secret.kind)
-        if (secret.certain) remember(result.slice(secret.from, secret.to))
-        pieces.push(result.slice(copied, secret.from), mark(secret))
-        copied = secret.to
-      }
-      result = pieces.join('') + result.slice(copied)
-    }
-    return result
-  }
-  const text = (given: string, { count: counted = true } = {}) =>
-    hide(given, markOf, false, counted ? always : never)
-
-  /** The string as the value of that name. */
-  const named = (given: string, name: string): string => {
-    const family = name === '' ? undefined : familyOf(name)
-    if (family && isSecretValue(given.slice(0, MAX_JUDGED), { family, quoted: true, plain: false })) {
-      if (family !== 'cookie' || given.includes('=')) {
-        const kind =
-          find(given, true).find(({ from, to }) => from === 0 && to === given.length)?.kind ?? family
-        count(kind)
-        remember(given)
-        return `[redacted:${kind}]`
-      }
-    }
-    return hide(given, markOf, name !== '' && isOpaqueName(name))
-  }
-  const value = (given: unknown, name = '', depth = 0): unknown => {
-    if (typeof given === 'string') return named(given, name)
-    if (typeof given === 'number' && familyOf(name) === 'password') {
-      count('password')
-      return '[redacted:password]'
-    }
-    if (typeof given !== 'object' || given === null) return given
-    if (depth >= MAX_DEPTH) return '[redacted:nested]'
-    if (Array.isArray(given)) {
-      let changed = false
-      const items = given.map((item: unknown, i) => {
-        // `['--password', 'letmein']`; the others have the name of the list.
-        const flag = typeof item === 'string' && i > 0 ? flagName(given[i - 1]) : ''
-        const made = value(item, flag || name, depth + 1)
-        changed ||= made !== item
-        return made
-      })
-      return changed ? items : given
-    }
-    let changed = false
-    const entries = new Map<string, unknown>()
-    for (const [key, item] of Object.entries(given)) {
-      const made = value(item, key, depth + 1)
-      let shown = text(key)
-      changed ||= made !== item || shown !== key
-      // Two hidden keys must stay two keys.
-      for (let i = 2; entries.has(shown); i++) shown = `${text(key)}#${i}`
-      entries.set(shown, made)
-    }
-    return changed ? Object.fromEntries(entries) : given
-  }
-
+  const state: RedactorState = { own: patterns.map(checkPattern), entropy, learn, known, counts }
   return {
-    text,
-    sameLength: (given, { from, to } = ALL) =>
-      hide(given, sameLengthMark, false, (at) => at >= from && at < to),
-    value: (given) => value(given),
+    text: (text, { count = true } = {}) => hideIn(state, text, { count }),
+    value: (value) => hideInValue(state, value),
     event: (event) => {
-      const data = dataOf(event, value)
+      const data = hideInData(state, event)
       // Cast: a record keeps its shape, only its texts change.
       return data === event.data ? event : ({ ...event, data } as Event)
     },
@@ -207,15 +111,109 @@ export function redactor(options: RedactOptions = {}): Redactor {
   }
 }
 
+/** What a redactor looks for, and what it has found so far. */
+interface RedactorState {
+  readonly own: readonly (string | RegExp)[]
+  readonly entropy: boolean
+  readonly learn: boolean
+  readonly known: Set<string>
+  readonly counts: Map<string, number>
+}
+
+function findIn({ known, own, entropy }: RedactorState, text: string, opaque: boolean): Secret[] {
+  const found = findSecrets(text, { opaque: opaque || !entropy })
+  for (const value of known) addAll(text, value, 'known', found)
+  for (const pattern of own) {
+    if (typeof pattern === 'string') addAll(text, pattern, 'own', found)
+    else addMatches(text, pattern, found)
+  }
+  return found.length < 2 ? found : apart(found)
+}
+
+function countOne({ counts }: RedactorState, kind: string): void {
+  counts.set(kind, (counts.get(kind) ?? 0) + 1)
+}
+
+function remember({ learn, known }: RedactorState, text: string): void {
+  if (!learn || known.size >= MAX_KNOWN || !isTelling(text)) return
+  known.add(text)
+  // The escaped form in JSON text.
+  const escaped = JSON.stringify(text).slice(1, -1)
+  if (escaped !== text) known.add(escaped)
+}
+
+/** The text with a mark for each secret; `opaque` is an id, or data, in which random words are no secrets. */
+function hideIn(state: RedactorState, text: string, { opaque = false, count = true } = {}): string {
+  let result = text
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
+    const found = findIn(state, result, opaque)
+    if (found.length === 0) break
+    const pieces: string[] = []
+    let copied = 0
+    for (const { kind, from, to, certain, quote = '' } of found) {
+      if (count) countOne(state, kind)
+      if (certain) remember(state, result.slice(from, to))
+      pieces.push(result.slice(copied, from), `${quote}[redacted:${kind}]${quote}`)
+      copied = to
+    }
+    result = pieces.join('') + result.slice(copied)
+  }
+  return result
+}
+
+/** A JSON value with its strings redacted, as the value of that name. */
+function hideInValue(state: RedactorState, given: unknown, name = '', depth = 0): unknown {
+  if (typeof given === 'string') return hideNamed(state, given, name)
+  if (typeof given === 'number' && familyOf(name) === 'password') {
+    countOne(state, 'password')
+    return '[redacted:password]'
+  }
+  if (typeof given !== 'object' || given === null) return given
+  if (depth >= MAX_DEPTH) return '[redacted:nested]'
+  let changed = false
+  if (Array.isArray(given)) {
+    const items = given.map((item: unknown, i) => {
+      // `['--password', 'letmein']`; the others have the name of the list.
+      const flag = typeof item === 'string' && i > 0 ? flagName(given[i - 1]) : ''
+      const made = hideInValue(state, item, flag || name, depth + 1)
+      changed ||= made !== item
+      return made
+    })
+    return changed ? items : given
+  }
+  const entries = new Map<string, unknown>()
+  for (const [key, item] of Object.entries(given)) {
+    const made = hideInValue(state, item, key, depth + 1)
+    const hiddenKey = hideIn(state, key)
+    changed ||= made !== item || hiddenKey !== key
+    let shown = hiddenKey
+    // Two hidden keys must stay two keys.
+    for (let i = 2; entries.has(shown); i++) shown = `${hiddenKey}#${i}`
+    entries.set(shown, made)
+  }
+  return changed ? Object.fromEntries(entries) : given
+}
+
+function hideNamed(state: RedactorState, given: string, name: string): string {
+  const family = name === '' ? undefined : familyOf(name)
+  if (family && isSecretValue(given.slice(0, MAX_JUDGED), { family, quoted: true, plain: false })) {
+    if (family !== 'cookie' || given.includes('=')) {
+      const whole = findIn(state, given, true).find(({ from, to }) => from === 0 && to === given.length)
+      const kind = whole?.kind ?? family
+      countOne(state, kind)
+      remember(state, given)
+      return `[redacted:${kind}]`
+    }
+  }
+  return hideIn(state, given, { opaque: name !== '' && isOpaqueName(name) })
+}
+
 const MAX_JUDGED = 256
-const ALL = { from: 0, to: Number.POSITIVE_INFINITY }
-const always = () => true
-const never = () => false
 const EXAMPLE = 'redactor({ patterns: [/ACME-[0-9]{8}/g] })'
 
 /** Throws BAD_OPTION for what are neither options nor a redactor. */
 export function checkRedacting(who: string, options: RedactOptions | Redactor): void {
-  if (isObject(options) && 'sameLength' in options) return
+  if (isObject(options) && 'event' in options) return
   checkOptions<RedactOptions>(who, options, `${who}({ patterns: [/ACME-[0-9]{8}/g] })`, REDACT_OPTIONS)
 }
 
@@ -227,14 +225,14 @@ const fixed: ReadonlySet<string> = new Set([
 /** The schema's limit for a line. */
 const MAX_LINE = 4096
 
-function dataOf(event: Event, value: (given: unknown, name?: string) => unknown): object {
+function hideInData(state: RedactorState, event: Event): object {
   let changed = false
   const data: Record<string, unknown> = {}
   const [raw, tool] = [event.type.startsWith('raw.'), event.type.startsWith('tool.')]
   for (const [key, given] of Object.entries(event.data)) {
     let whole: unknown = tool ? hideNestedPieces(given) : given
     if (raw && key === 'line' && typeof given === 'string') whole = hidePieces(given, clippedBy(event))
-    const made = fixed.has(key) ? whole : value(whole, '')
+    const made = fixed.has(key) ? whole : hideInValue(state, whole)
     changed ||= made !== given
     data[key] = made
   }
@@ -257,18 +255,6 @@ function dataOf(event: Event, value: (given: unknown, name?: string) => unknown)
 
 function clippedBy({ data }: Event) {
   return { clipped: 'truncated' in data && data.truncated === true }
-}
-
-function markOf({ kind, quote = '' }: Secret): string {
-  return `${quote}[redacted:${kind}]${quote}`
-}
-
-function sameLengthMark({ kind, from, to, quote = '' }: Secret): string {
-  const length = to - from - 2 * quote.length
-  // The number is shorter than its quotes.
-  if (length < 0) return '1'.repeat(to - from)
-  const mark = `[redacted:${kind}]`
-  return quote + (mark.length > length ? '*'.repeat(length) : mark.padEnd(length, '*')) + quote
 }
 
 function flagName(item: unknown): string {
@@ -359,7 +345,7 @@ const MAX_MESSAGES = 256
 export function redactStage(options: RedactOptions | Redactor = {}): Stage<Event, Event> {
   checkRedacting('redactStage', options)
   return (next) => {
-    const hide = 'sameLength' in options ? options : redactor(options)
+    const hide = 'event' in options ? options : redactor(options)
     /** Text of open messages that waits for its line end; `undefined` if it waits for its final message. */
     const held = new Map<string, string | undefined>()
     /** Streams in which a private key is open, and the maximum number of lines it can continue. */

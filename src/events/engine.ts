@@ -191,7 +191,7 @@ export interface Reader {
  * Limits of a reader.
  *
  * @example
- * const open: Profile['open'] = ({ maxFrame }) => readerThatKeepsAtMost(maxFrame)
+ * const open: Engine['open'] = ({ maxFrame }) => readerThatKeepsAtMost(maxFrame)
  */
 export interface Limits {
   /** Characters of text that may be kept. */
@@ -202,13 +202,13 @@ export interface Limits {
  * One engine.
  *
  * @example
- * const toy: Profile = {
+ * const toy: Engine = {
  *   name: 'toy', parser: 'toy_ndjson', cut: { stdout: 'records', pty: 'records' },
  *   shape: (frame) => isRecord(frame.value) && frame.value['toy'] === 1,
  *   open: () => ({ read(frame, say) { say.message(undefined, String(frame.value)); return true } }),
  * }
  */
-export interface Profile {
+export interface Engine {
   readonly name: string
   /** The name of the dialect, for `source.parser`. */
   readonly parser: string
@@ -229,18 +229,18 @@ export interface Profile {
   open(limits: Limits): Reader
 }
 
-/** A profile that inspects the first frames and picks another one. */
+/** An engine that inspects the first frames and picks another one. */
 export interface Picker {
   readonly name: string
   readonly parser: string
   readonly cut: Cut
   readonly about?: string
   /** The engine this frame belongs to, if that is certain. */
-  pick(frame: EngineFrame): Profile | undefined
+  pick(frame: EngineFrame): Engine | undefined
   /** The engine this frame may belong to. The first guess counts only if no later frame is certain. */
-  guess?(frame: EngineFrame): Profile | undefined
+  guess?(frame: EngineFrame): Engine | undefined
   /** The engine to use if nothing was recognised. */
-  readonly fallback: Profile
+  readonly fallback: Engine
 }
 
 /**
