@@ -17,7 +17,8 @@ interface Option<T> {
 
 /**
  * All options of a function, beside the interface that documents them. `signal` is in none: it is always
- * known. A table that lacks an option, has one too many or a default of another type does not compile.
+ * known. A table that lacks an option, has one too many or a default of another type does not compile. Its
+ * numbers are written out: a bundler keeps a table with arithmetic in it even if nothing uses it.
  *
  * @example
  * const SSE_OPTIONS = { heartbeat: { default: 15_000 } } as const satisfies OptionTable<SseOptions>
@@ -98,7 +99,7 @@ export const isWhole = (value: unknown) => Number.isSafeInteger(value) && (value
 export const isCount = (value: unknown) => isWhole(value) && value !== 0
 /** Milliseconds that a timer can wait. */
 export const isDelay = (value: unknown) => (value as number) >= 0 && (value as number) < 2 ** 31
-export const DELAY = `be milliseconds between 0 and ${2 ** 31 - 1}, but is %`
+export const DELAY = 'be milliseconds between 0 and 2147483647, but is %'
 
 function unknownOption(who: string, name: string, known: readonly string[]): Fault {
   const meant = nearest(name, known)

@@ -60,7 +60,7 @@ export const EVENT_OPTIONS = {
   clock: { default: () => Date.now() },
   window: { default: 65_536, is: isCount, must: COUNT },
   doneMarker: { default: '__SKILL_DONE__' },
-  maxFrame: { default: 16 * 1024 * 1024, is: isCount, must: COUNT },
+  maxFrame: { default: 16_777_216, is: isCount, must: COUNT },
   dir: {},
   schema: {},
   fsDiff: {},

@@ -37,7 +37,7 @@ export const FRAME_OPTIONS = {
   objects: { default: true },
   think: { default: true },
   text: { default: true },
-  maxFrame: { default: 16 * 1024 * 1024, is: isCount, must: 'be a positive number of bytes, not %' },
+  maxFrame: { default: 16_777_216, is: isCount, must: 'be a positive number of bytes, not %' },
 } as const satisfies OptionTable<FrameOptions>
 
 /** How the next layer wants openers to be judged. */

@@ -152,9 +152,9 @@ export const VALUES_OPTIONS = {
   normalize: { default: [], is: areFunctions, must: 'be an array of functions' },
   label: {},
   // Frames check it.
-  maxFrame: { default: 16 * 1024 * 1024 },
+  maxFrame: { default: 16_777_216 },
   maxComment: { is: isWhole, must: WHOLE },
-  maxRepair: { default: 64 * 1024, is: isWhole, must: WHOLE },
+  maxRepair: { default: 65_536, is: isWhole, must: WHOLE },
   maxDepth: { default: 512, is: isWhole, must: WHOLE },
   protoKeys: { default: 'remove', words: ['remove', 'error', 'keep'] },
 } as const satisfies OptionTable<ValuesOptions>
