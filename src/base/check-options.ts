@@ -54,7 +54,9 @@ export function readOptions<O extends object, T extends object>(
   const given = (options ?? {}) as Record<string, unknown>
   const complete: Record<string, unknown> = {}
   if (given['signal'] !== undefined) complete['signal'] = given['signal']
-  for (const [name, row] of Object.entries<Option<unknown>>(table)) {
+  const rows = table as Record<string, Option<unknown>>
+  for (const name in rows) {
+    const row = rows[name]!
     const value = given[name]
     if (value !== undefined) checkValue(who, name, value, row, example)
     complete[name] = value === undefined ? row.default : value

@@ -19,6 +19,8 @@ export type { LineScan } from './scan-driver.ts'
 /** One chunk may hold a million small frames: a flow takes them in turns of this many. */
 export const TURN = 256
 
+const STAGE_OPTIONS = { ...FRAME_OPTIONS, ...OPENER_RULES }
+
 /** The stage of `frames()`. Each channel has a scanner of its own; exit chunks are skipped. */
 export function frameStage(options: FrameOptions & OpenerRules = {}): Stage<Chunk, Frame> {
   const complete = withDefaults(options)
@@ -86,8 +88,7 @@ function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>):
 }
 
 function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {
-  const table = { ...FRAME_OPTIONS, ...OPENER_RULES }
-  const complete = readOptions('frameStage', options, 'frameStage({ lines: true })', table)
+  const complete = readOptions('frameStage', options, 'frameStage({ lines: true })', STAGE_OPTIONS)
   const everyLine = complete.lines && complete.everyLine
   // If every line is a frame, nothing else can be one.
   const nothingElse = { tags: [], fences: false, objects: false, think: false, document: false } as const
