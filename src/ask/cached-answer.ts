@@ -1,8 +1,7 @@
 import { Fault } from '../base/fault.ts'
-import type { CacheEntry } from '../disk/cache.ts'
-import { cacheAccess, isPlainSchema, keyOf } from '../disk/cache-access.ts'
+import { type CacheEntry, cacheAccess, isPlainSchema, keyOf, stillPasses } from '../disk/cache.ts'
 import type { Good, Outcome } from '../values/outcome.ts'
-import { checkOf, type Schema, type Value } from '../values/schema/schema.ts'
+import type { Schema, Value } from '../values/schema/schema.ts'
 import type { AskOptions } from './options.ts'
 
 /** Reads the cache, and returns how to store an answer. Neither can make the question fail. */
@@ -13,7 +12,7 @@ export async function cachedAnswer<S extends Schema | undefined>(options: AskOpt
   const access = cacheAccess(cache, questionKey(options as AskOptions), options)
   const entry = await access.get()
   return {
-    hit: entry && passes(schema, entry) ? hitOf<T>(entry) : undefined,
+    hit: entry && stillPasses(schema, entry.value) ? hitOf<T>(entry) : undefined,
     async keep(outcome: Good<T>): Promise<Outcome<T>> {
       const { value, repair_level, notes } = outcome
       // The incomplete parts of a value were not checked.
@@ -52,14 +51,6 @@ const BESIDES: ReadonlySet<string> = new Set<keyof AskOptions>([
   'label',
   'maxComment',
 ])
-
-/**
- * A plain JSON Schema is checked again; any other schema may transform values into something it does not
- * accept itself.
- */
-function passes(schema: Schema | undefined, { value }: CacheEntry): boolean {
-  return schema === undefined || '~standard' in schema || 'value' in checkOf(schema)(value)
-}
 
 function hitOf<T>({ value, repair_level, notes }: CacheEntry): Good<T> {
   const frame = { kind: 'text', channel: 'stdout', from: 0, to: 0, text: '' } as const

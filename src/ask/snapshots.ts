@@ -1,7 +1,7 @@
 import { misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { type Branch, type Completed, NOTHING, pointer } from './growing-value.ts'
-import { payloadSearch } from './payload-search.ts'
+import { PayloadSearch } from './payload-search.ts'
 
 export interface SnapshotOptions {
   /** Look only inside this tag: `json` for `<json>…`. @default anywhere outside think blocks */
@@ -62,7 +62,13 @@ export function snapshots(options: SnapshotOptions = {}): Snapshots {
   const { tag, lines, schema, root = schema ? 'any' : 'object', maxDepth } = read
   if (tag !== undefined && typeof tag !== 'string')
     throw misfit('tag', 'a name', tag, 'snapshots({ tag: "json" })')
-  const search = payloadSearch({ tag, lines: lines !== false, root, loose: schema !== undefined, maxDepth })
+  const search = new PayloadSearch({
+    tag,
+    lines: lines !== false,
+    root,
+    loose: schema !== undefined,
+    maxDepth,
+  })
   /** What the last push completed. */
   let completed = NOTHING
   let done = false

@@ -1,7 +1,6 @@
 import { Fault } from '../base/fault.ts'
 import { version } from './commands/version.ts'
-import { faultExit } from './exit-code-of-fault.ts'
-import { exits } from './exit-code-table.ts'
+import { exits, faultExit } from './exit-code-table.ts'
 import { flushed, output, toleratingStderr } from './print.ts'
 
 /**

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { LF } from '../text/characters.ts'
 
 /**
  * Writes a file atomically: it is complete or missing, also after a crash or a power cut. With
@@ -48,8 +49,6 @@ export async function appendLine(path: string, line: string): Promise<void> {
     await file.close()
   }
 }
-
-const LF = 10
 
 /** A new name is only durable after its folder is synced; some systems cannot sync folders. */
 async function syncFolder(path: string): Promise<void> {

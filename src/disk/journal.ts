@@ -9,9 +9,17 @@ import { codeOf } from '../base/system-error-code.ts'
 import type { Event } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { jsonLine } from '../streams/jsonl.ts'
-import { damagedJournal, NO_EVENT, outOfOrder, type Place, readLine } from './journal-line.ts'
-import { type LineFile, openLines } from './line-file.ts'
+import { LineFile } from './line-file.ts'
 import { takeLock } from './lock.ts'
+import {
+  comparePlaces,
+  damagedJournal,
+  type Line,
+  NO_EVENT,
+  outOfOrder,
+  type Place,
+  readLine,
+} from './read-journal.ts'
 
 export const EVENTS_FILE = 'events.jsonl'
 export const DIAGNOSTICS_FILE = 'parser_diagnostics.jsonl'
@@ -119,7 +127,7 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
   let last: Place | undefined
   const ended = new Set<number>()
   /** The lines that were already there, read in step with the events of a run that is fed again. */
-  let kept: Generator<string, void> | undefined
+  let kept: Generator<Line, void> | undefined
 
   let settling = false
   let closed = false
@@ -131,7 +139,7 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
     lock.release()
   }
   const open = (name: string) => {
-    const file = openLines(join(dir, name))
+    const file = new LineFile(join(dir, name))
     files.push(file)
     return file
   }
@@ -158,7 +166,7 @@ export function openJournal(dir: string, options: JournalOptions = {}): Journal 
     ended,
     append(event, line = jsonLine(event)) {
       if (last && event.run_id !== last.run_id) throw foreign(dir, last, event)
-      if (last && order(event, last) <= 0) {
+      if (last && comparePlaces(event, last) <= 0) {
         kept ??= events.lines()
         verify(kept, event, dir, last)
         return false
@@ -202,14 +210,12 @@ export function makeDir(dir: string): void {
 /** Reads the whole journal once, and returns the last event: nothing may be appended to a damaged journal. */
 function check(path: string, events: LineFile, ended: Set<number>): Place | undefined {
   let last: Place | undefined
-  let at = 0
-  for (const line of events.lines()) {
-    const next = readLine(line)
+  for (const { bytes, at } of events.lines()) {
+    const next = readLine(bytes.toString())
     const why = next ? outOfOrder(last, next) : NO_EVENT
     if (!next || why !== undefined) throw damagedJournal(path, at, why ?? NO_EVENT)
     if (next.type === 'lifecycle.completion.state') ended.add(next.attempt_number)
     last = next
-    at += Buffer.byteLength(line) + 1
   }
   return last
 }
@@ -226,7 +232,7 @@ function agree(events: LineFile, last: Place | undefined, diagnostics: LineFile,
         'JOURNAL_MISMATCH',
         `${quote(path, 200)} ends with a line that is not an event; move it away, ${quote(EVENTS_FILE)} has all of them`,
       )
-    if (last && order(place, last) <= 0) break
+    if (last && comparePlaces(place, last) <= 0) break
     diagnostics.dropLast()
   }
   const text = events.last()
@@ -234,13 +240,13 @@ function agree(events: LineFile, last: Place | undefined, diagnostics: LineFile,
   if (readLine(text)?.category === 'diagnostic') diagnostics.append(`${text}\n`)
 }
 
-function verify(kept: Generator<string, void>, event: Event, dir: string, last: Place): void {
+function verify(kept: Generator<Line, void>, event: Event, dir: string, last: Place): void {
   for (;;) {
-    const line = kept.next()
-    const place = line.done ? undefined : readLine(line.value)
-    if (place && order(place, event) < 0) continue
+    const text = kept.next().value?.bytes.toString()
+    const place = text === undefined ? undefined : readLine(text)
+    if (place && comparePlaces(place, event) < 0) continue
     // Cast: `readLine` has checked that it is an event.
-    if (place && sameButTime(JSON.parse(line.value as string) as Event) === sameButTime(event)) return
+    if (place && sameButTime(JSON.parse(text!) as Event) === sameButTime(event)) return
     throw used(dir, last, `event ${event.seq} of attempt ${event.attempt_number} differs`)
   }
 }
@@ -248,10 +254,6 @@ function verify(kept: Generator<string, void>, event: Event, dir: string, last: 
 // A wall clock gives the same event a new time when the run is fed again; nothing else may differ.
 function sameButTime(event: Event): string {
   return JSON.stringify({ ...event, ts: '' })
-}
-
-function order(a: Omit<Place, 'run_id'>, b: Omit<Place, 'run_id'>): number {
-  return a.attempt_number - b.attempt_number || a.seq - b.seq
 }
 
 function foreign(dir: string, last: Place, event: Event): Fault {

@@ -45,20 +45,35 @@ function realPathOf(fd: number, path: string): string | undefined {
   }
 }
 
-/** The text of such a file; a file larger than `maxBytes` is refused (EFBIG). */
-export function readPlain(path: string, maxBytes: number, within?: string): string {
+/** Opens such a file for a moment. */
+export function withPlain<T>(path: string, within: string | undefined, use: (fd: number) => T): T {
   const fd = openPlain(path, O_RDONLY, undefined, within)
   try {
-    // One byte more than the size or the limit: if it is filled, the file is too large or still growing.
-    const bytes = Buffer.allocUnsafe(Math.min(fs.fstatSync(fd).size, maxBytes) + 1)
-    let size = 0
-    while (size < bytes.length) {
-      const read = fs.readSync(fd, bytes, size, bytes.length - size, size)
-      if (read === 0) return bytes.toString('utf8', 0, size)
-      size += read
-    }
-    throw Object.assign(new Error('this file is too large'), { code: 'EFBIG' })
+    return use(fd)
   } finally {
     fs.closeSync(fd)
   }
+}
+
+/** The bytes of an open file from a position on: `length` of them, or fewer at its end. */
+export function readBlock(fd: number, at: number, length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length)
+  let read = 0
+  while (read < length) {
+    const more = fs.readSync(fd, bytes, read, length - read, at + read)
+    if (more === 0) break
+    read += more
+  }
+  return bytes.subarray(0, read)
+}
+
+/** The text of such a file; a file larger than `maxBytes` is refused (EFBIG). */
+export function readPlain(path: string, maxBytes: number, within?: string): string {
+  return withPlain(path, within, (fd) => {
+    // One byte more than the size or the limit: if it is filled, the file is too large or still growing.
+    const room = Math.min(fs.fstatSync(fd).size, maxBytes) + 1
+    const bytes = readBlock(fd, 0, room)
+    if (bytes.length < room) return bytes.toString()
+    throw Object.assign(new Error('this file is too large'), { code: 'EFBIG' })
+  })
 }

@@ -1,6 +1,5 @@
 import fs from 'node:fs'
-import { openPlain } from './plain-file.ts'
-import { Mark } from './rewrite-mark.ts'
+import { openPlain, readBlock } from './plain-file.ts'
 
 const BLOCK = 64 * 1024
 /** Number of bytes before the current position to remember, to detect a file that was rewritten. */
@@ -26,20 +25,20 @@ export class Tail {
   readonly #mark = new Mark(MARK_SIZE)
   #restarted = false
 
-  constructor(path: string, within?: string) {
+  /** `within` as in `openPlain`; `fd` if the file is open already. */
+  constructor(path: string, within?: string, fd?: number) {
     this.path = path
     this.#within = within
+    this.#fd = fd
   }
 
   /** The next bytes, or undefined if there are none now. */
   read(): Piece | undefined {
     if (this.#fd === undefined && !this.#open()) return undefined
     if (!this.#mark.holds(this.#fd!)) this.#restart()
-    const block = Buffer.allocUnsafe(BLOCK)
-    let length = fs.readSync(this.#fd!, block, 0, BLOCK, this.#mark.at)
-    if (length === 0 && this.#reopen()) length = fs.readSync(this.#fd!, block, 0, BLOCK, 0)
-    if (length === 0) return undefined
-    const bytes = block.subarray(0, length)
+    let bytes = readBlock(this.#fd!, this.#mark.at, BLOCK)
+    if (bytes.length === 0 && this.#reopen()) bytes = readBlock(this.#fd!, 0, BLOCK)
+    if (bytes.length === 0) return undefined
     const piece = { bytes, from: this.#mark.at, restarted: this.#restarted }
     this.#restarted = false
     this.#mark.reach(piece.from, bytes)
@@ -87,5 +86,52 @@ export class Tail {
       // It is gone for now; the open file can still be read.
       return false
     }
+  }
+}
+
+const NOTHING = Buffer.alloc(0)
+
+/**
+ * The last bytes before the furthest position read in a file: if the file has other bytes there now, or has
+ * become shorter, it was rewritten.
+ *
+ * @example
+ * const mark = new Mark(64)
+ * mark.reach(0, bytes)
+ * if (!mark.holds(fd)) startAgain()
+ */
+export class Mark {
+  /** The furthest position read. */
+  at = 0
+  readonly #size: number
+  #bytes = NOTHING
+
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  /** Records that these bytes were read at this position. */
+  reach(from: number, bytes: Buffer): void {
+    const to = from + bytes.length
+    if (to <= this.at) return
+    // The remembered bytes continue where these begin; after a gap they are useless.
+    const known = from > this.at ? 0 : Math.max(0, this.#bytes.length - (this.at - from))
+    const whole = bytes.length >= this.#size ? bytes : Buffer.concat([this.#bytes.subarray(0, known), bytes])
+    // A copy: a view would keep the whole block alive.
+    this.#bytes = Buffer.from(whole.subarray(-this.#size))
+    this.at = to
+  }
+
+  /** Whether the file still has these bytes there. */
+  holds(fd: number): boolean {
+    if (this.at === 0) return true
+    const here = Buffer.alloc(this.#bytes.length)
+    const read = fs.readSync(fd, here, 0, here.length, this.at - here.length)
+    return read === here.length && here.equals(this.#bytes)
+  }
+
+  reset(): void {
+    this.at = 0
+    this.#bytes = NOTHING
   }
 }

@@ -1,4 +1,4 @@
-import { cutter } from '../events/cut.ts'
+import { Cutter } from '../events/cut.ts'
 import type { EngineFrame } from '../events/engine.ts'
 import { holdsRecord } from '../events/unknown-records.ts'
 
@@ -40,7 +40,7 @@ export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): M
       found.delete(last)
     }
   }
-  const again = cutter({ channel, cut: () => ({ [channel]: 'documents' }), maxFrame }, (part) =>
+  const again = new Cutter({ channel, cut: () => ({ [channel]: 'documents' }), maxFrame }, (part) =>
     saw(places.get(part.from), part),
   )
 
@@ -49,7 +49,7 @@ export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): M
     if (found.size > 1 && frame.glue === undefined) return found
     const { text, from, to } = frame
     const quoted = fence !== undefined || tag !== undefined
-    const following = quoted || again.holding() ? undefined : afterPrefix(text)
+    const following = quoted || again.isHolding ? undefined : afterPrefix(text)
     const mark = text.slice(0, 3)
     if (fence !== undefined) {
       if (mark === fence) fence = undefined
@@ -61,7 +61,7 @@ export function bareRecords(frames: readonly EngineFrame[], maxFrame: number): M
     else if (mark === '```' || mark === '~~~') fence = mark
     else if (following !== undefined) {
       if (holdsRecord(following)) found.set(frame, following)
-    } else if (again.holding() || mark.startsWith('{') || mark.startsWith('[')) {
+    } else if (again.isHolding || mark.startsWith('{') || mark.startsWith('[')) {
       places.set(from, frame)
       again.line({ text, from, to, open: frame.open === true })
     } else if (text.includes('<')) tag = openedIn(text)

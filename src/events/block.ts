@@ -1,5 +1,5 @@
 import { TextBalance } from '../json/text-balance.ts'
-import { type Line, placeOf, restOf } from '../text/lines.ts'
+import { headOf, type Line, restOf } from '../text/lines.ts'
 import type { EngineFrame } from './engine.ts'
 
 /** Cost of a held line in addition to its text. */
@@ -27,107 +27,115 @@ interface BlockOptions {
  * between it and the closer. A block that is open at the end of the input ends after its object, if that is
  * complete. Held: the lines of one block, at most `maxFrame`.
  */
-export function blockCutter({ names, maxFrame, parse, emit, asText, again }: BlockOptions) {
-  let block: Block | undefined
+export class BlockCutter {
+  readonly #options: BlockOptions
+  #block: Block | undefined
 
-  const close = (end: Place, to: number, more: { open?: true } = {}) => {
-    const { label, held } = block!
+  constructor(options: BlockOptions) {
+    this.#options = options
+  }
+
+  get isOpen(): boolean {
+    return this.#block !== undefined
+  }
+
+  line(line: Line): void {
+    for (let rest = this.#block ? this.#inside(line) : line; rest; ) rest = this.#outside(rest)
+  }
+
+  /** End of input: an object in an open block is the block, complete or cut off. */
+  end(): void {
+    if (!this.#block) return
+    const { held, label } = this.#block
+    const content = new Content()
+    const last = held.at(-1)!
+    for (const [index, one] of held.entries()) {
+      const { line, inside } = one
+      const end = content.read(line.text, inside)
+      if (end === 'broken') break
+      if (end === undefined) continue
+      const rest = restOf(line, line.text, end)
+      const more = held.slice(index + 1)
+      const following = [rest?.text ?? '', ...more.map((one) => one.line.text)].join('').trim()
+      // A partial closer belongs to the block.
+      const whole = `</${label}>`.startsWith(following)
+      this.#close({ held: one, at: end }, whole ? last.line.to : rest ? rest.from : line.to, { open: true })
+      if (whole) return
+      if (rest) this.#options.asText(rest)
+      for (const { line } of more) this.#options.again(line)
+      return
+    }
+    if (content.state === 'inside') this.#close({ held: last, at: undefined }, last.line.to, { open: true })
+    else this.#release()
+  }
+
+  #close(end: Place, to: number, more: { open?: true } = {}): void {
+    const { label, held } = this.#block!
     const lines = held.slice(0, held.indexOf(end.held) + 1)
     const text = lines
       .map((one) => one.line.text.slice(one.inside, one === end.held ? end.at : undefined))
       .join('\n')
-    const value = parse(text)
-    block = undefined
-    emit(held[0]!.line, { kind: 'tag', to, text, label, ...(value !== undefined && { value }), ...more })
+    const value = this.#options.parse(text)
+    const known = value === undefined ? more : { value, ...more }
+    this.#block = undefined
+    this.#options.emit(held[0]!.line, { kind: 'tag', to, text, label, ...known })
   }
 
   /** Not a block after all: its lines are passed on unchanged. */
-  const release = (...more: Line[]) => {
-    const [first, ...rest] = block?.held ?? []
-    block = undefined
-    if (first) asText(first.line)
-    for (const { line } of rest) again(line)
-    for (const line of more) again(line)
+  #release(...more: Line[]): void {
+    const [first, ...rest] = this.#block?.held ?? []
+    this.#block = undefined
+    if (first) this.#options.asText(first.line)
+    for (const { line } of rest) this.#options.again(line)
+    for (const line of more) this.#options.again(line)
   }
 
   /** One more line inside a block. Returns what is after its end. */
-  const inside = (line: Line): Line | undefined => {
-    const { label, alone, content, held } = block!
+  #inside(line: Line): Line | undefined {
+    const { label, alone, content, held } = this.#block!
     const mark = markIn(line.text, 0, label)
     const opens = mark !== undefined && !mark.closes
     if (opens || (!alone && !content.takes(line.text.slice(0, mark?.at ?? cutCloser(line, label))))) {
-      release(line)
+      this.#release(line)
       return undefined
     }
     const last = { line, inside: 0 }
     held.push(last)
-    block!.size += line.text.length + LINE_COST
-    if (mark) return closeAt(last, mark)
-    if (block!.size > maxFrame) release()
+    this.#block!.size += line.text.length + LINE_COST
+    if (mark) return this.#closeAt(last, mark)
+    if (this.#block!.size > this.#options.maxFrame) this.#release()
     return undefined
   }
 
-  const closeAt = (held: Held, mark: Mark): Line | undefined => {
+  #closeAt(held: Held, mark: Mark): Line | undefined {
     const rest = restOf(held.line, held.line.text, mark.to)
-    close({ held, at: mark.at }, rest ? rest.from : held.line.to)
+    this.#close({ held, at: mark.at }, rest ? rest.from : held.line.to)
     return rest
   }
 
   /** A line, or the rest of one, outside any block. */
-  const outside = (line: Line): Line | undefined => {
-    const [label, opener] = openerIn(line.text, names() ?? [])
+  #outside(line: Line): Line | undefined {
+    const [label, opener] = openerIn(line.text, this.#options.names() ?? [])
     if (label === undefined || opener === undefined) {
-      asText(line)
+      this.#options.asText(line)
       return undefined
     }
     const glued = line.text.slice(0, opener.at).trim() !== ''
-    if (glued) asText(head(line, opener.at))
+    if (glued) this.#options.asText(headOf(line, opener.at))
     const first = glued ? restOf(line, line.text, opener.at)! : line
     const from = opener.to - (glued ? opener.at : 0)
     const held = { line: first, inside: from }
     const next = markIn(first.text, from, label)
     if (next && !next.closes) {
-      asText(head(first, next.at))
+      this.#options.asText(headOf(first, next.at))
       return restOf(first, first.text, next.at)
     }
     const alone = line.text.trim() === `<${label}>`
     const content = new Content()
-    block = { label, alone, content, held: [held], size: first.text.length }
-    if (next) return closeAt(held, next)
-    if (!alone && !content.takes(first.text.slice(from, cutCloser(first, label)))) release()
+    this.#block = { label, alone, content, held: [held], size: first.text.length }
+    if (next) return this.#closeAt(held, next)
+    if (!alone && !content.takes(first.text.slice(from, cutCloser(first, label)))) this.#release()
     return undefined
-  }
-
-  return {
-    open: () => block !== undefined,
-    line(line: Line): void {
-      for (let rest = block ? inside(line) : line; rest; ) rest = outside(rest)
-    },
-    /** End of input: an object in an open block is the block, complete or cut off. */
-    end(): void {
-      if (!block) return
-      const { held, label } = block
-      const content = new Content()
-      const last = held.at(-1)!
-      for (const [index, one] of held.entries()) {
-        const { line, inside } = one
-        const end = content.read(line.text, inside)
-        if (end === 'broken') break
-        if (end === undefined) continue
-        const rest = restOf(line, line.text, end)
-        const more = held.slice(index + 1)
-        const following = [rest?.text ?? '', ...more.map((one) => one.line.text)].join('').trim()
-        // A partial closer belongs to the block.
-        const whole = `</${label}>`.startsWith(following)
-        close({ held: one, at: end }, whole ? last.line.to : rest ? rest.from : line.to, { open: true })
-        if (whole) return
-        if (rest) asText(rest)
-        for (const { line } of more) again(line)
-        return
-      }
-      if (content.state === 'inside') close({ held: last, at: undefined }, last.line.to, { open: true })
-      else release()
-    },
   }
 }
 
@@ -212,9 +220,4 @@ function openerIn(text: string, names: readonly string[]): [string?, Mark?] {
 function cutCloser({ text, open }: Line, name: string): number {
   const at = open ? text.lastIndexOf('<') : -1
   return at >= 0 && `</${name}>`.startsWith(text.slice(at)) ? at : text.length
-}
-
-/** The part of a line up to `at`. */
-function head(line: Line, at: number): Line {
-  return { ...line, text: line.text.slice(0, at), to: placeOf(line, at), open: false }
 }

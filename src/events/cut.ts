@@ -2,8 +2,8 @@ import { codes } from '../base/fault.ts'
 import { isDeeper, isNested } from '../json/depth.ts'
 import { TextBalance } from '../json/text-balance.ts'
 import type { Channel } from '../text/chunk.ts'
-import { type Line, placeOf, restOf } from '../text/lines.ts'
-import { blockCutter } from './block.ts'
+import { endOffset, headOf, type Line, restOf } from '../text/lines.ts'
+import { BlockCutter } from './block.ts'
 import type { Cut, EngineFrame } from './engine.ts'
 
 /** A record nested deeper than this would overflow the stack of code that prints it. */
@@ -33,248 +33,273 @@ interface CutterOptions {
  *     {"type":"item.completed","item":{"text":"aaa2026-11-15T00:48:15Z ERROR log line
  *     aaa"}}                                      ^ torn: the log line is removed, the rest joined
  */
-export function cutter(options: CutterOptions, out: (frame: EngineFrame) => void) {
-  const { channel, maxFrame } = options
-  let blanks: { from: number; to: number; text: string } | undefined
-  let gathering: Gathering | undefined
+export class Cutter {
+  readonly #options: CutterOptions
+  readonly #channel: Channel
+  readonly #out: (frame: EngineFrame) => void
+  readonly #blocks: BlockCutter
+  #blanks: { from: number; to: number; text: string } | undefined
+  #gathering: Gathering | undefined
   /** A line that ends in `{`, after other text: the next line decides whether a document begins there. */
-  let opener: Line | undefined
+  #opener: Line | undefined
 
-  const emit = (first: Line, frame: Omit<EngineFrame, 'channel' | 'from'>) => {
-    const notes = first.note ? [{ code: first.note, message: codes[first.note], at: first.from }] : undefined
-    const { blanks, glue, pieces } = first
-    const before = glue !== undefined ? { glue } : blanks && { blanks }
-    out({
-      channel,
-      from: first.from,
-      ...(pieces && { pieces }),
-      ...frame,
-      ...before,
-      ...(notes && { notes }),
+  constructor(options: CutterOptions, out: (frame: EngineFrame) => void) {
+    this.#options = options
+    this.#channel = options.channel
+    this.#out = out
+    this.#blocks = new BlockCutter({
+      names: () => options.cut().blocks,
+      maxFrame: options.maxFrame,
+      parse,
+      emit: (first, frame) => this.#emit(first, frame),
+      asText: (line) => this.#asText(line),
+      again: (line) => {
+        this.#settleOpener(line)
+        this.#take(line)
+      },
     })
   }
 
-  const asText = (line: Line): undefined => {
-    const frame = { kind: 'text' as const, to: line.to, text: line.text }
-    // The end of the input can cut a character, too: the line is then invalid UTF-8, but still a record that
-    // was cut.
-    const cut = line.open && line.note !== 'FRAME_TOO_LONG' && line.note !== 'MAX_DEPTH'
-    if (line.text === '' && line.note === undefined) emit(line, { ...frame, blank: true })
-    else if (cut && opensDocument(line.text)) emit(line, { ...frame, open: true })
-    else emit(line, frame)
+  line(line: Line): void {
+    this.#settleOpener(line)
+    if (this.#isBlank(line)) {
+      this.#holdBlank(line)
+      return
+    }
+    // Between the blanks and this line another line may have been skipped, because the other channel had it.
+    if (this.#blanks && this.#blanks.to !== line.from) this.#passBlanks()
+    const before = this.#blanks
+    this.#blanks = undefined
+    if (!before) this.#take(line)
+    else this.#take({ ...line, start: line.start ?? line.from, from: before.from, blanks: before.text })
   }
 
-  /** The input ended inside a document: emits one frame, so that the engine can see what it was. */
-  const cutOff = () => {
-    const held = gathering
-    gathering = undefined
-    if (!held) return
-    const own = held.lines.filter((line) => !held.logs.has(line))
-    const text = own.map((line) => line.text).join('\n')
-    emit(own[0]!, { kind: 'text', to: held.lines.at(-1)!.to, text, open: true })
-    for (const line of held.lines) if (held.logs.has(line)) asText(line)
+  end(): void {
+    // Lines that a block gives back may be held again.
+    do {
+      this.#settleOpener()
+      this.#blocks.end()
+    } while (this.#opener || this.#blocks.isOpen)
+    this.#cutOff()
+    this.#passBlanks()
   }
 
-  const passBlanks = () => {
-    if (blanks) asText({ from: blanks.from, to: blanks.to, text: '', open: false })
-    blanks = undefined
+  /** Lines are being held, so the next ones may belong to them. */
+  get isHolding(): boolean {
+    return this.#gathering !== undefined || this.#opener !== undefined || this.#blocks.isOpen
   }
 
-  const release = () => {
-    const failed = gathering
-    gathering = undefined
-    for (const line of failed?.lines ?? []) asText(line)
+  #isBlank(line: Line): boolean {
+    if (line.text.trim() !== '' || line.note !== undefined || this.#blocks.isOpen) return false
+    // Inside a string that the terminal has broken, blanks belong to the string.
+    return !(this.#channel === 'pty' && this.#gathering?.state.inString)
+  }
+
+  #holdBlank(line: Line): void {
+    if (this.#gathering) {
+      this.#hold(this.#gathering, { ...line, text: '' }, '')
+      return
+    }
+    if (this.#blanks && this.#blanks.to !== line.from) this.#passBlanks()
+    this.#blanks ??= { from: line.from, to: line.to, text: '' }
+    if (this.#blanks.text.length < MAX_BLANKS) this.#blanks.text += '\n'
+    this.#blanks.to = line.to
+  }
+
+  #passBlanks(): void {
+    if (this.#blanks) this.#asText({ from: this.#blanks.from, to: this.#blanks.to, text: '', open: false })
+    this.#blanks = undefined
+  }
+
+  #take(line: Line): void {
+    if (this.#blocks.isOpen) this.#blocks.line(line)
+    else this.#feed(line)
+  }
+
+  #feed(line: Line): void {
+    for (let next: Line | undefined = line; next; )
+      next = this.#gathering ? this.#gather(this.#gathering, next) : this.#plain(next)
   }
 
   /** A line outside documents and blocks. Returns the rest of it, if there is something after a document. */
-  const plain = (line: Line): Line | undefined => {
-    const shape = options.cut()[channel]
+  #plain(line: Line): Line | undefined {
+    const shape = this.#options.cut()[this.#channel]
     if (line.note === 'FRAME_TOO_LONG' || shape === undefined || shape === 'text') {
-      blocks.line(line)
+      this.#blocks.line(line)
       return undefined
     }
-    const gathers = (shape === 'documents' || channel === 'pty') && opensDocument(line.text)
+    const gathers = (shape === 'documents' || this.#channel === 'pty') && opensDocument(line.text)
     // A rest may be a record and another rest: scanning all of it each time would be quadratic.
     if (line.glue === undefined || !gathers) {
       const value = parseLine(line.text)
-      if (value === undefined && isTooDeep(line.text)) return asText({ ...line, note: 'MAX_DEPTH' })
+      if (value === undefined && isTooDeep(line.text)) return this.#asText({ ...line, note: 'MAX_DEPTH' })
       if (value !== undefined) {
         const { from, to, text } = line
         // Fast path: nearly every line of a run.
         if (line.note === undefined && line.blanks === undefined && line.glue === undefined)
-          out({ kind: 'line', channel, from, to, text, value })
-        else emit(line, { kind: 'line', to, text, value })
+          this.#out({ kind: 'line', channel: this.#channel, from, to, text, value })
+        else this.#emit(line, { kind: 'line', to, text, value })
         return undefined
       }
     }
-    if (!gathers) return afterText(line)
-    gathering = { lines: [], parts: [], logs: new Set(), size: 0, state: new TextBalance() }
-    return gather(line)
+    if (!gathers) return this.#afterText(line)
+    const gathering = newGathering()
+    this.#gathering = gathering
+    return this.#gather(gathering, line)
   }
 
   /**
    * A line that does not begin with a document. One that the engine recognizes by its first key may follow
    * the text.
    */
-  const afterText = (line: Line): Line | undefined => {
-    const keys = options.cut()[channel] === 'documents' ? options.cut().glued : undefined
+  #afterText(line: Line): Line | undefined {
+    const cut = this.#options.cut()
+    const keys = cut[this.#channel] === 'documents' ? cut.glued : undefined
     const at = keys ? documentAt(line.text, keys) : -1
-    if (at < 0) blocks.line(line)
-    else if (at < line.text.length - 1) return splitAt(line, at)
-    else if (line.open) blocks.line(line)
-    else opener = line
+    if (at >= 0 && at < line.text.length - 1) return this.#splitAt(line, at)
+    if (at < 0 || line.open) this.#blocks.line(line)
+    else this.#opener = line
     return undefined
   }
 
   /** Emits what is before the document at `at`, and returns the rest. */
-  const splitAt = (line: Line, at: number): Line => {
-    asText({ ...line, text: line.text.slice(0, at), to: placeOf(line, at), open: false })
+  #splitAt(line: Line, at: number): Line {
+    this.#asText(headOf(line, at))
     return restOf(line, line.text, at)!
   }
 
   /** The line after one that ends in `{` has arrived, or none will. */
-  const settleOpener = (next?: Line) => {
-    const held = opener
-    opener = undefined
+  #settleOpener(next?: Line): void {
+    const held = this.#opener
+    this.#opener = undefined
     if (!held) return
-    const begins = next && options.cut().glued?.some((key) => next.text.trimStart().startsWith(`"${key}"`))
-    if (begins) feed(splitAt(held, held.text.length - 1))
-    else blocks.line(held)
+    const start = next?.text.trimStart()
+    const begins = this.#options.cut().glued?.some((key) => start?.startsWith(`"${key}"`))
+    if (begins) this.#feed(this.#splitAt(held, held.text.length - 1))
+    else this.#blocks.line(held)
   }
 
   /** One more line of a document. Returns what is after its end on the same line. */
-  const gather = (line: Line): Line | undefined => {
-    const held = gathering!
+  #gather(held: Gathering, line: Line): Line | undefined {
     if (held.lines.length > 0) {
-      if (channel === 'pty' && startsLog(line.text)) {
-        held.lines.push(line)
+      if (this.#channel === 'pty' && startsLog(line.text)) {
         held.logs.add(line)
-        held.size += line.text.length + LINE_COST
-        if (held.size > maxFrame) release()
+        this.#hold(held, line, line.text)
         return undefined
       }
       // A JSON string contains no raw line break; only a terminal breaks a record there. The inner lines of a
       // document are indented: an unindented record means that the document will not be completed.
-      const broken = channel !== 'pty' && (held.state.inString || opensDocument(line.text))
+      const broken = this.#channel !== 'pty' && (held.state.inString || opensDocument(line.text))
       if (broken || parseLine(line.text) !== undefined) {
-        release()
-        return plain(line)
+        this.#release()
+        return this.#plain(line)
       }
     }
-    held.lines.push(line)
-    const before = held.state.copy()
-    let text = line.text
-    let end = held.state.readStrictly(text)
-    if (end === 'inside' && channel === 'pty') {
-      const log = logAt(text)
-      if (log >= 0) {
-        //  …aaa2026-11-15T00:48:15Z ERROR …
-        //      ^ log: read again up to here
-        held.state = before
-        held.logs.add({ text: text.slice(log), from: placeOf(line, log), to: line.to, open: false })
-        text = text.slice(0, log)
-        end = held.state.readStrictly(text)
-      }
-    }
+    const { text, end } = this.#read(held, line)
     if (end === 'broken') {
-      release()
+      held.lines.push(line)
+      this.#release()
       return undefined
     }
-    held.size += text.length + LINE_COST
-    if (end === 'inside') {
-      // Inside a string the line break is the terminal's; outside, it makes no difference.
-      held.parts.push(held.state.inString ? text : `${text}\n`)
-      if (held.size > maxFrame) release()
-      return undefined
-    }
-    //  {"a":1}2026-11-15T00:48:15Z ERROR …
-    //         ^ end: what follows is a line of its own
+    if (end !== 'inside') return this.#complete(held, line, text, end)
+    // Inside a string the line break is the terminal's; outside, it makes no difference.
+    held.parts.push(held.state.inString ? text : `${text}\n`)
+    this.#hold(held, line, text)
+    return undefined
+  }
+
+  /** Reads a line as part of the document: its text without the log text in it, and where the document ends. */
+  #read(held: Gathering, line: Line): { text: string; end: ReturnType<TextBalance['readStrictly']> } {
+    const { text } = line
+    const before = this.#channel === 'pty' ? held.state.copy() : undefined
+    const end = held.state.readStrictly(text)
+    const log = before && end === 'inside' ? logAt(text) : -1
+    if (!before || log < 0) return { text, end }
+    //  …aaa2026-11-15T00:48:15Z ERROR …
+    //      ^ log: read again up to here
+    held.state = before
+    held.logs.add({ text: text.slice(log), from: endOffset(line, log), to: line.to, open: false })
+    const own = text.slice(0, log)
+    return { text: own, end: before.readStrictly(own) }
+  }
+
+  //  {"a":1}2026-11-15T00:48:15Z ERROR …
+  //         ^ end: what follows is a line of its own
+  #complete(held: Gathering, line: Line, text: string, end: number): Line | undefined {
+    held.lines.push(line)
     held.parts.push(text.slice(0, end))
     const joined = held.parts.join('')
     const value = parse(joined) ?? parse(joined.replaceAll('\n', ''))
     if (value === undefined) {
-      release()
+      this.#release()
       return undefined
     }
-    gathering = undefined
+    this.#gathering = undefined
     const rest = restOf(line, text, end)
     const [first, ...more] = held.lines.filter((own) => !held.logs.has(own))
     // Log text that was removed from this line is not part of the record.
-    const to = rest ? rest.from : text === line.text ? line.to : placeOf(line, end)
+    const to = rest ? rest.from : text === line.text ? line.to : endOffset(line, end)
     // Everything cut from the same terminal lines shares one list of them.
     const pieces = first!.pieces ?? (rest || more.length > 0 ? [first!.text] : undefined)
     for (const own of more) pieces!.push(own.text)
-    emit(first!, {
+    this.#emit(first!, {
       kind: more.length === 0 ? 'line' : 'object',
       to,
       text: joined,
       value,
       ...((rest || held.logs.size > 0) && { mended: true as const }),
-      ...(channel === 'pty' && pieces && { pieces }),
+      ...(this.#channel === 'pty' && pieces && { pieces }),
     })
-    for (const log of held.logs) asText(log)
-    return rest && channel === 'pty' ? { ...rest, pieces: pieces! } : rest
+    for (const log of held.logs) this.#asText(log)
+    return rest && this.#channel === 'pty' ? { ...rest, pieces: pieces! } : rest
   }
 
-  const feed = (line: Line) => {
-    for (let next: Line | undefined = line; next; ) next = gathering ? gather(next) : plain(next)
+  /** Keeps a line of a document. If they grow past the limit, all of them are text. */
+  #hold(held: Gathering, line: Line, text: string): void {
+    held.lines.push(line)
+    held.size += text.length + LINE_COST
+    if (held.size > this.#options.maxFrame) this.#release()
   }
 
-  const blocks = blockCutter({
-    names: () => options.cut().blocks,
-    maxFrame,
-    parse,
-    emit,
-    asText,
-    again(line) {
-      settleOpener(line)
-      if (blocks.open()) blocks.line(line)
-      else feed(line)
-    },
-  })
+  #release(): void {
+    const failed = this.#gathering
+    this.#gathering = undefined
+    for (const line of failed?.lines ?? []) this.#asText(line)
+  }
 
-  return {
-    line(line: Line) {
-      settleOpener(line)
-      // Inside a string that the terminal has broken, blanks belong to the string.
-      const text = channel === 'pty' && gathering?.state.inString
-      if (line.text.trim() === '' && !text && !blocks.open() && line.note === undefined) {
-        if (gathering) {
-          gathering.lines.push({ ...line, text: '' })
-          gathering.size += LINE_COST
-          if (gathering.size > maxFrame) release()
-          return
-        }
-        if (blanks && blanks.to !== line.from) passBlanks()
-        blanks ??= { from: line.from, to: line.to, text: '' }
-        if (blanks.text.length < MAX_BLANKS) blanks.text += '\n'
-        blanks.to = line.to
-        return
-      }
-      // Between the blanks and this line another line may have been skipped, because the other channel had
-      // it.
-      if (blanks && blanks.to !== line.from) passBlanks()
-      const before = blanks
-      blanks = undefined
-      const whole = before
-        ? { ...line, start: line.start ?? line.from, from: before.from, blanks: before.text }
-        : line
-      if (blocks.open()) blocks.line(whole)
-      else feed(whole)
-    },
-    end() {
-      // Lines that a block gives back may be held again.
-      do {
-        settleOpener()
-        blocks.end()
-      } while (opener || blocks.open())
-      cutOff()
-      passBlanks()
-    },
-    /** Lines are being held, so the next ones may belong to them. */
-    holding() {
-      return gathering !== undefined || opener !== undefined || blocks.open()
-    },
+  /** The input ended inside a document: emits one frame, so that the engine can see what it was. */
+  #cutOff(): void {
+    const held = this.#gathering
+    this.#gathering = undefined
+    if (!held) return
+    const own = held.lines.filter((line) => !held.logs.has(line))
+    const text = own.map((line) => line.text).join('\n')
+    this.#emit(own[0]!, { kind: 'text', to: held.lines.at(-1)!.to, text, open: true })
+    for (const line of held.lines) if (held.logs.has(line)) this.#asText(line)
+  }
+
+  #asText(line: Line): undefined {
+    const frame = { kind: 'text' as const, to: line.to, text: line.text }
+    // The end of the input can cut a character, too: the line is then invalid UTF-8, but still a record that
+    // was cut.
+    const cut = line.open && line.note !== 'FRAME_TOO_LONG' && line.note !== 'MAX_DEPTH'
+    if (line.text === '' && line.note === undefined) this.#emit(line, { ...frame, blank: true })
+    else if (cut && opensDocument(line.text)) this.#emit(line, { ...frame, open: true })
+    else this.#emit(line, frame)
+  }
+
+  #emit(first: Line, frame: Omit<EngineFrame, 'channel' | 'from'>): void {
+    const { blanks, glue, pieces, note, from } = first
+    const notes = note ? [{ code: note, message: codes[note], at: from }] : undefined
+    const before = glue !== undefined ? { glue } : blanks && { blanks }
+    this.#out({
+      channel: this.#channel,
+      from,
+      ...(pieces && { pieces }),
+      ...frame,
+      ...before,
+      ...(notes && { notes }),
+    })
   }
 }
 
@@ -287,6 +312,10 @@ interface Gathering {
   readonly logs: Set<Line>
   size: number
   state: TextBalance
+}
+
+function newGathering(): Gathering {
+  return { lines: [], parts: [], logs: new Set(), size: 0, state: new TextBalance() }
 }
 
 /** True for `{` before a key or the line end, and for `[` before a value or the line end. */

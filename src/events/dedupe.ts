@@ -1,15 +1,15 @@
 import type { Channel } from '../text/chunk.ts'
 import { shownText } from '../text/lines.ts'
-import { Anchors, PtyPosition } from './anchors.ts'
 import type { EngineFrame } from './engine.ts'
 import { Fifo } from './fifo.ts'
 import { Outstanding } from './outstanding.ts'
 import type { Position } from './position.ts'
+import { PtyOrder, PtyPosition } from './pty-order.ts'
 
 /** Cost of each line of a joined record in addition to its text. */
 const LINE_COST = 64
 
-interface UniqueOptions {
+interface DedupeOptions {
   /** A digest of at least 128 bits of a cryptographic hash. */
   readonly hash: (text: string | Uint8Array) => string
   /** Records that may wait for their twin (the same record on the other channel), per channel. */
@@ -31,241 +31,268 @@ interface UniqueOptions {
  * records that follow it. Only the difference between the channels is held: digests of what was emitted, text
  * of what waits.
  */
-export function dedupe(options: UniqueOptions) {
-  const { hash, window, maxHeld, pass } = options
-  const seen = { stdout: false, stderr: false, pty: false }
+export class Dedupe {
+  readonly #hash: DedupeOptions['hash']
+  readonly #window: number
+  readonly #maxHeld: number
+  readonly #pass: DedupeOptions['pass']
+  readonly #seen = { stdout: false, stderr: false, pty: false }
   /** All channels are known, so no twin can come from another one. */
-  let announced = false
+  #announced = false
   /** Emitted, twin not seen yet. */
-  const emitted = {
-    stdout: new Outstanding(window),
-    stderr: new Outstanding(window),
-    pty: new Outstanding(window),
-  }
-  const forgotten = () => emitted.stdout.forgotten + emitted.stderr.forgotten + emitted.pty.forgotten
+  readonly #emitted: Readonly<Record<Channel, Outstanding>>
   /** PTY records that wait for their twin, in order. */
-  const records = new Map<number, Waiting>()
+  readonly #records = new Map<number, Waiting>()
   /**
    * PTY lines that wait. They may be stderr's, whose order relative to stdout is unknown: they wait for the
    * end.
    */
-  const lines = new Map<number, Waiting>()
-  const waitingByKey = new Map<string, Fifo<number>>()
-  const elsewhere = new WeakMap<readonly string[], boolean>()
-  let nextId = 0
-  let heldSize = 0
+  readonly #lines = new Map<number, Waiting>()
+  readonly #waitingByKey = new Map<string, Fifo<number>>()
+  readonly #elsewhere = new WeakMap<readonly string[], boolean>()
+  #nextId = 0
+  #heldSize = 0
   /** Number of pairs. */
-  let paired = 0
+  #paired = 0
   /**
    * The PTY id up to which each channel was seen: a record that waits before that finds no twin there,
    * because channels keep their order.
    */
-  const heard = { stdout: 0, stderr: 0 }
+  readonly #heard = { stdout: 0, stderr: 0 }
   /** Records of stdout so far. */
-  let written = 0
-  const anchors = new Anchors(window)
+  #written = 0
+  readonly #ptyOrder: PtyOrder
   /** The last record on the PTY, if stdout does not have it yet. */
-  let lastOwn: Own | undefined
+  #lastOwn: Own | undefined
+
+  constructor(options: DedupeOptions) {
+    this.#hash = options.hash
+    this.#window = options.window
+    this.#maxHeld = options.maxHeld
+    this.#pass = options.pass
+    this.#emitted = {
+      stdout: new Outstanding(options.window),
+      stderr: new Outstanding(options.window),
+      pty: new Outstanding(options.window),
+    }
+    this.#ptyOrder = new PtyOrder(options.window)
+  }
+
+  /** Sets the complete list of channels. */
+  announce(channels: readonly Channel[]): void {
+    this.#announced = true
+    for (const channel of channels) this.#seen[channel] = true
+  }
+
+  /** Bytes of this channel have arrived. */
+  saw(channel: Channel): void {
+    if (this.#seen[channel]) return
+    this.#seen[channel] = true
+    this.#announced = false
+  }
+
+  /** True if this PTY line has a twin: both are done, and the line need not even be decoded. */
+  hasTwin(line: Uint8Array): boolean {
+    return this.#emitted.stdout.size + this.#emitted.stderr.size > 0 && this.#cancel(this.#hash(line))
+  }
+
+  admit(frame: EngineFrame): void {
+    if (frame.blank) {
+      // It reports nothing, so it gets the position of the record before it.
+      const { channel } = frame
+      if (channel !== 'pty') this.#pass(frame, 'first', { channel, after: this.#written - 1, behind: -1 })
+      else if (!this.#seen.stdout)
+        this.#pass(frame, 'first', { channel, after: this.#ptyOrder.shown, behind: this.#nextId - 1 })
+    } else if (frame.channel === 'pty') this.#admitPty(frame)
+    else this.#admitOther(frame.channel, frame)
+  }
+
+  end(): void {
+    this.#ptyOrder.end()
+    for (const id of [...this.#records.keys(), ...this.#lines.keys()].sort((a, b) => a - b))
+      this.#emitFromPty(id, this.#forgotten() > 0)
+  }
+
+  /** Numbers of pairs and of held records; tests check the bound with it. */
+  counts(): { paired: number; forgotten: number; held: number } {
+    const { stdout, stderr, pty } = this.#emitted
+    return {
+      paired: this.#paired,
+      forgotten: this.#forgotten(),
+      held: this.#records.size + this.#lines.size + stdout.size + stderr.size + pty.size,
+    }
+  }
+
+  #forgotten(): number {
+    const { stdout, stderr, pty } = this.#emitted
+    return stdout.forgotten + stderr.forgotten + pty.forgotten
+  }
 
   /**
    * Line breaks do not count: those outside strings may be the document's, or the terminal's. The text of a
    * pipe is compared as a terminal shows it.
    */
-  const keyOf = ({ channel, text }: EngineFrame) => {
+  #keyOf({ channel, text }: EngineFrame): string {
     const shown = channel === 'pty' ? text : shownText(text)
-    return hash(shown.includes('\n') ? shown.replaceAll('\n', '') : shown)
+    return this.#hash(shown.includes('\n') ? shown.replaceAll('\n', '') : shown)
   }
 
-  const ptyPosition = () => anchors.position(nextId++, alone())
+  #ptyPosition(): PtyPosition {
+    return this.#ptyOrder.position(this.#nextId++, this.#alone())
+  }
 
-  const wait = (key: string, frame: EngineFrame) => {
-    const position = ptyPosition()
+  #wait(key: string, frame: EngineFrame): void {
+    const position = this.#ptyPosition()
     const id = position.behind
     const size = frame.text.length + LINE_COST * (frame.pieces?.length ?? 0)
     // A line between two records does not separate them.
     const own = frame.value === undefined ? undefined : { shared: false, last: false }
-    ;(own ? records : lines).set(id, { key, frame, size, position, behind: lastOwn, own })
-    lastOwn = own ?? lastOwn
-    anchors.claim(id, key)
-    heldSize += size
-    const queue = waitingByKey.get(key) ?? new Fifo()
+    ;(own ? this.#records : this.#lines).set(id, { key, frame, size, position, behind: this.#lastOwn, own })
+    this.#lastOwn = own ?? this.#lastOwn
+    this.#ptyOrder.claim(id, key)
+    this.#heldSize += size
+    const queue = this.#waitingByKey.get(key) ?? new Fifo()
     queue.push(id)
-    waitingByKey.set(key, queue)
+    this.#waitingByKey.set(key, queue)
   }
 
   /** Stops waiting. Of equal records the oldest always leaves first, so it is the head of its queue. */
-  const leave = (id: number): Waiting => {
-    const place = records.has(id) ? records : lines
+  #leave(id: number): Waiting {
+    const place = this.#records.has(id) ? this.#records : this.#lines
     const waited = place.get(id)!
     place.delete(id)
-    heldSize -= waited.size
-    const queue = waitingByKey.get(waited.key)!
+    this.#heldSize -= waited.size
+    const queue = this.#waitingByKey.get(waited.key)!
     queue.shift()
-    if (queue.length === 0) waitingByKey.delete(waited.key)
+    if (queue.length === 0) this.#waitingByKey.delete(waited.key)
     return waited
   }
 
   /** Emits a record from the PTY. If its twin arrives after all, that one is dropped. */
-  const emitFromPty = (id: number, late: boolean) => {
-    const { key, frame, position, behind: following, own } = leave(id)
-    if (frame.pieces && belongsElsewhere(frame.pieces)) {
-      paired++
+  #emitFromPty(id: number, late: boolean): void {
+    const { key, frame, position, behind: following, own } = this.#leave(id)
+    if (frame.pieces && this.#belongsElsewhere(frame.pieces)) {
+      this.#paired++
       return
     }
-    emitted.pty.add(key, position)
+    this.#emitted.pty.add(key, position)
     const extra = own && { first: !following || following.shared, last: own.last }
-    pass(extra ? { ...frame, extra } : frame, late ? 'late' : 'pty-only', position)
+    this.#pass(extra ? { ...frame, extra } : frame, late ? 'late' : 'pty-only', position)
   }
 
   /**
    * Whether another channel had the lines that a frame was cut from, as plain lines. All frames cut from them
    * share the answer.
    */
-  const belongsElsewhere = (pieces: readonly string[]): boolean => {
-    const known = elsewhere.get(pieces)
+  #belongsElsewhere(pieces: readonly string[]): boolean {
+    const known = this.#elsewhere.get(pieces)
     if (known !== undefined) return known
-    const keys = pieces.filter((piece) => piece !== '').map((piece) => hash(piece))
-    const found = forgetAll('stdout', keys) || forgetAll('stderr', keys)
-    elsewhere.set(pieces, found)
+    const keys = pieces.filter((piece) => piece !== '').map((piece) => this.#hash(piece))
+    const found = this.#forgetAll('stdout', keys) || this.#forgetAll('stderr', keys)
+    this.#elsewhere.set(pieces, found)
     return found
   }
 
   /** Removes all of these, or none. */
-  const forgetAll = (channel: Channel, keys: readonly string[]): boolean => {
+  #forgetAll(channel: Channel, keys: readonly string[]): boolean {
     const wanted = new Map<string, number>()
     for (const key of keys) wanted.set(key, (wanted.get(key) ?? 0) + 1)
-    for (const [key, count] of wanted) if (emitted[channel].count(key) < count) return false
-    for (const key of keys) emitted[channel].take(key)
+    for (const [key, count] of wanted) if (this.#emitted[channel].count(key) < count) return false
+    for (const key of keys) this.#emitted[channel].take(key)
     return true
   }
 
   /** The PTY record at `id` has paired: records that wait before it may have no twin any more. */
-  const pair = (id: number, twin: Position) => {
-    paired++
+  #pair(id: number, twin: Position): void {
+    this.#paired++
     const channel = twin.channel === 'stderr' ? 'stderr' : 'stdout'
-    heard[channel] = Math.max(heard[channel], id)
-    const settled = seen.stderr ? Math.min(heard.stdout, heard.stderr) : heard.stdout
-    for (const earlier of records.keys()) {
+    this.#heard[channel] = Math.max(this.#heard[channel], id)
+    const { stdout, stderr } = this.#heard
+    const settled = this.#seen.stderr ? Math.min(stdout, stderr) : stdout
+    for (const earlier of this.#records.keys()) {
       if (earlier >= settled) break
-      emitFromPty(earlier, forgotten() > 0)
+      this.#emitFromPty(earlier, this.#forgotten() > 0)
     }
   }
 
   /** Removes the twin of a PTY text, if stdout or stderr had one. */
-  const cancel = (key: string): boolean => {
-    const twin = emitted.stdout.take(key) ?? emitted.stderr.take(key)
+  #cancel(key: string): boolean {
+    const twin = this.#emitted.stdout.take(key) ?? this.#emitted.stderr.take(key)
     if (!twin) return false
-    const id = nextId++
+    const id = this.#nextId++
     if (twin.channel === 'stdout') {
-      anchors.show(id, twin.after, key)
-      if (lastOwn) lastOwn.last = true
-      lastOwn = undefined
+      this.#ptyOrder.show(id, twin.after, key)
+      if (this.#lastOwn) this.#lastOwn.last = true
+      this.#lastOwn = undefined
     }
-    pair(id, twin)
+    this.#pair(id, twin)
     return true
   }
 
-  const admitPty = (frame: EngineFrame) => {
-    if (alone()) {
-      pass(frame, 'first', ptyPosition())
+  #admitPty(frame: EngineFrame): void {
+    if (this.#alone()) {
+      this.#pass(frame, 'first', this.#ptyPosition())
       return
     }
-    const key = keyOf(frame)
-    if (cancel(key)) return
-    if (!seen.stdout) {
-      const position = ptyPosition()
-      emitted.pty.add(key, position)
-      pass(frame, 'first', position)
+    const key = this.#keyOf(frame)
+    if (this.#cancel(key)) return
+    if (!this.#seen.stdout) {
+      const position = this.#ptyPosition()
+      this.#emitted.pty.add(key, position)
+      this.#pass(frame, 'first', position)
       return
     }
-    wait(key, frame)
-    while (records.size + lines.size > window || heldSize > maxHeld) emitFromPty(oldest(), true)
+    this.#wait(key, frame)
+    while (this.#records.size + this.#lines.size > this.#window || this.#heldSize > this.#maxHeld)
+      this.#emitFromPty(this.#oldest(), true)
   }
 
-  const oldest = (): number => {
-    const [record = nextId] = records.keys()
-    const [line = nextId] = lines.keys()
+  #oldest(): number {
+    const [record = this.#nextId] = this.#records.keys()
+    const [line = this.#nextId] = this.#lines.keys()
     return Math.min(record, line)
   }
 
-  const pipePosition = (channel: 'stdout' | 'stderr'): Position =>
-    channel === 'stdout'
-      ? { channel, after: written++, behind: -1 }
-      : { channel, after: written - 1, behind: Number.POSITIVE_INFINITY }
+  #pipePosition(channel: 'stdout' | 'stderr'): Position {
+    return channel === 'stdout'
+      ? { channel, after: this.#written++, behind: -1 }
+      : { channel, after: this.#written - 1, behind: Number.POSITIVE_INFINITY }
+  }
 
-  const admitOther = (channel: 'stdout' | 'stderr', frame: EngineFrame) => {
-    const position = pipePosition(channel)
-    if (alone()) {
-      pass(frame, 'first', position)
+  #admitOther(channel: 'stdout' | 'stderr', frame: EngineFrame): void {
+    const position = this.#pipePosition(channel)
+    if (this.#alone()) {
+      this.#pass(frame, 'first', position)
       return
     }
-    const key = keyOf(frame)
+    const key = this.#keyOf(frame)
     // What was emitted is older than what waits.
-    const reported = emitted.pty.take(key)
+    const reported = this.#emitted.pty.take(key)
     if (reported) {
-      paired++
+      this.#paired++
       if (channel === 'stderr') return
       if (!(reported instanceof PtyPosition)) return
-      anchors.write(reported.behind, position.after, key, waitingByKey.get(key)?.first())
+      this.#ptyOrder.write(reported.behind, position.after, key, this.#waitingByKey.get(key)?.first())
       reported.become(position.after)
       return
     }
-    const id = waitingByKey.get(key)?.first()
-    if (id === undefined) emitted[channel].add(key, position)
+    const id = this.#waitingByKey.get(key)?.first()
+    if (id === undefined) this.#emitted[channel].add(key, position)
     else {
-      const { behind: following, own } = leave(id)
+      const { behind: following, own } = this.#leave(id)
       if (channel === 'stdout') {
         if (following) following.last = true
         if (own) own.shared = true
-        anchors.write(id, position.after, key, waitingByKey.get(key)?.first())
+        this.#ptyOrder.write(id, position.after, key, this.#waitingByKey.get(key)?.first())
       }
-      pair(id, position)
+      this.#pair(id, position)
     }
-    pass(frame, 'first', position)
+    this.#pass(frame, 'first', position)
   }
 
   /** No twin can come. */
-  const alone = () => announced && !(seen.pty && (seen.stdout || seen.stderr))
-
-  return {
-    /** Sets the complete list of channels. */
-    announce(channels: readonly Channel[]) {
-      announced = true
-      for (const channel of channels) seen[channel] = true
-    },
-    /** Bytes of this channel have arrived. */
-    saw(channel: Channel) {
-      if (seen[channel]) return
-      seen[channel] = true
-      announced = false
-    },
-    /** True if this PTY line has a twin: both are done, and the line need not even be decoded. */
-    hasTwin(line: Uint8Array): boolean {
-      return emitted.stdout.size + emitted.stderr.size > 0 && cancel(hash(line))
-    },
-    admit(frame: EngineFrame) {
-      if (frame.blank) {
-        // It reports nothing, so it gets the position of the record before it.
-        const [after, following] = frame.channel === 'pty' ? [anchors.shown, nextId - 1] : [written - 1, -1]
-        const { channel } = frame
-        if (channel !== 'pty' || !seen.stdout) pass(frame, 'first', { channel, after, behind: following })
-      } else if (frame.channel === 'pty') admitPty(frame)
-      else admitOther(frame.channel, frame)
-    },
-    end() {
-      anchors.end()
-      for (const id of [...records.keys(), ...lines.keys()].sort((a, b) => a - b))
-        emitFromPty(id, forgotten() > 0)
-    },
-    /** Numbers of pairs and of held records; tests check the bound with it. */
-    counts() {
-      const { stdout, stderr, pty } = emitted
-      return {
-        paired,
-        forgotten: forgotten(),
-        held: records.size + lines.size + stdout.size + stderr.size + pty.size,
-      }
-    },
+  #alone(): boolean {
+    return this.#announced && !(this.#seen.pty && (this.#seen.stdout || this.#seen.stderr))
   }
 }
 

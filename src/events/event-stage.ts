@@ -1,21 +1,22 @@
-import { isCount, type OptionTable, readOptions } from '../base/check-options.ts'
+import { type Complete, isCount, type OptionTable, readOptions } from '../base/check-options.ts'
+import type { Code } from '../base/fault.ts'
 import { type Bytes, digest } from '../base/platform.ts'
-import type { Stage } from '../base/stage.ts'
+import type { Sink, Stage } from '../base/stage.ts'
 import type { Channel, Chunk, ExitChunk } from '../text/chunk.ts'
 import { lines } from '../text/lines.ts'
 import type { Schema } from '../values/schema/schema.ts'
 import { artifacts, type FsDiff } from './artifacts.ts'
 import { completionOf } from './completion-state.ts'
-import { cutter } from './cut.ts'
-import { dedupe } from './dedupe.ts'
+import { Cutter } from './cut.ts'
+import { Dedupe } from './dedupe.ts'
 import { checkEngine, type Engine, type EngineFrame, type Picker, type Reader } from './engine.ts'
-import { speech } from './engine-events.ts'
+import { EngineEvents } from './engine-events.ts'
 import type { Event } from './event.ts'
 import { payloadFinder } from './payload.ts'
 import type { Position } from './position.ts'
+import { RepeatedWarnings } from './repeated-warnings.ts'
 import { outcomeOf } from './run-outcome.ts'
-import { tally } from './tally.ts'
-import { writer } from './write.ts'
+import { type Writer, writer } from './write.ts'
 
 export interface EventOptions {
   /** The run id in every record. @default 'run' */
@@ -85,148 +86,188 @@ const STAGE_PARTS = {
 
 /** The stage of `events()`. */
 export function eventStage(
-  profile: Engine | Picker,
+  engine: Engine | Picker,
   options: EventOptions & StageParts = {},
 ): Stage<Chunk, Event> {
-  checkEngine('eventStage', profile)
+  checkEngine('eventStage', engine)
   const table = { ...EVENT_OPTIONS, ...STAGE_PARTS }
   const read = readOptions('eventStage', options, 'eventStage(codex, { runId })', table)
-  const { runId, attempt, clock, window, maxFrame, doneMarker, schema, dir, fsDiff, hash, inside } = read
   // An invalid schema is misuse: it throws here, not when the first byte arrives.
-  payloadFinder({ schema, maxFrame })
-
+  payloadFinder(read)
   return (next) => {
+    const run = new RunEvents(engine, read, next)
+    return { write: (chunk) => run.write(chunk), end: () => run.end() }
+  }
+}
+
+type RunOptions = Complete<EventOptions & StageParts, typeof EVENT_OPTIONS & typeof STAGE_PARTS>
+
+/** Reads the channels of one run: lines → frames → records, each once → what the engine says about them. */
+class RunEvents {
+  readonly #given: Engine | Picker
+  readonly #options: RunOptions
+  readonly #next: Sink<Event>
+  readonly #writer: Writer
+  readonly #warnings: RepeatedWarnings
+  readonly #payload: ReturnType<typeof payloadFinder>
+  readonly #events: EngineEvents
+  readonly #files: ReturnType<typeof artifacts>
+  readonly #once: Dedupe
+  readonly #channels = new Map<Channel, ReturnType<typeof lines>>()
+  #exit: ExitChunk | undefined
+  /** The engine, once it is known, and its reader. */
+  #engine: Engine | undefined
+  #reader: Reader | undefined
+  /** Frames that arrived before `auto` picked an engine. */
+  #unpicked: { frame: EngineFrame; how: Passed; position: Position }[] = []
+  #unpickedSize = 0
+  /** The engine that `auto` would pick if nothing more certain arrives. */
+  #guessed: Engine | undefined
+
+  constructor(given: Engine | Picker, options: RunOptions, next: Sink<Event>) {
+    const { runId, attempt, clock, window, maxFrame, schema, dir, fsDiff, doneMarker, hash, inside } = options
+    this.#given = given
+    this.#options = options
+    this.#next = next
     const write = writer({ runId, attempt, clock }, next)
-    const counts = tally(write)
-    const payload = payloadFinder({ schema, maxFrame })
-    const interpreter = speech({
+    this.#writer = write
+    this.#warnings = new RepeatedWarnings(write)
+    this.#payload = payloadFinder({ schema, maxFrame })
+    this.#events = new EngineEvents({
       writer: write,
-      tally: counts,
+      warnings: this.#warnings,
       doneMarker,
       maxFrame,
-      payloads: payload.find,
-      artifact: (change, path, diff) => files.claim(change, path, diff),
+      payloads: this.#payload.find,
+      artifact: (change, path, diff) => this.#files.claim(change, path, diff),
     })
-    const files = artifacts({
-      writer: write,
-      warn: interpreter.warn,
-      dir,
-      fsDiff,
-      inside,
-    })
-    let exit: ExitChunk | undefined
-    let engine: Engine | undefined
-    let reader: Reader | undefined
-    /** Frames that arrived before `auto` picked an engine. */
-    let unpicked: { frame: EngineFrame; how: Passed; position: Position }[] = []
-    let unpickedSize = 0
-    /** The engine that `auto` would pick if nothing more certain arrives. */
-    let guessed: Engine | undefined
+    const warn = (code: Code, message: string) => this.#events.warn(code, message)
+    this.#files = artifacts({ writer: write, warn, dir, fsDiff, inside })
+    const pass = this.#pass.bind(this)
+    this.#once = new Dedupe({ hash, window, maxHeld: maxFrame, pass })
+    if ('pick' in given) write.setEngine(given)
+    else this.#choose(given)
+  }
 
-    const choose = (picked: Engine) => {
-      engine = picked
-      reader = picked.open({ maxFrame })
-      write.voice(picked)
-      if ('pick' in profile) {
-        write.about(undefined)
-        interpreter.warn('ENGINE_PICKED', `${profile.name} picked ${picked.name}`, 'info')
-      }
-      const held = unpicked
-      unpicked = []
-      for (const { frame, how, position } of held) pass(frame, how, position)
+  write(chunk: Chunk): void {
+    if (chunk.channel === 'exit') {
+      this.#exit = chunk
+      return
     }
+    if (chunk.channels) this.#once.announce(chunk.channels)
+    if (chunk.bytes.length === 0) return
+    this.#once.saw(chunk.channel)
+    const channel = this.#channels.get(chunk.channel) ?? this.#open(chunk.channel)
+    channel.write(chunk.bytes)
+  }
 
-    const pass = (frame: EngineFrame, how: Passed, position: Position) => {
-      if (!engine && 'pick' in profile) {
-        unpicked.push({ frame, how, position })
-        unpickedSize += frame.text.length
-        const picked = profile.pick(frame)
-        const full = unpicked.length >= MAX_UNPICKED || unpickedSize >= MAX_UNPICKED_TEXT
-        guessed ??= picked ?? profile.guess?.(frame)
-        if (picked || full) choose(picked ?? guessed ?? profile.fallback)
-        return
-      }
-      const shape = engine!.cut[frame.channel]
-      if (how !== 'first') {
-        write.about(frame)
-        if (frame.value === undefined) counts.noise('pty only', 'PTY_STREAM_MISMATCH', 0.7)
-        else interpreter.warn('PTY_STREAM_MISMATCH', 'the PTY has a record that stdout lacks')
-        if (how === 'late') counts.noise('late', 'LATE_DUPLICATE_POSSIBLE', 0.3)
-      }
-      const reported = shape !== undefined && (how === 'first' || frame.value !== undefined)
-      const understood = reported && interpreter.frame(reader!.read, frame, position)
-      if (!reported) interpreter.unread(frame)
-      for (const note of frame.notes ?? []) counts.noise(note.code, note.code, 0.7, note.message)
-      if (frame.open && reported && shape !== 'text' && understood !== 'kept') {
-        if (!engine!.growing) interpreter.sawTruncation()
-        interpreter.warn('TRUNCATED', 'the input ended inside a record')
-      }
-    }
+  end(): void {
+    for (const name of ['stdout', 'stderr', 'pty'] as const) this.#channels.get(name)?.end()
+    this.#once.end()
+    if (!this.#engine && 'pick' in this.#given) this.#choose(this.#guessed ?? this.#given.fallback)
+    this.#events.last(this.#reader!.end)
+    this.#events.end()
+    this.#warnings.end()
+    this.#endProcess()
+    this.#complete()
+    this.#next.end()
+  }
 
-    const once = dedupe({ hash, window, maxHeld: maxFrame, pass })
-    const channels = new Map<Channel, { write(bytes: Uint8Array): void; end(): void }>()
-
-    const open = (channel: Channel) => {
-      const cut = cutter({ channel, cut: () => (engine ?? profile).cut, maxFrame }, once.admit)
-      const seen = (bytes: Bytes) => !cut.holding() && once.hasTwin(bytes)
-      const split = lines(channel, maxFrame, cut.line, channel === 'pty' ? seen : undefined)
-      const made = {
-        write: split.write,
-        end() {
-          split.end()
-          cut.end()
-        },
-      }
-      channels.set(channel, made)
-      return made
-    }
-
-    if (!('pick' in profile)) choose(profile)
-    else write.voice(profile)
-
-    return {
-      write(chunk) {
-        if (chunk.channel === 'exit') {
-          exit = chunk
-          return
-        }
-        if (chunk.channels) once.announce(chunk.channels)
-        if (chunk.bytes.length === 0) return
-        once.saw(chunk.channel)
-        const channel = channels.get(chunk.channel) ?? open(chunk.channel)
-        channel.write(chunk.bytes)
-      },
+  #open(channel: Channel): ReturnType<typeof lines> {
+    const { maxFrame } = this.#options
+    const once = this.#once
+    const options = { channel, cut: () => (this.#engine ?? this.#given).cut, maxFrame }
+    const cutter = new Cutter(options, (frame) => once.admit(frame))
+    const known = (bytes: Bytes) => !cutter.isHolding && once.hasTwin(bytes)
+    const split = lines(channel, maxFrame, (line) => cutter.line(line), channel === 'pty' ? known : undefined)
+    const made = {
+      write: split.write,
       end() {
-        for (const name of ['stdout', 'stderr', 'pty'] as const) channels.get(name)?.end()
-        once.end()
-        if (!engine && 'pick' in profile) choose(guessed ?? profile.fallback)
-        interpreter.last(reader!.end)
-        interpreter.end()
-        counts.end()
-        for (const note of exit?.notes ?? []) interpreter.warn(note.code, note.message)
-        files.end()
-        if (exit?.held)
-          interpreter.warn(
-            'PIPE_HELD_OPEN',
-            `the process ended, but another process still holds ${exit.held.join(', ')}`,
-          )
-        const { data, conflict } = completionOf({
-          ...interpreter.evidence(),
-          exit_code: exit?.code ?? null,
-          signal: exit?.signal ?? null,
-          ...(typeof exit?.stopped === 'string' ? { stopped: exit.stopped } : {}),
-        })
-        // A failed process has no valid result, whatever the engine said before.
-        const outcome = outcomeOf(data)
-        const whole = outcome !== 'failed' && outcome !== 'cancelled' && conflict === undefined
-        const result = payload.result(whole)
-        if (result) write.write('lifecycle.run.result', result, 0.95)
-        if (conflict) interpreter.warn('COMPLETION_CONFLICT', conflict)
-        const tokens = interpreter.tokens()
-        write.write('lifecycle.completion.state', tokens ? { ...data, tokens } : data, 0.95)
-        next.end()
+        split.end()
+        cutter.end()
       },
     }
+    this.#channels.set(channel, made)
+    return made
+  }
+
+  #pass(frame: EngineFrame, how: Passed, position: Position): void {
+    const engine = this.#engine
+    if (!engine) {
+      this.#hold(frame, how, position)
+      return
+    }
+    const events = this.#events
+    const shape = engine.cut[frame.channel]
+    if (how !== 'first') this.#warnOfPty(frame, how)
+    const reported = shape !== undefined && (how === 'first' || frame.value !== undefined)
+    const understood = reported && events.frame(this.#reader!.read, frame, position)
+    if (!reported) events.unread(frame)
+    for (const note of frame.notes ?? []) this.#warnings.warn(note.code, note.code, 0.7, note.message)
+    if (frame.open && reported && shape !== 'text' && understood !== 'kept') {
+      if (!engine.growing) events.sawTruncation()
+      events.warn('TRUNCATED', 'the input ended inside a record')
+    }
+  }
+
+  #warnOfPty(frame: EngineFrame, how: Passed): void {
+    this.#writer.about(frame)
+    if (frame.value === undefined) this.#warnings.warn('pty only', 'PTY_STREAM_MISMATCH', 0.7)
+    else this.#events.warn('PTY_STREAM_MISMATCH', 'the PTY has a record that stdout lacks')
+    if (how === 'late') this.#warnings.warn('late', 'LATE_DUPLICATE_POSSIBLE', 0.3)
+  }
+
+  /** The engine is not known yet: the frame waits, and may decide. */
+  #hold(frame: EngineFrame, how: Passed, position: Position): void {
+    const picker = this.#given as Picker // cast: an engine is chosen before the first frame
+    this.#unpicked.push({ frame, how, position })
+    this.#unpickedSize += frame.text.length
+    const picked = picker.pick(frame)
+    const full = this.#unpicked.length >= MAX_UNPICKED || this.#unpickedSize >= MAX_UNPICKED_TEXT
+    this.#guessed ??= picked ?? picker.guess?.(frame)
+    if (picked || full) this.#choose(picked ?? this.#guessed ?? picker.fallback)
+  }
+
+  #choose(picked: Engine): void {
+    this.#engine = picked
+    this.#reader = picked.open({ maxFrame: this.#options.maxFrame })
+    this.#writer.setEngine(picked)
+    if ('pick' in this.#given) {
+      this.#writer.about(undefined)
+      this.#events.warn('ENGINE_PICKED', `${this.#given.name} picked ${picked.name}`, 'info')
+    }
+    const held = this.#unpicked
+    this.#unpicked = []
+    for (const { frame, how, position } of held) this.#pass(frame, how, position)
+  }
+
+  /** What is known about the process and its files. */
+  #endProcess(): void {
+    const { notes = [], held } = this.#exit ?? {}
+    for (const note of notes) this.#events.warn(note.code, note.message)
+    this.#files.end()
+    if (!held) return
+    const message = `the process ended, but another process still holds ${held.join(', ')}`
+    this.#events.warn('PIPE_HELD_OPEN', message)
+  }
+
+  /** The result of the run, and how it ended. */
+  #complete(): void {
+    const exit = this.#exit
+    const { data, conflict } = completionOf({
+      ...this.#events.evidence(),
+      exit_code: exit?.code ?? null,
+      signal: exit?.signal ?? null,
+      ...(typeof exit?.stopped === 'string' ? { stopped: exit.stopped } : {}),
+    })
+    // A failed process has no valid result, whatever the engine said before.
+    const outcome = outcomeOf(data)
+    const whole = outcome !== 'failed' && outcome !== 'cancelled' && conflict === undefined
+    const result = this.#payload.result(whole)
+    if (result) this.#writer.write('lifecycle.run.result', result, 0.95)
+    if (conflict) this.#events.warn('COMPLETION_CONFLICT', conflict)
+    const tokens = this.#events.tokens()
+    this.#writer.write('lifecycle.completion.state', tokens ? { ...data, tokens } : data, 0.95)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Code } from '../base/fault.ts'
 import { Bytes } from '../base/platform.ts'
 import { drive, type Stage } from '../base/stage.ts'
-import { opensAs, opensInProse } from '../frames/gate.ts'
+import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
 import type { Chunk } from '../text/chunk.ts'
 import type { Outcome, RepairLevel } from '../values/outcome.ts'
 import { pickStage } from '../values/pick.ts'

@@ -20,8 +20,8 @@ interface WriterOptions {
   readonly clock: () => number
 }
 
-/** The engine and parser in events; changes when `auto` has picked. */
-export interface Voice {
+/** The engine and parser in events. */
+interface EngineName {
   readonly name: string
   readonly parser: string
 }
@@ -50,7 +50,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   const { runId, attempt, clock } = options
   let seq = 0
   let session: string | undefined
-  let voice: Voice = { name: '', parser: '' }
+  let engine: EngineName = { name: '', parser: '' }
   /** What the events are about at the moment; undefined for the end of the run. */
   let range: Range | undefined
   /** Events were already written about this range: the index continues. */
@@ -75,7 +75,7 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
   const sourceOf = (confidence: number): Source => {
     let source = sources.get(confidence)
     if (!source) {
-      source = Object.freeze({ engine: voice.name, parser: voice.parser, confidence })
+      source = Object.freeze({ engine: engine.name, parser: engine.parser, confidence })
       sources.set(confidence, source)
     }
     return source
@@ -133,11 +133,11 @@ export function writer(options: WriterOptions, next: Sink<Event>) {
       session = id
       return first
     },
-    voice(speaker: Voice): void {
-      voice = speaker
+    /** Changes when `auto` has picked. */
+    setEngine(given: EngineName): void {
+      engine = given
       sources.clear()
     },
-    count: () => seq,
   }
 }
 

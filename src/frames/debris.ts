@@ -1,6 +1,6 @@
+import { InString } from '../json/strings.ts'
 import {
   APOSTROPHE,
-  BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
@@ -40,9 +40,7 @@ export function debrisMachine(scan: Scan, interruptions: Interruptions): (from: 
   const { tape } = scan
   let seek = 0
   let stage: 'between' | 'string' | 'word' | 'colon' = 'between'
-  /** The quote that opened the string, and whether a backslash escapes its next byte. */
-  let quote = 0
-  let escaped = false
+  const string = new InString()
   /** Where the word began. */
   let start = 0
 
@@ -71,8 +69,7 @@ export function debrisMachine(scan: Scan, interruptions: Interruptions): (from: 
   /** Whether the byte at `seek` continues a token, or begins one. */
   function passes(byte: number): boolean {
     if (stage === 'string') {
-      if (byte === quote && !escaped) stage = 'between'
-      escaped = byte === BACKSLASH && !escaped
+      if (string.ends(byte)) stage = 'between'
       return byte !== LF
     }
     if (stage === 'word') {
@@ -88,8 +85,7 @@ export function debrisMachine(scan: Scan, interruptions: Interruptions): (from: 
     if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte === COMMA || byte === COLON) return true
     if (byte === QUOTE || byte === APOSTROPHE) {
       stage = 'string'
-      quote = byte
-      escaped = false
+      string.open(byte)
       return true
     }
     stage = 'word'

@@ -1,5 +1,5 @@
+import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
 import { BACKTICK } from '../text/characters.ts'
-import { Needle, NOWHERE } from '../text/needle.ts'
 import type { Scan } from './scan.ts'
 
 /** Position of a fence line; not `decided` while its line is incomplete. */
@@ -27,8 +27,8 @@ interface Opening {
 /** Finds the lines on which a fence of one kind of mark opens. Nothing is scanned twice. */
 export function openings(scan: Scan, marks: string) {
   const { tape } = scan
-  const needle = new Needle(tape, marks)
-  const lf = new Needle(tape, '\n')
+  const search = new ByteSearch(tape, marks)
+  const lf = new ByteSearch(tape, '\n')
   const mark = marks.charCodeAt(0)
   let opening: Opening | undefined
   let decided = false
@@ -39,7 +39,7 @@ export function openings(scan: Scan, marks: string) {
     for (;;) {
       if (opening && opening.at < from) opening = undefined
       if (!opening) {
-        const at = needle.next(Math.max(from, passed))
+        const at = search.next(Math.max(from, passed))
         if (at === NOWHERE) return nothing
         const prefix = scan.head.prefix(at)
         const container = prefix === undefined ? undefined : readPrefix(prefix)
@@ -79,7 +79,7 @@ export function openings(scan: Scan, marks: string) {
     return opening as Opening
   }
 
-  return { needle, next, at }
+  return { search, next, at }
 }
 
 const nothing: FenceHit = { at: NOWHERE, decided: true }

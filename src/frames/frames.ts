@@ -9,7 +9,7 @@ import {
   type OpenerRules,
   type ScanOptions,
 } from './frame-options.ts'
-import { prose } from './openers.ts'
+import { Prose } from './prose.ts'
 import { type Opened, Scan } from './scan.ts'
 import { feed, type LineScan } from './scan-driver.ts'
 
@@ -66,7 +66,7 @@ export function openingScan(
   const complete = withDefaults({ ...options, text: false })
   const scan = new Scan('stdout', { write() {}, end() {} }, complete)
   scan.opened = opened
-  const { write } = feed(scan, prose(scan, complete), complete.turn)
+  const { write } = feed(scan, new Prose(scan, complete), complete.turn)
   return { scan, write }
 }
 
@@ -84,7 +84,7 @@ export function lineScan(
 
 function scanChannel(channel: Channel, options: ScanOptions, next: Sink<Frame>): LineScan {
   const scan = new Scan(channel, next, options)
-  return feed(scan, prose(scan, options), options.turn)
+  return feed(scan, new Prose(scan, options), options.turn)
 }
 
 function withDefaults(options: FrameOptions & OpenerRules): ScanOptions {

@@ -1,4 +1,5 @@
 import { ByteBalance } from '../json/byte-balance.ts'
+import { ByteSearch } from '../text/byte-search.ts'
 import {
   beginsLiteral,
   CLOSE_BRACE,
@@ -17,9 +18,9 @@ import {
   SPACE,
   TAB,
 } from '../text/characters.ts'
-import { Needle } from '../text/needle.ts'
+import type { Tape } from '../text/tape.ts'
 import type { Inside, Scan } from './scan.ts'
-import { tooLong } from './too-long.ts'
+import { type Found, tooLong } from './too-long.ts'
 
 interface LineOptions {
   /** Objects are cut, too: a line that does not end like a record may begin an object of several lines. */
@@ -44,124 +45,136 @@ const MAX_TOKEN = 4096
  *
  * `giveUp` is called for a line that is not a record: its bytes are scanned again, for objects.
  */
-export function lineMachine(
-  scan: Scan,
-  { objects, everyLine }: LineOptions,
-  giveUp: () => void,
-): (from: number) => void {
-  const { tape } = scan
-  const lf = new Needle(tape, '\n')
-  let from = 0
-  let shape: Shape | undefined
-  const line: Inside = {
-    keep() {
-      return from
-    },
-    look() {
-      const limit = scan.limit(from)
-      const end = lf.next(from)
-      if (shape === undefined) shape = shapeOfArray(end, Math.min(limit, tape.end))
-      if (shape === 'none') giveUp()
-      else if (end < limit) settle(end, end + 1)
-      else if (tape.end >= limit) scan.enter(tooLong(scan, 'line', from, findLineEnd))
-      else return false
-      return true
-    },
-    finish() {
-      const { end } = tape
-      if (shape === undefined) giveUp()
-      else if (shape === 'maybe') settle(end, end)
-      else {
-        const open = isBracket(scan.byte(from)) && !isClosed(end)
-        if (objects && (open || !endsLikeRecord(end))) giveUp()
-        else cut(end, end, open)
-      }
-    },
+export class LineMachine implements Inside {
+  readonly #scan: Scan
+  readonly #tape: Tape
+  readonly #lf: ByteSearch
+  readonly #options: LineOptions
+  readonly #giveUp: () => void
+  #from = 0
+  #shape: Shape | undefined
+
+  constructor(scan: Scan, options: LineOptions, giveUp: () => void) {
+    this.#scan = scan
+    this.#tape = scan.tape
+    this.#lf = new ByteSearch(scan.tape, '\n')
+    this.#options = options
+    this.#giveUp = giveUp
   }
 
-  function settle(end: number, to: number): void {
-    if (shape === 'maybe' ? parses(end) : !objects || endsLikeRecord(end)) cut(end, to, false)
-    else giveUp()
+  /** Begins the line at `from`. */
+  open(from: number): void {
+    const scan = this.#scan
+    const byte = scan.byte(from)
+    this.#from = from
+    if (this.#options.everyLine || byte === OPEN_BRACE) this.#shape = 'json'
+    else this.#shape = byte === OPEN_BRACKET ? undefined : 'maybe'
+    scan.enter(this)
+    scan.opened?.('line', from, from + 1)
+  }
+
+  keep(): number {
+    return this.#from
+  }
+
+  look(): boolean {
+    const scan = this.#scan
+    const limit = scan.limit(this.#from)
+    const end = this.#lf.next(this.#from)
+    if (this.#shape === undefined) this.#shape = this.#shapeOfArray(end, Math.min(limit, this.#tape.end))
+    if (this.#shape === 'none') this.#giveUp()
+    else if (end < limit) this.#settle(end, end + 1)
+    else if (this.#tape.end >= limit)
+      scan.enter(tooLong(scan, 'line', this.#from, (seek) => this.#findLineEnd(seek)))
+    else return false
+    return true
+  }
+
+  finish(): void {
+    const { end } = this.#tape
+    if (this.#shape === undefined) this.#giveUp()
+    else if (this.#shape === 'maybe') this.#settle(end, end)
+    else {
+      const open = isBracket(this.#scan.byte(this.#from)) && !this.#isClosed(end)
+      if (this.#options.objects && (open || !this.#endsLikeRecord(end))) this.#giveUp()
+      else this.#cut(end, end, open)
+    }
+  }
+
+  #settle(end: number, to: number): void {
+    if (this.#shape === 'maybe' ? this.#parses(end) : !this.#options.objects || this.#endsLikeRecord(end))
+      this.#cut(end, to, false)
+    else this.#giveUp()
   }
 
   //  [ {"a":1}]   [ 1]     [INFO] x
   //    ^ json       ^ maybe ^ none
-  function shapeOfArray(end: number, bound: number): Shape | undefined {
-    let at = from + 1
-    while (at < bound && isGap(scan.byte(at))) at++
+  #shapeOfArray(end: number, bound: number): Shape | undefined {
+    let at = this.#from + 1
+    while (at < bound && isGap(this.#scan.byte(at))) at++
     if (at === bound) return undefined
     if (at === end) return 'none'
-    const byte = scan.byte(at)
+    const byte = this.#scan.byte(at)
     if (isBracket(byte) || byte === QUOTE) return 'json'
     return byte === CLOSE_BRACKET || beginsToken(byte) ? 'maybe' : 'none'
   }
 
-  function endsLikeRecord(end: number): boolean {
-    if (scan.byte(end - 1) === CLOSE_BRACE) return true
-    const byte = scan.byte(lastByte(end))
+  #endsLikeRecord(end: number): boolean {
+    if (this.#scan.byte(end - 1) === CLOSE_BRACE) return true
+    const byte = this.#scan.byte(this.#lastByte(end))
     return byte === CLOSE_BRACE || byte === CLOSE_BRACKET
   }
 
   /** The last byte of the line that is not blank. */
-  function lastByte(end: number): number {
+  #lastByte(end: number): number {
     let last = end - 1
-    while (last > from && (isGap(scan.byte(last)) || scan.byte(last) === NUL)) last--
+    while (last > this.#from && (isGap(this.#scan.byte(last)) || this.#scan.byte(last) === NUL)) last--
     return last
   }
 
   /**
    * A failed JSON.parse is expensive, so cheap checks come first: the last byte, or every byte of a number.
    */
-  function parses(end: number): boolean {
+  #parses(end: number): boolean {
+    const scan = this.#scan
+    const from = this.#from
     const first = scan.byte(from)
-    const last = lastByte(end)
-    if (first === OPEN_BRACKET) return scan.byte(last) === CLOSE_BRACKET && isJson(from, last + 1)
-    if (first === QUOTE) return last > from && scan.byte(last) === QUOTE && isJson(from, last + 1)
-    if (last - from >= MAX_TOKEN) return false
-    for (let at = from; at <= last; at++) if (!isTokenByte(scan.byte(at))) return false
-    return isJson(from, last + 1)
-  }
-
-  function isJson(start: number, end: number): boolean {
-    try {
-      JSON.parse(scan.decodeClean(start, end))
-      return true
-    } catch {
-      return false
+    const last = this.#lastByte(end)
+    if (first === OPEN_BRACKET) {
+      if (scan.byte(last) !== CLOSE_BRACKET) return false
+    } else if (first === QUOTE) {
+      if (last === from || scan.byte(last) !== QUOTE) return false
+    } else {
+      if (last - from >= MAX_TOKEN) return false
+      for (let at = from; at <= last; at++) if (!isTokenByte(scan.byte(at))) return false
     }
+    return isJson(scan.decodeClean(from, last + 1))
   }
 
   /**
    * Without its LF, a line may have been cut right after an inner closer: `{"a":[1]`. Called once, at the end
    * of the input.
    */
-  function isClosed(end: number): boolean {
+  #isClosed(end: number): boolean {
+    const { view, base } = this.#tape
     const balance = new ByteBalance()
-    for (let at = from; at < end; ) at = balance.walk(tape.view, tape.base, at, end, from, false)
+    for (let at = this.#from; at < end; ) at = balance.walk(view, base, at, end, this.#from, false)
     return !balance.inString && balance.depth <= 0
   }
 
-  function cut(end: number, to: number, open: boolean): void {
+  #cut(end: number, to: number, open: boolean): void {
+    const scan = this.#scan
+    const from = this.#from
     const textTo = to > end && scan.byte(end - 1) === CR ? end - 1 : end
     scan.cut({ kind: 'line', from, to, text: scan.decode(from, textTo), textFrom: from, textTo, open })
     // Common case: record after record. No search is needed to find the next one.
-    if (to > end && isBracket(scan.byte(to))) enter(to)
+    if (to > end && isBracket(scan.byte(to))) this.open(to)
   }
 
-  function findLineEnd(seek: number) {
-    const end = lf.next(seek)
-    return end < tape.end ? { done: true, at: end + 1 } : { done: false, at: tape.end }
+  #findLineEnd(seek: number): Found {
+    const end = this.#lf.next(seek)
+    return end < this.#tape.end ? { done: true, at: end + 1 } : { done: false, at: this.#tape.end }
   }
-
-  function enter(position: number): void {
-    from = position
-    const byte = scan.byte(from)
-    shape = everyLine || byte === OPEN_BRACE ? 'json' : byte === OPEN_BRACKET ? undefined : 'maybe'
-    scan.enter(line)
-    scan.opened?.('line', from, from + 1)
-  }
-
-  return enter
 }
 
 /** Whether a line of one JSON string, number or literal may begin with this byte. */
@@ -179,4 +192,13 @@ function isTokenByte(byte: number | undefined): boolean {
 
 function isGap(byte: number | undefined): boolean {
   return byte === SPACE || byte === TAB || byte === CR
+}
+
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -1,9 +1,10 @@
 import { ByteBalance } from '../json/byte-balance.ts'
 import { isBlank, OPEN_BRACE, OPEN_BRACKET } from '../text/characters.ts'
+import type { Tape } from '../text/tape.ts'
 import { debrisMachine } from './debris.ts'
-import { type GateKind, gate } from './gate.ts'
+import { type BracketRule, bracketCheck } from './opening-bracket.ts'
 import type { Inside, Scan } from './scan.ts'
-import { whatFollows } from './what-follows.ts'
+import { WhatFollows } from './what-follows.ts'
 
 /** What ends a candidate early. */
 export interface Interruptions {
@@ -31,99 +32,123 @@ const MAX_BROKEN = 65_536
  *
  * Only the outermost candidate is tried, and one that fails ends where it failed: nothing is read twice.
  */
-export function objectMachine(
-  scan: Scan,
-  interruptions: Interruptions,
-): (from: number, kind: GateKind, first: boolean) => void {
-  const { tape } = scan
-  const passDebris = debrisMachine(scan, interruptions)
-  const balance = new ByteBalance()
-  const follows = whatFollows(scan)
-  let candidate = newCandidate(0, 'strict', false)
+export class ObjectMachine implements Inside {
+  readonly #scan: Scan
+  readonly #tape: Tape
+  readonly #interruptions: Interruptions
+  readonly #passDebris: (from: number) => void
+  readonly #balance = new ByteBalance()
+  readonly #follows: WhatFollows
+  #from = 0
+  /** It begins the input, and may be the whole of it. */
+  #first = false
+  #judge = bracketCheck('strict', OPEN_BRACE)
+  /** Everything before it has been looked at. */
+  #seek = 0
+  #stage: 'opening' | 'body' | 'behind' = 'opening'
+  /** A string contained a raw LF: this is not JSON, but it may be repairable. */
+  #torn = false
+  #attached = false
+  /** A quote precedes it. */
+  #enclosed = false
+  /** One past its closer, once that is found. */
+  #to = 0
 
-  function newCandidate(from: number, kind: GateKind, first: boolean) {
-    return {
-      from,
-      first,
-      judge: gate(kind, scan.byte(from) ?? 0),
-      /** Everything before it has been looked at. */
-      seek: from + 1,
-      stage: 'gate' as 'gate' | 'body' | 'behind',
-      /** A string contained a raw LF: this is not JSON, but it may be repairable. */
-      torn: false,
-      attached: false,
-      /** A quote precedes it. */
-      enclosed: false,
-      /** One past its closer, once that is found. */
-      to: 0,
-    }
+  constructor(scan: Scan, interruptions: Interruptions) {
+    this.#scan = scan
+    this.#tape = scan.tape
+    this.#interruptions = interruptions
+    this.#passDebris = debrisMachine(scan, interruptions)
+    this.#follows = new WhatFollows(scan)
   }
 
-  const object: Inside = {
-    keep() {
-      return candidate.from
-    },
-    look() {
-      const limit = scan.limit(candidate.from)
-      if (candidate.stage === 'gate') {
-        const opens = passGate(Math.min(limit, tape.end))
-        if (opens === undefined) return tape.end >= limit && outgrow(limit)
-        if (!opens) return leave(candidate.seek)
-        candidate.stage = 'body'
-        candidate.attached = scan.head.attached(candidate.from)
-        candidate.enclosed = scan.head.quoted(candidate.from)
-        balance.reset(1)
-        scan.opened?.('object', candidate.from, candidate.seek)
-      }
-      if (candidate.stage === 'body' && !walk(limit)) return false
-      if (scan.inside !== object || candidate.stage === 'body') return true
-      const broken = follows.look(Math.min(limit, tape.end), tape.end >= limit)
-      if (broken === undefined) return false
-      cut(broken)
-      return true
-    },
-    finish() {
-      // The first bracket of the input may be the whole document.
-      if (candidate.stage === 'gate' && !candidate.first) scan.leave(tape.end)
-      else if (candidate.stage === 'gate' || candidate.stage === 'body') emit(tape.end, true, undefined)
-      else cut(follows.look(tape.end, true) ?? -1)
-    },
+  /** Tries the bracket at `from`. */
+  open(from: number, rule: BracketRule, first: boolean): void {
+    if (rule === 'strict' && this.#isPlainProse(from)) {
+      this.#scan.leave(from + 1)
+      return
+    }
+    this.#from = from
+    this.#first = first
+    this.#judge = bracketCheck(rule, this.#scan.byte(from) ?? 0)
+    this.#seek = from + 1
+    this.#stage = 'opening'
+    this.#torn = false
+    this.#attached = false
+    this.#scan.enter(this)
+  }
+
+  keep(): number {
+    return this.#from
+  }
+
+  look(): boolean {
+    const scan = this.#scan
+    const { end } = this.#tape
+    const limit = scan.limit(this.#from)
+    if (this.#stage === 'opening') {
+      const opens = this.#judgeOpening(Math.min(limit, end))
+      if (opens === undefined) return end >= limit && this.#outgrow(limit)
+      if (!opens) return this.#leave(this.#seek)
+      this.#stage = 'body'
+      this.#attached = scan.head.attached(this.#from)
+      this.#enclosed = scan.head.quoted(this.#from)
+      this.#balance.reset(1)
+      scan.opened?.('object', this.#from, this.#seek)
+    }
+    if (this.#stage === 'body' && !this.#walk(limit)) return false
+    if (scan.inside !== this || this.#stage === 'body') return true
+    const broken = this.#follows.look(Math.min(limit, end), end >= limit)
+    if (broken === undefined) return false
+    this.#cut(broken)
+    return true
+  }
+
+  finish(): void {
+    const { end } = this.#tape
+    if (this.#stage === 'behind') this.#cut(this.#follows.look(end, true) ?? -1)
+    // The first bracket of the input may be the whole document.
+    else if (this.#stage === 'body' || this.#first) this.#emit(end, true, undefined)
+    else this.#scan.leave(end)
   }
 
   /**
    * Most brackets in prose are recognized by the next byte, as in `[INFO]` and `fn()[i]`, without any setup.
    */
-  function isPlainProse(from: number): boolean {
+  #isPlainProse(from: number): boolean {
+    const scan = this.#scan
     const next = from + 1
-    if (scan.byte(from) !== OPEN_BRACKET || next >= tape.end || next >= scan.limit(from)) return false
+    if (scan.byte(from) !== OPEN_BRACKET || next >= this.#tape.end || next >= scan.limit(from)) return false
     const byte = scan.byte(next)
     return byte !== OPEN_BRACE && !isBlank(byte)
   }
 
-  function passGate(bound: number): boolean | undefined {
-    for (; candidate.seek < bound; candidate.seek++) {
-      const opens = candidate.judge(scan.byte(candidate.seek) ?? 0)
+  #judgeOpening(bound: number): boolean | undefined {
+    for (; this.#seek < bound; this.#seek++) {
+      const opens = this.#judge(this.#scan.byte(this.#seek) ?? 0)
       if (opens !== undefined) return opens
     }
     return undefined
   }
 
   /** Reads the body. True: the candidate is given up or closed; false: it waits for more bytes. */
-  function walk(limit: number): boolean {
+  #walk(limit: number): boolean {
+    const tape = this.#tape
+    const interruptions = this.#interruptions
     for (;;) {
-      const { seek, from } = candidate
-      const tornLimit = candidate.torn ? tape.positionOf(tape.origin(from) + MAX_BROKEN) : limit
+      const seek = this.#seek
+      const tornLimit = this.#torn ? tape.positionOf(tape.origin(this.#from) + MAX_BROKEN) : limit
       const tag = interruptions.nextTag(seek)
       const fence = interruptions.nextFence(seek)
       const stop = Math.min(limit, tornLimit, interruptions.known(), tag, fence.at)
-      if (walkTo(stop)) return true
-      if (candidate.seek < stop) continue // A string is torn: the limits have changed.
-      if (stop === limit) return outgrow(limit)
-      if (stop === tornLimit) return leave(candidate.seek)
-      if (stop === fence.at) return fence.decided && leave(stop)
+      if (this.#walkTo(stop)) return true
+      if (this.#seek < stop) continue // A string is torn: the limits have changed.
+      if (stop === limit) return this.#outgrow(limit)
+      if (stop === tornLimit) return this.#leave(this.#seek)
+      if (stop === fence.at) return fence.decided && this.#leave(stop)
       if (stop !== tag) return false
-      if (!balance.inString || candidate.torn) return leave(stop)
-      candidate.seek = stop + 1
+      if (!this.#balance.inString || this.#torn) return this.#leave(stop)
+      this.#seek = stop + 1
     }
   }
 
@@ -131,24 +156,25 @@ export function objectMachine(
    * Walks to `stop`, or to just after the line break that tears a string. True if the candidate is given up
    * or closed.
    */
-  function walkTo(stop: number): boolean {
-    const { from } = candidate
-    while (candidate.seek < stop) {
-      candidate.seek = balance.walk(tape.view, tape.base, candidate.seek, stop, from, candidate.torn)
+  #walkTo(stop: number): boolean {
+    const { view, base } = this.#tape
+    const balance = this.#balance
+    while (this.#seek < stop) {
+      this.#seek = balance.walk(view, base, this.#seek, stop, this.#from, this.#torn)
       switch (balance.stop) {
         case 'end':
           return false
         case 'line-end':
-          candidate.torn = true
+          this.#torn = true
           return false
         case 'bracket':
-          if (interruptions.lines && scan.head.bare(candidate.seek)) return leave(candidate.seek)
-          candidate.seek++
+          if (this.#interruptions.lines && this.#scan.head.bare(this.#seek)) return this.#leave(this.#seek)
+          this.#seek++
           break
         case 'closed':
-          candidate.to = candidate.seek
-          candidate.stage = 'behind'
-          follows.begin(candidate.to, candidate.enclosed)
+          this.#to = this.#seek
+          this.#stage = 'behind'
+          this.#follows.begin(this.#to, this.#enclosed)
           return true
         default:
           return balance.stop satisfies never
@@ -157,43 +183,49 @@ export function objectMachine(
     return false
   }
 
-  function leave(position: number): true {
-    scan.leave(position)
+  #leave(position: number): true {
+    this.#scan.leave(position)
     return true
   }
 
-  function outgrow(limit: number): true {
-    const at = tape.origin(candidate.from)
-    scan.cutTextBefore(candidate.from)
+  #outgrow(limit: number): true {
+    const scan = this.#scan
+    const at = this.#tape.origin(this.#from)
+    scan.cutTextBefore(this.#from)
     scan.cutText(at, at + scan.maxFrame, limit, {
       code: 'FRAME_TOO_LONG',
       message: `an object at byte ${at} is longer than maxFrame (${scan.maxFrame} bytes); it is kept as text`,
       at,
     })
-    return leave(limit)
+    return this.#leave(limit)
   }
 
-  function cut(broken: number): void {
-    const { to } = candidate
-    emit(to, false, broken < 0 ? undefined : broken)
-    if (broken >= 0) passDebris(to)
+  #cut(broken: number): void {
+    const to = this.#to
+    this.#emit(to, false, broken < 0 ? undefined : broken)
+    if (broken >= 0) this.#passDebris(to)
   }
 
   /**
    * One object literal for every frame: literals of several shapes, or a spread, cost more than everything
    * else here.
    */
-  function emit(to: number, open: boolean, broken: number | undefined): void {
-    const { from, first, attached } = candidate
-    const text = scan.decode(from, to)
-    scan.cut({ kind: 'object', from, to, text, textFrom: from, textTo: to, open, first, attached, broken })
-  }
-
-  return (from, kind, first) => {
-    if (kind === 'strict' && isPlainProse(from)) scan.leave(from + 1)
-    else {
-      candidate = newCandidate(from, kind, first)
-      scan.enter(object)
-    }
+  #emit(to: number, open: boolean, broken: number | undefined): void {
+    const from = this.#from
+    const first = this.#first
+    const attached = this.#attached
+    const text = this.#scan.decode(from, to)
+    this.#scan.cut({
+      kind: 'object',
+      from,
+      to,
+      text,
+      textFrom: from,
+      textTo: to,
+      open,
+      first,
+      attached,
+      broken,
+    })
   }
 }

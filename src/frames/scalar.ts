@@ -1,4 +1,5 @@
-import { BACKSLASH, isBlank, LF, QUOTE } from '../text/characters.ts'
+import { InString } from '../json/strings.ts'
+import { isBlank, LF, QUOTE } from '../text/characters.ts'
 import type { Inside, Scan } from './scan.ts'
 
 /** A number or literal is never longer than this. */
@@ -23,8 +24,7 @@ export function scalarMachine(scan: Scan, giveUp: (from: number) => void): (from
   let from = 0
   let seek = 0
   let stage: 'string' | 'token' | 'rest' = 'rest'
-  /** In a string: a backslash before this byte escapes it. */
-  let escaped = false
+  const string = new InString()
   /** One past the scalar itself, once known. */
   let to = 0
 
@@ -62,11 +62,10 @@ export function scalarMachine(scan: Scan, giveUp: (from: number) => void): (from
   function accepts(byte: number): boolean {
     if (stage === 'string') {
       if (byte === LF) return false
-      if (byte === QUOTE && !escaped) {
+      if (string.ends(byte)) {
         stage = 'rest'
         to = seek + 1
       }
-      escaped = byte === BACKSLASH && !escaped
       return true
     }
     if (stage === 'token') {
@@ -80,7 +79,7 @@ export function scalarMachine(scan: Scan, giveUp: (from: number) => void): (from
   return (position) => {
     from = position
     seek = position + 1
-    escaped = false
+    string.open(QUOTE)
     stage = scan.byte(position) === QUOTE ? 'string' : 'token'
     scan.enter(scalar)
   }

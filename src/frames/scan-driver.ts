@@ -1,6 +1,6 @@
 import { Bytes } from '../base/platform.ts'
 import type { Sink } from '../base/stage.ts'
-import { escapeRemover } from '../text/ansi.ts'
+import { EscapeRemover } from '../text/ansi.ts'
 import type { Scan } from './scan.ts'
 
 /** A scan that can skip lines. */
@@ -14,11 +14,11 @@ export interface LineScan extends Required<Sink<Uint8Array>> {
 
 /**
  * Feeds a scan with the bytes of its channel: removes escape sequences, then gives the rest to the open
- * machine, or to `lookOutside` while none is open. After `turn` emissions it stops, and continues with
+ * machine, or to `outside` while none is open. After `turn` emissions it stops, and continues with
  * `more`.
  */
-export function feed(scan: Scan, lookOutside: () => boolean, turn: number): LineScan {
-  const remover = escapeRemover(scan.channel, {
+export function feed(scan: Scan, outside: { look(): boolean }, turn: number): LineScan {
+  const remover = new EscapeRemover(scan.channel, {
     keep: (bytes) => scan.tape.append(bytes),
     drop: (chunk, from, to) => scan.tape.remove(chunk, from, to),
   })
@@ -29,7 +29,7 @@ export function feed(scan: Scan, lookOutside: () => boolean, turn: number): Line
   /** Scans everything in the buffer; false if the turn ends before. */
   function run(): boolean {
     const turnOver = scan.emitted + turn
-    while (scan.inside ? scan.inside.look() : lookOutside()) {
+    while (scan.inside ? scan.inside.look() : outside.look()) {
       if (scan.emitted >= turnOver) return false
     }
     return true

@@ -1,23 +1,8 @@
-import {
-  BACKTICK,
-  isBlank,
-  isProtected,
-  LESS,
-  LF,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  QUOTE,
-  TILDE,
-} from '../text/characters.ts'
-import { Needle } from '../text/needle.ts'
+import { ByteSearch } from '../text/byte-search.ts'
+import { BACKTICK, isBlank, isBracket, isProtected, LESS, LF, QUOTE, TILDE } from '../text/characters.ts'
+import type { Tape } from '../text/tape.ts'
 import type { Inside, Scan } from './scan.ts'
-import { tooLong } from './too-long.ts'
-
-/** One kind of tag: its opener is a needle of prose, `open` begins a block there. */
-export interface TagMachine {
-  readonly opener: Needle
-  open(from: number): void
-}
+import { type Found, tooLong } from './too-long.ts'
 
 /**
  * The block of one tag.
@@ -28,197 +13,213 @@ export interface TagMachine {
  * Whether a closer or an opener is in a string follows from the parity of the quotes before it on its line,
  * and is checked only for lines that have one: a body without tags costs two native searches.
  */
-export function tagMachine(scan: Scan, name: string, needsPayload: boolean): TagMachine {
-  const { tape } = scan
-  const lf = new Needle(tape, '\n')
-  const opener = new Needle(tape, `<${name}>`)
-  const closer = new Needle(tape, `</${name}>`)
-  let block = newBlock(0)
+export class TagMachine implements Inside {
+  /** Prose searches with it, too. */
+  readonly opener: ByteSearch
+  readonly #scan: Scan
+  readonly #tape: Tape
+  readonly #name: string
+  readonly #needsPayload: boolean
+  readonly #closer: ByteSearch
+  readonly #lf: ByteSearch
+  #from = 0
+  #body = 0
+  /** Closers and openers before this position were handled. */
+  #seek = 0
+  /** With `needsPayload`: a payload is known to follow the opener. */
+  #judged = false
+  /** Quotes before this position were counted; it is always on the line of `#seek`, or before it. */
+  #counted = 0
+  #inString = false
+  /** The first in-string closer of the block, and of the current line; -1 for none. */
+  #firstCloser = -1
+  #lineCloser = -1
 
-  function newBlock(from: number) {
-    return {
-      from,
-      body: from + opener.length,
-      /** Closers and openers before this position were handled. */
-      seek: from + opener.length,
-      /** With `needsPayload`: a payload is known to follow the opener. */
-      judged: !needsPayload,
-      /** Quotes before this position were counted; it is always on the line of `seek`, or before it. */
-      counted: from + opener.length,
-      inString: false,
-      /** The first in-string closer of the block, and of the current line; -1 for none. */
-      firstCloser: -1,
-      lineCloser: -1,
+  constructor(scan: Scan, name: string, needsPayload: boolean) {
+    this.#scan = scan
+    this.#tape = scan.tape
+    this.#name = name
+    this.#needsPayload = needsPayload
+    this.opener = new ByteSearch(scan.tape, `<${name}>`)
+    this.#closer = new ByteSearch(scan.tape, `</${name}>`)
+    this.#lf = new ByteSearch(scan.tape, '\n')
+  }
+
+  /** Begins the block whose opener is at `from`. */
+  open(from: number): void {
+    this.#from = from
+    this.#body = from + this.opener.length
+    this.#seek = this.#body
+    this.#judged = !this.#needsPayload
+    this.#counted = this.#body
+    this.#inString = false
+    this.#firstCloser = -1
+    this.#lineCloser = -1
+    this.#scan.enter(this)
+    this.#scan.opened?.('tag', from, this.#body)
+  }
+
+  keep(): number {
+    return this.#from
+  }
+
+  look(): boolean {
+    const limit = this.#scan.limit(this.#from)
+    const bound = Math.min(limit, this.#tape.end)
+    if (!this.#judged) {
+      const opens = this.#followedByPayload(bound)
+      if (opens === false) {
+        this.#scan.leave(this.#body)
+        return true
+      }
+      if (opens === undefined) return this.#outgrown(limit)
+      this.#judged = true
+    }
+    for (;;) {
+      const close = this.#closer.next(this.#seek)
+      const open = this.opener.next(this.#seek)
+      const hit = Math.min(close, open)
+      const { length } = hit === close ? this.#closer : this.opener
+      const fits = hit + length <= bound
+      if (this.#settleLine(fits ? hit : bound)) return true
+      if (!fits) return this.#outgrown(limit)
+      this.#countTo(hit)
+      if (!this.#inString) {
+        if (hit === close) this.#cut(this.#from, close)
+        else if (this.#firstCloser >= 0) this.#endAt(this.#firstCloser)
+        else this.#scan.leave(open)
+        return true
+      }
+      if (hit === close) this.#noteCloser(close)
+      this.#seek = hit + length
     }
   }
 
-  const tag: Inside = {
-    keep() {
-      return block.from
-    },
-    look() {
-      const limit = scan.limit(block.from)
-      const bound = Math.min(limit, tape.end)
-      if (!block.judged) {
-        const opens = followedByPayload(bound)
-        if (opens === false) {
-          scan.leave(block.body)
-          return true
-        }
-        block.judged = opens === true
-        if (!block.judged) return outgrown(limit)
-      }
-      for (;;) {
-        const close = closer.next(block.seek)
-        const open = opener.next(block.seek)
-        const hit = Math.min(close, open)
-        const fits = hit + (hit === close ? closer.length : opener.length) <= bound
-        if (settleLine(fits ? hit : bound)) return true
-        if (!fits) return outgrown(limit)
-        countTo(hit)
-        if (hit === close) {
-          if (!block.inString) {
-            cut(block.from, close)
-            return true
-          }
-          noteCloser(close)
-          block.seek = close + closer.length
-        } else {
-          if (!block.inString) {
-            if (block.firstCloser >= 0) endAt(block.firstCloser)
-            else scan.leave(open)
-            return true
-          }
-          block.seek = open + opener.length
-        }
-      }
-    },
-    finish() {
-      if (block.firstCloser >= 0) endAt(block.firstCloser)
-      else if (block.judged && opensLikeJson()) {
-        const { end } = tape
-        scan.cut({
-          kind: 'tag',
-          from: block.from,
-          to: end,
-          text: scan.decode(block.body, end),
-          textFrom: block.body,
-          textTo: end,
-          label: name,
-          open: true,
-        })
-      } else if (scan.rereadTag) scan.leave(tape.end)
-      else {
-        // Read again as prose, but only once: `"<json>` on every line would cause one pass per line.
-        scan.rereadTag = true
-        goBackTo(block.body)
-        scan.leave(block.body)
-      }
-    },
+  finish(): void {
+    const scan = this.#scan
+    const { end } = this.#tape
+    if (this.#firstCloser >= 0) this.#endAt(this.#firstCloser)
+    else if (this.#judged && this.#opensLikeJson()) this.#emit(this.#from, end, end, true)
+    else if (scan.rereadTag) scan.leave(end)
+    else {
+      // Read again as prose, but only once: `"<json>` on every line would cause one pass per line.
+      scan.rereadTag = true
+      this.#goBackTo(this.#body)
+      scan.leave(this.#body)
+    }
   }
 
   /** True if the block is over because it is too long; false to wait for more. */
-  function outgrown(limit: number): boolean {
-    if (tape.end < limit) return false
-    if (block.firstCloser >= 0) endAt(block.firstCloser)
+  #outgrown(limit: number): boolean {
+    const scan = this.#scan
+    if (this.#tape.end < limit) return false
+    if (this.#firstCloser >= 0) this.#endAt(this.#firstCloser)
     else {
       // A closer or opener that crosses the limit was not checked yet.
-      const from = Math.max(block.body, limit - closer.length + 1)
-      opener.reset(from)
-      closer.reset(from)
-      scan.enter(tooLong(scan, `<${name}> block`, block.from, (seek) => skip(Math.max(seek, from))))
+      const from = Math.max(this.#body, limit - this.#closer.length + 1)
+      this.opener.reset(from)
+      this.#closer.reset(from)
+      const findEnd = (seek: number) => this.#skip(Math.max(seek, from))
+      scan.enter(tooLong(scan, `<${this.#name}> block`, this.#from, findEnd))
     }
     return true
   }
 
   /** Too long: to the next closer, or to the next opener, strings or not. */
-  function skip(from: number) {
-    const close = closer.next(from)
-    const open = opener.next(from)
-    if (close < open) return { done: true, at: close + closer.length }
+  #skip(from: number): Found {
+    const { length } = this.#closer
+    const close = this.#closer.next(from)
+    const open = this.opener.next(from)
+    if (close < open) return { done: true, at: close + length }
     if (open < close) return { done: true, at: open }
-    return { done: false, at: Math.max(from, tape.end - closer.length + 1) }
+    return { done: false, at: Math.max(from, this.#tape.end - length + 1) }
   }
 
   /** If a line with an in-string closer ends before `to` inside a string, that closer was the end. */
-  function settleLine(to: number): boolean {
-    if (block.lineCloser < 0) return false
-    const end = lf.next(block.lineCloser)
+  #settleLine(to: number): boolean {
+    if (this.#lineCloser < 0) return false
+    const end = this.#lf.next(this.#lineCloser)
     if (end >= to) return false
-    countTo(end)
-    if (block.inString) {
-      endAt(block.lineCloser)
+    this.#countTo(end)
+    if (this.#inString) {
+      this.#endAt(this.#lineCloser)
       return true
     }
-    block.lineCloser = -1
+    this.#lineCloser = -1
     return false
   }
 
-  function noteCloser(at: number): void {
-    if (block.firstCloser < 0) block.firstCloser = at
-    if (block.lineCloser < 0) block.lineCloser = at
+  #noteCloser(at: number): void {
+    if (this.#firstCloser < 0) this.#firstCloser = at
+    if (this.#lineCloser < 0) this.#lineCloser = at
   }
 
   /** Moves the string state to `position`. */
-  function countTo(position: number): void {
-    const { view, base } = tape
-    const lineEnd = view.subarray(block.counted - base, position - base).lastIndexOf(LF)
+  #countTo(position: number): void {
+    const { view, base } = this.#tape
+    const lineEnd = view.subarray(this.#counted - base, position - base).lastIndexOf(LF)
     if (lineEnd >= 0) {
-      block.counted += lineEnd + 1
-      block.inString = false
+      this.#counted += lineEnd + 1
+      this.#inString = false
     }
+    let inString = this.#inString
     const to = position - base
-    const floor = block.body - base
-    for (let at = block.counted - base; at < to; at++) {
-      if (view[at] === QUOTE && !isProtected(view, at, floor)) block.inString = !block.inString
+    const floor = this.#body - base
+    for (let at = this.#counted - base; at < to; at++) {
+      if (view[at] === QUOTE && !isProtected(view, at, floor)) inString = !inString
     }
-    block.counted = position
+    this.#inString = inString
+    this.#counted = position
   }
 
   /**
    * Ends the block at an in-string closer; if a retry broke off inside a string, at the retry's own opener.
    */
-  function endAt(close: number): void {
-    cut(lastOpener(close), close)
-    goBackTo(scan.position)
+  #endAt(close: number): void {
+    this.#cut(this.#lastOpener(close), close)
+    this.#goBackTo(this.#scan.position)
   }
 
   /**
    * The last opener before `close`. All but the block's own are in strings: any other would have restarted
    * it.
    */
-  function lastOpener(close: number): number {
+  #lastOpener(close: number): number {
     for (let at = close; ; ) {
-      at = opener.last(at, block.body)
-      if (at < 0) return block.from
-      if (!needsPayload || beginsPayload(at + opener.length, close) === true) return at
+      at = this.opener.last(at, this.#body)
+      if (at < 0) return this.#from
+      if (!this.#needsPayload || this.#beginsPayload(at + this.opener.length, close) === true) return at
     }
   }
 
   /** What was searched after this position is searched again, by another block or by prose. */
-  function goBackTo(position: number): void {
-    for (const needle of [opener, closer, lf]) needle.reset(position)
+  #goBackTo(position: number): void {
+    for (const search of [this.opener, this.#closer, this.#lf]) search.reset(position)
   }
 
-  function cut(from: number, close: number): void {
-    const textFrom = from + opener.length
-    const text = scan.decode(textFrom, close)
-    scan.cut({ kind: 'tag', from, to: close + closer.length, text, textFrom, textTo: close, label: name })
+  #cut(from: number, close: number): void {
+    this.#emit(from, close, close + this.#closer.length, false)
   }
 
-  function followedByPayload(bound: number): boolean | undefined {
-    while (block.seek < bound && isBlank(scan.byte(block.seek))) block.seek++
-    return beginsPayload(block.seek, bound)
+  #emit(from: number, textTo: number, to: number, open: boolean): void {
+    const textFrom = from + this.opener.length
+    const text = this.#scan.decode(textFrom, textTo)
+    this.#scan.cut({ kind: 'tag', from, to, text, textFrom, textTo, label: this.#name, open })
+  }
+
+  #followedByPayload(bound: number): boolean | undefined {
+    while (this.#seek < bound && isBlank(this.#scan.byte(this.#seek))) this.#seek++
+    return this.#beginsPayload(this.#seek, bound)
   }
 
   /** Whether `{`, `[`, `<` or a fence follows, blanks skipped; undefined if that is not known yet. */
-  function beginsPayload(from: number, bound: number): boolean | undefined {
+  #beginsPayload(from: number, bound: number): boolean | undefined {
+    const scan = this.#scan
     let at = from
     while (at < bound && isBlank(scan.byte(at))) at++
     if (at >= bound) return undefined
     const byte = scan.byte(at)
-    if (byte !== BACKTICK && byte !== TILDE)
-      return byte === OPEN_BRACE || byte === OPEN_BRACKET || byte === LESS
+    if (byte !== BACKTICK && byte !== TILDE) return isBracket(byte) || byte === LESS
     for (const next of [at + 1, at + 2]) {
       if (next >= bound) return undefined
       if (scan.byte(next) !== byte) return false
@@ -226,18 +227,9 @@ export function tagMachine(scan: Scan, name: string, needsPayload: boolean): Tag
     return true
   }
 
-  function opensLikeJson(): boolean {
-    let at = block.body
-    while (isBlank(scan.byte(at))) at++
-    return scan.byte(at) === OPEN_BRACE || scan.byte(at) === OPEN_BRACKET
-  }
-
-  return {
-    opener,
-    open(from) {
-      block = newBlock(from)
-      scan.enter(tag)
-      scan.opened?.('tag', from, block.body)
-    },
+  #opensLikeJson(): boolean {
+    let at = this.#body
+    while (isBlank(this.#scan.byte(at))) at++
+    return isBracket(this.#scan.byte(at))
   }
 }

@@ -1,5 +1,5 @@
 import { Bytes } from '../base/platform.ts'
-import { Needle, NOWHERE } from '../text/needle.ts'
+import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
 import type { Inside, Scan } from './scan.ts'
 import { tooLong } from './too-long.ts'
 
@@ -17,7 +17,7 @@ export interface ThinkMachine {
  * `closed` is called with the range of each closed block.
  *
  * An opener in mid-line may only mention the tag: it hides little, and without a closer it was prose. Each
- * closer is a needle that keeps its next hit, so a thousand openers before one closer search for it once.
+ * closer is a search that keeps its next hit, so a thousand openers before one closer search for it once.
  */
 export function thinkMachine(scan: Scan, closed: (from: number, to: number) => void): ThinkMachine {
   const { tape } = scan
@@ -25,16 +25,16 @@ export function thinkMachine(scan: Scan, closed: (from: number, to: number) => v
    * Both openers begin with it. One search for both, and no longer than six bytes, because longer ones are
    * slower.
    */
-  const opener = new Needle(tape, '<think')
+  const opener = new ByteSearch(tape, '<think')
   const kinds = ['>', 'ing>'].map(
-    (rest): Kind => ({ rest: Bytes.from(rest), closer: new Needle(tape, `</think${rest}`) }),
+    (rest): Kind => ({ rest: Bytes.from(rest), closer: new ByteSearch(tape, `</think${rest}`) }),
   )
   let from = 0
   let kind = kinds[0] as Kind
   /** Whether the opener is the first thing on its line. */
   let leading = true
 
-  /** Which opener is at a hit of the needle; `none`, or `open` if not known yet. */
+  /** Which opener is at a hit of the search; `none`, or `open` if not known yet. */
   function kindAt(position: number): Kind | 'none' | 'open' {
     const rest = tape.view.subarray(position + opener.length - tape.base)
     for (const candidate of kinds) {
@@ -113,5 +113,5 @@ const MAX_MID_LINE = 65_536
 interface Kind {
   /** The rest of the opener after `<think`. */
   readonly rest: Bytes
-  readonly closer: Needle
+  readonly closer: ByteSearch
 }

@@ -9,6 +9,16 @@ import {
   SLASH,
   STAR,
 } from '../text/characters.ts'
+import { backslashesBefore, stringEnd } from './strings.ts'
+
+/**
+ * One past the bracket that closes the one at `from`, or -1 if the text ends first. Comments are skipped, see
+ * ByteBalance.
+ */
+export function balancedEnd(text: string, from: number): number {
+  const end = new TextBalance().readLoosely(text, from)
+  return end === 'inside' ? -1 : end
+}
 
 /**
  * Tracks how far a text that arrives in pieces is inside a bracketed value; ByteBalance does the same for
@@ -51,16 +61,15 @@ export class TextBalance {
     while (at < text.length) {
       const unit = text.charCodeAt(at)
       const kind = unit > CLOSE_BRACE ? OTHER : KIND[unit]
-      if (kind === OTHER && strict) return 'broken'
       at++
+      if (kind === PLAIN) continue
       if (kind !== BRACKET) {
-        if (kind === OTHER && (unit === BACKSLASH || unit === SLASH)) at = passOddity(text, at)
+        if (strict) return 'broken'
+        if (kind === ODD) at = passOddity(text, at)
         continue
       }
-      if (unit === QUOTE) {
-        this.#escaped = false
-        at = this.#passString(text, at)
-      } else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) this.depth++
+      if (unit === QUOTE) at = this.#passString(text, at)
+      else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) this.depth++
       else if (--this.depth === 0) return at
       else if (this.depth < 0 && strict) return 'broken'
     }
@@ -69,21 +78,13 @@ export class TextBalance {
 
   /** One past the closing quote, or the end of the text. */
   #passString(text: string, from: number): number {
-    for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
-      if (this.#isProtected(text, from, at)) continue
-      this.inString = false
-      return at + 1
-    }
     this.inString = true
-    this.#escaped = this.#isProtected(text, from, text.length)
-    return text.length
-  }
-
-  #isProtected(text: string, from: number, at: number): boolean {
-    let run = at
-    while (run > from && text.charCodeAt(run - 1) === BACKSLASH) run--
-    const odd = (at - run) % 2 === 1
-    return run === from && this.#escaped ? !odd : odd
+    if (from === text.length) return from
+    const start = this.#escaped ? from + 1 : from
+    const close = stringEnd(text, start - 1)
+    this.inString = close < 0
+    this.#escaped = this.inString && backslashesBefore(text, text.length, start) % 2 === 1
+    return this.inString ? text.length : close + 1
   }
 }
 
@@ -102,4 +103,10 @@ const OTHER = 0
 /** Blanks, `,`, `:`, and the characters of numbers, `true`, `false` and `null`. */
 const PLAIN = 1
 const BRACKET = 2
-const KIND = /* @__PURE__ */ classTable([PLAIN, ' \t\r\n,:0123456789+-.eEtrufalsn'], [BRACKET, '"{[}]'])
+/** The beginning of what `passOddity` knows. */
+const ODD = 3
+const KIND = /* @__PURE__ */ classTable(
+  [PLAIN, ' \t\r\n,:0123456789+-.eEtrufalsn'],
+  [BRACKET, '"{[}]'],
+  [ODD, '\\/'],
+)

@@ -18,6 +18,7 @@ import {
   SPACE,
   ZERO,
 } from '../text/characters.ts'
+import { ESCAPES } from './strings.ts'
 
 /**
  * Receives what a tokenizer reads, in order. `end` is one past the token, as an index in the current piece.
@@ -630,17 +631,6 @@ function numberPart(part: number, unit: number): number {
   if (unit === DOT) return part === AFTER_ZERO || part === IN_WHOLE ? AFTER_DOT : -1
   if ((unit | 32) === LETTER_E) return part >= AFTER_ZERO && part !== IN_EXPONENT ? AFTER_E : -1
   return part === AFTER_E && (unit === PLUS || unit === MINUS) ? AFTER_SIGN : -1
-}
-
-/** Meaning of a letter after a backslash, by its code. */
-const ESCAPES: readonly (string | undefined)[] = /* @__PURE__ */ makeEscapes()
-
-function makeEscapes(): (string | undefined)[] {
-  const meanings: (string | undefined)[] = new Array(128).fill(undefined)
-  for (const [letter, meant] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t']) {
-    meanings[letter!.charCodeAt(0)] = meant!
-  }
-  return meanings
 }
 
 const SLOTS = 256

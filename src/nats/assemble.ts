@@ -1,6 +1,7 @@
 import { Fault, quote } from '../base/fault.ts'
-import { journalLine, outOfOrder, type Place } from '../disk/journal-line.ts'
+import { comparePlaces, journalLine, MAX_LINE, outOfOrder, type Place } from '../disk/read-journal.ts'
 import type { Event } from '../events/event.ts'
+import { LF } from '../text/characters.ts'
 import type { StoredBlock } from './broker.ts'
 
 /** An event and its line, without LF. */
@@ -22,9 +23,8 @@ export interface Assembler {
   readonly last: Omit<Place, 'run_id'> | undefined
 }
 
-const LF = 10
-/** Longer lines are not joined: shippers send none. */
-const MAX_LINE = 65 << 20
+/** Longer lines are not joined: shippers send none, but redaction can make one longer. */
+const MAX_JOINED = MAX_LINE + (1 << 20)
 
 /** `last` is the event that is there already: it and those before it are left out. */
 export function assembler(last?: Omit<Place, 'run_id'>): Assembler {
@@ -50,7 +50,7 @@ export function assembler(last?: Omit<Place, 'run_id'>): Assembler {
         open ??= at
         parts.push(bytes)
         gathered += bytes.length
-        if (gathered > MAX_LINE) throw foreign(block, 'a line of it has no end')
+        if (gathered > MAX_JOINED) throw foreign(block, 'a line of it has no end')
         if (gathered !== end.part.bytes)
           throw gap(block, `it should end at byte ${end.part.bytes} of a line, not at ${gathered}`)
         return []
@@ -69,7 +69,7 @@ export function assembler(last?: Omit<Place, 'run_id'>): Assembler {
         const { event, place } = readEvent(block, line)
         if (run !== undefined && place.run_id !== run) throw foreign(block, 'it has events of two runs')
         run = place.run_id
-        if (last && order(place, last) <= 0) continue
+        if (last && comparePlaces(place, last) <= 0) continue
         const why = outOfOrder(last && { run_id: run, ...last }, place)
         if (why !== undefined) throw gap(block, why)
         last = { attempt_number: place.attempt_number, seq: place.seq }
@@ -94,10 +94,6 @@ function readEvent(block: StoredBlock, line: string): { event: Event; place: Pla
     if (place) return { event: event as Event, place }
   } catch {}
   throw foreign(block, 'one of its lines is not an event')
-}
-
-function order(a: Omit<Place, 'run_id'>, b: Omit<Place, 'run_id'>): number {
-  return a.attempt_number - b.attempt_number || a.seq - b.seq
 }
 
 function gap({ at, name }: StoredBlock, why: string): Fault {

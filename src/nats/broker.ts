@@ -1,3 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Fault } from '../base/fault.ts'
+
 /**
  * A run at the broker. Both names are tokens (`tokenOf`), so they are valid in a subject and in a file name.
  */
@@ -79,4 +82,23 @@ export class Rewound extends Error {}
 export function markOf({ name, end }: StoredBlock): string {
   const { attempt, seq, hash, part, over } = end
   return `${name.tenant}.${name.run} ${attempt}.${seq} ${hash} ${part?.bytes ?? ''} ${over ?? ''}`
+}
+
+const RETRY_MS = 200
+
+/** Asks the broker until it answers. Throws a Fault, and when the signal is aborted. */
+export async function untilAnswered<T>(
+  broker: Broker,
+  signal: AbortSignal,
+  ask: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (Fault.is(error)) throw error
+    }
+    await delay(RETRY_MS, undefined, { signal })
+    await broker.reachable(signal)
+  }
 }

@@ -1,6 +1,5 @@
 import fs from 'node:fs'
 import { join, relative, sep } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { checkPath, isName, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import { Fault } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
@@ -10,7 +9,7 @@ import { takeLock } from '../disk/lock.ts'
 import { readPlain } from '../disk/plain-file.ts'
 import { folders } from '../run/folders.ts'
 import { type Assembler, assembler } from './assemble.ts'
-import { type Broker, markOf, Rewound, type RunName, type StoredBlock } from './broker.ts'
+import { type Broker, markOf, Rewound, type RunName, type StoredBlock, untilAnswered } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
 import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
 import { isToken, tokenOf } from './token.ts'
@@ -136,72 +135,139 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
   const example = 'mirror("mirror", { servers: "nats://127.0.0.1:4222" })'
   checkPath('mirror', dir, example)
   const read = readOptions('mirror', options, example, { ...NATS_OPTIONS, ...MIRROR_OPTIONS })
-  const { tenant, untilIdle, signal, stream } = read
   makeDir(dir)
   const lock = takeLock(join(dir, MIRROR_LOCK))
-  const runs = new Map<string, MirroredRun>()
-  /** Runs with an open journal, the most recently used last. */
-  const opened = new Set<MirroredRun>()
-  let maxOpen = MAX_OPEN
-  let over = 0
-  let events = 0
-  let refusal: Fault | undefined
-  let firstRefused = Number.POSITIVE_INFINITY
-  const progress = () => ({ runs: runs.size, over, events })
-
-  const boot = bootId()
+  const runs = new MirroredRuns(dir)
   const saved = readCursor(join(dir, CURSOR_FILE))
   const close = () => {
-    for (const run of [...opened]) shut(run)
+    runs.close()
     lock.release()
   }
   try {
     for (const key of new Set([...(saved?.open ?? []), ...leftOpen(dir)])) {
       const [of = '', run = ''] = key.split('/')
-      if (isToken(of) && isToken(run) && fs.existsSync(join(dir, of, run))) reopen({ tenant: of, run })
+      if (isToken(of) && isToken(run) && fs.existsSync(join(dir, of, run))) runs.reopen({ tenant: of, run })
     }
   } catch (error) {
     close()
     throw error
   }
+  return {
+    follow: (broker) => new Following(dir, runs, broker, read).follow(saved),
+    progress: () => runs.progress(),
+    close,
+  }
+}
 
-  function runOf(name: RunName): MirroredRun {
-    const key = `${name.tenant}/${name.run}`
-    let run = runs.get(key)
-    if (!run) {
-      run = { dir: join(dir, name.tenant, name.run), blocks: assembler(), over: false }
-      runs.set(key, run)
-    }
-    return run
+/** The runs of a mirror, and their journals. */
+class MirroredRuns {
+  readonly #dir: string
+  readonly #runs = new Map<string, MirroredRun>()
+  /** Runs with an open journal, the most recently used last. */
+  readonly #opened = new Set<MirroredRun>()
+  #maxOpen = MAX_OPEN
+  #over = 0
+  #events = 0
+  #firstRefused = Number.POSITIVE_INFINITY
+  /** Why the first run was refused. */
+  refusal: Fault | undefined
+
+  constructor(dir: string) {
+    this.#dir = dir
+  }
+
+  progress(): MirrorProgress {
+    return { runs: this.#runs.size, over: this.#over, events: this.#events }
+  }
+
+  close(): void {
+    for (const run of [...this.#opened]) this.#shut(run)
   }
 
   /**
    * A damaged one is reported when something arrives for it, and must not keep the others from being
    * mirrored.
    */
-  function reopen(name: RunName): void {
+  reopen(name: RunName): void {
     try {
-      bookOf(runOf(name))
+      this.#bookOf(this.#runOf(name))
     } catch (error) {
       if (!Fault.is(error) || isOfWholeDisk(error)) throw error
     }
   }
 
+  /** Writes the events of a block. */
+  take(block: StoredBlock): void {
+    const run = this.#runOf(block.name)
+    if (run.refused !== undefined) return
+    if (!isToken(block.name.tenant) || !isToken(block.name.run))
+      throw new Fault(
+        'BROKER_FAILED',
+        `message ${block.at} of the stream is of no run: its subject has other characters`,
+      )
+    // A run that is over and has all of this needs no open journal: after a lost cursor there are thousands
+    // of them.
+    if (!run.book && !(run.over && isStored(block, run.blocks))) this.#bookOf(run)
+    const found = run.blocks.feed(block)
+    for (const { event, line } of found) this.#bookOf(run).append(event, `${line}\n`)
+    this.#events += found.length
+    const over = block.end.over === true
+    if (run.over !== over) this.#over += over ? 1 : -1
+    run.over = over
+    if (over) this.#shut(run)
+  }
+
+  /** The run of this block cannot be mirrored. Returns its directory. */
+  refuse({ name, at }: StoredBlock, fault: Fault): string {
+    const run = this.#runOf(name)
+    run.refused = at
+    this.#firstRefused = Math.min(this.#firstRefused, at)
+    this.#shut(run)
+    this.refusal ??= fault
+    return run.dir
+  }
+
+  /**
+   * Up to where nothing has to be read again. A line that is half there is not on the disk, nor is what was
+   * refused.
+   */
+  settled(at: number): number {
+    let first = Math.min(at, this.#firstRefused - 1)
+    for (const { blocks } of this.#opened)
+      if (blocks.open !== undefined) first = Math.min(first, blocks.open - 1)
+    return first
+  }
+
+  /** The runs that are not over, each as `tenant/run`. */
+  open(): string[] {
+    return [...this.#runs].filter(([, run]) => !run.over && run.refused === undefined).map(([key]) => key)
+  }
+
+  #runOf(name: RunName): MirroredRun {
+    const key = `${name.tenant}/${name.run}`
+    let run = this.#runs.get(key)
+    if (!run) {
+      run = { dir: join(this.#dir, name.tenant, name.run), blocks: assembler(), over: false }
+      this.#runs.set(key, run)
+    }
+    return run
+  }
+
   /** The journal of a run, opened if it is not. */
-  function bookOf(run: MirroredRun): Journal {
-    opened.delete(run)
-    opened.add(run)
+  #bookOf(run: MirroredRun): Journal {
+    this.#opened.delete(run)
+    this.#opened.add(run)
     if (run.book) return run.book
-    shutDown(maxOpen)
+    this.#shutDown()
     try {
       // Nothing is lost by a power cut that the broker does not have.
       run.book = openJournal(run.dir, { fsync: 'end' })
     } catch (error) {
-      if (!Fault.is(error) || codeOf(error.cause) !== 'EMFILE' || opened.size < 2) throw error
+      if (!Fault.is(error) || codeOf(error.cause) !== 'EMFILE' || this.#opened.size < 2) throw error
       // The system allows fewer open files.
-      maxOpen = opened.size >> 1
-      shutDown(maxOpen)
-      return bookOf(run)
+      this.#maxOpen = this.#opened.size >> 1
+      this.#shutDown()
+      return this.#bookOf(run)
     }
     if (!run.blocks.last && run.book.last) {
       // Without its run: the journal itself says best that it is of another one.
@@ -211,169 +277,161 @@ export function openMirror(dir: string, options: MirrorOptions = {}): Mirror {
     return run.book
   }
 
-  /** Shuts those that were used longest ago until so many are open. */
-  function shutDown(count: number): void {
-    for (const oldest of opened) {
-      if (opened.size <= count) break
-      shut(oldest)
+  /** Shuts those that were used longest ago until no more are open than may be. */
+  #shutDown(): void {
+    for (const oldest of this.#opened) {
+      if (this.#opened.size <= this.#maxOpen) break
+      this.#shut(oldest)
     }
   }
 
-  function shut(run: MirroredRun): void {
-    opened.delete(run)
+  #shut(run: MirroredRun): void {
+    this.#opened.delete(run)
     run.book?.close()
     run.book = undefined
   }
+}
 
-  function take(block: StoredBlock): void {
-    const run = runOf(block.name)
-    if (run.refused !== undefined) return
-    if (!isToken(block.name.tenant) || !isToken(block.name.run))
-      throw new Fault(
-        'BROKER_FAILED',
-        `message ${block.at} of the stream is of no run: its subject has other characters`,
-      )
-    // A run that is over and has all of this needs no open journal: after a lost cursor there are thousands
-    // of them.
-    if (!run.book && !(run.over && isStored(block, run.blocks))) bookOf(run)
-    const found = run.blocks.feed(block)
-    for (const { event, line } of found) bookOf(run).append(event, `${line}\n`)
-    events += found.length
-    if (run.over !== (block.end.over === true)) over += run.over ? -1 : 1
-    run.over = block.end.over === true
-    if (run.over) shut(run)
+/** Reads the blocks of a broker into the runs, and saves how far it is. */
+class Following {
+  readonly #dir: string
+  readonly #runs: MirroredRuns
+  readonly #broker: Broker
+  readonly #options: MirrorOptions
+  readonly #boot = bootId()
+  readonly #stop = new AbortController()
+  #idle: NodeJS.Timeout | undefined
+  /** The last position of the broker when it was asked whether it is idle. */
+  #lastAsked = 0
+  #at = 0
+  /** Of the block at this place. */
+  #mark: string | undefined
+  #id = ''
+  /** One save at a time; a request meanwhile is covered by the next one. */
+  #saving: Promise<void> = Promise.resolve()
+  #savedAt: number | undefined
+
+  constructor(dir: string, runs: MirroredRuns, broker: Broker, options: MirrorOptions) {
+    this.#dir = dir
+    this.#runs = runs
+    this.#broker = broker
+    this.#options = options
   }
 
-  function refuse(run: MirroredRun, at: number, fault: Fault): void {
-    run.refused = at
-    firstRefused = Math.min(firstRefused, at)
-    shut(run)
-    refusal ??= fault
-    options.onRefused?.(run.dir, fault)
-  }
-
-  /**
-   * Up to where nothing has to be read again. A line that is half there is not on the disk, nor is what was
-   * refused.
-   */
-  function settled(at: number): number {
-    let first = Math.min(at, firstRefused - 1)
-    for (const run of opened) if (run.blocks.open !== undefined) first = Math.min(first, run.blocks.open - 1)
-    return first
-  }
-
-  async function save(id: string, last: number, mark: string | undefined): Promise<void> {
-    const open = [...runs].filter(([, run]) => !run.over && run.refused === undefined).map(([key]) => key)
-    const at = settled(last)
-    const cursor: Cursor = { stream, tenant, id, boot, at, mark: at === last ? mark : undefined, open }
-    await writeWhole(join(dir, CURSOR_FILE), JSON.stringify(cursor))
-  }
-
-  async function follow(broker: Broker): Promise<MirrorProgress> {
-    const stop = new AbortController()
-    const onAbort = () => stop.abort()
+  async follow(saved: Cursor | undefined): Promise<MirrorProgress> {
+    const { signal } = this.#options
+    const onAbort = () => this.#stop.abort()
     if (signal?.aborted) onAbort()
     else signal?.addEventListener('abort', onAbort, { once: true })
-    let idle: NodeJS.Timeout | undefined
-    const stir = () => {
-      if (untilIdle === undefined || stop.signal.aborted) return
-      clearTimeout(idle)
-      idle = setTimeout(async () => {
-        if (await isIdle()) stop.abort()
-        else stir()
-      }, untilIdle)
-    }
-    let lastAsked = 0
-    const isIdle = async (): Promise<boolean> => {
-      const now = await broker.state().catch(() => undefined)
-      // A broker that is away, and a cluster without a leader, give no answer: nothing can come.
-      if (!now) await broker.reachable(stop.signal).catch(() => {})
-      // The reader may be behind. What is of no run never reaches it, so it gets that time once.
-      const isBehind = now !== undefined && now.last > at && now.last !== lastAsked
-      lastAsked = now?.last ?? lastAsked
-      return now !== undefined && !isBehind
-    }
-    let at = 0
-    /** Of the block at this place. */
-    let mark: string | undefined
-    let id = ''
     let timer: NodeJS.Timeout | undefined
-    /** One save at a time; a request meanwhile is covered by the next one. */
-    let saving: Promise<void> = Promise.resolve()
-    let savedAt: number | undefined
-    const saveNow = () => {
-      saving = saving
-        .then(async () => {
-          const now = at
-          if (now !== savedAt) await save(id, now, mark)
-          savedAt = now
-        })
-        .catch(() => {})
-      return saving
-    }
     try {
-      const now = await stateOf(broker, stop.signal)
-      id = now.id
-      const isGood =
-        saved?.stream === stream &&
-        saved.tenant === tenant &&
-        saved.id === id &&
-        saved.boot === boot &&
-        saved.at <= now.last
-      if (isGood) {
-        at = saved.at
-        mark = saved.mark
-      }
-      stir()
-      timer = setInterval(() => void saveNow(), SAVE_MS)
-      for (let whole = at === 0; !stop.signal.aborted; ) {
-        const again = await pass(whole)
+      await this.#begin(saved)
+      this.#stir()
+      timer = setInterval(() => void this.#save(), SAVE_MS)
+      for (let whole = this.#at === 0; !this.#stop.signal.aborted; whole = true) {
+        const again = await this.#pass(whole)
         if (!again) break
-        at = 0
-        mark = undefined
-        whole = true
+        this.#at = 0
+        this.#mark = undefined
       }
     } finally {
-      clearTimeout(idle)
+      clearTimeout(this.#idle)
       clearInterval(timer)
       signal?.removeEventListener('abort', onAbort)
-      if (id !== '') await saveNow()
+      if (this.#id !== '') await this.#save()
     }
-    if (refusal) throw refusal
-    return progress()
+    if (this.#runs.refusal) throw this.#runs.refusal
+    return this.#runs.progress()
+  }
 
-    /** Reads on from `at`. True if everything must be read again: the cursor was wrong. */
-    async function pass(whole: boolean): Promise<boolean> {
-      const filter = { tenant: tenant === undefined ? undefined : tokenOf(tenant) }
-      try {
-        const expected = mark
-        const start = expected === undefined ? at + 1 : at
-        for await (const block of broker.read(start, filter, stop.signal)) {
-          if (expected !== undefined && block.at === start) {
-            if (markOf(block) !== expected) return true
-            continue
-          }
-          try {
-            take(block)
-          } catch (error) {
-            if (!Fault.is(error) || isOfWholeDisk(error)) throw error
-            if (error.code === 'BROKER_GAP' && !whole) return true
-            refuse(runOf(block.name), block.at, error)
-          }
-          at = block.at
-          mark = markOf(block)
-          stir()
-          options.onProgress?.(progress())
+  /** Takes the place of the cursor, if it is of the same storage, in the same start of this machine. */
+  async #begin(saved: Cursor | undefined): Promise<void> {
+    const { tenant, stream = NATS_OPTIONS.stream.default } = this.#options
+    const { signal } = this.#stop
+    const now = await untilAnswered(this.#broker, signal, () => this.#broker.state())
+    this.#id = now.id
+    const isGood =
+      saved?.stream === stream &&
+      saved.tenant === tenant &&
+      saved.id === now.id &&
+      saved.boot === this.#boot &&
+      saved.at <= now.last
+    if (!isGood) return
+    this.#at = saved.at
+    this.#mark = saved.mark
+  }
+
+  /** Reads on from the current place. True if everything must be read again: the cursor was wrong. */
+  async #pass(whole: boolean): Promise<boolean> {
+    const { tenant, onProgress, onRefused } = this.#options
+    const filter = { tenant: tenant === undefined ? undefined : tokenOf(tenant) }
+    const expected = this.#mark
+    const start = expected === undefined ? this.#at + 1 : this.#at
+    try {
+      for await (const block of this.#broker.read(start, filter, this.#stop.signal)) {
+        if (expected !== undefined && block.at === start) {
+          if (markOf(block) !== expected) return true
+          continue
         }
-        return false
-      } catch (error) {
-        if (!(error instanceof Rewound)) throw error
-        return true
+        try {
+          this.#runs.take(block)
+        } catch (error) {
+          if (!Fault.is(error) || isOfWholeDisk(error)) throw error
+          if (error.code === 'BROKER_GAP' && !whole) return true
+          const dir = this.#runs.refuse(block, error)
+          onRefused?.(dir, error)
+        }
+        this.#at = block.at
+        this.#mark = markOf(block)
+        this.#stir()
+        onProgress?.(this.#runs.progress())
       }
+      return false
+    } catch (error) {
+      if (!(error instanceof Rewound)) throw error
+      return true
     }
   }
 
-  return { follow, progress, close }
+  /** Something arrived: the time until it is idle begins again. */
+  #stir(): void {
+    const { untilIdle } = this.#options
+    if (untilIdle === undefined || this.#stop.signal.aborted) return
+    clearTimeout(this.#idle)
+    this.#idle = setTimeout(async () => {
+      if (await this.#isIdle()) this.#stop.abort()
+      else this.#stir()
+    }, untilIdle)
+  }
+
+  async #isIdle(): Promise<boolean> {
+    const now = await this.#broker.state().catch(() => undefined)
+    // A broker that is away, and a cluster without a leader, give no answer: nothing can come.
+    if (!now) await this.#broker.reachable(this.#stop.signal).catch(() => {})
+    // The reader may be behind. What is of no run never reaches it, so it gets that time once.
+    const isBehind = now !== undefined && now.last > this.#at && now.last !== this.#lastAsked
+    this.#lastAsked = now?.last ?? this.#lastAsked
+    return now !== undefined && !isBehind
+  }
+
+  #save(): Promise<void> {
+    this.#saving = this.#saving
+      .then(async () => {
+        const last = this.#at
+        if (last !== this.#savedAt) await writeWhole(join(this.#dir, CURSOR_FILE), this.#cursor())
+        this.#savedAt = last
+      })
+      .catch(() => {})
+    return this.#saving
+  }
+
+  #cursor(): string {
+    const { tenant, stream = NATS_OPTIONS.stream.default } = this.#options
+    const at = this.#runs.settled(this.#at)
+    const mark = at === this.#at ? this.#mark : undefined
+    const open = this.#runs.open()
+    return JSON.stringify({ stream, tenant, id: this.#id, boot: this.#boot, at, mark, open } satisfies Cursor)
+  }
 }
 
 /** Whether all events of a block are there already. */
@@ -394,20 +452,6 @@ function bootId(): string | undefined {
     return undefined
   }
 }
-
-async function stateOf(broker: Broker, signal: AbortSignal): Promise<{ id: string; last: number }> {
-  for (;;) {
-    try {
-      return await broker.state()
-    } catch (error) {
-      if (Fault.is(error)) throw error
-    }
-    await delay(RETRY_MS, undefined, { signal })
-    await broker.reachable(signal)
-  }
-}
-
-const RETRY_MS = 200
 
 /** The runs whose journals a killed mirror left locked. */
 function leftOpen(dir: string): string[] {

@@ -4,6 +4,7 @@ import type { JetStreamClient, JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
+import { Waker } from '../disk/wake.ts'
 import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
 
 /** The optional packages, once loaded. */
@@ -54,10 +55,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   const connection = await firstConnection(packages, settings, shown, options)
   let failed: Fault | undefined
   let lost = false
-  const waiting = new Set<() => void>()
-  const wake = () => {
-    for (const each of [...waiting]) each()
-  }
+  const waker = new Waker(PING_MS)
   const unanswered = new Set<(error: Error) => void>()
   const cut = () => {
     for (const reject of [...unanswered]) reject(new Error('the connection was lost'))
@@ -66,7 +64,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
     if (lost !== connected) return
     lost = !connected
     options.onConnection?.(connected)
-    if (connected) wake()
+    if (connected) waker.wake()
     else cut()
   }
   void (async () => {
@@ -77,7 +75,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   })().catch(() => {})
   void connection.closed().then((error) => {
     failed = error ? brokerFault(error, shown) : new Fault('BROKER_FAILED', 'the connection was closed')
-    wake()
+    waker.wake()
     cut()
   })
   return {
@@ -104,17 +102,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsClient> {
       }
     },
     async connected(signal) {
-      while (lost && !failed && !signal.aborted) {
-        await new Promise<void>((resolve) => {
-          const done = () => {
-            waiting.delete(done)
-            signal.removeEventListener('abort', done)
-            resolve()
-          }
-          waiting.add(done)
-          signal.addEventListener('abort', done)
-        })
-      }
+      while (lost && !failed && !signal.aborted) await waker.sleep(signal)
       signal.throwIfAborted()
       if (failed) throw failed
     },
@@ -174,12 +162,12 @@ const AWAY: ReadonlySet<string> = new Set([
 
 /** True for what may pass by itself: no server listens there, or it does not answer. */
 function isAway(error: unknown): boolean {
-  for (let each = error, depth = 0; each instanceof Error && depth < 4; each = each.cause, depth++) {
-    if (AWAY.has(codeOf(each) ?? '')) return true
-    if (['TimeoutError', 'ClosedConnectionError'].includes(each.name)) return true
-    if (each.name === 'ConnectionError' && each.message.includes('connection refused')) return true
-  }
-  return false
+  return chainOf(error).some(
+    (each) =>
+      AWAY.has(codeOf(each) ?? '') ||
+      ['TimeoutError', 'ClosedConnectionError'].includes(each.name) ||
+      (each.name === 'ConnectionError' && each.message.includes('connection refused')),
+  )
 }
 
 /** An error of the broker, as a Fault with what to do about it. */
@@ -204,26 +192,27 @@ function explained(error: unknown, shown: string, what: string): string {
 
 /** Whether it is about a certificate: Node's codes for those are OpenSSL's names. */
 function isOfTls(error: unknown): boolean {
-  for (let each = error, depth = 0; each instanceof Error && depth < 4; each = each.cause, depth++) {
+  return chainOf(error).some((each) => {
     const code = codeOf(each) ?? ''
-    if (code.includes('CERT') || code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE') return true
-  }
-  return false
+    return code.includes('CERT') || code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'
+  })
 }
 
 /** Checks the name of an error and its causes: the class differs in another copy of the package. */
 export function isNamed(error: unknown, name: string): boolean {
-  for (let each = error, depth = 0; each instanceof Error && depth < 4; each = each.cause, depth++)
-    if (each.name === name) return true
-  return false
+  return chainOf(error).some((each) => each.name === name)
+}
+
+/** An error and its causes. */
+function chainOf(error: unknown): Error[] {
+  const chain: Error[] = []
+  for (let each = error; each instanceof Error && chain.length < 4; each = each.cause) chain.push(each)
+  return chain
 }
 
 /** The message of the innermost cause: the client wraps it in messages like "request error". */
 function deepest(error: unknown): string {
-  let each = error
-  for (let depth = 0; each instanceof Error && each.cause instanceof Error && depth < 4; depth++)
-    each = each.cause
-  return each instanceof Error ? each.message : String(each)
+  return chainOf(error).at(-1)?.message ?? String(error)
 }
 
 type Auth = Pick<NatsOptions, 'user' | 'password' | 'token' | 'creds'>

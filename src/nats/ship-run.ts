@@ -6,32 +6,14 @@ import { diskFault } from '../base/disk-fault.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
-import type { Place } from '../disk/journal-line.ts'
-import { openPlain } from '../disk/plain-file.ts'
+import { openPlain, readBlock } from '../disk/plain-file.ts'
+import { type JournalEvent, JournalReader, MAX_LINE, type Place } from '../disk/read-journal.ts'
 import type { Event } from '../events/event.ts'
-import { auditPlace } from '../serve/run-place.ts'
+import { auditPlace, type RunPlace } from '../serve/run-place.ts'
+import { jsonLine } from '../streams/jsonl.ts'
+import { LF } from '../text/characters.ts'
 import type { BlockEnd, Broker, RunName } from './broker.ts'
-import {
-  hashOf,
-  isLongLine,
-  type JournalSource,
-  type Portion,
-  placeAfter,
-  readPortion,
-  tailBefore,
-} from './journal-portions.ts'
 import { tokenOf } from './token.ts'
-
-/** A run that is being shipped. */
-export interface ShippedRun {
-  readonly dir: string
-  /** Sends what the journal has and the broker lacks, one block after the other. */
-  pump(): Promise<'waiting' | 'over' | 'gone'>
-  /** Called after any error: the broker must be asked again for its position. */
-  forget(): void
-  /** Size of the journal when it was last checked. */
-  readonly size: number
-}
 
 export interface ShipRunOptions {
   readonly tenant: string
@@ -61,106 +43,140 @@ const START: Known = { at: 0, last: undefined, end: NO_EVENT_YET, tail: hashOf(N
  * and the broker says where to continue. `root` is the real path of the directory that must contain the
  * journal.
  */
-export function shipRun(broker: Broker, dir: string, root: string, options: ShipRunOptions): ShippedRun {
-  const path = join(dir, EVENTS_FILE)
-  const place = auditPlace(dir, root)
-  let name: RunName | undefined
+export class ShippedRun {
+  readonly dir: string
+  /** Size of the journal when it was last checked. */
+  size = 0
+  readonly #broker: Broker
+  readonly #root: string
+  readonly #options: ShipRunOptions
+  readonly #path: string
+  readonly #place: RunPlace
+  #name: RunName | undefined
   /** The position of the broker; undefined if it must be asked. */
-  let here: (Known & { readonly after: number }) | undefined
+  #here: (Known & { readonly after: number }) | undefined
   /**
    * Its likely positions: the last block sent, and the last one acknowledged. Searching the journal takes
    * long.
    */
-  let sent: Known | undefined
-  let acked: Known | undefined
-  let size = 0
-  let inode: number | undefined
+  #sent: Known | undefined
+  #acked: Known | undefined
+  #inode: number | undefined
 
-  async function pump(): Promise<'waiting' | 'over' | 'gone'> {
-    const source = open()
-    if (!source) return 'gone'
+  constructor(broker: Broker, dir: string, root: string, options: ShipRunOptions) {
+    this.dir = dir
+    this.#broker = broker
+    this.#root = root
+    this.#options = options
+    this.#path = join(dir, EVENTS_FILE)
+    this.#place = auditPlace(dir, root)
+  }
+
+  /** Called after any error: the broker must be asked again for its position. */
+  forget(): void {
+    this.#here = undefined
+  }
+
+  /** Sends what the journal has and the broker lacks, one block after the other. */
+  async pump(): Promise<'waiting' | 'over' | 'gone'> {
+    const journal = this.#open()
+    if (!journal) return 'gone'
     try {
       for (;;) {
-        const { fd } = source
-        const stats = fs.fstatSync(fd)
-        size = stats.size
-        if (stats.ino !== inode || (here && tailBefore(fd, here.at) !== here.tail)) {
-          // The journal was cut, or replaced by another one, whose file can have the same number and be
-          // longer.
-          name = here = sent = acked = undefined
-          inode = stats.ino
-        }
-        name ??= nameIn(source)
+        this.#check(journal)
+        this.#name ??= this.#nameIn(journal)
         // No event so far.
-        if (!name) return place.isRunning() ? 'waiting' : 'over'
-        here ??= await ask(source, name)
-        const start = here
-        const isLong = isLongLine(fd, start.at, broker.maxBlock)
-        if (isLong && (await options.alone(() => sendLong(source, start)))) continue
-        const portion = isLong ? undefined : readPortion(source, start.at, start.last, broker.maxBlock)
-        if (!portion) {
-          // First the process, then the size: what it wrote last must not be missed.
-          const over = !place.isRunning()
-          if (fs.fstatSync(fd).size !== size) continue
-          if (!over) return 'waiting'
-          const { attempt, seq, hash } = start.end
-          if (start.end.over || (await append({ ...start, end: { attempt, seq, hash, over } }, NOTHING)))
-            return 'over'
-        } else if (portion.bytes.length > broker.maxBlock) {
-          // Redaction made it longer.
-          await options.alone(() => sendLong(source, start))
-        } else {
-          const over = portion.next === size && !place.isRunning() && fs.fstatSync(fd).size === size
-          if (await append(knownAfter(fd, portion, over), portion.bytes))
-            options.sent(portion.events, portion.bytes.length)
-        }
+        if (!this.#name) return this.#place.isRunning() ? 'waiting' : 'over'
+        this.#here ??= await this.#ask(journal, this.#name)
+        const state = await this.#sendNext(journal, this.#here)
+        if (state) return state
       }
     } finally {
-      fs.closeSync(source.fd)
+      journal.close()
     }
   }
 
-  function open(): JournalSource | undefined {
+  #open(): JournalReader | undefined {
     try {
-      const fd = openPlain(path, fs.constants.O_RDONLY, undefined, root)
-      return { fd, path, redact: options.redact }
+      const fd = openPlain(this.#path, fs.constants.O_RDONLY, undefined, this.#root)
+      // A larger event would have to be held in memory as a whole. The server's page leaves it out, too.
+      return new JournalReader(fd, this.#path, (at) => tooLong(this.#path, at))
     } catch (error) {
       if (codeOf(error) === 'ENOENT') return undefined
-      throw diskFault('read', path, error)
+      throw diskFault('read', this.#path, error)
     }
   }
 
-  function nameIn(source: JournalSource): RunName | undefined {
-    const first = readPortion({ ...source, redact: undefined }, 0, undefined, broker.maxBlock)
-    return first && { tenant: tokenOf(options.tenant), run: tokenOf(first.last.run_id) }
+  /** The journal may have been cut, or replaced by one whose file has the same number and is longer. */
+  #check({ fd }: JournalReader): void {
+    const { size, ino } = fs.fstatSync(fd)
+    this.size = size
+    if (ino === this.#inode && (!this.#here || tailBefore(fd, this.#here.at) === this.#here.tail)) return
+    this.#name = this.#here = this.#sent = this.#acked = undefined
+    this.#inode = ino
   }
 
-  async function ask(source: JournalSource, run: RunName): Promise<NonNullable<typeof here>> {
-    const there = await broker.last(run)
+  #nameIn(journal: JournalReader): RunName | undefined {
+    const first = readPortion(journal, 0, undefined, this.#broker.maxBlock)
+    return first && { tenant: tokenOf(this.#options.tenant), run: tokenOf(first.last.run_id) }
+  }
+
+  async #ask(journal: JournalReader, run: RunName): Promise<Known & { readonly after: number }> {
+    const there = await this.#broker.last(run)
     if (!there) return { ...START, after: 0 }
     const { at: after, end } = there
-    for (const known of [sent, acked])
-      if (known && isSame(known.end, end) && tailBefore(source.fd, known.at) === known.tail)
+    for (const known of [this.#sent, this.#acked])
+      if (known && isSame(known.end, end) && tailBefore(journal.fd, known.at) === known.tail)
         return { ...known, end, after }
     if (end.seq === 0) return { ...START, end, after }
-    const found = placeAfter(source.fd, path, end)
-    if (!found) throw refused(dir, run, end)
-    return { ...found, end, after, tail: tailBefore(source.fd, found.at) }
+    const found = placeAfter(journal, end)
+    if (!found) throw refused(this.dir, run, end)
+    return { ...found, end, after, tail: tailBefore(journal.fd, found.at) }
+  }
+
+  /** Sends one block; undefined if there may be more. */
+  async #sendNext(journal: JournalReader, start: Known): Promise<'waiting' | 'over' | undefined> {
+    const { fd } = journal
+    const { maxBlock } = this.#broker
+    const { alone, redact, sent } = this.#options
+    const isLong = isLongLine(fd, start.at, maxBlock)
+    if (isLong && (await alone(() => this.#sendLong(journal, start)))) return undefined
+    const portion = isLong ? undefined : readPortion(journal, start.at, start.last, maxBlock, redact)
+    if (!portion) {
+      // First the process, then the size: what it wrote last must not be missed.
+      const over = !this.#place.isRunning()
+      if (fs.fstatSync(fd).size !== this.size) return undefined
+      if (!over) return 'waiting'
+      const { attempt, seq, hash } = start.end
+      const isTold =
+        start.end.over || (await this.#append({ ...start, end: { attempt, seq, hash, over } }, NOTHING))
+      return isTold ? 'over' : undefined
+    }
+    if (portion.bytes.length > maxBlock) {
+      // Redaction made it longer.
+      await alone(() => this.#sendLong(journal, start))
+    } else {
+      const over =
+        portion.next === this.size && !this.#place.isRunning() && fs.fstatSync(fd).size === this.size
+      if (await this.#append(knownAfter(fd, portion, over), portion.bytes))
+        sent(portion.events, portion.bytes.length)
+    }
+    return undefined
   }
 
   /** True if it was accepted. If not, the broker must be asked. */
-  async function append(next: Known, bytes: Uint8Array): Promise<boolean> {
-    const { after } = here!
-    here = undefined
-    sent = next
-    const at = await broker.append(name!, next.end, bytes, after)
+  async #append(next: Known, bytes: Uint8Array): Promise<boolean> {
+    const { after } = this.#here!
+    this.#here = undefined
+    this.#sent = next
+    const at = await this.#broker.append(this.#name!, next.end, bytes, after)
     if (at === undefined) {
       // A server that lags may still give its old answer.
       await delay(CONFLICT_MS)
       return false
     }
-    acked = next
-    here = { ...next, after: at }
+    this.#acked = next
+    this.#here = { ...next, after: at }
     return true
   }
 
@@ -168,39 +184,31 @@ export function shipRun(broker: Broker, dir: string, root: string, options: Ship
    * Sends a line that is too long for a block. A part of it may be there, of us or of the process before us.
    * False if the line has no end yet. It is read here and not before: other runs can have such lines, too.
    */
-  async function sendLong(source: JournalSource, start: Known): Promise<boolean> {
+  async #sendLong(journal: JournalReader, start: Known): Promise<boolean> {
+    const { fd } = journal
+    const { maxBlock } = this.#broker
+    const { redact, sent } = this.#options
     // Others came first, and meanwhile it may have become another journal.
-    if (tailBefore(source.fd, start.at) !== start.tail) return true
-    const portion = readPortion(source, start.at, start.last, broker.maxBlock)
+    if (tailBefore(fd, start.at) !== start.tail) return true
+    const portion = readPortion(journal, start.at, start.last, maxBlock, redact)
     if (!portion) return false
     const { bytes, events } = portion
-    const { end, ...known } = knownAfter(source.fd, portion, false)
+    const { end, ...known } = knownAfter(fd, portion, false)
     const { part } = start.end
     const goesOn = part && part.bytes < bytes.length && hashOf(bytes.subarray(0, part.bytes)) === part.hash
     let from = goesOn ? part.bytes : 0
     const hash = createHash('sha256').update(bytes.subarray(0, from))
-    for (; bytes.length - from > broker.maxBlock; from += broker.maxBlock) {
-      const piece = bytes.subarray(from, from + broker.maxBlock)
+    for (; bytes.length - from > maxBlock; from += maxBlock) {
+      const piece = bytes.subarray(from, from + maxBlock)
       hash.update(piece)
       const there = { bytes: from + piece.length, hash: hash.copy().digest('hex').slice(0, 32) }
       const { attempt, seq, hash: before } = start.end
       const partEnd = { attempt, seq, hash: before, part: there, ...(from > 0 ? { from } : {}) }
-      if (!(await append({ ...start, end: partEnd }, piece))) return true
+      if (!(await this.#append({ ...start, end: partEnd }, piece))) return true
     }
-    if (await append({ ...known, end: from > 0 ? { ...end, from } : end }, bytes.subarray(from)))
-      options.sent(events, bytes.length)
+    if (await this.#append({ ...known, end: from > 0 ? { ...end, from } : end }, bytes.subarray(from)))
+      sent(events, bytes.length)
     return true
-  }
-
-  return {
-    dir,
-    pump,
-    forget() {
-      here = undefined
-    },
-    get size() {
-      return size
-    },
   }
 }
 
@@ -221,4 +229,100 @@ function refused(dir: string, { tenant, run }: RunName, { attempt, seq }: BlockE
     `the broker has the run ${quote(`${tenant}/${run}`, 100)} up to event ${attempt}.${seq} (attempt.seq), and that event is not in ` +
       `${quote(dir, 160)}: another host or a later attempt wrote it. Ship this one under another tenant, or under another run id`,
   )
+}
+
+function tooLong(path: string, at: number): Fault {
+  return new Fault(
+    'RUN_REFUSED',
+    `${quote(path, 200)} has an event of more than ${MAX_LINE >> 20} MiB at byte ${at}, which is not shipped`,
+    { at },
+  )
+}
+
+/** Whole lines of a journal, as they are sent. */
+interface Portion {
+  /** Above the limit only if it is one line. */
+  readonly bytes: Buffer
+  readonly events: number
+  /** The position in the journal right after it. */
+  readonly next: number
+  /** Its last event. */
+  readonly last: Place
+  readonly hash: string
+}
+
+/**
+ * Whole lines from a position in a journal on, about `limit` bytes of them or one that is longer; undefined
+ * if there is none yet. `last` is the event before it.
+ */
+function readPortion(
+  journal: JournalReader,
+  at: number,
+  last: Place | undefined,
+  limit: number,
+  redact?: (event: Event) => Event,
+): Portion | undefined {
+  const lines = journal.lines(at, limit)
+  if (!lines) return undefined
+  const out: Buffer[] = []
+  let size = 0
+  let end: JournalEvent | undefined
+  for (const found of journal.events(lines, last)) {
+    const sent = redact ? Buffer.from(jsonLine(redact(found.event))) : found.bytes
+    // Redaction can make lines longer.
+    if (end && size + sent.length > limit) break
+    out.push(sent)
+    size += sent.length
+    end = found
+  }
+  if (!end) return undefined
+  const bytes = redact ? Buffer.concat(out) : lines.bytes.subarray(0, end.next - at)
+  return { bytes, events: out.length, next: end.next, last: end.place, hash: hashOf(end.bytes) }
+}
+
+const STEP = 1 << 20
+
+/**
+ * The position in a journal right after an event, or undefined if the event is missing or differs.
+ *
+ * @example
+ * placeAfter(journal, { attempt: 1, seq: 57, hash: '…' })
+ */
+function placeAfter(
+  journal: JournalReader,
+  { attempt, seq, hash }: BlockEnd,
+): { at: number; last: Place } | undefined {
+  for (const { place, bytes, next } of journal.entries(0, STEP)) {
+    if (!place || place.attempt_number > attempt) return undefined
+    if (place.attempt_number === attempt && place.seq === seq)
+      return hashOf(bytes) === hash ? { at: next, last: place } : undefined
+  }
+  return undefined
+}
+
+/** The hash of a line or of a part of one: it distinguishes writers, and 128 bits are enough for that. */
+function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex').slice(0, 32)
+}
+
+/** Events are told apart by fewer bytes. */
+const TAIL = 4096
+
+/** The hash of the last bytes before a place in a journal. */
+function tailBefore(fd: number, at: number): string {
+  const length = Math.min(TAIL, at)
+  return hashOf(readBlock(fd, at - length, length))
+}
+
+const LOOK = 16 * 1024
+
+/** Whether the line that begins at this place has more than `limit` bytes, whole or not. */
+function isLongLine(fd: number, at: number, limit: number): boolean {
+  if (fs.fstatSync(fd).size - at <= limit) return false
+  for (let seen = 0; seen < limit; ) {
+    const bytes = readBlock(fd, at + seen, Math.min(LOOK, limit - seen))
+    if (bytes.length === 0 || bytes.includes(LF)) return false
+    seen += bytes.length
+  }
+  return true
 }

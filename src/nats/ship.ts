@@ -1,18 +1,19 @@
 import { setMaxListeners } from 'node:events'
 import fs from 'node:fs'
 import { dirname, join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises'
 import { checkPath, isFunction, isName, type OptionTable, readOptions } from '../base/check-options.ts'
 import { diskFault } from '../base/disk-fault.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
+import { Waker, watchPath } from '../disk/wake.ts'
 import type { Event } from '../events/event.ts'
 import { folders, isSkipped } from '../run/folders.ts'
 import type { Broker } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
 import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
-import { type ShippedRun, shipRun } from './ship-run.ts'
+import { ShippedRun, type ShipRunOptions } from './ship-run.ts'
 
 export interface ShipOptions extends NatsOptions {
   /**
@@ -136,179 +137,254 @@ interface Entry {
 
 /** The same over any broker. `root` is the real path of the directory. */
 export async function shipTo(broker: Broker, root: string, options: ShipOptions): Promise<ShipProgress> {
-  const { tenant, follow, maxInFlight, maxStall, signal } = shipOptions(options)
-  const redact = options.redact && guarded(options.redact)
-  const entries = new Map<string, Entry>()
-  const queue = new Set<Entry>()
-  let busy = 0
-  let events = 0
-  let bytes = 0
-  let refusal: Fault | undefined
-  let fatal: { readonly error: unknown } | undefined
+  return await new Shipper(broker, root, shipOptions(options)).ship()
+}
+
+class Shipper {
+  readonly #broker: Broker
+  readonly #root: string
+  readonly #options: ReturnType<typeof shipOptions>
+  readonly #follow: boolean
+  readonly #entries = new Map<string, Entry>()
+  readonly #queue = new Set<Entry>()
+  #busy = 0
+  #events = 0
+  #bytes = 0
+  #refusal: Fault | undefined
+  #fatal: { readonly error: unknown } | undefined
   /** Since when the broker is there and takes nothing, and whether that was told. */
-  let stalled: number | undefined
-  let stallTold = false
-  /** Wakes the loop below. */
-  let wake = () => {}
-  const stop = new AbortController()
-  // Every run adds a listener while the broker is unreachable.
-  setMaxListeners(0, stop.signal)
-  const alone = oneByOne()
-
+  #stalled: number | undefined
+  #stallTold = false
+  /** Wakes the loop of `ship`. */
+  readonly #waker = new Waker(WALK_MS)
+  readonly #stop = new AbortController()
+  readonly #runOptions: ShipRunOptions
   /** Runs by state: with thousands of them they must not be counted each time. */
-  const counts = { waiting: 0, over: 0, gone: 0, refused: 0 }
-  let watchers = 0
+  readonly #counts = { waiting: 0, over: 0, gone: 0, refused: 0 }
+  /** Number of journals that are watched. */
+  #watchers = 0
   /** Those that are being written, the one that was looked at last at the end. */
-  const waiting = new Set<Entry>()
-  const become = (entry: Entry, state: Entry['state']) => {
-    counts[entry.state]--
-    counts[state]++
-    entry.state = state
-    if (state === 'waiting') waiting.add(entry)
-    else waiting.delete(entry)
-  }
-  const watchedFolders = new Map<string, fs.FSWatcher>()
+  readonly #waiting = new Set<Entry>()
+  readonly #watchedFolders = new Map<string, fs.FSWatcher>()
   /** What was made just now beside other runs, and until when it is looked into. */
-  const fresh = new Map<string, number>()
+  readonly #fresh = new Map<string, number>()
 
-  const progress = (): ShipProgress => ({ runs: entries.size, over: counts.over, events, bytes })
-  const sent = (moreEvents: number, moreBytes: number) => {
-    events += moreEvents
-    bytes += moreBytes
-    moving()
-    options.onProgress?.(progress())
+  constructor(broker: Broker, root: string, options: ReturnType<typeof shipOptions>) {
+    this.#broker = broker
+    this.#root = root
+    this.#options = options
+    this.#follow = options.follow
+    // Every run adds a listener while the broker is unreachable.
+    setMaxListeners(0, this.#stop.signal)
+    this.#runOptions = {
+      tenant: options.tenant,
+      redact: options.redact && guarded(options.redact),
+      sent: (events, bytes) => this.#sent(events, bytes),
+      alone: oneByOne(),
+    }
   }
 
-  function enqueue(entry: Entry): void {
+  async ship(): Promise<ShipProgress> {
+    const { signal } = this.#options
+    const onAbort = () => {
+      this.#stop.abort(signal?.reason)
+      this.#waker.wake()
+    }
+    if (signal?.aborted) onAbort()
+    else signal?.addEventListener('abort', onAbort, { once: true })
+    try {
+      await this.#shipAll()
+    } finally {
+      this.#stop.abort()
+      signal?.removeEventListener('abort', onAbort)
+      for (const entry of this.#entries.values()) entry.watcher?.close()
+      for (const watcher of this.#watchedFolders.values()) watcher.close()
+    }
+    if (this.#fatal) throw this.#fatal.error
+    if (signal?.aborted && !this.#follow) throw signal.reason
+    if (this.#refusal) throw this.#refusal
+    return this.#progress()
+  }
+
+  /** Looks for runs and at those that are being written, until all are over, or until the signal. */
+  async #shipAll(): Promise<void> {
+    this.#watchFolder(this.#root)
+    let nextWalk = Number.NEGATIVE_INFINITY
+    let nextPoll = Number.NEGATIVE_INFINITY
+    while (!this.#stop.signal.aborted && !this.#fatal) {
+      const isDone = this.#isIdle() && this.#counts.waiting === 0
+      if (performance.now() >= nextWalk || (isDone && !this.#follow)) {
+        const before = this.#entries.size
+        const took = await this.#walk(this.#root)
+        nextWalk = performance.now() + Math.max(WALK_MS, took * WALK_SHARE)
+        // Nothing new turned up while the last ones ended.
+        if (!this.#follow && isDone && this.#entries.size === before && this.#isIdle()) break
+      }
+      // The end of every block wakes this loop.
+      const polled = performance.now()
+      if (polled >= nextPoll) {
+        this.#poll()
+        await this.#lookIntoFresh(polled)
+        const ended = performance.now()
+        nextPoll = ended + Math.max(POLL_MS, (ended - polled) * POLL_SHARE)
+      }
+      await this.#waker.sleep(this.#stop.signal, Math.min(WALK_MS, nextPoll - performance.now()))
+    }
+  }
+
+  #isIdle(): boolean {
+    return this.#queue.size === 0 && this.#busy === 0
+  }
+
+  #progress(): ShipProgress {
+    const { size: runs } = this.#entries
+    return { runs, over: this.#counts.over, events: this.#events, bytes: this.#bytes }
+  }
+
+  #sent(events: number, bytes: number): void {
+    this.#events += events
+    this.#bytes += bytes
+    this.#moved()
+  }
+
+  /** The broker took something. */
+  #moved(): void {
+    this.#stalled = undefined
+    this.#stallTold = false
+    this.#options.onProgress?.(this.#progress())
+  }
+
+  #become(entry: Entry, state: Entry['state']): void {
+    this.#counts[entry.state]--
+    this.#counts[state]++
+    entry.state = state
+    if (state === 'waiting') this.#waiting.add(entry)
+    else this.#waiting.delete(entry)
+  }
+
+  #enqueue(entry: Entry): void {
     if (entry.state === 'refused') return
     if (entry.busy) entry.again = true
-    else queue.add(entry)
-    drain()
+    else this.#queue.add(entry)
+    this.#drain()
   }
 
-  function drain(): void {
-    for (const entry of queue) {
-      if (busy >= maxInFlight || stop.signal.aborted) return
-      queue.delete(entry)
-      busy++
+  #drain(): void {
+    const { maxInFlight } = this.#options
+    for (const entry of this.#queue) {
+      if (this.#busy >= maxInFlight || this.#stop.signal.aborted) return
+      this.#queue.delete(entry)
+      this.#busy++
       entry.busy = true
-      void work(entry).finally(() => {
-        busy--
+      void this.#work(entry).finally(() => {
+        this.#busy--
         entry.busy = false
         if (entry.again) {
           entry.again = false
-          queue.add(entry)
+          this.#queue.add(entry)
         }
-        drain()
-        if (busy === 0 || fatal) wake()
+        this.#drain()
+        if (this.#busy === 0 || this.#fatal) this.#waker.wake()
       })
     }
   }
 
-  async function work(entry: Entry): Promise<void> {
+  async #work(entry: Entry): Promise<void> {
     try {
-      become(entry, await entry.run.pump())
+      this.#become(entry, await entry.run.pump())
       entry.failures = 0
       entry.looked = performance.now()
-      watch(entry)
-      if (entry.state === 'gone') entries.delete(entry.run.dir)
-      if (entry.state === 'over') {
-        moving()
-        options.onProgress?.(progress())
-      }
+      this.#watch(entry)
+      if (entry.state === 'gone') this.#entries.delete(entry.run.dir)
+      if (entry.state === 'over') this.#moved()
     } catch (error) {
       entry.run.forget()
-      if (stop.signal.aborted) return
-      if (Fault.is(error) && error.code === 'BROKER_FAILED') fatal ??= { error }
-      else if (Fault.is(error)) refuse(entry, error)
-      else if (isOfDisk(error)) refuse(entry, diskFault('read', entry.run.dir, error))
-      else if (error instanceof TypeError || error instanceof RangeError) fatal ??= { error }
-      else await pause(entry, error)
+      if (this.#stop.signal.aborted) return
+      if (Fault.is(error) && error.code === 'BROKER_FAILED') this.#fatal ??= { error }
+      else if (Fault.is(error)) this.#refuse(entry, error)
+      else if (isOfDisk(error)) this.#refuse(entry, diskFault('read', entry.run.dir, error))
+      else if (error instanceof TypeError || error instanceof RangeError) this.#fatal ??= { error }
+      else await this.#pause(entry, error)
     }
   }
 
-  function moving(): void {
-    stalled = undefined
-    stallTold = false
-  }
-
-  function refuse(entry: Entry, fault: Fault): void {
-    become(entry, 'refused')
-    refusal ??= fault
-    watch(entry)
-    options.onRefused?.(entry.run.dir, fault)
+  #refuse(entry: Entry, fault: Fault): void {
+    this.#become(entry, 'refused')
+    this.#refusal ??= fault
+    this.#watch(entry)
+    this.#options.onRefused?.(entry.run.dir, fault)
   }
 
   /**
    * Waits until the broker can be asked again. Nothing is published meanwhile, so nothing piles up in the
    * client.
    */
-  async function pause(entry: Entry, why: unknown): Promise<void> {
+  async #pause(entry: Entry, why: unknown): Promise<void> {
+    const { maxStall } = this.#options
+    const { signal } = this.#stop
     entry.again = true
     const ms = Math.min(MAX_BACKOFF_MS, 50 * 2 ** entry.failures++)
-    stalled ??= performance.now()
-    await sleep(ms, stop.signal)
+    this.#stalled ??= performance.now()
+    // Rejects when the signal is aborted.
+    await delay(ms, undefined, { signal }).catch(() => {})
     try {
       const asked = performance.now()
-      await broker.reachable(stop.signal)
-      if (performance.now() - asked > AWAY_MS) stalled = undefined
-      else if (stalled !== undefined && asked - stalled >= maxStall) stall(why)
+      await this.#broker.reachable(signal)
+      if (performance.now() - asked > AWAY_MS) this.#stalled = undefined
+      else if (this.#stalled !== undefined && asked - this.#stalled >= maxStall) this.#stall(maxStall, why)
     } catch (error) {
-      if (!stop.signal.aborted) fatal ??= { error }
+      if (!signal.aborted) this.#fatal ??= { error }
     }
   }
 
-  function stall(cause: unknown): void {
+  #stall(maxStall: number, cause: unknown): void {
     const fault = new Fault(
       'BROKER_FAILED',
       `the broker is there, but has taken nothing for ${Math.round(maxStall / 1000)} s (${quote((cause as Error).message, 120)}). ` +
         'Look at its log, at its disk and at the limits of the stream (max_bytes). Nothing is lost: the journals wait',
       { cause },
     )
-    if (!follow) fatal ??= { error: fault }
-    else if (!stallTold) options.onStall?.(fault)
-    stallTold = true
+    if (!this.#follow) this.#fatal ??= { error: fault }
+    else if (!this.#stallTold) this.#options.onStall?.(fault)
+    this.#stallTold = true
   }
 
-  function watch(entry: Entry): void {
+  /** Watches the journal of a run that is being written; without a watcher it is polled. */
+  #watch(entry: Entry): void {
     if (entry.state !== 'waiting') {
-      if (entry.watcher) watchers--
+      if (entry.watcher) this.#watchers--
       entry.watcher?.close()
       entry.watcher = undefined
       return
     }
-    if (entry.watcher || watchers >= MAX_WATCHERS) return
-    try {
-      entry.watcher = fs.watch(join(entry.run.dir, EVENTS_FILE), { persistent: false }, () => enqueue(entry))
-      entry.watcher.on('error', () => entry.watcher?.close())
-      watchers++
-      // For what was written before the watcher was there.
-      enqueue(entry)
-    } catch {
-      // No watcher available: polling is enough.
-    }
+    if (entry.watcher || this.#watchers >= MAX_WATCHERS) return
+    entry.watcher = watchPath(join(entry.run.dir, EVENTS_FILE), () => this.#enqueue(entry))
+    if (!entry.watcher) return
+    this.#watchers++
+    // For what was written before the watcher was there.
+    this.#enqueue(entry)
   }
 
   /**
    * Checks the runs that are being written: those that grew, and from time to time whether the others have
    * ended.
    */
-  function poll(): void {
+  #poll(): void {
     const now = performance.now()
-    let looks = Math.max(LOOKS, waiting.size / LOOK_SHARE)
-    for (const entry of [...waiting]) {
-      if (entry.busy || queue.has(entry)) continue
+    let looks = Math.max(LOOKS, this.#waiting.size / LOOK_SHARE)
+    for (const entry of [...this.#waiting]) {
+      if (entry.busy || this.#queue.has(entry)) continue
       if (now - entry.looked > LOOK_MS && looks > 0) {
         looks--
-        waiting.delete(entry)
-        waiting.add(entry)
-        enqueue(entry)
-      } else if (sizeOf(entry.run.dir) !== entry.run.size) enqueue(entry)
+        this.#waiting.delete(entry)
+        this.#waiting.add(entry)
+        this.#enqueue(entry)
+      } else if (sizeOf(entry.run.dir) !== entry.run.size) this.#enqueue(entry)
     }
   }
 
   /** Finds new runs, and old ones that go on. Gives the milliseconds that it took by itself. */
-  async function walk(top: string): Promise<number> {
+  async #walk(top: string): Promise<number> {
     let seen = 0
     let took = 0
     let since = performance.now()
@@ -318,89 +394,42 @@ export async function shipTo(broker: Broker, root: string, options: ShipOptions)
         await turn()
         since = performance.now()
       }
-      if (stop.signal.aborted) break
-      if (!files.some((file) => file.name === EVENTS_FILE && file.isFile())) continue
-      const known = entries.get(path)
-      if (!known) {
-        const run = shipRun(broker, path, root, { tenant, redact, sent, alone })
-        const entry: Entry = { run, state: 'waiting', busy: false, again: false, failures: 0, looked: 0 }
-        counts.waiting++
-        waiting.add(entry)
-        entries.set(path, entry)
-        if (path !== root) watchFolder(dirname(path))
-        enqueue(entry)
-      } else if (known.state === 'over' && sizeOf(path) !== known.run.size) enqueue(known)
+      if (this.#stop.signal.aborted) break
+      if (files.some((file) => file.name === EVENTS_FILE && file.isFile())) this.#found(path)
     }
     return took + performance.now() - since
   }
 
+  #found(path: string): void {
+    const known = this.#entries.get(path)
+    if (known) {
+      if (known.state === 'over' && sizeOf(path) !== known.run.size) this.#enqueue(known)
+      return
+    }
+    const run = new ShippedRun(this.#broker, path, this.#root, this.#runOptions)
+    const entry: Entry = { run, state: 'waiting', busy: false, again: false, failures: 0, looked: 0 }
+    this.#counts.waiting++
+    this.#waiting.add(entry)
+    this.#entries.set(path, entry)
+    if (path !== this.#root) this.#watchFolder(dirname(path))
+    this.#enqueue(entry)
+  }
+
   /** With thousands of runs a walk takes long; a new one is usually made beside them. */
-  function watchFolder(path: string): void {
-    if (!follow || watchedFolders.has(path) || watchedFolders.size >= MAX_FOLDERS) return
-    try {
-      const watcher = fs.watch(path, { persistent: false }, (_, name) => {
-        if (name !== null && !isSkipped(name)) fresh.set(join(path, name), performance.now() + FRESH_MS)
-      })
-      watcher.on('error', () => watcher.close())
-      watchedFolders.set(path, watcher)
-    } catch {
-      // No watcher to be had: the next walk finds it.
-    }
-  }
-
-  const onAbort = () => {
-    stop.abort(signal?.reason)
-    wake()
-  }
-  if (signal?.aborted) onAbort()
-  else signal?.addEventListener('abort', onAbort, { once: true })
-  try {
-    watchFolder(root)
-    let nextWalk = Number.NEGATIVE_INFINITY
-    let nextPoll = Number.NEGATIVE_INFINITY
-    while (!stop.signal.aborted && !fatal) {
-      const began = performance.now()
-      const done = queue.size === 0 && busy === 0 && counts.waiting === 0
-      if (began >= nextWalk || (done && !follow)) {
-        const before = entries.size
-        const took = await walk(root)
-        nextWalk = performance.now() + Math.max(WALK_MS, took * WALK_SHARE)
-        // Nothing new turned up while the last ones ended.
-        if (!follow && done && entries.size === before && queue.size === 0 && busy === 0) break
-      }
-      // The end of every block wakes this loop.
-      const polled = performance.now()
-      if (polled >= nextPoll) {
-        poll()
-        for (const [path, until] of fresh) {
-          if (polled <= until) await walk(path)
-          if (polled > until || entries.has(path)) fresh.delete(path)
-        }
-        const ended = performance.now()
-        nextPoll = ended + Math.max(POLL_MS, (ended - polled) * POLL_SHARE)
-      }
-      await wakeable(Math.min(WALK_MS, nextPoll - performance.now()))
-    }
-  } finally {
-    stop.abort()
-    signal?.removeEventListener('abort', onAbort)
-    for (const entry of entries.values()) entry.watcher?.close()
-    for (const watcher of watchedFolders.values()) watcher.close()
-  }
-  if (fatal) throw fatal.error
-  if (signal?.aborted && !follow) throw signal.reason
-  if (refusal) throw refusal
-  return progress()
-
-  function wakeable(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-      if (stop.signal.aborted) wake()
+  #watchFolder(path: string): void {
+    if (!this.#follow || this.#watchedFolders.has(path) || this.#watchedFolders.size >= MAX_FOLDERS) return
+    const watcher = watchPath(path, (name) => {
+      if (name !== null && !isSkipped(name)) this.#fresh.set(join(path, name), performance.now() + FRESH_MS)
     })
+    // Without a watcher, the next walk finds it.
+    if (watcher) this.#watchedFolders.set(path, watcher)
+  }
+
+  async #lookIntoFresh(now: number): Promise<void> {
+    for (const [path, until] of this.#fresh) {
+      if (now <= until) await this.#walk(path)
+      if (now > until || this.#entries.has(path)) this.#fresh.delete(path)
+    }
   }
 }
 
@@ -439,19 +468,6 @@ function oneByOne(): <T>(act: () => Promise<T>) => Promise<T> {
     last = mine.catch(() => {})
     return mine
   }
-}
-
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done)
-  })
 }
 
 function sizeOf(dir: string): number {

@@ -1,12 +1,10 @@
 import { Readable } from 'node:stream'
-import { setTimeout as delay } from 'node:timers/promises'
 import { isName, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
-import { Fault } from '../base/fault.ts'
 import type { Stage } from '../base/stage.ts'
 import type { Event } from '../events/event.ts'
 import { type Flow, flow } from '../streams/flow.ts'
 import { type Assembler, assembler } from './assemble.ts'
-import { type Broker, Rewound, type StoredBlock } from './broker.ts'
+import { type Broker, Rewound, type StoredBlock, untilAnswered } from './broker.ts'
 import { natsBroker } from './nats-broker.ts'
 import { NATS_OPTIONS, type NatsOptions } from './nats-options.ts'
 import { tokenOf } from './token.ts'
@@ -82,7 +80,10 @@ async function* blocks(
           const { attempt, seq, over } = block.end
           // An end before what the reader has is not the one it waits for.
           const passed = after && (attempt - after.attempt || seq - after.seq) < 0
-          if (run !== undefined && over && !passed && (await isLast(broker, block, signal))) return
+          if (run === undefined || !over || passed) continue
+          // It may have continued with another attempt.
+          const last = await untilAnswered(broker, signal, () => broker!.last(block.name))
+          if (last?.at === block.at) return
         }
         return
       } catch (error) {
@@ -96,21 +97,6 @@ async function* blocks(
     await broker?.close()
   }
 }
-
-/** Whether a run ended here: it may have continued with another attempt. */
-async function isLast(broker: Broker, { name, at }: StoredBlock, signal: AbortSignal): Promise<boolean> {
-  for (;;) {
-    try {
-      return (await broker.last(name))?.at === at
-    } catch (error) {
-      if (Fault.is(error)) throw error
-    }
-    await delay(RETRY_MS, undefined, { signal })
-    await broker.reachable(signal)
-  }
-}
-
-const RETRY_MS = 200
 
 function eventsOf(after: SubscribeOptions['after']): Stage<StoredBlock, Event> {
   return (next) => {

@@ -76,6 +76,23 @@ export async function startOnPipes(options: StartOptions): Promise<Started> {
   return { pid, exit, recorders, kill: (signal) => killGroup(pid, signal) }
 }
 
+const signalNames = new Map([
+  [1, 'SIGHUP'],
+  [2, 'SIGINT'],
+  [3, 'SIGQUIT'],
+  [6, 'SIGABRT'],
+  [9, 'SIGKILL'],
+  [11, 'SIGSEGV'],
+  [13, 'SIGPIPE'],
+  [14, 'SIGALRM'],
+  [15, 'SIGTERM'],
+])
+
+/** The name of a signal, of those that end processes. */
+export function signalName(number: number): string {
+  return signalNames.get(number) ?? `signal ${number}`
+}
+
 /** How a process ends; call it as soon as the process is created. */
 export function exitOf(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {

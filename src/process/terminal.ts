@@ -7,7 +7,7 @@ import { killGroup } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
 import { createLog, recordHere } from './log-writer.ts'
 import { keepToUs } from './open-terminals.ts'
-import { type Exit, type Started, type StartOptions, start } from './process.ts'
+import { type Exit, type Started, type StartOptions, signalName, start } from './process.ts'
 
 /** Starts a process on a pseudo-terminal. It leads its own session, so its group can be signalled too. */
 export async function startOnPty(options: StartOptions & { cols: number; rows: number }): Promise<Started> {
@@ -45,11 +45,7 @@ export async function startOnPty(options: StartOptions & { cols: number; rows: n
       release()
       closed()
       recorder.stop()
-      resolve(
-        signal
-          ? { code: null, signal: signalNames.get(signal) ?? `signal ${signal}` }
-          : { code: exitCode, signal: null },
-      )
+      resolve(signal ? { code: null, signal: signalName(signal) } : { code: exitCode, signal: null })
     })
   })
   if (typeof input === 'object') terminal.write(input.text)
@@ -129,14 +125,3 @@ export function findCommand(command: string, cwd: string, env: NodeJS.ProcessEnv
     }
   })
 }
-
-const signalNames = new Map([
-  [1, 'SIGHUP'],
-  [2, 'SIGINT'],
-  [3, 'SIGQUIT'],
-  [6, 'SIGABRT'],
-  [9, 'SIGKILL'],
-  [11, 'SIGSEGV'],
-  [13, 'SIGPIPE'],
-  [15, 'SIGTERM'],
-])

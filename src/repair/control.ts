@@ -1,4 +1,4 @@
-import { stringEnd } from '../json/balanced.ts'
+import { stringEnd } from '../json/strings.ts'
 import { SPACE } from '../text/characters.ts'
 import { type Edited, Rewriter } from './edits.ts'
 import { escapeOf } from './quotes.ts'

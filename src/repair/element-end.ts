@@ -1,3 +1,5 @@
+import { isStructureAt } from '../json/after-value.ts'
+import { backslashesBefore, stringEnd } from '../json/strings.ts'
 import {
   BACKSLASH,
   CLOSE_BRACE,
@@ -12,7 +14,7 @@ import {
 } from '../text/characters.ts'
 import { guessesFor, isKeyAt } from './guesses.ts'
 import { closingQuote, isQuote } from './quotes.ts'
-import { isStructureAt } from './structure.ts'
+import { Search } from './search.ts'
 import { isHalfBlank, type Level, Reading, skipBlanks } from './syntax.ts'
 
 /** The place of an element. */
@@ -73,31 +75,18 @@ function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolea
   first.at = at
   first.level = level
   first.base = level
-  const open = [first]
-  const ends = new Set<number>()
-  let fewest = Number.POSITIVE_INFINITY
+  const search = new Search<number>(text.length - at)
+  search.add(first)
   let cut = false
   let more = false
   let breaksOff = false
   let stopped = 0
-  const { effort } = first
-  const most = MAX_READS * (text.length - at) + LEAST_WORK
-  const endAt = (end: number, guesses: number) => {
-    if (guesses < fewest) ends.clear()
-    fewest = Math.min(fewest, guesses)
-    ends.add(end)
-  }
-  for (let reading = open.pop(); reading; reading = open.pop()) {
-    if (reading.guesses > fewest) continue
-    const from = reading.at
-    const run = reading.run()
+  for (let reading = search.next(); reading; reading = search.next()) {
+    const run = search.ended
     if (reading === first) {
       stopped = reading.at
       breaksOff = run === 'cut' || reading.unclosed
     }
-    effort.spent += reading.at - from + WORK_PER_GUESS
-    if (effort.spent > most)
-      return { ends: new Set([-1, -2]), cut: false, more: false, breaksOff: false, stopped }
     if (reading.state === 'end') {
       const { valueEnd, guesses } = reading
       if (hasOddComment(reading)) continue
@@ -105,25 +94,26 @@ function readFrom(text: string, at: number, place: ElementPlace, looksOn: boolea
       if (follows === 'more') more = true
       // At the end of a text that breaks off, a guess proves nothing.
       else if (follows === 'nothing' && guesses > 0) breaksOff = true
-      else if (follows) endAt(valueEnd, guesses)
-      else if (guesses < fewest) {
+      else if (follows) search.take(valueEnd, guesses)
+      else if (search.mayGuess(reading)) {
         //  ["a "b" c","d"]   [{"a":1,} {"a":2}]
         //      ^ it goes on           ^ a comma is missing
         const goesOn = reading.copy()
         goesOn.state = 'comma'
         for (const next of guessesFor(goesOn)) {
-          if (next.guess !== 'comma') open.push(next)
-          else if (isCommaMissing(text, next.at, place)) endAt(valueEnd, next.guesses)
+          if (next.guess !== 'comma') search.add(next)
+          else if (isCommaMissing(text, next.at, place)) search.take(valueEnd, next.guesses)
         }
       }
     } else if (run === 'cut' || (reading.unclosed && !place.final)) {
       cut = true
     } else {
       if (reading.unclosed) cut = true
-      if (reading.guesses < fewest) open.push(...guessesFor(reading).reverse())
+      if (search.mayGuess(reading)) search.guess(reading)
     }
   }
-  return { ends, cut, more, breaksOff, stopped }
+  if (search.exhausted) return { ends: new Set([-1, -2]), cut: false, more: false, breaksOff: false, stopped }
+  return { ends: new Set(search.found), cut, more, breaksOff, stopped }
 }
 
 /** Whether a comment contains the start of another one: then the first may not have been a comment. */
@@ -133,10 +123,6 @@ function hasOddComment({ text, edits }: Reading): boolean {
   }
   return false
 }
-
-const MAX_READS = 24
-const LEAST_WORK = 1 << 14
-const WORK_PER_GUESS = 64
 
 /**
  * Two objects, or two strings: between other values a comma is unlikely to be missing. In an object, a key
@@ -214,7 +200,7 @@ export function isElementOver(text: string, place: ElementPlace, all = place.fin
   if (!all && (isHalfBlank(text, next) || isHalfKey(text, next))) return undefined
   if (isBracket(first)) return true
   if (first === CLOSE_BRACE || isKeyAt(text, next)) return false
-  const close = first === QUOTE ? stringEnd(text, next + 1) : text.slice(next).search(/[,\]}]/)
+  const close = first === QUOTE ? stringEnd(text, next) : text.slice(next).search(/[,\]}]/)
   if (close < 0) return final ? true : undefined
   if (first !== QUOTE) return true
   // A string that is not a key is followed by another element, or it has lost a quote.
@@ -247,7 +233,7 @@ function plainEnd(text: string, from: number, inArray: boolean): number {
       continue
     }
     if (unit === QUOTE || (escaped && unit === BACKSLASH)) {
-      const end = escaped ? escapedStringEnd(text, at + 2) : stringEnd(text, at + 1)
+      const end = escaped ? escapedStringEnd(text, at + 2) : stringEnd(text, at)
       if (end < 0 || !OPENERS.has(last)) return -1
       at = end
       last = QUOTE
@@ -276,20 +262,10 @@ const OPENERS = new Set([...'{[,:'].map((one) => one.charCodeAt(0)))
 /** Comments, and anything else that may hide a bracket. */
 const NEVER = '/#\\<'
 
-function stringEnd(text: string, from: number): number {
-  for (let at = from; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === BACKSLASH) at++
-    else if (unit === QUOTE) return at
-  }
-  return -1
-}
-
 /** The closing quote of a string that was escaped once too often: inner quotes have three backslashes. */
 function escapedStringEnd(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
-    let backslashes = 0
-    while (text.charCodeAt(at - backslashes - 1) === BACKSLASH) backslashes++
+    const backslashes = backslashesBefore(text, at, 0)
     if (backslashes === 1) return at
     if (backslashes === 0) return -1
   }

@@ -1,3 +1,4 @@
+import { backslashesBefore, closes, nextQuote } from '../json/strings.ts'
 import {
   APOSTROPHE,
   BACKSLASH,
@@ -17,7 +18,7 @@ import {
   quoteFamily,
 } from '../text/characters.ts'
 import { isJsonWord, isPlainText, MAX_WORD, spellingOf } from './bare-words.ts'
-import { closes, closingQuote, isQuote, spellString } from './quotes.ts'
+import { closingQuote, isQuote, spellString } from './quotes.ts'
 import {
   bareKeyEnd,
   type GuessKind,
@@ -143,12 +144,12 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
     // Two quotes with nothing between them end one string and start another.
     if (before >= 0 && skipBlanks(text, before + 1) === close) return
     before = close
-    close = nextQuote(text, close + 1, opening)
+    close = nextClosing(text, close + 1, opening)
     stopped.effort.spent += Math.max(following, close < 0 ? text.length : close) - before
     if (close < 0) return
     if (!endsHere(stopped, close, key) || isBeforeQuotingComment(text, close)) continue
     if (key && !isInnerOfKey(text, token, before, close)) return
-    if (opening !== QUOTE && /"\s{0,99}\+\s{0,99}"/.test(text.slice(from, close))) return
+    if (holdsJoined(text, from, close)) return
     stopped.effort.spent += close - from
     if (isDoubtfulInner(text, from, close, opening)) return
     const spelled = spellString(text, { from, to: close, opened: true, closed: true }, token.edits)
@@ -163,6 +164,12 @@ function* innerQuotes(stopped: Reading): Iterable<Reading> {
     yield next
     return
   }
+}
+
+//  'one "two" + "three"'
+//           ^^^^^^^ strings in double quotes that are joined are not the text of another one
+function holdsJoined(text: string, from: number, close: number): boolean {
+  return text.charCodeAt(from) !== QUOTE && /"\s{0,99}\+\s{0,99}"/.test(text.slice(from, close))
 }
 
 //  ""users" // not a comment"
@@ -271,7 +278,7 @@ function* stringEndsAt(stopped: Reading, from: number, end: number, key: boolean
 function endsWithLoneQuote(text: string, from: number, end: number): boolean {
   let last = end - 1
   while (last > from && (isPunctuation(text.charCodeAt(last)) || text[last] === ' ')) last--
-  if (last < from || text.charCodeAt(last - 1) === BACKSLASH) return false
+  if (last < from || backslashesBefore(text, last, from) > 0) return false
   if (quoteFamily(text.charCodeAt(last)) === APOSTROPHE) return true
   return [QUOTE, BACKTICK].some((family) => isLone(text, family, from, end))
 }
@@ -284,13 +291,12 @@ function isLoneQuote(text: string, quote: number, from: number, end: number): bo
 
 /** Whether the number of quotes of a family is odd, not counting escaped ones. */
 function isLone(text: string, family: number, from: number, end: number): boolean {
+  const isOne = (unit: number) => quoteFamily(unit) === family
   let quotes = 0
-  for (let at = from; at < end; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === BACKSLASH) at++
-    else if (quoteFamily(unit) === family) quotes++
+  for (let at = from - 1; ; quotes++) {
+    at = nextQuote(text, at + 1, end, isOne)
+    if (at < 0) return quotes % 2 === 1
   }
-  return quotes % 2 === 1
 }
 
 /**
@@ -351,7 +357,7 @@ function* openedAt(stopped: Reading, from: number, key: boolean): Iterable<Readi
   const { text } = stopped
   const first = text.charCodeAt(from)
   if (isPunctuation(first) || first === QUOTE || first === BACKSLASH) return
-  const close = nextQuote(text, from, QUOTE)
+  const close = nextClosing(text, from, QUOTE)
   stopped.effort.spent += (close < 0 ? text.length : close) - from
   if (close < 0 || !endsHere(stopped, close, key)) return
   if (isQuote(first) && isLoneQuote(text, from, from, close)) return
@@ -421,15 +427,15 @@ function isAlone(stopped: Reading, delimiter: number): boolean {
   return isValueAt(text, skipBlanks(text, delimiter + 1))
 }
 
-/** One past the unescaped quote of the same kind at or after `from`; -1 for none. */
-function nextQuote(text: string, from: number, opening: number): number {
-  for (let at = from; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === BACKSLASH) at++
-    // A plain quote may close a typographic one, but not if others of its own kind come first.
-    else if (closes(unit, opening) && (unit !== QUOTE || opening === QUOTE)) return at
-  }
-  return -1
+/** The next quote at or after `from` that may close a string opened by `opening`; -1 for none. */
+function nextClosing(text: string, from: number, opening: number): number {
+  // A plain quote may close a typographic one, but not if others of its own kind come first.
+  return nextQuote(
+    text,
+    from,
+    text.length,
+    (unit) => closes(unit, opening) && (unit !== QUOTE || opening === QUOTE),
+  )
 }
 
 /** Whether what follows the quote at `close` looks like what follows a value (or a key) here. */
@@ -521,9 +527,9 @@ function isDoubtfulInner(text: string, from: number, close: number, opening: num
   let inner = 0
   let opens = false
   for (
-    let at = nextQuote(text, from + 1, opening);
+    let at = nextClosing(text, from + 1, opening);
     at >= 0 && at < close;
-    at = nextQuote(text, at + 1, opening)
+    at = nextClosing(text, at + 1, opening)
   ) {
     inner++
     if (/[,:;，：=>][ \t\n]{0,99}$/.test(text.slice(Math.max(from + 1, at - 100), at))) opens = true

@@ -1,20 +1,10 @@
-import { ACUTE, APOSTROPHE, BACKSLASH, BACKTICK, QUOTE, quoteFamily, SPACE } from '../text/characters.ts'
+import { closes, ESCAPES, nextQuote } from '../json/strings.ts'
+import { APOSTROPHE, BACKSLASH, LETTER_U, QUOTE, quoteFamily, SPACE } from '../text/characters.ts'
 import type { Edit } from './edits.ts'
 
 /** Any character that a model may put around a string. */
 export function isQuote(unit: number): boolean {
   return quoteFamily(unit) !== 0
-}
-
-/**
- * Typographic quotes end at any quote of their kind, because models mix up the two halves, or at the plain
- * one.
- */
-export function closes(unit: number, opening: number): boolean {
-  if (opening === BACKTICK) return unit === BACKTICK || unit === ACUTE
-  if (opening < BACKTICK) return unit === opening
-  if (opening <= 0x201b) return (unit >= 0x2018 && unit <= 0x201b) || unit === APOSTROPHE
-  return (unit >= 0x201c && unit <= 0x201f) || unit === QUOTE
 }
 
 /**
@@ -26,14 +16,13 @@ export function closes(unit: number, opening: number): boolean {
  */
 export function closingQuote(text: string, open: number, limit = text.length): number {
   const opening = text.charCodeAt(open)
-  const end = Math.min(limit, text.length)
-  for (let at = open + 1; at < end; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit < 128 && HARMLESS[unit] === 1) continue
-    if (unit === BACKSLASH) at++
-    else if (closes(unit, opening) && !(isSingle(opening) && isApostrophe(text, at))) return at
-  }
-  return -1
+  const single = isSingle(opening)
+  return nextQuote(
+    text,
+    open + 1,
+    Math.min(limit, text.length),
+    (unit, at) => closes(unit, opening) && !(single && isApostrophe(text, at)),
+  )
 }
 
 /**
@@ -55,9 +44,10 @@ export function plainStringEnd(text: string, open: number): number {
   return -1
 }
 
-/** ASCII that neither ends a string nor escapes a quote. */
-const HARMLESS = new Uint8Array(128).fill(1)
-for (const unit of [QUOTE, APOSTROPHE, BACKTICK, BACKSLASH]) HARMLESS[unit] = 0
+/** Whether the string from `open` to `close` is known to be valid JSON as it is. */
+export function isCleanString(text: string, open: number, close: number): boolean {
+  return text.charCodeAt(open) === QUOTE && plainStringEnd(text, open) === close
+}
 
 /** Whether it is a quote between two letters, as in `it's`. */
 export function isApostrophe(text: string, at: number): boolean {
@@ -72,20 +62,6 @@ function isSingle(unit: number): boolean {
 
 function isLetter(unit: number): boolean {
   return (unit >= 97 && unit <= 122) || (unit >= 65 && unit <= 90) || (unit >= 0xc0 && unit < 0x2000)
-}
-
-/** Whether the string from `open` to `close` is known to be valid JSON as it is. */
-export function isCleanString(text: string, open: number, close: number): boolean {
-  if (text.charCodeAt(open) !== QUOTE || text.charCodeAt(close) !== QUOTE) return false
-  for (let at = open + 1; at < close; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit < SPACE || unit === QUOTE) return false
-    if (unit === BACKSLASH) {
-      if (!isEscape(text, at) || isDrive(text, at, open)) return false
-      at++
-    }
-  }
-  return true
 }
 
 /** Whether the backslash at `at` is the first of a path, `C:\\`. */
@@ -152,10 +128,9 @@ const shortEscapes = new Map([
 
 /** Whether the backslash at `at` begins an escape that JSON knows. */
 function isEscape(text: string, at: number): boolean {
-  const kind = text[at + 1]
-  if (kind === undefined) return false
-  if (kind === 'u') return /^[0-9a-fA-F]{4}$/.test(text.slice(at + 2, at + 6))
-  return '"\\/bfnrt'.includes(kind)
+  const letter = text.charCodeAt(at + 1)
+  if (letter === LETTER_U) return /^[0-9a-fA-F]{4}$/.test(text.slice(at + 2, at + 6))
+  return ESCAPES[letter] !== undefined
 }
 
 function isHexEscape(text: string, at: number, to: number): boolean {

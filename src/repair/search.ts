@@ -31,29 +31,70 @@ export function mend(text: string, cut = false): Mended {
 }
 
 /**
- * Follows every guess. Of the readings that reach the end of the text, those with the fewest guesses count;
- * if they disagree, the text is ambiguous. The work is bounded to a multiple of the text's length.
+ * Follows the guesses of readings that stopped. Only those with the fewest guesses count. The work is bounded
+ * to a multiple of the text's length.
  */
-function search(text: string, first: Reading): { best: Good | undefined; rival: boolean } {
-  const open = guessesFor(first).reverse()
-  const { effort } = first
-  const most = MAX_READS * text.length + LEAST_WORK
-  let found: Good[] = []
-  let fewest = Number.POSITIVE_INFINITY
-  for (let reading = open.pop(); reading; reading = open.pop()) {
-    if (reading.guesses > fewest) continue
-    const from = reading.at
-    const end = reading.run()
-    effort.spent += reading.at - from + WORK_PER_GUESS
-    if (effort.spent > most) return { best: undefined, rival: true }
-    const mayGuess = reading.guesses < Math.min(fewest, MAX_GUESSES)
-    if (end === 'stopped' && mayGuess) open.push(...guessesFor(reading).reverse())
-    if (end !== 'whole') continue
-    effort.spent += text.length
-    if (reading.guesses < fewest) found = []
-    fewest = reading.guesses
-    found.push(mended(text, reading))
+export class Search<T> {
+  /** What was found with the fewest guesses. */
+  found: T[] = []
+  /** Too much was read. */
+  exhausted = false
+  /** How the last reading ended. */
+  ended: ReturnType<Reading['run']> = 'stopped'
+  readonly #open: Reading[] = []
+  readonly #most: number
+  #fewest = Number.POSITIVE_INFINITY
+
+  constructor(size: number) {
+    this.#most = MAX_READS * size + LEAST_WORK
   }
+
+  add(reading: Reading): void {
+    this.#open.push(reading)
+  }
+
+  /** Reads on from the next guess that may count; undefined if there is none. */
+  next(): Reading | undefined {
+    for (let reading = this.#open.pop(); reading; reading = this.#open.pop()) {
+      if (reading.guesses > this.#fewest) continue
+      const { at, effort } = reading
+      this.ended = reading.run()
+      effort.spent += reading.at - at + WORK_PER_GUESS
+      this.exhausted = effort.spent > this.#most
+      return this.exhausted ? undefined : reading
+    }
+    return undefined
+  }
+
+  /** Whether a reading may be continued with one more guess. */
+  mayGuess(reading: Reading): boolean {
+    return reading.guesses < this.#fewest
+  }
+
+  guess(stopped: Reading): void {
+    for (const next of guessesFor(stopped).reverse()) this.#open.push(next)
+  }
+
+  take(found: T, guesses: number): void {
+    if (guesses < this.#fewest) this.found = []
+    this.#fewest = Math.min(this.#fewest, guesses)
+    this.found.push(found)
+  }
+}
+
+/** Of the readings that reach the end of the text, those with the fewest guesses count: they must agree. */
+function search(text: string, first: Reading): { best: Good | undefined; rival: boolean } {
+  const readings = new Search<Good>(text.length)
+  readings.guess(first)
+  for (let reading = readings.next(); reading; reading = readings.next()) {
+    if (readings.ended === 'stopped' && readings.mayGuess(reading) && reading.guesses < MAX_GUESSES)
+      readings.guess(reading)
+    if (readings.ended !== 'whole') continue
+    reading.effort.spent += text.length
+    readings.take(mended(text, reading), reading.guesses)
+  }
+  if (readings.exhausted) return { best: undefined, rival: true }
+  const { found } = readings
   // Nearly always there is one, and its meaning need not be compared.
   if (found.length < 2) return { best: found[0], rival: false }
   const meanings = found.map((made) => meaningOf(made.text))

@@ -1,4 +1,4 @@
-import { stringEnd } from '../json/balanced.ts'
+import { stringEnd } from '../json/strings.ts'
 import { ESC } from '../text/characters.ts'
 import { Rewriter } from './edits.ts'
 

@@ -1,3 +1,4 @@
+import { backslashesBefore } from '../json/strings.ts'
 import {
   APOSTROPHE,
   BACKTICK,
@@ -238,40 +239,35 @@ export class Reading {
     }
     // `"a": red,", b": 1`: a key that begins with a comma has the closing quote of the value before it.
     if (key && this.guesses > 0 && this.text.charCodeAt(from + 1) === COMMA) return false
-    if (!plain || close < 0) return this.takeString(from, close < 0 ? -2 - close : close, key)
-    this.token = { kind: 'string', from, to: close + 1, key, edits: this.edits }
-    if (key) {
-      this.plainKeys++
-      this.#endKey(close + 1, true)
-    } else this.endValue(close + 1)
+    if (!plain || close < 0) return this.#spellString(from, close < 0 ? -2 - close : close, key)
+    if (key) this.plainKeys++
+    this.#endString(from, close, key, this.edits)
     return true
   }
 
-  /** Takes the text between two quotes as a string. */
-  takeString(from: number, close: number, key: boolean): boolean {
-    const { edits } = this
-    if (!isCleanString(this.text, from, close)) {
-      if (
-        isFirstOnLine(this.text, from, close) ||
-        (key && this.text.slice(from, close).includes('\n')) ||
-        (!key && this.inArray() && mayBeElements(this.text, from, close))
-      ) {
-        this.token = { kind: 'string', from, to: close + 1, key, edits }
-        if (key) this.#endKey(close + 1, true)
-        else this.endValue(close + 1)
-        return false
-      }
-      const spelled = spellString(this.text, { from, to: close, opened: true, closed: true }, edits)
+  /** Takes the text between two quotes, which JSON does not allow as it is, as a string. */
+  #spellString(from: number, close: number, key: boolean): boolean {
+    const { text, edits } = this
+    const isDoubtful =
+      isFirstOnLine(text, from, close) ||
+      (key && text.slice(from, close).includes('\n')) ||
+      (!key && this.inArray() && mayBeElements(text, from, close))
+    if (!isDoubtful) {
+      const spelled = spellString(text, { from, to: close, opened: true, closed: true }, edits)
       if (!spelled) return false
       // Not if the writer puts other quotes around keys, too.
-      if (this.text[from] !== '"' && swallows(this.text, from + 1, close, this.plainKeys > 0)) return false
+      if (text[from] !== '"' && swallows(text, from + 1, close, this.plainKeys > 0)) return false
       this.edits = spelled.edits
+      if (key && text[from] === '"') this.plainKeys++
     }
+    this.#endString(from, close, key, edits)
+    return !isDoubtful
+  }
+
+  #endString(from: number, close: number, key: boolean, edits: Edit | undefined): void {
     this.token = { kind: 'string', from, to: close + 1, key, edits }
-    if (key && this.text[from] === '"') this.plainKeys++
     if (key) this.#endKey(close + 1, true)
     else this.endValue(close + 1)
-    return true
   }
 
   #endKey(at: number, quoted: boolean): void {
@@ -575,10 +571,9 @@ function swallows(text: string, from: number, to: number, keys: boolean): boolea
   // Not `indexOf`: without a double quote it would read to the end of the text for each string.
   for (let at = from; at < to; at++) {
     if (text.charCodeAt(at) !== QUOTE) continue
-    if (text[at - 1] === '\\') {
-      if (text[at - 2] === '\\') return true
-      continue
-    }
+    const backslashes = backslashesBefore(text, at, from)
+    if (backslashes > 1) return true
+    if (backslashes === 1) continue
     if (isJoined(text, at)) return true
     if (keys && text.charCodeAt(skipBlanks(text, at + 1)) === COLON) return true
   }

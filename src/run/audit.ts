@@ -105,6 +105,17 @@ export function pinned(dir: string): () => void {
   }
 }
 
+/** The sizes of logs by channel, without those that no longer exist under their name. */
+export function logSizes(logs: Attempt['logs']): Partial<Record<Channel, number>> {
+  const sizes: Partial<Record<Channel, number>> = {}
+  for (const channel of channels) {
+    const path = logs[channel]
+    const stat = path === undefined ? undefined : fs.lstatSync(path, { throwIfNoEntry: false })
+    if (stat?.isFile()) sizes[channel] = stat.size
+  }
+  return sizes
+}
+
 /** Opens a log that was found; it may have been removed or replaced since. */
 export function openLog(path: string, within?: string): number {
   try {

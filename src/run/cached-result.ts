@@ -1,14 +1,21 @@
 import { type Code, codes, Fault, type Note } from '../base/fault.ts'
 import type { Sink } from '../base/stage.ts'
-import type { Cache, CachedRun, CacheEntry } from '../disk/cache.ts'
-import { cacheAccess, isPlainSchema, keyOf } from '../disk/cache-access.ts'
+import {
+  type Cache,
+  type CachedRun,
+  type CacheEntry,
+  cacheAccess,
+  checkCacheWait,
+  isPlainSchema,
+  keyOf,
+  stillPasses,
+} from '../disk/cache.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { CompletionData, Event, ResultData } from '../events/event.ts'
 import type { EventOptions } from '../events/event-stage.ts'
 import { writer } from '../events/write.ts'
-import { checkOf } from '../values/schema/schema.ts'
 
 export interface CachedResultOptions {
   readonly cache: Cache
@@ -54,12 +61,13 @@ interface Ended {
  */
 export function cachedResult(options: CachedResultOptions): CachedResult {
   const { cache, maxCacheWait, reading } = options
+  checkCacheWait(maxCacheWait)
   const access = cacheAccess(cache, runKey(options), { maxCacheWait })
   return {
     trouble: access.trouble,
     async find() {
       const entry = await access.get()
-      return entry && isRun(entry.run) && passes(reading.schema, entry.value)
+      return entry && isRun(entry.run) && stillPasses(reading.schema, entry.value)
         ? { result: resultOf(entry), from: entry.run }
         : undefined
     },
@@ -107,14 +115,6 @@ function resultOf({ value, repair_level, notes }: CacheEntry): ResultData {
   return { status: 'success', value, repair_level, warnings, cacheable: true }
 }
 
-/**
- * A plain JSON Schema is checked again; any other schema may transform values into something it does not
- * accept itself.
- */
-function passes(schema: EventOptions['schema'], value: unknown): boolean {
-  return schema === undefined || '~standard' in schema || 'value' in checkOf(schema)(value)
-}
-
 const states: readonly unknown[] = ['completed', 'awaiting_user_input', 'unknown']
 
 function isRun(run: CachedRun | undefined): run is CachedRun {
@@ -148,7 +148,7 @@ export function writeCached(
       end() {},
     },
   )
-  events.voice({ name: engine, parser: 'cache' })
+  events.setEngine({ name: engine, parser: 'cache' })
   const message = `nothing was run: the result is that of run ${from.run_id}, attempt ${from.attempt_number}, stored at ${from.ts}`
   events.write(
     'diagnostic.parser.warning',

@@ -1,7 +1,9 @@
 import fs from 'node:fs'
+import { readBlock } from '../disk/plain-file.ts'
+import type { Tail } from '../disk/tail.ts'
 import { jsonLine } from '../streams/jsonl.ts'
 import type { Channel } from '../text/chunk.ts'
-import { channels, openLog } from './audit.ts'
+import { type Attempt, channels, openLog } from './audit.ts'
 import { isSpan } from './meta.ts'
 
 /** One read of one stream: which bytes, and when, in milliseconds since the start of the attempt. */
@@ -36,29 +38,134 @@ export function parseChunkLine(line: string): Read | undefined {
   return { channel, from, length, ms }
 }
 
-/** The reads of a complete chunk log, line by line; a torn last line is left out. */
-export function* readChunkLog(path: string | undefined, within?: string): Generator<Read> {
-  if (path === undefined) return
-  const fd = openLog(path, within)
-  try {
-    const block = Buffer.allocUnsafe(64 * 1024)
-    let rest = ''
-    for (let at = 0; ; ) {
-      const length = fs.readSync(fd, block, 0, block.length, at)
-      if (length === 0) return
-      at += length
-      // These lines contain only ASCII, so a block may end anywhere. A line is a few dozen bytes.
-      const lines = (rest + block.toString('latin1', 0, length)).split('\n')
-      rest = lines.pop() ?? ''
-      if (rest.length > 1024) return
-      for (const line of lines) {
-        const read = parseChunkLine(line)
-        if (!read) return
-        yield read
+/** Bytes of one channel. */
+export interface Portion {
+  readonly channel: Channel
+  readonly from: number
+  readonly bytes: Buffer
+  /** When they were read, if that is known. */
+  readonly ms?: number
+  /** A line of the chunk log covers them. */
+  readonly covered: boolean
+}
+
+/** Reads the bytes of one attempt, which may still be growing. */
+export interface AttemptBytes {
+  /**
+   * The next bytes, undefined if there are none now. With `over`, no more reads will be recorded:
+   * then the bytes that no record covers are returned too.
+   */
+  next(over: boolean): Portion | 'restarted' | undefined
+  close(): void
+}
+
+const BLOCK = 64 * 1024
+/** A line of a chunk log is a few dozen bytes; a longer one is invalid. */
+const MAX_LINE = 1024
+
+/**
+ * The bytes of an attempt as they were recorded: in the order and with the times of its chunk log, whose
+ * lines are written after their bytes. Bytes that no line covers (or all, without a chunk log) come in steps
+ * of 64 KiB from each log in turn, so that a PTY copy stays close to its stdout. The chunk log counts up to
+ * the first line that cannot be true.
+ *
+ * `find` looks at the directory again: the files of an attempt are created one after the other, so any of
+ * them may appear late.
+ */
+export class ChunkedLogs implements AttemptBytes {
+  readonly #find: () => Attempt
+  readonly #chunks: Tail | undefined
+  readonly #logs = new Map<Channel, { readonly fd: number; done: number }>()
+  /** The start of a line whose end has not arrived. */
+  #rest = ''
+  #lines: string[] = []
+  /** A read of which a part was returned. */
+  #open: Read | undefined
+  #believed: boolean
+  #ms = 0
+  /** The next channel among those that have uncovered bytes. */
+  #turn = 0
+
+  constructor(find: () => Attempt, chunks: Tail | undefined) {
+    this.#find = find
+    this.#chunks = chunks
+    this.#believed = chunks !== undefined
+  }
+
+  next(over: boolean): Portion | 'restarted' | undefined {
+    if (this.#believed) {
+      const portion = this.#noted()
+      if (portion) return portion
+      if (this.#believed && !over) return undefined
+    } else if (this.#chunks?.read()?.restarted) return 'restarted'
+    return this.#uncovered(over)
+  }
+
+  /** The position in the log of this channel; undefined if there is no such log. It is opened if it is not. */
+  done(channel: Channel): number | undefined {
+    const known = this.#logs.get(channel)
+    if (known) return known.done
+    const { logs, within } = this.#find()
+    const path = logs[channel]
+    if (path === undefined) return undefined
+    this.#logs.set(channel, { fd: openLog(path, within), done: 0 })
+    return 0
+  }
+
+  close(): void {
+    this.#chunks?.close()
+    for (const { fd } of this.#logs.values()) fs.closeSync(fd)
+  }
+
+  /** The next bytes that the chunk log covers. */
+  #noted(): Portion | 'restarted' | undefined {
+    for (;;) {
+      while (!this.#open && this.#lines.length === 0) {
+        const piece = this.#chunks!.read()
+        if (!piece) return undefined
+        if (piece.restarted) return 'restarted'
+        // These lines contain only ASCII, so a piece may end anywhere.
+        this.#lines = (this.#rest + piece.bytes.toString('latin1')).split('\n')
+        this.#rest = this.#lines.pop() ?? ''
+        if (this.#rest.length > MAX_LINE) return this.#distrust()
       }
+      const read: Read | undefined = this.#open ?? parseChunkLine(this.#lines.shift()!)
+      this.#open = undefined
+      if (!read || this.done(read.channel) !== read.from) return this.#distrust()
+      this.#ms = read.ms
+      if (read.length === 0) continue
+      const { channel, from } = read
+      const bytes = this.#take(channel, read.length)
+      if (!bytes) return this.#distrust()
+      const length = read.length - bytes.length
+      if (length > 0) this.#open = { ...read, from: from + bytes.length, length }
+      return { channel, from, bytes, ms: read.ms, covered: true }
     }
-  } finally {
-    fs.closeSync(fd)
+  }
+
+  #distrust(): undefined {
+    this.#believed = false
+  }
+
+  /** The next bytes that the chunk log does not cover: a block from each log in turn. */
+  #uncovered(over: boolean): Portion | undefined {
+    for (let tried = 0; tried < channels.length; tried++) {
+      const channel = channels[this.#turn]!
+      this.#turn = (this.#turn + 1) % channels.length
+      const from = this.done(channel)
+      const bytes = this.#take(channel, BLOCK)
+      if (bytes) return { channel, from: from!, bytes, ...(over && { ms: this.#ms }), covered: false }
+    }
+    return undefined
+  }
+
+  /** At most a block of an open log from its position; undefined if there is none. */
+  #take(channel: Channel, length: number): Buffer | undefined {
+    const log = this.#logs.get(channel)
+    const bytes = log && readBlock(log.fd, log.done, Math.min(length, BLOCK))
+    if (!bytes?.length) return undefined
+    log!.done += bytes.length
+    return bytes
   }
 }
 

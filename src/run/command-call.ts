@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Call } from '../ask/answer.ts'
 import { Fault, quote } from '../base/fault.ts'
-import { start } from '../process/process.ts'
+import { exitOf, failureOf, start } from '../process/process.ts'
 import { killGroup } from '../streams/end-process-tree.ts'
 import { cannotStart } from '../streams/spawn-fault.ts'
 
@@ -50,15 +50,9 @@ export function commandCall(options: CommandCallOptions): CommandCall {
     const child = start(command, process.cwd(), () =>
       spawn(command, [...args], { detached: true, stdio: ['pipe', 'pipe', 'pipe'] }),
     )
-    const failed = new Promise<Error>((resolve) => void child.once('error', resolve))
-    const exit = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
-      child.once('exit', (code, signal) => resolve({ code, signal }))
-    })
-    const began = await Promise.race([
-      failed,
-      new Promise<undefined>((resolve) => void child.once('spawn', resolve)),
-    ])
-    if (began) throw cannotStart(command, process.cwd(), began)
+    const exit = exitOf(child)
+    const failed = await failureOf(child)
+    if (failed) throw cannotStart(command, process.cwd(), failed)
     const pid = child.pid!
     said = Buffer.alloc(0)
     child.stderr.on('data', (bytes: Buffer) => {

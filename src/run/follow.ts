@@ -4,12 +4,14 @@ import { codes } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import { LOCK_FILE } from '../disk/journal.ts'
 import { isLocked } from '../disk/lock.ts'
-import { Waker } from '../disk/waker.ts'
+import { Tail } from '../disk/tail.ts'
+import { Waker } from '../disk/wake.ts'
 import type { Event, EventOf } from '../events/event.ts'
+import type { Channel } from '../text/chunk.ts'
 import { type Attempt, channels, fileNames } from './audit.ts'
-import { growing } from './growing.ts'
+import { type AttemptBytes, ChunkedLogs, type Portion } from './chunk-log.ts'
 import { type Meta, readMeta } from './meta.ts'
-import { endedMeta, exitOf, opening, type RecordedOptions, startOf } from './read-attempt.ts'
+import { endedMeta, exitOf, firstChunk, opening, type RecordedOptions, startOf } from './read-attempt.ts'
 import { isDraining, lives, RECORDER_MS } from './resume.ts'
 import type { Opening, TimedChunk } from './timed.ts'
 
@@ -65,19 +67,15 @@ async function* followAttempt(
   for (let restarted = false; !until.destroyed; restarted = true) {
     const meta = () => metaOf(dir, attempt)
     const started = startOf(attempt, meta())
-    const present = channels.filter((channel) => attempt.logs[channel] !== undefined)
     yield { ...opening(dir, attempt, meta(), reading), ...(restarted ? { restarted } : {}) }
-    yield {
-      chunk: { channel: present[0] ?? 'stdout', bytes: Buffer.alloc(0), channels: present },
-      time: started,
-    }
+    yield firstChunk(attempt, started)
     const find = () => list().find(({ number }) => number === attempt.number)
-    const reader = growing(() => find() ?? attempt)
+    const logs = growingLogs(() => find() ?? attempt)
     let time = started
     let last = false
     try {
       while (!until.destroyed) {
-        const piece = reader.read(last)
+        const piece = logs.next(last)
         if (piece === 'restarted') break
         if (piece) {
           last = false
@@ -85,11 +83,11 @@ async function* followAttempt(
           yield { chunk: { channel: piece.channel, bytes: piece.bytes }, time }
           continue
         }
-        const { ended_at, duration_ms = 0 } = meta()
+        const { ended_at } = meta()
         if (last) {
           const { meta: path } = find() ?? attempt
-          const exit = exitOf(attempt.alone ? {} : endedMeta({ ...attempt, ...(path && { meta: path }) }))
-          if (exit) yield { chunk: exit, time: Math.max(time, started + (duration_ms ?? 0)) }
+          const ended = attempt.alone ? {} : endedMeta({ ...attempt, ...(path && { meta: path }) })
+          yield* exitOf(ended, started, time)
           return
         }
         // Once more after the end was seen, for what was written just before it, and what was never noted.
@@ -97,8 +95,59 @@ async function* followAttempt(
         if (!last) await waker.sleep()
       }
     } finally {
-      reader.close()
+      logs.close()
     }
+  }
+}
+
+/** The bytes of an attempt in the order of its chunk log, or as they arrive if there is none. */
+function growingLogs(find: () => Attempt): AttemptBytes {
+  const logs = tailLogs(find)
+  let chosen: AttemptBytes | undefined
+  return {
+    next(over) {
+      if (!chosen) {
+        const { chunks, within } = find()
+        if (chunks !== undefined) chosen = new ChunkedLogs(find, new Tail(chunks, within))
+      }
+      if (chosen) return chosen.next(over)
+      const portion = logs.next(over)
+      // A chunk log that appears after the first byte would repeat what was returned already.
+      if (portion) chosen = logs
+      return portion
+    },
+    close() {
+      chosen?.close()
+      logs.close()
+    },
+  }
+}
+
+/** The logs as they grow, for directories without a chunk log. */
+function tailLogs(find: () => Attempt): AttemptBytes {
+  const tails = new Map<Channel, Tail>()
+  const next = (): Portion | 'restarted' | undefined => {
+    for (const channel of channels) {
+      const piece = tails.get(channel)?.read()
+      if (piece?.restarted) return 'restarted'
+      if (piece) return { channel, from: piece.from, bytes: piece.bytes, covered: false }
+    }
+    return undefined
+  }
+  return {
+    next() {
+      const portion = next()
+      if (portion) return portion
+      const { logs, within } = find()
+      for (const channel of channels) {
+        const path = logs[channel]
+        if (path !== undefined && !tails.has(channel)) tails.set(channel, new Tail(path, within))
+      }
+      return next()
+    },
+    close() {
+      for (const tail of tails.values()) tail.close()
+    },
   }
 }
 

@@ -4,6 +4,7 @@ import { diskFault } from '../base/disk-fault.ts'
 import { codes, Fault, type Note } from '../base/fault.ts'
 import { readPlain } from '../disk/plain-file.ts'
 import { type RunOutcome, readOutcome } from '../events/run-outcome.ts'
+import { signalName } from '../process/process.ts'
 
 /** Why a process was ended, if it did not end by itself. */
 export type StopReason =
@@ -181,27 +182,4 @@ function readingOf(value: unknown): Pick<Partial<Meta>, 'reading'> {
 /** A positive whole number. As a pid, 0 and less would mean whole groups. */
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0
-}
-
-const signals = [
-  '',
-  'SIGHUP',
-  'SIGINT',
-  'SIGQUIT',
-  '',
-  '',
-  'SIGABRT',
-  '',
-  '',
-  'SIGKILL',
-  '',
-  'SIGSEGV',
-  '',
-  'SIGPIPE',
-  'SIGALRM',
-  'SIGTERM',
-]
-
-function signalName(number: number): string {
-  return signals[number] || `signal ${number}`
 }

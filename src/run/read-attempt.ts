@@ -3,14 +3,17 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { OptionTable } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
-import { openPlain } from '../disk/plain-file.ts'
+import { withPlain } from '../disk/plain-file.ts'
+import { LINES_BLOCK, wholeLines } from '../disk/read-journal.ts'
+import { Tail } from '../disk/tail.ts'
 import { auto } from '../engines/auto.ts'
 import { engines } from '../engines/engines-by-name.ts'
 import { checkEngine, type Engine, type Picker } from '../events/engine.ts'
 import type { EventOptions } from '../events/event-stage.ts'
+import { LF } from '../text/characters.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
 import { type Attempt, channels, fileNames, listAttempts, openLog } from './audit.ts'
-import { type Read, readChunkLog } from './chunk-log.ts'
+import { ChunkedLogs } from './chunk-log.ts'
 import type { FsDiff } from './fs-diff.ts'
 import { exitEvidence, type Meta, readJson, readMeta } from './meta.ts'
 import type { Opening, TimedChunk } from './timed.ts'
@@ -34,13 +37,9 @@ export const RECORDED_OPTIONS = {
   schema: {},
 } as const satisfies OptionTable<RecordedOptions>
 
-const LF = 10
-const BLOCK = 64 * 1024
-
 /**
  * Reads the files of one attempt as the run that wrote them did: chunk by chunk, in the order and with the
- * times of `chunks.N.jsonl`, and then the exit. Bytes that no chunk covers (or all, without a chunk log)
- * follow in steps of 64 KiB from each log in turn, so that a PTY copy stays close to its stdout.
+ * times of `chunks.N.jsonl`, then what no chunk covers, and then the exit.
  *
  * `found` is called with the bytes that no chunk covers, before they are emitted, and returns their time.
  */
@@ -53,42 +52,42 @@ export function* readAttempt(
   const meta = endedMeta(attempt)
   const started = startOf(attempt, meta)
   yield opening(dir, attempt, meta, options)
-
-  const logs = new Map<Channel, number>()
+  const logs = openLogs(attempt)
   try {
-    for (const channel of channels) {
-      const path = attempt.logs[channel]
-      if (path !== undefined) logs.set(channel, openLog(path, attempt.within))
-    }
-    const present = [...logs.keys()]
-    const first: Chunk = { channel: present[0] ?? 'stdout', bytes: Buffer.alloc(0), channels: present }
     let time = started
-    yield { chunk: first, time }
-    const done = new Map<Channel, number>(present.map((channel) => [channel, 0]))
-    for (const read of readChunkLog(attempt.chunks, attempt.within)) {
-      if (done.get(read.channel) !== read.from) break
-      time = started + read.ms
-      const covered = yield* bytesOf(logs.get(read.channel)!, read, time)
-      done.set(read.channel, read.from + covered)
-      if (covered < read.length) break
+    yield firstChunk(attempt, time)
+    for (let portion = logs.next(true); portion; portion = logs.next(true)) {
+      // The chunk log was replaced meanwhile: its first line that cannot be true ends it.
+      if (portion === 'restarted') continue
+      const { channel, from, bytes, ms = 0, covered } = portion
+      time = found && !covered ? found(channel, from, bytes.length) : started + ms
+      yield { chunk: { channel, bytes }, time }
     }
-    for (let more = true; more; ) {
-      more = false
-      for (const [channel, fd] of logs) {
-        const from = done.get(channel)!
-        const bytes = readBlock(fd, from, BLOCK)
-        if (bytes.length === 0) continue
-        more = true
-        if (found) time = found(channel, from, bytes.length)
-        yield { chunk: { channel, bytes }, time }
-        done.set(channel, from + bytes.length)
-      }
-    }
-    const exit = exitOf(meta)
-    if (exit) yield { chunk: exit, time: Math.max(time, started + (meta.duration_ms ?? 0)) }
+    yield* exitOf(meta, started, time)
   } finally {
-    for (const fd of logs.values()) fs.closeSync(fd)
+    logs.close()
   }
+}
+
+/** Opens all files of an attempt at once: a missing one is not waited for. */
+function openLogs(attempt: Attempt): ChunkedLogs {
+  const { chunks: path, within } = attempt
+  const chunks = path === undefined ? undefined : new Tail(path, within, openLog(path, within))
+  const logs = new ChunkedLogs(() => attempt, chunks)
+  try {
+    for (const channel of channels) logs.done(channel)
+    return logs
+  } catch (error) {
+    logs.close()
+    throw error
+  }
+}
+
+/** Announces the channels of an attempt. */
+export function firstChunk(attempt: Attempt, time: number): TimedChunk {
+  const present = channels.filter((channel) => attempt.logs[channel] !== undefined)
+  const chunk: Chunk = { channel: present[0] ?? 'stdout', bytes: Buffer.alloc(0), channels: present }
+  return { chunk, time }
 }
 
 /** Everything known about an attempt before its first byte. */
@@ -161,27 +160,12 @@ export function startOf(attempt: Attempt, meta: Partial<Meta>): number {
   return path === undefined ? 0 : Math.floor(fs.statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)
 }
 
-/** The exit as a chunk, if known. */
-export function exitOf(meta: Partial<Meta>): Chunk | undefined {
-  const { exit_code = null, signal = null, reason, notes = [] } = meta
-  if (exit_code === null && signal === null) return undefined
-  return { channel: 'exit', ...exitEvidence({ code: exit_code, signal }, reason), notes }
-}
-
-function* bytesOf(fd: number, read: Read, time: number): Generator<TimedChunk, number> {
-  for (let at = 0; at < read.length; ) {
-    const bytes = readBlock(fd, read.from + at, Math.min(BLOCK, read.length - at))
-    // The log is shorter than it was: use what is there.
-    if (bytes.length === 0) return at
-    yield { chunk: { channel: read.channel, bytes }, time }
-    at += bytes.length
-  }
-  return read.length
-}
-
-export function readBlock(fd: number, from: number, length: number): Buffer {
-  const block = Buffer.allocUnsafe(length)
-  return block.subarray(0, fs.readSync(fd, block, 0, length, from))
+/** The exit, if it is known; `time` is that of the last chunk. */
+export function* exitOf(meta: Partial<Meta>, started: number, time: number): Generator<TimedChunk> {
+  const { exit_code = null, signal = null, reason, notes = [], duration_ms } = meta
+  if (exit_code === null && signal === null) return
+  const chunk: Chunk = { channel: 'exit', ...exitEvidence({ code: exit_code, signal }, reason), notes }
+  yield { chunk, time: Math.max(time, started + (duration_ms ?? 0)) }
 }
 
 function readFsDiff(path: string | undefined, within: string | undefined): FsDiff | undefined {
@@ -197,26 +181,13 @@ function readFsDiff(path: string | undefined, within: string | undefined): FsDif
 
 function firstRunId(path: string, within: string | undefined): string | undefined {
   try {
-    const fd = openPlain(path, fs.constants.O_RDONLY, undefined, within)
-    try {
-      const id: unknown = JSON.parse(firstLine(fd) ?? '').run_id
+    return withPlain(path, within, (fd) => {
+      const lines = wholeLines(fd, 0, LINES_BLOCK)
+      if (typeof lines !== 'object') return undefined
+      const id: unknown = JSON.parse(lines.bytes.toString('utf8', 0, lines.bytes.indexOf(LF))).run_id
       return typeof id === 'string' ? id : undefined
-    } finally {
-      fs.closeSync(fd)
-    }
+    })
   } catch {
     return undefined
-  }
-}
-
-/** A longer first line is not read. */
-const MAX_LINE = 64 << 20
-
-function firstLine(fd: number): string | undefined {
-  for (let size = BLOCK; ; size *= 4) {
-    const head = readBlock(fd, 0, size)
-    const end = head.indexOf(LF)
-    if (end >= 0) return head.toString('utf8', 0, end)
-    if (head.length < size || size >= MAX_LINE) return undefined
   }
 }

@@ -4,10 +4,10 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import { checkOptions, checkPath } from '../base/check-options.ts'
 import { Fault, quote } from '../base/fault.ts'
 import { type Journal, openJournal } from '../disk/journal.ts'
-import { openLines } from '../disk/line-file.ts'
+import { LineFile } from '../disk/line-file.ts'
 import { isSameProcess } from '../disk/lock.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
-import { type Attempt, fileNames, listAttempts } from './audit.ts'
+import { type Attempt, fileNames, listAttempts, logSizes } from './audit.ts'
 import { fixedDir } from './audit-dir.ts'
 import { chunkLine } from './chunk-log.ts'
 import { type Meta, readJson, writeMeta } from './meta.ts'
@@ -75,7 +75,7 @@ async function complete(
 ): Promise<number> {
   const meta = endedMeta(attempt)
   const started = startOf(attempt, meta)
-  const chunks = openLines(attempt.chunks ?? join(dir, fileNames(attempt.number).chunks))
+  const chunks = new LineFile(attempt.chunks ?? join(dir, fileNames(attempt.number).chunks))
   let added = 0
   let outcome: RunOutcome | null = null
   try {
@@ -111,7 +111,7 @@ async function complete(
     ended_at: meta.ended_at ?? new Date().toISOString(),
     ...(lost ? { reason: 'recorder_lost' } : {}),
     outcome,
-    bytes: sizes(attempt),
+    bytes: logSizes(attempt.logs),
     complete: true,
   })
   return added
@@ -126,15 +126,6 @@ function otherReading(dir: string, attempt: Attempt, error: unknown): unknown {
       'give the options it was recorded with: the same schema (--schema), which is not recorded, and no other engine or reading option; ' +
       'if another version recorded it, move events.jsonl away, and it is created again',
     { cause: error },
-  )
-}
-
-function sizes(attempt: Attempt): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(attempt.logs).flatMap(([channel, path]) => {
-      const stat = fs.lstatSync(path, { throwIfNoEntry: false })
-      return stat?.isFile() ? [[channel, stat.size]] : []
-    }),
   )
 }
 

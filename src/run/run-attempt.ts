@@ -2,10 +2,10 @@ import fs from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Note, quote } from '../base/fault.ts'
-import { openLines } from '../disk/line-file.ts'
+import { LineFile } from '../disk/line-file.ts'
 import { startOf } from '../disk/lock.ts'
 import { Tail } from '../disk/tail.ts'
-import { Waker } from '../disk/waker.ts'
+import { Waker } from '../disk/wake.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import type { EventOptions } from '../events/event-stage.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
@@ -14,7 +14,7 @@ import { startOnPty } from '../process/terminal.ts'
 import { startOnPtyAndPipes } from '../process/terminal-and-pipes.ts'
 import { watchdog } from '../process/watchdog.ts'
 import type { Channel, Chunk } from '../text/chunk.ts'
-import { fileNames, pinned } from './audit.ts'
+import { fileNames, logSizes, pinned } from './audit.ts'
 import { chunkLine } from './chunk-log.ts'
 import {
   compare,
@@ -46,19 +46,6 @@ export interface RecordOptions {
   readonly fsDiff: SnapshotOptions | false
   /** Called when the process has started; the notes it returns are reported with the end. */
   readonly onStart: () => readonly Note[]
-}
-
-/** One attempt that is being recorded: its chunks as they arrive, and the handles on its process. */
-export interface Recording {
-  readonly chunks: AsyncGenerator<TimedChunk | Opening>
-  /** The meta so far. */
-  meta(): Meta
-  /** Sends a signal to the whole group, and remembers that we did. */
-  stop(reason: StopReason, signal: NodeJS.Signals): void
-  /** Records in `meta.N.json` that every event is stored, and the outcome. */
-  complete(outcome: RunOutcome): void
-  /** Types into the pseudo-terminal, if there is one. */
-  type(text: string): void
 }
 
 const stopNotes: Partial<Record<StopReason, Note>> = {
@@ -99,20 +86,257 @@ const MAX_TYPED = 64 * 1024
  * from there, and each read is recorded in `chunks.N.jsonl` before it is passed on. A slow reader slows
  * neither the agent nor its recording: the disk is the queue, and memory holds one block.
  */
-export function recordAttempt(options: RecordOptions): Recording {
-  const { audit, attempt, cwd, runId } = options
-  const names = fileNames(attempt)
-  const path = (name: keyof typeof names) => join(audit, names[name])
-  const logs = { stdout: path('stdout'), stderr: path('stderr'), pty: path('pty') }
-  const { channels, mode, start } = startModes[options.pty ? (options.pty.pipes ? 'both' : 'pty') : 'pipes']
+export class Recording {
+  /** The chunks of the attempt as they arrive. The process is started when the first one is requested. */
+  readonly chunks: AsyncGenerator<TimedChunk | Opening>
+  readonly #options: RecordOptions
+  readonly #names: ReturnType<typeof fileNames>
+  readonly #logs: Readonly<Record<Channel, string>>
+  readonly #way: (typeof startModes)[keyof typeof startModes]
+  readonly #tails: readonly { readonly channel: Channel; readonly tail: Tail }[]
+  readonly #waker = new Waker(POLL_MS)
+  readonly #check: () => void
+  #meta: Meta
+  #running: Started | undefined
+  /** Text typed before the terminal exists. */
+  #typed = ''
+  #exited = false
+  #killer: NodeJS.Timeout | undefined
+  /** The end of the process and of its recorders. */
+  #over: Promise<Exit & { readonly held: boolean }> | undefined
+  /** Why a recorder failed. */
+  #failure: unknown
+  /** When the process was started, in milliseconds since 1970, and on the clock that never jumps. */
+  #started = 0
+  #origin = 0
+  /** The time of the last chunk, in milliseconds since the start. */
+  #ms = 0
+  /** Known only at the exit; the event stage reads it then. */
+  #diff: FsDiff | undefined
 
-  let meta: Meta = {
-    run_id: runId,
-    attempt_number: attempt,
+  constructor(options: RecordOptions) {
+    const { attempt, audit, pty } = options
+    this.#options = options
+    this.#names = fileNames(attempt)
+    this.#logs = { stdout: this.#path('stdout'), stderr: this.#path('stderr'), pty: this.#path('pty') }
+    this.#way = startModes[pty ? (pty.pipes ? 'both' : 'pty') : 'pipes']
+    this.#tails = this.#way.channels.map((channel) => ({ channel, tail: new Tail(this.#logs[channel]) }))
+    this.#check = pinned(audit)
+    this.#meta = newMeta(options, this.#way.mode)
+    this.chunks = this.#record()
+  }
+
+  /** The meta so far. */
+  meta(): Meta {
+    return this.#meta
+  }
+
+  /** Sends a signal to the whole group, and remembers that we did. */
+  stop(reason: StopReason, signal: NodeJS.Signals): void {
+    if (this.#exited) return
+    this.#meta = { ...this.#meta, reason: this.#meta.reason ?? reason }
+    // If it is not running yet, it is stopped when it is.
+    if (!this.#running) return
+    this.#running.kill(signal)
+    this.#killer ??= setTimeout(() => this.#running?.kill('SIGKILL'), this.#options.killGrace)
+  }
+
+  /** Records in `meta.N.json` that every event is stored, and the outcome. */
+  complete(outcome: RunOutcome): void {
+    this.#save({ outcome, complete: true })
+  }
+
+  /** Types into the pseudo-terminal, if there is one. */
+  type(text: string): void {
+    if (this.#running) this.#running.type?.(text)
+    else if (this.#typed.length < MAX_TYPED) this.#typed += text
+  }
+
+  async *#record(): AsyncGenerator<TimedChunk | Opening> {
+    const { engine, reading, runId, attempt, cwd } = this.#options
+    const before = this.#options.fsDiff ? await this.#look() : undefined
+    this.#started = Date.now()
+    this.#origin = performance.now()
+    const { channels } = this.#way
+    // Before the process starts, so that a crash from here on leaves something to resume.
+    this.#save({ started_at: new Date(this.#started).toISOString() })
+    const reads = new LineFile(this.#path('chunks'))
+    let guard: ReturnType<typeof watchdog> | undefined
+    try {
+      const startNotes = await this.#start()
+      guard = watchdog({
+        ...this.#options,
+        logs: channels.map((channel) => this.#logs[channel]),
+        onTimeout: () => this.stop('timeout', 'SIGTERM'),
+        onIdle: () => this.stop('idle_timeout', 'SIGTERM'),
+      })
+      const opens = { ...reading, runId, attempt, dir: cwd }
+      yield { engine, opens, fsDiff: () => this.#diff, time: this.#started }
+      const first: Chunk = { channel: channels[0]!, bytes: Buffer.alloc(0), channels }
+      yield { chunk: first, time: this.#started }
+      yield* this.#read(reads)
+      yield await this.#conclude(before, startNotes)
+    } catch (error) {
+      this.stop('recorder_failed', 'SIGTERM')
+      throw error
+    } finally {
+      guard?.stop()
+      this.#waker.close()
+      for (const { tail } of this.#tails) tail.close()
+      reads.close()
+      if (!this.#running)
+        for (const name of ['stdout', 'stderr', 'pty', 'chunks', 'meta'] as const)
+          fs.rmSync(this.#path(name), { force: true })
+      else if (this.#meta.ended_at === null && this.#over) {
+        this.stop('abandoned', 'SIGTERM')
+        this.#finish(await this.#over, this.#elapsed(), [])
+      }
+    }
+  }
+
+  /** Starts the process and its recorders. */
+  async #start(): Promise<readonly Note[]> {
+    const { pty, onStart } = this.#options
+    const logs = this.#logs
+    const running = await this.#way.start({
+      ...this.#options,
+      ...(pty ?? NO_SIZE),
+      logs,
+      wake: this.#waker.wake,
+    })
+    this.#running = running
+    if (this.#typed !== '') running.type?.(this.#typed)
+    const { pid, recorders } = running
+    const recorded = Promise.all(recorders.map((recorder) => recorder.ended)).catch((error: unknown) => {
+      this.#failure = error
+      this.stop('recorder_failed', 'SIGTERM')
+    })
+    this.#over = this.#end(running, recorded)
+    const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
+    this.#save({ pid, pid_started: startOf(pid), recorders: pids })
+    const notes = onStart()
+    // It may have been stopped before it was running.
+    if (this.#meta.reason !== null) this.stop(this.#meta.reason, 'SIGTERM')
+    for (const { tail } of this.#tails) this.#waker.watch(tail.path)
+    return notes
+  }
+
+  /**
+   * Waits for the exit, then for the recorders; those whose pipe is still held open are stopped after a grace
+   * period.
+   */
+  async #end(process: Started, recorded: Promise<unknown>): Promise<Exit & { held: boolean }> {
+    const exit = await process.exit
+    this.#exited = true
+    clearTimeout(this.#killer)
+    // A process that we ended leaves no others behind; one that ended by itself may.
+    if (this.#meta.reason !== null) process.kill('SIGKILL')
+    const grace = new AbortController()
+    const held = await Promise.race([
+      recorded.then(() => false),
+      delay(this.#options.pipeGrace, true, { signal: grace.signal }).catch(() => true),
+    ])
+    grace.abort()
+    for (const recorder of held ? process.recorders : []) recorder.stop()
+    await recorded
+    return { ...exit, held }
+  }
+
+  /** The bytes of the logs as they grow, until the recorders are done. */
+  async *#read(reads: LineFile): AsyncGenerator<TimedChunk> {
+    let finished = false
+    void this.#over!.finally(() => {
+      finished = true
+      this.#ms = Math.max(this.#ms, this.#elapsed())
+      this.#waker.wake()
+    })
+    for (let last = false; ; ) {
+      // One more look after the recorders are done: they may have written since the last one.
+      last = finished
+      let read = false
+      for (const { channel, tail } of this.#tails) {
+        const piece = tail.read()
+        if (!piece) continue
+        read = true
+        const { bytes, from } = piece
+        const ms = Math.max(this.#ms, this.#elapsed())
+        this.#ms = ms
+        reads.append(chunkLine({ channel, from, length: bytes.length, ms }))
+        yield { chunk: { channel, bytes }, time: this.#started + ms }
+      }
+      if (read) continue
+      if (last) return
+      await this.#waker.sleep()
+    }
+  }
+
+  /** Stores how the process ended, and what changed in its working directory. */
+  async #conclude(before: Snapshot | undefined, startNotes: readonly Note[]): Promise<TimedChunk> {
+    const { code, signal, held } = await this.#over!
+    if (this.#failure !== undefined) throw this.#failure
+    if (before) {
+      this.#diff = withOutside(this.#options.cwd, compare(before, await this.#look()))
+      this.#check()
+      writeWhole(this.#path('fsDiff'), `${JSON.stringify(this.#diff)}\n`)
+    }
+    const { reason } = this.#meta
+    const stopped = reason === null ? undefined : stopNotes[reason]
+    const sizes = logSizes(this.#logs)
+    const lost = this.#way.channels.filter((channel) => sizes[channel] === undefined)
+    const notes = [
+      ...startNotes,
+      ...[stopped, held ? heldNote : undefined].filter((note) => note !== undefined),
+      ...lost.map((channel) => lostNote(this.#names[channel])),
+    ]
+    this.#finish({ code, signal }, this.#ms, notes)
+    return {
+      chunk: { channel: 'exit', ...exitEvidence({ code, signal }, reason), notes },
+      time: this.#started + this.#ms,
+    }
+  }
+
+  #finish(exit: Exit, ms: number, notes: readonly Note[]): void {
+    const { reason } = this.#meta
+    this.#save({
+      ended_at: new Date().toISOString(),
+      duration_ms: ms,
+      exit_code: exit.code,
+      signal: exit.signal,
+      outcome: outcomeOfExit(exit, reason),
+      notes,
+      bytes: logSizes(this.#logs),
+    })
+  }
+
+  #save(more: Partial<Meta>): void {
+    this.#meta = { ...this.#meta, ...more }
+    this.#check()
+    writeMeta(this.#path('meta'), this.#meta)
+  }
+
+  #path(name: keyof ReturnType<typeof fileNames>): string {
+    return join(this.#options.audit, this.#names[name])
+  }
+
+  #look(): Promise<Snapshot> {
+    const { cwd, fsDiff, audit } = this.#options
+    return snapshot(cwd, { ...(fsDiff || {}), except: resolve(audit) })
+  }
+
+  #elapsed(): number {
+    return Math.round((performance.now() - this.#origin) * 10) / 10
+  }
+}
+
+/** What is known of an attempt before its process is started. */
+function newMeta(options: RecordOptions, mode: Meta['mode']): Meta {
+  return {
+    run_id: options.runId,
+    attempt_number: options.attempt,
     engine: options.engine.name,
     mode,
     argv: [options.command, ...options.args],
-    cwd,
+    cwd: options.cwd,
     pid: null,
     pid_started: null,
     recorders: [],
@@ -128,189 +352,13 @@ export function recordAttempt(options: RecordOptions): Recording {
     ...recordedReading(options.reading),
     complete: false,
   }
-  const check = pinned(audit)
-  const save = (more: Partial<Meta>) => {
-    meta = { ...meta, ...more }
-    check()
-    writeMeta(path('meta'), meta)
-  }
-  const look = (): Promise<Snapshot> => snapshot(cwd, { ...(options.fsDiff || {}), except: resolve(audit) })
+}
 
-  let running: Started | undefined
-  /** Text typed before the terminal exists. */
-  let typed = ''
-  let exited = false
-  let killer: NodeJS.Timeout | undefined
-  const stop = (reason: StopReason, signal: NodeJS.Signals) => {
-    if (exited) return
-    meta = { ...meta, reason: meta.reason ?? reason }
-    // If it is not running yet, it is stopped when it is.
-    if (!running) return
-    running.kill(signal)
-    killer ??= setTimeout(() => running?.kill('SIGKILL'), options.killGrace)
-  }
-
-  /**
-   * Waits for the exit, then for the recorders; those whose pipe is still held open are stopped after a grace
-   * period.
-   */
-  async function end(process: Started, recorded: Promise<unknown>): Promise<Exit & { held: boolean }> {
-    const exit = await process.exit
-    exited = true
-    clearTimeout(killer)
-    // A process that we ended leaves no others behind; one that ended by itself may.
-    if (meta.reason !== null) process.kill('SIGKILL')
-    const grace = new AbortController()
-    const held = await Promise.race([
-      recorded.then(() => false),
-      delay(options.pipeGrace, true, { signal: grace.signal }).catch(() => true),
-    ])
-    grace.abort()
-    for (const recorder of held ? process.recorders : []) recorder.stop()
-    await recorded
-    return { ...exit, held }
-  }
-
-  async function* chunks(): AsyncGenerator<TimedChunk | Opening> {
-    const before = options.fsDiff ? await look() : undefined
-    /** Known only at the exit; the event stage reads it then. */
-    let diff: FsDiff | undefined
-    const started = Date.now()
-    const origin = performance.now()
-    const elapsed = () => Math.round((performance.now() - origin) * 10) / 10
-    const waker = new Waker(POLL_MS)
-    const tails = channels.map((channel) => ({ channel, tail: new Tail(logs[channel]) }))
-    // Before the process starts, so that a crash from here on leaves something to resume.
-    save({ started_at: new Date(started).toISOString() })
-    const reads = openLines(path('chunks'))
-    let failure: unknown
-    let over: Promise<Exit & { held: boolean }> | undefined
-    let guard: ReturnType<typeof watchdog> | undefined
-    try {
-      running = await start({ ...options, ...(options.pty ?? NO_SIZE), logs, wake: waker.wake })
-      if (typed !== '') running.type?.(typed)
-      const { recorders } = running
-      const recorded = Promise.all(recorders.map((recorder) => recorder.ended)).catch((error: unknown) => {
-        failure = error
-        stop('recorder_failed', 'SIGTERM')
-      })
-      over = end(running, recorded)
-      const pids = recorders.flatMap((recorder) => recorder.pid ?? [])
-      save({ pid: running.pid, pid_started: startOf(running.pid), recorders: pids })
-      const startNotes = options.onStart()
-      // It may have been stopped before it was running.
-      if (meta.reason !== null) stop(meta.reason, 'SIGTERM')
-      for (const { tail } of tails) waker.watch(tail.path)
-      guard = watchdog({
-        ...options,
-        logs: channels.map((channel) => logs[channel]),
-        onTimeout: () => stop('timeout', 'SIGTERM'),
-        onIdle: () => stop('idle_timeout', 'SIGTERM'),
-      })
-      yield {
-        engine: options.engine,
-        opens: { ...options.reading, runId, attempt, dir: cwd },
-        fsDiff: () => diff,
-        time: started,
-      }
-      const first: Chunk = { channel: channels[0]!, bytes: Buffer.alloc(0), channels }
-      yield { chunk: first, time: started }
-
-      let ms = 0
-      let finished = false
-      void over.finally(() => {
-        finished = true
-        ms = Math.max(ms, elapsed())
-        waker.wake()
-      })
-      for (let last = false; ; ) {
-        // One more look after the recorders are done: they may have written since the last one.
-        last = finished
-        let read = false
-        for (const { channel, tail } of tails) {
-          const piece = tail.read()
-          if (!piece) continue
-          read = true
-          ms = Math.max(ms, elapsed())
-          reads.append(chunkLine({ channel, from: piece.from, length: piece.bytes.length, ms }))
-          yield { chunk: { channel, bytes: piece.bytes }, time: started + ms }
-        }
-        if (read) continue
-        if (last) break
-        await waker.sleep()
-      }
-      const { code, signal, held } = await over
-      if (failure !== undefined) throw failure
-      if (before) {
-        diff = withOutside(cwd, compare(before, await look()))
-        check()
-        writeWhole(path('fsDiff'), `${JSON.stringify(diff)}\n`)
-      }
-      const notes = [...(meta.reason === null ? [] : [stopNotes[meta.reason]]), held ? heldNote : undefined]
-      const lost = channels.filter((channel) => sizeOf(logs[channel]) === undefined)
-      const told = [
-        ...startNotes,
-        ...notes.filter((note) => note !== undefined),
-        ...lost.map((channel) => lostNote(names[channel])),
-      ]
-      finish({ code, signal }, ms, told)
-      yield {
-        chunk: { channel: 'exit', ...exitEvidence({ code, signal }, meta.reason), notes: told },
-        time: started + ms,
-      }
-    } catch (error) {
-      stop('recorder_failed', 'SIGTERM')
-      throw error
-    } finally {
-      guard?.stop()
-      waker.close()
-      for (const { tail } of tails) tail.close()
-      reads.close()
-      if (!running)
-        for (const name of ['stdout', 'stderr', 'pty', 'chunks', 'meta'] as const)
-          fs.rmSync(path(name), { force: true })
-      else if (meta.ended_at === null && over) {
-        stop('abandoned', 'SIGTERM')
-        finish(await over, elapsed(), [])
-      }
-    }
-  }
-
-  function finish(exit: Exit, ms: number, notes: readonly Note[]): void {
-    check()
-    save({
-      ended_at: new Date().toISOString(),
-      duration_ms: ms,
-      exit_code: exit.code,
-      signal: exit.signal,
-      outcome: outcomeOfExit(exit),
-      notes,
-      bytes: Object.fromEntries(
-        channels.flatMap((channel) => {
-          const size = sizeOf(logs[channel])
-          return size === undefined ? [] : [[channel, size]]
-        }),
-      ),
-    })
-  }
-
-  /** The outcome, if the exit alone decides it: the events of an abandoned run may never be read. */
-  function outcomeOfExit(exit: Exit): RunOutcome | null {
-    if (exit.code === 0 || meta.reason === 'end_signal') return null
-    const { code, ...rest } = exitEvidence(exit, meta.reason)
-    return outcomeOf({ state: 'unknown', evidence: { exit_code: code, ...rest } })
-  }
-
-  return {
-    chunks: chunks(),
-    meta: () => meta,
-    stop,
-    complete: (outcome) => save({ outcome, complete: true }),
-    type(text) {
-      if (running) running.type?.(text)
-      else if (typed.length < MAX_TYPED) typed += text
-    },
-  }
+/** The outcome, if the exit alone decides it: the events of an abandoned run may never be read. */
+function outcomeOfExit(exit: Exit, reason: StopReason | null): RunOutcome | null {
+  if (exit.code === 0 || reason === 'end_signal') return null
+  const { code, ...rest } = exitEvidence(exit, reason)
+  return outcomeOf({ state: 'unknown', evidence: { exit_code: code, ...rest } })
 }
 
 /** The options that a replay must use, too. */
@@ -321,12 +369,6 @@ function recordedReading({ doneMarker, maxFrame, window }: RecordOptions['readin
     ...(window === undefined ? {} : { window }),
   }
   return Object.keys(reading).length === 0 ? {} : { reading }
-}
-
-/** The size of a log, or undefined if it no longer exists under its name. */
-function sizeOf(path: string): number | undefined {
-  const stat = fs.lstatSync(path, { throwIfNoEntry: false })
-  return stat?.isFile() ? stat.size : undefined
 }
 
 function lostNote(name: string): Note {

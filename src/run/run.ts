@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import { finished } from 'node:stream'
 import {
+  type Complete,
   checkOptions,
   DELAY,
   isDelay,
@@ -13,10 +14,10 @@ import {
   readOptions,
 } from '../base/check-options.ts'
 import { Fault, type Note, quote } from '../base/fault.ts'
-import { join as joinStages } from '../base/stage.ts'
+import { join as joinStages, type Sink, type Stage } from '../base/stage.ts'
 import { codeOf } from '../base/system-error-code.ts'
 import type { Cache, CachedRun } from '../disk/cache.ts'
-import { type JournalOptions, journalStage, openJournal, settledEnd } from '../disk/journal.ts'
+import { type Journal, type JournalOptions, journalStage, openJournal, settledEnd } from '../disk/journal.ts'
 import { auto } from '../engines/auto.ts'
 import type { Engine, Picker } from '../events/engine.ts'
 import { type CompletionData, type Event, isEvent, type ResultData } from '../events/event.ts'
@@ -27,12 +28,12 @@ import { type Flow, flow } from '../streams/flow.ts'
 import type { Items } from '../streams/items.ts'
 import type { Schema, Value } from '../values/schema/schema.ts'
 import { listAttempts } from './audit.ts'
-import { AUDITS, fixedDir, linkLatest, newAuditDir, undoOf } from './audit-dir.ts'
+import { AUDITS, fixedDir, linkLatest, newAuditDir, type Undo, undoOf } from './audit-dir.ts'
 import { cachedResult, type Hit, writeCached } from './cached-result.ts'
 import { SNAPSHOT_OPTIONS, type SnapshotOptions } from './fs-diff.ts'
 import { readMeta, type StopReason } from './meta.ts'
 import { resumeInto } from './resume.ts'
-import { recordAttempt } from './run-attempt.ts'
+import { Recording, type RecordOptions } from './run-attempt.ts'
 import { type Opening, type TimedChunk, timedEvents, timedIntake } from './timed.ts'
 import { watchTurns } from './watch-turns.ts'
 import { feed } from './write-to-flow.ts'
@@ -200,7 +201,7 @@ const RUN_OPTIONS = {
   fsync: {},
   cache: {},
   cacheKey: {},
-  maxCacheWait: { is: isDelay, must: 'be milliseconds, but is %' },
+  maxCacheWait: {},
   runId: {},
   // Events check the others and have their defaults: what is not given is not recorded either.
   window: {},
@@ -213,6 +214,8 @@ const PTY_OPTIONS = {
   rows: { default: 50 },
   pipes: { default: false },
 } as const satisfies OptionTable<Exclude<RunOptions['pty'], boolean | undefined>>
+
+type ReadOptions = Complete<RunCommand, typeof RUN_OPTIONS>
 
 /**
  * Runs an agent and records it: raw output first, then what it means. The events are a flow; the audit
@@ -245,179 +248,238 @@ export function run(called: string | RunCommand, given?: readonly string[], more
   const example = 'run("codex", ["exec", "--json", task], { engine: codex })'
   checkOptions<object>('run', more, example, RUN_OPTIONS)
   if (typeof called !== 'string' && !isObject(called)) throw misfit('run', 'a command', called, example)
-  const asked = typeof called === 'string' ? { ...more, command: called, args: given } : called
-  checkCommand(asked.command)
-  const options = readOptions('run', asked, example, RUN_OPTIONS)
-  const { command, args, engine, signal, fsync, input, fsDiff } = options
-  const { cwd = process.cwd(), env = process.env } = options
-  const { timeout, idleTimeout, endAfter, killGrace, pipeGrace } = options
-  const { window, doneMarker, maxFrame, schema } = options
-  const reading = { window, doneMarker, maxFrame, schema }
+  const options = typeof called === 'string' ? { ...more, command: called, args: given } : called
+  checkCommand(options.command)
+  const read = readOptions('run', options, example, RUN_OPTIONS)
   // The event stage is created when the agent already runs; what it refuses is refused now.
-  eventStage(engine, reading)
-  if (signal?.aborted) throw signal.reason
-  const pty = options.pty
-    ? readOptions(
-        'pty of run',
-        options.pty === true ? {} : options.pty,
-        '{ pty: { cols: 120 } }',
-        PTY_OPTIONS,
-      )
-    : undefined
-  if (fsDiff !== false)
-    checkOptions('fsDiff of run', fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
-  const { cache, cacheKey, maxCacheWait } = options
-  const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
-  const key = { engine, command, args, cwd: resolve(cwd), input, pty: on, reading } as const
-  const kept = cache && cachedResult({ ...key, cache, cacheKey, maxCacheWait })
+  eventStage(read.engine, readingOf(read))
+  read.signal?.throwIfAborted()
+  ptyOf(read)
+  if (read.fsDiff !== false)
+    checkOptions('fsDiff of run', read.fsDiff, '{ fsDiff: { maxFiles: 9000 } }', SNAPSHOT_OPTIONS)
+  return new AgentRun(read).start()
+}
 
-  const fresh = randomUUID()
-  const audit =
-    options.audit === undefined
-      ? newAuditDir(
-          resolve(AUDITS),
-          (options.runId === undefined ? fresh : randomUUID()).slice(0, 8),
-          new Date(),
-        )
-      : resolve(fixedDir(options.audit))
-  const undo = undoOf(audit, options.audit === undefined)
-  const book = openJournal(audit, { fsync })
-  const attempts = listAttempts(audit)
-  const known = book.last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
-  const { runId = known ?? fresh } = options
-  if (known !== undefined && runId !== known) {
-    book.close()
-    const whose = `${quote(audit, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(runId, 100)}`
-    throw new Fault('JOURNAL_MISMATCH', `${whose}; name another directory, or no runId`)
+function readingOf({ window, doneMarker, maxFrame, schema }: RunCommand): RecordOptions['reading'] {
+  return { window, doneMarker, maxFrame, schema }
+}
+
+function ptyOf({ pty }: ReadOptions) {
+  if (!pty) return undefined
+  return readOptions('pty of run', pty === true ? {} : pty, '{ pty: { cols: 120 } }', PTY_OPTIONS)
+}
+
+/** One attempt of a run: its directory, its process, and the flow of its events. */
+class AgentRun {
+  readonly #options: ReadOptions
+  readonly #engine: Engine | Picker
+  readonly #kept: ReturnType<typeof cachedResult> | undefined
+  readonly #audit: string
+  readonly #undo: Undo
+  readonly #book: Journal
+  readonly #runId: string
+  readonly #attempt: number
+  readonly #recording: Recording
+  #completion: CompletionData | undefined
+  #result: ResultData | null = null
+  /** The result came from the cache, and nothing is started. */
+  #hit: Hit | undefined
+  /** Ends a process that has reported its end and does not exit. */
+  #lingers: NodeJS.Timeout | undefined
+  #released = false
+
+  /** Takes the directory. Nothing is started yet. */
+  constructor(options: ReadOptions) {
+    const { engine, fsync } = options
+    this.#options = options
+    this.#engine = engine
+    this.#kept = keptBy(options)
+    const id = randomUUID()
+    this.#audit =
+      options.audit === undefined
+        ? newAuditDir(
+            resolve(AUDITS),
+            (options.runId === undefined ? id : randomUUID()).slice(0, 8),
+            new Date(),
+          )
+        : resolve(fixedDir(options.audit))
+    this.#undo = undoOf(this.#audit, options.audit === undefined)
+    this.#book = openJournal(this.#audit, { fsync })
+    const attempts = listAttempts(this.#audit)
+    const { last } = this.#book
+    const known = last?.run_id ?? readMeta(attempts.at(-1)?.meta)?.run_id
+    this.#runId = options.runId ?? known ?? id
+    if (known !== undefined && this.#runId !== known) {
+      this.#book.close()
+      const whose = `${quote(this.#audit, 200)} belongs to the run ${quote(known, 100)}, not to ${quote(this.#runId, 100)}`
+      throw new Fault('JOURNAL_MISMATCH', `${whose}; name another directory, or no runId`)
+    }
+    // The journal also has attempts whose logs were removed.
+    this.#attempt = 1 + Math.max(last?.attempt_number ?? 0, ...attempts.map((found) => found.number))
+    this.#recording = this.#newRecording()
   }
-  // The journal also has attempts whose logs were removed.
-  const attempt = 1 + Math.max(book.last?.attempt_number ?? 0, ...attempts.map((found) => found.number))
-  let lingers: NodeJS.Timeout | undefined
-  const recording = recordAttempt({
-    reading,
-    runId,
-    attempt,
-    command,
-    args,
-    engine: endAfter === undefined ? engine : watchTurns(engine, linger(endAfter)),
-    audit,
-    cwd: resolve(cwd),
-    env,
-    input,
-    pty,
-    timeout,
-    idleTimeout,
-    killGrace,
-    pipeGrace,
-    fsDiff,
-    onStart: () => (options.audit === undefined ? linkLatest(audit) : []),
-  })
-  async function* source() {
-    const found = await kept?.find()
-    if (found && !made.destroyed && !signal?.aborted) {
+
+  start(): Run {
+    const { signal } = this.#options
+    const made = settledEnd(flow<never, Event>(this.#stage(), { intake: timedIntake as never }), this.#book)
+    const abort = () => this.#recording.stop('aborted', 'SIGTERM')
+    signal?.addEventListener('abort', abort, { once: true })
+    const closed = new Promise<Error | null>((resolve) => {
+      finished(made, (error) => resolve(error ?? null))
+    })
+    const end = feed(this.#source(made), made, {
+      // With a silent agent the generator sleeps, and leaving the loop does not end it: so it is stopped here.
+      stop: (failure) => this.#recording.stop(reasonOf(failure), 'SIGTERM'),
+      tidy: () => {
+        clearTimeout(this.#lingers)
+        signal?.removeEventListener('abort', abort)
+        this.#release()
+      },
+    })
+      .then(() => closed)
+      .then((failure) => {
+        if (failure) throw failure
+        return this.#end()
+      })
+    // The reader of the flow gets the failure too; a caller that ignores `end` must not get an unhandled
+    // rejection.
+    end.catch(() => {})
+    return Object.assign(made as Flow<Event>, {
+      run_id: this.#runId,
+      attempt: this.#attempt,
+      audit: this.#audit,
+      end,
+      kill: (signal: NodeJS.Signals = 'SIGINT') => this.#recording.stop('interrupted', signal),
+      type: (text: string) => this.#recording.type(text),
+    }) as Run
+  }
+
+  #newRecording(): Recording {
+    const { command, args, env = process.env, input, fsDiff } = this.#options
+    const { cwd = process.cwd(), timeout, idleTimeout, endAfter } = this.#options
+    const { killGrace, pipeGrace } = this.#options
+    return new Recording({
+      reading: readingOf(this.#options),
+      runId: this.#runId,
+      attempt: this.#attempt,
+      command,
+      args,
+      engine: endAfter === undefined ? this.#engine : watchTurns(this.#engine, this.#linger(endAfter)),
+      audit: this.#audit,
+      cwd: resolve(cwd),
+      env,
+      input,
+      pty: ptyOf(this.#options),
+      timeout,
+      idleTimeout,
+      killGrace,
+      pipeGrace,
+      fsDiff,
+      onStart: () => (this.#options.audit === undefined ? linkLatest(this.#audit) : []),
+    })
+  }
+
+  /** Ends the process when its turn has been over for this long. */
+  #linger(ms: number): (over: boolean) => void {
+    return (over) => {
+      clearTimeout(this.#lingers)
+      if (over) this.#lingers = setTimeout(() => this.#recording.stop('end_signal', 'SIGTERM'), ms)
+    }
+  }
+
+  /** The chunks of the process, or what the cache has instead. */
+  async *#source(until: { readonly destroyed: boolean }): AsyncGenerator<TimedChunk | Opening | Hit> {
+    const { schema, signal } = this.#options
+    const found = await this.#kept?.find()
+    if (found && !until.destroyed && !signal?.aborted) {
       yield found
       return
     }
     // How earlier attempts were read is in their own metas.
-    await resumeInto(audit, book, { schema, custom: engine, wait: false })
-    if (!made.destroyed) yield* recording.chunks
+    await resumeInto(this.#audit, this.#book, { schema, custom: this.#engine, wait: false })
+    if (!until.destroyed) yield* this.#recording.chunks
   }
 
-  let completion: CompletionData | undefined
-  let result: ResultData | null = null
-  let hit: Hit | undefined
-  let free = false
-  const stage = joinStages(timedEvents, journalStage(book))
-  const made = flow<never, Event>(
-    (next) => {
-      const reported = {
-        write(event: Event) {
-          if (isEvent(event, 'lifecycle.completion.state')) completion = event.data
-          if (isEvent(event, 'lifecycle.run.result')) result = event.data
+  #stage(): Stage<TimedChunk | Opening | Hit, Event> {
+    return (next) => {
+      const reported: Sink<Event> = {
+        write: (event) => {
+          if (isEvent(event, 'lifecycle.completion.state')) this.#completion = event.data
+          if (isEvent(event, 'lifecycle.run.result')) this.#result = event.data
           next.write(event)
         },
-        end() {
-          if (hit) release()
-          else recording.complete(outcomeOf(completion!))
+        end: () => {
+          if (this.#hit) this.#release()
+          else this.#recording.complete(outcomeOf(this.#completion!))
           next.end()
         },
       }
-      const live = stage(reported)
+      const live = joinStages(timedEvents, journalStage(this.#book))(reported)
       return {
         // A cached result is not written to the journal: a replay of the logs could not emit it again.
-        write(item: TimedChunk | Opening | Hit) {
+        write: (item) => {
           if ('from' in item) {
-            hit = item
-            writeCached(hit, { runId, attempt, engine: engine.name }, reported)
+            this.#hit = item
+            const { name: engine } = this.#engine
+            writeCached(item, { runId: this.#runId, attempt: this.#attempt, engine }, reported)
           } else live.write(item)
         },
-        end: () => (hit ? reported : live).end(),
+        end: () => (this.#hit ? reported : live).end(),
       }
-    },
-    { intake: timedIntake as never },
-  )
-  settledEnd(made, book)
-  const abort = () => recording.stop('aborted', 'SIGTERM')
-  signal?.addEventListener('abort', abort, { once: true })
-
-  const closed = new Promise<Error | null>((resolve) => {
-    finished(made, (error) => resolve(error ?? null))
-  })
-  const end = feed(source(), made, {
-    // With a silent agent the generator sleeps, and leaving the loop does not end it: so it is stopped here.
-    stop: (failure) => recording.stop(reasonOf(failure), 'SIGTERM'),
-    tidy,
-  })
-    .then(() => closed)
-    .then(async (failure) => {
-      if (failure) throw failure
-      const { exit_code, signal, reason } = hit ? NO_PROCESS : recording.meta()
-      // The flow has ended without a failure, so its last event has arrived.
-      const outcome = outcomeOf(completion!)
-      const reported = { completion: completion!, outcome, exit_code, signal, reason }
-      const usage = completion!.tokens ?? null
-      const ended = { run_id: runId, attempt, ...reported, audit, result, usage }
-      if (!hit) await kept?.keep(ended)
-      return { ...ended, cached: hit?.from ?? null, notes: kept?.trouble ?? [] }
-    })
-  // The reader of the flow gets the failure too; a caller that ignores `end` must not get an unhandled
-  // rejection.
-  end.catch(() => {})
-  return Object.assign(made as Flow<Event>, {
-    run_id: runId,
-    attempt,
-    audit,
-    end,
-    kill: (signal: NodeJS.Signals = 'SIGINT') => recording.stop('interrupted', signal),
-    type: recording.type,
-  }) as Run
-
-  /** Ends the process when its turn has been over for this long. */
-  function linger(ms: number): (over: boolean) => void {
-    return (over) => {
-      clearTimeout(lingers)
-      if (over) lingers = setTimeout(() => recording.stop('end_signal', 'SIGTERM'), ms)
     }
   }
 
-  function tidy(): void {
-    clearTimeout(lingers)
-    signal?.removeEventListener('abort', abort)
-    release()
+  /** The flow has ended without a failure, so its last event has arrived. */
+  async #end(): Promise<RunEnd> {
+    const { exit_code, signal, reason } = this.#hit ? NO_PROCESS : this.#recording.meta()
+    const completion = this.#completion!
+    const ended = {
+      run_id: this.#runId,
+      attempt: this.#attempt,
+      completion,
+      outcome: outcomeOf(completion),
+      exit_code,
+      signal,
+      reason,
+      audit: this.#audit,
+      result: this.#result,
+      usage: completion.tokens ?? null,
+    }
+    if (!this.#hit) await this.#kept?.keep(ended)
+    return { ...ended, cached: this.#hit?.from ?? null, notes: this.#kept?.trouble ?? [] }
   }
 
   /**
    * Releases the directory; if nothing was started, with nothing added to it. Once: it may have another owner
    * after that.
    */
-  function release(): void {
-    if (free) return
-    free = true
-    const begun = recording.meta().pid !== null
-    if (!begun) undo.files()
-    book.close()
-    if (!begun) undo.dirs()
+  #release(): void {
+    if (this.#released) return
+    this.#released = true
+    const begun = this.#recording.meta().pid !== null
+    if (!begun) this.#undo.files()
+    this.#book.close()
+    if (!begun) this.#undo.dirs()
   }
+}
+
+/** The cache of results of this run, if it has one. */
+function keptBy(options: ReadOptions): ReturnType<typeof cachedResult> | undefined {
+  const { command, args, engine, cwd = process.cwd(), input } = options
+  const { cache, cacheKey, maxCacheWait } = options
+  if (!cache) return undefined
+  const pty = ptyOf(options)
+  const on = pty ? (pty.pipes ? 'pty+pipe' : 'pty') : 'pipe'
+  const key = {
+    engine,
+    command,
+    args,
+    cwd: resolve(cwd),
+    input,
+    pty: on,
+    reading: readingOf(options),
+  } as const
+  return cachedResult({ ...key, cache, cacheKey, maxCacheWait })
 }
 
 /** Why the flow is destroyed: its reader left, could not write the output, or we failed ourselves. */

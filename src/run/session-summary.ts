@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { drive } from '../base/stage.ts'
-import { openPlain, readPlain } from '../disk/plain-file.ts'
+import { readBlock, readPlain, withPlain } from '../disk/plain-file.ts'
 import { sessions } from '../engines/sessions.ts'
 import { isRecord, text } from '../events/engine.ts'
 import { isEvent } from '../events/event.ts'
@@ -241,20 +241,9 @@ function manifestOf(file: SessionFile): Partial<SessionHead> & { readonly outcom
 
 /** The first bytes of a file; nothing if it cannot be read. */
 function startOf({ path, within }: SessionFile, max: number): Buffer | undefined {
-  let fd: number | undefined
   try {
-    fd = openPlain(path, fs.constants.O_RDONLY, undefined, within)
-    const bytes = Buffer.allocUnsafe(Math.min(max, fs.fstatSync(fd).size))
-    let size = 0
-    while (size < bytes.length) {
-      const read = fs.readSync(fd, bytes, size, bytes.length - size, size)
-      if (read === 0) break
-      size += read
-    }
-    return bytes.subarray(0, size)
+    return withPlain(path, within, (fd) => readBlock(fd, 0, Math.min(max, fs.fstatSync(fd).size)))
   } catch {
     return undefined
-  } finally {
-    if (fd !== undefined) fs.closeSync(fd)
   }
 }

@@ -4,13 +4,11 @@ import { join } from 'node:path'
 import { diskFault } from '../base/disk-fault.ts'
 import { Fault } from '../base/fault.ts'
 import { EVENTS_FILE } from '../disk/journal.ts'
-import type { Place } from '../disk/journal-line.ts'
-import { type LineFile, openLines } from '../disk/line-file.ts'
+import { LineFile } from '../disk/line-file.ts'
+import type { Place } from '../disk/read-journal.ts'
 import type { Event } from '../events/event.ts'
 import { jsonLine } from '../streams/jsonl.ts'
-import { fingerprint } from './fingerprint.ts'
-import { readLogs } from './read-logs.ts'
-import { overviewOf, type RunOverview } from './run-overview.ts'
+import { fingerprint, overviewOf, type RunOverview, readLogs } from './log-overviews.ts'
 import type { RunPlace } from './run-place.ts'
 
 /** Events that are made here from logs, because there is no journal. */
@@ -50,7 +48,7 @@ export function derive(
   try {
     read = print()
     follow = place.isRunning()
-    out = openLines(path)
+    out = new LineFile(path)
   } catch (error) {
     fs.rmSync(folder, { recursive: true, force: true })
     throw error

@@ -1,5 +1,5 @@
 import type { Fault } from '../base/fault.ts'
-import type { Place } from '../disk/journal-line.ts'
+import type { Place } from '../disk/read-journal.ts'
 import { type Derived, derive } from './derive.ts'
 import type { Hiding } from './hiding.ts'
 import { Feed } from './journal-blocks.ts'

@@ -1,10 +1,26 @@
 import fs from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
-import { type Attempt, channels } from '../run/audit.ts'
-import { fingerprint } from './fingerprint.ts'
-import { readLogs } from './read-logs.ts'
-import { overviewOf, type RunOverview } from './run-overview.ts'
+import { type Event, isEvent } from '../events/event.ts'
+import type { OutcomeEvidence } from '../events/run-outcome.ts'
+import { type Attempt, channels, logSizes } from '../run/audit.ts'
 import type { RunPlace } from './run-place.ts'
+
+/** Facts about a whole run, from its events. */
+export interface RunOverview {
+  readonly run_id: string | undefined
+  readonly engine: string | undefined
+  readonly ts: string | undefined
+  /** The attempt; of any type, because another program may have written the journal. */
+  readonly attempt: unknown
+  readonly completion?: (OutcomeEvidence & { readonly reason_code: string | undefined }) | undefined
+}
+
+/** The overview if this is the last event: a completion counts only if nothing follows it. */
+export function overviewOf(event: Event): RunOverview {
+  const completion = isEvent(event, 'lifecycle.completion.state') ? event.data : undefined
+  const { run_id, ts, attempt_number: attempt } = event
+  return { run_id, engine: event.source.engine, ts, attempt, completion }
+}
 
 /** Overviews of runs without a journal, read from their logs in the background. */
 export interface LogOverviews {
@@ -107,12 +123,45 @@ export function logOverviews(signal: AbortSignal): LogOverviews {
 }
 
 function bytesIn(attempts: readonly Attempt[]): number {
-  let bytes = 0
-  for (const { logs } of attempts) {
-    for (const channel of channels) {
-      const path = logs[channel]
-      if (path !== undefined) bytes += fs.lstatSync(path, { throwIfNoEntry: false })?.size ?? 0
-    }
+  return attempts.flatMap(({ logs }) => Object.values(logSizes(logs))).reduce((sum, bytes) => sum + bytes, 0)
+}
+
+/** After this many events, other requests get a turn: a replay from disk hardly ever waits by itself. */
+const TURN = 128
+
+/** The events of logs, read so that the server stays responsive. `signal` ends it. */
+export async function* readLogs(
+  place: RunPlace,
+  options: Parameters<RunPlace['replay']>[0],
+): AsyncGenerator<Event> {
+  let count = 0
+  for await (const event of place.replay(options)) {
+    yield event
+    if (++count % TURN === 0) await setImmediate()
   }
-  return bytes
+}
+
+/**
+ * Identifies the files of these attempts with their age and size: the value changes when one of them does.
+ */
+export function fingerprint(attempts: readonly Attempt[]): string {
+  return attempts
+    .flatMap(({ logs, chunks, meta, fsDiff }) => [
+      ...channels.map((name) => logs[name]),
+      chunks,
+      meta,
+      fsDiff,
+    ])
+    .map((path) => (path === undefined ? '' : fileMark(path)))
+    .join()
+}
+
+/** The same for one file; empty if it is missing. */
+export function fileMark(path: string): string {
+  try {
+    const { dev, ino, size, mtimeMs } = fs.lstatSync(path)
+    return `${dev}:${ino}:${size}:${mtimeMs}`
+  } catch {
+    return ''
+  }
 }

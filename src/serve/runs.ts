@@ -1,17 +1,14 @@
 import fs from 'node:fs'
 import { basename, join, relative, sep } from 'node:path'
 import { EVENTS_FILE } from '../disk/journal.ts'
-import { isInside, openPlain } from '../disk/plain-file.ts'
+import { isInside, readBlock, withPlain } from '../disk/plain-file.ts'
 import type { EndState } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import { type Attempt, channels } from '../run/audit.ts'
 import { folders } from '../run/folders.ts'
 import { type Meta, readMeta } from '../run/meta.ts'
-import { readBlock } from '../run/read-attempt.ts'
-import { fileMark } from './fingerprint.ts'
-import type { LogOverviews } from './log-overviews.ts'
+import { fileMark, type LogOverviews, type RunOverview } from './log-overviews.ts'
 import type { RunInfo } from './run-info.ts'
-import type { RunOverview } from './run-overview.ts'
 import { auditPlace, type RunPlace } from './run-place.ts'
 
 /** A run and its place. */
@@ -179,12 +176,8 @@ function tailOf(path: string, root: string, tails: Tails | undefined): RunOvervi
 function lastEvents(path: string, root: string): RunOverview | undefined {
   let text: string
   try {
-    const fd = openPlain(path, fs.constants.O_RDONLY, undefined, root)
-    try {
-      text = readBlock(fd, Math.max(0, fs.fstatSync(fd).size - TAIL), TAIL).toString()
-    } finally {
-      fs.closeSync(fd)
-    }
+    const end = (fd: number) => readBlock(fd, Math.max(0, fs.fstatSync(fd).size - TAIL), TAIL)
+    text = withPlain(path, root, end).toString()
   } catch {
     return undefined
   }

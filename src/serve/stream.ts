@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import type { Fault } from '../base/fault.ts'
-import type { Place } from '../disk/journal-line.ts'
-import { HEARTBEAT, sseMessage } from '../streams/sse.ts'
-import { chatBlocks } from './chat-blocks.ts'
+import type { Place } from '../disk/read-journal.ts'
+import { HEARTBEAT, sseMessage, sseRecord } from '../streams/sse.ts'
+import { chatStage } from '../views/chat.ts'
 import type { Shared } from './feeds.ts'
-import type { Feed } from './journal-blocks.ts'
+import { type Block, eventsIn, type Feed } from './journal-blocks.ts'
 
 export interface StreamOptions extends Omit<Shared, 'release'> {
   /** The last id the client saw. */
@@ -67,7 +67,7 @@ export async function stream(
         await sendFault(block.fault)
         break
       } else if (block) {
-        const bytes = spell ? spell(block.bytes) : block.bytes
+        const bytes = spell ? spell(block) : block.bytes
         if (bytes.length === 0) await setImmediate()
         else if (!(await send(bytes))) return
         at = block.next
@@ -181,13 +181,32 @@ function chatStart({ feed, after }: StreamOptions): Start {
   return { at: 0, resumes: true, skip: seq }
 }
 
+/**
+ * Turns blocks of events into chat records. They are numbered from the first event of a run, so a reader
+ * always begins there; the first `after` of them, which the client has, are left out.
+ */
+function chatBlocks(after: number): (events: Block) => string {
+  let spelled = ''
+  const chat = chatStage()({
+    write(record) {
+      if (record.seq > after) spelled += sseRecord(record)
+    },
+    end() {},
+  })
+  return (events) => {
+    spelled = ''
+    for (const event of eventsIn(events)) chat.write(event)
+    return spelled
+  }
+}
+
 /** Whether there is something for a client after this position; lines that are left out do not count. */
 async function hasMore(feed: Feed, start: Start): Promise<boolean | 'damaged'> {
   let { last } = start
   const spell = start.skip === undefined ? undefined : chatBlocks(start.skip)
   for (let block = feed.read(start.at, last); block; block = feed.read(block.next, last)) {
     if (block.fault) return 'damaged'
-    if ((spell ? spell(block.bytes) : block.bytes).length > 0) return true
+    if ((spell ? spell(block) : block.bytes).length > 0) return true
     last = block.last
     await setImmediate()
   }

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
-import type { Place } from '../disk/journal-line.ts'
-import type { Event } from '../events/event.ts'
+import { comparePlaces, type Place } from '../disk/read-journal.ts'
 import type { SseView, ViewPlace } from '../streams/view-sse.ts'
 import { refuse } from './access.ts'
+import { eventsIn } from './journal-blocks.ts'
 import { type Line, openLine, ready, type StreamOptions } from './stream.ts'
 
 /**
@@ -66,7 +66,7 @@ export async function streamView(
       // reconnects.
       if (feed.generation !== generation) return void response.destroy()
       if (block && !block.fault) {
-        for (const event of eventsIn(block.bytes)) sink.write(event)
+        for (const event of eventsIn(block)) sink.write(event)
         at = block.next
         last = block.last
         if (!(await flush())) return
@@ -96,15 +96,6 @@ function splitId(id: string | undefined): { event: string | undefined; part: num
 }
 
 function isAfter(place: ViewPlace, seen: Place, part: number): boolean {
-  const order = place.attempt_number - seen.attempt_number || place.seq - seen.seq
+  const order = comparePlaces(place, seen)
   return order > 0 || (order === 0 && place.part > part)
-}
-
-const DATA = 'data: '
-
-/** The events of a block, which is formatted as SSE with each event on one line of data. */
-function* eventsIn(block: Buffer): Generator<Event> {
-  // Cast: the feed has checked that it is an event.
-  for (const line of block.toString().split('\n'))
-    if (line.startsWith(DATA)) yield JSON.parse(line.slice(DATA.length)) as Event
 }

@@ -76,17 +76,16 @@ const STEP = 65_536
  * console.log(event)
  */
 export function tap(from: ChildProcess | TapSources | PlainSource, options: TapOptions = {}): Items<Chunk> {
-  const example = 'tap(spawn("codex", ["exec", "--json", task]), { kill: true })'
-  const { order, grace, kill, killGrace, signal } = readOptions('tap', options, example, TAP_OPTIONS)
+  const { order, grace, kill, killGrace, signal } = readOptions('tap', options, EXAMPLE, TAP_OPTIONS)
   const plain = plainStream(from)
   // Cast: what is not a plain stream is a child or a set of streams.
   const source = plain ? { stdout: plain } : (from as ChildProcess | TapSources)
   for (const channel of CHANNELS) {
     const stream: unknown = (source as TapSources)[channel]
     if (stream && !(isObject(stream) && 'on' in stream && 'destroy' in stream))
-      throw misfit('tap', `a Node stream as ${channel}`, stream, example)
+      throw misfit('tap', `a Node stream as ${channel}`, stream, EXAMPLE)
   }
-  const child = isChild(source)
+  const child = isChild(source) ? source : undefined
   if (kill && !child)
     throw new Fault(
       'BAD_OPTION',
@@ -98,160 +97,190 @@ export function tap(from: ChildProcess | TapSources | PlainSource, options: TapO
     if (stream) sources.set(channel, stream)
   }
   // A child that could not be started may have no streams; its error follows.
-  if (sources.size === 0 && !(child && source.pid === undefined))
+  if (sources.size === 0 && !(child && child.pid === undefined))
     throw new Fault('BAD_OPTION', 'tap needs stdout, stderr or pty; spawn the child with stdio: "pipe"')
 
-  let wake = () => {}
-  /** Removes our listeners from the sources, so that nothing is left if the reader stops early. */
-  let forget = () => {}
-  const tapped = new Readable({
-    objectMode: true,
-    highWaterMark: 4,
-    read: () => wake(),
-    destroy(error, done) {
-      clearTimeout(timer)
-      forget()
-      for (const stream of sources.values()) stream.destroy()
-      wake()
-      if (kill && child) {
-        const ended = () => done(error)
-        endChild(source, killGrace).then(ended, ended)
-      } else done(error)
-    },
-  })
-  let timer: NodeJS.Timeout | undefined
+  const tapped = new Tap(sources, grace, kill ? () => endChild(child!, killGrace) : undefined)
   if (signal) addAbortSignal(signal, tapped)
+  tapped.watch(child ?? (source as TapSources).exit)
+  if (order === 'live') tapped.listen()
+  else tapped.pump(order === 'sequence' ? inSequence(sources) : inStep(sources))
+  // Cast: Node types what a stream emits as `any`.
+  return tapped as unknown as Items<Chunk>
+}
 
-  const fail = (error: Error) => void tapped.destroy(error)
-  const room = () => new Promise<void>((resolve) => (wake = resolve))
-  const push = (chunk: Chunk) => tapped.push(chunk)
+const EXAMPLE = 'tap(spawn("codex", ["exec", "--json", task]), { kill: true })'
 
-  /** Channels whose end has not been seen. */
-  const open = new Set(sources.keys())
-  for (const [channel, stream] of sources) {
-    finished(stream, { writable: false }, (error) => {
-      // A PTY ends with EIO when its last writer is gone.
-      if (
-        error &&
-        !tapped.destroyed &&
-        !held &&
-        !(channel === 'pty' && 'code' in error && error.code === 'EIO')
-      )
-        fail(error)
-      open.delete(channel)
-      closed()
-    })
-  }
-
-  /** Channels that were abandoned while another process held them. */
-  let held: Channel[] | undefined
-  let closed = () => {}
-  const allClosed = new Promise<void>((resolve) => {
-    closed = () => open.size === 0 && resolve()
-  })
-  closed()
-
-  const exit: Promise<Exit | undefined> = child
-    ? new Promise((resolve) => {
-        source.on('error', (error) => fail(startFault(source, error)))
-        if (source.exitCode !== null || source.signalCode !== null)
-          resolve({ code: source.exitCode, signal: source.signalCode })
-        else source.once('exit', (code, signal) => resolve({ code, signal }))
-      })
-    : Promise.resolve((source as TapSources).exit)
-  let exited = false
-  /** True while the reader has room. A slow reader must not lose the last output of the process. */
-  let listening = true
-  let graceLeft = grace
-  let listeningSince = 0
-  /** After the exit, sources are read for `grace` in total; then only another process can hold them open. */
-  const listen = (on: boolean) => {
-    clearTimeout(timer)
-    if (exited && listening && listeningSince > 0) graceLeft -= performance.now() - listeningSince
-    listening = on
-    listeningSince = performance.now()
-    if (!exited || !listening || open.size === 0 || tapped.destroyed) return
-    timer = setTimeout(
-      () => {
-        held = [...open]
-        for (const stream of sources.values()) stream.destroy()
-      },
-      Math.max(0, graceLeft),
-    )
-    timer.unref()
-  }
-  // Only the exit of a process starts the clock: the exit of a log is known from the start.
-  const live = child || isPromise((source as TapSources).exit)
-  if (live) {
-    exit.then(
-      () => {
-        listeningSince = 0
-        exited = true
-        listen(listening)
-      },
-      (error: Error) => fail(error),
-    )
-  }
-
-  const channels = [...sources.keys()]
-  if (channels[0]) push({ channel: channels[0], bytes: new Uint8Array(), channels })
-
+/** The chunks of the sources, and at last the exit. */
+class Tap extends Readable {
+  readonly #sources: ReadonlyMap<Channel, Readable>
+  /** Ends the child, if it is ours to end. */
+  readonly #endChild: (() => Promise<unknown>) | undefined
+  /** Called when the reader has room again. */
+  #wake = () => {}
+  /** Removes our listeners from the sources, so that nothing is left if the reader stops early. */
+  #forget = () => {}
   /**
    * Flushes what live channels kept back: not all of them emit an end, for instance a PTY or an abandoned
    * pipe.
    */
-  const flushes: (() => void)[] = []
-  const finish = async () => {
-    await allClosed
-    clearTimeout(timer)
-    const ended = await exit
-    if (tapped.destroyed) return
-    for (const say of flushes) say()
-    if (ended !== undefined || held) push(exitChunk(ended ?? null, held))
-    tapped.push(null)
+  readonly #flushes: (() => void)[] = []
+  /** Channels whose end has not been seen. */
+  readonly #open: Set<Channel>
+  #closed = () => {}
+  readonly #allClosed: Promise<void>
+  /** Channels that were abandoned while another process held them. */
+  #held: Channel[] | undefined
+  #exit: Promise<Exit | undefined> = Promise.resolve(undefined)
+  #exited = false
+  /** True while the reader has room. A slow reader must not lose the last output of the process. */
+  #listening = true
+  #listeningSince = 0
+  #graceLeft: number
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(
+    sources: ReadonlyMap<Channel, Readable>,
+    grace: number,
+    endChild: (() => Promise<unknown>) | undefined,
+  ) {
+    super({ objectMode: true, highWaterMark: 4 })
+    this.#sources = sources
+    this.#graceLeft = grace
+    this.#endChild = endChild
+    this.#open = new Set(sources.keys())
+    this.#allClosed = new Promise((resolve) => {
+      this.#closed = () => this.#open.size === 0 && resolve()
+    })
   }
 
-  if (order === 'live') {
-    const ears = [...sources].map(([channel, stream]) => {
-      const encode = encoder()
-      const hear = (data: unknown) => {
-        if (tapped.destroyed) return
-        if (!isData(data)) return fail(badData(channel))
-        if (push({ channel, bytes: encode.bytes(data) })) return
-        listen(false)
-        for (const other of sources.values()) other.pause()
-      }
-      stream.on('data', hear)
-      flushes.push(() => {
-        const bytes = encode.rest()
-        if (bytes) push({ channel, bytes })
-      })
-      return () => stream.off('data', hear)
-    })
-    forget = () => {
-      for (const off of ears) off()
-    }
-    wake = () => {
-      if (!listening) listen(true)
-      for (const stream of sources.values()) stream.resume()
-    }
-    finish().catch(fail)
-  } else {
-    const pump = order === 'sequence' ? inSequence(sources) : inStep(sources)
-    const run = async () => {
-      for await (const chunk of pump) {
-        if (tapped.destroyed) return
-        listen(false)
-        if (!push(chunk)) await room()
-        if (tapped.destroyed) return
-        listen(true)
-      }
-      await finish()
-    }
-    run().catch(fail)
+  override _read(): void {
+    this.#wake()
   }
-  // Cast: Node types what a stream emits as `any`.
-  return tapped as unknown as Items<Chunk>
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    clearTimeout(this.#timer)
+    this.#forget()
+    for (const stream of this.#sources.values()) stream.destroy()
+    this.#wake()
+    const ended = () => done(error)
+    if (this.#endChild) this.#endChild().then(ended, ended)
+    else ended()
+  }
+
+  /** Waits for the ends of the sources and of the process, and announces the channels. */
+  watch(exit: ChildProcess | Exit | Promise<Exit> | undefined): void {
+    for (const [channel, stream] of this.#sources) {
+      finished(stream, { writable: false }, (error) => {
+        // A PTY ends with EIO when its last writer is gone.
+        const usual = channel === 'pty' && error && 'code' in error && error.code === 'EIO'
+        if (error && !this.destroyed && !this.#held && !usual) this.destroy(error)
+        this.#open.delete(channel)
+        this.#closed()
+      })
+    }
+    this.#closed()
+    const child = isObject(exit) && isChild(exit) ? exit : undefined
+    // Cast: a child is the only other thing that it can be.
+    this.#exit = child ? this.#exitOf(child) : Promise.resolve(exit as Exit | Promise<Exit> | undefined)
+    // Only the exit of a process starts the clock: the exit of a log is known from the start.
+    if (child || isPromise(exit)) {
+      this.#exit.then(
+        () => {
+          this.#listeningSince = 0
+          this.#exited = true
+          this.#setListening(this.#listening)
+        },
+        (error: Error) => this.destroy(error),
+      )
+    }
+    const channels = [...this.#sources.keys()]
+    if (channels[0]) this.push({ channel: channels[0], bytes: new Uint8Array(), channels } satisfies Chunk)
+  }
+
+  /** Takes bytes as they arrive. */
+  listen(): void {
+    const listeners = [...this.#sources].map(([channel, stream]) => {
+      const encode = encoder()
+      const onData = (data: unknown) => {
+        if (this.destroyed) return
+        if (!isData(data)) {
+          this.destroy(badData(channel))
+          return
+        }
+        if (this.push({ channel, bytes: encode.bytes(data) } satisfies Chunk)) return
+        this.#setListening(false)
+        for (const other of this.#sources.values()) other.pause()
+      }
+      stream.on('data', onData)
+      this.#flushes.push(() => {
+        const bytes = encode.rest()
+        if (bytes) this.push({ channel, bytes } satisfies Chunk)
+      })
+      return () => stream.off('data', onData)
+    })
+    this.#forget = () => {
+      for (const off of listeners) off()
+    }
+    this.#wake = () => {
+      if (!this.#listening) this.#setListening(true)
+      for (const stream of this.#sources.values()) stream.resume()
+    }
+    this.#finish().catch((error) => this.destroy(error))
+  }
+
+  /** Takes chunks in their own order, one when there is room for it. */
+  pump(chunks: AsyncIterable<Chunk>): void {
+    const run = async () => {
+      for await (const chunk of chunks) {
+        if (this.destroyed) return
+        this.#setListening(false)
+        if (!this.push(chunk)) await new Promise<void>((resolve) => (this.#wake = resolve))
+        if (this.destroyed) return
+        this.#setListening(true)
+      }
+      await this.#finish()
+    }
+    run().catch((error) => this.destroy(error))
+  }
+
+  #exitOf(child: ChildProcess): Promise<Exit> {
+    return new Promise((resolve) => {
+      child.on('error', (error) => this.destroy(startFault(child, error)))
+      if (child.exitCode !== null || child.signalCode !== null)
+        resolve({ code: child.exitCode, signal: child.signalCode })
+      else child.once('exit', (code, signal) => resolve({ code, signal }))
+    })
+  }
+
+  /** After the exit, sources are read for `grace` in total; then only another process can hold them open. */
+  #setListening(on: boolean): void {
+    clearTimeout(this.#timer)
+    const now = performance.now()
+    if (this.#exited && this.#listening && this.#listeningSince > 0)
+      this.#graceLeft -= now - this.#listeningSince
+    this.#listening = on
+    this.#listeningSince = now
+    if (!this.#exited || !this.#listening || this.#open.size === 0 || this.destroyed) return
+    this.#timer = setTimeout(
+      () => {
+        this.#held = [...this.#open]
+        for (const stream of this.#sources.values()) stream.destroy()
+      },
+      Math.max(0, this.#graceLeft),
+    )
+    this.#timer.unref()
+  }
+
+  async #finish(): Promise<void> {
+    await this.#allClosed
+    clearTimeout(this.#timer)
+    const ended = await this.#exit
+    if (this.destroyed) return
+    for (const flush of this.#flushes) flush()
+    if (ended !== undefined || this.#held) this.push(exitChunk(ended ?? null, this.#held))
+    this.push(null)
+  }
 }
 
 async function* inSequence(sources: ReadonlyMap<Channel, Readable>): AsyncGenerator<Chunk> {

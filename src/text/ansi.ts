@@ -3,7 +3,7 @@ import { ESC, LF } from './characters.ts'
 import type { Channel } from './chunk.ts'
 
 /** Receives the bytes that stay and those that are removed. */
-export interface Cleaned {
+interface Cleaned {
   keep(bytes: Bytes): void
   /** The bytes from `from` to `to` of a chunk. Not a subarray, because there is one call for each color. */
   drop(chunk: Bytes, from: number, to: number): void
@@ -34,121 +34,125 @@ const MAX_SEQUENCE = 4096
  * those that can: the others, and all of them in a pipe, are text that a program wrote raw into a JSON
  * string. Carries one state and one counter from chunk to chunk.
  */
-export function escapeRemover(channel: Channel, out: Cleaned): { write(chunk: Bytes): void; end(): void } {
-  const terminal = channel === 'pty'
-  let state: State = 'ground'
-  let length = 0
+export class EscapeRemover {
+  readonly #out: Cleaned
+  readonly #terminal: boolean
+  #state: State = 'ground'
+  /** Bytes of the current sequence so far. */
+  #length = 0
 
-  function write(chunk: Bytes): void {
-    // Each needle is searched for again only after its last hit is passed: two dense kinds must not multiply.
+  constructor(channel: Channel, out: Cleaned) {
+    this.#out = out
+    this.#terminal = channel === 'pty'
+  }
+
+  write(chunk: Bytes): void {
+    // Each byte is searched for again only after its last hit is passed: two dense kinds must not multiply.
     let escapeAt = indexOrEnd(chunk, ESC, 0)
-    let lead = terminal ? nextC1(chunk, 0) : chunk.length
+    let lead = this.#terminal ? nextC1(chunk, 0) : chunk.length
     let at = 0
     while (at < chunk.length) {
-      if (state === 'maybe-c1') {
-        at += settleC1(chunk[at]!)
+      if (this.#state === 'maybe-c1') {
+        at += this.#settleC1(chunk[at]!)
         continue
       }
-      if (state !== 'ground') {
+      if (this.#state !== 'ground') {
         const from = at
-        at = passSequence(chunk, at)
-        if (at > from) out.drop(chunk, from, at)
+        at = this.#passSequence(chunk, at)
+        if (at > from) this.#out.drop(chunk, from, at)
         continue
       }
       if (escapeAt < at) escapeAt = indexOrEnd(chunk, ESC, at)
       if (lead < at) lead = nextC1(chunk, at)
       const next = Math.min(escapeAt, lead)
       // The common case: the chunk has no escape, so it is kept as it is.
-      if (next > at) out.keep(next - at === chunk.length ? chunk : chunk.subarray(at, next))
+      if (next > at) this.#out.keep(next - at === chunk.length ? chunk : chunk.subarray(at, next))
       at = next + 1
       if (next === chunk.length) break
-      length = 1
-      state = next === escapeAt ? 'escape' : 'maybe-c1'
-      if (state === 'maybe-c1') continue
-      at = passSequence(chunk, at)
-      out.drop(chunk, next, at)
+      this.#length = 1
+      this.#state = next === escapeAt ? 'escape' : 'maybe-c1'
+      if (this.#state === 'maybe-c1') continue
+      at = this.#passSequence(chunk, at)
+      this.#out.drop(chunk, next, at)
     }
   }
 
+  end(): void {
+    if (this.#state === 'maybe-c1') this.#out.keep(LEAD)
+    this.#state = 'ground'
+  }
+
   /** Continues a sequence; returns one past the last byte of it in this chunk. */
-  function passSequence(chunk: Bytes, from: number): number {
+  #passSequence(chunk: Bytes, from: number): number {
     let at = from
-    while (at < chunk.length && state !== 'ground') at += step(chunk[at]!)
+    while (at < chunk.length && this.#state !== 'ground') at += this.#step(chunk[at]!)
     return at
   }
 
   /**
    * The byte after a lead byte that ended its chunk; returns 1 if it was consumed, 0 if it must be scanned.
    */
-  function settleC1(byte: number): 0 | 1 {
+  #settleC1(byte: number): 0 | 1 {
     if (!introducesAsC1(byte)) {
-      out.keep(LEAD)
-      state = 'ground'
+      this.#out.keep(LEAD)
+      this.#state = 'ground'
       return 0
     }
-    out.drop(Bytes.from([C1_LEAD, byte]), 0, 2)
-    length = 2
-    state = introduces(byte - 0x40)
+    this.#out.drop(Bytes.from([C1_LEAD, byte]), 0, 2)
+    this.#length = 2
+    this.#state = introduces(byte - 0x40)
     return 1
   }
 
   /**
    * Handles one byte of a sequence; returns 1 if it belongs to the sequence, 0 if it must be scanned again.
    */
-  function step(byte: number): 0 | 1 {
-    switch (state) {
+  #step(byte: number): 0 | 1 {
+    switch (this.#state) {
       case 'escape':
-        if (byte >= 0x20 && byte <= 0x2f) return take('intermediate')
-        if (byte >= 0x30 && byte <= 0x7e) return take(introduces(byte))
-        return abort()
+        if (byte >= 0x20 && byte <= 0x2f) return this.#take('intermediate')
+        if (byte >= 0x30 && byte <= 0x7e) return this.#take(introduces(byte))
+        return this.#abort()
       case 'intermediate':
-        if (byte >= 0x20 && byte <= 0x2f && length < MAX_SEQUENCE) return take('intermediate')
-        if (byte >= 0x30 && byte <= 0x7e && length < MAX_SEQUENCE) return take('ground')
-        return abort()
+        if (byte >= 0x20 && byte <= 0x2f && this.#length < MAX_SEQUENCE) return this.#take('intermediate')
+        if (byte >= 0x30 && byte <= 0x7e && this.#length < MAX_SEQUENCE) return this.#take('ground')
+        return this.#abort()
       case 'csi':
-        if (byte >= 0x20 && byte <= 0x3f && length < MAX_SEQUENCE) return take('csi')
-        if (byte >= 0x40 && byte <= 0x7e && length < MAX_SEQUENCE) return take('ground')
-        return abort()
+        if (byte >= 0x20 && byte <= 0x3f && this.#length < MAX_SEQUENCE) return this.#take('csi')
+        if (byte >= 0x40 && byte <= 0x7e && this.#length < MAX_SEQUENCE) return this.#take('ground')
+        return this.#abort()
       case 'string':
-        if (byte === LF || length >= MAX_SEQUENCE) return abort()
-        if (byte === BEL) return take('ground')
-        if (byte === ESC) return take('string-escape')
-        return take(terminal && byte === C1_LEAD ? 'string-maybe-c1' : 'string')
+        if (byte === LF || this.#length >= MAX_SEQUENCE) return this.#abort()
+        if (byte === BEL) return this.#take('ground')
+        if (byte === ESC) return this.#take('string-escape')
+        return this.#take(this.#terminal && byte === C1_LEAD ? 'string-maybe-c1' : 'string')
       case 'string-escape':
         // ESC \ ends the string; any other ESC aborts it and begins a sequence of its own.
-        if (byte === 0x5c) return take('ground')
-        state = 'escape'
-        length = 1
+        if (byte === 0x5c) return this.#take('ground')
+        this.#state = 'escape'
+        this.#length = 1
         return 0
       case 'string-maybe-c1':
-        if (byte === 0x9c) return take('ground')
-        state = 'string'
+        if (byte === 0x9c) return this.#take('ground')
+        this.#state = 'string'
         return 0
       case 'maybe-c1':
       case 'ground':
         return 0
       default:
-        return state satisfies never
+        return this.#state satisfies never
     }
   }
 
-  function take(next: State): 1 {
-    length++
-    state = next
+  #take(next: State): 1 {
+    this.#length++
+    this.#state = next
     return 1
   }
 
-  function abort(): 0 {
-    state = 'ground'
+  #abort(): 0 {
+    this.#state = 'ground'
     return 0
-  }
-
-  return {
-    write,
-    end() {
-      if (state === 'maybe-c1') out.keep(LEAD)
-      state = 'ground'
-    },
   }
 }
 

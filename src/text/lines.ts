@@ -1,10 +1,10 @@
 import type { Code } from '../base/fault.ts'
 import { Bytes, isUtf8 } from '../base/platform.ts'
-import { escapeRemover } from './ansi.ts'
+import { EscapeRemover } from './ansi.ts'
+import { ByteSearch, NOWHERE } from './byte-search.ts'
 import { bomAt, CR, NUL } from './characters.ts'
 import type { Channel } from './chunk.ts'
 import { Decoder } from './decoder.ts'
-import { Needle, NOWHERE } from './needle.ts'
 import { Places } from './offsets.ts'
 import { Tape } from './tape.ts'
 
@@ -47,13 +47,13 @@ export function lines(
   const tape = new Tape(maxFrame)
   const decoder = new Decoder(tape)
   const clean = lineCleaner(channel)
-  const lf = new Needle(tape, '\n')
+  const lf = new ByteSearch(tape, '\n')
   /**
    * The start of any escape sequence: searched for in the whole chunk, so that lines need not be searched one
    * by one.
    */
-  const starts = [new Needle(tape, '\u001b')]
-  if (channel === 'pty') starts.push(new Needle(tape, C1_LEAD))
+  const starts = [new ByteSearch(tape, '\u001b')]
+  if (channel === 'pty') starts.push(new ByteSearch(tape, C1_LEAD))
   /** Offset of the first byte of the current line. */
   let from = 0
   /** Inside a line over the limit: only its LF matters. */
@@ -80,7 +80,7 @@ export function lines(
   }
 
   const mayHoldEscapes = (start: number, end: number): boolean => {
-    for (const needle of starts) if (needle.next(start) < end) return true
+    for (const search of starts) if (search.next(start) < end) return true
     return false
   }
 
@@ -111,9 +111,14 @@ export function lines(
 }
 
 /** The offset in the channel where the first `units` units of a line's text end. */
-export function placeOf(line: Line, units: number): number {
+export function endOffset(line: Line, units: number): number {
   if (line.places) return line.places.endOf(line.skip! + units)
   return (line.start ?? line.from) + Bytes.byteLength(line.text.slice(0, units))
+}
+
+/** The part of a line up to `end`. */
+export function headOf(line: Line, end: number): Line {
+  return { ...line, text: line.text.slice(0, end), to: endOffset(line, end), open: false }
 }
 
 /** The rest of a line after the record that ends at `end`, unless it is blank. */
@@ -122,7 +127,7 @@ export function restOf(line: Line, text: string, end: number): Line | undefined 
   const rest = following.trimStart()
   if (rest === '') return undefined
   const glue = following.slice(0, following.length - rest.length)
-  const from = placeOf(line, end)
+  const from = endOffset(line, end)
   return {
     text: rest,
     from,
@@ -171,7 +176,7 @@ function lineCleaner(channel: Channel): (bytes: Bytes, from: number) => Cleaned 
   let runs: number[] = []
   let size = 0
   let at = 0
-  const remover = escapeRemover(channel, {
+  const remover = new EscapeRemover(channel, {
     keep(part) {
       runs.push(size, at)
       kept.push(part)

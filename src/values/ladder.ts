@@ -1,15 +1,14 @@
 import { type Code, type Note, quote, type SchemaError } from '../base/fault.ts'
+import { endsInString, isStructureAt } from '../json/after-value.ts'
 import { closeCut } from '../json/cut-text.ts'
 import { whereBroken } from '../json/tokenizer.ts'
 import { spellingOf } from '../repair/bare-words.ts'
 import { type Change, changeOf } from '../repair/change.ts'
 import { controlsEscaped } from '../repair/control.ts'
 import type { Edited } from '../repair/edits.ts'
-import { endsInString } from '../repair/ends-in-string.ts'
 import { isQuote } from '../repair/quotes.ts'
 import { mend } from '../repair/search.ts'
 import { withoutSequences } from '../repair/sequences.ts'
-import { isStructureAt } from '../repair/structure.ts'
 import { isBracket } from '../text/characters.ts'
 import {
   attempt,

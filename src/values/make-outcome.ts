@@ -2,7 +2,7 @@ import { type Breakage, type Code, codes, Fault, type FaultDetails, type Note } 
 import { withoutStack } from '../base/no-stack.ts'
 import type { Frame } from '../frames/frame.ts'
 import { placeOf, risingPlaces } from '../frames/place.ts'
-import { balancedEnd } from '../json/balanced.ts'
+import { balancedEnd } from '../json/text-balance.ts'
 import { type ChangeKind, changeOf } from '../repair/change.ts'
 import type { Channel } from '../text/chunk.ts'
 import type { Miss, Pass } from './ladder.ts'

@@ -1,14 +1,12 @@
 import type { Note } from '../base/fault.ts'
 import type { Sink, Stage } from '../base/stage.ts'
 import type { Frame } from '../frames/frame.ts'
-import { opensAs, opensInProse } from '../frames/gate.ts'
-import { stringEnd } from '../json/balanced.ts'
+import { opensAs, opensInProse } from '../frames/opening-bracket.ts'
+import { endsInString, isRestOfWhole } from '../json/after-value.ts'
 import type { ChangeKind } from '../repair/change.ts'
-import { endsInString } from '../repair/ends-in-string.ts'
 import { mend } from '../repair/search.ts'
-import { isStructureAt } from '../repair/structure.ts'
 import { skipBlanks } from '../repair/syntax.ts'
-import { bomAt, CLOSE_BRACE, CLOSE_BRACKET, isBlank, isBracket, QUOTE } from '../text/characters.ts'
+import { bomAt, isBlank, isBracket } from '../text/characters.ts'
 import type { Rules } from './attempt.ts'
 import { hasQuotedKey } from './candidates.ts'
 import { climb, climbStrictly, continuesAt, type Miss, type Pass } from './ladder.ts'
@@ -40,327 +38,355 @@ export interface JudgeOptions {
  * input without any payload gives one outcome that says so.
  */
 export function judgeStage(options: JudgeOptions): Stage<Frame, Outcome<unknown>> {
-  const { rules, unmatched, label, lines, document, patient, inProse, wanted } = options
-  return (next) => {
-    /** The frame that may turn out to be the whole input. */
-    let held: Frame | undefined
-    let found = false
-    let blank = true
-    let channel: Frame['channel'] = 'stdout'
-    /**
-     * Frames after a first one that is not JSON: they count only if the whole input is not one broken
-     * document.
-     */
-    let queued: Frame[] | undefined
-    /** A think block was skipped before the first frame. */
-    let thinkBefore = false
-    let started = false
-    /**
-     * The input begins with `"key":`, like a document that lost its first bracket: no object in it is
-     * emitted.
-     */
-    let inMembers = false
-    /** The last bracket was the start of something broken: what looks like its inside is not emitted. */
-    let broken = false
-    /**
-     * The end of the last object whose keys have no double quotes and that goes on where it seemed to end.
-     */
-    let tornTo = -1
-    /**
-     * The first array in prose whose content the schema rejects: reported if there is nothing else to report.
-     */
-    let rejected: Outcome<unknown> | undefined
+  return (next) => new Judge(options, next)
+}
 
-    const emit = (outcome: Outcome<unknown>) => {
-      if (wanted && !wanted(outcome)) return
-      found = true
-      unmatched?.drop()
-      next.write(outcome)
+class Judge implements Sink<Frame> {
+  readonly #options: JudgeOptions
+  readonly #rules: Rules
+  readonly #unmatched: UnmatchedText | undefined
+  readonly #label: string | undefined
+  readonly #next: Sink<Outcome<unknown>>
+  /** The frame that may turn out to be the whole input. */
+  #held: Frame | undefined
+  #found = false
+  #blank = true
+  #channel: Frame['channel'] = 'stdout'
+  /**
+   * Frames after a first one that is not JSON: they count only if the whole input is not one broken document.
+   */
+  #queued: Frame[] | undefined
+  /** A think block was skipped before the first frame. */
+  #thinkBefore = false
+  #started = false
+  /**
+   * The input begins with `"key":`, like a document that lost its first bracket: no object in it is emitted.
+   */
+  #inMembers = false
+  /** The last bracket was the start of something broken: what looks like its inside is not emitted. */
+  #broken = false
+  /** The end of the last object whose keys have no double quotes and that goes on where it seemed to end. */
+  #tornTo = -1
+  /**
+   * The first array in prose whose content the schema rejects: reported if there is nothing else to report.
+   */
+  #rejected: Outcome<unknown> | undefined
+
+  constructor(options: JudgeOptions, next: Sink<Outcome<unknown>>) {
+    this.#options = options
+    this.#rules = options.rules
+    this.#unmatched = options.unmatched
+    this.#label = options.label
+    this.#next = next
+  }
+
+  write(frame: Frame): void {
+    this.#channel = frame.channel
+    if (this.#queued && frame.from > this.#rules.maxRepair) this.#settleQueued(false)
+    if (!this.#started && !frame.first && !frame.blank) this.#holdStart(frame)
+    if (frame.first) {
+      this.#started = true
+      this.#held = frame
+      this.#thinkBefore = !this.#blank
+      this.#blank = false
+      if (frame.broken !== undefined) this.#release()
+      return
     }
-    const good = (frame: Frame, pass: Pass, how?: ChangeKind) => emit(goodOf(frame, pass, how))
-    const bad = (frame: Frame, miss: Miss) => emit(badOf(frame, miss, label))
-
-    const emitProse = (outcome: Outcome<unknown>) => {
-      inProse?.(outcome)
-      emit(outcome)
+    if (frame.kind !== 'text' || !frame.blank) {
+      if (!this.#queued) this.#release()
+      this.#blank = false
     }
+    if (this.#queued) this.#queued.push(frame)
+    else this.#judge(frame)
+  }
 
-    function payload(frame: Frame, how?: ChangeKind): void {
-      const result = climb(frame.text, rules)
-      if (result.ok) good(frame, result, how)
-      else bad(frame, result)
+  end(): void {
+    const unmatched = this.#unmatched
+    this.#settleQueued(true)
+    if (this.#held) this.#wholeInput(this.#held)
+    if (!this.#found && unmatched) this.#brokenStart(unmatched)
+    if (!this.#found && this.#rejected) this.#emitProse(this.#rejected)
+    const code = this.#blank && !this.#held ? 'EMPTY' : 'NO_MATCH'
+    if (!this.#found) this.#emit(nothingOf(code, this.#channel, unmatched, this.#label))
+    this.#next.end()
+  }
+
+  #emit(outcome: Outcome<unknown>): void {
+    const { wanted } = this.#options
+    if (wanted && !wanted(outcome)) return
+    this.#found = true
+    this.#unmatched?.drop()
+    this.#next.write(outcome)
+  }
+
+  #good(frame: Frame, pass: Pass, how?: ChangeKind): void {
+    this.#emit(goodOf(frame, pass, how))
+  }
+
+  #bad(frame: Frame, miss: Miss): void {
+    this.#emit(badOf(frame, miss, this.#label))
+  }
+
+  #emitProse(outcome: Outcome<unknown>): void {
+    this.#options.inProse?.(outcome)
+    this.#emit(outcome)
+  }
+
+  #payload(frame: Frame, how?: ChangeKind): void {
+    const result = climb(frame.text, this.#rules)
+    if (result.ok) this.#good(frame, result, how)
+    else this.#bad(frame, result)
+  }
+
+  #fence(frame: Frame): void {
+    const begun = /^json[5c]?[ \t]*(?=[{[])/i.exec(frame.label ?? '')
+    if (begun) {
+      //  ```json {"a":
+      //          ^ the payload begins on the line of the fence
+      const text = `${frame.label!.slice(begun[0].length)}\n${frame.text}`
+      this.#payload({ ...frame, text }, 'took a fence body')
+    } else if (isPayloadFence(frame.label, frame.text)) this.#payload(frame, 'took a fence body')
+    else if (this.#rules.check) {
+      const result = climbStrictly(frame.text, this.#rules)
+      if (result.ok) this.#good(frame, result, 'took a fence body')
     }
+  }
 
-    function fence(frame: Frame): void {
-      const begun = /^json[5c]?[ \t]*(?=[{[])/i.exec(frame.label ?? '')
-      if (begun) {
-        //  ```json {"a":
-        //          ^ the payload begins on the line of the fence
-        const text = `${frame.label!.slice(begun[0].length)}\n${frame.text}`
-        payload({ ...frame, text }, 'took a fence body')
-      } else if (isPayloadFence(frame.label, frame.text)) payload(frame, 'took a fence body')
-      else if (rules.check) {
-        const result = climbStrictly(frame.text, rules)
-        if (result.ok) good(frame, result, 'took a fence body')
-      }
-    }
-
-    function line(frame: Frame): void {
-      if (lines === 'strict' || isBracketed(frame.text)) payload(frame)
-      else {
-        // A scalar is a record only if `root: 'any'` was set, or if the schema passes it.
-        const result = climbStrictly(frame.text, rules)
-        if (result.ok && (rules.scalars || rules.check)) good(frame, result)
-      }
-    }
-
-    function objectInProse(frame: Frame): void {
-      if (inMembers || (frame.attached && (broken || isMember(frame)))) return
-      const quoted = hasQuotedKey(frame.text)
-      // Once something was found, the text before it is no longer kept.
-      if (!quoted && (found ? broken : isAfterQuote(frame) || isAfterTorn(frame))) return
-      broken = true
-      const torn = !(quoted && frame.open) && endsInString(frame.text)
-      if (!quoted && (frame.broken !== undefined || torn)) tornTo = frame.to
-      if (torn) {
-        if (quoted) emitProse(badOf(frame, continuesAt(frame.text, frame.text.length), label))
-        return
-      }
-      const array = frame.text[0] === '['
-      if (rules.root === 'object' && array) return
-      if (frame.broken !== undefined) {
-        if (quoted) emitProse(badOf(frame, brokenAt(frame, frame.broken), label))
-        return
-      }
-      // An array of anything but objects, or an object whose first key has no double quotes, is most often
-      // prose.
-      const sure = array ? /^\[\s{0,4096}\{/.test(frame.text.slice(0, 4100)) && quoted : quoted
-      const result = sure || rules.check ? climb(frame.text, rules) : climbStrictly(frame.text, rules)
-      if (result.ok) {
-        broken = false
-        emitProse(goodOf(frame, result, 'took an object from prose'))
-      } else if (result.strict && (sure || !array)) {
-        broken = false
-        emitProse(badOf(frame, result, label))
-      } else if (sure && (result.repaired || rules.check || (frame.open && result.code === 'TRUNCATED'))) {
-        broken = !result.repaired
-        emitProse(badOf(frame, result, label))
-      } else if (array && result.strict) {
-        broken = false
-        if (isAboutParts(result)) rejected ??= badOf(frame, result, label)
-      }
-    }
-
-    /**
-     * The larger value continues at a byte after the frame. Only that byte is sure to have arrived, however
-     * the input is split.
-     */
-    function brokenAt({ text, to }: Frame, place: number): Miss {
-      const kept = found ? undefined : unmatched?.bytes()
-      const rest = kept && place < kept.length ? kept.toString('latin1', to, place + 1) : ''
-      if (rest !== '') return { ...continuesAt(text + rest, text.length), place }
-      const detail = `byte ${place} continues after the end of the value`
-      return { ok: false, code: 'INVALID_JSON', detail, place, notes: [], strict: false, repaired: false }
-    }
-
-    /**
-     * Whether it is the value of a quoted key without an opening bracket before it: then it is part of
-     * something broken.
-     */
-    function isMember({ from }: Frame): boolean {
-      if (found || !unmatched || from > unmatched.bytes().length) return false
-      return /"\s{0,99}:\s{0,99}$/.test(unmatched.bytes().toString('latin1', Math.max(0, from - 200), from))
-    }
-
-    /**
-     * Whether a quote precedes it on its line, or an odd number of backticks that are not its own: then an
-     * object without quotes of its own is part of a string.
-     */
-    function isAfterQuote({ from }: Frame): boolean {
-      if (found || !unmatched || from > unmatched.bytes().length) return false
-      const before = unmatched.bytes().toString('latin1', Math.max(0, from - 4096), from)
-      const line = before.slice(before.lastIndexOf('\n') + 1)
-      return line.includes('"') || (!line.endsWith('`') && line.split('`').length % 2 === 0)
-    }
-
-    /**
-     * Whether it may be the inside of an object that seemed to end too early: no blank line is between the
-     * two.
-     */
-    function isAfterTorn({ from }: Frame): boolean {
-      if (tornTo < 0 || !unmatched || from > unmatched.bytes().length) return false
-      const between = unmatched.bytes().toString('latin1', Math.max(tornTo, from - 4096), from)
-      return !/\n[ \t\r]*\n/.test(between)
-    }
-
-    /** Something follows the first frame, so it was not the whole input, unless it is broken. */
-    function release(): void {
-      const frame = held
-      held = undefined
-      if (!frame) return
-      const strict = climbStrictly(frame.text, rules)
-      if (isBracketed(frame.text) && (patient || !(strict.ok || strict.strict)) && mayBeWhole(frame)) {
-        held = frame
-        queued = []
-      } else firstInProse(frame)
-    }
-
-    /** Whether the input may be one broken document whose first bracket seemed to close too early. */
-    function mayBeWhole(frame: Frame): boolean {
-      return unmatched !== undefined && frame.to <= rules.maxRepair
-    }
-
-    function firstInProse(frame: Frame): void {
-      if (frame.text === '') broken = true
-      else if (opensInProse(frame.text, rules.check !== undefined)) objectInProse(frame)
-      else broken = isBracketed(frame.text)
-    }
-
-    /**
-     * The input has ended, or is too long to be one broken document: it was one, or its frames are judged one
-     * by one.
-     */
-    function settleQueued(ended: boolean): void {
-      const frames = queued
-      const first = held
-      if (!frames || !first || !unmatched) return
-      queued = undefined
-      held = undefined
-      if (ended && unmatched.size() <= rules.maxRepair) {
-        const whole = wholeFrame(first, unmatched)
-        const strict = climbStrictly(first.text, rules)
-        const result = strict.ok || strict.strict ? strict : climb(whole.text, rules)
-        if (result.ok && !strict.ok && !isFromProse(result)) {
-          good(whole, result, thinkBefore ? 'dropped a think block' : undefined)
-          return
-        }
-        const end = first.text.length
-        if (end > 0 && isOver(whole.text, end)) {
-          wholeInput({ ...first, to: whole.to, text: whole.text })
-          return
-        }
-        const goesOn =
-          first.broken === undefined ? isRestOfWhole(whole.text, end) || endsInString(first.text) : !result.ok
-        if (end > 0 && !first.open && goesOn) {
-          bad(first, continuesAt(whole.text, end))
-          broken = true
-          for (const frame of frames) judge(frame)
-          return
-        }
-      }
-      firstInProse(first)
-      for (const frame of frames) judge(frame)
-    }
-
-    /** Nothing follows. Only a think block may have been skipped. */
-    function wholeInput(frame: Frame): void {
-      if (!isBracketed(frame.text)) {
-        wholeScalar(frame)
-        return
-      }
-      const result = climb(frame.text, rules)
-      if (result.ok) good(frame, result, thinkBefore ? 'dropped a think block' : undefined)
-      else if (!frame.open || result.strict || result.repaired || beginsLikeDocument(frame.text))
-        bad(frame, result)
-    }
-
-    /** Nothing was found, but the input begins like a document: it is broken JSON, not prose. */
-    function brokenStart(text: UnmatchedText): void {
-      if (!document) return
-      const whole = text.bytes().toString('utf8')
-      if (text.size() > text.bytes().length) {
-        if (beginsBroken(whole))
-          bad({ kind: 'object', channel, from: 0, to: text.size(), text: '' }, TOO_LONG)
-        return
-      }
-      const scalar =
-        rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\\d+.TFNI-]/.test(whole.slice(0, 4200))
-      if (!scalar && !beginsBroken(whole)) return
-      const result = climb(whole, rules)
-      if (result.ok) {
-        // Valid JSON would have been found; here only unusual blanks can have hidden it.
-        if (!scalar || (result.changes.length > 0 && result.changes.every(isSpelling)))
-          good({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
-      } else if (!scalar && !result.strict && !result.repaired)
-        bad({ kind: 'object', channel, from: 0, to: text.size(), text: whole }, result)
-    }
-
-    /**
-     * A string, a number or a literal. Anything else is prose, unless a change of its spelling makes it JSON.
-     */
-    function wholeScalar(frame: Frame): void {
+  #line(frame: Frame): void {
+    const rules = this.#rules
+    if (this.#options.lines === 'strict' || isBracketed(frame.text)) this.#payload(frame)
+    else {
+      // A scalar is a record only if `root: 'any'` was set, or if the schema passes it.
       const result = climbStrictly(frame.text, rules)
-      if (result.ok) good(frame, result, thinkBefore ? 'dropped a think block' : undefined)
-      else if (result.strict) bad(frame, result)
-      else if (unmatched) brokenStart(unmatched)
+      if (result.ok && (rules.scalars || rules.check)) this.#good(frame, result)
     }
+  }
 
-    function judge(frame: Frame): void {
-      if (frame.kind === 'text') {
-        const tooLong = frame.notes?.find(isLostPayload)
-        if (tooLong) emit(tooLongOf(frame, tooLong, label))
+  #objectInProse(frame: Frame): void {
+    const rules = this.#rules
+    if (this.#inMembers || (frame.attached && (this.#broken || this.#isMember(frame)))) return
+    const quoted = hasQuotedKey(frame.text)
+    // Once something was found, the text before it is no longer kept.
+    if (!quoted && (this.#found ? this.#broken : this.#isAfterQuote(frame) || this.#isAfterTorn(frame)))
+      return
+    this.#broken = true
+    const torn = !(quoted && frame.open) && endsInString(frame.text)
+    if (!quoted && (frame.broken !== undefined || torn)) this.#tornTo = frame.to
+    if (torn) {
+      if (quoted) this.#emitProse(badOf(frame, continuesAt(frame.text, frame.text.length), this.#label))
+      return
+    }
+    const array = frame.text[0] === '['
+    if (rules.root === 'object' && array) return
+    if (frame.broken !== undefined) {
+      if (quoted) this.#emitProse(badOf(frame, this.#brokenAt(frame, frame.broken), this.#label))
+      return
+    }
+    // An array of anything but objects, or an object whose first key has no double quotes, is most often
+    // prose.
+    const sure = array ? /^\[\s{0,4096}\{/.test(frame.text.slice(0, 4100)) && quoted : quoted
+    const result = sure || rules.check ? climb(frame.text, rules) : climbStrictly(frame.text, rules)
+    if (result.ok) {
+      this.#broken = false
+      this.#emitProse(goodOf(frame, result, 'took an object from prose'))
+    } else if (result.strict && (sure || !array)) {
+      this.#broken = false
+      this.#emitProse(badOf(frame, result, this.#label))
+    } else if (sure && (result.repaired || rules.check || (frame.open && result.code === 'TRUNCATED'))) {
+      this.#broken = !result.repaired
+      this.#emitProse(badOf(frame, result, this.#label))
+    } else if (array && result.strict) {
+      this.#broken = false
+      if (isAboutParts(result)) this.#rejected ??= badOf(frame, result, this.#label)
+    }
+  }
+
+  /**
+   * The larger value continues at a byte after the frame. Only that byte is sure to have arrived, however
+   * the input is split.
+   */
+  #brokenAt({ text, to }: Frame, place: number): Miss {
+    const kept = this.#found ? undefined : this.#unmatched?.bytes()
+    const rest = kept && place < kept.length ? kept.toString('latin1', to, place + 1) : ''
+    if (rest !== '') return { ...continuesAt(text + rest, text.length), place }
+    const detail = `byte ${place} continues after the end of the value`
+    return { ok: false, code: 'INVALID_JSON', detail, place, notes: [], strict: false, repaired: false }
+  }
+
+  /**
+   * Whether it is the value of a quoted key without an opening bracket before it: then it is part of
+   * something broken.
+   */
+  #isMember({ from }: Frame): boolean {
+    return /"\s{0,99}:\s{0,99}$/.test(this.#textBefore(from, 200))
+  }
+
+  /** At most `size` bytes before `from`, if they are still kept. */
+  #textBefore(from: number, size: number): string {
+    const kept = this.#found ? undefined : this.#unmatched?.bytes()
+    return kept && from <= kept.length ? kept.toString('latin1', Math.max(0, from - size), from) : ''
+  }
+
+  /**
+   * Whether a quote precedes it on its line, or an odd number of backticks that are not its own: then an
+   * object without quotes of its own is part of a string.
+   */
+  #isAfterQuote({ from }: Frame): boolean {
+    const before = this.#textBefore(from, 4096)
+    const line = before.slice(before.lastIndexOf('\n') + 1)
+    return line.includes('"') || (!line.endsWith('`') && line.split('`').length % 2 === 0)
+  }
+
+  /**
+   * Whether it may be the inside of an object that seemed to end too early: no blank line is between the
+   * two.
+   */
+  #isAfterTorn({ from }: Frame): boolean {
+    const unmatched = this.#unmatched
+    if (this.#tornTo < 0 || !unmatched || from > unmatched.bytes().length) return false
+    const between = unmatched.bytes().toString('latin1', Math.max(this.#tornTo, from - 4096), from)
+    return !/\n[ \t\r]*\n/.test(between)
+  }
+
+  /** Something follows the first frame, so it was not the whole input, unless it is broken. */
+  #release(): void {
+    const frame = this.#held
+    this.#held = undefined
+    if (!frame) return
+    const strict = climbStrictly(frame.text, this.#rules)
+    const isBroken = !(strict.ok || strict.strict)
+    if (isBracketed(frame.text) && (this.#options.patient || isBroken) && this.#mayBeWhole(frame)) {
+      this.#held = frame
+      this.#queued = []
+    } else this.#firstInProse(frame)
+  }
+
+  /** Whether the input may be one broken document whose first bracket seemed to close too early. */
+  #mayBeWhole(frame: Frame): boolean {
+    return this.#unmatched !== undefined && frame.to <= this.#rules.maxRepair
+  }
+
+  #firstInProse(frame: Frame): void {
+    if (frame.text === '') this.#broken = true
+    else if (opensInProse(frame.text, this.#rules.check !== undefined)) this.#objectInProse(frame)
+    else this.#broken = isBracketed(frame.text)
+  }
+
+  /**
+   * The input has ended, or is too long to be one broken document: it was one, or its frames are judged one
+   * by one.
+   */
+  #settleQueued(ended: boolean): void {
+    const rules = this.#rules
+    const unmatched = this.#unmatched
+    const frames = this.#queued
+    const first = this.#held
+    if (!frames || !first || !unmatched) return
+    this.#queued = undefined
+    this.#held = undefined
+    if (ended && unmatched.size() <= rules.maxRepair) {
+      const whole = wholeFrame(first, unmatched)
+      const strict = climbStrictly(first.text, rules)
+      const result = strict.ok || strict.strict ? strict : climb(whole.text, rules)
+      if (result.ok && !strict.ok && !isFromProse(result)) {
+        this.#good(whole, result, this.#thinkBefore ? 'dropped a think block' : undefined)
         return
       }
-      if (frame.kind === 'object') {
-        objectInProse(frame)
+      const end = first.text.length
+      if (end > 0 && isOver(whole.text, end)) {
+        this.#wholeInput({ ...first, to: whole.to, text: whole.text })
         return
       }
-      broken = false
-      if (frame.kind === 'fence') fence(frame)
-      else if (frame.kind === 'line') line(frame)
-      else payload(frame)
+      const goesOn =
+        first.broken === undefined ? isRestOfWhole(whole.text, end) || endsInString(first.text) : !result.ok
+      if (end > 0 && !first.open && goesOn) {
+        this.#bad(first, continuesAt(whole.text, end))
+        this.#broken = true
+        for (const frame of frames) this.#judge(frame)
+        return
+      }
     }
+    this.#firstInProse(first)
+    for (const frame of frames) this.#judge(frame)
+  }
 
-    /** The input begins with a bracket that a fence line or a tag interrupted: it may be one document. */
-    function holdStart(frame: Frame): void {
-      started = true
-      if (!unmatched || !document || frame.from > rules.maxRepair || frame.notes?.some(isLostPayload)) return
-      const bytes = unmatched.bytes()
-      let from = 0
-      while (isBlank(bytes[from]) || bytes[from] === 0 || bomAt(bytes, from) === 3)
-        from += bomAt(bytes, from) || 1
-      inMembers = /^"[^"\n]{0,256}"\s{0,9}:/.test(
-        bytes.toString('utf8', from, Math.min(from + 300, bytes.length)),
-      )
-      if (!isBracket(bytes[from])) return
-      broken = true
-      // Only what is before the end of this frame is sure to have arrived, however the input is split.
-      const end = Math.min(from + 300, frame.kind === 'text' ? frame.to : frame.from)
-      if (!opensAs('document', bytes.toString('utf8', from, end))) return
-      held = { kind: 'object', channel: frame.channel, from, to: from, text: '' }
-      queued = []
+  /** Nothing follows. Only a think block may have been skipped. */
+  #wholeInput(frame: Frame): void {
+    if (!isBracketed(frame.text)) {
+      this.#wholeScalar(frame)
+      return
     }
+    const result = climb(frame.text, this.#rules)
+    if (result.ok) this.#good(frame, result, this.#thinkBefore ? 'dropped a think block' : undefined)
+    else if (!frame.open || result.strict || result.repaired || beginsLikeDocument(frame.text))
+      this.#bad(frame, result)
+  }
 
-    const sink: Sink<Frame> = {
-      write(frame) {
-        channel = frame.channel
-        if (queued && frame.from > rules.maxRepair) settleQueued(false)
-        if (!started && !frame.first && !frame.blank) holdStart(frame)
-        if (frame.first) {
-          started = true
-          held = frame
-          thinkBefore = !blank
-          blank = false
-          if (frame.broken !== undefined) release()
-          return
-        }
-        if (frame.kind !== 'text' || !frame.blank) {
-          if (!queued) release()
-          blank = false
-        }
-        if (queued) queued.push(frame)
-        else judge(frame)
-      },
-      end() {
-        settleQueued(true)
-        if (held) wholeInput(held)
-        if (!found && unmatched) brokenStart(unmatched)
-        if (!found && rejected) emitProse(rejected)
-        if (!found) emit(nothingOf(blank && !held ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
-        next.end()
-      },
+  /** Nothing was found, but the input begins like a document: it is broken JSON, not prose. */
+  #brokenStart(text: UnmatchedText): void {
+    if (!this.#options.document) return
+    const whole = text.bytes().toString('utf8')
+    const frame: Frame = { kind: 'object', channel: this.#channel, from: 0, to: text.size(), text: whole }
+    if (text.size() > text.bytes().length) {
+      if (beginsBroken(whole)) this.#bad({ ...frame, text: '' }, TOO_LONG)
+      return
     }
-    return sink
+    const scalar =
+      this.#rules.root === 'any' && /^[\s\ufeff\0]{0,4096}["'`‘’“”\\\d+.TFNI-]/.test(whole.slice(0, 4200))
+    if (!scalar && !beginsBroken(whole)) return
+    const result = climb(whole, this.#rules)
+    if (result.ok) {
+      // Valid JSON would have been found; here only unusual blanks can have hidden it.
+      if (!scalar || (result.changes.length > 0 && result.changes.every(isSpelling)))
+        this.#good(frame, result)
+    } else if (!scalar && !result.strict && !result.repaired) this.#bad(frame, result)
+  }
+
+  /**
+   * A string, a number or a literal. Anything else is prose, unless a change of its spelling makes it JSON.
+   */
+  #wholeScalar(frame: Frame): void {
+    const result = climbStrictly(frame.text, this.#rules)
+    if (result.ok) this.#good(frame, result, this.#thinkBefore ? 'dropped a think block' : undefined)
+    else if (result.strict) this.#bad(frame, result)
+    else if (this.#unmatched) this.#brokenStart(this.#unmatched)
+  }
+
+  #judge(frame: Frame): void {
+    if (frame.kind === 'text') {
+      const tooLong = frame.notes?.find(isLostPayload)
+      if (tooLong) this.#emit(tooLongOf(frame, tooLong, this.#label))
+      return
+    }
+    if (frame.kind === 'object') {
+      this.#objectInProse(frame)
+      return
+    }
+    this.#broken = false
+    if (frame.kind === 'fence') this.#fence(frame)
+    else if (frame.kind === 'line') this.#line(frame)
+    else this.#payload(frame)
+  }
+
+  /** The input begins with a bracket that a fence line or a tag interrupted: it may be one document. */
+  #holdStart(frame: Frame): void {
+    this.#started = true
+    if (!this.#unmatched || !this.#options.document) return
+    if (frame.from > this.#rules.maxRepair || frame.notes?.some(isLostPayload)) return
+    const bytes = this.#unmatched.bytes()
+    let from = 0
+    while (isBlank(bytes[from]) || bytes[from] === 0 || bomAt(bytes, from) === 3)
+      from += bomAt(bytes, from) || 1
+    this.#inMembers = /^"[^"\n]{0,256}"\s{0,9}:/.test(
+      bytes.toString('utf8', from, Math.min(from + 300, bytes.length)),
+    )
+    if (!isBracket(bytes[from])) return
+    this.#broken = true
+    // Only what is before the end of this frame is sure to have arrived, however the input is split.
+    const end = Math.min(from + 300, frame.kind === 'text' ? frame.to : frame.from)
+    if (!opensAs('document', bytes.toString('utf8', from, end))) return
+    this.#held = { kind: 'object', channel: frame.channel, from, to: from, text: '' }
+    this.#queued = []
   }
 }
 
@@ -393,29 +419,6 @@ function isAboutParts({ errors = [] }: Miss): boolean {
 
 function isFromProse(pass: Pass): boolean {
   return pass.changes.some(({ kind }) => kind === 'took an object from prose')
-}
-
-/**
- * Whether what follows the first value of a text at `end` belongs to it: structure, or keys and a bracket too
- * many.
- */
-function isRestOfWhole(text: string, end: number): boolean {
-  if (isStructureAt(text, end)) return true
-  const rest = text.slice(end)
-  if (!/["'’”\w]\s{0,99}:/.test(rest)) return false
-  let depth = 0
-  let strings = true
-  for (let at = 0; at < rest.length && depth >= 0; at++) {
-    const unit = rest.charCodeAt(at)
-    if (unit === QUOTE) {
-      const close = strings ? stringEnd(rest, at) : -1
-      // If one string has no end, none has: searching again for each quote would be quadratic.
-      if (close < 0) strings = false
-      else at = close
-    } else if (isBracket(unit)) depth++
-    else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) depth--
-  }
-  return depth < 0
 }
 
 function isBracketed(text: string): boolean {

@@ -1,12 +1,12 @@
 import { type OptionTable, readOptions } from '../base/check-options.ts'
-import type { Stage } from '../base/stage.ts'
+import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, MessageData, ResultData, ToolData } from '../events/event.ts'
 import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
 import { isHighSurrogate } from '../text/characters.ts'
-import { type OpenText, OpenTexts } from './open-texts.ts'
+import { OpenCalls } from './open-calls.ts'
+import { eventPlace, type OpenText, OpenTexts, type TextEnd, uniqueIds } from './open-texts.ts'
 import { outputText } from './tool-text.ts'
-import { uniqueIds } from './unique-ids.ts'
 
 /** Fields that every event of AG-UI can have. */
 export interface AgUiBase {
@@ -98,8 +98,8 @@ export const AG_UI_OPTIONS = { raw: { default: true } } as const satisfies Optio
 
 /** Clients refuse a message of more than 10 MB, so long texts are sent in parts of this many characters. */
 const MAX_DELTA = 1 << 20
-/** Limit of the open calls and subagents to remember. */
-const MAX_OPEN = 4096
+/** Limit of the subagents to remember. */
+const MAX_SUBAGENTS = 4096
 
 /** A call whose end was not reported. */
 interface OpenCall {
@@ -122,242 +122,226 @@ interface Subagent {
  * const shown = drive(agUiStage(), [event]) // [{ type: 'RUN_STARTED', … }, …]
  */
 export function agUiStage(options: AgUiOptions = {}): Stage<Event, AgUiEvent> {
-  const { raw: withRaw } = readOptions('agUiStage', options, 'agUiStage({ raw: false })', AG_UI_OPTIONS)
-  return (next) => {
-    const unique = uniqueIds()
-    let texts = new OpenTexts()
-    let calls = new Map<string, OpenCall>()
-    let subagents = new Map<string, Subagent>()
-    let result: ResultData | undefined
-    let model: string | undefined
-    /** The current run of AG-UI. */
-    let run: { readonly threadId: string; readonly runId: string } | undefined
-    let timestamp: number | undefined
-    /** The record that is in no event yet. */
-    let raw: Event | undefined
+  const { raw } = readOptions('agUiStage', options, 'agUiStage({ raw: false })', AG_UI_OPTIONS)
+  return (next) => new AgUiSink(next, raw)
+}
 
-    /** Emits an event made from the record itself. */
-    const say = (event: AgUiEvent) => {
-      const carried = raw
-      raw = undefined
-      add(carried && withRaw ? { ...event, rawEvent: carried } : event)
-    }
-    /** Emits an event that the protocol requires in addition. */
-    const add = (event: AgUiEvent) => next.write(timestamp === undefined ? event : { ...event, timestamp })
+/** Turns the events of a stream into those of AG-UI. */
+class AgUiSink implements Sink<Event> {
+  readonly #next: Sink<AgUiEvent>
+  readonly #withRaw: boolean
+  readonly #unique = uniqueIds()
+  readonly #texts: OpenTexts
+  readonly #calls = new OpenCalls<OpenCall>()
+  /** By the call that started them. */
+  #subagents = new Map<string, Subagent>()
+  #result: ResultData | undefined
+  #model: string | undefined
+  /** The current run of AG-UI. */
+  #run: { readonly threadId: string; readonly runId: string } | undefined
+  #timestamp: number | undefined
+  #last: Event | undefined
+  /** The record that is in no event yet. */
+  #raw: Event | undefined
 
-    const place = ({ attempt_number, seq }: Event) => `${attempt_number}.${seq}`
-
-    const begin = (event: Event) => {
-      const { run_id, attempt_number } = event
-      run = {
-        threadId: event.correlation.session_id ?? run_id,
-        runId: attempt_number === 1 ? run_id : `${run_id}#${attempt_number}`,
-      }
-      add({ type: 'RUN_STARTED', ...run, protocolVersion: '1.0' })
-    }
-
-    /** The speaker, as a field; a subagent is announced before its first event. */
-    const speaker = (event: Event, parent: string | undefined): { readonly subagentRunId?: string } => {
-      if (parent === undefined) return {}
-      const known = subagents.get(parent)
-      if (known) return { subagentRunId: known.id }
-      // The speaker may always be left out.
-      if (subagents.size >= MAX_OPEN) return {}
-      const call = calls.get(parent)
-      const id = call?.id ?? unique(parent, place(event))
-      subagents.set(parent, { id, open: true })
-      const above = call?.parent === undefined ? undefined : subagents.get(call.parent)
-      add({
-        type: 'SUBAGENT_STARTED',
-        subagentRunId: id,
-        name: call?.name ?? 'subagent',
-        ...(above && { parentSubagentRunId: above.id }),
-        ...(call && { parentToolCallId: call.id }),
-      })
-      return { subagentRunId: id }
-    }
-    const closeSubagent = (subagent: Subagent | undefined, failed?: string) => {
-      if (!subagent?.open) return
-      subagent.open = false
-      const subagentRunId = subagent.id
-      if (failed === undefined) add({ type: 'SUBAGENT_FINISHED', subagentRunId })
-      else add({ type: 'SUBAGENT_ERROR', subagentRunId, message: failed })
-    }
-
-    const closeText = (event: Event, open: OpenText) =>
-      add({ type: 'TEXT_MESSAGE_END', messageId: open.id, ...speaker(event, open.parent) })
-
-    const startText = (event: Event, data: MessageData): OpenText => {
-      const who = speaker(event, data.parent_call_id)
-      const { open, oldest } = texts.start(data, unique(data.message_id, place(event)))
-      if (oldest) closeText(event, oldest)
-      say({ type: 'TEXT_MESSAGE_START', messageId: open.id, role: 'assistant', ...who })
-      return open
-    }
-    const sendText = (event: Event, open: OpenText, text: string) => {
-      const who = speaker(event, open.parent)
-      for (const delta of parts(text))
-        say({ type: 'TEXT_MESSAGE_CONTENT', messageId: open.id, delta, ...who })
-    }
-
-    const delta = (event: EventOf<'agent.message.delta'>) => {
-      const { data } = event
-      // Clients of AG-UI before 1.0 refuse an empty delta.
-      if (data.text === '') return custom(event)
-      const open = texts.find(data.message_id) ?? startText(event, data)
-      sendText(event, open, data.text)
-      texts.add(open, data.text)
-    }
-
-    const final = (event: EventOf<'agent.message.final'>) => {
-      const { data } = event
-      let reported = texts.complete(data)
-      if (reported?.contradicts) {
-        const { id, parent } = reported.open
-        const metadata = note({ superseded: true })
-        add({ type: 'TEXT_MESSAGE_END', messageId: id, ...speaker(event, parent), metadata })
-        reported = undefined
-      }
-      if (!reported) {
-        startText(event, data)
-        reported = texts.complete(data)!
-      }
-      const { open, rest } = reported
-      sendText(event, open, rest)
-      const { message_id: _, text: __, ...more } = data
-      say({
-        type: 'TEXT_MESSAGE_END',
-        messageId: open.id,
-        ...speaker(event, open.parent),
-        ...(Object.keys(more).length > 0 && { metadata: note(more) }),
-      })
-    }
-
-    const user = (event: EventOf<'user.message'>) => {
-      const messageId = unique(`user-${place(event)}`, place(event))
-      say({ type: 'TEXT_MESSAGE_START', messageId, role: 'user' })
-      for (const delta of parts(event.data.text)) say({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta })
-      say({ type: 'TEXT_MESSAGE_END', messageId })
-    }
-
-    const reasoning = (event: EventOf<'agent.reasoning.summary'>) => {
-      const messageId = unique(event.data.message_id, place(event))
-      say({ type: 'REASONING_START', messageId })
-      say({ type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning' })
-      for (const delta of parts(event.data.text)) say({ type: 'REASONING_MESSAGE_CONTENT', messageId, delta })
-      say({ type: 'REASONING_MESSAGE_END', messageId })
-      say({ type: 'REASONING_END', messageId })
-    }
-
-    const startCall = (event: Event, data: ToolData): OpenCall => {
-      const who = speaker(event, data.parent_call_id)
-      const id = unique(data.call_id, place(event))
-      const call: OpenCall = { id, name: data.name, parent: data.parent_call_id }
-      const [oldest] = calls.size >= MAX_OPEN ? calls.keys() : []
-      if (oldest !== undefined) calls.delete(oldest)
-      calls.set(data.call_id, call)
-      say({ type: 'TOOL_CALL_START', toolCallId: id, toolCallName: data.name, ...who })
-      const input = data.input === undefined ? '' : JSON.stringify(data.input)
-      for (const delta of parts(input)) say({ type: 'TOOL_CALL_ARGS', toolCallId: id, delta, ...who })
-      say({ type: 'TOOL_CALL_END', toolCallId: id, ...who })
-      return call
-    }
-
-    const endCall = (event: EventOf<'tool.call.completed' | 'tool.call.failed'>) => {
-      const { data } = event
-      // Some engines report only the end of a call.
-      const call = calls.get(data.call_id) ?? startCall(event, data)
-      calls.delete(data.call_id)
-      const failed = event.type === 'tool.call.failed'
-      const { exit_code, error, duration_ms } = data
-      closeSubagent(subagents.get(data.call_id), failed ? (error ?? 'failed') : undefined)
-      say({
-        type: 'TOOL_CALL_RESULT',
-        messageId: unique(`${call.id}-result`, place(event)),
-        toolCallId: call.id,
-        content: outputText(data),
-        role: 'tool',
-        ...speaker(event, call.parent),
-        metadata: note({ failed, exit_code, error, duration_ms }),
-      })
-    }
-
-    const custom = (event: Event) => say({ type: 'CUSTOM', name: event.type, value: event.data })
-
-    /** Closes everything that is open: a run must not end before that. */
-    const closeAll = (event: Event) => {
-      for (const open of texts.takeAll()) closeText(event, open)
-      for (const subagent of subagents.values()) closeSubagent(subagent)
-      texts = new OpenTexts()
-      calls = new Map()
-      subagents = new Map()
-    }
-
-    const finish = (event: Event, data: CompletionData) => {
-      closeAll(event)
-      const usage = usageOf(data.tokens, model)
-      const outcome = outcomeOf(data)
-      const metadata = note({ outcome })
-      if (outcome === 'failed' || outcome === 'unknown') {
-        const message = data.evidence?.failure ?? outcomeWords[outcome]
-        say({ type: 'RUN_ERROR', message, code: data.reason_code, ...usage, metadata })
-      } else {
-        const value = result?.status === 'success' ? (result.value ?? undefined) : undefined
-        const type = outcome === 'cancelled' ? 'cancelled' : 'success'
-        const ended = { ...run!, outcome: { type }, ...usage, metadata } as const
-        say({ type: 'RUN_FINISHED', ...ended, ...(value !== undefined && { result: value }) })
-      }
-      result = undefined
-      run = undefined
-    }
-
-    let last: Event | undefined
-    return {
-      write(event) {
-        last = event
-        raw = event
-        const ms = Date.parse(event.ts)
-        timestamp = Number.isNaN(ms) ? undefined : ms
-        if (!run) begin(event)
-        switch (event.type) {
-          case 'agent.message.delta':
-            return delta(event)
-          case 'agent.message.final':
-            return final(event)
-          case 'user.message':
-            return user(event)
-          case 'agent.reasoning.summary':
-            return reasoning(event)
-          case 'tool.call.started':
-            return void startCall(event, event.data)
-          case 'tool.call.completed':
-          case 'tool.call.failed':
-            return endCall(event)
-          case 'raw.stdout':
-          case 'raw.stderr':
-          case 'raw.pty':
-            return add({ type: 'RAW', event, source: event.type })
-          case 'lifecycle.completion.state':
-            return finish(event, event.data)
-          case 'lifecycle.run.result':
-            result = event.data
-            return custom(event)
-          case 'lifecycle.run.status':
-            model = event.data.model ?? model
-            return custom(event)
-          default:
-            return custom(event)
-        }
+  constructor(next: Sink<AgUiEvent>, withRaw: boolean) {
+    this.#next = next
+    this.#withRaw = withRaw
+    this.#texts = new OpenTexts(this.#unique, {
+      start: (event, { id: messageId, parent }) => {
+        const who = this.#speaker(event, parent)
+        this.#say({ type: 'TEXT_MESSAGE_START', messageId, role: 'assistant', ...who })
       },
-      end() {
-        if (run && last) {
-          closeAll(last)
-          raw = undefined
-          add({ type: 'RUN_ERROR', message: 'the events ended before the run did', code: 'NO_END' })
-        }
-        next.end()
+      send: (event, { id: messageId, parent }, text) => {
+        const who = this.#speaker(event, parent)
+        for (const delta of parts(text)) this.#say({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta, ...who })
       },
+      end: (event, open, how) => this.#endText(event, open, how),
+    })
+  }
+
+  write(event: Event) {
+    this.#last = event
+    this.#raw = event
+    const ms = Date.parse(event.ts)
+    this.#timestamp = Number.isNaN(ms) ? undefined : ms
+    if (!this.#run) this.#begin(event)
+    switch (event.type) {
+      case 'agent.message.delta':
+        // Clients of AG-UI before 1.0 refuse an empty delta.
+        return event.data.text === '' ? this.#custom(event) : this.#texts.delta(event)
+      case 'agent.message.final':
+        return this.#texts.final(event)
+      case 'user.message':
+        return this.#user(event)
+      case 'agent.reasoning.summary':
+        return this.#reasoning(event)
+      case 'tool.call.started':
+        return void this.#startCall(event, event.data)
+      case 'tool.call.completed':
+      case 'tool.call.failed':
+        return this.#endCall(event)
+      case 'raw.stdout':
+      case 'raw.stderr':
+      case 'raw.pty':
+        return this.#add({ type: 'RAW', event, source: event.type })
+      case 'lifecycle.completion.state':
+        return this.#finish(event, event.data)
+      case 'lifecycle.run.result':
+        this.#result = event.data
+        return this.#custom(event)
+      case 'lifecycle.run.status':
+        this.#model = event.data.model ?? this.#model
+        return this.#custom(event)
+      default:
+        return this.#custom(event)
     }
+  }
+
+  end(): void {
+    if (this.#run && this.#last) {
+      this.#closeAll(this.#last)
+      this.#add({ type: 'RUN_ERROR', message: 'the events ended before the run did', code: 'NO_END' })
+    }
+    this.#next.end()
+  }
+
+  /** Emits an event made from the record itself. */
+  #say(event: AgUiEvent): void {
+    const rawEvent = this.#raw
+    this.#raw = undefined
+    this.#add(rawEvent && this.#withRaw ? { ...event, rawEvent } : event)
+  }
+
+  /** Emits an event that the protocol requires in addition. */
+  #add(event: AgUiEvent): void {
+    const timestamp = this.#timestamp
+    this.#next.write(timestamp === undefined ? event : { ...event, timestamp })
+  }
+
+  #custom(event: Event): void {
+    this.#say({ type: 'CUSTOM', name: event.type, value: event.data })
+  }
+
+  #begin(event: Event): void {
+    const { run_id, attempt_number } = event
+    this.#run = {
+      threadId: event.correlation.session_id ?? run_id,
+      runId: attempt_number === 1 ? run_id : `${run_id}#${attempt_number}`,
+    }
+    this.#add({ type: 'RUN_STARTED', ...this.#run, protocolVersion: '1.0' })
+  }
+
+  /** The speaker, as a field; a subagent is announced before its first event. */
+  #speaker(event: Event, parent: string | undefined): { readonly subagentRunId?: string } {
+    if (parent === undefined) return {}
+    const known = this.#subagents.get(parent)
+    if (known) return { subagentRunId: known.id }
+    // The speaker may always be left out.
+    if (this.#subagents.size >= MAX_SUBAGENTS) return {}
+    const call = this.#calls.find(parent)
+    const id = call?.id ?? this.#unique(parent, event)
+    this.#subagents.set(parent, { id, open: true })
+    const above = call?.parent === undefined ? undefined : this.#subagents.get(call.parent)
+    this.#add({
+      type: 'SUBAGENT_STARTED',
+      subagentRunId: id,
+      name: call?.name ?? 'subagent',
+      ...(above && { parentSubagentRunId: above.id }),
+      ...(call && { parentToolCallId: call.id }),
+    })
+    return { subagentRunId: id }
+  }
+
+  #closeSubagent(subagent: Subagent | undefined, failed?: string): void {
+    if (!subagent?.open) return
+    subagent.open = false
+    const subagentRunId = subagent.id
+    if (failed === undefined) this.#add({ type: 'SUBAGENT_FINISHED', subagentRunId })
+    else this.#add({ type: 'SUBAGENT_ERROR', subagentRunId, message: failed })
+  }
+
+  #endText(event: Event, { id: messageId, parent }: OpenText, how: TextEnd) {
+    const end = { type: 'TEXT_MESSAGE_END', messageId, ...this.#speaker(event, parent) } as const
+    if (how === 'left') return this.#add(end)
+    if (how === 'superseded') return this.#add({ ...end, metadata: note({ superseded: true }) })
+    // Cast: only a final message ends so.
+    const { message_id: _, text: __, ...more } = event.data as MessageData
+    this.#say(Object.keys(more).length > 0 ? { ...end, metadata: note(more) } : end)
+  }
+
+  #user(event: EventOf<'user.message'>): void {
+    const messageId = this.#unique(`user-${eventPlace(event)}`, event)
+    this.#say({ type: 'TEXT_MESSAGE_START', messageId, role: 'user' })
+    for (const delta of parts(event.data.text)) this.#say({ type: 'TEXT_MESSAGE_CONTENT', messageId, delta })
+    this.#say({ type: 'TEXT_MESSAGE_END', messageId })
+  }
+
+  #reasoning(event: EventOf<'agent.reasoning.summary'>): void {
+    const messageId = this.#unique(event.data.message_id, event)
+    this.#say({ type: 'REASONING_START', messageId })
+    this.#say({ type: 'REASONING_MESSAGE_START', messageId, role: 'reasoning' })
+    for (const delta of parts(event.data.text))
+      this.#say({ type: 'REASONING_MESSAGE_CONTENT', messageId, delta })
+    this.#say({ type: 'REASONING_MESSAGE_END', messageId })
+    this.#say({ type: 'REASONING_END', messageId })
+  }
+
+  #startCall(event: Event, data: ToolData): OpenCall {
+    const who = this.#speaker(event, data.parent_call_id)
+    const id = this.#unique(data.call_id, event)
+    const call: OpenCall = { id, name: data.name, parent: data.parent_call_id }
+    this.#calls.start(data.call_id, call)
+    this.#say({ type: 'TOOL_CALL_START', toolCallId: id, toolCallName: data.name, ...who })
+    const input = data.input === undefined ? '' : JSON.stringify(data.input)
+    for (const delta of parts(input)) this.#say({ type: 'TOOL_CALL_ARGS', toolCallId: id, delta, ...who })
+    this.#say({ type: 'TOOL_CALL_END', toolCallId: id, ...who })
+    return call
+  }
+
+  #endCall(event: EventOf<'tool.call.completed' | 'tool.call.failed'>): void {
+    const { data } = event
+    // Some engines report only the end of a call.
+    const call = this.#calls.find(data.call_id) ?? this.#startCall(event, data)
+    this.#calls.end(data.call_id)
+    const failed = event.type === 'tool.call.failed'
+    const { exit_code, error, duration_ms } = data
+    this.#closeSubagent(this.#subagents.get(data.call_id), failed ? (error ?? 'failed') : undefined)
+    this.#say({
+      type: 'TOOL_CALL_RESULT',
+      messageId: this.#unique(`${call.id}-result`, event),
+      toolCallId: call.id,
+      content: outputText(data),
+      role: 'tool',
+      ...this.#speaker(event, call.parent),
+      metadata: note({ failed, exit_code, error, duration_ms }),
+    })
+  }
+
+  /** Closes everything that is open: a run must not end before that. */
+  #closeAll(event: Event): void {
+    this.#texts.endAll(event)
+    for (const subagent of this.#subagents.values()) this.#closeSubagent(subagent)
+    this.#calls.takeAll()
+    this.#subagents = new Map()
+  }
+
+  #finish(event: Event, data: CompletionData): void {
+    this.#closeAll(event)
+    const usage = usageOf(data.tokens, this.#model)
+    const outcome = outcomeOf(data)
+    const metadata = note({ outcome })
+    if (outcome === 'failed' || outcome === 'unknown') {
+      const message = data.evidence?.failure ?? outcomeWords[outcome]
+      this.#say({ type: 'RUN_ERROR', message, code: data.reason_code, ...usage, metadata })
+    } else {
+      const value = this.#result?.status === 'success' ? (this.#result.value ?? undefined) : undefined
+      const type = outcome === 'cancelled' ? 'cancelled' : 'success'
+      const ended = { ...this.#run!, outcome: { type }, ...usage, metadata } as const
+      this.#say({ type: 'RUN_FINISHED', ...ended, ...(value !== undefined && { result: value }) })
+    }
+    this.#result = undefined
+    this.#run = undefined
   }
 }
 

@@ -1,9 +1,9 @@
-import type { Stage } from '../base/stage.ts'
+import type { Sink, Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, MessageData, ToolData } from '../events/event.ts'
 import { outcomeOf, outcomeWords } from '../events/run-outcome.ts'
-import { type OpenText, OpenTexts } from './open-texts.ts'
+import { OpenCalls } from './open-calls.ts'
+import { eventPlace, OpenTexts, type TextEnd, uniqueIds } from './open-texts.ts'
 import { failureText } from './tool-text.ts'
-import { uniqueIds } from './unique-ids.ts'
 
 /** Facts the protocol has no field for, under the key `sluice`. */
 export interface AiSdkMetadata {
@@ -85,8 +85,6 @@ export interface AiSdkData {
 }
 
 const called = { dynamic: true, providerExecuted: true } as const
-/** Limit of the open calls to remember. */
-const MAX_OPEN = 4096
 
 /**
  * The stage of `aiSdk()`: events as the chunks of one AI SDK message, which `useChat` shows while it grows.
@@ -97,193 +95,192 @@ const MAX_OPEN = 4096
  * const chunks = drive(aiSdkStage(), [event]) // [{ type: 'start', … }, { type: 'start-step' }, …]
  */
 export function aiSdkStage(): Stage<Event, AiSdkChunk> {
-  return (next) => {
-    const unique = uniqueIds()
-    let texts = new OpenTexts()
-    let calls = new Map<string, string>()
-    let about: AiSdkMessageMetadata | undefined
-    /** The attempt whose step is open. */
-    let step: number | undefined
-    let ended: CompletionData | undefined
+  return (next) => new AiSdkSink(next)
+}
 
-    const say = (chunk: AiSdkChunk) => next.write(chunk)
-    const place = ({ attempt_number, seq }: Event) => `${attempt_number}.${seq}`
-    const keep = (event: Event, type: AiSdkData['type'], data: unknown = event) =>
-      say({ type, id: place(event), data })
-    const mention = (event: Event, type: AiSdkData['type']) =>
-      say({ type, id: place(event), data: event, transient: true })
+/** Turns the events of a stream into the chunks of one message. */
+class AiSdkSink implements Sink<Event> {
+  readonly #next: Sink<AiSdkChunk>
+  readonly #unique = uniqueIds()
+  readonly #texts: OpenTexts
+  /** By the id of the engine: the one that was sent. */
+  readonly #calls = new OpenCalls<string>()
+  #about: AiSdkMessageMetadata | undefined
+  /** The last event of the attempt whose step is open. */
+  #step: Event | undefined
+  #ended: CompletionData | undefined
 
-    const begin = (event: Event) => {
-      const first = about === undefined
-      about = { ...about, run_id: event.run_id, engine: event.source.engine }
-      if (event.correlation.session_id !== undefined)
-        about = { ...about, session_id: event.correlation.session_id }
-      if (first) say({ type: 'start', messageId: event.run_id, messageMetadata: about })
-      say({ type: 'start-step' })
-      step = event.attempt_number
-      ended = undefined
+  constructor(next: Sink<AiSdkChunk>) {
+    this.#next = next
+    this.#texts = new OpenTexts(this.#unique, {
+      start: (_, { id, parent }) =>
+        this.#say({ type: 'text-start', id, ...metadata({ parent_call_id: parent }) }),
+      send: (_, { id }, delta) => this.#say({ type: 'text-delta', id, delta }),
+      end: (event, { id }, how) => this.#say({ type: 'text-end', id, ...metadata(endFacts(event, how)) }),
+    })
+  }
+
+  write(event: Event) {
+    if (this.#step?.attempt_number !== event.attempt_number) {
+      this.#endStep()
+      this.#begin(event)
     }
-
-    const closeText = ({ id }: OpenText, facts: Readonly<Record<string, unknown>> = {}) =>
-      say({ type: 'text-end', id, ...metadata(facts) })
-
-    const startText = (event: Event, data: MessageData): OpenText => {
-      const { open, oldest } = texts.start(data, unique(data.message_id, place(event)))
-      if (oldest) closeText(oldest)
-      say({ type: 'text-start', id: open.id, ...metadata({ parent_call_id: data.parent_call_id }) })
-      return open
-    }
-
-    const delta = (event: EventOf<'agent.message.delta'>) => {
-      const { data } = event
-      if (data.text === '') return
-      const open = texts.find(data.message_id) ?? startText(event, data)
-      say({ type: 'text-delta', id: open.id, delta: data.text })
-      texts.add(open, data.text)
-    }
-
-    const final = (event: EventOf<'agent.message.final'>) => {
-      const { data } = event
-      let reported = texts.complete(data)
-      if (reported?.contradicts) {
-        closeText(reported.open, { superseded: true })
-        reported = undefined
+    this.#step = event
+    switch (event.type) {
+      case 'agent.message.delta':
+        if (event.data.text !== '') this.#texts.delta(event)
+        return
+      case 'agent.message.final':
+        return this.#final(event)
+      case 'agent.reasoning.summary':
+        return this.#reasoning(event)
+      case 'tool.call.started':
+        return void this.#startCall(event, event.data)
+      case 'tool.call.completed':
+      case 'tool.call.failed':
+        return this.#endCall(event)
+      case 'user.message':
+        return this.#keep(event, 'data-user')
+      case 'artifact.created':
+      case 'artifact.modified':
+      case 'artifact.deleted':
+        return this.#keep(event, 'data-artifact')
+      case 'diagnostic.parser.warning':
+      case 'diagnostic.engine.error':
+        return this.#keep(event, 'data-diagnostic')
+      case 'lifecycle.run.result':
+        return this.#keep(event, 'data-result')
+      case 'lifecycle.run.status': {
+        const { model, tokens, usage } = event.data
+        if (model !== undefined && this.#about) this.#about = { ...this.#about, model }
+        const reported = tokens !== undefined || usage !== undefined
+        return reported ? this.#keep(event, 'data-status') : this.#mention(event, 'data-status')
       }
-      if (!reported) {
-        startText(event, data)
-        reported = texts.complete(data)!
-      }
-      if (reported.rest !== '') say({ type: 'text-delta', id: reported.open.id, delta: reported.rest })
-      const { incomplete, parent_call_id, repair_level } = data
-      closeText(reported.open, { incomplete, parent_call_id, repair_level })
-      if (data.structured_payload !== undefined) {
-        const { message_id, structured_payload } = data
-        keep(event, 'data-payload', { message_id, structured_payload, repair_level })
-      }
-    }
-
-    const reasoning = (event: EventOf<'agent.reasoning.summary'>) => {
-      const id = unique(event.data.message_id, place(event))
-      say({ type: 'reasoning-start', id })
-      if (event.data.text !== '') say({ type: 'reasoning-delta', id, delta: event.data.text })
-      say({ type: 'reasoning-end', id })
-    }
-
-    const startCall = (event: Event, data: ToolData): string => {
-      const toolCallId = unique(data.call_id, place(event))
-      const [oldest] = calls.size >= MAX_OPEN ? calls.keys() : []
-      if (oldest !== undefined) calls.delete(oldest)
-      calls.set(data.call_id, toolCallId)
-      const tool = { toolCallId, toolName: data.name, ...called }
-      say({ type: 'tool-input-start', ...tool })
-      const { parent_call_id, input = null } = data
-      say({ type: 'tool-input-available', ...tool, input, ...metadata({ parent_call_id }) })
-      return toolCallId
-    }
-
-    const endCall = (event: EventOf<'tool.call.completed' | 'tool.call.failed'>) => {
-      const { data } = event
-      // Some engines report only the end of a call.
-      const toolCallId = calls.get(data.call_id) ?? startCall(event, data)
-      calls.delete(data.call_id)
-      const { exit_code, error, duration_ms, output = null } = data
-      if (event.type === 'tool.call.completed')
-        say({
-          type: 'tool-output-available',
-          toolCallId,
-          output,
-          ...called,
-          ...metadata({ exit_code, duration_ms }),
-        })
-      else
-        say({
-          type: 'tool-output-error',
-          toolCallId,
-          errorText: failureText(data),
-          ...called,
-          ...metadata({ exit_code, duration_ms, error, output: data.output }),
-        })
-    }
-
-    /** Ends the attempt, and everything it left open. */
-    const endStep = () => {
-      if (step === undefined) return
-      for (const open of texts.takeAll()) closeText(open, { incomplete: true })
-      texts = new OpenTexts()
-      calls = new Map()
-      step = undefined
-      say({ type: 'finish-step' })
-    }
-
-    const finish = () => {
-      if (!about) return
-      const outcome = ended && outcomeOf(ended)
-      const messageMetadata = {
-        ...about,
-        ...(outcome && { outcome }),
-        ...(ended?.tokens && { tokens: ended.tokens }),
-      }
-      const good = outcome === 'succeeded' || outcome === 'needs_input'
-      const finishReason = good ? 'stop' : outcome === 'failed' ? 'error' : 'other'
-      say({ type: 'finish', finishReason, messageMetadata })
-      if (outcome === 'cancelled') say({ type: 'abort', reason: ended?.evidence.stopped ?? outcome })
-      // Last, because `useChat` stops there.
-      if (outcome === 'failed')
-        say({ type: 'error', errorText: ended?.evidence.failure ?? outcomeWords.failed })
-    }
-
-    return {
-      write(event) {
-        if (step !== event.attempt_number) {
-          endStep()
-          begin(event)
-        }
-        switch (event.type) {
-          case 'agent.message.delta':
-            return delta(event)
-          case 'agent.message.final':
-            return final(event)
-          case 'agent.reasoning.summary':
-            return reasoning(event)
-          case 'tool.call.started':
-            return void startCall(event, event.data)
-          case 'tool.call.completed':
-          case 'tool.call.failed':
-            return endCall(event)
-          case 'user.message':
-            return keep(event, 'data-user')
-          case 'artifact.created':
-          case 'artifact.modified':
-          case 'artifact.deleted':
-            return keep(event, 'data-artifact')
-          case 'diagnostic.parser.warning':
-          case 'diagnostic.engine.error':
-            return keep(event, 'data-diagnostic')
-          case 'lifecycle.run.result':
-            return keep(event, 'data-result')
-          case 'lifecycle.run.status': {
-            const { model, tokens, usage } = event.data
-            if (model !== undefined && about) about = { ...about, model }
-            const reported = tokens !== undefined || usage !== undefined
-            return reported ? keep(event, 'data-status') : mention(event, 'data-status')
-          }
-          case 'lifecycle.completion.state':
-            keep(event, 'data-end')
-            ended = event.data
-            return endStep()
-          case 'raw.stdout':
-          case 'raw.stderr':
-          case 'raw.pty':
-            return mention(event, 'data-raw')
-        }
-      },
-      end() {
-        endStep()
-        finish()
-        next.end()
-      },
+      case 'lifecycle.completion.state':
+        this.#keep(event, 'data-end')
+        this.#ended = event.data
+        return this.#endStep()
+      case 'raw.stdout':
+      case 'raw.stderr':
+      case 'raw.pty':
+        return this.#mention(event, 'data-raw')
     }
   }
+
+  end(): void {
+    this.#endStep()
+    this.#finish()
+    this.#next.end()
+  }
+
+  #say(chunk: AiSdkChunk): void {
+    this.#next.write(chunk)
+  }
+
+  #keep(event: Event, type: AiSdkData['type'], data: unknown = event): void {
+    this.#say({ type, id: eventPlace(event), data })
+  }
+
+  #mention(event: Event, type: AiSdkData['type']): void {
+    this.#say({ type, id: eventPlace(event), data: event, transient: true })
+  }
+
+  #begin(event: Event): void {
+    const first = this.#about === undefined
+    const { session_id } = event.correlation
+    this.#about = {
+      ...this.#about,
+      run_id: event.run_id,
+      engine: event.source.engine,
+      ...(session_id !== undefined && { session_id }),
+    }
+    if (first) this.#say({ type: 'start', messageId: event.run_id, messageMetadata: this.#about })
+    this.#say({ type: 'start-step' })
+    this.#ended = undefined
+  }
+
+  #final(event: EventOf<'agent.message.final'>): void {
+    this.#texts.final(event)
+    const { message_id, structured_payload, repair_level } = event.data
+    if (structured_payload !== undefined)
+      this.#keep(event, 'data-payload', { message_id, structured_payload, repair_level })
+  }
+
+  #reasoning(event: EventOf<'agent.reasoning.summary'>): void {
+    const id = this.#unique(event.data.message_id, event)
+    this.#say({ type: 'reasoning-start', id })
+    if (event.data.text !== '') this.#say({ type: 'reasoning-delta', id, delta: event.data.text })
+    this.#say({ type: 'reasoning-end', id })
+  }
+
+  #startCall(event: Event, data: ToolData): string {
+    const toolCallId = this.#unique(data.call_id, event)
+    this.#calls.start(data.call_id, toolCallId)
+    const tool = { toolCallId, toolName: data.name, ...called }
+    this.#say({ type: 'tool-input-start', ...tool })
+    const { parent_call_id, input = null } = data
+    this.#say({ type: 'tool-input-available', ...tool, input, ...metadata({ parent_call_id }) })
+    return toolCallId
+  }
+
+  #endCall(event: EventOf<'tool.call.completed' | 'tool.call.failed'>): void {
+    const { data } = event
+    // Some engines report only the end of a call.
+    const toolCallId = this.#calls.find(data.call_id) ?? this.#startCall(event, data)
+    this.#calls.end(data.call_id)
+    const { exit_code, error, duration_ms, output = null } = data
+    if (event.type === 'tool.call.completed')
+      this.#say({
+        type: 'tool-output-available',
+        toolCallId,
+        output,
+        ...called,
+        ...metadata({ exit_code, duration_ms }),
+      })
+    else
+      this.#say({
+        type: 'tool-output-error',
+        toolCallId,
+        errorText: failureText(data),
+        ...called,
+        ...metadata({ exit_code, duration_ms, error, output: data.output }),
+      })
+  }
+
+  /** Ends the attempt, and everything it left open. */
+  #endStep(): void {
+    if (!this.#step) return
+    this.#texts.endAll(this.#step)
+    this.#calls.takeAll()
+    this.#step = undefined
+    this.#say({ type: 'finish-step' })
+  }
+
+  #finish(): void {
+    if (!this.#about) return
+    const ended = this.#ended
+    const outcome = ended && outcomeOf(ended)
+    const messageMetadata = {
+      ...this.#about,
+      ...(outcome && { outcome }),
+      ...(ended?.tokens && { tokens: ended.tokens }),
+    }
+    const good = outcome === 'succeeded' || outcome === 'needs_input'
+    const finishReason = good ? 'stop' : outcome === 'failed' ? 'error' : 'other'
+    this.#say({ type: 'finish', finishReason, messageMetadata })
+    if (outcome === 'cancelled') this.#say({ type: 'abort', reason: ended?.evidence.stopped ?? outcome })
+    // Last, because `useChat` stops there.
+    if (outcome === 'failed')
+      this.#say({ type: 'error', errorText: ended?.evidence.failure ?? outcomeWords.failed })
+  }
+}
+
+function endFacts(event: Event, how: TextEnd): Readonly<Record<string, unknown>> {
+  if (how === 'superseded') return { superseded: true }
+  if (how === 'left') return { incomplete: true }
+  // Cast: only a final message ends so.
+  const { incomplete, parent_call_id, repair_level } = event.data as MessageData
+  return { incomplete, parent_call_id, repair_level }
 }
 
 function metadata(facts: Readonly<Record<string, unknown>>): { providerMetadata?: AiSdkMetadata } {

@@ -1,12 +1,13 @@
-import { type OptionTable, readOptions } from '../base/check-options.ts'
+import { type Complete, type OptionTable, readOptions } from '../base/check-options.ts'
 import { codes } from '../base/fault.ts'
-import type { Stage } from '../base/stage.ts'
+import type { Sink, Stage } from '../base/stage.ts'
 import type {
   ArtifactData,
   CompletionData,
   Correlation,
   DiagnosticData,
   Event,
+  EventOf,
   MessageData,
   RawData,
   RawRef,
@@ -84,118 +85,125 @@ export const CHAT_OPTIONS = {
 
 /** The stage of `chat()`. */
 export function chatStage(options: ChatOptions = {}): Stage<Event, Chat> {
-  const given = readOptions('chatStage', options, 'chatStage({ after: 12 })', CHAT_OPTIONS)
-  return (next) => {
-    let seq = given.after
-    let { started } = given
-    let attempt: number | undefined
-    let localSeq = 0
-    let result: ResultData | undefined
-    /** The attempt in which a turn was reported to wait for the user. */
-    let waiting: number | undefined
-    let spent = tokenCounter()
+  const read = readOptions('chatStage', options, 'chatStage({ after: 12 })', CHAT_OPTIONS)
+  return (next) => new ChatSink(next, read)
+}
 
-    const write = <T extends ChatType>(event: Event, type: T, data: ChatData[T]) => {
-      const record = {
-        protocol_version: 'fcmp/1.0' as const,
-        run_id: event.run_id,
-        seq: ++seq,
-        ts: event.ts,
-        engine: event.source.engine,
-        type,
-        data,
-        meta: { attempt: event.attempt_number, local_seq: ++localSeq },
-        correlation: event.correlation,
-        raw_ref: event.raw_ref,
-      }
-      // Cast: joins `type` and `data` again; inside a generic they are two unions to TypeScript.
-      next.write(record as unknown as Chat)
+/** Turns the events of a stream into chat records. */
+class ChatSink implements Sink<Event> {
+  readonly #next: Sink<Chat>
+  #seq: number
+  #started: boolean
+  #attempt: number | undefined
+  #localSeq = 0
+  #result: ResultData | undefined
+  /** The attempt in which a turn was reported to wait for the user. */
+  #waiting: number | undefined
+  #spent = tokenCounter()
+
+  constructor(next: Sink<Chat>, { after, started }: Complete<ChatOptions, typeof CHAT_OPTIONS>) {
+    this.#next = next
+    this.#seq = after
+    this.#started = started
+  }
+
+  write(event: Event) {
+    if (event.attempt_number !== this.#attempt) {
+      this.#attempt = event.attempt_number
+      this.#localSeq = 0
+      this.#spent = tokenCounter()
     }
-
-    const finish = (event: Event, data: CompletionData) => {
-      const end: ChatEnd = result ? { ...data, result } : data
-      result = undefined
-      switch (data.state) {
-        case 'completed':
-          return write(event, 'conversation.completed', end)
-        case 'awaiting_user_input':
-          // Already written when the turn ended; journals of 0.1 do not have the ends of turns.
-          if (waiting !== event.attempt_number) write(event, 'user.input.required', end)
-          return
-        case 'interrupted':
-          return write(event, 'conversation.failed', end)
-        case 'unknown': {
-          const { confidence } = event.source
-          const code = 'END_UNKNOWN'
-          return write(event, 'diagnostic.warning', {
-            code,
-            message: codes[code],
-            severity: 'warning',
-            confidence,
-            ...end,
-          })
-        }
+    const session = event.correlation.session_id
+    if (!this.#started && session !== undefined) {
+      this.#started = true
+      this.#say(event, 'conversation.started', { session_id: session, ...factsOf(event) })
+    }
+    switch (event.type) {
+      case 'user.message':
+      case 'artifact.created':
+      case 'artifact.modified':
+      case 'artifact.deleted':
+      case 'raw.stdout':
+      case 'raw.stderr':
+      case 'raw.pty':
+        return this.#say(event, event.type, event.data)
+      case 'agent.message.delta':
+        return this.#say(event, 'assistant.message.delta', event.data)
+      case 'agent.message.final':
+        return this.#say(event, 'assistant.message.final', event.data)
+      case 'agent.reasoning.summary':
+        return this.#say(event, 'assistant.reasoning', event.data)
+      case 'tool.call.started':
+      case 'tool.call.completed':
+      case 'tool.call.failed': {
+        const phase = event.type.slice('tool.call.'.length) as 'started' | 'completed' | 'failed'
+        return this.#say(event, 'assistant.tool_call', { phase, ...event.data })
+      }
+      case 'diagnostic.parser.warning':
+      case 'diagnostic.engine.error':
+        return this.#say(event, 'diagnostic.warning', event.data)
+      case 'lifecycle.run.result':
+        this.#result = event.data
+        return
+      case 'lifecycle.completion.state':
+        return this.#finish(event, event.data)
+      case 'lifecycle.run.status':
+        return this.#status(event)
+      default: {
+        event satisfies never
       }
     }
+  }
 
-    return {
-      write(event) {
-        if (event.attempt_number !== attempt) {
-          attempt = event.attempt_number
-          localSeq = 0
-          spent = tokenCounter()
-        }
-        const session = event.correlation.session_id
-        if (!started && session !== undefined) {
-          started = true
-          write(event, 'conversation.started', { session_id: session, ...factsOf(event) })
-        }
-        switch (event.type) {
-          case 'user.message':
-            return write(event, event.type, event.data)
-          case 'agent.message.delta':
-            return write(event, 'assistant.message.delta', event.data)
-          case 'agent.message.final':
-            return write(event, 'assistant.message.final', event.data)
-          case 'agent.reasoning.summary':
-            return write(event, 'assistant.reasoning', event.data)
-          case 'tool.call.started':
-          case 'tool.call.completed':
-          case 'tool.call.failed': {
-            const phase = event.type.slice('tool.call.'.length) as 'started' | 'completed' | 'failed'
-            return write(event, 'assistant.tool_call', { phase, ...event.data })
-          }
-          case 'artifact.created':
-          case 'artifact.modified':
-          case 'artifact.deleted':
-            return write(event, event.type, event.data)
-          case 'diagnostic.parser.warning':
-          case 'diagnostic.engine.error':
-            return write(event, 'diagnostic.warning', event.data)
-          case 'raw.stdout':
-          case 'raw.stderr':
-          case 'raw.pty':
-            return write(event, event.type, event.data)
-          case 'lifecycle.run.result':
-            result = event.data
-            return
-          case 'lifecycle.completion.state':
-            return finish(event, event.data)
-          case 'lifecycle.run.status': {
-            const { status, evidence, tokens } = event.data
-            if (tokens) spent.add(tokens)
-            if (status !== 'awaiting_user_input' || !evidence) return
-            waiting = event.attempt_number
-            const sum = spent.sum()
-            const end = { state: status, reason_code: 'END_SIGNAL', evidence } as const
-            return write(event, 'user.input.required', sum ? { ...end, tokens: sum } : end)
-          }
-          default: {
-            event satisfies never
-          }
-        }
-      },
-      end: () => next.end(),
+  end(): void {
+    this.#next.end()
+  }
+
+  #say<T extends ChatType>(event: Event, type: T, data: ChatData[T]): void {
+    const record = {
+      protocol_version: 'fcmp/1.0' as const,
+      run_id: event.run_id,
+      seq: ++this.#seq,
+      ts: event.ts,
+      engine: event.source.engine,
+      type,
+      data,
+      meta: { attempt: event.attempt_number, local_seq: ++this.#localSeq },
+      correlation: event.correlation,
+      raw_ref: event.raw_ref,
+    }
+    // Cast: joins `type` and `data` again; inside a generic they are two unions to TypeScript.
+    this.#next.write(record as unknown as Chat)
+  }
+
+  #status(event: EventOf<'lifecycle.run.status'>): void {
+    const { status, evidence, tokens } = event.data
+    if (tokens) this.#spent.add(tokens)
+    if (status !== 'awaiting_user_input' || !evidence) return
+    this.#waiting = event.attempt_number
+    const sum = this.#spent.sum()
+    const end = { state: status, reason_code: 'END_SIGNAL', evidence } as const
+    this.#say(event, 'user.input.required', sum ? { ...end, tokens: sum } : end)
+  }
+
+  #finish(event: Event, data: CompletionData) {
+    const end: ChatEnd = this.#result ? { ...data, result: this.#result } : data
+    this.#result = undefined
+    switch (data.state) {
+      case 'completed':
+        return this.#say(event, 'conversation.completed', end)
+      case 'awaiting_user_input':
+        // Already written when the turn ended; journals of 0.1 do not have the ends of turns.
+        if (this.#waiting !== event.attempt_number) this.#say(event, 'user.input.required', end)
+        return
+      case 'interrupted':
+        return this.#say(event, 'conversation.failed', end)
+      case 'unknown': {
+        const { confidence } = event.source
+        const code = 'END_UNKNOWN'
+        const warning = { code, message: codes[code], severity: 'warning', confidence } as const
+        return this.#say(event, 'diagnostic.warning', { ...warning, ...end })
+      }
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { MessageData } from '../events/event.ts'
+import type { Event, EventOf } from '../events/event.ts'
 
 /** Messages that may be open at once; another one closes the oldest. */
 const MAX_OPEN = 4096
@@ -16,41 +16,77 @@ export interface OpenText {
   length: number
 }
 
-/** What a final text adds to the pieces of its message. */
-export interface Completion {
-  readonly open: OpenText
-  /** Text that no piece had. */
-  readonly rest: string
-  /**
-   * The final text differs from the pieces. They cannot be taken back, so it must be sent as a separate
-   * message.
-   */
-  readonly contradicts: boolean
+/**
+ * Why a message ends. `superseded`: its final text differs from the pieces, which cannot be taken back, so it
+ * is sent as a separate message. `left`: its end was not reported.
+ */
+export type TextEnd = 'final' | 'superseded' | 'left'
+
+/** How a protocol says that a message begins, goes on and ends. */
+export interface TextSink {
+  start(event: Event, open: OpenText): void
+  send(event: Event, open: OpenText, text: string): void
+  end(event: Event, open: OpenText, how: TextEnd): void
 }
 
 /**
  * The messages that are being streamed, the oldest first: protocols that only have deltas need what is new.
  */
 export class OpenTexts {
+  readonly #sink: TextSink
+  readonly #unique: UniqueIds
   readonly #open = new Map<string, OpenText>()
   #held = 0
 
-  /** The message of this piece, if it is open. */
-  find(id: string): OpenText | undefined {
-    return this.#open.get(id)
+  constructor(unique: UniqueIds, sink: TextSink) {
+    this.#unique = unique
+    this.#sink = sink
   }
 
-  /** Opens a message. Returns the oldest if there are too many: it must be closed. */
-  start({ message_id, parent_call_id }: MessageData, id: string): { open: OpenText; oldest?: OpenText } {
-    const open: OpenText = { id, parent: parent_call_id, sent: '', length: 0 }
-    const [first] = this.#open.size >= MAX_OPEN ? this.#open.keys() : []
-    const oldest = first === undefined ? undefined : this.#take(first)
-    this.#open.set(message_id, open)
-    return { open, ...(oldest && { oldest }) }
+  /** Sends a piece of a message. */
+  delta(event: EventOf<'agent.message.delta'>): void {
+    const { message_id, text } = event.data
+    let open = this.#open.get(message_id)
+    if (!open) {
+      const [oldest] = this.#open.size >= MAX_OPEN ? this.#open.keys() : []
+      const closed = oldest === undefined ? undefined : this.#take(oldest)
+      if (closed) this.#sink.end(event, closed, 'left')
+      open = this.#start(event)
+      this.#open.set(message_id, open)
+    }
+    this.#sink.send(event, open, text)
+    this.#hold(open, text)
   }
 
-  /** A piece of it was sent. */
-  add(open: OpenText, text: string): void {
+  /** Sends what the complete text adds to the pieces of its message, and ends it. */
+  final(event: EventOf<'agent.message.final'>): void {
+    const { message_id, text } = event.data
+    let open = this.#take(message_id)
+    if (open?.sent !== undefined && !text.startsWith(open.sent)) {
+      this.#sink.end(event, open, 'superseded')
+      open = undefined
+    }
+    open ??= this.#start(event)
+    const rest = text.slice(open.length)
+    if (rest !== '') this.#sink.send(event, open, rest)
+    this.#sink.end(event, open, 'final')
+  }
+
+  /** Ends all messages, because the attempt has ended. */
+  endAll(event: Event): void {
+    for (const open of this.#open.values()) this.#sink.end(event, open, 'left')
+    this.#open.clear()
+    this.#held = 0
+  }
+
+  #start(event: EventOf<'agent.message.delta' | 'agent.message.final'>): OpenText {
+    const { message_id, parent_call_id } = event.data
+    const open = { id: this.#unique(message_id, event), parent: parent_call_id, sent: '', length: 0 }
+    this.#sink.start(event, open)
+    return open
+  }
+
+  #hold(open: OpenText, text: string): void {
     open.length += text.length
     if (open.sent === undefined) return
     if (this.#held + text.length > MAX_HELD) {
@@ -62,26 +98,43 @@ export class OpenTexts {
     this.#held += text.length
   }
 
-  /** Closes a message whose complete text is known now. Undefined if no piece of it was sent. */
-  complete({ message_id, text }: MessageData): Completion | undefined {
-    const open = this.#take(message_id)
-    if (!open) return undefined
-    const contradicts = open.sent !== undefined && !text.startsWith(open.sent)
-    return { open, rest: contradicts ? '' : text.slice(open.length), contradicts }
-  }
-
-  /** Closes all, because the attempt has ended. */
-  takeAll(): OpenText[] {
-    const all = [...this.#open.values()]
-    this.#open.clear()
-    this.#held = 0
-    return all
-  }
-
   #take(id: string): OpenText | undefined {
     const open = this.#open.get(id)
     this.#open.delete(id)
     this.#held -= open?.sent?.length ?? 0
     return open
+  }
+}
+
+/** Number of ids to remember; after that every id gets its place appended. */
+const MAX_IDS = 65_536
+/** Longer ids are not remembered. */
+const MAX_LENGTH = 256
+
+/** An id of an event, made unique in the whole stream. */
+export type UniqueIds = (id: string, event: Event) => string
+
+/** The place of an event in its run: `<attempt>.<seq>`. */
+export function eventPlace({ attempt_number, seq }: Event): string {
+  return `${attempt_number}.${seq}`
+}
+
+/**
+ * Makes ids unique in a whole stream. Engines reuse an id in the next attempt, or for the reasoning and the
+ * text of one message, and clients of other protocols would merge the two: the second `item_0` is `item_0#2`.
+ */
+export function uniqueIds(): UniqueIds {
+  const uses = new Map<string, number>()
+  return (id, event) => {
+    const count = uses.get(id)
+    if (count === undefined && (id.length > MAX_LENGTH || uses.size >= MAX_IDS))
+      return `${id}#${eventPlace(event)}`
+    uses.set(id, (count ?? 0) + 1)
+    if (count === undefined) return id
+    // An engine may itself use `a#2`.
+    let again = `${id}#${count + 1}`
+    while (uses.has(again)) again += '#'
+    if (uses.size < MAX_IDS) uses.set(again, 1)
+    return again
   }
 }

@@ -1,8 +1,9 @@
-import { misfit, type OptionTable, readOptions } from '../base/check-options.ts'
+import { type Complete, misfit, type OptionTable, readOptions } from '../base/check-options.ts'
 import type { Stage } from '../base/stage.ts'
 import type { CompletionData, Event, EventOf, ToolData } from '../events/event.ts'
 import { outcomeOf } from '../events/run-outcome.ts'
 import type { Tokens } from '../events/tokens.ts'
+import { OpenCalls } from './open-calls.ts'
 import { outputText } from './tool-text.ts'
 
 // The part of `@opentelemetry/api` that is used, in all versions since 1.0. With its own types, everyone who
@@ -60,8 +61,8 @@ const OTEL_OPTIONS = {
   parent: {},
 } as const satisfies OptionTable<OtelOptions>
 
-/** Calls that can be open at once; another one ends the oldest. */
-const MAX_OPEN = 4096
+type ReadOptions = Complete<OtelOptions, typeof OTEL_OPTIONS>
+
 /** Messages whose text is included, with `content`: the first ones and the last. */
 const MAX_MESSAGES = 32
 /** SpanStatusCode.ERROR: only the types of the package are imported. */
@@ -83,7 +84,7 @@ interface OpenRun {
   readonly span: OtelSpan
   readonly since: number
   readonly context: OtelContext
-  readonly calls: Map<string, OpenCall>
+  readonly calls: OpenCalls<OpenCall>
   readonly messages: { input: string[]; output: string[] }
   readonly attempt: number
 }
@@ -99,151 +100,171 @@ interface OpenRun {
 export function otelStage(tracer: OtelTracer, options: OtelOptions = {}): Stage<Event, Event> {
   if (typeof tracer?.startSpan !== 'function')
     throw misfit('otel', 'a tracer', tracer, "otel(trace.getTracer('my-app'))")
-  const example = 'otel(tracer, { content: true })'
-  const { content, maxContent, parent } = readOptions('otel', options, example, OTEL_OPTIONS)
+  const read = readOptions('otel', options, 'otel(tracer, { content: true })', OTEL_OPTIONS)
   return (next) => {
-    let run: OpenRun | undefined
-    let now = 0
-
-    const cut = (text: string) => text.slice(0, maxContent)
-
-    const begin = (event: Event): OpenRun => {
-      const { engine } = event.source
-      const provider = providers[engine]
-      const attributes: OtelAttributes = {
-        'gen_ai.operation.name': 'invoke_agent',
-        'gen_ai.agent.name': engine,
-        'sluice.run_id': event.run_id,
-        'sluice.attempt': event.attempt_number,
-        ...(provider !== undefined && { 'gen_ai.provider.name': provider }),
-      }
-      const root = parent ?? emptyContext
-      const span = tracer.startSpan(`invoke_agent ${engine}`, { startTime: timeOf(now), attributes }, root)
-      return {
-        span,
-        since: now,
-        context: withSpan(root, span),
-        calls: new Map(),
-        messages: { input: [], output: [] },
-        attempt: event.attempt_number,
-      }
-    }
-
-    const startCall = (run: OpenRun, data: ToolData): OpenCall => {
-      const { calls, context } = run
-      const [oldest] = calls.size >= MAX_OPEN ? calls.keys() : []
-      if (oldest !== undefined) endCall(run, oldest, { 'sluice.unfinished': true })
-      const { call_id, name, input, parent_call_id } = data
-      const attributes: OtelAttributes = {
-        'gen_ai.operation.name': 'execute_tool',
-        'gen_ai.tool.name': name,
-        'gen_ai.tool.call.id': call_id,
-        ...(content && input !== undefined && { 'gen_ai.tool.call.arguments': cut(JSON.stringify(input)) }),
-      }
-      // The calls of a subagent are children of the call that started it.
-      const above = parent_call_id === undefined ? undefined : calls.get(parent_call_id)
-      const within = above ? withSpan(context, above.span) : context
-      const span = tracer.startSpan(`execute_tool ${name}`, { startTime: timeOf(now), attributes }, within)
-      const call = { span, since: now }
-      // If a call is started twice, its end was lost.
-      endCall(run, call_id, { 'sluice.unfinished': true })
-      calls.set(call_id, call)
-      return call
-    }
-    const endCall = ({ calls }: OpenRun, id: string, attributes: OtelAttributes) => {
-      const call = calls.get(id)
-      if (!call) return
-      calls.delete(id)
-      call.span.setAttributes(attributes)
-      call.span.end(timeOf(Math.max(now, call.since)))
-    }
-    const finishCall = (run: OpenRun, event: EventOf<'tool.call.completed' | 'tool.call.failed'>) => {
-      const { data } = event
-      const { span } = run.calls.get(data.call_id) ?? startCall(run, data)
-      const { exit_code } = data
-      const failed = event.type === 'tool.call.failed'
-      if (failed) span.setStatus({ code: ERROR, ...(content && data.error && { message: cut(data.error) }) })
-      endCall(run, data.call_id, {
-        ...(failed && { 'error.type': exit_code === undefined ? 'tool_error' : `exit_${exit_code}` }),
-        ...(exit_code !== undefined && { 'sluice.exit_code': exit_code }),
-        ...(content && { 'gen_ai.tool.call.result': cut(outputText(data)) }),
-      })
-    }
-
-    const finish = (open: OpenRun, data: CompletionData | undefined) => {
-      const { span, since, calls, messages } = open
-      for (const id of [...calls.keys()]) endCall(open, id, { 'sluice.unfinished': true })
-      const outcome = data ? outcomeOf(data) : 'unknown'
-      span.setAttributes({
-        'sluice.outcome': outcome,
-        ...(data && { 'sluice.state': data.state, 'sluice.reason_code': data.reason_code }),
-        ...usageOf(data?.tokens),
-        ...(outcome === 'failed' && { 'error.type': data?.reason_code ?? '_OTHER' }),
-        ...(messages.input.length > 0 && { 'gen_ai.input.messages': `[${messages.input.join()}]` }),
-        ...(messages.output.length > 0 && { 'gen_ai.output.messages': `[${messages.output.join()}]` }),
-      })
-      if (outcome === 'failed') span.setStatus({ code: ERROR })
-      span.end(timeOf(Math.max(now, since)))
-      run = undefined
-    }
-
-    const keepText = (list: string[], role: 'user' | 'assistant', text: string) => {
-      if (!content) return
-      if (list.length >= MAX_MESSAGES) list.pop()
-      list.push(JSON.stringify({ role, parts: [{ type: 'text', content: cut(text) }] }))
-    }
-
-    const tell = (event: Event) => {
-      const ms = Date.parse(event.ts)
-      // If the time cannot be read, use that of the event before.
-      now = Number.isNaN(ms) ? now || Date.now() : ms
-      if (run && run.attempt !== event.attempt_number) finish(run, undefined)
-      run ??= begin(event)
-      const { span } = run
-      if (event.correlation.session_id !== undefined)
-        span.setAttribute('gen_ai.conversation.id', event.correlation.session_id)
-      switch (event.type) {
-        case 'lifecycle.run.status':
-          if (event.data.model !== undefined) span.setAttribute('gen_ai.request.model', event.data.model)
-          return
-        case 'lifecycle.completion.state':
-          return finish(run, event.data)
-        case 'user.message':
-          return keepText(run.messages.input, 'user', event.data.text)
-        case 'agent.message.final':
-          return keepText(run.messages.output, 'assistant', event.data.text)
-        case 'tool.call.started':
-          return void startCall(run, event.data)
-        case 'tool.call.completed':
-        case 'tool.call.failed':
-          return finishCall(run, event)
-        case 'artifact.created':
-        case 'artifact.modified':
-        case 'artifact.deleted':
-          return void span.addEvent(event.type, { 'file.path': event.data.path }, timeOf(now))
-        case 'diagnostic.parser.warning':
-        case 'diagnostic.engine.error': {
-          const { code, severity, message, count } = event.data
-          const facts = { 'sluice.code': code, 'sluice.severity': severity }
-          const more = {
-            ...(count !== undefined && { 'sluice.count': count }),
-            ...(content && { message: cut(message) }),
-          }
-          return void span.addEvent(event.type, { ...facts, ...more }, timeOf(now))
-        }
-      }
-    }
-
+    const spans = new RunSpans(tracer, read)
     return {
       write(event) {
-        tell(event)
+        spans.take(event)
         next.write(event)
       },
       end() {
-        if (run) finish(run, undefined)
+        spans.end()
         next.end()
       },
     }
+  }
+}
+
+/** Makes the spans of a run. */
+class RunSpans {
+  readonly #tracer: OtelTracer
+  readonly #content: boolean
+  readonly #maxContent: number
+  readonly #parent: OtelContext
+  #run: OpenRun | undefined
+  /** The time of the event, in milliseconds. */
+  #now = 0
+
+  constructor(tracer: OtelTracer, { content, maxContent, parent }: ReadOptions) {
+    this.#tracer = tracer
+    this.#content = content
+    this.#maxContent = maxContent
+    this.#parent = parent ?? emptyContext
+  }
+
+  take(event: Event) {
+    const ms = Date.parse(event.ts)
+    // If the time cannot be read, use that of the event before.
+    this.#now = Number.isNaN(ms) ? this.#now || Date.now() : ms
+    if (this.#run && this.#run.attempt !== event.attempt_number) this.#finish(this.#run, undefined)
+    this.#run ??= this.#begin(event)
+    const run = this.#run
+    const { span } = run
+    if (event.correlation.session_id !== undefined)
+      span.setAttribute('gen_ai.conversation.id', event.correlation.session_id)
+    switch (event.type) {
+      case 'lifecycle.run.status':
+        if (event.data.model !== undefined) span.setAttribute('gen_ai.request.model', event.data.model)
+        return
+      case 'lifecycle.completion.state':
+        return this.#finish(run, event.data)
+      case 'user.message':
+        return this.#keepText(run.messages.input, 'user', event.data.text)
+      case 'agent.message.final':
+        return this.#keepText(run.messages.output, 'assistant', event.data.text)
+      case 'tool.call.started':
+        return void this.#startCall(run, event.data)
+      case 'tool.call.completed':
+      case 'tool.call.failed':
+        return this.#finishCall(run, event)
+      case 'artifact.created':
+      case 'artifact.modified':
+      case 'artifact.deleted':
+        return void span.addEvent(event.type, { 'file.path': event.data.path }, timeOf(this.#now))
+      case 'diagnostic.parser.warning':
+      case 'diagnostic.engine.error': {
+        const { code, severity, message, count } = event.data
+        const facts = {
+          'sluice.code': code,
+          'sluice.severity': severity,
+          ...(count !== undefined && { 'sluice.count': count }),
+          ...(this.#content && { message: this.#cut(message) }),
+        }
+        return void span.addEvent(event.type, facts, timeOf(this.#now))
+      }
+    }
+  }
+
+  /** Ends the spans that are open, because the events end. */
+  end(): void {
+    if (this.#run) this.#finish(this.#run, undefined)
+  }
+
+  #cut(text: string): string {
+    return text.slice(0, this.#maxContent)
+  }
+
+  #begin(event: Event): OpenRun {
+    const { engine } = event.source
+    const provider = providers[engine]
+    const attributes: OtelAttributes = {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': engine,
+      'sluice.run_id': event.run_id,
+      'sluice.attempt': event.attempt_number,
+      ...(provider !== undefined && { 'gen_ai.provider.name': provider }),
+    }
+    const start = { startTime: timeOf(this.#now), attributes }
+    const span = this.#tracer.startSpan(`invoke_agent ${engine}`, start, this.#parent)
+    return {
+      span,
+      since: this.#now,
+      context: withSpan(this.#parent, span),
+      calls: new OpenCalls(),
+      messages: { input: [], output: [] },
+      attempt: event.attempt_number,
+    }
+  }
+
+  #startCall({ calls, context }: OpenRun, data: ToolData): OpenCall {
+    const { call_id, name, input, parent_call_id } = data
+    const withInput = this.#content && input !== undefined
+    const attributes: OtelAttributes = {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': name,
+      'gen_ai.tool.call.id': call_id,
+      ...(withInput && { 'gen_ai.tool.call.arguments': this.#cut(JSON.stringify(input)) }),
+    }
+    // The calls of a subagent are children of the call that started it.
+    const above = parent_call_id === undefined ? undefined : calls.find(parent_call_id)
+    const within = above ? withSpan(context, above.span) : context
+    const start = { startTime: timeOf(this.#now), attributes }
+    const call = { span: this.#tracer.startSpan(`execute_tool ${name}`, start, within), since: this.#now }
+    for (const lost of calls.start(call_id, call)) this.#endCall(lost, { 'sluice.unfinished': true })
+    return call
+  }
+
+  #endCall({ span, since }: OpenCall, attributes: OtelAttributes): void {
+    span.setAttributes(attributes)
+    span.end(timeOf(Math.max(this.#now, since)))
+  }
+
+  #finishCall(run: OpenRun, event: EventOf<'tool.call.completed' | 'tool.call.failed'>): void {
+    const { data } = event
+    const call = run.calls.find(data.call_id) ?? this.#startCall(run, data)
+    run.calls.end(data.call_id)
+    const { exit_code, error } = data
+    const failed = event.type === 'tool.call.failed'
+    const message = this.#content && error ? { message: this.#cut(error) } : {}
+    if (failed) call.span.setStatus({ code: ERROR, ...message })
+    this.#endCall(call, {
+      ...(failed && { 'error.type': exit_code === undefined ? 'tool_error' : `exit_${exit_code}` }),
+      ...(exit_code !== undefined && { 'sluice.exit_code': exit_code }),
+      ...(this.#content && { 'gen_ai.tool.call.result': this.#cut(outputText(data)) }),
+    })
+  }
+
+  #finish({ span, since, calls, messages }: OpenRun, data: CompletionData | undefined): void {
+    for (const call of calls.takeAll()) this.#endCall(call, { 'sluice.unfinished': true })
+    const outcome = data ? outcomeOf(data) : 'unknown'
+    span.setAttributes({
+      'sluice.outcome': outcome,
+      ...(data && { 'sluice.state': data.state, 'sluice.reason_code': data.reason_code }),
+      ...usageOf(data?.tokens),
+      ...(outcome === 'failed' && { 'error.type': data?.reason_code ?? '_OTHER' }),
+      ...(messages.input.length > 0 && { 'gen_ai.input.messages': `[${messages.input.join()}]` }),
+      ...(messages.output.length > 0 && { 'gen_ai.output.messages': `[${messages.output.join()}]` }),
+    })
+    if (outcome === 'failed') span.setStatus({ code: ERROR })
+    span.end(timeOf(Math.max(this.#now, since)))
+    this.#run = undefined
+  }
+
+  #keepText(list: string[], role: 'user' | 'assistant', text: string): void {
+    if (!this.#content) return
+    if (list.length >= MAX_MESSAGES) list.pop()
+    list.push(JSON.stringify({ role, parts: [{ type: 'text', content: this.#cut(text) }] }))
   }
 }
 

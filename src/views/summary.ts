@@ -1,6 +1,7 @@
 import type { Event } from '../events/event.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
 import { type Tokens, tokenCounter } from '../events/tokens.ts'
+import { OpenCalls } from './open-calls.ts'
 
 /** Files that a summary lists; more are only counted. */
 const MAX_FILES = 1000
@@ -51,7 +52,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
   const facts: Partial<Growing> = {}
   const files = new Set<string>()
   const attempts = new Set<number>()
-  const calls = new Set<string>()
+  const calls = new OpenCalls<true>()
   let [events, turns, messages, called, failed, fileCount, warnings] = [0, 0, 0, 0, 0, 0, 0]
   /** The total from the end of an attempt; before that, the sum of its turns. */
   let reported: Tokens | undefined
@@ -86,7 +87,7 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
         facts.outcome = outcomeOf(event.data)
         reported = event.data.tokens ?? reported
         spent = tokenCounter()
-        calls.clear()
+        calls.takeAll()
         return
       case 'user.message':
         facts.prompt ??= event.data.text.slice(0, MAX_PROMPT)
@@ -97,12 +98,12 @@ export function summarizer(): { write(event: Event): void; summary(): RunSummary
         return
       case 'tool.call.started':
         called++
-        calls.add(event.data.call_id)
+        calls.start(event.data.call_id, true)
         return
       case 'tool.call.completed':
       case 'tool.call.failed':
         // Some engines report only the end of a call.
-        if (!calls.delete(event.data.call_id)) called++
+        if (!calls.end(event.data.call_id)) called++
         if (event.type === 'tool.call.failed') failed++
         return
       case 'artifact.created':

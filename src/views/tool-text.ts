@@ -96,7 +96,13 @@ function bounded(text: string): string {
  * @example
  * callText({ output: { stdout: '1 failed\n', stderr: 'boom\n' } }) // '1 failed\nboom'
  */
-export function callText({ output, error }: Pick<ToolData, 'output' | 'error'>): string {
+export function callText({
+  output,
+  error,
+}: {
+  readonly output?: unknown
+  readonly error?: string | undefined
+}): string {
   const text = textOf(unpacked(output), 0).trim()
   const reported = error?.trim() ?? ''
   if (reported === '' || text.includes(reported)) return text

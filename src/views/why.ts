@@ -1,7 +1,8 @@
-import type { CompletionData, Event, EventOf, RawRef, ToolData } from '../events/event.ts'
+import type { CompletionData, Event, RawRef } from '../events/event.ts'
 import { outcomeOf, type RunOutcome } from '../events/run-outcome.ts'
+import { Conversation, type ToolItem } from './conversation.ts'
 import { errorLine } from './error-line.ts'
-import { MAX_TITLE, type Problem, problemAt, problemOf } from './problems.ts'
+import { MAX_TITLE, type Problem, problemAt } from './problems.ts'
 import { callSubject, callText } from './tool-text.ts'
 
 /** A call that failed, or that did not finish. */
@@ -38,8 +39,6 @@ export interface Why {
 const MAX_LINES = 12
 /** Lines of stderr that are kept. */
 const MAX_STDERR = 3
-/** Calls that may be open. */
-const MAX_CALLS = 10_000
 
 /**
  * Finds out why a run ended as it did, from the events of its last attempt. A failed tool is not the reason
@@ -54,12 +53,12 @@ const MAX_CALLS = 10_000
  */
 export function whyOf(): { write(event: Event): void; why(): Why } {
   let attempt: number | undefined
-  let facts: Facts = { calls: new Map() }
+  let facts: Facts = { talk: new Conversation() }
 
   const write = (event: Event) => {
     if (event.attempt_number !== attempt) {
       attempt = event.attempt_number
-      facts = { calls: new Map() }
+      facts = { talk: new Conversation() }
     }
     note(facts, event)
   }
@@ -97,69 +96,52 @@ interface Facts {
   inMessage?: boolean
   /** Where bytes were last understood. */
   lastRef?: RawRef
-  readonly calls: Map<string, EventOf<'tool.call.started'>>
+  readonly talk: Conversation
 }
 
 function note(facts: Facts, event: Event): void {
   if (event.raw_ref) facts.lastRef = event.raw_ref
   if (event.correlation.session_id !== undefined) facts.begun = true
-  const problem = problemOf(event)
-  if (problem) keep(facts, event, problem)
-  switch (event.type) {
-    case 'lifecycle.completion.state':
-      facts.completion = event.data
+  const item = facts.talk.take(event)
+  if (item.problem) keep(facts, event, item.problem)
+  switch (item.kind) {
+    case 'end':
+      facts.completion = item.end
       return
-    case 'lifecycle.run.status':
-      if (event.data.status === 'turn_started') {
+    case 'status':
+      if (item.status === 'turn_started') {
         facts.inTurn = true
         delete facts.fatal
       }
-      if (event.data.status === 'turn_completed' || event.data.status === 'awaiting_user_input') {
+      if (item.status === 'turn_completed' || item.status === 'awaiting_user_input') {
         facts.inTurn = false
         overcome(facts)
       }
       return
-    case 'user.message':
+    case 'prompt':
       // A new prompt: what failed before may still be recovered from.
       delete facts.fatal
       return
-    case 'agent.message.delta':
-      facts.inMessage = true
+    case 'message':
+      facts.inMessage = item.growing || item.incomplete
+      if (!item.growing) facts.begun = true
+      if (!facts.inMessage) overcome(facts)
       return
-    case 'agent.message.final':
-      facts.begun = true
-      facts.inMessage = event.data.incomplete === true
-      if (!event.data.incomplete) overcome(facts)
+    case 'tool':
+      if (item.state === 'completed') overcome(facts)
+      if (item.state === 'failed') facts.failed = callOf(item, event)
       return
-    case 'tool.call.started':
-      if (facts.calls.size < MAX_CALLS) facts.calls.set(event.data.call_id, event)
+    case 'artifact':
+      facts.file = { path: item.path, change: item.change }
       return
-    case 'tool.call.completed':
-      facts.calls.delete(event.data.call_id)
-      overcome(facts)
-      return
-    case 'tool.call.failed': {
-      const input = event.data.input ?? facts.calls.get(event.data.call_id)?.data.input
-      facts.calls.delete(event.data.call_id)
-      facts.failed = callOf({ ...event.data, input }, event, true)
-      return
-    }
-    case 'artifact.created':
-    case 'artifact.modified':
-    case 'artifact.deleted': {
-      const change = event.type.slice('artifact.'.length) as 'created' | 'modified' | 'deleted'
-      facts.file = { path: event.data.path, change }
-      return
-    }
-    case 'raw.stderr':
-    case 'raw.stdout':
-    case 'raw.pty': {
-      if (event.data.line.trim() !== '') {
-        facts.lastLine = problemAt(event, 'output', event.data.line)
-        if (event.type === 'raw.stderr')
+    case 'raw': {
+      const line = item.lines.at(-1)!
+      if (line.trim() !== '') {
+        facts.lastLine = problemAt(event, 'output', line)
+        if (item.stream === 'stderr')
           facts.stderr = [...(facts.stderr ?? []), facts.lastLine.title].slice(-MAX_STDERR)
       }
-      const title = errorLine(event.data.line)
+      const title = errorLine(line)
       if (title === undefined) return
       const last = problemAt(event, 'output', title)
       facts.hints = { first: facts.hints?.first ?? last, last }
@@ -208,8 +190,8 @@ function conclude(facts: Facts): Why {
   const { completion, file } = facts
   const outcome = completion && outcomeOf(completion)
   const good = outcome === 'succeeded' || outcome === 'needs_input'
-  const running = outcome === undefined ? undefined : [...facts.calls.values()].at(-1)
-  const unfinished = running && callOf(running.data, running, false)
+  const running = outcome === undefined ? undefined : facts.talk.running.at(-1)
+  const unfinished = running && callOf(running, { seq: running.seq, raw_ref: running.refs[0] ?? null })
   const call = good ? facts.failed : (unfinished ?? facts.failed)
   const first =
     good || outcome === undefined ? (facts.result ?? facts.earliest ?? facts.cut) : causeOf(facts, unfinished)
@@ -279,13 +261,14 @@ function endWords({ evidence }: CompletionData): string {
   return `it exited with code ${exit_code}${likely ? ` (as after ${likely})` : ''}${by}`
 }
 
-function callOf(data: ToolData, { seq, raw_ref }: Event, finished: boolean): FailedCall {
-  const text = callText(data)
+/** A call, and the place that shows how it ended. */
+function callOf(item: ToolItem, { seq, raw_ref }: Pick<Event, 'seq' | 'raw_ref'>): FailedCall {
+  const text = callText(item)
   return {
-    name: data.name,
-    subject: callSubject(data.input),
-    finished,
-    ...(data.exit_code !== undefined && { exit_code: data.exit_code }),
+    name: item.name,
+    subject: callSubject(item.lateInput ?? item.input),
+    finished: item.state !== 'running',
+    ...(item.exitCode !== undefined && { exit_code: item.exitCode }),
     lines: text === '' ? [] : text.split('\n').slice(-MAX_LINES),
     seq,
     raw_ref,

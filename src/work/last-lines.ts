@@ -1,4 +1,4 @@
-import { escapeRemover } from '../text/ansi.ts'
+import { EscapeRemover } from '../text/ansi.ts'
 
 const MAX_LINES = 20
 const MAX_CHARACTERS = 2000
@@ -11,7 +11,7 @@ const MAX_CHARACTERS = 2000
  */
 export function lastLines(output: string): string {
   const kept: Uint8Array[] = []
-  const remover = escapeRemover('stderr', { keep: (bytes) => void kept.push(bytes), drop() {} })
+  const remover = new EscapeRemover('stderr', { keep: (bytes) => void kept.push(bytes), drop() {} })
   // An escape sequence may be cut at the start, but the shown text begins later.
   remover.write(Buffer.from(output.slice(-8 * MAX_CHARACTERS)))
   remover.end()

@@ -1,6 +1,6 @@
 import { isObject, misfit } from '../base/check-options.ts'
 import { clip, type Note, quote } from '../base/fault.ts'
-import { duplicateKey } from './duplicate-key.ts'
+import { duplicateKey } from '../values/silent-losses.ts'
 import { findAnchors, readHeaders } from './headers.ts'
 import { jsonAnchors } from './json-anchors.ts'
 import type { WorkOrder } from './order.ts'
@@ -153,12 +153,16 @@ function fromJson(text: string, name: string): Read {
     return { claim: {}, reasons: [{ code: 'WORK_RESULT_BROKEN', message }], repaired: repairOf(text) }
   }
   const { fields, reasons } = fieldsOf(value)
-  const doubled = duplicateKey(text)
+  // JSON.parse silently used the last one, and an earlier reader may have used the first.
+  const doubled = duplicateKey(text, RESULT_LEVELS)
   if (doubled !== undefined) {
     reasons.push({ code: 'WORK_FIELD_TWICE', message: `the key ${quote(doubled)} occurs twice` })
   }
   return withReasons(check(fields), reasons)
 }
+
+/** The result and its `changes`. */
+const RESULT_LEVELS = 2
 
 function fromText(text: string): Checked {
   const { fields, body, broken } = readHeaders(text)

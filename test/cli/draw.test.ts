@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest'
-import { type DrawOptions, drawing } from '../../src/cli/draw/draw.ts'
+import { Drawing, type DrawOptions } from '../../src/cli/draw/draw.ts'
 import { safe } from '../../src/cli/draw/safe.ts'
 import { fitTo, widthOf } from '../../src/cli/draw/width.ts'
 import { claude } from '../../src/engines/claude/claude.ts'
@@ -9,8 +9,12 @@ import type { Event } from '../../src/events/event.ts'
 import { type Input, lines, run } from '../engines/run.ts'
 
 function drawn(profile: Engine, input: Input, options: Partial<DrawOptions> = {}): string {
-  const draw = drawing({ color: false, width: () => 60, ...options })
-  return run(profile, input).map(draw.write).join('') + draw.end()
+  const draw = new Drawing({ color: false, width: () => 60, ...options })
+  return (
+    run(profile, input)
+      .map((event) => draw.write(event))
+      .join('') + draw.end()
+  )
 }
 
 const item = (type: string, more: object) => ({
@@ -155,7 +159,7 @@ describe('a drawn run', () => {
 describe('a drawn event', () => {
   /** What is drawn for these, one after the other, without the head. */
   const draw = (options: Partial<DrawOptions>, ...events: [type: string, data: object, ts?: string][]) => {
-    const drawing_ = drawing({ color: false, width: () => 60, ...options })
+    const drawing_ = new Drawing({ color: false, width: () => 60, ...options })
     // The cast is the door: the test names only what is drawn.
     const all = events.map(([type, data, ts = '2026-01-01T00:00:00.000Z']) =>
       drawing_.write({
@@ -188,7 +192,7 @@ describe('a drawn event', () => {
 
   test('shows a block as soon as it is complete, and the same however it comes', () => {
     const text = 'One\n\n- a\n\n  b\n\n```\nx\n\ny\n```\n\nlast'
-    const draw_ = drawing({ color: false, width: () => 60 })
+    const draw_ = new Drawing({ color: false, width: () => 60 })
     const write = (text: string) =>
       draw_.write({
         type: 'agent.message.delta',
@@ -346,7 +350,7 @@ describe('a drawn event', () => {
   })
 
   test('says what goes on now', () => {
-    const draw_ = drawing({ color: false, width: () => 60 })
+    const draw_ = new Drawing({ color: false, width: () => 60 })
     const write = (type: string, data: object) =>
       draw_.write({
         type,

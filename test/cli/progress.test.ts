@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { PassThrough, Transform } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterEach, expect, test, vi } from 'vitest'
-import { progress } from '../../src/cli/draw/progress.ts'
+import { progress } from '../../src/cli/draw/status-line.ts'
 import { standIn } from './inside.ts'
 
 const MB = 1024 * 1024

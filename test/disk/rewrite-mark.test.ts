@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, truncateSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Mark } from '../../src/disk/rewrite-mark.ts'
+import { Mark } from '../../src/disk/tail.ts'
 
 let dir = ''
 let path = ''

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { cutter } from '../../src/events/cut.ts'
+import { Cutter } from '../../src/events/cut.ts'
 import type { Cut, EngineFrame } from '../../src/events/engine.ts'
 import type { Channel } from '../../src/text/chunk.ts'
 import { lines } from '../../src/text/lines.ts'
@@ -15,8 +15,8 @@ function framesOf(
   ...[channel, shape, maxFrame = 1 << 20]: Given
 ): EngineFrame[] {
   const out: EngineFrame[] = []
-  const cutting = cutter({ channel, cut: () => shape, maxFrame }, (frame) => void out.push(frame))
-  const splitter = lines(channel, maxFrame, cutting.line)
+  const cutting = new Cutter({ channel, cut: () => shape, maxFrame }, (frame) => void out.push(frame))
+  const splitter = lines(channel, maxFrame, (line) => cutting.line(line))
   for (let at = 0; at < bytes.length; at += size) splitter.write(bytes.subarray(at, at + size))
   splitter.end()
   cutting.end()
@@ -306,8 +306,8 @@ test('lookalikes take linear time', async () => {
     const shape: Cut = { pty: 'documents' }
     return () => {
       const options = { channel: 'pty', cut: () => shape, maxFrame: 1 << 24 } as const
-      const cutting = cutter(options, () => {})
-      const splitter = lines('pty', 1 << 24, cutting.line)
+      const cutting = new Cutter(options, () => {})
+      const splitter = lines('pty', 1 << 24, (line) => cutting.line(line))
       splitter.write(bytes)
       splitter.end()
       cutting.end()

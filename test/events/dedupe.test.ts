@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { dedupe } from '../../src/events/dedupe.ts'
+import { Dedupe } from '../../src/events/dedupe.ts'
 import type { EngineFrame } from '../../src/events/engine.ts'
 import { isAfter, type Moment } from '../../src/events/position.ts'
 import type { Channel } from '../../src/text/chunk.ts'
@@ -10,7 +10,7 @@ const hash = (text: string | Uint8Array) => createHash('sha256').update(text).di
 
 function pairing(window = 100, maxHeld = 1 << 20) {
   const passed: string[] = []
-  const floor = dedupe({
+  const floor = new Dedupe({
     hash,
     window,
     maxHeld,
@@ -116,7 +116,7 @@ describe('twins on stdout and PTY', () => {
  */
 function orderOf(steps: string, channels: readonly Channel[], window = 100): string {
   const passed: { readonly name: string; readonly when: Moment }[] = []
-  const floor = dedupe({
+  const floor = new Dedupe({
     hash,
     window,
     maxHeld: 1 << 20,
@@ -189,7 +189,7 @@ test('records that only the PTY has say where a run of them begins and ends', ()
     const passed: string[] = []
     const pass = ({ text, extra }: EngineFrame) =>
       void passed.push(`${extra?.first ? '[' : ''}${text}${extra?.last ? ']' : ''}`)
-    const floor = dedupe({ hash, window: 100, maxHeld: 1 << 20, pass })
+    const floor = new Dedupe({ hash, window: 100, maxHeld: 1 << 20, pass })
     floor.announce(['stdout', 'pty'])
     for (const step of steps.split(' ')) {
       const frame = {

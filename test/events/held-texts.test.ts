@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { Anchors } from '../../src/events/anchors.ts'
 import { Drafts } from '../../src/events/drafts.ts'
 import { Fifo } from '../../src/events/fifo.ts'
 import { OpenMessages } from '../../src/events/open-messages.ts'
 import { Outstanding } from '../../src/events/outstanding.ts'
 import type { Moment, Position } from '../../src/events/position.ts'
+import { PtyOrder } from '../../src/events/pty-order.ts'
 
 const when = (nth: number): Moment => ({ at: { channel: 'stdout', after: 0, behind: -1 }, nth })
 
@@ -196,15 +196,15 @@ test('records that only the PTY has get their places when stdout catches up, as 
     [2, [0, 0]],
     [1, [-1, 0]],
   ] as const) {
-    const anchors = new Anchors(window)
-    expect(anchors.shown).toBe(-1)
-    const ahead = [anchors.position(1, false), anchors.position(2, false)]
-    anchors.write(0, 0, 'a', undefined)
-    anchors.write(3, 1, 'b', undefined)
-    expect([ahead.map(({ after }) => after), anchors.shown]).toEqual([places, 1])
+    const order = new PtyOrder(window)
+    expect(order.shown).toBe(-1)
+    const ahead = [order.position(1, false), order.position(2, false)]
+    order.write(0, 0, 'a', undefined)
+    order.write(3, 1, 'b', undefined)
+    expect([ahead.map(({ after }) => after), order.shown]).toEqual([places, 1])
     const [first] = ahead
     first!.become(7)
-    anchors.end()
+    order.end()
     expect([first!.after, first!.behind]).toEqual([7, -1])
   }
 })

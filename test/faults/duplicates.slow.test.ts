@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { drive } from '../../src/base/stage.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
-import { dedupe } from '../../src/events/dedupe.ts'
+import { Dedupe } from '../../src/events/dedupe.ts'
 import type { Event } from '../../src/events/event.ts'
 import { type EventOptions, eventStage } from '../../src/events/event-stage.ts'
 import type { Channel, Chunk } from '../../src/text/chunk.ts'
@@ -92,7 +92,7 @@ test('a twin that arrives after the window: emitted again, with LATE_DUPLICATE_P
   expect(codesOf(roomy)).not.toContain('LATE_DUPLICATE_POSSIBLE')
 
   const window = 64
-  const floor = dedupe({ hash: String, window, maxHeld: 1 << 20, pass: () => {} })
+  const floor = new Dedupe({ hash: String, window, maxHeld: 1 << 20, pass: () => {} })
   floor.announce(['stdout', 'stderr', 'pty'])
   const put = (channel: Channel, text: string) =>
     floor.admit({ kind: 'line', channel, from: 0, to: 1, text, value: { text } })

@@ -9,7 +9,7 @@ import { z } from 'zod'
 import { ask } from '../../src/ask/ask.ts'
 import { snapshots } from '../../src/ask/snapshots.ts'
 import { Fault, quote } from '../../src/base/fault.ts'
-import { drawing } from '../../src/cli/draw/draw.ts'
+import { Drawing } from '../../src/cli/draw/draw.ts'
 import { harmless } from '../../src/cli/print.ts'
 import { codex } from '../../src/engines/codex/codex.ts'
 import { judgePath } from '../../src/events/artifacts.ts'
@@ -227,8 +227,8 @@ describe('control characters', () => {
       { type: evil, [evil]: evil },
     )
     const events = run(codex, { stdout, stderr: `${evil}\n`, exit: 1 }, { fsDiff: { created: [evil] } })
-    const draw = drawing({ color: false, width: () => 4000, full: true, verbose: true })
-    const drawn = events.map(draw.write).join('') + draw.end()
+    const draw = new Drawing({ color: false, width: () => 4000, full: true, verbose: true })
+    const drawn = events.map((event) => draw.write(event)).join('') + draw.end()
     expect(drawn.length).toBeGreaterThan(200)
     expect(drawn).not.toMatch(steering)
     // What is printed as JSON on a terminal.

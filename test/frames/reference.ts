@@ -1,7 +1,7 @@
 import type { Note } from '../../src/base/fault.ts'
 import type { Frame, FrameKind } from '../../src/frames/frame.ts'
 import type { FrameOptions } from '../../src/frames/frames.ts'
-import { goesOnAt, MAX_REST } from '../../src/json/goes-on.ts'
+import { goesOnAt, MAX_REST } from '../../src/json/after-value.ts'
 import type { Channel } from '../../src/text/chunk.ts'
 import { type Clean, clean } from './reference-clean.ts'
 

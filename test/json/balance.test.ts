@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { balancedEnd, stringEnd } from '../../src/json/balanced.ts'
 import { ByteBalance } from '../../src/json/byte-balance.ts'
-import { TextBalance } from '../../src/json/text-balance.ts'
+import { stringEnd } from '../../src/json/strings.ts'
+import { balancedEnd, TextBalance } from '../../src/json/text-balance.ts'
 import { runs } from '../pace.ts'
 
 const pieces = fc.array(

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { closes } from '../../src/json/strings.ts'
 import { applyEdits } from '../../src/repair/edits.ts'
-import { closes, closingQuote, isApostrophe, isCleanString, spellString } from '../../src/repair/quotes.ts'
+import { closingQuote, isApostrophe, isCleanString, spellString } from '../../src/repair/quotes.ts'
 
 /** What a text in double quotes means once its backslashes are spelled as JSON does. */
 const meaning = (content: string): unknown => {

@@ -2,9 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Tail } from '../../src/disk/tail.ts'
 import type { Event } from '../../src/events/event.ts'
 import { listAttempts, pinned } from '../../src/run/audit.ts'
-import { parseChunkLine, readChunkLog } from '../../src/run/chunk-log.ts'
+import { ChunkedLogs, parseChunkLine } from '../../src/run/chunk-log.ts'
 import { readJson, readMeta, writeWhole } from '../../src/run/meta.ts'
 import { type ReplayOptions, replay } from '../../src/run/replay.ts'
 import { codexLines, types } from './agent.ts'
@@ -115,13 +116,23 @@ describe('a line of the chunk log', () => {
   ])('%s', (line, read) => expect(parseChunkLine(line)).toEqual(read))
 
   test('what is no line of ours ends it, and so does one without end', () => {
+    put('log', 'ab')
+    const attempt = { number: 1, logs: { stdout: join(dir, 'log') } }
+    const read = (path = join(dir, 'chunks')) => {
+      const logs = new ChunkedLogs(() => attempt, path === '' ? undefined : new Tail(path))
+      const found: string[] = []
+      for (let portion = logs.next(true); portion; portion = logs.next(true))
+        if (portion !== 'restarted') found.push(`${portion.covered} ${portion.bytes}`)
+      logs.close()
+      return found
+    }
     put('chunks', '["stdout",0,1,1]\nnonsense\n["stdout",1,1,1]\n')
-    expect([...readChunkLog(join(dir, 'chunks'))]).toHaveLength(1)
+    expect(read()).toEqual(['true a', 'false b'])
     put('chunks', `["stdout",0,1,1]\n${'x'.repeat(100_000)}\n`)
-    expect([...readChunkLog(join(dir, 'chunks'))]).toEqual([])
+    expect(read()).toEqual(['false ab'])
     put('chunks', '["stdout",0,1,1]\n["stdo')
-    expect([...readChunkLog(join(dir, 'chunks'))]).toHaveLength(1)
-    expect([...readChunkLog(undefined)]).toEqual([])
+    expect(read()).toEqual(['true a', 'false b'])
+    expect(read('')).toEqual(['false ab'])
   })
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { escapeRemover } from '../../src/text/ansi.ts'
+import { EscapeRemover } from '../../src/text/ansi.ts'
 import type { Channel } from '../../src/text/chunk.ts'
 import { clean } from '../frames/reference-clean.ts'
 import { some } from '../pace.ts'
@@ -7,7 +7,7 @@ import { some } from '../pace.ts'
 function cleaned(bytes: Buffer, channel: Channel): { kept: string; dropped: number } {
   const kept: Buffer[] = []
   let dropped = 0
-  const remover = escapeRemover(channel, {
+  const remover = new EscapeRemover(channel, {
     keep: (part) => void kept.push(Buffer.from(part)),
     drop: (_, from, to) => {
       dropped += to - from

@@ -3,12 +3,12 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { simdModule } from '../../scripts/simd-search.ts'
 import { simdSearch } from '../../src/base/simd-search.ts'
-import { ClueSearch, clueOf } from '../../src/values/where/clue.ts'
+import { TraceSearch, traceOf } from '../../src/values/where/line-trace.ts'
 import { runs } from '../pace.ts'
 
 const simd = simdSearch()
 
-function places(search: ClueSearch, bytes: Buffer, step: number): number[] {
+function places(search: TraceSearch, bytes: Buffer, step: number): number[] {
   search.enter(bytes)
   const found: number[] = []
   for (let at = search.next(0); at < bytes.length; at = search.next(at + step)) found.push(at)
@@ -49,9 +49,9 @@ test('the search with SIMD finds what the native one finds', () => {
       fc.integer({ min: 1, max: 20 }),
       (pieces, values, step) => {
         const bytes = Buffer.from(pieces.join(''))
-        const clue = clueOf({ key: 'type', scalars: new Set(values) })
-        expect(places(new ClueSearch(clue, false, simd), bytes, step)).toEqual(
-          places(new ClueSearch(clue, false, null), bytes, step),
+        const trace = traceOf({ key: 'type', scalars: new Set(values) })
+        expect(places(new TraceSearch(trace, false, simd), bytes, step)).toEqual(
+          places(new TraceSearch(trace, false, null), bytes, step),
         )
       },
     ),
@@ -61,12 +61,12 @@ test('the search with SIMD finds what the native one finds', () => {
 
 test('it finds what lies across its windows, while another search has the memory', () => {
   const value = 'w'.repeat(300)
-  const clue = clueOf({ key: 'type', scalars: new Set([value]) })
+  const trace = traceOf({ key: 'type', scalars: new Set([value]) })
   const bytes = Buffer.alloc(400_000, ' ')
   const expected = [131_072 - 1, 131_072 * 2 - 300, 399_700]
   for (const at of expected) bytes.write(value, at)
-  const one = new ClueSearch(clue, false, simd)
-  const other = new ClueSearch(clue, false, simd)
+  const one = new TraceSearch(trace, false, simd)
+  const other = new TraceSearch(trace, false, simd)
   one.enter(bytes)
   other.enter(Buffer.from(`  ${value}`))
   const found = [one.next(0)]

@@ -7,8 +7,8 @@ import { type CommandCall, commandCall } from '../../run/command-call.ts'
 import type { Outcome } from '../../values/outcome.ts'
 import { safe } from '../draw/safe.ts'
 import { exits } from '../exit-code-table.ts'
-import { duration } from '../input/duration.ts'
 import { openInput, readSchema, unreadable } from '../input/input.ts'
+import { duration } from '../input/numbers.ts'
 import { harmless, output } from '../print.ts'
 
 interface Flags {

@@ -8,12 +8,12 @@ import { aboutAudit, addDrawing, checkDrawing, type DrawFlags, isDrawn } from '.
 import { runExits, watchEnd } from '../exit-code.ts'
 import { namedEngine } from '../input/engine-option.ts'
 import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
-import { readingOptions } from '../input/reading.ts'
 import {
   addRunInput,
   isDirectory,
   type RunFlags,
   readerLeft,
+  readingOptions,
   readsStdin,
   runEvents,
 } from '../input/run-input.ts'

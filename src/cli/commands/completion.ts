@@ -1,5 +1,4 @@
-import { script } from '@bomb.sh/tab'
-import { Argument, Command } from 'commander'
+import { Argument, Command, type Option } from 'commander'
 import { exits } from '../exit-code-table.ts'
 import { output } from '../print.ts'
 
@@ -23,7 +22,7 @@ export function completionCommand(exit: (code: number) => void): Command {
     .addArgument(new Argument('<shell>', 'the shell').choices(['bash', 'zsh', 'fish']))
     .addHelpText('after', examples)
     .action(async (shell: 'bash' | 'zsh' | 'fish') => {
-      await output()(shell === 'bash' ? bash : `${generated(shell)}\n${alsoComplete[shell]}\n`)
+      await output()(shell === 'bash' ? bash : `${await generated(shell)}\n${alsoComplete[shell]}\n`)
       exit(exits.good)
     })
 }
@@ -47,7 +46,9 @@ complete -o bashdefault -o default -F _sluice_completion sluice agent-sluice
 /** The other name of the program. */
 const alsoComplete = { zsh: 'compdef _sluice agent-sluice', fish: 'complete -c agent-sluice -w sluice' }
 
-function generated(shell: 'zsh' | 'fish'): string {
+async function generated(shell: 'zsh' | 'fish'): Promise<string> {
+  // Not for completing: only this needs it.
+  const { script } = await import('@bomb.sh/tab')
   const { log } = console
   let text = ''
   // The library prints the script; our own output detects a full disk.
@@ -60,4 +61,91 @@ function generated(shell: 'zsh' | 'fish'): string {
     console.log = log
   }
   return text
+}
+
+/** What can follow the words typed so far. */
+interface Completions {
+  readonly found: readonly Candidate[]
+  /** Whether the shell should offer file names if there are no candidates. */
+  readonly files: boolean
+}
+
+interface Candidate {
+  readonly value: string
+  readonly description: string
+}
+
+/**
+ * The output for the scripts of `sluice completion`: a line for each candidate, then a number: 4 if the shell
+ * should offer no file names, else 0. It is the protocol of the library that generates the scripts.
+ */
+export function completionLines(program: Command, typed: readonly string[]): string {
+  const { found, files } = completionsOf(program, typed)
+  const lines = found.map(({ value, description }) => `${value}\t${description}`)
+  return [...lines, files ? ':0' : ':4', ''].join('\n')
+}
+
+/**
+ * What can follow on a command line: commands, options, the values of an option with a fixed set. The last
+ * word is the one being typed and may be empty. The program must contain the named command completely (the
+ * others only by name).
+ *
+ * @example
+ * completionsOf(program, ['values', '--pick', 'l']) // found: [{ value: 'last', description: '' }]
+ */
+function completionsOf(program: Command, typed: readonly string[]): Completions {
+  // bash splits `--pick=last` into three words.
+  const words = typed.slice(0, -1).filter((word) => word !== '=')
+  const last = typed.at(-1) ?? ''
+  const word = last === '=' ? '' : last
+  // After -- comes the command line of another program.
+  if (words.includes('--')) return { found: [], files: true }
+  const name = words.find((word) => !word.startsWith('-'))
+  if (name === undefined || name === 'help') {
+    return { found: word.startsWith('-') ? options(program, word) : names(program, word), files: false }
+  }
+  const command = program.commands.find((command) => command.name() === name)
+  if (!command) return { found: [], files: true }
+  const [flag = '', value = ''] =
+    word.startsWith('--') && word.includes('=') ? halves(word) : [words.at(-1), word]
+  const option = command.options.find(
+    (option) => option.required && [option.long, option.short].includes(flag),
+  )
+  if (option) return valuesOf(option, value)
+  if (word.startsWith('-')) return { found: options(command, word), files: false }
+  const choices = command.registeredArguments[0]?.argChoices
+  return { found: candidates(choices ?? [], word), files: !choices }
+}
+
+function names(program: Command, word: string): Candidate[] {
+  const help = program.createHelp()
+  return help
+    .visibleCommands(program)
+    .map((command) => ({ value: command.name(), description: help.subcommandDescription(command) }))
+    .filter(({ value }) => value.startsWith(word))
+}
+
+function options(command: Command, word: string): Candidate[] {
+  return command
+    .createHelp()
+    .visibleOptions(command)
+    .map(({ long, description }) => ({ value: long ?? '', description }))
+    .filter(({ value }) => value !== '' && value.startsWith(word))
+}
+
+function valuesOf({ argChoices, flags }: Option, value: string): Completions {
+  const takesFile = ['<file>', '<dir>', '<path>'].some((placeholder) => flags.endsWith(placeholder))
+  // Instead of a name, the user may give the path of a module, which has a slash.
+  return { found: candidates(argChoices ?? [], value), files: takesFile || value.includes('/') }
+}
+
+function candidates(choices: readonly string[], word: string): Candidate[] {
+  return choices
+    .filter((choice) => choice.startsWith(word))
+    .map((choice) => ({ value: choice, description: '' }))
+}
+
+function halves(word: string): [string, string] {
+  const at = word.indexOf('=')
+  return [word.slice(0, at), word.slice(at + 1)]
 }

@@ -14,19 +14,16 @@ import { countWords } from '../../views/words.ts'
 import { safe, safeLine } from '../draw/safe.ts'
 import { exits } from '../exit-code-table.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
-import { addReading, type ReadingFlags, readingOptions } from '../input/reading.ts'
-import { runEvents } from '../input/run-input.ts'
+import { addLast, type LastFlags, namedOrLast } from '../input/last-option.ts'
+import { addReading, type ReadingFlags, readingOptions, runEvents } from '../input/run-input.ts'
 import { harmless, output } from '../print.ts'
-import { lastRun } from './last.ts'
 
-interface Flags extends ReadingFlags {
+interface Flags extends ReadingFlags, LastFlags {
   readonly to: ExportFormat
   readonly out?: string
   readonly redact: boolean
   readonly hide: readonly string[]
   readonly hideEnv: readonly string[]
-  readonly last?: boolean
-  readonly home?: string
   readonly engine?: string
   readonly session?: string
   readonly runId?: string
@@ -55,7 +52,7 @@ Examples:
 /** `sluice export`: a run as one file to share. */
 export function exportCommand(exit: (code: number) => void): Command {
   const list = (value: string, before: readonly string[]) => [...before, value]
-  return addReading(new Command('export'))
+  const command = addReading(new Command('export'))
     .description('Writes a run as one file, Markdown, a page or JSON, with its secrets hidden.')
     .argument('[path]', 'the audit directory, or one log or session file')
     .addOption(
@@ -65,8 +62,7 @@ export function exportCommand(exit: (code: number) => void): Command {
     .option('--no-redact', 'do not hide secrets')
     .option('--hide <text>', 'hide this text, too; can be given again', list, [])
     .option('--hide-env <name>', 'hide the value of this environment variable; can be given again', list, [])
-    .option('--last', 'take the newest of: the run at .audit/latest, the session files of this directory')
-    .option('--home <dir>', 'with --last: the home directory to look for session files in')
+  return addLast(command, 'take')
     .addOption(engineOption())
     .option('--session <id>', 'the session to read if PATH is an OpenCode database (default: the newest)')
     .option('--run-id <id>', 'the id in every record')
@@ -123,21 +119,10 @@ function hiddenTexts({ hide, hideEnv }: Flags): string[] {
 
 /** The named run, and its logs. */
 async function sourceOf(given: string | undefined, asked: Flags): Promise<ExportSource> {
-  if (asked.last && given !== undefined)
-    throw new Fault('BAD_OPTION', '--last finds the run itself; leave out PATH')
-  if (asked.home !== undefined && !asked.last)
-    throw new Fault('BAD_OPTION', '--home is for --last; add that, or leave it out')
-  const last = asked.last ? lastRun(process.cwd(), asked.home) : undefined
-  if (last) console.error(`sluice: ${safeLine([last.path, last.session].filter(Boolean).join(' '))}`)
-  const found = last?.path ?? given
-  if (found === undefined)
+  const { file, flags } = namedOrLast(given, asked, '--last finds the run itself; leave out PATH')
+  if (file === undefined)
     throw new Fault('BAD_OPTION', 'name an audit directory, a log or a session file, or give --last')
-  const path = fixedDir(found)
-  const flags: Flags = {
-    ...(last?.session !== undefined && { session: last.session }),
-    ...(last?.engine !== undefined && { engine: last.engine }),
-    ...asked,
-  }
+  const path = fixedDir(file)
   const name = nameOf(path)
   if (isDatabase(path)) {
     const lines = openCodeLines(path, flags.session)

@@ -5,9 +5,8 @@ import { Command } from 'commander'
 import { safe } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { exits } from '../exit-code-table.ts'
-import { duration } from '../input/duration.ts'
-import { addNatsOptions, type NatsFlags, natsOptions } from '../input/nats-options.ts'
-import { untilStopped } from '../input/until-stopped.ts'
+import { addNatsOptions, type NatsFlags, natsOptions, untilStopped } from '../input/nats-options.ts'
+import { duration } from '../input/numbers.ts'
 
 interface Flags extends NatsFlags {
   readonly from: string

@@ -7,8 +7,7 @@ import { aboutAudit, addDrawing, checkDrawing, type DrawFlags } from '../draw/fl
 import { runExits, watchEnd } from '../exit-code.ts'
 import { exits } from '../exit-code-table.ts'
 import { engineOption, namedEngine } from '../input/engine-option.ts'
-import { addReading, type ReadingFlags, readingOptions } from '../input/reading.ts'
-import { isDirectory } from '../input/run-input.ts'
+import { addReading, isDirectory, type ReadingFlags, readingOptions } from '../input/run-input.ts'
 import { show } from './show.ts'
 
 interface Flags extends ReadingFlags, DrawFlags {

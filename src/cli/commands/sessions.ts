@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import { homedir } from 'node:os'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { Command, Option } from 'commander'
 import { canReadOpenCode } from '../../run/opencode-db.ts'
 import {
   openCodeDatabase,
@@ -14,6 +14,7 @@ import { addColor, type ColorFlags, isDrawn, wantsColor } from '../draw/flags.ts
 import { safeLine } from '../draw/safe.ts'
 import { type Paint, painter, styles } from '../draw/style.ts'
 import { fitTo, widthOf } from '../draw/width.ts'
+import { positiveInteger } from '../input/numbers.ts'
 import { output, printer } from '../print.ts'
 
 interface Flags extends ColorFlags {
@@ -43,7 +44,7 @@ export function sessionsCommand(exit: (code: number) => void): Command {
     )
     .addOption(new Option('--engine <name>', 'list only this agent').choices(sessionEngines))
     .option('--here', 'list only sessions of the current directory')
-    .option('--limit <n>', 'how many to list', limit, 20)
+    .option('--limit <n>', 'how many to list', positiveInteger, 20)
     .option('--home <dir>', 'the home directory to look in (default: yours, and CODEX_HOME and so on)')
     .option('--json', 'print NDJSON even on a terminal')
     .option('--draw', 'draw the table even in a pipe')
@@ -53,12 +54,6 @@ export function sessionsCommand(exit: (code: number) => void): Command {
       await list(flags)
       exit(0)
     })
-}
-
-function limit(words: string): number {
-  const value = Number(words)
-  if (Number.isSafeInteger(value) && value > 0) return value
-  throw new InvalidArgumentError('It must be a whole number above 0.')
 }
 
 async function list(flags: Flags): Promise<void> {

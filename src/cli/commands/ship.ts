@@ -3,8 +3,7 @@ import { hidingOf } from '../../serve/hiding.ts'
 import { safe } from '../draw/safe.ts'
 import { statusLine } from '../draw/status-line.ts'
 import { exits } from '../exit-code-table.ts'
-import { addNatsOptions, type NatsFlags, natsOptions } from '../input/nats-options.ts'
-import { untilStopped } from '../input/until-stopped.ts'
+import { addNatsOptions, type NatsFlags, natsOptions, untilStopped } from '../input/nats-options.ts'
 
 interface Flags extends NatsFlags {
   readonly to: string

@@ -1,7 +1,7 @@
 import type { Event } from '../../events/event.ts'
 import { jsonLine } from '../../streams/jsonl.ts'
 import { summarizer } from '../../views/summary.ts'
-import { type DrawOptions, drawing } from '../draw/draw.ts'
+import { Drawing, type DrawOptions } from '../draw/draw.ts'
 import { columnsOf, type DrawFlags, isDrawn, wantsColor } from '../draw/flags.ts'
 import { liveLine } from '../draw/live-line.ts'
 import { drawMarkdown } from '../draw/markdown.ts'
@@ -36,10 +36,13 @@ export async function show(events: AsyncIterable<Event>, options: ShowOptions): 
 async function showDrawn(events: AsyncIterable<Event>, options: ShowOptions): Promise<boolean> {
   const { full, verbose, timed, about } = options
   const write = guarded(options)
-  const draw = drawing({ color: wantsColor(options), width: columnsOf, full, verbose, timed, about })
+  const draw = new Drawing({ color: wantsColor(options), width: columnsOf, full, verbose, timed, about })
   const onScreen = options.live && process.stdout.isTTY && process.env['TERM'] !== 'dumb'
   // A failed write is reported with the next event.
-  const line = liveLine((text) => void process.stdout.write(text), onScreen ? draw.now : undefined)
+  const line = liveLine(
+    (text) => void process.stdout.write(text),
+    onScreen ? (time) => draw.now(time) : undefined,
+  )
   try {
     for await (const event of events) {
       const text = line.over(draw.write(event))

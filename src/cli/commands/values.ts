@@ -1,17 +1,16 @@
 import { pipeline } from 'node:stream/promises'
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { type Code, Fault, quote } from '../../base/fault.ts'
 import { values } from '../../streams/values.ts'
 import type { Outcome } from '../../values/outcome.ts'
-import type { Where } from '../../values/where/conditions.ts'
+import type { Scalar, Where } from '../../values/where/conditions.ts'
 import type { Dropped } from '../../values/where/where.ts'
-import { progress } from '../draw/progress.ts'
+import { safe } from '../draw/safe.ts'
+import { progress } from '../draw/status-line.ts'
 import { exits } from '../exit-code-table.ts'
-import { explainValues } from '../input/explain-values.ts'
 import { openInput, readSchema, unreadable } from '../input/input.ts'
-import { addCondition, droppedWords } from '../input/where-option.ts'
-import { flushed, printer } from '../print.ts'
-import { rawPrinter } from './raw.ts'
+import { flushed, harmless, output, printer } from '../print.ts'
+import { explainValues } from './explain-values.ts'
 
 interface Flags {
   readonly schema?: string
@@ -186,4 +185,67 @@ class Tally {
     const counts = [...this.#faults].map(([code, count]) => (count > 1 ? `${code} × ${count}` : code))
     return `${counts.join(', ')}: ${this.#first.message}`
   }
+}
+
+/**
+ * Prints values for shells, like `jq -r`: a string without quotes and escapes, anything else as JSON on one
+ * line, each followed by a line end. A string that contains line ends keeps them. On a terminal, control
+ * characters are escaped. Faults, and the missing parts of a value that was cut off, go to stderr.
+ */
+function rawPrinter(): (outcome: Outcome<unknown>) => Promise<boolean> {
+  const write = output()
+  const { isTTY } = process.stdout
+  return async (outcome) => {
+    if (!outcome.ok) {
+      const { code, message, at } = outcome.fault
+      console.error(`sluice: ${code}${at === undefined ? '' : ` at byte ${at}`}: ${message}`)
+      return true
+    }
+    const { value, incomplete = [] } = outcome
+    if (incomplete.length > 0) {
+      const paths = incomplete.slice(0, 16).map((path) => (path === '' ? 'the root' : quote(path, 60)))
+      console.error(`sluice: TRUNCATED: the value was cut off; incomplete: ${paths.join(', ')}`)
+    }
+    if (typeof value !== 'string') return write(`${harmless(JSON.stringify(value))}\n`)
+    return write(`${isTTY ? safe(value) : value}\n`)
+  }
+}
+
+/**
+ * Adds one `--where` to those before it. A value that is a JSON number or literal counts both as that
+ * and as text, because a shell has no types; in JSON quotes it is only text.
+ *
+ * @example
+ * addCondition('exit_code=1') // { exit_code: ['1', 1] }
+ * addCondition('id="1"') // { id: ['1'] }
+ */
+function addCondition(option: string, before: Where = {}): Where {
+  const split = option.indexOf('=')
+  if (split < 1) throw new InvalidArgumentError('Give a key and a value, such as type=turn.completed.')
+  const key = option.slice(0, split)
+  const wanted = [...valuesOf(before, key), ...scalarsOf(option.slice(split + 1))]
+  // Entries, because a key may be `__proto__`.
+  return Object.fromEntries([...Object.entries(before).filter(([name]) => name !== key), [key, wanted]])
+}
+
+function valuesOf(where: Where, key: string): readonly Scalar[] {
+  return Object.hasOwn(where, key) ? ([where[key]].flat() as readonly Scalar[]) : [] // cast: the key exists
+}
+
+function scalarsOf(text: string): readonly Scalar[] {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    return [text]
+  }
+  if (typeof parsed === 'string') return [parsed]
+  const isScalar = parsed === null || typeof parsed === 'boolean' || Number.isFinite(parsed)
+  return isScalar ? [text, parsed as Scalar] : [text] // cast: checked in the line above
+}
+
+/** What was dropped, in words. */
+function droppedWords({ unread, parsed }: Dropped): string {
+  const lines = (count: number) => `${count} ${count === 1 ? 'line' : 'lines'}`
+  return parsed === 0 ? `${lines(unread)} unread` : `${lines(unread)} unread and ${parsed} after parsing`
 }

@@ -3,16 +3,15 @@ import { join } from 'node:path'
 import { Command, Option } from 'commander'
 import { clip, Fault, quote } from '../../base/fault.ts'
 import { codeOf } from '../../base/system-error-code.ts'
-import { adapters } from '../../work/adapter.ts'
+import { type Adapter, adapters, checkAdapter } from '../../work/adapter.ts'
 import { activate, ledger } from '../../work/ledger.ts'
 import { readOrder, type WorkOrder } from '../../work/order.ts'
 import { outbox } from '../../work/outbox.ts'
 import { work } from '../../work/work.ts'
 import { safe } from '../draw/safe.ts'
-import { isFull } from '../exit-code-of-fault.ts'
-import { exits } from '../exit-code-table.ts'
-import { namedWorker } from '../input/adapter-file.ts'
-import { duration } from '../input/duration.ts'
+import { exits, isFull } from '../exit-code-table.ts'
+import { isModulePath, useModule } from '../input/engine-option.ts'
+import { duration } from '../input/numbers.ts'
 import { printer } from '../print.ts'
 
 interface Flags {
@@ -121,6 +120,21 @@ async function runWork(command: string[], flags: Flags): Promise<number> {
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
   }
+}
+
+/**
+ * The worker for `--worker`: the type of an included adapter, or the path of a module whose default export is
+ * an adapter.
+ *
+ * @example
+ * await namedWorker('./my-adapter.js')
+ */
+async function namedWorker(name: string): Promise<string | Adapter> {
+  if (!isModulePath(name)) return name
+  return useModule(name, 'worker', (module) => {
+    if (module['default'] === undefined) throw new Error('it has no default export')
+    return checkAdapter(module['default'])
+  })
 }
 
 function orderIn(path: string): WorkOrder {

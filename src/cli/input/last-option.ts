@@ -1,6 +1,9 @@
+import fs from 'node:fs'
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../../base/fault.ts'
-import { lastRun } from '../commands/last.ts'
+import { sessionFiles } from '../../run/session-files.ts'
+import { isSessionOf } from '../../run/session-summary.ts'
 import { safeLine } from '../draw/safe.ts'
 import type { RunFlags } from './run-input.ts'
 
@@ -10,26 +13,74 @@ export interface LastFlags {
 }
 
 /** Adds `--last`, which finds the run itself. */
-export function addLast(command: Command): Command {
+export function addLast(command: Command, verb = 'read'): Command {
   return command
-    .option('--last', 'read the newest of: the run at .audit/latest, the session files of this directory')
+    .option('--last', `${verb} the newest of: the run at .audit/latest, the session files of this directory`)
     .option('--home <dir>', 'with --last: the home directory to look for session files in')
 }
 
 /** The named file, or with `--last` the one that was found, and how to read it. */
-export function namedOrLast<F extends RunFlags & LastFlags>(
+export function namedOrLast<F extends LastFlags & Pick<RunFlags, 'stdout' | 'session' | 'engine'>>(
   given: string | undefined,
   flags: F,
+  misuse = '--last finds the file itself; leave out FILE and --stdout',
 ): { readonly file: string | undefined; readonly flags: F } {
   if (!flags.last) {
     if (flags.home !== undefined)
       throw new Fault('BAD_OPTION', '--home is for --last; add that, or leave it out')
     return { file: given, flags }
   }
-  if (given !== undefined || flags.stdout !== undefined)
-    throw new Fault('BAD_OPTION', '--last finds the file itself; leave out FILE and --stdout')
+  if (given !== undefined || flags.stdout !== undefined) throw new Fault('BAD_OPTION', misuse)
   const { path, session, engine } = lastRun(process.cwd(), flags.home)
   console.error(`sluice: ${safeLine([path, session].filter(Boolean).join(' '))}`)
   const found = { ...(session !== undefined && { session }), ...(engine !== undefined && { engine }) }
   return { file: path, flags: { ...found, ...flags } }
+}
+
+/** Number of session files to read in search of one of this directory. */
+const MAX_HEADS = 2000
+
+/** A recorded run, a session file, or a session of a database. */
+export interface LastRun {
+  readonly path: string
+  readonly session?: string | undefined
+  /** The engine of a session file: its location decides, whatever its first lines are. */
+  readonly engine?: string
+}
+
+/**
+ * The newest of: the recorded run at `.audit/latest`, and the session files of this directory. Throws a Fault
+ * if there is neither.
+ */
+export function lastRun(dir: string, home?: string | undefined): LastRun {
+  const audit = join(dir, '.audit', 'latest')
+  const recorded = newestIn(audit)
+  const files = sessionFiles({ home }).slice(0, MAX_HEADS)
+  const session = files.filter(({ modified }) => modified > recorded).find((file) => isSessionOf(file, dir))
+  if (session) return { path: session.path, session: session.session, engine: `${session.engine}-session` }
+  if (recorded > 0) return { path: audit }
+  throw new Fault(
+    'BAD_OPTION',
+    'there is no last run: no .audit/latest here, and no session file of this directory (see sluice sessions)',
+  )
+}
+
+/** When the newest file of a directory was written; 0 if there is none. */
+function newestIn(dir: string): number {
+  let newest = 0
+  try {
+    for (const name of fs.readdirSync(dir)) newest = Math.max(newest, writtenAt(join(dir, name)))
+  } catch {
+    // There is no such directory.
+  }
+  return newest
+}
+
+function writtenAt(path: string): number {
+  try {
+    return fs.statSync(path).mtimeMs
+  } catch {
+    // A dangling link, or a file that was just removed: the others count.
+    return 0
+  }
 }

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { Fault } from '../../base/fault.ts'
 import type { NatsOptions } from '../../nats/nats-options.ts'
+import { exits } from '../exit-code-table.ts'
 
 /** The values of the options below. */
 export interface NatsFlags {
@@ -79,3 +80,34 @@ export function natsOptions(addresses: string, flags: NatsFlags, follows: boolea
       ),
   }
 }
+
+/** A signal that the first SIGINT or SIGTERM aborts; the second one ends the process as usual. */
+export interface Stopped {
+  readonly signal: AbortSignal
+  /** The exit code for a command that was stopped before it was done. */
+  exit(): number
+  /** Removes its listeners. */
+  end(): void
+}
+
+export function untilStopped(): Stopped {
+  const stop = new AbortController()
+  let at = 0
+  const onSignal = (name: NodeJS.Signals) => {
+    if (!stop.signal.aborted) {
+      at = performance.now()
+      stop.abort()
+    } else if (performance.now() - at > REPEAT_MS) {
+      end()
+      process.kill(process.pid, name)
+    }
+  }
+  const end = () => {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal)
+  }
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal)
+  return { signal: stop.signal, exit: () => exits.incomplete, end }
+}
+
+/** A status line re-sends Ctrl-C once after it has removed itself; a person takes longer. */
+const REPEAT_MS = 200

@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { Fault } from '../../base/fault.ts'
 import type { FsDiff } from '../../events/artifacts.ts'
 import type { Event } from '../../events/event.ts'
+import type { EventOptions } from '../../events/event-stage.ts'
 import { isDatabase, openCodeLines } from '../../run/opencode-db.ts'
 import { replay } from '../../run/replay.ts'
 import { events } from '../../streams/events.ts'
@@ -11,8 +12,51 @@ import type { Flow } from '../../streams/flow.ts'
 import { tap } from '../../streams/tap.ts'
 import { exits } from '../exit-code-table.ts'
 import { engineOption, namedEngine } from './engine-option.ts'
-import { openInput, readObject, unreadable } from './input.ts'
-import { addReading, type ReadingFlags, readingOptions } from './reading.ts'
+import { openInput, readObject, readSchema, unreadable } from './input.ts'
+import { positiveInteger } from './numbers.ts'
+
+/** How the output of a run is read; `events`, `chat`, `run` and `replay` take the same flags. */
+export interface ReadingFlags {
+  readonly schema?: string
+  readonly doneMarker?: string
+  readonly maxFrame?: number
+  readonly window?: number
+}
+
+/** Adds the options for reading the output of a run. */
+export function addReading(command: Command): Command {
+  return command
+    .option('--schema <file>', 'a JSON Schema that the last payload must pass')
+    .option(
+      '--done-marker <key>',
+      'the payload key that means the work is done (default: __SKILL_DONE__)',
+      keyName,
+    )
+    .option(
+      '--max-frame <bytes>',
+      'the longest record to hold in memory, in bytes (default: 16 MiB)',
+      positiveInteger,
+    )
+    .option(
+      '--window <records>',
+      'records of one channel that may wait for their copy on another (default: 65536)',
+      positiveInteger,
+    )
+}
+
+/** The flags as options of `events()`, with the schema read. */
+export async function readingOptions(
+  flags: ReadingFlags,
+): Promise<Pick<EventOptions, 'schema' | 'doneMarker' | 'maxFrame' | 'window'>> {
+  const schema = flags.schema === undefined ? undefined : await readSchema(flags.schema)
+  return { schema, doneMarker: flags.doneMarker, maxFrame: flags.maxFrame, window: flags.window }
+}
+
+/** With an empty key, any payload with an empty key would count as the end. */
+function keyName(text: string): string {
+  if (text !== '') return text
+  throw new Fault('BAD_OPTION', '--done-marker is empty; name the key, or leave the option out')
+}
 
 /** The flags of `events` and `chat`. */
 export interface RunFlags extends ReadingFlags {

@@ -1,11 +1,11 @@
 import type { Event } from '../../events/event.ts'
-import { type Conversation, conversation } from './conversation.ts'
+import type { Item } from '../../views/conversation.ts'
 import { drawItem, estimateHeight, isFold } from './draw-item.ts'
-import { byId } from './element.ts'
+import { byId, onceAFrame } from './element.ts'
 import { type Filter, isShown } from './filters.ts'
 import { highlight } from './highlight.ts'
-import type { Item } from './item.ts'
-import { virtualList } from './virtual-list.ts'
+import { ItemList } from './item-list.ts'
+import { VirtualList } from './virtual-list.ts'
 
 /** How an item was chosen: step by step, by a jump, or not by the reader. */
 type How = 'step' | 'jump' | 'quiet'
@@ -17,235 +17,213 @@ export interface ConversationOptions {
 }
 
 /** The visible conversation: which items are shown, and which one is chosen. */
-export interface ConversationView {
-  readonly model: Conversation
-  readonly chosen: Item | undefined
-  readonly shown: readonly Item[]
-  clear(): void
-  take(events: readonly Event[]): void
-  /** Follow the end as it grows, while the reader is there and nothing is chosen. */
-  setLive(live: boolean): void
-  setFilters(filters: ReadonlySet<Filter>): void
-  /** Marks this text wherever it is visible. */
-  setNeedle(needle: string): void
-  choose(item: Item | undefined, how: How): void
-  /** Chooses an item and scrolls to it, filtered out or not. */
-  go(item: Item, how?: How): void
-  step(by: number): void
-  /** Folds or unfolds the chosen item. */
-  toggle(): void
-  /** Unfolds everything, or folds it if everything is unfolded. */
-  toggleAll(): void
-  /** Moves the focus to the chosen item, or to the list. */
-  focus(): void
-}
-
-export function conversationView({ onChoose, onDraw }: ConversationOptions): ConversationView {
-  const box = byId('conversation')
-  let model = conversation()
-  let shown: Item[] = []
+export class ConversationView {
+  readonly #options: ConversationOptions
+  readonly #box = byId('conversation')
+  readonly #list: VirtualList<Item>
+  #model = new ItemList()
+  #shown: Item[] = []
   /** Items that the reader went to although the filters leave them out. */
-  let extra = new Set<Item>()
-  let filters: ReadonlySet<Filter> = new Set()
-  let chosen: Item | undefined
-  let needle = ''
-  let live = false
+  #extra = new Set<Item>()
+  #filters: ReadonlySet<Filter> = new Set()
+  #chosen: Item | undefined
+  #needle = ''
+  #live = false
   /** Items up to here were checked for `shown`. */
-  let looked = 0
-  let scheduled = false
-  let marking = false
+  #looked = 0
+  #scheduled = false
+  readonly #highlight = onceAFrame(() => highlight(this.#box, this.#needle))
 
-  const list = virtualList<Item>({
-    box,
-    estimate: estimateHeight,
-    version: (item) => item.version,
-    below: 64,
-    draw(item, index) {
-      const element = drawItem(item)
-      element.setAttribute('aria-posinset', String(index + 1))
-      element.setAttribute('aria-setsize', live ? '-1' : String(shown.length))
-      if (item === chosen) mark(element, true)
-      if (needle !== '') markSoon()
-      return element
-    },
-  })
-
-  function mark(element: HTMLElement, on: boolean): void {
-    element.classList.toggle('chosen', on)
-    element.tabIndex = on ? 0 : -1
-    if (on) element.setAttribute('aria-current', 'true')
-    else element.removeAttribute('aria-current')
-  }
-
-  function markSoon(): void {
-    if (marking) return
-    marking = true
-    requestAnimationFrame(() => {
-      marking = false
-      highlight(box, needle)
+  constructor(options: ConversationOptions) {
+    this.#options = options
+    this.#list = new VirtualList<Item>({
+      box: this.#box,
+      estimate: estimateHeight,
+      version: (item) => item.version,
+      below: 64,
+      draw: (item, index) => this.#drawItem(item, index),
     })
+    this.#box.addEventListener('click', ({ target }) => {
+      const selection = getSelection()
+      if (selection && !selection.isCollapsed && this.#box.contains(selection.anchorNode)) return
+      this.#chooseAt(target)
+    })
+    this.#box.addEventListener('focusin', ({ target }) => this.#chooseAt(target))
   }
 
-  const visible = (item: Item) => isShown(item, filters) || extra.has(item)
-
-  /** The index of an item in the list, or where it would be. */
-  function placeOf(item: Item): number {
-    let [low, high] = [0, shown.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (shown[middle]!.at < item.at) low = middle + 1
-      else high = middle
-    }
-    return low
+  get model(): ItemList {
+    return this.#model
   }
 
-  function elementOf(item: Item): HTMLElement | undefined {
-    const at = placeOf(item)
-    return shown[at] === item ? list.elementOf(at) : undefined
+  get chosen(): Item | undefined {
+    return this.#chosen
   }
 
-  function rebuild(): void {
-    shown = model.items.filter(visible)
-    looked = model.items.length
-    list.show(shown)
-    name()
-    if (chosen) list.reveal(placeOf(chosen), 'center')
+  get shown(): readonly Item[] {
+    return this.#shown
   }
 
-  /** The role `feed` requires at least one article. */
-  function name(): void {
-    const role = shown.length > 0 ? 'feed' : 'region'
-    if (box.getAttribute('role') !== role) box.setAttribute('role', role)
+  clear(): void {
+    this.#model = new ItemList()
+    this.#chosen = undefined
+    this.#extra = new Set()
+    this.#rebuild()
   }
 
-  function draw(): void {
-    scheduled = false
-    const follow = live && !chosen && (shown.length === 0 || list.atEnd())
-    for (; looked < model.items.length; looked++) {
-      const item = model.items[looked]!
-      if (visible(item)) shown.push(item)
-    }
-    if (follow) list.toEnd()
-    else list.refresh()
-    name()
-    onDraw()
-  }
-
-  function schedule(): void {
-    if (scheduled) return
-    scheduled = true
+  take(events: readonly Event[]): void {
+    for (const event of events) this.#model.take(event)
+    if (this.#scheduled) return
+    this.#scheduled = true
     const once = () => {
-      if (scheduled) draw()
+      if (this.#scheduled) this.#draw()
     }
     requestAnimationFrame(once)
     // A page in the background has no animation frames, but updates must not pile up either.
     setTimeout(once, 250)
   }
 
-  function choose(item: Item | undefined, how: How): void {
-    if (chosen === item) return
-    const before = chosen && elementOf(chosen)
+  /** Follow the end as it grows, while the reader is there and nothing is chosen. */
+  setLive(live: boolean): void {
+    this.#live = live
+  }
+
+  setFilters(filters: ReadonlySet<Filter>): void {
+    this.#filters = filters
+    this.#extra = new Set()
+    this.#rebuild()
+    if (this.#chosen && !this.#isVisible(this.#chosen)) this.choose(undefined, 'quiet')
+  }
+
+  /** Marks this text wherever it is visible. */
+  setNeedle(needle: string): void {
+    this.#needle = needle
+    this.#highlight()
+  }
+
+  choose(item: Item | undefined, how: How): void {
+    if (this.#chosen === item) return
+    const before = this.#elementOf(this.#chosen)
     if (before) mark(before, false)
-    chosen = item
-    const now = item && elementOf(item)
+    this.#chosen = item
+    const now = this.#elementOf(item)
     if (now) mark(now, true)
-    onChoose(item, how)
+    this.#options.onChoose(item, how)
   }
 
-  function focusOn(item: Item): void {
-    elementOf(item)?.focus({ preventScroll: true })
+  /** Chooses an item and scrolls to it, filtered out or not. */
+  go(item: Item, how: How = 'jump'): void {
+    if (this.#isVisible(item)) this.#draw()
+    else {
+      this.#extra.add(item)
+      this.#rebuild()
+    }
+    this.choose(item, how)
+    this.#list.reveal(this.#indexOf(item), 'center')
+    this.focus()
   }
 
-  function go(item: Item, how: How = 'jump'): void {
-    if (!visible(item)) {
-      extra.add(item)
-      rebuild()
-    } else draw()
-    choose(item, how)
-    list.reveal(placeOf(item), 'center')
-    focusOn(item)
+  step(by: number): void {
+    const { length } = this.#shown
+    if (length === 0) return
+    const from = this.#chosen ? this.#indexOf(this.#chosen) : by > 0 ? -1 : length
+    const at = Math.max(0, Math.min(length - 1, from + by))
+    this.#list.reveal(at, 'nearest')
+    this.choose(this.#shown[at], 'step')
+    this.focus()
   }
 
-  box.addEventListener('click', ({ target }) => {
-    const item = itemOf(target)
-    const selection = getSelection()
-    if (!item || (selection && !selection.isCollapsed && box.contains(selection.anchorNode))) return
-    choose(item, 'step')
-  })
-  box.addEventListener('focusin', ({ target }) => {
-    const item = itemOf(target)
-    if (item) choose(item, 'step')
-  })
+  /** Folds or unfolds the chosen item. */
+  toggle(): void {
+    const details = this.#elementOf(this.#chosen)?.querySelector('details')
+    if (details) details.open = !details.open
+  }
 
-  function itemOf(target: EventTarget | null): Item | undefined {
+  /** Unfolds everything, or folds it if everything is unfolded. */
+  toggleAll(): void {
+    const open = this.#shown.some((item) => isFold(item) && !item.open)
+    for (const item of this.#shown) {
+      if (!isFold(item) || item.open === open) continue
+      item.open = open
+      item.version++
+    }
+    this.#list.refresh()
+  }
+
+  /** Moves the focus to the chosen item, or to the list. */
+  focus(): void {
+    const element = this.#elementOf(this.#chosen) ?? this.#box
+    element.focus({ preventScroll: true })
+  }
+
+  #drawItem(item: Item, index: number): HTMLElement {
+    const element = drawItem(item)
+    element.setAttribute('aria-posinset', String(index + 1))
+    element.setAttribute('aria-setsize', this.#live ? '-1' : String(this.#shown.length))
+    if (item === this.#chosen) mark(element, true)
+    if (this.#needle !== '') this.#highlight()
+    return element
+  }
+
+  #isVisible(item: Item): boolean {
+    return isShown(item, this.#filters) || this.#extra.has(item)
+  }
+
+  /** The index of an item in the list, or where it would be. */
+  #indexOf(item: Item): number {
+    let [low, high] = [0, this.#shown.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.#shown[middle]!.at < item.at) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  #elementOf(item: Item | undefined): HTMLElement | undefined {
+    const at = item ? this.#indexOf(item) : -1
+    return item && this.#shown[at] === item ? this.#list.elementOf(at) : undefined
+  }
+
+  #rebuild(): void {
+    const { items } = this.#model
+    this.#shown = items.filter((item) => this.#isVisible(item))
+    this.#looked = items.length
+    this.#list.show(this.#shown)
+    this.#setRole()
+    if (this.#chosen) this.#list.reveal(this.#indexOf(this.#chosen), 'center')
+  }
+
+  /** The role `feed` requires at least one article. */
+  #setRole(): void {
+    const role = this.#shown.length > 0 ? 'feed' : 'region'
+    if (this.#box.getAttribute('role') !== role) this.#box.setAttribute('role', role)
+  }
+
+  #draw(): void {
+    const { items } = this.#model
+    this.#scheduled = false
+    const follow = this.#live && !this.#chosen && (this.#shown.length === 0 || this.#list.atEnd())
+    for (; this.#looked < items.length; this.#looked++) {
+      const item = items[this.#looked]!
+      if (this.#isVisible(item)) this.#shown.push(item)
+    }
+    if (follow) this.#list.toEnd()
+    else this.#list.refresh()
+    this.#setRole()
+    this.#options.onDraw()
+  }
+
+  #chooseAt(target: EventTarget | null): void {
     const element = target instanceof Element ? target.closest<HTMLElement>('article') : null
     const [attempt, seq] = (element?.dataset['id'] ?? '').split('.')
-    return element ? model.find(Number(attempt), Number(seq)) : undefined
+    const item = element ? this.#model.find(Number(attempt), Number(seq)) : undefined
+    if (item) this.choose(item, 'step')
   }
+}
 
-  return {
-    get model() {
-      return model
-    },
-    get chosen() {
-      return chosen
-    },
-    get shown() {
-      return shown
-    },
-    clear() {
-      model = conversation()
-      chosen = undefined
-      extra = new Set()
-      shown = []
-      looked = 0
-      list.show(shown)
-      name()
-    },
-    take(events) {
-      for (const event of events) model.take(event)
-      schedule()
-    },
-    setLive(given) {
-      live = given
-    },
-    setFilters(given) {
-      filters = given
-      extra = new Set()
-      rebuild()
-      if (chosen && !visible(chosen)) choose(undefined, 'quiet')
-    },
-    setNeedle(given) {
-      needle = given
-      markSoon()
-    },
-    choose,
-    go,
-    step(by) {
-      if (shown.length === 0) return
-      const from = chosen ? placeOf(chosen) : by > 0 ? -1 : shown.length
-      const at = Math.max(0, Math.min(shown.length - 1, from + by))
-      const item = shown[at]!
-      list.reveal(at, 'nearest')
-      choose(item, 'step')
-      focusOn(item)
-    },
-    toggle() {
-      const details = chosen && elementOf(chosen)?.querySelector('details')
-      if (details) details.open = !details.open
-    },
-    toggleAll() {
-      const open = shown.some((item) => isFold(item) && !item.open)
-      for (const item of shown) {
-        if (!isFold(item) || item.open === open) continue
-        item.open = open
-        item.version++
-      }
-      list.refresh()
-    },
-    focus() {
-      const element = chosen && elementOf(chosen)
-      ;(element ?? box).focus({ preventScroll: true })
-    },
-  }
+function mark(element: HTMLElement, on: boolean): void {
+  element.classList.toggle('chosen', on)
+  element.tabIndex = on ? 0 : -1
+  if (on) element.setAttribute('aria-current', 'true')
+  else element.removeAttribute('aria-current')
 }

@@ -1,8 +1,8 @@
 import { outcomeOf } from '../../events/run-outcome.ts'
+import type { FileItem, Item, NoteItem, StatusItem, ToolItem } from '../../views/conversation.ts'
 import { diffNodes, isDiff, replacedNodes } from './diff-nodes.ts'
 import { button, make } from './element.ts'
 import { imageNode, imagesIn } from './images.ts'
-import type { FileItem, Item, NoteItem, StatusItem, ToolItem } from './item.ts'
 import { firstLine, pretty, summaryOf } from './item-text.ts'
 import { markdownNodes } from './markdown-nodes.ts'
 import { countWords, outcomeLine, spanWords, tokenWords, visible, whyEnded } from './words.ts'
@@ -269,11 +269,11 @@ function longText(text: string): Node[] {
   return [frame, more]
 }
 
-const signs = { created: '+ ', modified: '~ ', deleted: '− ' } as const
+export const fileSigns = { created: '+ ', modified: '~ ', deleted: '− ' } as const
 
 function fileBody(item: FileItem): Node {
   const { change, path, diff } = item
-  const head = [make('b', {}, signs[change]), make('span', { class: 'text' }, path)]
+  const head = [make('b', {}, fileSigns[change]), make('span', { class: 'text' }, path)]
   if (diff === undefined) return make('div', { class: `file ${change}` }, ...head)
   return fold(item, `file ${change}`, head, () => [diffNodes(diff)])
 }

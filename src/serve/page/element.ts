@@ -42,3 +42,16 @@ export function isDrawn(element: HTMLElement, facts: unknown): boolean {
   element.dataset['key'] = key
   return false
 }
+
+/** Calls a function in the next animation frame, once, however often it is asked to. */
+export function onceAFrame(act: () => void): () => void {
+  let asked = false
+  return () => {
+    if (asked) return
+    asked = true
+    requestAnimationFrame(() => {
+      asked = false
+      act()
+    })
+  }
+}

@@ -1,4 +1,4 @@
-import type { Item } from './item.ts'
+import type { Item } from '../../views/conversation.ts'
 
 /** The kinds of items a reader can select, in the order of their keys. */
 export const filters = ['messages', 'tools', 'failed', 'files', 'warnings', 'raw'] as const

@@ -1,15 +1,15 @@
 import type { RawRef } from '../../events/event.ts'
-import type { Conversation } from './conversation.ts'
+import type { Item } from '../../views/conversation.ts'
 import { byId, make } from './element.ts'
 import type { ByteHit } from './find-bytes.ts'
-import type { Item } from './item.ts'
+import type { ItemList } from './item-list.ts'
 import { textOf } from './item-text.ts'
 import { pause } from './source.ts'
-import { type VirtualList, virtualList } from './virtual-list.ts'
+import { VirtualList } from './virtual-list.ts'
 import { countWords } from './words.ts'
 
 export interface FindOptions {
-  readonly model: () => Conversation
+  readonly model: () => ItemList
   readonly go: (item: Item) => void
   /** The places of the raw logs that have the text as it was typed, piece by piece. */
   readonly searchBytes: (typed: string) => AsyncIterable<readonly ByteHit[]>
@@ -64,7 +64,7 @@ export class FindInRun {
 
   constructor(options: FindOptions) {
     this.#options = options
-    this.#list = virtualList<Hit>({
+    this.#list = new VirtualList<Hit>({
       box: this.#box,
       estimate: () => ROW,
       version: (hit) => (hit === this.#hits[this.#at] ? 1 : 0),

@@ -1,22 +1,12 @@
+import type { FileItem, Item } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import type { ConversationView } from './conversation-view.ts'
-import { button, byId, make } from './element.ts'
+import { fileSigns } from './draw-item.ts'
+import { button, byId, isDrawn, make } from './element.ts'
 import { belongs, type Filter, filters } from './filters.ts'
-import type { FileItem, Item } from './item.ts'
+import type { ItemList } from './item-list.ts'
 import { drawTimeline } from './timeline.ts'
 import { countWords, outcomeLine, reasonWords, spanWords, tokenWords } from './words.ts'
-
-export interface Head {
-  /** Sets the info of the run from the list; undefined if it is gone. */
-  inform(info: RunInfo | undefined): void
-  /** The events changed. */
-  draw(): void
-  clear(): void
-  connection(words: string): void
-  /** Chooses the next problem, or the previous one. */
-  problem(by: 1 | -1): void
-  toggleFilter(filter: Filter | undefined): void
-}
 
 /** Milliseconds between two redraws of the head, while events arrive. */
 const DRAW_MS = 300
@@ -24,18 +14,77 @@ const DRAW_MS = 300
 const MAX_FILES = 4
 
 /** The part above the conversation: the run, its facts, its problems, its filters. */
-export function runHead(view: ConversationView): Head {
+export function runHead(view: ConversationView) {
   let info: RunInfo | undefined
-  const chosen = new Set<Filter>()
-  /** Number of items of each filter among the first `counted` items. */
-  let counts = new Map<Filter, number>()
+  /** Items up to here are counted. */
   let counted = 0
   let files = new Map<string, FileItem>()
-  let filesDrawn = -1
   let waiting = 0
   let drawnAt = Number.NEGATIVE_INFINITY
+  const bar = filterBar(view)
 
+  function drawAll(): void {
+    const { items } = view.model
+    clearTimeout(waiting)
+    waiting = 0
+    drawFacts(info, view.model)
+    drawProblems(view.model)
+    for (; counted < items.length; counted++) {
+      const item = items[counted]!
+      bar.count(item)
+      if (item.kind === 'artifact') files.set(item.path, item)
+    }
+    bar.draw()
+    drawFiles(files, view)
+    drawTimeline(byId('timeline'), view)
+    drawnAt = performance.now()
+  }
+  byId('problems').addEventListener('click', () => goToProblem(view, 1))
+
+  return {
+    /** Sets the info of the run from the list; undefined if it is gone. */
+    inform(given: RunInfo | undefined) {
+      drawState(given)
+      if (!given) return
+      info = given
+      byId('engine').textContent = info.engine ?? 'unknown engine'
+      const command = info.argv.map(quoted).join(' ')
+      byId('command').textContent = command === '' ? info.id : `$ ${command}`
+      byId('command').title = command || info.id
+      drawFacts(info, view.model)
+    },
+    /** The events changed. */
+    draw() {
+      if (waiting !== 0) return
+      const rest = drawnAt + DRAW_MS - performance.now()
+      if (rest <= 0) drawAll()
+      else waiting = setTimeout(drawAll, rest)
+    },
+    clear() {
+      info = undefined
+      counted = 0
+      files = new Map()
+      for (const id of ['problems', 'state', 'files']) delete byId(id).dataset['key']
+      byId('problems').hidden = true
+      for (const id of ['model', 'command', 'engine', 'state']) byId(id).textContent = ''
+      bar.clear()
+      drawAll()
+    },
+    connection(words: string) {
+      const box = byId('link')
+      if (box.textContent !== words) box.textContent = words
+    },
+    /** Chooses the next problem, or the previous one. */
+    problem: (by: 1 | -1) => goToProblem(view, by),
+    toggleFilter: bar.toggle,
+  }
+}
+
+/** The filters, each with the number of its items. */
+function filterBar(view: ConversationView) {
   const bar = byId('filters')
+  const chosen = new Set<Filter>()
+  let counts = new Map<Filter, number>()
   const chips = new Map(
     filters.map((filter, index) => {
       const number = make('b', {}, '0')
@@ -46,6 +95,7 @@ export function runHead(view: ConversationView): Head {
     }),
   )
 
+  /** Chooses a filter or leaves it; without one, leaves all. */
   function toggle(filter: Filter | undefined): void {
     if (filter === undefined) chosen.clear()
     else if (!chosen.delete(filter)) chosen.add(filter)
@@ -53,158 +103,100 @@ export function runHead(view: ConversationView): Head {
     view.setFilters(new Set(chosen))
   }
 
-  function drawFacts(): void {
-    const { items } = view.model
-    const summary = view.model.summary()
-    const facts: (string | undefined | false)[] = [countWords(summary.events, 'event')]
-    if (info && info.attempts > 1) facts.push(countWords(info.attempts, 'attempt'))
-    if (summary.turns > 1) facts.push(countWords(summary.turns, 'turn'))
-    const { called, failed } = summary.tools
-    if (called > 0) facts.push(countWords(called, 'tool') + (failed > 0 ? ` (${failed} failed)` : ''))
-    const begin = info?.started_at
-    if (begin) facts.push(new Date(begin).toLocaleString())
-    const took = timeOf(info, items)
-    if (took !== undefined) facts.push(spanWords(took))
-    if (info && info.exit_code !== null) facts.push(`exit code ${info.exit_code}`)
-    if (info?.signal) facts.push(info.signal)
-    facts.push(tokenWords(summary.tokens))
-    const box = byId('facts')
-    box.textContent = facts.filter(Boolean).join(' · ')
-    box.dataset['events'] = String(summary.events)
-    const who = [summary.model, summary.engine_version && `version ${summary.engine_version}`, summary.cwd]
-    byId('model').textContent = who.filter(Boolean).join(' · ')
-  }
-
-  function drawProblems(): void {
-    const { problems } = view.model
-    const box = byId('problems')
-    box.hidden = problems.length === 0
-    const [first] = problems
-    if (!first) return
-    const key = `${problems.length} ${first.item.id}`
-    if (box.dataset['key'] === key) return
-    box.dataset['key'] = key
-    byId('problems-count').textContent = countWords(problems.length, 'problem')
-    byId('problems-first').textContent = first.problem.title
-  }
-
-  function countNew(): void {
-    const { items } = view.model
-    for (; counted < items.length; counted++) {
-      const item = items[counted]!
+  return {
+    toggle,
+    count(item: Item) {
       for (const filter of filters)
         if (filter !== 'failed' && belongs(item, filter)) counts.set(filter, (counts.get(filter) ?? 0) + 1)
-      if (item.kind === 'artifact') files.set(item.path, item)
-    }
-    counts.set('failed', new Set(view.model.problems.map(({ item }) => item)).size)
-    for (const [filter, { chip, number }] of chips) {
-      const count = counts.get(filter) ?? 0
-      const text = count.toLocaleString()
-      if (number.textContent !== text) number.textContent = text
-      chip.hidden = count === 0 && !chosen.has(filter)
-    }
-    bar.hidden = items.length === 0
-  }
-
-  function drawFiles(): void {
-    const box = byId('files')
-    if (files.size === filesDrawn) return
-    filesDrawn = files.size
-    const sign = { created: '+ ', modified: '~ ', deleted: '− ' }
-    const shown = [...files.values()].slice(0, MAX_FILES)
-    const more = files.size - shown.length
-    box.replaceChildren(
-      ...shown.map((item) =>
-        button(
-          { title: `${item.change} ${item.path}`, 'data-path': item.path },
-          () => view.go(item),
-          sign[item.change] + item.path,
-        ),
-      ),
-      ...(more > 0 ? [make('span', {}, `and ${more} more`)] : []),
-    )
-  }
-
-  function drawAll(): void {
-    clearTimeout(waiting)
-    waiting = 0
-    drawFacts()
-    drawProblems()
-    countNew()
-    drawFiles()
-    drawTimeline(byId('timeline'), view)
-    drawnAt = performance.now()
-  }
-
-  function problem(by: 1 | -1): void {
-    const { problems } = view.model
-    if (problems.length === 0) return
-    // The position of the chosen item; without one, start before the first, or backwards after the last.
-    const here = view.chosen?.at ?? (by > 0 ? -1 : Number.POSITIVE_INFINITY)
-    const ordered = [...new Set(problems.map(({ item }) => item))].sort((a, b) => a.at - b.at)
-    const next =
-      by > 0
-        ? (ordered.find(({ at }) => at > here) ?? ordered[0])
-        : (ordered.findLast(({ at }) => at < here) ?? ordered.at(-1))
-    if (next) view.go(next)
-  }
-
-  byId('problems').addEventListener('click', () => problem(1))
-
-  return {
-    inform(given) {
-      const state = byId('state')
-      if (!given) {
-        state.replaceChildren(make('span', { class: 'dot unknown' }), 'no longer there')
-        state.title = ''
-        state.dataset['state'] = state.dataset['outcome'] = ''
-        return
-      }
-      info = given
-      byId('engine').textContent = info.engine ?? 'unknown engine'
-      const key = `${info.state} ${info.outcome}`
-      if (state.dataset['key'] !== key) {
-        const words = info.outcome ? outcomeLine(info.outcome) : 'running'
-        state.replaceChildren(make('span', { class: `dot ${info.outcome ?? 'running'}` }), words)
-      }
-      state.title = reasonWords[info.reason_code ?? ''] ?? ''
-      state.dataset['key'] = key
-      state.dataset['state'] = info.state
-      state.dataset['outcome'] = info.outcome ?? ''
-      const command = info.argv.map(quoted).join(' ')
-      byId('command').textContent = command === '' ? info.id : `$ ${command}`
-      byId('command').title = command || info.id
-      drawFacts()
     },
     draw() {
-      if (waiting !== 0) return
-      const rest = drawnAt + DRAW_MS - performance.now()
-      if (rest <= 0) drawAll()
-      else waiting = setTimeout(drawAll, rest)
+      const { items, problems } = view.model
+      counts.set('failed', new Set(problems.map(({ item }) => item)).size)
+      for (const [filter, { chip, number }] of chips) {
+        const count = counts.get(filter) ?? 0
+        const text = count.toLocaleString()
+        if (number.textContent !== text) number.textContent = text
+        chip.hidden = count === 0 && !chosen.has(filter)
+      }
+      bar.hidden = items.length === 0
     },
     clear() {
-      info = undefined
-      filesDrawn = -1
       counts = new Map()
-      counted = 0
-      files = new Map()
-      delete byId('problems').dataset['key']
-      delete byId('state').dataset['key']
-      byId('problems').hidden = true
-      byId('model').textContent = ''
-      byId('command').textContent = ''
-      byId('engine').textContent = ''
-      byId('state').replaceChildren()
       toggle(undefined)
-      drawAll()
     },
-    connection(words) {
-      const box = byId('link')
-      if (box.textContent !== words) box.textContent = words
-    },
-    problem,
-    toggleFilter: toggle,
   }
+}
+
+function drawState(info: RunInfo | undefined): void {
+  const box = byId('state')
+  const { state = '', outcome = '', reason_code } = info ?? {}
+  if (!isDrawn(box, [info && [state, outcome]])) {
+    const words = !info ? 'no longer there' : info.outcome ? outcomeLine(info.outcome) : 'running'
+    box.replaceChildren(make('span', { class: `dot ${info ? outcome || 'running' : 'unknown'}` }), words)
+  }
+  box.title = reasonWords[reason_code ?? ''] ?? ''
+  box.dataset['state'] = state
+  box.dataset['outcome'] = outcome ?? ''
+}
+
+function drawFacts(info: RunInfo | undefined, model: ItemList): void {
+  const summary = model.summary()
+  const facts: (string | undefined | false)[] = [countWords(summary.events, 'event')]
+  if (info && info.attempts > 1) facts.push(countWords(info.attempts, 'attempt'))
+  if (summary.turns > 1) facts.push(countWords(summary.turns, 'turn'))
+  const { called, failed } = summary.tools
+  if (called > 0) facts.push(countWords(called, 'tool') + (failed > 0 ? ` (${failed} failed)` : ''))
+  const begin = info?.started_at
+  if (begin) facts.push(new Date(begin).toLocaleString())
+  const took = timeOf(info, model.items)
+  if (took !== undefined) facts.push(spanWords(took))
+  if (info && info.exit_code !== null) facts.push(`exit code ${info.exit_code}`)
+  if (info?.signal) facts.push(info.signal)
+  facts.push(tokenWords(summary.tokens))
+  const box = byId('facts')
+  box.textContent = facts.filter(Boolean).join(' · ')
+  box.dataset['events'] = String(summary.events)
+  const who = [summary.model, summary.engine_version && `version ${summary.engine_version}`, summary.cwd]
+  byId('model').textContent = who.filter(Boolean).join(' · ')
+}
+
+function drawProblems({ problems }: ItemList): void {
+  const box = byId('problems')
+  box.hidden = problems.length === 0
+  const [first] = problems
+  if (!first || isDrawn(box, [problems.length, first.item.id])) return
+  byId('problems-count').textContent = countWords(problems.length, 'problem')
+  byId('problems-first').textContent = first.problem.title
+}
+
+function goToProblem(view: ConversationView, by: 1 | -1): void {
+  const { problems } = view.model
+  if (problems.length === 0) return
+  // The position of the chosen item; without one, start before the first, or backwards after the last.
+  const here = view.chosen?.at ?? (by > 0 ? -1 : Number.POSITIVE_INFINITY)
+  const ordered = [...new Set(problems.map(({ item }) => item))].sort((a, b) => a.at - b.at)
+  const next =
+    by > 0
+      ? (ordered.find(({ at }) => at > here) ?? ordered[0])
+      : (ordered.findLast(({ at }) => at < here) ?? ordered.at(-1))
+  if (next) view.go(next)
+}
+
+function drawFiles(files: ReadonlyMap<string, FileItem>, view: ConversationView): void {
+  const box = byId('files')
+  if (isDrawn(box, files.size)) return
+  const shown = [...files.values()].slice(0, MAX_FILES)
+  const more = files.size - shown.length
+  box.replaceChildren(
+    ...shown.map((item) =>
+      button(
+        { title: `${item.change} ${item.path}`, 'data-path': item.path },
+        () => view.go(item),
+        fileSigns[item.change] + item.path,
+      ),
+    ),
+    ...(more > 0 ? [make('span', {}, `and ${more} more`)] : []),
+  )
 }
 
 /** From the process if its times are known, else from the events. */

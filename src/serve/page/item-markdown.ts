@@ -1,5 +1,5 @@
 import { outcomeOf } from '../../events/run-outcome.ts'
-import type { Item } from './item.ts'
+import type { Item } from '../../views/conversation.ts'
 import { pretty, summaryOf } from './item-text.ts'
 import { outcomeLine, tokenWords, whyEnded } from './words.ts'
 

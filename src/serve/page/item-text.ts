@@ -1,4 +1,4 @@
-import type { Item } from './item.ts'
+import type { Item } from '../../views/conversation.ts'
 
 /** Everything in an item that can be searched, as text. */
 export function textOf(item: Item): string {

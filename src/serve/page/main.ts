@@ -1,8 +1,9 @@
 import type { Event } from '../../events/event.ts'
+import type { Item } from '../../views/conversation.ts'
 import type { RunInfo } from '../run-info.ts'
 import { addressOf, readAddress } from './address.ts'
 import { copy } from './clipboard.ts'
-import { conversationView } from './conversation-view.ts'
+import { ConversationView } from './conversation-view.ts'
 import { byId } from './element.ts'
 import { EMBEDDED_ID, type EmbeddedData } from './embedded.ts'
 import { embeddedSource } from './embedded-source.ts'
@@ -11,7 +12,6 @@ import { FindInRun } from './find.ts'
 import { findBytes } from './find-bytes.ts'
 import { runHead } from './head.ts'
 import { httpSource } from './http-source.ts'
-import type { Item } from './item.ts'
 import { markdownOf } from './item-markdown.ts'
 import { listenToKeys } from './keys.ts'
 import { RawPane } from './raw-pane.ts'
@@ -35,7 +35,7 @@ let wanted: { readonly attempt: number; readonly seq: number } | undefined
 let kept: Event[] | undefined
 
 const box = byId('conversation')
-const view = conversationView({
+const view = new ConversationView({
   onChoose(item, how) {
     showOrigin(item)
     if (current === undefined || how === 'quiet') return

@@ -1,6 +1,6 @@
+import type { Item } from '../../views/conversation.ts'
 import type { ConversationView } from './conversation-view.ts'
 import { byId } from './element.ts'
-import type { Item } from './item.ts'
 
 const BINS = 240
 const SVG = 'http://www.w3.org/2000/svg'

@@ -1,10 +1,10 @@
 import { Bytes } from '../../base/platform.ts'
 import type { Scan } from '../../frames/scan.ts'
+import { isStructureAt } from '../../json/after-value.ts'
+import { byteStringEnd, stringValue } from '../../json/strings.ts'
 import { isQuote } from '../../repair/quotes.ts'
-import { isStructureAt } from '../../repair/structure.ts'
 import { isUnusualBlank, WIDE_COLON } from '../../repair/syntax.ts'
 import {
-  BACKSLASH,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COLON,
@@ -25,6 +25,7 @@ import {
   STAR,
   TAB,
 } from '../../text/characters.ts'
+import type { Tape } from '../../text/tape.ts'
 import type { ContainerStage, DocumentEnd, DocumentState, Step } from './document.ts'
 import { ElementWalk, type ItemSink } from './element-walk.ts'
 import { Guess } from './guess.ts'
@@ -34,17 +35,6 @@ export interface ContainerOptions {
   readonly selections: readonly Selection[]
   readonly end: DocumentEnd
   readonly sink: ItemSink
-}
-
-/** Reads the containers of a document. */
-export interface ContainerReader {
-  /** Begins with the bracket at the current position of the document. */
-  begin(document: DocumentState): 'on'
-  readonly steps: Readonly<Record<ContainerStage, () => Step>>
-  /** The first position that is still needed. */
-  keep(): number
-  /** The input ended inside the document: emits what there is, and returns where prose continues. */
-  finish(): number
 }
 
 /**
@@ -57,77 +47,146 @@ export interface ContainerReader {
  * A missing comma or colon is tolerated here. After a bracket out of place nothing more is emitted: what
  * follows may be inside anything.
  */
-export function containerReader(scan: Scan, options: ContainerOptions): ContainerReader {
-  const { tape } = scan
-  const { selections, end, sink } = options
-  const guess = new Guess(tape)
-  const element = new ElementWalk(scan, { end, sink, guess })
-  const memberName = new MemberName(scan, end)
-  let doc: DocumentState
+export class ContainerReader {
+  readonly #scan: Scan
+  readonly #tape: Tape
+  readonly #selections: readonly Selection[]
+  readonly #end: DocumentEnd
+  readonly #sink: ItemSink
+  readonly #guess: Guess
+  readonly #element: ElementWalk
+  readonly #memberName: MemberName
+  #doc!: DocumentState
 
-  function enter(bracket: number, path: string, leading: readonly Selection[]): 'on' {
+  constructor(scan: Scan, { selections, end, sink }: ContainerOptions) {
+    this.#scan = scan
+    this.#tape = scan.tape
+    this.#selections = selections
+    this.#end = end
+    this.#sink = sink
+    this.#guess = new Guess(scan.tape)
+    this.#element = new ElementWalk(scan, { end, sink, guess: this.#guess })
+    this.#memberName = new MemberName(scan, end)
+  }
+
+  /** Begins with the bracket at the current position of the document. */
+  begin(doc: DocumentState): 'on' {
+    this.#doc = doc
+    return this.#enter(this.#scan.byte(doc.at) as number, '', this.#selections)
+  }
+
+  step(stage: ContainerStage): Step {
+    switch (stage) {
+      case 'value':
+        return this.#expectValue()
+      case 'key':
+        return this.#expectKey()
+      case 'in key':
+        return this.#readName()
+      case 'colon':
+        return this.#expectColon()
+      case 'comma':
+        return this.#expectComma()
+      case 'walk':
+        return this.#walkOn()
+      case 'lost':
+        return this.#passLost()
+      default:
+        return stage satisfies never
+    }
+  }
+
+  /** The first position that is still needed. */
+  keep(): number {
+    const { stage, at } = this.#doc
+    const needed = stage === 'walk' ? this.#element.keep : stage === 'in key' ? this.#memberName.keep : at
+    return Math.min(needed, this.#end.bound)
+  }
+
+  /** The input ended inside the document: emits what there is, and returns where prose continues. */
+  finish(): number {
+    const doc = this.#doc
+    const end = this.#end
+    const string = doc.stage === 'walk' ? this.#element.openString : -1
+    const closer = end.block && string >= 0 ? end.nextCloser(string) : -1
+    if (closer >= 0) {
+      // A string that never ends: the tag inside it was the end of the block.
+      this.#breakOff(closer)
+      return closer + end.closer.length
+    }
+    if (doc.stage === 'walk' && this.#element.takeString(doc)) doc.stage = 'comma'
+    this.#breakOff(end.bound)
+    return end.bound
+  }
+
+  #enter(bracket: number, path: string, leading: readonly Selection[]): 'on' {
+    const doc = this.#doc
     const level = newLevel(bracket === OPEN_BRACKET, path, doc.levels.length, leading)
     doc.levels.push(level)
     doc.at++
     doc.stage = level.array ? 'value' : 'key'
-    if (isListOfItems(level)) found()
+    if (isListOfItems(level)) this.#found()
     return 'on'
   }
 
-  function expectValue(): Step {
-    const byte = nextByte()
+  #expectValue(): Step {
+    const doc = this.#doc
+    const byte = this.#nextByte()
     if (byte === undefined) return 'wait'
     const level = doc.levels.at(-1) as Level
     switch (byte) {
       case COMMA:
         // A surplus comma, before the element or instead of it.
-        if (doc.notJson()) return leave(doc.at)
+        if (doc.notJson()) return this.#leave(doc.at)
         doc.at++
         return 'on'
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
-        return close(byte)
+        return this.#close(byte)
       case LESS: {
-        const step = stopAtTag()
+        const step = this.#stopAtTag()
         if (step) return step
       }
     }
     const place = placeIn(level, doc.name)
-    if (place.selected) return expectItem(level, byte)
+    if (place.selected) return this.#expectItem(level, byte)
     if (place.deeper.length > 0 && isBracket(byte)) {
-      return enter(byte, pathIn(level, doc.name), place.deeper)
+      return this.#enter(byte, pathIn(level, doc.name), place.deeper)
     }
-    return startWalk(pathIn(level, doc.name), false)
+    return this.#startWalk(pathIn(level, doc.name), false)
   }
 
-  function expectItem(level: Level, byte: number): Step {
-    found()
+  #expectItem(level: Level, byte: number): Step {
+    const doc = this.#doc
+    this.#found()
     const from = doc.at
     const path = pathIn(level, doc.name)
     if (level.array && byte === OPEN_BRACE) {
-      const to = guess.end(from, Math.min(scan.limit(from), end.bound))
+      const to = this.#guess.end(from, Math.min(this.#scan.limit(from), this.#end.bound))
       if (to >= 0) {
-        if (sink.guessed({ from, to, path, why: doc.whyNow() })) {
-          guess.read(from, to)
+        if (this.#sink.guessed({ from, to, path, why: doc.whyNow() })) {
+          this.#guess.read(from, to)
           doc.odd = false
-          doc.at = guess.next
+          doc.at = this.#guess.next
           level.index++
           return 'on'
         }
-        guess.missed(from, to)
+        this.#guess.missed(from, to)
       }
     }
-    return startWalk(path, true)
+    return this.#startWalk(path, true)
   }
 
   /** Walks over the element; `item` if it is to be emitted. */
-  function startWalk(path: string, item: boolean): 'on' {
-    element.begin(doc, path, item)
-    doc.stage = 'walk'
+  #startWalk(path: string, item: boolean): 'on' {
+    this.#element.begin(this.#doc, path, item)
+    this.#doc.stage = 'walk'
     return 'on'
   }
 
-  function walkOn(): Step {
+  #walkOn(): Step {
+    const doc = this.#doc
+    const element = this.#element
     const walked = element.run(doc)
     switch (walked) {
       case 'wait':
@@ -135,9 +194,9 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
       case 'too long':
         return 'on'
       case 'odd':
-        return leave(element.at)
+        return this.#leave(element.at)
       case 'tag':
-        return leaveAtTag(element.at)
+        return this.#leaveAtTag(element.at)
       case 'end':
         doc.at = element.at
         doc.stage = 'comma'
@@ -152,22 +211,23 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
     }
   }
 
-  function expectKey(): Step {
-    const byte = nextByte()
+  #expectKey(): Step {
+    const doc = this.#doc
+    const byte = this.#nextByte()
     if (byte === undefined) return 'wait'
     doc.name = undefined
     switch (byte) {
       case QUOTE:
-        return startName(true)
+        return this.#startName(true)
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
-        return close(byte)
+        return this.#close(byte)
       case LESS: {
-        const step = stopAtTag()
+        const step = this.#stopAtTag()
         if (step) return step
       }
     }
-    if (doc.notJson()) return leave(doc.at)
+    if (doc.notJson()) return this.#leave(doc.at)
     switch (byte) {
       case COMMA:
         doc.at++
@@ -177,87 +237,92 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
         return 'on'
       case OPEN_BRACE:
       case OPEN_BRACKET:
-        return lose()
+        return this.#lose()
     }
-    return startName(false)
+    return this.#startName(false)
   }
 
-  function startName(quoted: boolean): 'on' {
-    memberName.begin(doc.at, quoted)
-    doc.stage = 'in key'
+  #startName(quoted: boolean): 'on' {
+    this.#memberName.begin(this.#doc.at, quoted)
+    this.#doc.stage = 'in key'
     return 'on'
   }
 
-  function readName(): Step {
-    if (!memberName.read()) return 'wait'
-    doc.at = memberName.at
-    doc.name = memberName.text()
+  #readName(): Step {
+    const doc = this.#doc
+    if (!this.#memberName.read()) return 'wait'
+    doc.at = this.#memberName.at
+    doc.name = this.#memberName.text()
     doc.stage = 'colon'
     return 'on'
   }
 
-  function expectColon(): Step {
-    const byte = nextByte()
+  #expectColon(): Step {
+    const doc = this.#doc
+    const byte = this.#nextByte()
     if (byte === undefined) return 'wait'
     if (byte === COLON) doc.at++
     else {
-      if (doc.notJson()) return leave(doc.at)
-      if (!passOddColon(byte)) return 'wait'
+      if (doc.notJson()) return this.#leave(doc.at)
+      if (!this.#passOddColon(byte)) return 'wait'
     }
     doc.stage = 'value'
     return 'on'
   }
 
   /** Skips `=`, `=>` or a wide colon; false if more bytes are needed. */
-  function passOddColon(byte: number): boolean {
+  #passOddColon(byte: number): boolean {
+    const doc = this.#doc
     if (byte === EQUALS) {
-      if (doc.at + 1 >= end.bound && !end.final) return false
-      doc.at += scan.byte(doc.at + 1) === GREATER ? 2 : 1
+      if (doc.at + 1 >= this.#end.bound && !this.#end.final) return false
+      doc.at += this.#scan.byte(doc.at + 1) === GREATER ? 2 : 1
     } else if (byte >= 0x80) {
-      const unit = unitAt(doc.at)
+      const unit = this.#unitAt(doc.at)
       if (unit === undefined) return false
       if (unit === WIDE_COLON) doc.at += 3
     }
     return true
   }
 
-  function expectComma(): Step {
-    const byte = nextByte()
+  #expectComma(): Step {
+    const doc = this.#doc
+    const byte = this.#nextByte()
     if (byte === undefined) return 'wait'
     const level = doc.levels.at(-1) as Level
     switch (byte) {
       case COMMA:
-        return toNext(level, true)
+        return this.#toNext(level, true)
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
-        return close(byte)
+        return this.#close(byte)
       case LESS: {
-        const step = stopAtTag()
+        const step = this.#stopAtTag()
         if (step) return step
       }
     }
-    if (doc.notJson()) return leave(doc.at)
+    if (doc.notJson()) return this.#leave(doc.at)
     // A comma is missing, or the element before was not complete: two of a kind are side by side.
-    const alike = byte === element.first && (byte === OPEN_BRACE || byte === QUOTE)
-    return alike || !level.array ? toNext(level, false) : lose()
+    const alike = byte === this.#element.first && (byte === OPEN_BRACE || byte === QUOTE)
+    return alike || !level.array ? this.#toNext(level, false) : this.#lose()
   }
 
-  function toNext(level: Level, pastComma: boolean): 'on' {
-    if (pastComma) doc.at++
+  #toNext(level: Level, pastComma: boolean): 'on' {
+    if (pastComma) this.#doc.at++
     level.index++
-    doc.stage = level.array ? 'value' : 'key'
+    this.#doc.stage = level.array ? 'value' : 'key'
     return 'on'
   }
 
-  function close(byte: number): Step {
+  #close(byte: number): Step {
+    const doc = this.#doc
     const level = doc.levels.at(-1) as Level
-    if (level.array !== (byte === CLOSE_BRACKET)) return doc.notJson() ? leave(doc.at) : lose()
+    if (level.array !== (byte === CLOSE_BRACKET)) return doc.notJson() ? this.#leave(doc.at) : this.#lose()
     if (doc.levels.length === 1 && !doc.isDoubtful()) {
-      const goesOn = continuesAfter(doc.at + 1)
+      const goesOn = this.#continuesAfter(doc.at + 1)
       if (goesOn === undefined) return 'wait'
       if (goesOn) {
         doc.at++
-        return lose()
+        return this.#lose()
       }
     }
     doc.at++
@@ -270,9 +335,15 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
   //  [{"a":1}],{"a":2}]      {"issues":[{"a":1}}
   //           ^ one too many                   ^ one is missing
   /** A bracket is out of place: what follows may be an element, or inside one. */
-  function lose(): 'on' {
+  #lose(): 'on' {
+    const doc = this.#doc
     const { path } = doc.levels.at(-1) as Level
-    sink.itemLost({ from: doc.at, to: Math.min(doc.at + 1, end.bound), path, why: undefined })
+    this.#sink.itemLost({
+      from: doc.at,
+      to: Math.min(doc.at + 1, this.#end.bound),
+      path,
+      why: undefined,
+    })
     doc.indent = -1
     doc.stage = 'lost'
     return 'on'
@@ -287,8 +358,10 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
    * Skips what cannot be emitted: to the next element, if the layout shows clearly where that begins, to
    * the tag that ends the document, or to its end.
    */
-  function passLost(): Step {
-    const { view, base } = tape
+  #passLost(): Step {
+    const doc = this.#doc
+    const end = this.#end
+    const { view, base } = this.#tape
     const found = end.firstTag(doc.at, end.bound)
     const bound = found >= 0 ? found : end.final ? end.bound : end.bound - end.closer.length
     while (doc.at < bound) {
@@ -298,77 +371,80 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
         break
       }
       doc.at = lf + base
-      const head = lineHead(doc.at + 1, bound)
+      const head = this.#lineHead(doc.at + 1, bound)
       if (head === undefined && found < 0 && !end.final) return 'wait'
       if (head === 'neighbour') {
-        doc.at = nextOf(doc.at)
-        return toNext(doc.levels.at(-1) as Level, false)
+        doc.at = this.#nextOf(doc.at)
+        return this.#toNext(doc.levels.at(-1) as Level, false)
       }
       if (head === 'stranger') doc.indent = -1
       doc.at++
     }
-    return found >= 0 && doc.at >= found ? leave(found) : 'wait'
+    return found >= 0 && doc.at >= found ? this.#leave(found) : 'wait'
   }
 
-  function nextOf(lf: number): number {
+  #nextOf(lf: number): number {
     let at = lf + 1
-    while (isIndent(scan.byte(at))) at++
+    while (isIndent(this.#scan.byte(at))) at++
     return at
   }
 
   /** What a line begins with, after a lost element; undefined if more bytes are needed. */
-  function lineHead(line: number, bound: number): 'neighbour' | 'inside' | 'stranger' | undefined {
+  #lineHead(line: number, bound: number): 'neighbour' | 'inside' | 'stranger' | undefined {
+    const doc = this.#doc
     let at = line
-    while (at < bound && at - line < doc.indent && isIndent(scan.byte(at))) at++
+    while (at < bound && at - line < doc.indent && isIndent(this.#scan.byte(at))) at++
     if (at - line >= doc.indent) return 'inside'
     if (at >= bound) return undefined
-    const byte = scan.byte(at)
+    const byte = this.#scan.byte(at)
     if (byte === CLOSE_BRACE || byte === COMMA || byte === LF || byte === CR) return 'inside'
     if (byte !== OPEN_BRACE) return 'stranger'
     at++
-    if (scan.byte(at) === CR) at++
+    if (this.#scan.byte(at) === CR) at++
     const first = at + 1
     if (first + doc.indent >= bound) return undefined
-    if (scan.byte(at) !== LF) return 'stranger'
-    for (at = first; isIndent(scan.byte(at)) && at - first <= doc.indent; at++);
+    if (this.#scan.byte(at) !== LF) return 'stranger'
+    for (at = first; isIndent(this.#scan.byte(at)) && at - first <= doc.indent; at++);
     return at - first === doc.indent ? 'neighbour' : 'stranger'
   }
 
   /** Handles a `<`: undefined unless it may be a tag that ends the document. */
-  function stopAtTag(): 'wait' | 'left' | undefined {
-    const tag = end.tagAt(doc.at, end.bound)
+  #stopAtTag(): 'wait' | 'left' | undefined {
+    const tag = this.#end.tagAt(this.#doc.at, this.#end.bound)
     if (tag === undefined) return 'wait'
-    return tag ? leaveAtTag(doc.at) : undefined
+    return tag ? this.#leaveAtTag(this.#doc.at) : undefined
   }
 
-  function leaveAtTag(at: number): 'left' {
-    breakOff(at)
-    return leave(at)
+  #leaveAtTag(at: number): 'left' {
+    this.#breakOff(at)
+    return this.#leave(at)
   }
 
   /** The document broke off before its end: reports that, if it was a document. */
-  function breakOff(to: number): void {
+  #breakOff(to: number): void {
+    const doc = this.#doc
     if (doc.stage === 'lost') return
-    if (doc.stage === 'walk' && element.breakOff(doc, to)) return
-    if (!doc.isDoubtful()) sink.documentCut(doc.levels.at(-1)?.path ?? '', doc.origin, to)
+    if (doc.stage === 'walk' && this.#element.breakOff(doc, to)) return
+    if (!doc.isDoubtful()) this.#sink.documentCut(doc.levels.at(-1)?.path ?? '', doc.origin, to)
   }
 
-  function leave(position: number): 'left' {
-    scan.leave(position)
+  #leave(position: number): 'left' {
+    this.#scan.leave(position)
     return 'left'
   }
 
-  function found(): void {
-    if (!doc.found) sink.found()
-    doc.found = true
+  #found(): void {
+    if (!this.#doc.found) this.#sink.found()
+    this.#doc.found = true
   }
 
   /** The next byte that is neither blank nor in a comment; undefined if it has not arrived yet. */
-  function nextByte(): number | undefined {
+  #nextByte(): number | undefined {
+    const doc = this.#doc
     for (;;) {
-      if (doc.comment && !passComment()) return undefined
-      const { view, base } = tape
-      const stop = end.bound - base
+      if (doc.comment && !this.#passComment()) return undefined
+      const { view, base } = this.#tape
+      const stop = this.#end.bound - base
       let i = doc.at - base
       while (i < stop && isBlank(view[i])) i++
       doc.at = i + base
@@ -377,18 +453,20 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
       if (byte < 0x80 && byte !== SLASH && byte !== HASH) return byte
       // In prose, anything that is not JSON ends the document.
       if (doc.isDoubtful()) return byte
-      const passed = passOddBlank(byte)
+      const passed = this.#passOddBlank(byte)
       if (passed !== true) return passed === undefined ? undefined : byte
     }
   }
 
   /** Skips a blank that JSON does not know, or enters a comment; undefined if more bytes are needed. */
-  function passOddBlank(byte: number): boolean | undefined {
-    const { view, base } = tape
+  #passOddBlank(byte: number): boolean | undefined {
+    const doc = this.#doc
+    const end = this.#end
+    const { view, base } = this.#tape
     const i = doc.at - base
     const stop = end.bound - base
     if (byte >= 0x80) {
-      const unit = unitAt(doc.at)
+      const unit = this.#unitAt(doc.at)
       if (unit === undefined) return undefined
       if (!isUnusualBlank(unit)) return false
       doc.at += unit < 0x800 ? 2 : 3
@@ -408,8 +486,10 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
   }
 
   /** Continues a comment between two tokens: false if it has not ended yet. */
-  function passComment(): boolean {
-    const { view, base } = tape
+  #passComment(): boolean {
+    const doc = this.#doc
+    const end = this.#end
+    const { view, base } = this.#tape
     const block = doc.comment === 'block'
     for (; doc.at < end.bound; doc.at++) {
       const byte = view[doc.at - base]
@@ -428,20 +508,22 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
   }
 
   /** The character at a position, as a unit of a string; undefined if it has not arrived yet. */
-  function unitAt(position: number): number | undefined {
-    const first = scan.byte(position) as number
+  #unitAt(position: number): number | undefined {
+    const end = this.#end
+    const first = this.#scan.byte(position) as number
     const width = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4
     if (position + width > end.bound && !end.final) return undefined
-    const i = position - tape.base
-    return tape.view.toString('utf8', i, Math.min(i + width, end.bound - tape.base)).charCodeAt(0)
+    const i = position - this.#tape.base
+    return this.#tape.view.toString('utf8', i, Math.min(i + width, end.bound - this.#tape.base)).charCodeAt(0)
   }
 
   /** Whether the document continues after its last bracket; undefined if more bytes are needed. */
-  function continuesAfter(position: number): boolean | undefined {
-    const { view, base } = tape
+  #continuesAfter(position: number): boolean | undefined {
+    const end = this.#end
+    const { view, base } = this.#tape
     const stop = Math.min(end.bound - base, position - base + LOOK_AFTER)
     let i = position - base
-    if (i < stop && view[i] === OPEN_BRACE && doc.levels[0]?.array) return true
+    if (i < stop && view[i] === OPEN_BRACE && this.#doc.levels[0]?.array) return true
     while (i < stop && isBlank(view[i])) i++
     const byte = view[i]
     if (i >= stop) return end.final || i - (position - base) >= LOOK_AFTER ? false : undefined
@@ -449,38 +531,6 @@ export function containerReader(scan: Scan, options: ContainerOptions): Containe
       return false
     if (!end.final && end.bound < position + LOOK_AFTER) return undefined
     return isStructureAt(view.toString('utf8', i, stop), 0)
-  }
-
-  return {
-    begin(document) {
-      doc = document
-      return enter(scan.byte(doc.at) as number, '', selections)
-    },
-    steps: {
-      value: expectValue,
-      key: expectKey,
-      'in key': readName,
-      colon: expectColon,
-      comma: expectComma,
-      walk: walkOn,
-      lost: passLost,
-    },
-    keep() {
-      const needed = doc.stage === 'walk' ? element.keep : doc.stage === 'in key' ? memberName.keep : doc.at
-      return Math.min(needed, end.bound)
-    },
-    finish() {
-      const string = doc.stage === 'walk' ? element.openString : -1
-      const closer = end.block && string >= 0 ? end.nextCloser(string) : -1
-      if (closer >= 0) {
-        // A string that never ends: the tag inside it was the end of the block.
-        breakOff(closer)
-        return closer + end.closer.length
-      }
-      if (doc.stage === 'walk' && element.takeString(doc)) doc.stage = 'comma'
-      breakOff(end.bound)
-      return end.bound
-    },
   }
 }
 
@@ -511,18 +561,12 @@ class MemberName {
   /** Reads the bytes that have arrived: true when the name has ended. */
   read(): boolean {
     const { view, base } = this.#scan.tape
-    let i = this.at - base
-    let ended = false
     const stop = this.#end.bound - base
-    while (i < stop && !ended) {
-      const byte = view[i] as number
-      if (this.#quoted) {
-        i += byte === BACKSLASH ? 2 : 1
-        ended = byte === QUOTE
-      } else if (WORD_ENDS.includes(byte)) ended = true
-      else i++
-    }
-    this.at = i + base
+    let i = this.at - base
+    if (this.#quoted) i = byteStringEnd(view, i, stop)
+    else while (i < stop && !WORD_ENDS.includes(view[i] as number)) i++
+    const ended = i < stop
+    this.at = (ended && this.#quoted ? i + 1 : i) + base
     return ended
   }
 
@@ -550,9 +594,9 @@ const WORD_ENDS = Bytes.from(':,{}[]"<')
 
 /** The name that a key spells, in whatever quotes. */
 function nameOf(key: string): string {
-  if (key[0] === '"' && key.includes('\\')) {
+  if (key[0] === '"') {
     try {
-      return String(JSON.parse(key))
+      return stringValue(key, 0, key.length - 1)
     } catch {
       return key.slice(1, -1)
     }

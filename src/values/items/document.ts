@@ -1,13 +1,13 @@
 import { Bytes } from '../../base/platform.ts'
-import type { gate } from '../../frames/gate.ts'
+import type { bracketCheck } from '../../frames/opening-bracket.ts'
 import type { Scan } from '../../frames/scan.ts'
 import type { ChangeKind } from '../../repair/change.ts'
+import { ByteSearch, NOWHERE } from '../../text/byte-search.ts'
 import { isBlank, LF, SPACE } from '../../text/characters.ts'
-import { Needle, NOWHERE } from '../../text/needle.ts'
 import type { Level } from './item-paths.ts'
 
 /** Until the first bracket of a document is certain, and after its last one. */
-type OpeningStage = 'gate' | 'before' | 'marks'
+type OpeningStage = 'opening' | 'before' | 'marks'
 /** Inside its containers. */
 export type ContainerStage = 'value' | 'key' | 'in key' | 'colon' | 'comma' | 'walk' | 'lost'
 export type Stage = OpeningStage | ContainerStage
@@ -25,7 +25,7 @@ export interface Beginning {
   /** Where to continue: after the tag of a block, or after the bracket. */
   readonly at: number
   /** Decides whether a bare bracket opens a document. */
-  readonly judge: ReturnType<typeof gate> | undefined
+  readonly judge: ReturnType<typeof bracketCheck> | undefined
   readonly why: ChangeKind | undefined
   readonly sure: boolean
 }
@@ -34,7 +34,7 @@ export interface Beginning {
 export class DocumentState {
   readonly from: number
   readonly origin: number
-  readonly judge: ReturnType<typeof gate> | undefined
+  readonly judge: ReturnType<typeof bracketCheck> | undefined
   why: ChangeKind | undefined
   stage: Stage
   at: number
@@ -60,7 +60,7 @@ export class DocumentState {
     this.at = at
     this.judge = judge
     this.why = why
-    this.stage = judge ? 'gate' : 'before'
+    this.stage = judge ? 'opening' : 'before'
     this.sure = sure
   }
 
@@ -170,7 +170,7 @@ export class FenceEnd {
   readonly #mark: number
   readonly #length: number
   readonly #maxIndent: number
-  readonly #lf: Needle
+  readonly #lf: ByteSearch
   /** Start of the current line, and how far it was read. */
   #start: number
   #at: number
@@ -184,7 +184,7 @@ export class FenceEnd {
     this.#mark = mark
     this.#length = length
     this.#maxIndent = indent + 3
-    this.#lf = new Needle(scan.tape, '\n')
+    this.#lf = new ByteSearch(scan.tape, '\n')
     this.#lf.reset(body)
     this.#start = body
     this.#at = body

@@ -1,13 +1,14 @@
 import { type FenceHit, openings } from '../../frames/fence-opening.ts'
-import { type GateKind, gate } from '../../frames/gate.ts'
+import { type BracketRule, bracketCheck } from '../../frames/opening-bracket.ts'
 import type { Inside, Scan } from '../../frames/scan.ts'
 import { thinkMachine } from '../../frames/think.ts'
 import type { ChangeKind } from '../../repair/change.ts'
+import { ByteSearch, NOWHERE } from '../../text/byte-search.ts'
 import { BACKTICK, bomAt, isBlank, isBracket, LESS, NUL, TILDE } from '../../text/characters.ts'
-import { Needle, NOWHERE } from '../../text/needle.ts'
+import type { Tape } from '../../text/tape.ts'
 import { isPayloadFence } from '../payload-fence.ts'
-import { containerReader } from './containers.ts'
-import { DocumentEnd, DocumentState, FenceEnd, type Stage, type Step } from './document.ts'
+import { ContainerReader } from './containers.ts'
+import { DocumentEnd, DocumentState, FenceEnd, type Step } from './document.ts'
 import type { ItemSink } from './element-walk.ts'
 import type { Selection } from './item-paths.ts'
 
@@ -18,107 +19,127 @@ export interface FinderOptions {
   readonly loose: boolean
 }
 
-export interface DocumentFinder {
-  /** Finds the next document and switches to its machine. False: it waits for more bytes. */
-  look(): boolean
-  /** Whether only blanks have been seen. */
-  blank(): boolean
-}
-
 /**
  * The state outside documents: finds where the next one begins. Think blocks hide their content. The body of
  * a json fence is a document; in any other fence, brackets are treated as in prose. With `tag`, fences are
  * text.
  */
-export function documentFinder(scan: Scan, machine: DocumentMachine, options: FinderOptions): DocumentFinder {
-  const { tape } = scan
-  const { end } = machine
-  const backticks = openings(scan, '```')
-  const tildes = openings(scan, '~~~')
+export class DocumentFinder {
+  /** Only blanks have been seen. */
+  blank = true
+  readonly #scan: Scan
+  readonly #tape: Tape
+  readonly #machine: DocumentMachine
+  readonly #end: DocumentEnd
+  readonly #backticks: ReturnType<typeof openings>
+  readonly #tildes: ReturnType<typeof openings>
+  readonly #think: ReturnType<typeof thinkMachine>
+  readonly #opener: ByteSearch
+  readonly #brace: ByteSearch
+  readonly #bracket: ByteSearch
+  readonly #bare: boolean
+  readonly #proseKind: BracketRule
+  readonly #longestOpener: number
   /** How the current fence is treated: its first bracket is a document, or any bracket in it may be one. */
-  let fenceKind: 'payload' | 'unlabelled' | 'prose' = 'prose'
+  #fenceKind: 'payload' | 'unlabelled' | 'prose' = 'prose'
   /** The first byte of the fence's body was seen. */
-  let begun = false
-  const bare = options.tag === undefined
-  const opener = new Needle(tape, `<${options.tag ?? 'json'}>`)
-  const brace = new Needle(tape, '{')
-  const bracket = new Needle(tape, '[')
-  const think = thinkMachine(scan, (from, to) => {
-    if (from === firstThink) firstFrom = to
-  })
-  const proseKind = options.loose ? 'loose' : 'strict'
-  const longestOpener = Math.max(opener.length, '<thinking>'.length)
-  let blank = true
+  #begun = false
   /** The search for the first byte of the input that counts continues here; NOWHERE when it is over. */
-  let firstFrom = 0
+  #firstFrom = 0
   /** A think block at the very start: the document may begin after it. */
-  let firstThink = -1
+  #firstThink = -1
 
-  function look(): boolean {
-    if (end.fence) return lookInFence(end.fence)
-    if (firstFrom !== NOWHERE && !findFirst()) return false
+  constructor(scan: Scan, machine: DocumentMachine, { tag, loose }: FinderOptions) {
+    const { tape } = scan
+    this.#scan = scan
+    this.#tape = tape
+    this.#machine = machine
+    this.#end = machine.end
+    this.#backticks = openings(scan, '```')
+    this.#tildes = openings(scan, '~~~')
+    this.#think = thinkMachine(scan, (from, to) => {
+      if (from === this.#firstThink) this.#firstFrom = to
+    })
+    this.#opener = new ByteSearch(tape, `<${tag ?? 'json'}>`)
+    this.#brace = new ByteSearch(tape, '{')
+    this.#bracket = new ByteSearch(tape, '[')
+    this.#bare = tag === undefined
+    this.#proseKind = loose ? 'loose' : 'strict'
+    this.#longestOpener = Math.max(this.#opener.length, '<thinking>'.length)
+  }
+
+  /** Finds the next document and switches to its machine. False: it waits for more bytes. */
+  look(): boolean {
+    const scan = this.#scan
+    if (this.#end.fence) return this.#lookInFence(this.#end.fence)
+    if (this.#firstFrom !== NOWHERE && !this.#findFirst()) return false
     if (scan.inside) return true
     const from = scan.position
-    const tag = opener.next(from)
-    const thinking = think.next(from)
-    const bracketAt = bare ? Math.min(brace.next(from), bracket.next(from)) : NOWHERE
-    const fence = bare ? nextFence(from) : NOTHING
+    const tag = this.#opener.next(from)
+    const thinking = this.#think.next(from)
+    const bracketAt = this.#bare ? Math.min(this.#brace.next(from), this.#bracket.next(from)) : NOWHERE
+    const fence = this.#bare ? this.#nextFence(from) : NOTHING
     const at = Math.min(tag, thinking, bracketAt, fence.at)
     if (at === NOWHERE) {
-      scan.position = Math.max(from, tape.end - longestOpener + 1)
+      scan.position = Math.max(from, this.#tape.end - this.#longestOpener + 1)
       return false
     }
     scan.position = at
     if (at === fence.at) {
       if (!fence.decided) return false
-      openFence(at)
-    } else if (at === tag) machine.openBlock(at)
-    else if (at === thinking) think.open(at)
-    else machine.openBare(at, proseKind, 'took an object from prose')
+      this.#openFence(at)
+    } else if (at === tag) this.#machine.openBlock(at)
+    else if (at === thinking) this.#think.open(at)
+    else this.#machine.openBare(at, this.#proseKind, 'took an object from prose')
     return true
   }
 
-  function nextFence(from: number): FenceHit {
-    const backtick = backticks.next(from)
-    const tilde = tildes.next(from)
+  #nextFence(from: number): FenceHit {
+    const backtick = this.#backticks.next(from)
+    const tilde = this.#tildes.next(from)
     return backtick.at < tilde.at ? backtick : tilde
   }
 
-  function openFence(from: number): void {
-    const { mark, container, runEnd, lineEnd } = (scan.byte(from) === BACKTICK ? backticks : tildes).at(from)
-    const body = Math.min(lineEnd + 1, tape.end)
+  #openFence(from: number): void {
+    const scan = this.#scan
+    const { mark, container, runEnd, lineEnd } = (
+      scan.byte(from) === BACKTICK ? this.#backticks : this.#tildes
+    ).at(from)
+    const body = Math.min(lineEnd + 1, this.#tape.end)
     scan.position = body
     // A quoted fence has quote marks on every line: its body is prose.
     if (container.quotes > 0) return
     const info = runEnd === lineEnd ? '' : scan.decode(runEnd, lineEnd).trim()
-    fenceKind = info === '' ? 'unlabelled' : isPayloadFence(info, '') ? 'payload' : 'prose'
-    begun = false
-    end.fence = new FenceEnd(scan, mark, runEnd - from, container.indent, body)
+    this.#fenceKind = info === '' ? 'unlabelled' : isPayloadFence(info, '') ? 'payload' : 'prose'
+    this.#begun = false
+    this.#end.fence = new FenceEnd(scan, mark, runEnd - from, container.indent, body)
   }
 
   //  ```json
   //  {"issues":[{"a":1}]}     the first thing in it: certainly a document
   //  ```
-  function lookInFence(fence: FenceEnd): boolean {
+  #lookInFence(fence: FenceEnd): boolean {
+    const scan = this.#scan
+    const end = this.#end
     end.look()
-    if (!begun) {
+    if (!this.#begun) {
       let first = scan.position
       while (first < end.bound && isBlank(scan.byte(first))) first++
       scan.position = first
       if (first < end.bound) {
-        begun = true
-        if (fenceKind !== 'prose' && isBracket(scan.byte(first))) {
-          machine.openBare(first, 'document', 'took a fence body', true)
+        this.#begun = true
+        if (this.#fenceKind !== 'prose' && isBracket(scan.byte(first))) {
+          this.#machine.openBare(first, 'document', 'took a fence body', true)
           return true
         }
-        if (fenceKind === 'unlabelled') fenceKind = 'prose'
+        if (this.#fenceKind === 'unlabelled') this.#fenceKind = 'prose'
       }
     }
-    const at = Math.min(brace.next(scan.position), bracket.next(scan.position))
+    const at = Math.min(this.#brace.next(scan.position), this.#bracket.next(scan.position))
     if (at < end.bound) {
-      const why = fenceKind === 'prose' ? 'took an object from prose' : 'took a fence body'
+      const why = this.#fenceKind === 'prose' ? 'took an object from prose' : 'took a fence body'
       scan.position = at
-      machine.openBare(at, proseKind, why)
+      this.#machine.openBare(at, this.#proseKind, why)
       return true
     }
     scan.position = end.bound
@@ -129,36 +150,30 @@ export function documentFinder(scan: Scan, machine: DocumentMachine, options: Fi
   }
 
   /** Searches for the first byte that is not blank. False: it has not arrived yet. */
-  function findFirst(): boolean {
-    for (; firstFrom < tape.end; firstFrom++) {
-      const byte = scan.byte(firstFrom)
+  #findFirst(): boolean {
+    const scan = this.#scan
+    for (; this.#firstFrom < this.#tape.end; this.#firstFrom++) {
+      const byte = scan.byte(this.#firstFrom)
       if (byte === NUL || isBlank(byte)) continue
-      if (bomAt(tape.view, firstFrom - tape.base) === 3) {
-        firstFrom += 2
+      if (bomAt(this.#tape.view, this.#firstFrom - this.#tape.base) === 3) {
+        this.#firstFrom += 2
         continue
       }
-      if (byte === 0xef && firstFrom + 3 > tape.end && !scan.ended) break
-      openFirst(firstFrom, byte)
-      firstFrom = NOWHERE
+      if (byte === 0xef && this.#firstFrom + 3 > this.#tape.end && !scan.ended) break
+      this.#openFirst(this.#firstFrom, byte)
+      this.#firstFrom = NOWHERE
       return true
     }
-    scan.position = Math.min(firstFrom, tape.end)
+    scan.position = Math.min(this.#firstFrom, this.#tape.end)
     return false
   }
 
-  function openFirst(at: number, byte: number | undefined): void {
-    if (byte === LESS) firstThink = at
-    else if (bare && isBracket(byte)) {
-      machine.openBare(at, 'document', blank ? undefined : 'dropped a think block')
+  #openFirst(at: number, byte: number | undefined): void {
+    if (byte === LESS) this.#firstThink = at
+    else if (this.#bare && isBracket(byte)) {
+      this.#machine.openBare(at, 'document', this.blank ? undefined : 'dropped a think block')
     }
-    blank = false
-  }
-
-  return {
-    look,
-    blank() {
-      return blank
-    },
+    this.blank = false
   }
 }
 
@@ -172,19 +187,6 @@ export interface DocumentOptions {
   readonly sink: ItemSink
 }
 
-/** Starts documents, at a tag or at a bracket. */
-export interface DocumentMachine {
-  /** What ends the current document. */
-  readonly end: DocumentEnd
-  /** Opens the block of a tag at `from`. */
-  openBlock(from: number): void
-  /**
-   * Opens what begins with the bracket at `from`; `why` is undefined if it is the first thing of the input.
-   * Unless it is `sure` to be a document, it is given up at the first thing that is not JSON.
-   */
-  openBare(from: number, kind: GateKind, why: ChangeKind | undefined, sure?: boolean): void
-}
-
 /**
  * Reads a document of any size and emits the selected elements, each as soon as what follows shows that it is
  * complete. Only the current element is held. This part finds out whether there is a document, and where it
@@ -193,114 +195,141 @@ export interface DocumentMachine {
  *     <json> ```json {"summary":"…","issues":[{"a":1},{"a":2}]} ```</json>
  *           ^^^^^^^^^ before          the containers             ^^^ marks
  */
-export function documentMachine(scan: Scan, options: DocumentOptions): DocumentMachine {
-  const { tape } = scan
-  const { selections, needsPayload, sink } = options
-  const end = new DocumentEnd(scan, options.tag)
-  const containers = containerReader(scan, { selections, end, sink })
-  let doc: DocumentState
+export class DocumentMachine implements Inside {
+  /** What ends the current document. */
+  readonly end: DocumentEnd
+  readonly #scan: Scan
+  readonly #tape: Tape
+  readonly #needsPayload: boolean
+  readonly #containers: ContainerReader
+  #doc!: DocumentState
 
-  const steps: Readonly<Record<Stage, () => Step>> = {
-    gate: passGate,
-    before: findStart,
-    marks: passMarks,
-    ...containers.steps,
+  constructor(scan: Scan, { selections, tag, needsPayload, sink }: DocumentOptions) {
+    this.end = new DocumentEnd(scan, tag)
+    this.#scan = scan
+    this.#tape = scan.tape
+    this.#needsPayload = needsPayload
+    this.#containers = new ContainerReader(scan, { selections, end: this.end, sink })
   }
 
-  const inside: Inside = {
-    keep() {
-      if (doc.stage === 'gate') return doc.from
-      const outside = doc.stage === 'before' || doc.stage === 'marks'
-      return outside ? Math.min(doc.at, tape.end) : containers.keep()
-    },
-    look() {
-      const { emitted } = scan
-      end.look()
-      for (;;) {
-        const step = steps[doc.stage]()
-        if (step === 'wait' && end.fence?.closed) {
-          inside.finish()
-          return true
-        }
-        if (step === 'over') {
-          doc.stage = 'marks'
-          continue
-        }
-        if (step !== 'on') return step === 'left'
-        // The turn may be over.
-        if (scan.emitted !== emitted) return true
+  /** Opens the block of a tag at `from`. */
+  openBlock(from: number): void {
+    const at = from + this.end.opener.length
+    const origin = this.#tape.origin(from)
+    this.#doc = new DocumentState({ from, origin, at, judge: undefined, why: undefined, sure: true })
+    this.end.block = true
+    this.#scan.enter(this)
+  }
+
+  /**
+   * Opens what begins with the bracket at `from`; `why` is undefined if it is the first thing of the input.
+   * Unless it is `sure` to be a document, it is given up at the first thing that is not JSON.
+   */
+  openBare(from: number, kind: BracketRule, why: ChangeKind | undefined, sure = why === undefined): void {
+    const judge = bracketCheck(kind, this.#scan.byte(from) ?? 0)
+    const origin = this.#tape.origin(from)
+    this.#doc = new DocumentState({ from, origin, at: from + 1, judge, why, sure })
+    this.end.block = false
+    this.#scan.enter(this)
+  }
+
+  keep(): number {
+    const { stage, from, at } = this.#doc
+    if (stage === 'opening') return from
+    const outside = stage === 'before' || stage === 'marks'
+    return outside ? Math.min(at, this.#tape.end) : this.#containers.keep()
+  }
+
+  look(): boolean {
+    const { emitted } = this.#scan
+    this.end.look()
+    for (;;) {
+      const step = this.#stepOn()
+      if (step === 'wait' && this.end.fence?.closed) {
+        this.finish()
+        return true
       }
-    },
-    finish() {
-      const begun = doc.stage !== 'gate' && doc.stage !== 'before' && doc.stage !== 'marks'
-      scan.leave(begun ? containers.finish() : end.bound)
-    },
+      if (step === 'over') {
+        this.#doc.stage = 'marks'
+        continue
+      }
+      if (step !== 'on') return step === 'left'
+      // The turn may be over.
+      if (this.#scan.emitted !== emitted) return true
+    }
+  }
+
+  finish(): void {
+    const { stage } = this.#doc
+    const begun = stage !== 'opening' && stage !== 'before' && stage !== 'marks'
+    this.#scan.leave(begun ? this.#containers.finish() : this.end.bound)
+  }
+
+  #stepOn(): Step {
+    const { stage } = this.#doc
+    switch (stage) {
+      case 'opening':
+        return this.#judgeOpening()
+      case 'before':
+        return this.#findStart()
+      case 'marks':
+        return this.#passMarks()
+      default:
+        return this.#containers.step(stage)
+    }
   }
 
   //  see [1] and {"a":1}
-  //      ^^      ^^       gate: enough to tell prose from a document
-  function passGate(): Step {
-    const limit = scan.limit(doc.from)
-    for (; doc.at < Math.min(limit, end.bound); doc.at++) {
-      const opens = doc.judge?.(scan.byte(doc.at) ?? 0)
+  //      ^^      ^^       opening: enough to tell prose from a document
+  #judgeOpening(): Step {
+    const doc = this.#doc
+    const limit = this.#scan.limit(doc.from)
+    for (; doc.at < Math.min(limit, this.end.bound); doc.at++) {
+      const opens = doc.judge?.(this.#scan.byte(doc.at) ?? 0)
       if (opens === undefined) continue
-      if (!opens) return leave(doc.at)
+      if (!opens) return this.#leave(doc.at)
       // The bytes after the bracket are read again, this time as a document.
       doc.at = doc.from
-      return containers.begin(doc)
+      return this.#containers.begin(doc)
     }
-    return end.bound < limit ? 'wait' : leave(limit)
+    return this.end.bound < limit ? 'wait' : this.#leave(limit)
   }
 
   //  <json> ```json {
   //        ^^^^^^^^^  before
-  function findStart(): Step {
+  #findStart(): Step {
+    const doc = this.#doc
+    const end = this.end
     for (; doc.at < end.bound; doc.at++) {
-      const byte = scan.byte(doc.at)
+      const byte = this.#scan.byte(doc.at)
       if (isBlank(byte)) continue
-      if (isBracket(byte)) return containers.begin(doc)
+      if (isBracket(byte)) return this.#containers.begin(doc)
       const mark = byte === BACKTICK || byte === TILDE
       if (mark && doc.why === undefined && doc.marks < 3) doc.marks++
-      else if (needsPayload && doc.marks < 3) return leave(doc.at)
+      else if (this.#needsPayload && doc.marks < 3) return this.#leave(doc.at)
       else doc.why = 'took an object from prose'
       if (byte === LESS) {
         const tag = end.tagAt(doc.at, end.bound)
         if (tag === undefined) return 'wait'
-        if (tag) return leave(doc.at)
+        if (tag) return this.#leave(doc.at)
       }
     }
     return 'wait'
   }
 
   /** A fence inside the block is closed after the document: its marks must not open another one. */
-  function passMarks(): Step {
-    if (doc.marks < 3) return leave(doc.at)
-    for (; doc.at < end.bound; doc.at++) {
-      const byte = scan.byte(doc.at)
-      if (!isBlank(byte) && byte !== BACKTICK && byte !== TILDE) return leave(doc.at)
+  #passMarks(): Step {
+    const doc = this.#doc
+    if (doc.marks < 3) return this.#leave(doc.at)
+    for (; doc.at < this.end.bound; doc.at++) {
+      const byte = this.#scan.byte(doc.at)
+      if (!isBlank(byte) && byte !== BACKTICK && byte !== TILDE) return this.#leave(doc.at)
     }
     return 'wait'
   }
 
-  function leave(position: number): 'left' {
-    scan.leave(position)
+  #leave(position: number): 'left' {
+    this.#scan.leave(position)
     return 'left'
-  }
-
-  return {
-    end,
-    openBlock(from) {
-      const at = from + end.opener.length
-      const origin = tape.origin(from)
-      doc = new DocumentState({ from, origin, at, judge: undefined, why: undefined, sure: true })
-      end.block = true
-      scan.enter(inside)
-    },
-    openBare(from, kind, why, sure = why === undefined) {
-      const judge = gate(kind, scan.byte(from) ?? 0)
-      doc = new DocumentState({ from, origin: tape.origin(from), at: from + 1, judge, why, sure })
-      end.block = false
-      scan.enter(inside)
-    },
   }
 }

@@ -1,4 +1,5 @@
 import { Bytes } from '../../base/platform.ts'
+import { byteStringEnd } from '../../json/strings.ts'
 import { BACKSLASH, CLOSE_BRACE, COLON, COMMA, isBlank, OPEN_BRACE, QUOTE } from '../../text/characters.ts'
 import type { Tape } from '../../text/tape.ts'
 
@@ -96,9 +97,9 @@ function headAt(view: Bytes, from: number): Bytes | undefined {
   const end = Math.min(view.length, from + MAX_HEAD)
   while (i < end && isBlank(view[i])) i++
   if (view[i] !== QUOTE) return undefined
-  do i++
-  while (i < end && view[i] !== QUOTE && view[i] !== BACKSLASH)
-  if (view[i] !== QUOTE) return undefined
+  const key = i + 1
+  i = byteStringEnd(view, key, end)
+  if (i >= end || view.subarray(key, i).includes(BACKSLASH)) return undefined
   do i++
   while (i < end && isBlank(view[i]))
   return i < end && view[i] === COLON ? Bytes.from(view.subarray(from, i + 1)) : undefined

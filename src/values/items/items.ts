@@ -10,7 +10,7 @@ import { climb, climbStrictly, type Miss } from '../ladder.ts'
 import { badOf, goodOf, nothingOf, tooLongOf } from '../make-outcome.ts'
 import type { Outcome } from '../outcome.ts'
 import type { UnmatchedText } from '../unmatched-text.ts'
-import { documentFinder, documentMachine } from './documents.ts'
+import { DocumentFinder, DocumentMachine } from './documents.ts'
 import type { ItemSink, Piece } from './element-walk.ts'
 import { type Selection, selectionsOf } from './item-paths.ts'
 
@@ -162,12 +162,12 @@ function itemsOf(channel: Channel, options: ItemOptions, next: Sink<Outcome<unkn
   }
 
   const needsPayload = tag === undefined
-  const machine = documentMachine(scan, { selections, tag: tag ?? 'json', needsPayload, sink })
-  const outside = documentFinder(scan, machine, { tag, loose: rules.check !== undefined })
+  const machine = new DocumentMachine(scan, { selections, tag: tag ?? 'json', needsPayload, sink })
+  const outside = new DocumentFinder(scan, machine, { tag, loose: rules.check !== undefined })
   return {
-    ...feed(scan, outside.look, options.turn ?? Number.POSITIVE_INFINITY),
+    ...feed(scan, outside, options.turn ?? Number.POSITIVE_INFINITY),
     close() {
-      if (!found) emit(nothingOf(outside.blank() ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
+      if (!found) emit(nothingOf(outside.blank ? 'EMPTY' : 'NO_MATCH', channel, unmatched, label))
     },
   }
 }

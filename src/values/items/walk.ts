@@ -1,6 +1,7 @@
 import type { Bytes } from '../../base/platform.ts'
 import type { Scan } from '../../frames/scan.ts'
-import { BACKSLASH, classTable, LESS, OPEN_BRACE, QUOTE } from '../../text/characters.ts'
+import { byteStringEnd } from '../../json/strings.ts'
+import { classTable, LESS, OPEN_BRACE } from '../../text/characters.ts'
 import type { DocumentEnd } from './document.ts'
 
 /**
@@ -100,7 +101,7 @@ export class Walk {
           if (this.#expects === 'comma') break
           this.#expects = 'comma'
           this.#string = i + base
-          i = stringEnd(view, i + 1, end)
+          i = byteStringEnd(view, i + 1, end)
           if (i >= end) {
             this.#inString = true
             return this.#waitAt(i + base)
@@ -163,7 +164,7 @@ export class Walk {
           if (odd) break loop
           expects = expects === 'key' || expects === 'first key' ? 'colon' : 'comma'
           string = i + base
-          i = stringEnd(view, i + 1, end)
+          i = byteStringEnd(view, i + 1, end)
           if (i >= end) {
             this.#inString = true
             break loop
@@ -239,7 +240,7 @@ export class Walk {
     const { view, base } = this.#scan.tape
     let i = this.at - base
     if (this.#inString) {
-      i = stringEnd(view, i, end)
+      i = byteStringEnd(view, i, end)
       if (i >= end) return i
       this.#inString = false
       this.to = ++i + base
@@ -285,17 +286,6 @@ const CLASS = /* @__PURE__ */ classTable(
   [C_COMMA, ','],
   [C_COLON, ':'],
 )
-
-/** Position of the closing quote; `end`, or one more after a backslash, if it is not there. */
-function stringEnd(view: Bytes, from: number, end: number): number {
-  let i = from
-  while (i < end) {
-    const byte = view[i]
-    if (byte === QUOTE) return i
-    i += byte === BACKSLASH ? 2 : 1
-  }
-  return i
-}
 
 /** End of the number or literal, or `end`. */
 function tokenEnd(view: Bytes, from: number, end: number): number {

@@ -1,29 +1,29 @@
 import { Bytes } from '../../base/platform.ts'
 import { SIMD_ROOM, type SimdSearch } from '../../base/simd-search.ts'
+import { NOWHERE } from '../../text/byte-search.ts'
 import { BACKSLASH, ESC, LETTER_U, ZERO } from '../../text/characters.ts'
-import { NOWHERE } from '../../text/needle.ts'
 
-/** The part of a needle that is searched for before all of it is compared. */
+/** How much of a part is searched for before all of it is compared. */
 const MAX_SPAN = 256
 
 interface Sought {
-  readonly needles: readonly Bytes[]
+  readonly parts: readonly Bytes[]
   /** The beginning of an escape that counts: `\\u` or `\\u00`. */
   readonly escape: Bytes
 }
 
 /**
- * Finds the first needle of a clue, an ESC, or an escape that counts, whichever comes first. The memory of
+ * Finds the first part of a trace, an ESC, or an escape that counts, whichever comes first. The memory of
  * the search is shared, and holds a window of the bytes:
  *
  *     …{"type":"a"}\n{"type":"wanted"}\n{"type":"b"}\n…
  *        ^ from                              ^ safe ^ to
  *
- * A needle that begins before `safe` is completely inside the window.
+ * A part that begins before `safe` is completely inside the window.
  */
 export class BlockSearch {
   readonly #simd: SimdSearch
-  readonly #needle: Bytes
+  readonly #part: Bytes
   readonly #maySpell: (bytes: Bytes, at: number) => boolean
   readonly #byte1: number
   readonly #at2: number
@@ -37,11 +37,11 @@ export class BlockSearch {
 
   constructor(simd: SimdSearch, sought: Sought, maySpell: (bytes: Bytes, at: number) => boolean) {
     this.#simd = simd
-    this.#needle = sought.needles[0]!
+    this.#part = sought.parts[0]!
     this.#maySpell = maySpell
-    this.#byte1 = this.#needle[0]!
+    this.#byte1 = this.#part[0]!
     // Related names share a beginning or an end: `item.completed`, `turn.completed`, `turn.failed`.
-    this.#at2 = Math.min(this.#needle.length, MAX_SPAN) - 1
+    this.#at2 = Math.min(this.#part.length, MAX_SPAN) - 1
     this.#at3 = this.#at2 >> 1
     // In `\u00`, the first zero is rarer than the `u`; the rest is checked afterwards.
     const isAscii = sought.escape.length > 2
@@ -84,35 +84,35 @@ export class BlockSearch {
   }
 
   #find(at: number): number {
-    const needle = this.#needle
+    const part = this.#part
     const found = this.#simd.next(
       at - this.#from,
       this.#safe - this.#from,
       this.#byte1,
       this.#at2,
-      needle[this.#at2]!,
+      part[this.#at2]!,
       this.#at3,
-      needle[this.#at3]!,
+      part[this.#at3]!,
       this.#escapeAt,
       this.#escapeByte,
     )
     return found < 0 ? -1 : found + this.#from
   }
 
-  /** Checks all of a hit that was found by a part. */
+  /** Checks all of a hit that was found by a few of its bytes. */
   #counts(at: number): boolean {
     const bytes = this.#bytes
     const byte = bytes[at]
     if (byte === ESC) return true
-    // No needle begins with a backslash.
+    // No part begins with a backslash.
     if (byte === BACKSLASH)
       return (
         bytes[at + 1] === LETTER_U &&
         (this.#escapeAt === 1 || bytes[at + 3] === ZERO) &&
         this.#maySpell(bytes, at)
       )
-    const needle = this.#needle
-    for (let index = 0; index < needle.length; index++) if (bytes[at + index] !== needle[index]) return false
+    const part = this.#part
+    for (let index = 0; index < part.length; index++) if (bytes[at + index] !== part[index]) return false
     return true
   }
 }

@@ -4,9 +4,9 @@ import { lineScan } from '../../frames/frames.ts'
 import type { Chunk } from '../../text/chunk.ts'
 import type { RecordFit } from '../attempt.ts'
 import type { Outcome } from '../outcome.ts'
-import { cluesOf } from './clue.ts'
 import { conditionsOf, fits } from './conditions.ts'
-import { lineSieve } from './line-sieve.ts'
+import { LineFilter } from './line-filter.ts'
+import { tracesOf } from './line-trace.ts'
 
 /**
  * How many lines `where` dropped.
@@ -54,7 +54,7 @@ export function whereReader(
   onDropped: ((dropped: Dropped) => unknown) | undefined,
 ): () => WhereReader {
   const conditions = conditionsOf(where)
-  const clues = cluesOf(conditions)
+  const traces = tracesOf(conditions)
   const scan = lineScan(rules)
   return () => {
     let unread = 0
@@ -77,8 +77,8 @@ export function whereReader(
           },
           end: () => frames.end(),
         }
-        return lineSieve({
-          clues,
+        return new LineFilter({
+          traces,
           maxFrame: rules.maxFrame,
           turns: rules.turn !== undefined,
           open: (channel) => scan(channel, judge),

@@ -1,9 +1,10 @@
 import { type OptionTable, readOptions } from '../../base/check-options.ts'
 import type { Stage } from '../../base/stage.ts'
-import type { Event, ToolData } from '../../events/event.ts'
+import type { Event } from '../../events/event.ts'
 import { outcomeWords } from '../../events/run-outcome.ts'
-import { type Problem, problemOf } from '../problems.ts'
-import { type RunSummary, summarizer } from '../summary.ts'
+import { Conversation, type Item, type ToolItem } from '../conversation.ts'
+import type { Problem } from '../problems.ts'
+import type { RunSummary } from '../summary.ts'
 import { callSubject, callText } from '../tool-text.ts'
 import { countWords, durationWords, grouped } from '../words.ts'
 import { codeSpan, fenced, html, safeMarkdown } from './safe.ts'
@@ -28,8 +29,6 @@ const MAX_MESSAGE = 12_000
 const MAX_PROMPT = 4000
 const MAX_OUTPUT = 2000
 const MAX_TAIL = 12
-/** Calls that have started and not ended. */
-const MAX_OPEN = 1000
 const MIN_LENGTH = 2000
 
 /**
@@ -46,87 +45,75 @@ export function markdownStage(options: MarkdownOptions = {}): Stage<Event, strin
   const read = readOptions('markdownStage', options, example, MARKDOWN_OPTIONS)
   const maxLength = Math.max(MIN_LENGTH, read.maxLength)
   return (next) => {
-    const facts = summarizer()
+    const talk = new Conversation()
     const body = middleCut(maxLength)
-    /** Subjects of the calls that have not ended. */
-    const calls = new Map<string, string>()
+    let attempt: number | undefined
+    /** Calls of earlier attempts that did not end. */
+    const unfinished: ToolItem[] = []
     let problem: Problem | undefined
     let prompted = false
     let raw = 0
 
-    const write = (event: Event) => {
-      facts.write(event)
-      const found = problemOf(event)
-      // A problem of kind `end` only says that something went wrong.
-      if (found && (!problem || problem.kind === 'end')) problem = found
-      switch (event.type) {
-        case 'user.message':
-          // The first prompt is in the head.
-          if (prompted) body.add(folded('The user said', fenced(cut(event.data.text, MAX_PROMPT))))
-          prompted = true
-          return
-        case 'agent.message.final': {
-          const { text, incomplete, parent_call_id } = event.data
-          const who = parent_call_id === undefined ? '' : '*A subagent:*\n\n'
-          const note = incomplete ? '\n\n*(The run ended before this message did.)*' : ''
-          if (text.trim() !== '') body.add(`${who}${safeMarkdown(cut(text.trim(), MAX_MESSAGE))}${note}`)
-          return
-        }
-        case 'agent.reasoning.summary':
-          if (event.data.text.trim() !== '')
-            body.add(folded('Thoughts', safeMarkdown(cut(event.data.text.trim(), MAX_OUTPUT))))
-          return
-        case 'tool.call.started':
-          if (calls.size < MAX_OPEN) calls.set(event.data.call_id, callSubject(event.data.input))
-          return
-        case 'tool.call.completed':
-        case 'tool.call.failed': {
-          const started = calls.get(event.data.call_id)
-          calls.delete(event.data.call_id)
-          const subject = started || callSubject(event.data.input)
-          body.add(toolLine(event.data, subject, event.type === 'tool.call.failed'))
-          return
-        }
-        case 'artifact.created':
-        case 'artifact.modified':
-        case 'artifact.deleted': {
-          const { path, diff } = event.data
-          const what = event.type.slice('artifact.'.length)
-          if (diff === undefined || diff === '') body.add(`${what} ${codeSpan(path)}`)
-          else
-            body.add(
-              folded(`${what} <code>${html(cut(path, 300))}</code>`, fenced(cut(diff, MAX_OUTPUT), 'diff')),
-            )
-          return
-        }
-        case 'diagnostic.engine.error':
-        case 'diagnostic.parser.warning':
-          if (found) body.add(`**Error:** ${codeSpan(cut(event.data.message, 500))}`)
-          return
-        case 'lifecycle.run.result': {
-          const { status, value, errors } = event.data
-          const shown = JSON.stringify(value ?? errors ?? null, null, 2)
-          body.add(`**Result: ${status}**\n\n${fenced(cut(shown, MAX_OUTPUT), 'json')}`)
-          return
-        }
-        case 'raw.stdout':
-        case 'raw.stderr':
-        case 'raw.pty':
-          raw++
-          return
-      }
-    }
-
     return {
-      write,
+      write(event) {
+        if (event.attempt_number !== attempt) unfinished.push(...talk.running)
+        attempt = event.attempt_number
+        const item = talk.take(event)
+        // A problem of kind `end` only says that something went wrong.
+        if (item.problem && (!problem || problem.kind === 'end')) problem = item.problem
+        if (item.kind === 'raw') raw++
+        // The first prompt is in the head.
+        const inHead = item.kind === 'prompt' && !prompted
+        if (inHead) prompted = true
+        const part = inHead ? '' : partOf(item)
+        if (part !== '') body.add(part)
+      },
       end() {
-        const summary = facts.summary()
-        for (const [, subject] of calls) body.add(`… ${codeSpan(cut(subject, 300))} did not end`)
+        const summary = talk.summary()
+        for (const { input } of [...unfinished, ...talk.running])
+          body.add(`… ${codeSpan(cut(callSubject(input), 300))} did not end`)
         const parts = [head(summary, problem), body.text(), tail(summary, raw)]
         next.write(`${parts.filter((part) => part !== '').join('\n\n')}\n`)
         next.end()
       },
     }
+  }
+}
+
+/** An item as a part of the text; empty if it has none, or none yet. */
+function partOf(item: Item): string {
+  switch (item.kind) {
+    case 'prompt':
+      return folded('The user said', fenced(cut(item.text, MAX_PROMPT)))
+    case 'message': {
+      const text = item.text.trim()
+      const who = item.nested ? '*A subagent:*\n\n' : ''
+      const note = item.incomplete ? '\n\n*(The run ended before this message did.)*' : ''
+      return item.growing || text === '' ? '' : `${who}${safeMarkdown(cut(text, MAX_MESSAGE))}${note}`
+    }
+    case 'reasoning': {
+      const text = item.text.trim()
+      return text === '' ? '' : folded('Thoughts', safeMarkdown(cut(text, MAX_OUTPUT)))
+    }
+    case 'tool':
+      return item.state === 'running' ? '' : toolLine(item)
+    case 'artifact': {
+      const { change, path, diff } = item
+      if (diff === undefined || diff === '') return `${change} ${codeSpan(path)}`
+      const title = `${change} <code>${html(cut(path, 300))}</code>`
+      return folded(title, fenced(cut(diff, MAX_OUTPUT), 'diff'))
+    }
+    case 'diagnostic':
+      return item.problem ? `**Error:** ${codeSpan(cut(item.message, 500))}` : ''
+    case 'result': {
+      const { status, value, errors } = item.result
+      const shown = JSON.stringify(value ?? errors ?? null, null, 2)
+      return `**Result: ${status}**\n\n${fenced(cut(shown, MAX_OUTPUT), 'json')}`
+    }
+    case 'status':
+    case 'end':
+    case 'raw':
+      return ''
   }
 }
 
@@ -166,15 +153,17 @@ function figures(summary: RunSummary): string {
   ])
 }
 
-function toolLine(data: ToolData, subject: string, failed: boolean): string {
-  const { name, exit_code, duration_ms } = data
+function toolLine(item: ToolItem): string {
+  const { name, state, exitCode, measured } = item
+  const failed = state === 'failed'
+  const subject = callSubject(item.input) || callSubject(item.lateInput)
   const how = [
     failed ? 'failed' : '',
-    exit_code === undefined ? '' : `exit ${exit_code}`,
-    duration_ms === undefined ? '' : durationWords(duration_ms),
+    exitCode === undefined ? '' : `exit ${exitCode}`,
+    measured === undefined ? '' : durationWords(measured),
   ].filter((part) => part !== '')
   const ended = how.length === 0 ? '' : ` (${how.join(', ')})`
-  const output = callText(data)
+  const output = callText(item)
   if (failed) {
     const line = `✗ **${safeMarkdown(cut(name, 100))}** ${codeSpan(cut(subject, 300))}${ended}`
     return output === '' ? line : `${line}\n\n${fenced(lastLines(output))}`

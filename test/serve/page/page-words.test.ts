@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { addressOf, readAddress } from '../../../src/serve/page/address.ts'
-import { conversation } from '../../../src/serve/page/conversation.ts'
+import { ItemList } from '../../../src/serve/page/item-list.ts'
 import { firstLine, summaryOf, textOf } from '../../../src/serve/page/item-text.ts'
 import { type SseEvent, sseReader } from '../../../src/serve/page/sse-reader.ts'
 import { makeEvent } from '../../disk/make-event.ts'
@@ -34,7 +34,7 @@ test('an event stream is read alike however it is cut', () => {
 })
 
 test('what does not have the shape of its type is shown as it is', () => {
-  const model = conversation()
+  const model = new ItemList()
   for (const data of [null, 'text', 7, {}, { text: 3 }, []]) {
     for (const type of ['agent.message.final', 'tool.call.failed', 'diagnostic.engine.error', 'x.y']) {
       const event = { ...makeEvent(model.items.length + 1), type, data }

@@ -1,0 +1,25 @@
+import { InvalidArgumentError } from 'commander'
+
+const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+/**
+ * Reads a duration: `90` and `90s` are seconds, `500ms`, `5m` and `2h` have a unit. Returns milliseconds.
+ *
+ * @example
+ * duration('5m') // 300000
+ */
+export function duration(text: string): number {
+  const match = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)?$/.exec(text)
+  const ms = match ? Number(match[1]) * units[match[2] ?? 's']! : 0
+  if (ms > 0 && ms < 2 ** 31) return ms
+  throw new InvalidArgumentError(
+    'Give a time such as 500ms, 90s, 5m or 1h, at most 24 days; a bare number is seconds.',
+  )
+}
+
+/** Reads a whole number above 0. */
+export function positiveInteger(text: string): number {
+  const value = Number(text)
+  if (Number.isSafeInteger(value) && value > 0) return value
+  throw new InvalidArgumentError('It must be a whole number above 0.')
+}

@@ -1,0 +1,283 @@
+import fs from 'node:fs'
+import { Fault, quote } from '../base/fault.ts'
+import type { Event } from '../events/event.ts'
+import { LF } from '../text/characters.ts'
+import { readBlock } from './plain-file.ts'
+import { Mark } from './tail.ts'
+
+/** Whole lines of a file. */
+export interface Lines {
+  /** Each ends with LF. Empty where a part of a line that is too long is skipped. */
+  readonly bytes: Buffer
+  readonly at: number
+  /** The position right after them. */
+  readonly next: number
+  /** The file had more than this, so this will not grow. */
+  readonly full: boolean
+}
+
+/** One line of a file, with its LF. */
+export interface Line {
+  readonly bytes: Buffer
+  readonly at: number
+  /** The position right after it. */
+  readonly next: number
+}
+
+/** Maximum length of a line: it has to be in memory as a whole. */
+export const MAX_LINE = 64 << 20
+/** How much is read at once, unless a line is longer. */
+export const LINES_BLOCK = 64 * 1024
+
+/**
+ * The whole lines of a file from a position on: those that end within `limit` bytes or, if the first one is
+ * longer, a few more. Undefined while the first one has no end.
+ *
+ *     {"seq":1,…}\n{"seq":2,…}\n{"seq":3,
+ *     ^ at                      ^ next
+ */
+export function wholeLines(
+  fd: number,
+  at: number,
+  limit: number,
+  maxLine: number = MAX_LINE,
+): Lines | 'too long' | undefined {
+  const left = fs.fstatSync(fd).size - at
+  if (left <= 0) return undefined
+  for (let size = limit; ; size = Math.min(size * 4, maxLine)) {
+    // No larger than what is there: most reads of a live run find one line.
+    const bytes = readBlock(fd, at, Math.min(size, left))
+    const end = bytes.lastIndexOf(LF) + 1
+    if (end > 0) return { bytes: bytes.subarray(0, end), at, next: at + end, full: bytes.length === size }
+    if (bytes.length >= maxLine) return 'too long'
+    if (bytes.length < size) return undefined
+  }
+}
+
+/** The lines one by one. */
+export function* linesIn({ bytes, at }: Lines): Generator<Line, void> {
+  for (let from = 0; from < bytes.length; ) {
+    const to = bytes.indexOf(LF, from) + 1
+    yield { bytes: bytes.subarray(from, to), at: at + from, next: at + to }
+    from = to
+  }
+}
+
+/** Such a line is skipped in steps of this many bytes, so that other readers get a turn. */
+const STEP = 4 << 20
+/** Bytes to compare, to detect a rewritten file: several events, because events can have the same ending. */
+const MARK_SIZE = 4096
+const NOTHING = Buffer.alloc(0)
+
+/** A line of a journal; `place` is undefined if it is not an event. */
+export interface JournalEntry extends Line {
+  readonly value: unknown
+  readonly place: JournalLine | undefined
+}
+
+/** A line of a journal that is an event. */
+export interface JournalEvent extends Line {
+  readonly event: Event
+  readonly place: Place
+}
+
+/**
+ * Reads a journal that another process may be writing, from any position, as often as needed: the file is
+ * the queue. What a crash tore at its end is not read until the next writer has repaired it.
+ *
+ * A line longer than MAX_LINE is skipped; with `tooLong`, the Fault that it makes is thrown.
+ *
+ * @example
+ * const journal = new JournalReader(openPlain(path), path)
+ * for (let lines = journal.lines(0); lines; lines = journal.lines(lines.next))
+ *   for (const { event } of journal.events(lines, undefined)) console.log(event.type)
+ */
+export class JournalReader {
+  readonly fd: number
+  readonly #path: string
+  readonly #tooLong: ((at: number) => Fault) | undefined
+  /** The furthest position that was read. */
+  readonly #mark = new Mark(MARK_SIZE)
+  /** Positions inside lines that are too long. */
+  readonly #inside = new Set<number>()
+  /** A line that is not an event, and up to where none was found after it: so far it is a torn tail. */
+  #torn: { readonly at: number; searched: number } | undefined
+
+  constructor(fd: number, path: string, tooLong?: (at: number) => Fault) {
+    this.fd = fd
+    this.#path = path
+    this.#tooLong = tooLong
+  }
+
+  /** Whether what was read is still there. */
+  isSame(): boolean {
+    return this.#mark.holds(this.fd)
+  }
+
+  /** Whole lines from this position on, as `wholeLines` finds them. */
+  lines(at: number, limit: number = LINES_BLOCK): Lines | undefined {
+    if (this.#inside.has(at)) return this.#skip(at)
+    const lines = wholeLines(this.fd, at, limit)
+    if (lines === 'too long') return this.#skip(at)
+    if (lines) this.#reach(lines)
+    return lines
+  }
+
+  /** All lines from this position on. */
+  *entries(at: number, limit?: number): Generator<JournalEntry, void> {
+    for (let lines = this.lines(at, limit); lines; lines = this.lines(lines.next, limit))
+      for (const line of linesIn(lines)) yield entryOf(line)
+  }
+
+  /**
+   * The events in these lines, which come right after the event `last`, up to the first line that cannot
+   * follow. If that is the first of them, throws JOURNAL_MISMATCH; nothing if it is a torn tail. `accept`
+   * throws for an event that counts as none.
+   */
+  *events(
+    lines: Lines,
+    last: Place | 'unknown' | undefined,
+    accept?: (event: Event) => void,
+  ): Generator<JournalEvent, void> {
+    let before = last
+    for (const line of linesIn(lines)) {
+      const { value, place } = entryOf(line)
+      // Cast: the fields that every event has were checked; the rest is passed on unchanged.
+      const event = value as Event
+      const valid = place !== undefined && isAccepted(event, accept)
+      const why = !valid ? NO_EVENT : before === 'unknown' ? undefined : outOfOrder(before, place)
+      if (why === undefined) yield { ...line, event, place: place! }
+      else if (line.at > lines.at || (!valid && this.#isTorn(line))) return
+      else throw damagedJournal(this.#path, line.at, why)
+      before = place
+    }
+  }
+
+  close(): void {
+    fs.closeSync(this.fd)
+  }
+
+  /** Whether no event follows this line, so that it is what a crash left, which the next writer cuts off. */
+  #isTorn({ at, next }: Line): boolean {
+    if (this.#torn?.at !== at) this.#torn = { at, searched: next }
+    const torn = this.#torn
+    for (const entry of this.entries(torn.searched)) {
+      if (entry.place) return false
+      torn.searched = entry.next
+    }
+    return true
+  }
+
+  //  {"seq":1,…}\n{"seq":2, … 64 MiB … , …}\n{"seq":3,…}\n
+  //               ^ at              ^ inside  ^ out again
+  #skip(at: number): Lines | undefined {
+    if (this.#tooLong) throw this.#tooLong(at)
+    const bytes = readBlock(this.fd, at, STEP)
+    const end = bytes.indexOf(LF) + 1
+    if (end === 0 && bytes.length < STEP) return undefined
+    const next = at + (end || STEP)
+    this.#reach({ bytes: bytes.subarray(0, end || STEP), at, next })
+    if (end === 0) this.#inside.add(next)
+    return { bytes: NOTHING, at, next, full: true }
+  }
+
+  /** Between two checks it may have been rewritten: then the mark stays, so that the next check detects it. */
+  #reach({ bytes, at, next }: Line): void {
+    if (next > this.#mark.at && this.isSame()) this.#mark.reach(at, bytes)
+  }
+}
+
+function entryOf(line: Line): JournalEntry {
+  const { bytes } = line
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8', 0, bytes.length - 1))
+    return { ...line, value, place: journalLine(value) }
+  } catch {
+    return { ...line, value: undefined, place: undefined }
+  }
+}
+
+function isAccepted(event: Event, accept: ((event: Event) => void) | undefined): boolean {
+  try {
+    accept?.(event)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The place of an event in its run. */
+export interface Place {
+  readonly run_id: string
+  readonly attempt_number: number
+  readonly seq: number
+}
+
+/** A line of a journal: the place of its event, and its type. */
+export interface JournalLine extends Place {
+  readonly category: string
+  readonly type: string
+}
+
+/**
+ * Reads a line of `events.jsonl`; undefined if it is not an event.
+ *
+ * @example
+ * readLine('{"run_id":"r","attempt_number":1,"seq":1,"event":{"category":"raw","type":"raw.stdout"}}')
+ */
+export function readLine(line: string): JournalLine | undefined {
+  try {
+    return journalLine(JSON.parse(line))
+  } catch {
+    return undefined
+  }
+}
+
+/** The same for a line that is parsed already. */
+export function journalLine(value: unknown): JournalLine | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  // Cast: every field is checked below.
+  const { run_id, attempt_number, seq, event } = value as Record<string, unknown>
+  if (typeof run_id !== 'string' || !isCount(attempt_number) || !isCount(seq)) return undefined
+  const { category, type } = (typeof event === 'object' && event !== null ? event : {}) as typeof value & {
+    category?: unknown
+    type?: unknown
+  }
+  if (typeof category !== 'string' || typeof type !== 'string') return undefined
+  return { run_id, attempt_number, seq, category, type }
+}
+
+/** Negative if the first event comes before the second one in its run, 0 if it is the same. */
+export function comparePlaces(a: Omit<Place, 'run_id'>, b: Omit<Place, 'run_id'>): number {
+  return a.attempt_number - b.attempt_number || a.seq - b.seq
+}
+
+/**
+ * Why one event cannot follow another, or undefined if it can: a journal has one run, its attempts in order,
+ * and the events of each numbered from 1 without a gap.
+ */
+export function outOfOrder(last: Place | undefined, next: Place): string | undefined {
+  if (last && next.run_id !== last.run_id)
+    return `it is of run ${quote(next.run_id)}, the one before of ${quote(last.run_id)}`
+  const goesOn = last?.attempt_number === next.attempt_number
+  const wanted = goesOn ? last.seq + 1 : 1
+  if (next.seq === wanted && (goesOn || !last || next.attempt_number > last.attempt_number)) return undefined
+  const before = last ? `, the one before is ${last.attempt_number}.${last.seq}` : ', but it is the first'
+  return `it is event ${next.attempt_number}.${next.seq} (attempt.seq)${before}`
+}
+
+/** The fault for a journal that contains an invalid line. `at` is its byte offset. */
+export function damagedJournal(path: string, at: number, why: string): Fault {
+  return new Fault(
+    'JOURNAL_MISMATCH',
+    `${quote(path, 200)} is damaged at byte ${at}: ${why}. The raw logs still have the run: move this file away, then ` +
+      'complete it with npx agent-sluice replay --resume',
+    { at },
+  )
+}
+
+export const NO_EVENT = 'the line is not an event'
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0
+}

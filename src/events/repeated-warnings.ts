@@ -1,0 +1,73 @@
+import { type Code, clip, codes, quote } from '../base/fault.ts'
+import type { Writer } from './write.ts'
+
+/** Number of names that are counted one by one; the rest is counted together. */
+const MAX_NAMES = 256
+const MAX_NAME = 80
+
+/**
+ * Warnings about what is too frequent to report each time: the first of a kind is reported at once, the total
+ * at the end.
+ */
+export class RepeatedWarnings {
+  readonly #writer: Writer
+  readonly #kinds = new Map<string, { code: Code; message: string; confidence: number; count: number }>()
+  readonly #types = new Map<string, number>()
+  readonly #fields = new Map<string, number>()
+
+  constructor(writer: Writer) {
+    this.#writer = writer
+  }
+
+  /** One more of a kind. */
+  warn(kind: string, code: Code, confidence: number, message: string = codes[code]): void {
+    const known = this.#kinds.get(kind)
+    if (known) {
+      known.count++
+      return
+    }
+    this.#kinds.set(kind, { code, message, confidence, count: 1 })
+    this.#write(code, message, confidence)
+  }
+
+  unknownType(given: string): void {
+    const name = clip(given, MAX_NAME)
+    if (isNew(this.#types, name))
+      this.#write('UNKNOWN_TYPE', `${codes.UNKNOWN_TYPE}: ${quote(name)}`, 0.3, { name })
+  }
+
+  unknownField(given: string): void {
+    const name = clip(given, MAX_NAME)
+    if (isNew(this.#fields, name))
+      this.#write('UNKNOWN_FIELD', `${codes.UNKNOWN_FIELD}: ${quote(name)}`, 0.7, { name })
+  }
+
+  /** The counts, and the drift report. */
+  end(): void {
+    for (const { code, message, confidence, count } of this.#kinds.values()) {
+      if (count > 1) this.#write(code, `${count} times: ${message}`, confidence, { count })
+    }
+    const types = this.#types
+    const fields = this.#fields
+    if (types.size + fields.size === 0) return
+    const report = `${types.size} unknown types, ${fields.size} unknown fields`
+    const drift = { types: Object.fromEntries(types), fields: Object.fromEntries(fields) }
+    this.#write('DRIFT_REPORT', report, 0.95, { drift })
+  }
+
+  #write(code: Code, message: string, confidence: number, more: object = {}): void {
+    const data = { code, message: clip(message, 300), severity: 'warning' as const, confidence, ...more }
+    this.#writer.write('diagnostic.parser.warning', data, confidence)
+  }
+}
+
+/** Counts a name; true for the first time. */
+function isNew(names: Map<string, number>, name: string): boolean {
+  const known = names.get(name)
+  if (known === undefined && names.size >= MAX_NAMES) {
+    names.set('…', (names.get('…') ?? 0) + 1)
+    return false
+  }
+  names.set(name, (known ?? 0) + 1)
+  return known === undefined
+}

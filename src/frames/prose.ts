@@ -1,0 +1,209 @@
+import { ByteSearch, NOWHERE } from '../text/byte-search.ts'
+import { bomAt, isBlank, isBracket, LESS, NUL } from '../text/characters.ts'
+import type { Tape } from '../text/tape.ts'
+import { FenceMachine } from './fence.ts'
+import type { FenceHit } from './fence-opening.ts'
+import type { ScanOptions } from './frame-options.ts'
+import { beginsScalarLine, LineMachine } from './line.ts'
+import type { LineHead } from './line-head.ts'
+import { type Interruptions, ObjectMachine } from './object.ts'
+import { beginsScalar, scalarMachine } from './scalar.ts'
+import type { Scan } from './scan.ts'
+import { TagMachine } from './tag.ts'
+import { type ThinkMachine, thinkMachine } from './think.ts'
+
+/**
+ * The state outside frames: finds the next opener and switches to its machine. Each kind of opener is a
+ * native search that remembers its hit, the smallest hit wins, and at one position the order is tag, think,
+ * fence, line, object.
+ */
+export class Prose implements Interruptions {
+  /** Whether NDJSON records are cut. */
+  readonly lines: boolean
+  readonly #scan: Scan
+  readonly #tape: Tape
+  readonly #head: LineHead
+  readonly #options: ScanOptions
+  /** A chunk may end with all but one byte of it. */
+  readonly #longestOpener: number
+  readonly #tags: readonly TagMachine[]
+  readonly #think: ThinkMachine | undefined
+  readonly #fences: FenceMachine | undefined
+  readonly #line: LineMachine | undefined
+  readonly #object: ObjectMachine | undefined
+  readonly #openScalar: (from: number) => void
+  /** Whether lines that do not begin with a bracket must be found, too. */
+  readonly #anyLine: boolean
+  readonly #lf: ByteSearch
+  readonly #brace: ByteSearch
+  readonly #bracket: ByteSearch
+  /** The bracket of a line that was not a record. */
+  #noRecord = -1
+  /** Brackets before this position are prose. */
+  #passed = 0
+  /** No line before this position is a record; only blanks precede it on its own line. */
+  #lineSeek = 0
+  /** The search for the first non-blank byte of the input continues here; NOWHERE when it is over. */
+  #documentFrom: number
+  #documentThink = -1
+
+  constructor(scan: Scan, options: ScanOptions) {
+    const { tape } = scan
+    this.#scan = scan
+    this.#tape = tape
+    this.#head = scan.head
+    this.#options = options
+    this.lines = options.lines
+    this.#longestOpener = Math.max('<thinking>'.length, ...options.tags.map((name) => name.length + 2))
+    this.#tags = options.tags.map((name) => new TagMachine(scan, name, options.needsPayload))
+    this.#think = options.think ? thinkMachine(scan, (from, to) => this.#thinkClosed(from, to)) : undefined
+    this.#fences = options.fences ? new FenceMachine(scan) : undefined
+    this.#line = options.lines ? new LineMachine(scan, options, () => this.#giveUpLine()) : undefined
+    this.#object = options.objects ? new ObjectMachine(scan, this) : undefined
+    this.#openScalar = scalarMachine(scan, (from) => scan.leave(from))
+    this.#anyLine = options.lines && (options.everyLine || options.scalars)
+    this.#lf = new ByteSearch(tape, '\n')
+    this.#brace = new ByteSearch(tape, '{')
+    this.#bracket = new ByteSearch(tape, '[')
+    this.#documentFrom = options.document ? 0 : NOWHERE
+  }
+
+  /** Opens the next frame. False: it waits for more bytes. */
+  look(): boolean {
+    if (this.#documentFrom !== NOWHERE) {
+      const found = this.#lookForDocument()
+      if (found !== undefined) return found
+    }
+    const scan = this.#scan
+    const from = scan.position
+    if (this.#line && isBracket(scan.byte(from)) && this.#mayBeRecord(from)) {
+      // A record at this very position needs no search.
+      this.#line.open(from)
+      return true
+    }
+    const tag = this.nextTag(from)
+    const thinking = this.#think ? this.#think.next(from) : NOWHERE
+    const fence = this.nextFence(from)
+    const bare = this.#line || this.#object ? this.#nextBracket(from) : NOWHERE
+    const line = this.#anyLine ? this.#nextLine(from) : NOWHERE
+    const at = Math.min(tag, thinking, fence.at, bare, line)
+    if (at === NOWHERE) {
+      scan.position = Math.max(from, this.#tape.end - this.#longestOpener + 1)
+      return false
+    }
+    scan.position = at
+    if (at === tag) this.#tags.find((machine) => machine.opener.next(at) === at)?.open(at)
+    else if (at === thinking) this.#think?.open(at)
+    else if (at === fence.at) {
+      if (!fence.decided) return false
+      this.#fences?.open(at)
+    } else if (at === line || (this.#line && this.#mayBeRecord(at))) this.#line?.open(at)
+    else this.#object?.open(at, this.#options.loose ? 'loose' : 'strict', false)
+    return true
+  }
+
+  nextTag(from: number): number {
+    let next = NOWHERE
+    for (const { opener } of this.#tags) next = Math.min(next, opener.next(from))
+    return next
+  }
+
+  nextFence(from: number): FenceHit {
+    return this.#fences ? this.#fences.next(from) : NO_FENCE
+  }
+
+  known(): number {
+    let known = this.#tape.end
+    if (this.#scan.ended) return known
+    for (const { opener } of this.#tags) known = Math.min(known, opener.partial())
+    return this.#fences ? Math.min(known, this.#fences.partial()) : known
+  }
+
+  /** Whether the bracket at `at` is the first thing on its line, and the line was not given up. */
+  #mayBeRecord(at: number): boolean {
+    return at !== this.#noRecord && this.#head.blank(at)
+  }
+
+  /** The next bracket that may begin a record or an object. */
+  #nextBracket(from: number): number {
+    for (;;) {
+      const start = Math.max(from, this.#passed)
+      const at = Math.min(this.#brace.next(start), this.#bracket.next(start))
+      if (this.#object || at === NOWHERE || this.#mayBeRecord(at)) return at
+      this.#passed = at + 1
+    }
+  }
+
+  /**
+   * The next line that may be a record though it does not begin with a bracket, by its first non-blank byte.
+   */
+  #nextLine(from: number): number {
+    let at = this.#lineSeek
+    if (at < from) at = this.#head.blank(from) ? from : this.#afterLine(from)
+    for (;;) {
+      at = this.#afterBlanks(at)
+      if (at !== NOWHERE) this.#lineSeek = at
+      const byte = this.#scan.byte(at)
+      if (byte === undefined || this.#isPartialBom(at)) return NOWHERE
+      if (at !== this.#noRecord && (this.#options.everyLine || beginsScalarLine(byte))) return at
+      at = this.#afterLine(at)
+    }
+  }
+
+  #afterLine(from: number): number {
+    return this.#lf.next(from) + 1
+  }
+
+  /** The first position at or after `from` that holds no blank, NUL or BOM. */
+  #afterBlanks(from: number): number {
+    const { view, base } = this.#tape
+    let at = from
+    for (;;) {
+      const byte = view[at - base]
+      if (byte === NUL || isBlank(byte)) at++
+      else if (bomAt(view, at - base) === 3) at += 3
+      else return at
+    }
+  }
+
+  /** A BOM of which only a part has arrived. */
+  #isPartialBom(at: number): boolean {
+    const { end } = this.#tape
+    if (this.#scan.ended || at + 3 <= end || this.#scan.byte(at) !== 0xef) return false
+    return at + 1 === end || this.#scan.byte(at + 1) === 0xbb
+  }
+
+  #giveUpLine(): void {
+    this.#noRecord = this.#scan.position
+    this.#scan.leave(this.#scan.position)
+  }
+
+  /** The result of `look`; undefined if no document begins here. */
+  #lookForDocument(): boolean | undefined {
+    const at = this.#afterBlanks(this.#documentFrom)
+    this.#documentFrom = at
+    if (at < this.#tape.end && !this.#isPartialBom(at)) return this.#openDocument(at)
+    this.#scan.position = at
+    return false
+  }
+
+  #openDocument(at: number): boolean | undefined {
+    const byte = this.#scan.byte(at)
+    this.#documentFrom = NOWHERE
+    if (isBracket(byte) && this.#object) this.#object.open(at, 'document', true)
+    else if (this.#options.document === 'any' && beginsScalar(byte)) this.#openScalar(at)
+    else {
+      // A think block that closes is skipped, and the document may begin after it.
+      if (byte === LESS) this.#documentThink = at
+      return undefined
+    }
+    this.#scan.position = at
+    return true
+  }
+
+  #thinkClosed(from: number, to: number): void {
+    if (from === this.#documentThink) this.#documentFrom = to
+  }
+}
+
+const NO_FENCE: FenceHit = { at: NOWHERE, decided: true }

@@ -1,0 +1,261 @@
+import {
+  APOSTROPHE,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  DOT,
+  isBlank,
+  isBracket,
+  isDigit,
+  isWordCharacter,
+  LF,
+  QUOTE,
+  quoteFamily,
+} from '../text/characters.ts'
+import { closes, nextQuote } from './strings.ts'
+import { type Visitor, walk } from './walk.ts'
+
+/*
+ * Whether a value is over where its last bracket is, or goes on: the only answer to that question. The frame
+ * scanner asks with the bytes that have arrived, the ladder and the items with a text.
+ */
+
+/**
+ * Whether what follows a value at `at` belongs to a larger one: a closing bracket, a comma or colon and a
+ * value, a key, or the end of a string or number.
+ *
+ * @example
+ * isStructureAt('{"k":1}},"m":2}', 7) // true
+ * isStructureAt('{"k":1}, as asked', 7) // false
+ */
+export function isStructureAt(text: string, at: number): boolean {
+  return structure.test(text.slice(at, at + MAX_LOOK)) || goesOnAt(text, at)
+}
+
+const MAX_LOOK = 4096
+const structure =
+  /^[\s\ufeff]*(?:[}\]]|"(?:[^"\\]|\\.){0,256}"\s*:|[,:][\s\ufeff]*(?:["'“{[\d-]|true|false|null|[\p{L}_$][\p{L}\p{N}_$'-]{0,255}"?\s*:))/su
+
+/**
+ * Whether what follows the first value of a text at `end` belongs to it: structure, or keys and a bracket too
+ * many.
+ */
+export function isRestOfWhole(text: string, end: number): boolean {
+  if (isStructureAt(text, end)) return true
+  const rest = text.slice(end)
+  if (!/["'’”\w]\s{0,99}:/.test(rest)) return false
+  let depth = 0
+  const brackets: Visitor = { open: () => ++depth < 0, close: () => --depth < 0 }
+  const stop = walk(rest, brackets)
+  // At a string without an end: no later one has an end, either.
+  if (depth >= 0) walk(rest.slice(stop).replaceAll('"', ' '), brackets)
+  return depth < 0
+}
+
+/** How far the rest of a line is read. */
+export const MAX_REST = 512
+
+type Last = 'other' | 'glued' | 'comma after glued' | 'quote' | 'end of a string' | 'comma after it'
+
+/**
+ * Whether the line after a value shows that its last bracket was not its end, but one too many, or part of a
+ * string whose quotes are lost or not double ones. `at` is the position after the bracket; `enclosed` says
+ * that a quote precedes the value. Read up to the line end and the first character after it, or up to where
+ * another value opens.
+ *
+ *     {"k":1}"m":2}      {"k": 'x} y', "m": 2}      {"k":1}23}      {"k":1}, the "key": 1
+ *            ^^^^ a key          ^^ a string's end         ^^ a number's end         ^^^^^ prose
+ *
+ * @example
+ * goesOnAt('{"k":1}"m":2}', 7) // true
+ * goesOnAt('{"k":1} and "m": 2', 7) // false
+ */
+export function goesOnAt(text: string, at: number, enclosed = false): boolean {
+  const own = text.charCodeAt(at - 1)
+  let from = at
+  while (from < text.length && isBlank(text.charCodeAt(from))) from++
+  const limit = Math.min(text.length, from + MAX_REST)
+  // Not indexOf, which would read a long text to its end each time.
+  let end = from
+  while (end < limit && text.charCodeAt(end) !== LF) end++
+  /** What the last character that is not blank was. */
+  let last = 'other' as Last
+  /** The kind of quote that opened a string on this line, 0 for none, and where. */
+  let opened = 0
+  let openedAt = -1
+  /** A string ended on this line that did not begin on it, and whether a comma followed it. */
+  let hasEnd = false
+  let hasComma = false
+  let hasKey = false
+  let hasBareKey = false
+  let depth = 0
+  /** The end of the word that is glued to the bracket, or of a bare key. */
+  const wordEnd = endOfWord(text, from, end)
+  for (let here = from; here < end; here++) {
+    const unit = text.charCodeAt(here)
+    if (isBlank(unit)) continue
+    if (isQuote(unit)) {
+      if (opened === quoteFamily(unit) && !isInWord(text, here)) {
+        opened = 0
+        last = hasEnd ? 'end of a string' : 'quote'
+      } else if (opened !== 0) continue
+      else if (here === at && (enclosed || mayEnclose(text, at))) last = 'quote'
+      else if (last === 'comma after glued') return true
+      else if (opensAt(text, here, from) && isClosedBefore(text, here, end)) {
+        opened = quoteFamily(unit)
+        openedAt = here
+        last = 'other'
+      } else if (!isInWord(text, here)) {
+        last = 'end of a string'
+        hasEnd = true
+      }
+      continue
+    }
+    if (opened !== 0) continue
+    const wasGlued = here === wordEnd && from === at && wordEnd > at
+    const wasEnd = last === 'end of a string'
+    if (isBracket(unit)) {
+      if (!hasEnd && !hasKey && opensValue(text, here)) return false
+      depth++
+    } else if (isClosing(unit)) {
+      if (wasEnd || wasGlued || (depth === 0 && unit === own && (hasKey || hasBareKey || hasEnd))) return true
+      depth = Math.max(0, depth - 1)
+    } else if (unit === COLON) {
+      if (wasEnd || hasComma || (last === 'quote' && openedAt === from)) return true
+      hasKey ||= last === 'quote'
+      hasBareKey ||= here === wordEnd
+    }
+    last = here < wordEnd && from === at ? 'glued' : 'other'
+    if (unit !== COMMA) continue
+    hasComma ||= wasEnd
+    last = wasEnd ? 'comma after it' : wasGlued ? 'comma after glued' : 'other'
+  }
+  return goesOnBelow(text, end, last)
+}
+
+function endOfWord(text: string, from: number, end: number): number {
+  let at = from
+  while (at < end && (isWordCharacter(text.charCodeAt(at)) || isFraction(text, at))) at++
+  return at
+}
+
+function isFraction(text: string, at: number): boolean {
+  return text.charCodeAt(at) === DOT && isDigit(text.charCodeAt(at + 1))
+}
+
+//  "k": "x} y",          "k": "x} y"
+//  "m": 2             }
+//  ^ a key            ^ the end
+/** Whether the line below continues a document whose string, or number, ended on this one. */
+function goesOnBelow(text: string, from: number, last: Last): boolean {
+  if (last === 'other' || last === 'quote') return false
+  let at = from
+  while (at < text.length && isBlank(text.charCodeAt(at))) at++
+  const unit = text.charCodeAt(at)
+  return isClosing(unit) || (last.startsWith('comma') && isQuote(unit))
+}
+
+/** Whether a quote right after a value may be the second of two around it. */
+function mayEnclose(text: string, at: number): boolean {
+  const after = text.charCodeAt(at + 1)
+  return after !== COMMA && !isClosing(after)
+}
+
+/** Whether a bracket opens another value: another bracket or a string follows. */
+function opensValue(text: string, at: number): boolean {
+  let next = at + 1
+  while (isBlank(text.charCodeAt(next))) next++
+  const unit = text.charCodeAt(next)
+  return isBracket(unit) || (isQuote(unit) && mayFollowOpening(text.charCodeAt(next + 1)))
+}
+
+/**
+ * Whether a quote opens a string: after a blank or a separator, or in a script that has no blanks between
+ * words, and before what may be the first character of one.
+ */
+function opensAt(text: string, at: number, from: number): boolean {
+  const before = text.charCodeAt(at - 1)
+  if (at !== from && !isBlank(before) && before < 0x80 && !'(,:=[{>'.includes(text[at - 1]!)) return false
+  return mayFollowOpening(text.charCodeAt(at + 1))
+}
+
+/**
+ * Whether a quote has a partner before `end`; of two curly ones the second looks different, and is taken for
+ * granted.
+ */
+function isClosedBefore(text: string, at: number, end: number): boolean {
+  const unit = text.charCodeAt(at)
+  if (quoteFamily(unit) !== unit) return true
+  for (let close = at + 1; close < end; close++)
+    if (text.charCodeAt(close) === unit && !isInWord(text, close)) return true
+  return false
+}
+
+/**
+ * Whether a string may begin with this character: after the quote that closes one, a separator, a bracket or
+ * a blank is more likely.
+ */
+export function mayFollowOpening(character: number): boolean {
+  if (Number.isNaN(character) || isBlank(character)) return false
+  return character !== COMMA && character !== COLON && !isClosing(character)
+}
+
+/** An apostrophe, as in `it's`. */
+function isInWord(text: string, at: number): boolean {
+  return isWordCharacter(text.charCodeAt(at - 1)) && isWordCharacter(text.charCodeAt(at + 1))
+}
+
+function isClosing(unit: number): boolean {
+  return unit === CLOSE_BRACE || unit === CLOSE_BRACKET
+}
+
+/** A quote of strings. Backticks are the quotes of prose. */
+function isQuote(unit: number): boolean {
+  const family = quoteFamily(unit)
+  return family === QUOTE || family === APOSTROPHE
+}
+
+//  {'a': 'x}', 'b': 1}    {"a": “it’s}
+//          ^ closes nothing           ^ neither
+/**
+ * Whether the last bracket of a text that is not JSON is inside a string in other quotes than double ones:
+ * what cut the text there did not see the string.
+ *
+ * @example
+ * endsInString(`{"a": 'x}`) // true
+ * endsInString(`{"a": 'x'}`) // false
+ */
+export function endsInString(text: string): boolean {
+  if (!/['`´‘-‟]/.test(text)) return false
+  // A quote opens a string only where a key or a value may begin, and closes it only before what may follow
+  // one.
+  let last = 0
+  for (let at = 0; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (isBlank(unit)) continue
+    const before = last
+    last = unit
+    if (quoteFamily(unit) === 0 || !mayPrecedeString(before)) continue
+    const close = nextQuote(
+      text,
+      at + 1,
+      text.length,
+      (quote, here) => closes(quote, unit) && (unit === QUOTE || mayFollowString(text, here + 1)),
+    )
+    if (close < 0) return unit !== QUOTE
+    at = close
+    last = QUOTE
+  }
+  return false
+}
+
+function mayPrecedeString(unit: number): boolean {
+  return isBracket(unit) || unit === COMMA || unit === COLON
+}
+
+function mayFollowString(text: string, from: number): boolean {
+  let at = from
+  while (isBlank(text.charCodeAt(at))) at++
+  return at >= text.length || ',:}]'.includes(text[at]!)
+}

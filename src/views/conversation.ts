@@ -1,0 +1,323 @@
+import type { CompletionData, Event, EventOf, RawRef, ResultData, Severity } from '../events/event.ts'
+import type { Tokens } from '../events/tokens.ts'
+import { OpenCalls } from './open-calls.ts'
+import { type Problem, problemOf } from './problems.ts'
+import { type RunSummary, summarizer } from './summary.ts'
+
+/** Fields of every item of the conversation. */
+interface Common {
+  /** The address of its first event: `<attempt>.<seq>`. */
+  readonly id: string
+  /** Its index among all items. */
+  readonly at: number
+  readonly attempt: number
+  readonly seq: number
+  readonly ts: string
+  /** The type of its first event. */
+  readonly type: string
+  readonly confidence: number
+  /** The bytes it was read from, in order. */
+  readonly refs: RawRef[]
+  /** Set on the first item of a later attempt. */
+  readonly heading?: string | undefined
+  /** What went wrong here. */
+  problem?: Problem | undefined
+  /** Whether it is unfolded. */
+  open: boolean
+  /** Counts the changes, so that the drawn element knows when it is outdated. */
+  version: number
+}
+
+export interface MessageItem extends Common {
+  readonly kind: 'message'
+  text: string
+  /** The text of its last event. */
+  piece: string
+  /** More of it will arrive. */
+  growing: boolean
+  incomplete: boolean
+  /** A subagent wrote it. */
+  readonly nested: boolean
+}
+
+export interface ToolItem extends Common {
+  readonly kind: 'tool'
+  readonly name: string
+  /** A subagent called it. */
+  readonly nested: boolean
+  /** As the call started; if that had none, as it ended. */
+  input: unknown
+  /** As the call ended: some agents know the arguments only then, and others write them in another way. */
+  lateInput: unknown
+  output: unknown
+  error: string | undefined
+  exitCode: number | undefined
+  state: 'running' | 'completed' | 'failed'
+  /** As measured by the engine. */
+  measured: number | undefined
+  /** As measured by the engine, else the time between its events. */
+  milliseconds: number | undefined
+}
+
+export interface RawItem extends Common {
+  readonly kind: 'raw'
+  readonly stream: string
+  readonly lines: string[]
+}
+
+export interface FileItem extends Common {
+  readonly kind: 'artifact'
+  readonly change: 'created' | 'modified' | 'deleted'
+  readonly path: string
+  readonly diff: string | undefined
+}
+
+export interface NoteItem extends Common {
+  readonly kind: 'diagnostic'
+  /** From the parser, not from the engine. */
+  readonly ours: boolean
+  readonly code: string
+  readonly message: string
+  readonly severity: Severity
+  /** The engine itself tries again. */
+  readonly retryable: boolean
+  readonly count: number
+}
+
+export interface StatusItem extends Common {
+  readonly kind: 'status'
+  readonly status: string
+  readonly model: string | undefined
+  readonly reason: string | undefined
+  readonly tokens: Tokens | undefined
+}
+
+/**
+ * One entry of the conversation. It can be made of several events: the deltas of a message, the start and the
+ * end of a call.
+ */
+export type Item =
+  | MessageItem
+  | ToolItem
+  | RawItem
+  | FileItem
+  | NoteItem
+  | StatusItem
+  | (Common & { readonly kind: 'prompt' | 'reasoning'; readonly text: string })
+  | (Common & { readonly kind: 'result'; readonly result: ResultData })
+  | (Common & { readonly kind: 'end'; readonly end: CompletionData })
+
+/** The part of an item that is specific to its kind. */
+type Content = Item extends infer I ? (I extends Item ? Omit<I, keyof Common> : never) : never
+
+/** Maximum number of raw lines in one item. */
+const MAX_LINES = 500
+
+/**
+ * Folds the events of a run into the items of its conversation. The terminal, the page, Markdown and `why`
+ * draw these items, each in its own way. It remembers only what is open: who shows the whole conversation
+ * keeps the items.
+ *
+ * @example
+ * const talk = new Conversation()
+ * const item = talk.take(event)
+ * if (item.kind === 'tool' && item.state === 'failed') console.log(item.name, item.error)
+ */
+export class Conversation {
+  readonly #onItem: ((item: Item) => void) | undefined
+  readonly #facts = summarizer()
+  readonly #messages = new Map<string, MessageItem>()
+  readonly #calls = new OpenCalls<ToolItem>()
+  #lines: RawItem | undefined
+  #attempt = 0
+  #count = 0
+
+  /** Calls `onItem` with each item when it begins. */
+  constructor(onItem?: (item: Item) => void) {
+    this.#onItem = onItem
+  }
+
+  /** The calls that have not ended, the oldest first. */
+  get running(): readonly ToolItem[] {
+    return this.#calls.all()
+  }
+
+  summary(): RunSummary {
+    return this.#facts.summary()
+  }
+
+  /** Takes the next event, and returns its item: a new one, or one that the event changes. */
+  take(event: Event): Item {
+    if (event.attempt_number !== this.#attempt) {
+      this.#messages.clear()
+      this.#calls.takeAll()
+      this.#lines = undefined
+    }
+    if (!event.type.startsWith('raw.')) this.#lines = undefined
+    const item = this.#itemOf(event)
+    try {
+      item.problem ??= problemOf(event)
+      this.#facts.write(event)
+    } catch {
+      // An event without the fields of its type is shown, but not added up.
+    }
+    this.#attempt = event.attempt_number
+    if (event.raw_ref) item.refs.push(event.raw_ref)
+    item.version++
+    return item
+  }
+
+  #add<C extends Content>(event: Event, content: C): Extract<Item, C> {
+    const { attempt_number, seq } = event
+    const later = attempt_number !== this.#attempt && attempt_number > 1
+    const common = {
+      id: `${attempt_number}.${seq}`,
+      at: this.#count++,
+      attempt: attempt_number,
+      seq,
+      ts: event.ts,
+      type: event.type,
+      confidence: event.source?.confidence ?? 1,
+      refs: [],
+      heading: later ? `Attempt ${attempt_number}` : undefined,
+      open: false,
+      version: 0,
+    }
+    // Cast: joins the two halves of an item, which TypeScript cannot do for a union.
+    const item = { ...common, ...content } as unknown as Extract<Item, C>
+    this.#onItem?.(item as Item)
+    return item
+  }
+
+  /** Another program may have written the journal: an event without its data is shown as a raw line. */
+  #itemOf(event: Event): Item {
+    try {
+      return this.#put(event)
+    } catch {
+      return this.#rawLine(event)
+    }
+  }
+
+  #put(event: Event): Item {
+    if (typeof event.data !== 'object' || event.data === null) return this.#rawLine(event)
+    switch (event.type) {
+      case 'agent.message.delta':
+      case 'agent.message.final':
+        return this.#message(event)
+      case 'agent.reasoning.summary':
+        return this.#add(event, { kind: 'reasoning', text: plain(event.data.text) })
+      case 'user.message':
+        return this.#add(event, { kind: 'prompt', text: plain(event.data.text) })
+      case 'tool.call.started':
+        return this.#start(event)
+      case 'tool.call.completed':
+      case 'tool.call.failed':
+        return this.#finish(event)
+      case 'artifact.created':
+      case 'artifact.modified':
+      case 'artifact.deleted': {
+        const { path, diff } = event.data
+        const change = changes[event.type]
+        return this.#add(event, { kind: 'artifact', change, path: plain(path), diff: diff && plain(diff) })
+      }
+      case 'diagnostic.parser.warning':
+      case 'diagnostic.engine.error': {
+        const { code, message, severity, retryable = false, count = 1 } = event.data
+        const ours = event.type === 'diagnostic.parser.warning'
+        return this.#add(event, { kind: 'diagnostic', ours, code, message, severity, retryable, count })
+      }
+      case 'lifecycle.run.status': {
+        const { status, model, reason, tokens } = event.data
+        return this.#add(event, { kind: 'status', status: String(status), model, reason, tokens })
+      }
+      case 'lifecycle.run.result':
+        return this.#add(event, { kind: 'result', result: event.data })
+      case 'lifecycle.completion.state':
+        for (const message of this.#messages.values()) {
+          message.growing = false
+          message.version++
+        }
+        return this.#add(event, { kind: 'end', end: event.data })
+      default:
+        return this.#rawLine(event)
+    }
+  }
+
+  #message(event: EventOf<'agent.message.delta' | 'agent.message.final'>): MessageItem {
+    const { message_id, incomplete = false, parent_call_id } = event.data
+    const piece = plain(event.data.text)
+    const growing = event.type === 'agent.message.delta'
+    const known = this.#messages.get(message_id)
+    if (!growing) this.#messages.delete(message_id)
+    if (known) {
+      known.text = growing ? known.text + piece : piece
+      return Object.assign(known, { piece, growing, incomplete })
+    }
+    const nested = parent_call_id !== undefined
+    const made = this.#add(event, { kind: 'message', text: piece, piece, growing, incomplete, nested })
+    if (growing) this.#messages.set(message_id, made)
+    return made
+  }
+
+  #start(event: EventOf<'tool.call.started' | 'tool.call.completed' | 'tool.call.failed'>): ToolItem {
+    const { name, input, call_id, parent_call_id } = event.data
+    const made = this.#add(event, {
+      kind: 'tool',
+      name: String(name),
+      nested: parent_call_id !== undefined,
+      input,
+      lateInput: undefined,
+      output: undefined,
+      error: undefined,
+      exitCode: undefined,
+      state: 'running',
+      measured: undefined,
+      milliseconds: undefined,
+    })
+    this.#calls.start(call_id, made)
+    return made
+  }
+
+  #finish(event: EventOf<'tool.call.completed' | 'tool.call.failed'>): ToolItem {
+    const { call_id, input, output, error, exit_code, duration_ms } = event.data
+    const known = this.#calls.find(call_id)
+    const call = known ?? this.#start(event)
+    this.#calls.end(call_id)
+    if (call.input === undefined) call.input = input
+    call.lateInput = input
+    call.output = output
+    call.error = error === undefined ? undefined : plain(error)
+    call.exitCode = exit_code
+    call.state = event.type === 'tool.call.failed' ? 'failed' : 'completed'
+    call.measured = duration_ms
+    call.milliseconds = duration_ms ?? (known ? between(known.ts, event.ts) : undefined)
+    return call
+  }
+
+  #rawLine(event: Event): RawItem {
+    const line = (event.data as { line?: unknown } | null)?.line
+    const text = typeof line === 'string' ? line : (JSON.stringify(event.data) ?? '')
+    const stream = event.type.slice('raw.'.length)
+    if (this.#lines?.stream === stream && this.#lines.lines.length < MAX_LINES) this.#lines.lines.push(text)
+    else this.#lines = this.#add(event, { kind: 'raw', stream, lines: [text] })
+    return this.#lines
+  }
+}
+
+/** Text stays unchanged; in a journal of another program it may be anything. Throws if it is missing. */
+function plain(value: unknown): string {
+  if (value === undefined) throw new TypeError('the event has no text')
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+const changes = {
+  'artifact.created': 'created',
+  'artifact.modified': 'modified',
+  'artifact.deleted': 'deleted',
+} as const
+
+/** Events that were read at once have the same time, which says nothing about a duration. */
+function between(from: string, to: string): number | undefined {
+  const time = Date.parse(to) - Date.parse(from)
+  return time > 0 ? time : undefined
+}
