@@ -89,12 +89,12 @@ type ReadOptions = Complete<WorkOptions, typeof WORK_OPTIONS>
  * const done = await work(order, { worker: 'json-cli', command: ['./worker'], outbox: outbox('.outbox') })
  * if (done.verdict === 'needs-human') console.warn(done.reasons)
  */
-export async function work(order: WorkOrder, given: WorkOptions): Promise<Work> {
+export async function work(order: WorkOrder, options: WorkOptions): Promise<Work> {
   const asked = readOrder(order)
-  if (!isObject(given))
-    throw misfit('work', 'an object of options', given, 'work(order, { worker: "codex", outbox })')
-  const options = readOptions('work', given, 'work(order, { worker: "codex", outbox })', WORK_OPTIONS)
-  const { template, maxResult, maxOutboxWait, activeRunId } = options
+  if (!isObject(options))
+    throw misfit('work', 'an object of options', options, 'work(order, { worker: "codex", outbox })')
+  const read = readOptions('work', options, 'work(order, { worker: "codex", outbox })', WORK_OPTIONS)
+  const { template, maxResult, maxOutboxWait, activeRunId } = read
   checkTemplate(template)
   const ledger = options.ledger && boundedLedger(options.ledger, maxOutboxWait)
   const ending = { template, ledger, outbox: options.outbox, activeRunId, maxOutboxWait }
@@ -103,7 +103,7 @@ export async function work(order: WorkOrder, given: WorkOptions): Promise<Work> 
       throw new Fault('BAD_OPTION', 'a result replaces the worker: leave out the command')
     }
     const evidence = await readByHand(options.result, maxResult)
-    return finish(asked, await handedIn(asked, evidence, options), ending)
+    return finish(asked, await handedIn(asked, evidence, read), ending)
   }
   const adapter = adapterOf(options)
   const command = options.command?.length ? options.command : adapter.command
@@ -120,7 +120,7 @@ export async function work(order: WorkOrder, given: WorkOptions): Promise<Work> 
   const old = { json: await before(join(root, files.json)), text: await before(join(root, files.text)) }
   const started = new Date()
   const clock = performance.now()
-  const spawned = await start(asked, adapter, command, root, options)
+  const spawned = await start(asked, adapter, command, root, read)
   const duration = Math.round(performance.now() - clock)
   const moved = (await realpath(asked.repo_dir).catch(() => '')) !== root
   const look = (name: string, was: typeof old.json) =>
